@@ -57,7 +57,15 @@ var mayImport = map[string][]string{
 	"internal/gateway/auth":    {"protocol", "internal/textutil"},
 	"internal/gateway/config":  {"protocol", "internal/capability", "internal/limit", "internal/redact", "internal/safety", "internal/textutil", "schemas"},
 	"internal/gateway/metrics": {"protocol"},
-	"internal/space":           {"protocol", "internal/capability", "internal/frame", "internal/journal", "internal/pmap", "internal/proposal", "internal/textutil"},
+	"internal/space": {
+		"protocol", "internal/capability", "internal/frame", "internal/journal", "internal/proposal", "internal/space/authority",
+		"internal/space/buckets", "internal/space/contexts", "internal/space/ring", "internal/space/streams",
+	},
+	"internal/space/authority": {"protocol", "internal/capability", "internal/journal", "internal/pmap", "internal/space/ring"},
+	"internal/space/buckets":   {"protocol", "internal/space/authority"},
+	"internal/space/contexts":  {"protocol", "internal/space/ring", "internal/textutil"},
+	"internal/space/ring":      {"protocol", "internal/frame", "internal/journal"},
+	"internal/space/streams":   {"protocol", "internal/journal", "internal/space/ring"},
 	"internal/gateway/access":  {"protocol", "internal/gateway/auth", "internal/space", "internal/textutil"},
 	"internal/gateway/ws":      {"protocol", "internal/gateway/access", "internal/gateway/auth", "internal/frame", "internal/space"},
 	"internal/gateway/httpapi": {

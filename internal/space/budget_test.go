@@ -4,30 +4,10 @@ import (
 	"fmt"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/protocol"
 )
-
-func TestLevelFor(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		sizes := rapid.SliceOf(rapid.IntRange(0, 1000)).Draw(t, "sizes")
-		total := rapid.IntRange(0, 5000).Draw(t, "total")
-		level, sum, all := levelFor(sizes, total), 0, 0
-		for _, n := range sizes {
-			sum += min(n, level)
-			all += n
-		}
-		if sum > total {
-			t.Errorf("level %d leaves %d of %d", level, sum, total)
-		}
-		if all > total && sum < total-len(sizes) {
-			t.Errorf("level %d leaves %d of %d: too little", level, sum, total)
-		}
-	})
-}
 
 // Many busy spaces together stay within the budget, and a quiet one keeps its
 // entries.
@@ -49,30 +29,30 @@ func TestRings_TotalIsBounded(t *testing.T) {
 		return s
 	}
 	quiet := put("quiet", 100)
-	held := quiet.ring.size()
+	held := quiet.ring.Size()
 	var last *Space
 	for round := range 10 {
 		for i := range 50 {
 			last = put(fmt.Sprint("s", i), 100<<10)
-			if used := h.rings.used.Load(); used > total {
+			if used := h.rings.Used(); used > total {
 				t.Fatalf("round %d: rings hold %d bytes", round, used)
 			}
 		}
 	}
-	if quiet.ring.size() != held {
-		t.Errorf("the quiet space holds %d bytes, and held %d", quiet.ring.size(), held)
+	if quiet.ring.Size() != held {
+		t.Errorf("the quiet space holds %d bytes, and held %d", quiet.ring.Size(), held)
 	}
 	sum := 0
 	for _, s := range h.openSpaces() {
-		sum += s.ring.size()
+		sum += s.ring.Size()
 	}
-	if int64(sum) != h.rings.used.Load() {
-		t.Errorf("rings hold %d bytes, and %d are counted", sum, h.rings.used.Load())
+	if int64(sum) != h.rings.Used() {
+		t.Errorf("rings hold %d bytes, and %d are counted", sum, h.rings.Used())
 	}
-	size := last.ring.size()
-	before := h.rings.used.Load()
+	size := last.ring.Size()
+	before := h.rings.Used()
 	last.release()
-	if used := h.rings.used.Load(); used != before-int64(size) {
+	if used := h.rings.Used(); used != before-int64(size) {
 		t.Errorf("%d bytes are counted after a space with %d of %d was closed", used, size, before)
 	}
 }

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/contexts"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // openContexts returns the contexts of a tree that are not closed.
 func openContexts(tree []*space.Context) (open []protocol.ContextPath) {
 	for _, c := range tree {
-		if c.State != space.ContextConcluded && c.State != space.ContextCancelled {
+		if c.State != contexts.Concluded && c.State != contexts.Cancelled {
 			open = append(open, c.Path)
 		}
 		open = append(open, openContexts(c.Children)...)
@@ -97,7 +98,7 @@ func TestCorrelate_NameOfContext(t *testing.T) {
 	}
 }
 
-// visibleTo reports whether a participant's history has the envelope.
+// VisibleTo reports whether a participant's history has the envelope.
 func (r *room) visibleTo(who protocol.ParticipantID, id protocol.ID) bool {
 	r.t.Helper()
 	page, refused := r.History(r.t.Context(), space.Viewer{ID: who}, space.HistoryQuery{})

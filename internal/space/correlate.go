@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -13,7 +14,7 @@ import (
 type parent struct {
 	envelope *protocol.Envelope // shared: read-only; without Seq while it is pending
 	thread   []protocol.ParticipantID
-	spelling spelling
+	spelling ring.Spelling
 	parsed   protocol.Value // see payload
 }
 
@@ -50,7 +51,7 @@ func (b *batch) parents(ctx context.Context, e *protocol.Envelope) ([]*parent, e
 func threadOf(parents []*parent) []protocol.ParticipantID {
 	var thread []protocol.ParticipantID
 	add := func(id protocol.ParticipantID) {
-		if id != protocol.GatewayID && id != allParticipants && !slices.Contains(thread, id) {
+		if id != protocol.GatewayID && id != ring.AllParticipants && !slices.Contains(thread, id) {
 			thread = append(thread, id)
 		}
 	}
@@ -62,10 +63,6 @@ func threadOf(parents []*parent) []protocol.ParticipantID {
 	}
 	return thread
 }
-
-// allParticipants in a thread makes an addressed envelope visible to all
-// participants. It is not a valid participant id.
-const allParticipants protocol.ParticipantID = "*"
 
 // recordsOwnCall reports whether e is a request that its sender addresses to
 // itself alone and explains by its own thought without addressees. Such a request
@@ -100,14 +97,14 @@ func (b *batch) parent(ctx context.Context, id protocol.ID) (parent, error) {
 
 // find finds an admitted envelope by its id. Errors: ErrNotFound, ErrUnavailable.
 func (s *Space) find(ctx context.Context, id protocol.ID) (parent, error) {
-	if e := s.ring.lookup(id); e != nil {
-		return parent{e.Envelope, e.thread, readSpelling(e.note), e.parsed}, nil
+	if e := s.ring.Lookup(id); e != nil {
+		return parent{envelope: e.Envelope, thread: e.Thread(), spelling: ring.ReadSpelling(e.Private())}, nil
 	}
 	e, err := s.journal().Lookup(ctx, s.name, id)
 	if err != nil {
 		return parent{}, err
 	}
-	return parent{&e.Envelope, e.Audience, readSpelling(e.Private), e.Parsed}, nil
+	return parent{&e.Envelope, e.Audience, ring.ReadSpelling(e.Private), e.Parsed}, nil
 }
 
 // catchUp waits until this gateway has applied everything that was durable, at

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"slices"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -72,9 +72,9 @@ func (c *Cursor) Next(ctx context.Context) ([]*Entry, protocol.Seq, error) {
 // journal.
 func (c *Cursor) read(ctx context.Context) error {
 	c.batch = c.batch[:0]
-	pos, _, ok := c.space.ring.seek(c.seq, ^uint64(0))
+	pos, _, ok := c.space.ring.Seek(c.seq, ^uint64(0))
 	if ok {
-		entries, _, _, still := c.space.ring.read(c.batch, pos)
+		entries, _, _, still := c.space.ring.Read(c.batch, pos)
 		if still {
 			c.take(entries)
 			return nil
@@ -84,15 +84,15 @@ func (c *Cursor) read(ctx context.Context) error {
 }
 
 func (c *Cursor) readJournal(ctx context.Context) error {
-	upTo, size := c.space.ring.bottom(), 0
+	upTo, size := c.space.ring.Bottom(), 0
 	q := journal.Query{After: c.seq, Before: upTo + 1, Limit: deliveryEntries}
 	for e, err := range c.space.journal().Range(ctx, c.space.name, q) {
 		if err != nil {
 			return err
 		}
-		entry := newEntry(e)
+		entry := ring.NewEntry(e)
 		c.batch = append(c.batch, entry)
-		if size += entry.size(); size >= deliveryBytes {
+		if size += entry.Size(); size >= ring.ReadBytes {
 			break
 		}
 	}
@@ -112,7 +112,7 @@ func (c *Cursor) take(entries []*Entry) {
 			continue
 		}
 		c.seq = e.Envelope.Seq
-		if !e.hidden {
+		if !e.Hidden() {
 			c.batch = append(c.batch, e)
 		}
 	}
@@ -136,47 +136,15 @@ func (s *Space) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[*
 				yield(nil, err)
 				return
 			}
-			if !e.Hidden && !yield(newEntry(e), nil) {
+			if !e.Hidden && !yield(ring.NewEntry(e), nil) {
 				return
 			}
 		}
 	}
 }
 
-// Thread returns the audience: the senders of the envelopes that the entry
-// correlates to, directly or through one another. Shared: read-only.
-func (e *Entry) Thread() []protocol.ParticipantID { return e.thread }
-
-// Viewer is a participant that reads a space.
-type Viewer struct {
-	ID protocol.ParticipantID
-	// VisibleAfter is the position of the invitation that gave the viewer this
-	// identity. Of the envelopes up to it, the viewer sees only the ones without
-	// addressees. 0 for viewers with a token of the configuration or the issuer.
-	VisibleAfter protocol.Seq
-}
-
-// Visibility decides which envelopes a viewer may see at one moment.
-type Visibility struct {
-	Viewer
-	everyone bool
-	observes bool
-}
-
 // VisibilityOf returns the current visibility of a viewer, from its rights and
 // the configuration.
 func (s *Space) VisibilityOf(who Viewer) Visibility {
-	return s.state.Load().visibility(who, s.now())
-}
-
-// Allows reports whether section 1 lets the viewer see an envelope of the log
-// that is not hidden; thread is [Entry.Thread].
-func (v Visibility) Allows(e *protocol.Envelope, thread []protocol.ParticipantID) bool {
-	if !isAddressed(e, thread) || v.everyone || v.observes {
-		return true
-	}
-	if e.Seq != 0 && e.Seq <= v.VisibleAfter {
-		return false
-	}
-	return e.From == v.ID || e.AddressedTo(v.ID) || slices.Contains(thread, v.ID)
+	return s.state.Load().Visibility(who, s.now())
 }

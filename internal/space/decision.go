@@ -5,6 +5,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/proposal"
+	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -27,7 +28,7 @@ func proposalsAmong(parents []*parent) []*parent {
 // checkDecision checks an envelope that fulfills, rejects or withdraws a proposal
 // against the proposal and the sender's right to decide. The journal ensures that
 // it is the first decision.
-func (b *batch) checkDecision(st *State, p *Pending) *protocol.Error {
+func (b *batch) checkDecision(st *authority.State, p *Pending) *protocol.Error {
 	e := &p.draft.Envelope
 	if e.Kind == protocol.KindMCPWithdraw {
 		if err := checkProposer(e, p.proposals); err != nil {
@@ -56,7 +57,7 @@ func (b *batch) checkDecision(st *State, p *Pending) *protocol.Error {
 			return mismatch(why)
 		}
 	}
-	rights := st.ledger.Effective(b.from.ID, b.now)
+	rights := st.Ledger.Effective(b.from.ID, b.now)
 	if mayDecide(rights, x.envelope, proposed) || !b.space.config().DecideExplicitly && mayCall(rights, x.envelope, proposed, e) {
 		return nil
 	}
@@ -107,7 +108,7 @@ func mismatch(message string) *protocol.Error {
 	return protocol.Errorf(protocol.CodeProposalMismatch, "%s", message)
 }
 
-func (b *batch) notDecider(st *State, e *protocol.Envelope) *protocol.Error {
+func (b *batch) notDecider(st *authority.State, e *protocol.Envelope) *protocol.Error {
 	err := b.violation(st, e.Kind)
 	err.Message = "You may not decide on this proposal: none of your capabilities for decide matches it."
 	return err

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -75,11 +77,10 @@ func (s *Space) deliver(entries []*journal.Entry) {
 	followed := len(s.cursors.all()) > 0
 	out := make([]*Entry, len(entries))
 	for i, e := range entries {
-		out[i] = newEntry(e)
-		out[i].parsed = e.Parsed
+		out[i] = ring.NewEntry(e)
 	}
 	if len(s.members()) > 0 {
-		encodeTogether(out)
+		ring.EncodeTogether(out)
 	}
 	head, before := s.Head(), s.state.Load()
 	for i, e := range out {
@@ -90,10 +91,10 @@ func (s *Space) deliver(entries []*journal.Entry) {
 			s.track(e, false)
 		}
 		if !followed {
-			e.parsed = protocol.Value{} // nothing reads it from the ring
+			e.DropParsed() // nothing reads it from the ring
 		}
 	}
-	s.ring.put(out)
+	s.ring.Put(out)
 	s.announceInvited(out)
 	s.closeRemoved(before, s.state.Load()) // after the entries that they still receive
 	s.wakeAll()
@@ -112,11 +113,11 @@ func (s *Space) wakeAll() {
 
 // track folds an entry into the contexts and the streams, which may be skipped.
 func (s *Space) track(e *Entry, skipStreams bool) {
-	s.contexts.apply(e)
+	s.contexts.Apply(e)
 	if isStream(e.Envelope.Kind) && !skipStreams {
-		e.parsed = e.Payload()
-		s.streams.apply(e)
-		s.texts.apply(s, e)
+		e.Parse()
+		s.streams.Apply(e)
+		s.texts.Apply(e, s.now())
 	}
 }
 
@@ -124,10 +125,10 @@ func (s *Space) track(e *Entry, skipStreams bool) {
 // changed.
 func (s *Space) fold(e *journal.Entry) {
 	before := s.state.Load()
-	if e.Envelope.Seq <= before.seq {
+	if e.Envelope.Seq <= before.Seq {
 		return
 	}
-	after, err := before.apply(e)
+	after, err := before.Apply(e)
 	if err != nil {
 		s.log.Error("apply a state entry", "envelope", e.Envelope.ID, "seq", e.Envelope.Seq, "error", err)
 	}
@@ -144,32 +145,32 @@ func recipientOf(e *journal.Entry) protocol.ParticipantID {
 	if e.Envelope.Kind != protocol.KindCapabilityGrant {
 		return ""
 	}
-	return participantIn(e.Payload(), "recipient")
+	return protocol.ParticipantID(e.Payload().Get("recipient").Text())
 }
 
 // closeRemoved closes the connections of participants that were kicked, and
 // connections by an invitation token that a later invitation replaced.
-func (s *Space) closeRemoved(before, after *State) {
+func (s *Space) closeRemoved(before, after *authority.State) {
 	if before == after {
 		return
 	}
 	for _, m := range s.members() {
 		switch {
-		case after.isKicked(m.ID) && !before.isKicked(m.ID):
-			m.Close(Closing{Code: protocol.CloseKicked, Reason: "removed from the space", UpTo: after.seq})
-		case m.VisibleAfter != 0 && after.member(m.ID).at != m.VisibleAfter:
-			m.Close(Closing{Code: protocol.CloseTokenExpired, Reason: "the token was replaced by that of a new invitation", UpTo: after.seq})
+		case after.IsKicked(m.ID) && !before.IsKicked(m.ID):
+			m.Close(Closing{Code: protocol.CloseKicked, Reason: "removed from the space", UpTo: after.Seq})
+		case m.VisibleAfter != 0 && after.Member(m.ID).At != m.VisibleAfter:
+			m.Close(Closing{Code: protocol.CloseTokenExpired, Reason: "the token was replaced by that of a new invitation", UpTo: after.Seq})
 		}
 	}
 }
 
 // refreshRights sends a new welcome to the recipient's members and to members
 // whose capabilities have changed.
-func (s *Space) refreshRights(before, after *State, recipient protocol.ParticipantID) {
+func (s *Space) refreshRights(before, after *authority.State, recipient protocol.ParticipantID) {
 	now := s.now()
 	for _, m := range s.members() {
 		m.refreshVisibility()
-		if m.ID == recipient || !before.sameRights(after, m.ID, now) {
+		if m.ID == recipient || !before.SameRights(now, m.ID, after, now) {
 			m.welcomeAgain()
 		}
 	}
@@ -181,7 +182,7 @@ func (s *Space) refreshRights(before, after *State, recipient protocol.Participa
 func (m *Member) refreshVisibility() {
 	for {
 		st := m.space.state.Load()
-		visible := st.visibility(m.Viewer(), m.space.now())
+		visible := st.Visibility(m.Viewer(), m.space.now())
 		m.visibility.Store(&visible)
 		if m.space.state.Load() == st {
 			return

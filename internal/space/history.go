@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -99,8 +100,8 @@ func (p *Page) Entries(ctx context.Context) iter.Seq2[*Entry, *protocol.Error] {
 			}
 			scanned++
 			p.Next = je.Envelope.Seq
-			e := newEntry(je)
-			if !e.visibleTo(p.visibility) || !p.matcher.Match(e.Envelope) {
+			e := ring.NewEntry(je)
+			if !e.VisibleTo(p.visibility) || !p.matcher.Match(e.Envelope) {
 				continue
 			}
 			found++
@@ -149,9 +150,15 @@ func (s *Space) Envelope(ctx context.Context, who Viewer, id protocol.ID) (*Entr
 		return nil, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again.")
 	}
 	if err == nil {
-		if e := newEntry(je); e.visibleTo(s.VisibilityOf(who)) {
+		if e := ring.NewEntry(je); e.VisibleTo(s.VisibilityOf(who)) {
 			return e, nil
 		}
 	}
 	return nil, protocol.Errorf(protocol.CodeNotFound, "This space has no such envelope, or it is not for you to see.")
+}
+
+// Contexts returns the tree of contexts below prefix ("": the whole tree) as far
+// as the participant may see it, oldest first.
+func (s *Space) Contexts(who Viewer, prefix protocol.ContextPath) []*Context {
+	return s.contexts.List(s.VisibilityOf(who), prefix, s.now(), s.IsPresent)
 }

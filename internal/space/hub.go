@@ -5,12 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/buckets"
+	"github.com/meup-protocol/meup/internal/space/contexts"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -18,12 +24,12 @@ import (
 type Hub struct {
 	services Services
 	draining atomic.Bool
-	invites  invitations
+	invites  authority.Invitations
 
 	spaces    sync.Map // name to *Space; changed under mu
-	buckets   bucketPool
-	creations creations
-	rings     ringBudget
+	buckets   buckets.Pool
+	creations buckets.Creations
+	rings     ring.Budget
 	// streamBytes is the size of the texts of streams in memory.
 	streamBytes atomic.Int64
 
@@ -39,7 +45,7 @@ type Hub struct {
 func NewHub(services Services, config func(name string) (*Config, bool)) *Hub {
 	services.fill()
 	h := &Hub{services: services, config: config}
-	h.rings.max = services.RingTotal
+	h.rings.Max = services.RingTotal
 	services.Journal.Follow(h.deliver, h.replaced)
 	return h
 }
@@ -49,7 +55,7 @@ func (h *Hub) newID() protocol.ID { return h.services.NewID() }
 // deliver is the journal's sink.
 func (h *Hub) deliver(name string, entries []*journal.Entry) {
 	for _, e := range entries {
-		h.invites.add(name, e)
+		h.invites.Add(name, e)
 	}
 	s := h.lookup(name)
 	if s == nil {
@@ -63,6 +69,17 @@ func (h *Hub) deliver(name string, entries []*journal.Entry) {
 	}
 	s.deliverMu.Unlock()
 	h.reclaimRings()
+}
+
+// reclaimRings evicts entries when the rings of all spaces exceed their budget.
+func (h *Hub) reclaimRings() {
+	h.rings.Reclaim(func() []*ring.Ring {
+		var list []*ring.Ring
+		for _, s := range h.openSpaces() {
+			list = append(list, s.ring)
+		}
+		return list
+	})
 }
 
 // lookup returns the space of this name, which may still be opening; nil: not
@@ -105,6 +122,31 @@ func (h *Hub) Space(ctx context.Context, name string) (*Space, error) {
 	return s, s.openErr
 }
 
+// SpaceFor returns the space of this name for a participant, like Space. A space
+// that a glob matches and that has no log yet is charged to the participant. The
+// error may also be a *protocol.Error: too_many_requests.
+func (h *Hub) SpaceFor(ctx context.Context, name string, who protocol.ParticipantID) (*Space, error) {
+	if h.lookup(name) != nil {
+		return h.Space(ctx, name)
+	}
+	h.mu.Lock()
+	cfg, ok := h.config(name)
+	h.mu.Unlock()
+	if !ok || !strings.Contains(cfg.PatternName(), "*") {
+		return h.Space(ctx, name)
+	}
+	_, newest, err := h.services.Journal.Bounds(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if newest == 0 && !h.creations.Allow(buckets.Key{Space: cfg.PatternName(), Participant: who}, h.services.Clock()) {
+		refused := protocol.Errorf(protocol.CodeTooMany, "You make new spaces too fast; wait a moment before the next one.")
+		refused.RetryAfterMS = int64(1000 / buckets.CreationRate)
+		return nil, refused
+	}
+	return h.Space(ctx, name)
+}
+
 func (h *Hub) newSpace(cfg *Config, name string) *Space {
 	s := &Space{
 		name:         name,
@@ -114,8 +156,9 @@ func (h *Hub) newSpace(cfg *Config, name string) *Space {
 		loading:      true,
 		participants: make(map[protocol.ParticipantID]*participant),
 	}
-	s.state.Store(newState(cfg))
-	s.contexts = newContexts()
+	s.state.Store(authority.NewState(cfg))
+	s.contexts = contexts.New()
+	s.texts.Total = &h.streamBytes
 	return s
 }
 
@@ -161,16 +204,16 @@ func (h *Hub) open(ctx context.Context, s *Space) {
 }
 
 func (s *Space) load(ctx context.Context) error {
-	state := newState(s.config()) // not shared yet: folded in place
+	state := authority.NewState(s.config()) // not shared yet: folded in place
 	for e, err := range s.journal().Range(ctx, s.name, journal.Query{StateOnly: true}) {
 		if err != nil {
 			return err
 		}
-		if err := state.fold(e); err != nil {
+		if err := state.Fold(e); err != nil {
 			s.log.Error("apply a state entry", "seq", e.Envelope.Seq, "error", err)
 		}
 	}
-	state.dropExpired(s.now())
+	state.DropExpired(s.now())
 	_, newest, err := s.journal().Bounds(ctx, s.name)
 	if err != nil {
 		return err
@@ -193,10 +236,9 @@ func (s *Space) load(ctx context.Context) error {
 	}
 	slices.Reverse(recent)
 	for _, e := range recent {
-		s.track(newEntry(e), s.hub.services.Peers == nil) // without peers, the owner of every stream has left
+		s.track(ring.NewEntry(e), s.hub.services.Peers == nil) // without peers, the owner of every stream has left
 	}
-	s.ring = newRing(s.hub.services.RingEntries, s.hub.services.RingBytes, newest)
-	s.ring.budget = &s.hub.rings
+	s.ring = ring.New(s.hub.services.RingEntries, s.hub.services.RingBytes, newest, &s.hub.rings)
 	return nil
 }
 
@@ -227,7 +269,7 @@ func (h *Hub) Reload(config func(name string) (*Config, bool)) {
 func (s *Space) reconfigure(cfg *Config) {
 	s.deliverMu.Lock()
 	before := s.state.Load()
-	after := before.withConfig(cfg)
+	after := before.WithConfig(cfg)
 	s.state.Store(after)
 	for _, m := range s.members() { // before the next envelope is delivered
 		m.refreshVisibility()
@@ -236,20 +278,13 @@ func (s *Space) reconfigure(cfg *Config) {
 
 	s.mu.Lock()
 	for id, p := range s.participants {
-		s.hub.buckets.update(p.buckets, s.settings(id).NewLimiter)
+		s.hub.buckets.Update(p.buckets, s.settings(id).NewLimiter)
 	}
 	s.mu.Unlock()
 	for _, m := range s.members() {
 		s.recheck(m)
 	}
 	s.refreshRights(before, after, "")
-}
-
-// admits reports whether the configuration still admits the participant.
-func (s *Space) admits(id protocol.ParticipantID) bool {
-	st := s.state.Load()
-	_, configured := st.cfg.Participants[id]
-	return configured || st.invited(id) || st.cfg.Guests != nil
 }
 
 // Configured reports whether the configuration has a space of this name.
@@ -302,7 +337,7 @@ func (h *Hub) Run(ctx context.Context, every time.Duration) {
 			return
 		case <-t.C:
 			now := h.services.Clock()
-			if !h.invitationsLoaded() {
+			if !h.invites.Loaded() {
 				if err := h.LoadInvitations(ctx); err != nil {
 					h.services.Logger.Warn("tokens of invitations cannot be checked", "error", err)
 				}
@@ -310,10 +345,10 @@ func (h *Hub) Run(ctx context.Context, every time.Duration) {
 			for _, s := range h.openSpaces() {
 				s.expire(last, now)
 				s.announceDue(now)
-				s.ring.expire(now.Add(-ringAge))
+				s.ring.Expire(now.Add(-ringAge))
 				h.retire(s, now)
 			}
-			h.creations.sweep(now)
+			h.creations.Sweep(now)
 			last = now
 		}
 	}
@@ -341,7 +376,7 @@ func (h *Hub) replaced(affected func(space string) bool) {
 		}
 	}
 	h.mu.Unlock()
-	h.invites.forget(affected)
+	h.invites.Forget(affected)
 	for _, s := range dropped {
 		s.log.Warn("the log was lost, replaced or cut back; the space is opened again from the log that is there now")
 		s.mu.Lock() // later joins see that the space is retired
@@ -382,13 +417,13 @@ func (h *Hub) retire(s *Space, now time.Time) {
 // members whose grants have.
 func (s *Space) expire(last, now time.Time) {
 	state := s.state.Load()
-	grantsEnded := state.expiredBetween(last, now)
+	grantsEnded := state.GrantsExpired(last, now)
 	for _, m := range s.members() {
 		if !m.Expires.IsZero() && now.After(m.Expires) {
 			m.Close(Closing{Code: protocol.CloseTokenExpired, Reason: "token expired", Now: true})
 			continue
 		}
-		if grantsEnded && !sameList(state.ledger.Display(m.ID, last), state.ledger.Display(m.ID, now)) {
+		if grantsEnded && !state.SameRights(last, m.ID, state, now) {
 			m.refreshVisibility()
 			m.welcomeAgain()
 		}
@@ -418,4 +453,38 @@ func (h *Hub) Drain(ctx context.Context) error {
 			return fmt.Errorf("drain: %d connections left: %w", left, context.Cause(ctx))
 		}
 	}
+}
+
+// InvitedTo returns the space that a token of this digest is an invitation to,
+// see [authority.Invitations.Lookup].
+func (h *Hub) InvitedTo(hash [32]byte) (space string, expires time.Time, ok bool, err error) {
+	return h.invites.Lookup(hash)
+}
+
+// LoadInvitations reads the invitations of all spaces from the log.
+func (h *Hub) LoadInvitations(ctx context.Context) error {
+	return h.invites.Load(ctx, h.services.Journal)
+}
+
+// allSpaces yields the spaces, including ones that are still opening, in no
+// order.
+func (h *Hub) allSpaces() iter.Seq[*Space] {
+	return func(yield func(*Space) bool) {
+		h.spaces.Range(func(_, s any) bool { return yield(s.(*Space)) }) //nolint:forcetypeassert // the map holds nothing else
+	}
+}
+
+// openSpaces returns the open spaces, in no order.
+func (h *Hub) openSpaces() []*Space {
+	var list []*Space
+	for s := range h.allSpaces() {
+		select {
+		case <-s.opened:
+			if s.openErr == nil {
+				list = append(list, s)
+			}
+		default:
+		}
+	}
+	return list
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -32,7 +33,7 @@ func (b *batch) admitLive(ctx context.Context, p *Pending) {
 // acknowledgement.
 func (s *Space) publishLive(d *journal.Draft) protocol.Seq {
 	e := &journal.Entry{Envelope: d.Envelope, Audience: d.Audience, Private: d.Private}
-	s.putLive(newEntry(e))
+	s.putLive(ring.NewEntry(e))
 	head := s.Head()
 	if peers := s.hub.services.Peers; peers != nil {
 		if err := peers.Publish(s.name, journal.AppendEntry(nil, e)); err != nil {
@@ -44,7 +45,7 @@ func (s *Space) publishLive(d *journal.Draft) protocol.Seq {
 
 func (s *Space) putLive(list ...*Entry) {
 	s.deliverMu.Lock()
-	s.ring.put(list)
+	s.ring.Put(list)
 	s.deliverMu.Unlock()
 	s.hub.reclaimRings()
 	s.wakeAll()
@@ -60,5 +61,5 @@ func (s *Space) receiveLive(message []byte) {
 		return
 	}
 	e.Envelope.Seq = 0
-	s.putLive(newEntry(e))
+	s.putLive(ring.NewEntry(e))
 }

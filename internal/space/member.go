@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/frame"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // Bounds of one delivery, and of a member's memory.
 const (
 	deliveryEntries = 256
-	deliveryBytes   = 1 << 20 // read from the ring or the journal at a time
 	maxControlBytes = 1 << 18 // acks and errors that wait for the writer
 	journalRetry    = 250 * time.Millisecond
 	// catchUpTimeout bounds how long a member waits for a journal that cannot be
@@ -41,7 +41,7 @@ type JoinOptions struct {
 }
 
 // Viewer returns the member as a viewer.
-func (m *Member) Viewer() Viewer { return Viewer{m.ID, m.VisibleAfter} }
+func (m *Member) Viewer() Viewer { return Viewer{ID: m.ID, VisibleAfter: m.VisibleAfter} }
 
 // Member is one connection of a participant: a cursor over the space's log with a
 // filter, and a queue of control frames for it alone.
@@ -245,7 +245,7 @@ func (m *Member) deferClose(d *Delivery) {
 		d.Close = nil
 		return
 	}
-	for len(d.Entries) > 0 && d.Entries[len(d.Entries)-1].after > upTo {
+	for len(d.Entries) > 0 && d.Entries[len(d.Entries)-1].After() > upTo {
 		d.Entries = d.Entries[:len(d.Entries)-1]
 	}
 }
@@ -300,7 +300,7 @@ func (m *Member) newControl(kind protocol.Kind, correlation protocol.ID, payload
 // enqueueControl queues a frame for this member alone.
 func (m *Member) enqueueControl(e *protocol.Envelope) {
 	m.mu.Lock()
-	m.control = appendFrame(m.control, m.CurrentDialect(), e)
+	m.control = ring.AppendFrame(m.control, m.CurrentDialect(), e)
 	m.mu.Unlock()
 	m.wake()
 }
@@ -314,7 +314,7 @@ func (m *Member) SendControl(kind protocol.Kind, correlation protocol.ID, payloa
 	for len(m.control) > maxControlBytes && m.closing == nil {
 		m.drained.Wait()
 	}
-	m.control = appendFrame(m.control, m.CurrentDialect(), e)
+	m.control = ring.AppendFrame(m.control, m.CurrentDialect(), e)
 	m.mu.Unlock()
 	m.wake()
 }

@@ -78,11 +78,11 @@ func TestOpen_BoundsPending(t *testing.T) {
 			if opened != nil {
 				t.Fatal(opened)
 			}
-			pos, _, ok := s.ring.seek(before, 0)
+			pos, _, ok := s.ring.Seek(before, 0)
 			entries := make([]*Entry, 0, 1<<14)
 			for n := -1; n < len(entries); {
 				n = len(entries)
-				entries, pos, _, _ = s.ring.read(entries, pos)
+				entries, pos, _, _ = s.ring.Read(entries, pos)
 			}
 			if !ok || len(entries) != 1+100*calls {
 				t.Errorf("the ring has %d entries, want %d", len(entries), 1+100*calls)

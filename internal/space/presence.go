@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/space/buckets"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -24,7 +26,7 @@ const (
 type presence struct {
 	known map[protocol.ParticipantID]*announced
 	due   []protocol.ParticipantID // participants whose last frame is outdated, or may be
-	all   allowance
+	all   buckets.Allowance
 
 	reported  time.Time // when the roster was last sent to the other gateways
 	reportDue bool
@@ -34,30 +36,7 @@ type presence struct {
 type announced struct {
 	present bool
 	due     bool
-	frames  allowance
-}
-
-// allowance is a token bucket.
-type allowance struct {
-	spent float64
-	at    time.Time
-}
-
-// allow takes one token, if there is one.
-func (a *allowance) allow(now time.Time, rate, burst float64) bool {
-	if passed := now.Sub(a.at).Seconds(); passed > 0 {
-		a.spent, a.at = max(0, a.spent-passed*rate), now
-	}
-	if a.spent+1 > burst {
-		return false
-	}
-	a.spent++
-	return true
-}
-
-// full reports whether the bucket is full.
-func (a *allowance) full(now time.Time, rate float64) bool {
-	return a.spent <= now.Sub(a.at).Seconds()*rate
+	frames  buckets.Allowance
 }
 
 func (s *Space) isPresentLocked(id protocol.ParticipantID) bool {
@@ -97,7 +76,7 @@ func (s *Space) announceLocked(id protocol.ParticipantID, now time.Time) *Entry 
 	if a.present == present {
 		return nil
 	}
-	if !a.frames.allow(now, presenceRate, presenceBurst) || !p.all.allow(now, spacePresenceRate, spacePresenceBurst) {
+	if !a.frames.Allow(now, presenceRate, presenceBurst) || !p.all.Allow(now, spacePresenceRate, spacePresenceBurst) {
 		if !a.due {
 			a.due, p.due = true, append(p.due, id)
 		}
@@ -131,7 +110,7 @@ func (s *Space) announceDue(now time.Time) {
 		s.putLive(list...)
 	}
 	for id, a := range p.known {
-		if !a.present && !a.due && a.frames.full(now, presenceRate) {
+		if !a.present && !a.due && a.frames.Full(now, presenceRate) {
 			delete(p.known, id)
 		}
 	}
@@ -153,7 +132,7 @@ func (s *Space) presenceEntryLocked(event string, id protocol.ParticipantID, now
 		spelled[d] = e.Payload
 	}
 	e.Payload = spelled[protocol.DialectMEUP01]
-	return &Entry{Envelope: &e, except: id, spelled: &spelled}
+	return ring.NewPresence(&e, id, &spelled)
 }
 
 // rosterChangedLocked reports the roster to the other gateways, at most once per
@@ -210,6 +189,6 @@ func (s *Space) setRemote(there []Connected) {
 	s.mu.Unlock()
 	for _, id := range went {
 		s.endStreamsOf(id)
-		s.streams.drop(s.streams.ownedBy(id))
+		s.streams.Drop(s.streams.OwnedBy(id))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -24,7 +25,7 @@ type Sender struct {
 	visibleAfter protocol.Seq
 }
 
-func (f *Sender) viewer() Viewer { return Viewer{f.ID, f.visibleAfter} }
+func (f *Sender) viewer() Viewer { return Viewer{ID: f.ID, VisibleAfter: f.visibleAfter} }
 
 // Sender returns a sender without a connection.
 func (s *Space) Sender(ctx context.Context, from Viewer) (*Sender, *protocol.Error) {
@@ -32,7 +33,7 @@ func (s *Space) Sender(ctx context.Context, from Viewer) (*Sender, *protocol.Err
 	if err := s.admitGuest(ctx, id); err != nil {
 		return nil, err
 	}
-	if s.state.Load().isKicked(id) {
+	if s.state.Load().IsKicked(id) {
 		return nil, protocol.Errorf(protocol.CodeKicked, "You were removed from this space and have to be invited again.")
 	}
 	s.mu.Lock()
@@ -67,12 +68,12 @@ type Pending struct {
 
 	draft        journal.Draft
 	reservation  Reservation
-	proposals    []*parent // that the envelope decides on, if its kind decides
-	stateChecked bool      // authorize was called
-	retry        bool      // was admitted before; its result is complete
-	spelling     spelling  // for clients of other dialects
-	use          int       // of the sender's id: this is the use-th envelope with it
-	tokenHash    []byte    // of an invitation
+	proposals    []*parent     // that the envelope decides on, if its kind decides
+	stateChecked bool          // authorize was called
+	retry        bool          // was admitted before; its result is complete
+	spelling     ring.Spelling // for clients of other dialects
+	use          int           // of the sender's id: this is the use-th envelope with it
+	tokenHash    []byte        // of an invitation
 }
 
 // batch is one call of Publish.
@@ -251,7 +252,7 @@ func (b *batch) check(ctx context.Context, p *Pending) *protocol.Error {
 	}
 	p.draft.Audience = threadOf(parents)
 	if recordsOwnCall(e, parents) {
-		p.draft.Audience = append(p.draft.Audience, allParticipants)
+		p.draft.Audience = append(p.draft.Audience, ring.AllParticipants)
 	}
 	if decides(e.Kind) {
 		p.proposals = proposalsAmong(parents)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -18,7 +19,7 @@ func (m *Member) readEntries(ctx context.Context, d *Delivery) {
 			}
 			continue
 		}
-		entries, pos, lives, ok := m.space.ring.read(d.Entries, m.pos)
+		entries, pos, lives, ok := m.space.ring.Read(d.Entries, m.pos)
 		if !ok {
 			m.behind = true
 			continue
@@ -51,7 +52,7 @@ func (m *Member) filterVisible(entries []*Entry, first uint64) []*Entry {
 		case seq != 0:
 			m.seq = seq
 		}
-		if m.NoEcho && e.Envelope.From == m.ID || !e.visibleTo(visible) {
+		if m.NoEcho && e.Envelope.From == m.ID || !e.VisibleTo(visible) {
 			continue
 		}
 		mustSee := !m.Observe && (e.Envelope.Kind.IsWork() || e.Envelope.AddressedTo(m.ID))
@@ -65,7 +66,7 @@ func (m *Member) filterVisible(entries []*Entry, first uint64) []*Entry {
 // catchUp reads the journal from the cursor on, and switches to the ring once the
 // ring has everything that follows. It reports whether the member moved.
 func (m *Member) catchUp(ctx context.Context, d *Delivery) bool {
-	if pos, gone, ok := m.space.ring.seek(m.seq, m.live); ok {
+	if pos, gone, ok := m.space.ring.Seek(m.seq, m.live); ok {
 		if gone > m.lives {
 			m.space.observer().LiveDropped(int(gone - m.lives))
 			m.lives = gone
@@ -77,7 +78,7 @@ func (m *Member) catchUp(ctx context.Context, d *Delivery) bool {
 	if m.space.now().Before(m.retryAt) {
 		return false
 	}
-	floor := m.space.ring.bottom()
+	floor := m.space.ring.Bottom()
 	entries, err := m.readJournal(ctx, d, floor)
 	if err != nil {
 		m.readFailed(err)
@@ -91,7 +92,7 @@ func (m *Member) catchUp(ctx context.Context, d *Delivery) bool {
 	m.space.observer().FromJournal(len(entries))
 	d.Entries = m.filterVisible(entries, 0)
 	if m.CurrentDialect() == protocol.DialectMEUP01 {
-		encodeTogether(d.Entries)
+		ring.EncodeTogether(d.Entries)
 	}
 	return true
 }
@@ -122,7 +123,7 @@ func (m *Member) readJournal(ctx context.Context, d *Delivery, upTo protocol.Seq
 	}
 	if oldest > 0 && m.seq < oldest-1 {
 		if m.seq > 0 { // the error is sent before the following entries
-			d.Control = appendFrame(d.Control, m.CurrentDialect(), m.expired(oldest))
+			d.Control = ring.AppendFrame(d.Control, m.CurrentDialect(), m.expired(oldest))
 		}
 		m.seq = oldest - 1
 	}
@@ -132,9 +133,9 @@ func (m *Member) readJournal(ctx context.Context, d *Delivery, upTo protocol.Seq
 		if err != nil {
 			return nil, err
 		}
-		entry := newEntry(e)
+		entry := ring.NewEntry(e)
 		dst = append(dst, entry)
-		if size += entry.size(); size >= deliveryBytes {
+		if size += entry.Size(); size >= ring.ReadBytes {
 			break
 		}
 	}

@@ -1,13 +1,12 @@
 package space
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -20,21 +19,6 @@ import (
 // second envelope with an id NAME is stored as again-2-HASH(NAME), the third as
 // again-3-…: the journal's index of ids finds them all, refuses a number that is
 // taken. Clients of those dialects see NAME.
-
-// spelling is stored with an envelope for clients of those dialects. In an
-// entry's Note it is JSON, after the hash of an invitation's token.
-type spelling struct {
-	// Sum identifies the received frame.
-	Sum string `json:"sum,omitempty"`
-	// The envelope in the form for those clients, where that differs.
-	ID          protocol.ID          `json:"id,omitempty"`
-	Correlation []protocol.ID        `json:"correlation,omitempty"`
-	Context     protocol.ContextPath `json:"context,omitempty"`
-	// To: the addressees for those clients, where no other client sees any.
-	To []protocol.ParticipantID `json:"to,omitempty"`
-	// Targeted is [Entry.targeted], for the other gateways.
-	Targeted bool `json:"targeted,omitempty"`
-}
 
 const againPrefix = "again-"
 
@@ -51,76 +35,26 @@ func reusedID(id protocol.ID, n int) protocol.ID {
 	return protocol.ID(againPrefix + strconv.Itoa(n) + "-" + hex.EncodeToString(hash[:16]))
 }
 
-func readSpelling(note []byte) (sp spelling) {
-	if i := bytes.IndexByte(note, '{'); i >= 0 {
-		_ = json.Unmarshal(note[i:], &sp) // the gateway wrote it
-	}
-	return sp
-}
-
 // note returns the Note of the candidate's entry.
-func (p *Pending) note() []byte { return p.spelling.note(p.tokenHash) }
-
-// note returns the Note of an entry with this spelling, after the hash of a
-// token.
-func (sp *spelling) note(tokenHash []byte) []byte {
-	text, err := json.Marshal(sp)
-	if err != nil || len(text) <= len("{}") { // strings always marshal
-		return tokenHash
-	}
-	return append(bytes.Clone(tokenHash), text...)
-}
-
-// apply changes the envelope into its form for clients of the other dialects.
-func (sp *spelling) apply(e *protocol.Envelope) {
-	if sp.ID != "" {
-		e.ID = sp.ID
-	}
-	if sp.Correlation != nil {
-		e.Correlation.IDs = sp.Correlation
-	}
-	if sp.Context != "" {
-		e.Context = sp.Context
-	}
-	if len(e.To) == 0 {
-		e.To = sp.To
-	}
-}
+func (p *Pending) note() []byte { return p.spelling.Note(p.tokenHash) }
 
 // countUses returns how many envelopes have the id as their senders wrote it.
 func (s *Space) countUses(ctx context.Context, id protocol.ID) (int, error) {
-	used := func(n int) (bool, error) {
+	var failed error
+	isFree := func(n int) bool {
 		_, err := s.find(ctx, reusedID(id, n))
-		if errors.Is(err, journal.ErrNotFound) {
-			return false, nil
+		if err != nil && !errors.Is(err, journal.ErrNotFound) {
+			failed = err
 		}
-		return err == nil, err
+		return err != nil
 	}
 	high := 1
-	for {
-		ok, err := used(high)
-		if err != nil {
-			return 0, err
-		}
-		if !ok {
-			break
-		}
+	for !isFree(high) {
 		high *= 2
 	}
 	low := high / 2
-	for high-low > 1 {
-		middle := (low + high) / 2
-		ok, err := used(middle)
-		if err != nil {
-			return 0, err
-		}
-		if ok {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return low, nil
+	n := low + sort.Search(max(0, high-low-1), func(i int) bool { return isFree(low + 1 + i) })
+	return n, failed
 }
 
 // assignID sets the id under which an envelope of those dialects is stored, if

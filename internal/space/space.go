@@ -10,6 +10,11 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/buckets"
+	"github.com/meup-protocol/meup/internal/space/contexts"
+	"github.com/meup-protocol/meup/internal/space/ring"
+	"github.com/meup-protocol/meup/internal/space/streams"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -18,14 +23,14 @@ type Space struct {
 	name string
 	hub  *Hub
 	log  *slog.Logger
-	ring *ring
+	ring *ring.Ring
 
 	logID string // of the log that was read when the space was opened
 
-	state    atomic.Pointer[State] // state and configuration, changed together
-	contexts *contexts
-	streams  streams
-	texts    streamTexts
+	state    atomic.Pointer[authority.State] // state and configuration, changed together
+	contexts *contexts.Tree
+	streams  streams.Table
+	texts    streams.Texts
 
 	generation int // of the configuration that it was opened with
 
@@ -56,7 +61,7 @@ type Space struct {
 // participant is the state of a participant across its connections.
 type participant struct {
 	id      protocol.ParticipantID
-	buckets *buckets
+	buckets *buckets.Buckets
 
 	// Guarded by Space.mu.
 	connections int
@@ -65,7 +70,7 @@ type participant struct {
 }
 
 // limits returns the participant's buckets; nil: no limits.
-func (p *participant) limits() Limiter { return p.buckets.get() }
+func (p *participant) limits() Limiter { return p.buckets.Get() }
 
 // Name returns the space's name.
 func (s *Space) Name() string { return s.name }
@@ -78,11 +83,11 @@ func (s *Space) LogID() string { return s.logID }
 
 // Head returns the Seq of the newest delivered entry.
 func (s *Space) Head() protocol.Seq {
-	head, _, _ := s.ring.position()
+	head, _, _ := s.ring.Position()
 	return head
 }
 
-func (s *Space) config() *Config          { return s.state.Load().cfg }
+func (s *Space) config() *Config          { return s.state.Load().Config }
 func (s *Space) journal() journal.Journal { return s.hub.services.Journal }
 func (s *Space) observer() Observer       { return s.hub.services.Observer }
 func (s *Space) now() time.Time           { return s.hub.services.Clock().UTC() }
@@ -91,26 +96,23 @@ func (s *Space) members() []*Member { return s.connected.all() }
 
 // settings returns the configuration of a participant.
 func (s *Space) settings(id protocol.ParticipantID) ParticipantConfig {
-	return s.state.Load().settings(id)
-}
-
-func (st *State) settings(id protocol.ParticipantID) ParticipantConfig {
-	cfg := st.cfg
-	if p, ok := cfg.Participants[id]; ok {
-		return p
-	}
-	if st.invited(id) || cfg.Guests == nil {
-		return cfg.Invited
-	}
-	return *cfg.Guests
+	return s.state.Load().Settings(id)
 }
 
 // IsKnown reports whether the participant is known here: configured, invited, or
 // a guest that has connected before.
-func (s *Space) IsKnown(id protocol.ParticipantID) bool {
-	st := s.state.Load()
-	_, configured := st.cfg.Participants[id]
-	return configured || st.known(id)
+func (s *Space) IsKnown(id protocol.ParticipantID) bool { return s.state.Load().IsKnown(id) }
+
+// Kicked reports whether the participant was removed from the space.
+func (s *Space) Kicked(id protocol.ParticipantID) bool { return s.state.Load().IsKicked(id) }
+
+// Invited reports whether the participant was invited, rather than configured
+// or a guest.
+func (s *Space) Invited(id protocol.ParticipantID) bool { return s.state.Load().IsInvited(id) }
+
+// LookupInvitation returns the invitation whose token has this hash.
+func (s *Space) LookupInvitation(hash [32]byte) (Invitation, bool) {
+	return s.state.Load().Invitation(hash)
 }
 
 // Join adds a connection, which receives visible entries from then on. The
@@ -162,7 +164,7 @@ func (s *Space) chargeJoin(id protocol.ParticipantID) *protocol.Error {
 
 // recheck closes a connection that the configuration no longer admits.
 func (s *Space) recheck(m *Member) {
-	if s.admits(m.ID) && (m.Recheck == nil || m.Recheck() == nil) {
+	if s.state.Load().Admits(m.ID) && (m.Recheck == nil || m.Recheck() == nil) {
 		return
 	}
 	m.Close(Closing{Code: protocol.CloseTokenExpired, Reason: "the token is good no more", Now: true})
@@ -239,7 +241,7 @@ func (s *Space) enter(m *Member) *protocol.Error {
 	if s.hub.draining.Load() {
 		return protocol.Errorf(protocol.CodeShuttingDown, "The gateway is going down; connect again in a moment.")
 	}
-	if s.state.Load().isKicked(m.ID) {
+	if s.state.Load().IsKicked(m.ID) {
 		return protocol.Errorf(protocol.CodeKicked, "You were removed from this space and have to be invited again.")
 	}
 	p := s.participantLocked(m.ID)
@@ -250,7 +252,7 @@ func (s *Space) enter(m *Member) *protocol.Error {
 	}
 	m.who = p
 	p.connections++
-	head, pos, lives := s.ring.position()
+	head, pos, lives := s.ring.Position()
 	m.joinedAt, m.live, m.lives = head, pos, lives
 	if !m.behind {
 		m.seq, m.pos = head, pos
@@ -307,21 +309,29 @@ func (s *Space) participantLocked(id protocol.ParticipantID) *participant {
 	if len(s.participants) >= maxIdleParticipants {
 		s.forgetIdleLocked()
 	}
-	p := &participant{id: id, lastSeen: s.now(), buckets: s.hub.buckets.acquire(s.bucketKey(id), s.settings(id).NewLimiter)}
+	p := &participant{id: id, lastSeen: s.now(), buckets: s.hub.buckets.Acquire(s.bucketKey(id), s.settings(id).NewLimiter)}
 	s.participants[id] = p
 	return p
+}
+
+func (s *Space) bucketKey(id protocol.ParticipantID) buckets.Key {
+	st := s.state.Load()
+	if _, configured := st.Config.Participants[id]; !configured && st.IsInvited(id) {
+		return buckets.Key{Space: s.name, Invited: true, Participant: id}
+	}
+	return buckets.Key{Space: st.Config.PatternName(), Participant: id}
 }
 
 // release returns the resources that a retired space shares with others.
 func (s *Space) release() {
 	if s.ring != nil { // it was opened
-		s.ring.drop()
+		s.ring.Drop()
 	}
-	s.texts.drop(s)
+	s.texts.Drop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range s.participants {
-		s.hub.buckets.release(p.buckets)
+		s.hub.buckets.Release(p.buckets)
 	}
 	clear(s.participants)
 }
@@ -330,7 +340,7 @@ func (s *Space) forgetIdleLocked() {
 	old := s.now().Add(-time.Minute)
 	for id, p := range s.participants {
 		if p.connections == 0 && p.lastSeen.Before(old) {
-			s.hub.buckets.release(p.buckets)
+			s.hub.buckets.Release(p.buckets)
 			delete(s.participants, id)
 		}
 	}

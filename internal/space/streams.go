@@ -1,222 +1,164 @@
 package space
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
-	"sync"
+	"strings"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space/ring"
+	"github.com/meup-protocol/meup/internal/space/streams"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Bounds of a space's open streams; a participant may use a quarter of them.
-const (
-	maxStreams       = 4096
-	maxStreamDetails = 1 << 20 // bytes of the payloads that are repeated in welcomes
-	maxStreamID      = 256     // bytes
-)
-
-// stream is an open stream. Its slices are shared: read-only.
-type stream struct {
-	opened  protocol.Envelope // its stream.open, without the payload
-	owner   protocol.ParticipantID
-	writers []protocol.ParticipantID   // the owner is one of them
-	targets []protocol.ParticipantID   // exclusive receivers of its data; nil: all that may see the stream
-	details map[string]json.RawMessage // fields of its stream.open; nil if they are too large
-	size    int                        // of details, in bytes
+// streamAnswers are the kinds of the gateway's answers to requests about streams.
+var streamAnswers = map[protocol.Kind]protocol.Kind{
+	protocol.KindStreamRequest:     protocol.KindStreamOpen,
+	protocol.KindStreamGrantWrite:  protocol.KindStreamWriteGranted,
+	protocol.KindStreamRevokeWrite: protocol.KindStreamWriteRevoked,
+	protocol.KindStreamTransfer:    protocol.KindStreamTransferred,
 }
 
-// audience returns the participants that may see the stream; nil: all.
-func (s *stream) audience() []protocol.ParticipantID {
-	if len(s.opened.To) == 0 {
+// answersStream returns the kind of the gateway's answer to an envelope; "" if
+// there is none. Participants answer a stream.request of the other dialects.
+func (f *Sender) answersStream(k protocol.Kind) protocol.Kind {
+	if k == protocol.KindStreamRequest && f.Dialect != protocol.DialectMEW04 {
+		return ""
+	}
+	return streamAnswers[k]
+}
+
+func isStream(k protocol.Kind) bool { return strings.HasPrefix(string(k), "stream.") }
+
+// checkStream rejects operations on a stream that the sender may not do.
+func (b *batch) checkStream(p *Pending) *protocol.Error {
+	e := &p.In.Envelope
+	if !isStream(e.Kind) {
 		return nil
 	}
-	list := s.opened.To
-	if s.opened.From != protocol.GatewayID {
-		list = with(list, s.opened.From)
+	opening := 0
+	for _, w := range b.waiting {
+		if w.In.Envelope.Kind == protocol.KindStreamOpen {
+			opening++
+		}
 	}
-	for _, id := range s.writers {
-		list = with(list, id)
-	}
-	return list
+	return b.space.streams.Check(&streams.Request{
+		From: b.from.ID, MEW: b.from.Dialect == protocol.DialectMEW04, Kind: e.Kind, Payload: p.In.Payload, Size: len(e.Payload),
+		Opening: opening, IsKnown: b.space.IsKnown, IsPresent: b.space.IsPresent,
+	})
 }
 
-// streams holds the open streams of a space by id. It is a fold over the log, so
-// all gateways agree on it, except for streams whose owner was lost with its
-// gateway: each gateway drops these by itself.
-type streams struct {
-	mu   sync.Mutex
-	open map[string]stream
-}
-
-// apply folds an entry of the log. A request about a stream has an effect only if
-// its sender owns the stream at that position in the log.
-func (t *streams) apply(entry *Entry) {
-	e, payload := entry.Envelope, entry.Payload()
-	id := payload.Get("stream_id").Text()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	s, open := t.open[id]
+// addressData addresses stream data to the targets of its stream. A raw frame has
+// no addressees and no context; it gets both from the stream.
+func (b *batch) addressData(p *Pending) {
+	s, open := b.space.streams.Get(p.In.Payload.Get("stream_id").Text())
+	if !open {
+		return
+	}
+	e, mew := &p.draft.Envelope, b.from.Dialect == protocol.DialectMEW04
 	switch {
-	case e.Kind == protocol.KindStreamOpen && !open:
-		t.addLocked(id, e, payload)
-		return
-	case !open || e.From != s.owner && e.From != protocol.GatewayID:
-		return
+	case len(s.Targets) > 0:
+		e.To, p.spelling.Targeted = s.Targets, true
+		p.draft.Private = p.note()
+	case mew && len(e.To) == 0:
+		e.To = s.Audience()
 	}
-	switch e.Kind {
-	case protocol.KindStreamClose:
-		delete(t.open, id)
-		return
-	case protocol.KindStreamGrantWrite:
-		s.writers = with(s.writers, participantIn(payload, "participant_id"))
-	case protocol.KindStreamRevokeWrite:
-		s.writers = without(s.writers, participantIn(payload, "participant_id"))
-	case protocol.KindStreamWriteRevoked:
-		if len(e.Correlation.IDs) > 0 {
-			return // the answer to a request that was already folded
+	if mew && e.Context == "" {
+		e.Context = s.Opened.Context
+	}
+	p.In.Envelope.To, p.In.Envelope.Context = e.To, e.Context
+}
+
+// answerStream sends the answer to an admitted request about a stream to everyone
+// that may see the stream. The gateway's stream.open gives its own id to the
+// stream, so that no id is used twice.
+func (b *batch) answerStream(ctx context.Context, p *Pending) *protocol.Error {
+	request, kind := &p.draft.Envelope, b.from.answersStream(p.draft.Envelope.Kind)
+	if kind == "" {
+		return nil
+	}
+	fields, err := fieldsOf(request.Payload)
+	if err != nil {
+		return errUnanswered()
+	}
+	id := b.space.hub.newID()
+	sp := ring.Spelling{Context: p.spelling.Context}
+	owner := b.from.ID
+	var to []protocol.ParticipantID
+	if kind == protocol.KindStreamOpen {
+		if len(streams.TargetsIn(p.In.Payload)) == 0 {
+			delete(fields, "target")
 		}
-		s.writers = without(s.writers, participantIn(payload, "participant_id"))
-	case protocol.KindStreamTransfer:
-		owner := participantIn(payload, "new_owner")
-		s.writers = with(without(s.writers, s.owner), owner)
-		s.owner = owner
-	}
-	t.open[id] = s
-}
-
-func (t *streams) addLocked(id string, e *protocol.Envelope, payload protocol.Value) {
-	if id == "" || len(id) > maxStreamID || len(t.open) >= maxStreams {
-		return
-	}
-	s := stream{owner: e.From, opened: protocol.Envelope{From: e.From, To: e.To, TS: e.TS, Context: e.Context, Seq: e.Seq}}
-	if e.From == protocol.GatewayID {
-		s.owner, s.targets = participantIn(payload, "owner"), targetsIn(payload)
-	}
-	s.writers = []protocol.ParticipantID{s.owner}
-	all, own := t.usedLocked(s.owner)
-	if n := len(e.Payload); all.bytes+n <= maxStreamDetails && own.bytes+n <= maxStreamDetails/4 &&
-		json.Unmarshal(e.Payload, &s.details) == nil {
-		s.size = n
-	}
-	if t.open == nil {
-		t.open = make(map[string]stream)
-	}
-	t.open[id] = s
-}
-
-type streamUse struct{ streams, bytes int }
-
-// usedLocked returns the use by all streams and by the streams of one
-// participant.
-func (t *streams) usedLocked(id protocol.ParticipantID) (all, own streamUse) {
-	for _, s := range t.open {
-		all.streams++
-		all.bytes += s.size
-		if s.owner == id {
-			own.streams++
-			own.bytes += s.size
+		for _, name := range []string{"requestId", "participantId", "authorizedWriters", "created"} {
+			delete(fields, name) // MEW's own gateway sets these itself
 		}
-	}
-	return all, own
-}
-
-// admits reports whether a participant may open another stream with the given
-// bytes of details; waiting is the number of its pending opens.
-func (t *streams) admits(id protocol.ParticipantID, waiting, bytes int) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	all, own := t.usedLocked(id)
-	return all.streams+waiting < maxStreams && own.streams+waiting < maxStreams/4 &&
-		all.bytes+bytes <= maxStreamDetails && own.bytes+bytes <= maxStreamDetails/4
-}
-
-func (t *streams) get(id string) (s stream, open bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	s, open = t.open[id]
-	return s, open
-}
-
-// namedStream is a stream with its id.
-type namedStream struct {
-	id string
-	stream
-}
-
-// list returns the streams that a filter selects, the oldest first.
-func (t *streams) list(filter func(*stream) bool) []namedStream {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var list []namedStream
-	for id, s := range t.open {
-		if filter(&s) {
-			list = append(list, namedStream{id, s})
+		fields["stream_id"], fields["encoding"] = id, "text"
+		fields["owner"], fields["authorized_writers"] = owner, []protocol.ParticipantID{owner}
+		if to = request.To; len(to) > 0 {
+			to = streams.With(to, owner)
 		}
-	}
-	slices.SortFunc(list, func(a, b namedStream) int { return cmp.Compare(a.opened.Seq, b.opened.Seq) })
-	return list
-}
-
-func (t *streams) ownedBy(id protocol.ParticipantID) []namedStream {
-	return t.list(func(s *stream) bool { return s.owner == id })
-}
-
-// drop removes streams, unless they have another owner by now.
-func (t *streams) drop(list []namedStream) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, s := range list {
-		if t.open[s.id].owner == s.owner {
-			delete(t.open, s.id)
+		sp.To = []protocol.ParticipantID{owner}
+	} else {
+		s, open := b.space.streams.Get(p.In.Payload.Get("stream_id").Text())
+		if !open {
+			return protocol.Errorf(protocol.CodeStreamNotFound, "The stream was closed.")
 		}
+		fields["authorized_writers"] = s.Writers
+		if kind == protocol.KindStreamTransferred {
+			fields["previous_owner"], owner = owner, s.Owner
+		}
+		to = s.Audience()
 	}
+	answer, err := protocol.FromGateway(id, kind, b.space.now(), fields)
+	if err != nil {
+		return errUnanswered()
+	}
+	answer.To, answer.Context, answer.Correlation = to, request.Context, protocol.CorrelateTo(request.ID)
+	if p.spelling.ID != "" {
+		sp.Correlation = []protocol.ID{p.spelling.ID}
+	}
+	draft := journal.Draft{Envelope: answer, Private: sp.Note(nil), Audience: streams.With(p.draft.Audience, b.from.ID)}
+	if err := b.space.record(ctx, draft); err != nil {
+		b.space.log.Warn("answer a request about a stream", "envelope", request.ID, "error", err)
+		return errUnanswered()
+	}
+	if !b.space.IsPresent(owner) { // it left meanwhile
+		b.space.leaveStreams(owner)
+	}
+	return nil
 }
 
-// targetsIn returns the targets of a stream, each once.
-func targetsIn(payload protocol.Value) []protocol.ParticipantID {
-	target := payload.Get("target")
-	if target.Type() == protocol.TypeString {
-		return []protocol.ParticipantID{protocol.ParticipantID(target.Text())}
-	}
-	var list []protocol.ParticipantID
-	for x := range target.Elements {
-		list = with(list, protocol.ParticipantID(x.Text()))
-	}
-	return list
+func errUnanswered() *protocol.Error {
+	return protocol.Errorf(protocol.CodeUnavailable, "The log cannot take the answer to this request now; send it again under another id.")
 }
 
-// with returns the list with a participant added; the list itself is not changed.
-func with(list []protocol.ParticipantID, id protocol.ParticipantID) []protocol.ParticipantID {
-	if slices.Contains(list, id) {
-		return list
+func fieldsOf(payload json.RawMessage) (map[string]any, error) {
+	var raw map[string]json.RawMessage
+	err := json.Unmarshal(payload, &raw)
+	fields := make(map[string]any, len(raw)+4)
+	for name, value := range raw {
+		fields[name] = value
 	}
-	return append(slices.Clip(list), id)
-}
-
-// without returns the list without a participant; the list itself is not changed.
-func without(list []protocol.ParticipantID, id protocol.ParticipantID) []protocol.ParticipantID {
-	return slices.DeleteFunc(slices.Clone(list), func(x protocol.ParticipantID) bool { return x == id })
+	return fields, err
 }
 
 // activeStreams lists the streams that a viewer may see, for its welcome.
 func (s *Space) activeStreams(visible Visibility) *[]any {
 	items := []any{}
-	for _, x := range s.streams.list(func(x *stream) bool {
-		return visible.Allows(&x.opened, nil) || slices.Contains(x.audience(), visible.ID)
+	for _, x := range s.streams.List(func(x *streams.Stream) bool {
+		return visible.Allows(&x.Opened, nil) || slices.Contains(x.Audience(), visible.ID)
 	}) {
-		if s.hub.services.Peers != nil && !s.IsPresent(x.owner) {
+		if s.hub.services.Peers != nil && !s.IsPresent(x.Owner) {
 			continue // it was lost with its gateway
 		}
 		item := map[string]any{"direction": "upload"} // MEW's library ignores streams without a direction
-		for name, value := range x.details {
+		for name, value := range x.Details {
 			item[name] = value
 		}
-		item["stream_id"], item["owner"], item["authorized_writers"] = x.id, x.owner, x.writers
-		item["created"] = x.opened.TS.UTC().Format(protocol.TimeFormat)
+		item["stream_id"], item["owner"], item["authorized_writers"] = x.ID, x.Owner, x.Writers
+		item["created"] = x.Opened.TS.UTC().Format(protocol.TimeFormat)
 		items = append(items, item)
 	}
 	return &items
@@ -228,22 +170,22 @@ const leaveTimeout = time.Second
 // leaveStreams closes the streams of a participant that left, and revokes its
 // right to write into others. It drops its own streams even if the append fails.
 func (s *Space) leaveStreams(id protocol.ParticipantID) {
-	owned := s.streams.ownedBy(id)
-	written := s.streams.list(func(x *stream) bool { return x.owner != id && slices.Contains(x.writers, id) })
+	owned := s.streams.OwnedBy(id)
+	written := s.streams.List(func(x *streams.Stream) bool { return x.Owner != id && slices.Contains(x.Writers, id) })
 	if len(owned)+len(written) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
 	defer cancel()
 	drafts := make([]journal.Draft, 0, len(owned)+len(written))
-	add := func(x *namedStream, kind protocol.Kind, payload map[string]any) {
-		payload["stream_id"] = x.id
+	add := func(x *streams.Named, kind protocol.Kind, payload map[string]any) {
+		payload["stream_id"] = x.ID
 		e, err := protocol.FromGateway(s.hub.newID(), kind, s.now(), payload)
 		if err != nil {
 			s.log.Error("encode an envelope of the gateway's own", "kind", kind, "error", err)
 			return
 		}
-		e.To = x.audience()
+		e.To = x.Audience()
 		drafts = append(drafts, journal.Draft{Envelope: e})
 	}
 	for i := range owned {
@@ -251,10 +193,10 @@ func (s *Space) leaveStreams(id protocol.ParticipantID) {
 	}
 	for i := range written {
 		add(&written[i], protocol.KindStreamWriteRevoked,
-			map[string]any{"participant_id": id, "authorized_writers": without(written[i].writers, id), "reason": "the writer left"})
+			map[string]any{"participant_id": id, "authorized_writers": streams.Without(written[i].Writers, id), "reason": "the writer left"})
 	}
 	if err := s.record(ctx, drafts...); err != nil {
 		s.log.Warn("close streams whose owner left", "participant", id, "streams", len(owned), "error", err)
 	}
-	s.streams.drop(owned)
+	s.streams.Drop(owned)
 }

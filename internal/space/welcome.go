@@ -1,15 +1,15 @@
 package space
 
 import (
-	"encoding/json"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // describe returns the description of a participant in a dialect.
 func (s *Space) describe(c Connected, d protocol.Dialect, now time.Time) protocol.Participant {
-	p := protocol.Participant{ID: c.ID, Capabilities: s.state.Load().capabilitiesOf(c.ID, d, now)}
+	p := protocol.Participant{ID: c.ID, Capabilities: s.state.Load().CapabilitiesOf(c.ID, d, now)}
 	if c.Tools {
 		p.Serves = []string{protocol.ServesTools}
 	}
@@ -32,8 +32,8 @@ func (m *Member) appendWelcome(dst []byte) []byte {
 	w := protocol.Welcome{
 		You: protocol.You{
 			ID:           m.ID,
-			Capabilities: st.capabilitiesOf(m.ID, m.CurrentDialect(), now),
-			Limits:       st.settings(m.ID).Limits,
+			Capabilities: st.CapabilitiesOf(m.ID, m.CurrentDialect(), now),
+			Limits:       st.Settings(m.ID).Limits,
 		},
 		Participants: []protocol.Participant{},
 		Space:        protocol.SpaceInfo{Name: s.name, Seq: m.welcomeSeq(), Log: s.logID},
@@ -48,19 +48,7 @@ func (m *Member) appendWelcome(dst []byte) []byte {
 	if m.CurrentDialect() == protocol.DialectMEW04 {
 		w.ActiveStreams = s.activeStreams(s.VisibilityOf(m.Viewer()))
 	}
-	return appendFrame(dst, m.CurrentDialect(), m.newControl(protocol.KindSystemWelcome, "", w))
-}
-
-// capabilitiesOf lists a participant's capabilities, spelled for the dialect.
-func (st *State) capabilitiesOf(id protocol.ParticipantID, d protocol.Dialect, now time.Time) []json.RawMessage {
-	list := st.ledger.Display(id, now)
-	if d != protocol.DialectMEUP01 {
-		list = st.ledger.DisplaySlash(id, now)
-	}
-	if d == protocol.DialectMEW04 {
-		return mewCapabilities(list)
-	}
-	return append(make([]json.RawMessage, 0, len(list)), list...)
+	return ring.AppendFrame(dst, m.CurrentDialect(), m.newControl(protocol.KindSystemWelcome, "", w))
 }
 
 // welcomeSeq is the head of the log for this connection: envelopes up to it are

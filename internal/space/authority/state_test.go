@@ -1,4 +1,4 @@
-package space
+package authority
 
 import (
 	"encoding/hex"
@@ -70,9 +70,9 @@ func (l *stateLog) mixed(n int) {
 }
 
 func (l *stateLog) fold() *State {
-	st := newState(l.cfg)
+	st := NewState(l.cfg)
 	for _, e := range l.entries {
-		if err := st.fold(e); err != nil {
+		if err := st.Fold(e); err != nil {
 			l.t.Fatal(err)
 		}
 	}
@@ -89,7 +89,7 @@ func TestState_ApplyIsCheapWhenLarge(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		for i := range n {
-			next, err := st.apply(l.invite(size + i))
+			next, err := st.Apply(l.invite(size + i))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +138,7 @@ func TestState_DropsExpiredInvitations(t *testing.T) {
 	if n := st.invitations.Len(); n > 62 || st.expiry.Len() != n-1 {
 		t.Errorf("%d invitations are left, %d of them will expire", n, st.expiry.Len())
 	}
-	st.dropExpired(l.at.Add(time.Hour))
+	st.DropExpired(l.at.Add(time.Hour))
 	hash := hashOf(int(keep.Envelope.Seq))
 	if i, ok := st.invitations.Get(string(hash[:])); !ok || i.Participant != "guest-0" || st.invitations.Len() != 1 || st.expiry.Len() != 0 {
 		t.Errorf("%d invitations are left, %v", st.invitations.Len(), ok)
@@ -150,26 +150,26 @@ func TestState_IsImmutable(t *testing.T) {
 	l := newStateLog(t)
 	l.mixed(40)
 	var states []*State
-	st := newState(l.cfg)
+	st := NewState(l.cfg)
 	for _, e := range l.entries {
-		next, err := st.apply(e)
+		next, err := st.Apply(e)
 		if err != nil {
 			t.Fatal(err)
 		}
 		states = append(states, st)
 		st = next
 	}
-	again := newState(l.cfg)
+	again := NewState(l.cfg)
 	for i, e := range l.entries {
 		old := states[i]
 		for n := range 10 {
 			id := protocol.ParticipantID(fmt.Sprintf("guest-%d", n))
-			if old.known(id) != again.known(id) || old.isKicked(id) != again.isKicked(id) || old.paused(id, l.at) != again.paused(id, l.at) ||
-				!old.sameRights(again, id, l.at) || old.invitations.Len() != again.invitations.Len() {
+			if old.HasJoined(id) != again.HasJoined(id) || old.IsKicked(id) != again.IsKicked(id) || old.IsPaused(id, l.at) != again.IsPaused(id, l.at) ||
+				!old.SameRights(l.at, id, again, l.at) || old.invitations.Len() != again.invitations.Len() {
 				t.Fatalf("%s differs in the state before %s", id, e.Envelope.ID)
 			}
 		}
-		if err := again.fold(e); err != nil {
+		if err := again.Fold(e); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -183,7 +183,7 @@ func BenchmarkState_Apply16000(b *testing.B) {
 	st, next := l.fold(), l.invite(16_000)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := st.apply(next); err != nil {
+		if _, err := st.Apply(next); err != nil {
 			b.Fatal(err)
 		}
 	}

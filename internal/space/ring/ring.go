@@ -1,4 +1,6 @@
-package space
+// Package ring holds the newest entries of a space, encoded for delivery. All
+// readers share them: each has a position of its own in the ring.
+package ring
 
 import (
 	"sort"
@@ -8,15 +10,15 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// ring holds the newest entries of a space, each once, for all members. Positions
+// Ring holds the newest entries of a space, each once, for all members. Positions
 // count every entry that was ever put, so that entries without a Seq
 // (stream.data, presence) have a position too.
 //
 // It grows as needed up to its limits; evicted entries are still in the journal.
-type ring struct {
+type Ring struct {
 	maxEntries int
 	maxBytes   int
-	budget     *ringBudget // shared with other rings; nil: none
+	budget     *Budget // shared with other rings; nil: none
 
 	mu    sync.RWMutex
 	slots []*Entry // circular; the length is a power of two
@@ -29,14 +31,16 @@ type ring struct {
 	byID  map[protocol.ID]*Entry
 }
 
-func newRing(maxEntries, maxBytes int, head protocol.Seq) *ring {
-	return &ring{maxEntries: maxEntries, maxBytes: maxBytes, head: head, floor: head}
+// New returns a ring of entries after head. Its cost is part of the budget; nil: of
+// none.
+func New(maxEntries, maxBytes int, head protocol.Seq, budget *Budget) *Ring {
+	return &Ring{maxEntries: maxEntries, maxBytes: maxBytes, head: head, floor: head, budget: budget}
 }
 
-func (r *ring) slot(pos uint64) **Entry { return &r.slots[pos&uint64(len(r.slots)-1)] }
+func (r *Ring) slot(pos uint64) **Entry { return &r.slots[pos&uint64(len(r.slots)-1)] }
 
-// put appends entries. It skips entries with a Seq that it already has.
-func (r *ring) put(entries []*Entry) {
+// Put appends entries. It skips entries with a Seq that it already has.
+func (r *Ring) Put(entries []*Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range entries {
@@ -50,7 +54,7 @@ func (r *ring) put(entries []*Entry) {
 		if e.Envelope.Seq == 0 {
 			r.lives++
 		}
-		size := e.size()
+		size := e.Size()
 		for r.next > r.first && (r.next-r.first >= uint64(r.maxEntries) || r.bytes+size > r.maxBytes) {
 			r.evict()
 		}
@@ -70,22 +74,22 @@ func (r *ring) put(entries []*Entry) {
 	}
 }
 
-func (r *ring) evict() {
+func (r *Ring) evict() {
 	p := r.slot(r.first)
 	e := *p
 	*p = nil
 	r.first++
-	r.bytes -= e.size()
-	r.budget.add(-e.size())
+	r.bytes -= e.Size()
+	r.budget.add(-e.Size())
 	if e.Envelope.Seq != 0 {
 		r.floor = e.Envelope.Seq
 		delete(r.byID, e.Envelope.ID)
 	}
 }
 
-// expire evicts entries from before cutoff, so that a space that was busy once
+// Expire evicts entries from before cutoff, so that a space that was busy once
 // does not stay full. Readers that still need them use the journal.
-func (r *ring) expire(cutoff time.Time) {
+func (r *Ring) Expire(cutoff time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for r.next > r.first && (*r.slot(r.first)).Envelope.TS.Before(cutoff) {
@@ -95,21 +99,21 @@ func (r *ring) expire(cutoff time.Time) {
 }
 
 // halve releases unused slots.
-func (r *ring) halve() {
+func (r *Ring) halve() {
 	if held := int(r.next - r.first); len(r.slots) > minSlots && held <= len(r.slots)/4 {
 		r.resize(max(minSlots, len(r.slots)/2))
 	}
 }
 
-// size returns the cost of the entries, in bytes.
-func (r *ring) size() int {
+// Size returns the cost of the entries, in bytes.
+func (r *Ring) Size() int {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.bytes
 }
 
 // shrink evicts the oldest entries until the others cost at most the given bytes.
-func (r *ring) shrink(bytes int) {
+func (r *Ring) shrink(bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for r.next > r.first && r.bytes > bytes {
@@ -118,8 +122,8 @@ func (r *ring) shrink(bytes int) {
 	r.halve()
 }
 
-// drop evicts everything and releases the shared budget.
-func (r *ring) drop() {
+// Drop evicts everything and releases the shared budget.
+func (r *Ring) Drop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.budget.add(-r.bytes)
@@ -129,10 +133,14 @@ func (r *ring) drop() {
 	}
 }
 
+// ReadBytes is the cost of entries, in bytes, at which one read of the ring or of
+// the journal ends.
+const ReadBytes = 1 << 20
+
 const minSlots = 16
 
 // resize gives the ring n slots, a power of two that holds all entries.
-func (r *ring) resize(n int) {
+func (r *Ring) resize(n int) {
 	old := r.slots
 	r.slots = make([]*Entry, n)
 	for pos := r.first; pos < r.next; pos++ {
@@ -140,40 +148,40 @@ func (r *ring) resize(n int) {
 	}
 }
 
-// lookup returns the entry with this id, if the ring still has it.
-func (r *ring) lookup(id protocol.ID) *Entry {
+// Lookup returns the entry with this id, if the ring still has it.
+func (r *Ring) Lookup(id protocol.ID) *Entry {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.byID[id]
 }
 
-// position returns the head: its Seq, the position after it, and the number of
+// Position returns the head: its Seq, the position after it, and the number of
 // entries without a Seq before that.
-func (r *ring) position() (head protocol.Seq, pos, lives uint64) {
+func (r *Ring) Position() (head protocol.Seq, pos, lives uint64) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.head, r.next, r.lives
 }
 
 // livesBefore returns the number of entries without a Seq before pos.
-func (r *ring) livesBefore(pos uint64) uint64 {
+func (r *Ring) livesBefore(pos uint64) uint64 {
 	if pos < r.next {
 		return (*r.slot(pos)).lives
 	}
 	return r.lives
 }
 
-// bottom returns the Seq above which the ring has everything durable.
-func (r *ring) bottom() protocol.Seq {
+// Bottom returns the Seq above which the ring has everything durable.
+func (r *Ring) Bottom() protocol.Seq {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.floor
 }
 
-// seek returns the position after everything up to seq, or the position of the
+// Seek returns the position after everything up to seq, or the position of the
 // oldest entry from live on, if that is lower; gone is how many entries without a
 // Seq were evicted so far. It reports false when entries after seq were evicted.
-func (r *ring) seek(seq protocol.Seq, live uint64) (pos, gone uint64, ok bool) {
+func (r *Ring) Seek(seq protocol.Seq, live uint64) (pos, gone uint64, ok bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if seq < r.floor {
@@ -185,19 +193,19 @@ func (r *ring) seek(seq protocol.Seq, live uint64) (pos, gone uint64, ok bool) {
 	return min(r.first+uint64(n), max(r.first, live)), r.livesBefore(r.first), true
 }
 
-// read appends to dst the entries from pos on, up to the capacity of dst. It
+// Read appends to dst the entries from pos on, up to the capacity of dst. It
 // returns the position after them, the number of entries without a Seq before
 // that position, and false when pos was evicted.
-func (r *ring) read(dst []*Entry, pos uint64) (entries []*Entry, next, lives uint64, ok bool) {
+func (r *Ring) Read(dst []*Entry, pos uint64) (entries []*Entry, next, lives uint64, ok bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if pos < r.first {
 		return dst, pos, 0, false
 	}
-	for size := 0; pos < r.next && len(dst) < cap(dst) && size < deliveryBytes; pos++ {
+	for size := 0; pos < r.next && len(dst) < cap(dst) && size < ReadBytes; pos++ {
 		e := *r.slot(pos)
 		dst = append(dst, e)
-		size += e.size()
+		size += e.Size()
 	}
 	return dst, pos, r.livesBefore(pos), true
 }

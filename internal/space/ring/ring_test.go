@@ -1,4 +1,4 @@
-package space
+package ring
 
 import (
 	"fmt"
@@ -28,7 +28,7 @@ type ringModel struct {
 func (m *ringModel) bytes() int {
 	n := 0
 	for _, e := range m.all[m.first:] {
-		n += e.size()
+		n += e.Size()
 	}
 	return n
 }
@@ -47,7 +47,7 @@ func (m *ringModel) put(e *Entry) {
 		}
 		m.head = seq
 	}
-	for len(m.all) > m.first && (len(m.all)-m.first >= m.maxEntries || m.bytes()+e.size() > m.maxBytes) {
+	for len(m.all) > m.first && (len(m.all)-m.first >= m.maxEntries || m.bytes()+e.Size() > m.maxBytes) {
 		m.evict()
 	}
 	m.all, m.after = append(m.all, e), append(m.after, m.head)
@@ -80,7 +80,7 @@ func TestRing(t *testing.T) {
 			maxEntries: rapid.IntRange(1, 40).Draw(t, "entries"), maxBytes: rapid.IntRange(600, 20_000).Draw(t, "bytes"),
 			head: start, floor: start, oldest: time.Unix(1000, 0),
 		}
-		r := newRing(model.maxEntries, model.maxBytes, start)
+		r := New(model.maxEntries, model.maxBytes, start, nil)
 		t.Repeat(map[string]func(*rapid.T){
 			"put": func(t *rapid.T) {
 				var batch []*Entry
@@ -90,14 +90,14 @@ func TestRing(t *testing.T) {
 				for _, e := range batch {
 					model.put(e)
 				}
-				r.put(batch)
+				r.Put(batch)
 			},
 			"expire": func(t *rapid.T) {
 				cutoff := model.oldest.Add(time.Duration(rapid.IntRange(0, len(model.all)).Draw(t, "age")) * time.Second)
 				for model.first < len(model.all) && model.all[model.first].Envelope.TS.Before(cutoff) {
 					model.evict()
 				}
-				r.expire(cutoff)
+				r.Expire(cutoff)
 			},
 			"": func(t *rapid.T) { compareRing(t, r, model) },
 		})
@@ -121,32 +121,50 @@ func drawEntry(t *rapid.T, m *ringModel) *Entry {
 	return &Entry{Envelope: e}
 }
 
-func compareRing(t *rapid.T, r *ring, m *ringModel) {
-	head, next, lives := r.position()
-	if head != m.head || next != uint64(len(m.all)) || lives != m.lives(len(m.all)) || r.bottom() != m.floor {
+func compareRing(t *rapid.T, r *Ring, m *ringModel) {
+	head, next, lives := r.Position()
+	if head != m.head || next != uint64(len(m.all)) || lives != m.lives(len(m.all)) || r.Bottom() != m.floor {
 		t.Fatalf("ring is at %d (%d, %d lives) above %d, want %d (%d, %d) above %d",
-			head, next, lives, r.bottom(), m.head, len(m.all), m.lives(len(m.all)), m.floor)
+			head, next, lives, r.Bottom(), m.head, len(m.all), m.lives(len(m.all)), m.floor)
 	}
 	for i, e := range m.all {
-		found := r.lookup(e.Envelope.ID)
+		found := r.Lookup(e.Envelope.ID)
 		if want := i >= m.first && e.Envelope.Seq > 0; want != (found == e) {
 			t.Fatalf("look up %s: %v, first is %d", e.Envelope.ID, found, m.first)
 		}
 	}
 	live := rapid.IntRange(0, len(m.all)).Draw(t, "live")
 	seq := protocol.Seq(rapid.Uint64Range(0, uint64(m.head)+1).Draw(t, "seq"))
-	pos, gone, ok := r.seek(seq, uint64(live))
+	pos, gone, ok := r.Seek(seq, uint64(live))
 	want, wantOK := m.seek(seq, live)
 	if ok != wantOK || ok && (pos != uint64(want) || gone != m.lives(m.first)) {
 		t.Fatalf("seek %d, live from %d: %d, %d gone, %v; want %d, %d, %v", seq, live, pos, gone, ok, want, m.lives(m.first), wantOK)
 	}
 	from := rapid.IntRange(0, len(m.all)).Draw(t, "from")
 	room := rapid.IntRange(1, 30).Draw(t, "room")
-	got, behind, _, ok := r.read(make([]*Entry, 0, room), uint64(from))
+	got, behind, _, ok := r.Read(make([]*Entry, 0, room), uint64(from))
 	if ok != (from >= m.first) {
 		t.Fatalf("read from %d: %v, first is %d", from, ok, m.first)
 	}
 	if ok && !slices.Equal(got, m.all[from:min(len(m.all), from+room)]) || ok && int(behind) != from+len(got) {
 		t.Fatalf("read %d from %d: %d entries, then at %d", room, from, len(got), behind)
 	}
+}
+
+func TestLevelFor(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sizes := rapid.SliceOf(rapid.IntRange(0, 1000)).Draw(t, "sizes")
+		total := rapid.IntRange(0, 5000).Draw(t, "total")
+		level, sum, all := levelFor(sizes, total), 0, 0
+		for _, n := range sizes {
+			sum += min(n, level)
+			all += n
+		}
+		if sum > total {
+			t.Errorf("level %d leaves %d of %d", level, sum, total)
+		}
+		if all > total && sum < total-len(sizes) {
+			t.Errorf("level %d leaves %d of %d: too little", level, sum, total)
+		}
+	})
 }

@@ -1,4 +1,5 @@
-package space
+// Package contexts derives the tree of a space's contexts from its log.
+package contexts
 
 import (
 	"slices"
@@ -6,27 +7,28 @@ import (
 	"sync"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// ContextState is the state of a context.
-type ContextState string
+// State is the state of a context.
+type State string
 
 // The states of a context. It is abandoned when its opener has disconnected
 // without closing it.
 const (
-	ContextReasoning ContextState = "reasoning"
-	ContextConcluded ContextState = "concluded"
-	ContextCancelled ContextState = "cancelled"
-	ContextAbandoned ContextState = "abandoned"
+	Reasoning State = "reasoning"
+	Concluded State = "concluded"
+	Cancelled State = "cancelled"
+	Abandoned State = "abandoned"
 )
 
 // Context is one node of the tree of contexts.
 type Context struct {
 	Path    protocol.ContextPath   `json:"path"`
 	Opener  protocol.ParticipantID `json:"opener"`
-	State   ContextState           `json:"state"`
+	State   State                  `json:"state"`
 	Started wireTime               `json:"started"`
 	Ended   *wireTime              `json:"ended,omitempty"`
 	// Elapsed is in seconds, up to the end of the context or to now.
@@ -35,16 +37,16 @@ type Context struct {
 	Implicit bool          `json:"implicit,omitempty"`
 	Answers  []protocol.ID `json:"answers,omitempty"` // the correlation of its start
 	Message  string        `json:"message,omitempty"` // of its start
-	Counts   ContextCounts `json:"counts"`
+	Counts   Counts        `json:"counts"`
 	Seq      protocol.Seq  `json:"seq"` // of its first envelope
 	Children []*Context    `json:"children"`
 
-	start *Entry // decides who may see the context
+	start *ring.Entry // decides who may see the context
 	// addressed counts the envelopes with addressees. They are part of Counts
 	// only for viewers that see all of them: every participant in a space with
 	// visibility everyone; otherwise only in a context whose start is addressed
 	// too.
-	addressed ContextCounts
+	addressed Counts
 }
 
 // wireTime is encoded like a ts.
@@ -55,8 +57,8 @@ func (t wireTime) MarshalJSON() ([]byte, error) {
 	return t.UTC().AppendFormat(nil, `"`+protocol.TimeFormat+`"`), nil
 }
 
-// ContextCounts counts the envelopes of a context, without nested contexts.
-type ContextCounts struct {
+// Counts counts the envelopes of a context, without nested contexts.
+type Counts struct {
 	Envelopes int `json:"envelopes"`
 	Steps     int `json:"steps"`
 	Requests  int `json:"requests"`
@@ -68,8 +70,8 @@ type ContextCounts struct {
 // closed ones are only in the log.
 const maxContexts = 4096
 
-// contexts is the tree of a space's contexts, folded from the log.
-type contexts struct {
+// Tree is the tree of a space's contexts, folded from the log.
+type Tree struct {
 	mu     sync.Mutex
 	byPath map[protocol.ContextPath]*Context
 	byLast map[string]protocol.ContextPath // by the last segment: the id of the start
@@ -78,8 +80,9 @@ type contexts struct {
 	nested map[string]int // number of contexts below an outermost one
 }
 
-func newContexts() *contexts {
-	return &contexts{
+// New returns an empty tree.
+func New() *Tree {
+	return &Tree{
 		byPath: make(map[protocol.ContextPath]*Context),
 		byLast: make(map[string]protocol.ContextPath),
 		open:   make(map[protocol.ParticipantID]int),
@@ -87,10 +90,10 @@ func newContexts() *contexts {
 	}
 }
 
-// apply folds one entry into the tree.
-func (t *contexts) apply(e *Entry) {
+// Apply folds one entry into the tree.
+func (t *Tree) Apply(e *ring.Entry) {
 	env := e.Envelope
-	if e.hidden || env.Context == "" && env.Kind != protocol.KindReasoningStart && env.Kind != protocol.KindReasoningCancel {
+	if e.Hidden() || env.Context == "" && env.Kind != protocol.KindReasoningStart && env.Kind != protocol.KindReasoningCancel {
 		return
 	}
 	t.mu.Lock()
@@ -107,10 +110,10 @@ func (t *contexts) apply(e *Entry) {
 		c = t.add(env.Context, e)
 		c.Implicit = true
 	}
-	if c.Implicit && c.start.isAddressed() && !e.isAddressed() {
-		c.start = visibilityEntry(e) // without a start, the first broadcast decides the visibility
+	if c.Implicit && c.start.IsAddressed() && !e.IsAddressed() {
+		c.start = e.WithoutContent() // without a start, the first broadcast decides the visibility
 	}
-	if e.isAddressed() {
+	if e.IsAddressed() {
 		c.addressed.add(e)
 	} else {
 		c.Counts.add(e)
@@ -122,7 +125,7 @@ func (t *contexts) apply(e *Entry) {
 
 // openContext applies a reasoning.start. The context may already have envelopes
 // from before its start.
-func (t *contexts) openContext(path protocol.ContextPath, e *Entry) {
+func (t *Tree) openContext(path protocol.ContextPath, e *ring.Entry) {
 	c := t.byPath[path]
 	if c == nil {
 		c = t.add(path, e)
@@ -133,26 +136,19 @@ func (t *contexts) openContext(path protocol.ContextPath, e *Entry) {
 	c.Opener, c.Started = e.Envelope.From, wireTime{e.Envelope.TS}
 	c.Answers = e.Envelope.Correlation.IDs
 	c.Message = textOf(e.Payload())
-	c.start = visibilityEntry(e)
-	if c.State == ContextReasoning {
+	c.start = e.WithoutContent()
+	if c.State == Reasoning {
 		t.open[c.Opener]++
 	}
 }
 
-// visibilityEntry returns the part of an entry that decides who may see it.
-func visibilityEntry(e *Entry) *Entry {
-	env := *e.Envelope
-	env.Payload, env.Extra = nil, nil
-	return &Entry{Envelope: &env, thread: e.thread, hidden: e.hidden, targeted: e.targeted}
-}
-
-func (t *contexts) add(path protocol.ContextPath, e *Entry) *Context {
+func (t *Tree) add(path protocol.ContextPath, e *ring.Entry) *Context {
 	if len(t.order) >= maxContexts {
 		t.evict()
 	}
 	c := &Context{
-		Path: path, Opener: e.Envelope.From, State: ContextReasoning,
-		Started: wireTime{e.Envelope.TS}, Seq: e.Envelope.Seq, start: visibilityEntry(e),
+		Path: path, Opener: e.Envelope.From, State: Reasoning,
+		Started: wireTime{e.Envelope.TS}, Seq: e.Envelope.Seq, start: e.WithoutContent(),
 	}
 	t.byPath[path] = c
 	t.byLast[path.Last()] = path
@@ -164,11 +160,11 @@ func (t *contexts) add(path protocol.ContextPath, e *Entry) *Context {
 }
 
 // evict drops the oldest closed context, or the oldest if none is closed.
-func (t *contexts) evict() {
-	at := slices.IndexFunc(t.order, func(p protocol.ContextPath) bool { return t.byPath[p].State != ContextReasoning })
+func (t *Tree) evict() {
+	at := slices.IndexFunc(t.order, func(p protocol.ContextPath) bool { return t.byPath[p].State != Reasoning })
 	at = max(at, 0)
 	c := t.byPath[t.order[at]]
-	if c.State == ContextReasoning {
+	if c.State == Reasoning {
 		t.closed(c)
 	}
 	delete(t.byPath, c.Path)
@@ -183,7 +179,7 @@ func (t *contexts) evict() {
 	t.order = slices.Delete(t.order, at, at+1)
 }
 
-func (t *contexts) closed(c *Context) {
+func (t *Tree) closed(c *Context) {
 	if c.Implicit {
 		return
 	}
@@ -195,8 +191,8 @@ func (t *contexts) closed(c *Context) {
 // closeContext closes a context and the nested ones that its opener left open. A
 // client that names its contexts itself opens, by its start, a context that it
 // never uses.
-func (t *contexts) closeContext(c *Context, e *protocol.Envelope) {
-	if c.State == ContextReasoning {
+func (t *Tree) closeContext(c *Context, e *protocol.Envelope) {
+	if c.State == Reasoning {
 		t.closeOne(c, e)
 	}
 	root, _, _ := strings.Cut(string(c.Path), "/")
@@ -207,16 +203,16 @@ func (t *contexts) closeContext(c *Context, e *protocol.Envelope) {
 		if !path.Within(c.Path) {
 			continue
 		}
-		if inner := t.byPath[path]; inner.Opener == c.Opener && inner.State == ContextReasoning {
+		if inner := t.byPath[path]; inner.Opener == c.Opener && inner.State == Reasoning {
 			t.closeOne(inner, e)
 		}
 	}
 }
 
-func (t *contexts) closeOne(c *Context, e *protocol.Envelope) {
-	c.State = ContextConcluded
+func (t *Tree) closeOne(c *Context, e *protocol.Envelope) {
+	c.State = Concluded
 	if e.Kind == protocol.KindReasoningCancel {
-		c.State = ContextCancelled
+		c.State = Cancelled
 	}
 	ended := wireTime{e.TS}
 	c.Ended = &ended
@@ -225,7 +221,7 @@ func (t *contexts) closeOne(c *Context, e *protocol.Envelope) {
 
 // cancelByCorrelation applies a cancel from outside, which names the context by
 // the id of its start.
-func (t *contexts) cancelByCorrelation(e *protocol.Envelope) {
+func (t *Tree) cancelByCorrelation(e *protocol.Envelope) {
 	if e.Kind != protocol.KindReasoningCancel {
 		return
 	}
@@ -236,7 +232,7 @@ func (t *contexts) cancelByCorrelation(e *protocol.Envelope) {
 	}
 }
 
-func (n *ContextCounts) add(e *Entry) {
+func (n *Counts) add(e *ring.Entry) {
 	n.Envelopes++
 	switch kind := e.Envelope.Kind; {
 	case kind.IsStep():
@@ -251,8 +247,8 @@ func (n *ContextCounts) add(e *Entry) {
 	}
 }
 
-func (n ContextCounts) plus(m ContextCounts) ContextCounts {
-	return ContextCounts{
+func (n Counts) plus(m Counts) Counts {
+	return Counts{
 		Envelopes: n.Envelopes + m.Envelopes, Steps: n.Steps + m.Steps,
 		Requests: n.Requests + m.Requests, Responses: n.Responses + m.Responses, Errors: n.Errors + m.Errors,
 	}
@@ -271,38 +267,28 @@ func textOf(payload protocol.Value) string {
 // maxMessage bounds the stored part of a start's message, in bytes.
 const maxMessage = 2 << 10
 
-// openOf returns how many contexts a participant has open.
-func (t *contexts) openOf(id protocol.ParticipantID) int {
+// OpenOf returns how many contexts a participant has open.
+func (t *Tree) OpenOf(id protocol.ParticipantID) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.open[id]
 }
 
-// Contexts returns the tree below prefix ("": the whole tree) as far as the
-// participant may see it, oldest first.
-func (s *Space) Contexts(who Viewer, prefix protocol.ContextPath) []*Context {
-	visible, now := s.VisibilityOf(who), s.now()
-	t := s.contexts
-	t.mu.Lock()
-	copies := make(map[protocol.ContextPath]*Context)
-	var order []protocol.ContextPath
-	for _, path := range t.order {
-		if c := t.byPath[path]; path.Within(prefix) && c.start.visibleTo(visible) {
-			copied := *c
-			copied.Children = []*Context{}
-			if visible.everyone || c.start.isAddressed() {
-				copied.Counts = c.Counts.plus(c.addressed)
-			}
-			copies[path] = &copied
-			order = append(order, path)
-		}
-	}
-	t.mu.Unlock()
-
+// List returns the contexts below prefix ("": all) as trees, as far as a viewer
+// may see them, oldest first. A context is abandoned if isPresent returns false
+// for its opener.
+func (t *Tree) List(visible ring.Visibility, prefix protocol.ContextPath, now time.Time, isPresent func(protocol.ParticipantID) bool) []*Context {
+	copies, order := t.visible(visible, prefix)
 	roots := []*Context{}
 	for _, path := range order {
 		c := copies[path]
-		s.setTimes(c, now)
+		end := now
+		if c.Ended != nil {
+			end = c.Ended.Time
+		} else if !isPresent(c.Opener) {
+			c.State = Abandoned
+		}
+		c.Elapsed = float64(end.Sub(c.Started.Time).Milliseconds()) / 1000
 		if parent := nearest(copies, path); parent != nil {
 			parent.Children = append(parent.Children, c)
 			continue
@@ -312,14 +298,25 @@ func (s *Space) Contexts(who Viewer, prefix protocol.ContextPath) []*Context {
 	return roots
 }
 
-func (s *Space) setTimes(c *Context, now time.Time) {
-	end := now
-	if c.Ended != nil {
-		end = c.Ended.Time
-	} else if !s.IsPresent(c.Opener) {
-		c.State = ContextAbandoned
+// visible returns copies of the contexts below prefix that the viewer may see,
+// without children, and their order.
+func (t *Tree) visible(visible ring.Visibility, prefix protocol.ContextPath) (map[protocol.ContextPath]*Context, []protocol.ContextPath) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	copies := make(map[protocol.ContextPath]*Context)
+	var order []protocol.ContextPath
+	for _, path := range t.order {
+		if c := t.byPath[path]; path.Within(prefix) && c.start.VisibleTo(visible) {
+			copied := *c
+			copied.Children = []*Context{}
+			if visible.Everyone || c.start.IsAddressed() {
+				copied.Counts = c.Counts.plus(c.addressed)
+			}
+			copies[path] = &copied
+			order = append(order, path)
+		}
 	}
-	c.Elapsed = float64(end.Sub(c.Started.Time).Milliseconds()) / 1000
+	return copies, order
 }
 
 // nearest returns the closest ancestor of path that is listed.

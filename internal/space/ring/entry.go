@@ -1,4 +1,4 @@
-package space
+package ring
 
 import (
 	"encoding/json"
@@ -34,14 +34,43 @@ type Entry struct {
 	frames [protocol.DialectCount]atomic.Pointer[[]byte]
 }
 
-func newEntry(e *journal.Entry) *Entry {
+// NewEntry returns an entry of the log, for delivery.
+func NewEntry(e *journal.Entry) *Entry {
 	return &Entry{Envelope: &e.Envelope, thread: e.Audience, hidden: e.Hidden, note: e.Private, after: e.Envelope.Seq,
-		targeted: e.Envelope.Kind == protocol.KindStreamData && readSpelling(e.Private).Targeted}
+		parsed: e.Parsed, targeted: e.Envelope.Kind == protocol.KindStreamData && ReadSpelling(e.Private).Targeted}
 }
 
-// Payload returns the parsed payload; absent if it cannot be parsed. It is
-// parsed in each call, unless a cursor follows the space: then the ring keeps the
-// form that admission parsed.
+// NewPresence returns an entry without a Seq that all but one participant
+// receive, with a payload for each dialect.
+func NewPresence(e *protocol.Envelope, except protocol.ParticipantID, spelled *[protocol.DialectCount]json.RawMessage) *Entry {
+	return &Entry{Envelope: e, except: except, spelled: spelled}
+}
+
+// WithoutContent returns an entry with the same visibility, without payload.
+func (e *Entry) WithoutContent() *Entry {
+	env := *e.Envelope
+	env.Payload, env.Extra = nil, nil
+	return &Entry{Envelope: &env, thread: e.thread, hidden: e.hidden, targeted: e.targeted}
+}
+
+// Hidden reports whether only gateways read the entry.
+func (e *Entry) Hidden() bool { return e.hidden }
+
+// After returns the Seq of the last durable entry up to this one.
+func (e *Entry) After() protocol.Seq { return e.after }
+
+// Private returns [journal.Entry.Private].
+func (e *Entry) Private() []byte { return e.note }
+
+// Parse parses the payload and keeps the parsed form until DropParsed. Only the
+// goroutine that made the entry may call both, before it puts it into a ring.
+func (e *Entry) Parse() { e.parsed = e.Payload() }
+
+// DropParsed drops the parsed form of the payload.
+func (e *Entry) DropParsed() { e.parsed = protocol.Value{} }
+
+// Payload returns the parsed payload; absent if it cannot be parsed. It is parsed
+// in each call, unless the entry keeps the parsed form.
 func (e *Entry) Payload() protocol.Value {
 	if e.parsed.Exists() {
 		return e.parsed
@@ -68,10 +97,10 @@ func (e *Entry) Frame(d protocol.Dialect) []byte {
 		spelled.Payload = e.spelled[d]
 	}
 	if d != protocol.DialectMEUP01 {
-		sp := readSpelling(e.note)
-		sp.apply(&spelled)
+		sp := ReadSpelling(e.note)
+		sp.Apply(&spelled)
 	}
-	f := appendFrame(nil, d, &spelled)
+	f := AppendFrame(nil, d, &spelled)
 	e.frames[d].Store(&f) // concurrent calls store equal bytes
 	return f
 }
@@ -89,7 +118,8 @@ func (e *Entry) streamFrame(d protocol.Dialect) []byte {
 	return frame.AppendText(nil, func(dst []byte) []byte { return append(dst, raw...) })
 }
 
-func appendFrame(dst []byte, d protocol.Dialect, e *protocol.Envelope) []byte {
+// AppendFrame appends an envelope as one WebSocket text frame in the dialect.
+func AppendFrame(dst []byte, d protocol.Dialect, e *protocol.Envelope) []byte {
 	dst = slices.Grow(dst, len(e.Payload)+len(e.Extra)+320)
 	return frame.AppendText(dst, func(dst []byte) []byte { return protocol.AppendEnvelope(dst, d, e) })
 }
@@ -97,30 +127,38 @@ func appendFrame(dst []byte, d protocol.Dialect, e *protocol.Envelope) []byte {
 // JSON returns the entry as JSON in the dialect. The bytes are shared.
 func (e *Entry) JSON(d protocol.Dialect) []byte { return frame.Payload(e.Frame(d)) }
 
-// size is the cost of the entry in the ring, in bytes.
-func (e *Entry) size() int {
+// Size is the cost of the entry in the ring, in bytes.
+func (e *Entry) Size() int {
 	return 2*(len(e.Envelope.Payload)+len(e.Envelope.Extra)) + e.parsed.Footprint() + 512
 }
 
-// visibleTo reports whether section 1 lets a participant see the entry. Do not
+// VisibleTo reports whether section 1 lets a participant see the entry. Do not
 // cache the result: a reload changes it.
-func (e *Entry) visibleTo(v Visibility) bool {
-	if e.hidden || e.except == v.ID || e.targeted && !v.observes && !e.Envelope.AddressedTo(v.ID) {
+func (e *Entry) VisibleTo(v Visibility) bool {
+	if e.hidden || e.except == v.ID || e.targeted && !v.Observes && !e.Envelope.AddressedTo(v.ID) {
 		return false
 	}
 	return v.Allows(e.Envelope, e.thread)
 }
 
-// isAddressed reports whether some participants may not see the entry.
-func (e *Entry) isAddressed() bool { return isAddressed(e.Envelope, e.thread) }
+// AllParticipants in a thread makes an addressed envelope visible to all
+// participants. It is not a valid participant id.
+const AllParticipants protocol.ParticipantID = "*"
+
+// Thread returns the audience: the senders of the envelopes that the entry
+// correlates to, directly or through one another. Shared: read-only.
+func (e *Entry) Thread() []protocol.ParticipantID { return e.thread }
+
+// IsAddressed reports whether some participants may not see the entry.
+func (e *Entry) IsAddressed() bool { return isAddressed(e.Envelope, e.thread) }
 
 func isAddressed(e *protocol.Envelope, thread []protocol.ParticipantID) bool {
-	return len(e.To) > 0 && !slices.Contains(thread, allParticipants)
+	return len(e.To) > 0 && !slices.Contains(thread, AllParticipants)
 }
 
-// encodeTogether encodes the default frames of entries in one block of memory, so
+// EncodeTogether encodes the default frames of entries in one block of memory, so
 // that a writer can write all of them as one slice.
-func encodeTogether(entries []*Entry) {
+func EncodeTogether(entries []*Entry) {
 	var block []byte
 	ends := make([]int, len(entries))
 	size := 0
@@ -129,7 +167,7 @@ func encodeTogether(entries []*Entry) {
 	}
 	block = make([]byte, 0, size)
 	for i, e := range entries {
-		block = appendFrame(block, protocol.DialectMEUP01, e.Envelope)
+		block = AppendFrame(block, protocol.DialectMEUP01, e.Envelope)
 		ends[i] = len(block)
 	}
 	start := 0

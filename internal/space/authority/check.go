@@ -1,0 +1,101 @@
+package authority
+
+import (
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// The checks apply to one state: the journal rejects an envelope that was checked
+// against an outdated one.
+
+// CheckGrant checks a capability.grant. The errors of all checks have the codes of
+// section 3.
+func (st *State) CheckGrant(e *protocol.Envelope, payload protocol.Value) *protocol.Error {
+	g, err := capability.ReadGrant(e.ID, e.From, payload, e.TS)
+	if err != nil {
+		return inPayload(err)
+	}
+	if err := st.checkKnown(g.Recipient); err != nil {
+		return err
+	}
+	return st.Ledger.CheckGrant(g)
+}
+
+// CheckRevoke checks a capability.revoke.
+func (st *State) CheckRevoke(e *protocol.Envelope, payload protocol.Value) *protocol.Error {
+	r, err := capability.ReadRevocation(payload, e.TS)
+	if err != nil {
+		return inPayload(err)
+	}
+	if err := st.checkKnown(r.Recipient); err != nil {
+		return err
+	}
+	return inPayload(st.Ledger.CheckRevocation(r))
+}
+
+// CheckKick checks a space.kick.
+func (st *State) CheckKick(payload protocol.Value) *protocol.Error {
+	return st.checkKnown(participantIn(payload, "participant_id"))
+}
+
+func (st *State) checkKnown(id protocol.ParticipantID) *protocol.Error {
+	if st.IsKnown(id) {
+		return nil
+	}
+	return protocol.Errorf(protocol.CodeUnknownParticipant, "This space knows no participant %q.", id)
+}
+
+// CheckInvite checks a space.invite. hasToken: the invitation gives a token to its
+// bearer, unlike one that readmits a guest, who has a token of the issuer.
+func (st *State) CheckInvite(e *protocol.Envelope, payload protocol.Value) (g capability.Grant, hasToken bool, refused *protocol.Error) {
+	g, err := capability.ReadInvite(e.ID, e.From, payload, e.TS)
+	if err != nil {
+		return g, false, inPayload(err)
+	}
+	if g.Recipient.IsReserved() {
+		return g, false, &protocol.Error{Code: protocol.CodeInvalidPayload, Path: "/payload/participant_id", Detail: "system: is the gateway's",
+			Message: "Ids that begin with system: are the gateway's own; choose another one."}
+	}
+	if err := st.Ledger.CheckGrant(g); err != nil {
+		return g, false, err
+	}
+	if err := st.checkIdentityGiven(g); err != nil {
+		return g, false, err
+	}
+	return g, st.Member(g.Recipient).Origin != Guest, nil
+}
+
+// checkIdentityGiven checks an invitation against the identity that its token
+// gives to the bearer. The inviter must be able to delegate everything that the
+// participant holds, and must not take over an identity with another owner.
+func (st *State) checkIdentityGiven(g capability.Grant) *protocol.Error {
+	id := g.Recipient
+	_, configured := st.Config.Participants[id]
+	m := st.Member(id)
+	switch {
+	case configured && !st.IsKicked(id):
+		return protocol.Errorf(protocol.CodeCannotDelegate, "%s is a participant already and has a token; grant capabilities instead.", id)
+	case configured:
+	case m.Origin == Guest && !st.IsKicked(id):
+		return protocol.Errorf(protocol.CodeCannotDelegate, "%s is a participant already and has a token of the issuer; grant capabilities instead.", id)
+	case m.Origin == Invited && m.Inviter != g.Granter && !st.Observes(g.Granter, g.At):
+		return protocol.Errorf(protocol.CodeCannotDelegate, "%s was invited by %s; only %s or a participant with the capability observe can invite it again.", id, m.Inviter, m.Inviter)
+	case m.Origin == 0 && st.Config.Guests != nil && !strings.HasPrefix(string(id), protocol.InvitedPrefix):
+		return &protocol.Error{Code: protocol.CodeInvalidPayload, Path: "/payload/participant_id", Detail: "it must begin with " + protocol.InvitedPrefix,
+			Message: "In this space other names belong to users of its token issuer; choose an id that begins with " + protocol.InvitedPrefix + "."}
+	case m.Origin == 0:
+		return nil
+	}
+	g.Capabilities = st.Ledger.Effective(id, g.At).Capabilities()
+	return st.Ledger.CheckGrant(g)
+}
+
+// inPayload completes the JSON pointer of an error in a payload.
+func inPayload(err *protocol.Error) *protocol.Error {
+	if err != nil && err.Code == protocol.CodeInvalidPayload {
+		err.Path = "/payload" + err.Path
+	}
+	return err
+}

@@ -1,0 +1,291 @@
+// Package authority decides who may do what in a space: the configuration of its
+// participants, and the [State] that is folded from the log.
+package authority
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/pmap"
+	"github.com/meup-protocol/meup/internal/space/ring"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// KindSystemMember marks the hidden entry that makes a guest known to a space.
+const KindSystemMember protocol.Kind = "system.member"
+
+// State holds the rights in a space: a fold over the state entries of its log,
+// the same on every gateway. A State is immutable. Folding an entry returns a new
+// one in O(log n), since its maps share unchanged parts.
+type State struct {
+	Config *Config      // in force
+	Seq    protocol.Seq // of the last state entry that was folded
+	Ledger *capability.Ledger
+
+	kicked      pmap.Map[protocol.ParticipantID, struct{}]   // kicked and not invited since
+	pauses      pmap.Map[protocol.ParticipantID, time.Time]  // end of the pause; zero: until resumed
+	members     pmap.Map[protocol.ParticipantID, Membership] // without the configured ones
+	invitations pmap.Map[string, Invitation]                 // by the hash of the token
+	expiry      pmap.Map[string, string]                     // hashes of the ones that expire, by pmap.TimeKey
+}
+
+// Origin is how a participant that is not configured became known.
+type Origin uint8
+
+// The origins; zero: the participant is configured or not known.
+const (
+	Guest Origin = iota + 1
+	Invited
+)
+
+// Membership describes a participant that is not configured. The fields about
+// invitations are zero for guests.
+type Membership struct {
+	Origin  Origin
+	Inviter protocol.ParticipantID // of the first invitation
+	token   string                 // hash of the last invitation's token, the only valid one
+	At      protocol.Seq           // of the last invitation
+}
+
+// Invitation is the effect of an invitation's token.
+type Invitation struct {
+	Participant protocol.ParticipantID
+	Expires     time.Time    // zero: never
+	At          protocol.Seq // of the invitation; see [ring.Viewer]
+}
+
+// NewState returns the state before any state entry.
+func NewState(cfg *Config) *State {
+	return &State{Config: cfg, Ledger: cfg.ledger()}
+}
+
+// rightsOf returns the configured capabilities in the form that the ledger needs.
+func rightsOf(cfg *Config) capability.Configured {
+	c := capability.Configured{Participants: make(map[protocol.ParticipantID][]*capability.Capability, len(cfg.Participants))}
+	for id, p := range cfg.Participants {
+		c.Participants[id] = p.Capabilities
+	}
+	if cfg.Guests != nil {
+		c.Issued = cfg.Guests.Capabilities
+	}
+	return c
+}
+
+// WithConfig returns the state under another configuration.
+func (st *State) WithConfig(cfg *Config) *State {
+	next := *st
+	next.Config, next.Ledger = cfg, st.Ledger.WithConfiguredOf(cfg.ledger())
+	return &next
+}
+
+// IsKicked reports whether the participant was kicked and not invited since.
+func (st *State) IsKicked(id protocol.ParticipantID) bool { return st.kicked.Has(id) }
+
+// HasJoined reports whether the participant is known by an invitation or as a guest.
+func (st *State) HasJoined(id protocol.ParticipantID) bool { return st.members.Has(id) }
+
+// IsInvited reports whether the participant was invited.
+func (st *State) IsInvited(id protocol.ParticipantID) bool {
+	return st.Member(id).Origin == Invited
+}
+
+// Member returns the membership of a participant that is not configured; zero if it is
+// not known.
+func (st *State) Member(id protocol.ParticipantID) Membership {
+	m, _ := st.members.Get(id)
+	return m
+}
+
+// IsPaused reports whether the participant is paused.
+func (st *State) IsPaused(id protocol.ParticipantID, now time.Time) bool {
+	until, ok := st.pauses.Get(id)
+	return ok && (until.IsZero() || now.Before(until))
+}
+
+// Observes reports whether the participant may see all envelopes.
+func (st *State) Observes(id protocol.ParticipantID, now time.Time) bool {
+	return st.Ledger.Effective(id, now).Observes()
+}
+
+// Visibility returns the visibility of a viewer, from its rights and the
+// configuration.
+func (st *State) Visibility(who ring.Viewer, now time.Time) ring.Visibility {
+	return ring.Visibility{Viewer: who, Everyone: st.Config.Everyone, Observes: st.Observes(who.ID, now)}
+}
+
+// SameRights reports whether a participant has the same rights in this state at
+// one time and in another state at another time.
+func (st *State) SameRights(at time.Time, id protocol.ParticipantID, other *State, then time.Time) bool {
+	return sameList(st.Ledger.Display(id, at), other.Ledger.Display(id, then))
+}
+
+func sameList(a, b []json.RawMessage) bool {
+	if len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] {
+		return true // the same cached list
+	}
+	return slices.EqualFunc(a, b, func(x, y json.RawMessage) bool { return string(x) == string(y) })
+}
+
+// GrantsExpired reports whether a grant expired between the two times.
+func (st *State) GrantsExpired(last, now time.Time) bool {
+	at, ok := st.Ledger.NextExpiry(last)
+	return ok && !at.After(now)
+}
+
+// Apply returns the state with one more entry. The entry was checked when it was
+// admitted; after an error only the seq has changed.
+func (st *State) Apply(e *journal.Entry) (*State, error) {
+	next := *st
+	return &next, next.Fold(e)
+}
+
+// Fold folds one entry into a state that is not shared yet.
+func (st *State) Fold(e *journal.Entry) error {
+	st.Seq = e.Envelope.Seq
+	payload := e.Payload()
+	if !payload.Exists() {
+		return fmt.Errorf("payload of %s is not JSON", e.Envelope.ID)
+	}
+	switch e.Envelope.Kind {
+	case protocol.KindCapabilityGrant:
+		return st.grant(&e.Envelope, payload)
+	case protocol.KindCapabilityRevoke:
+		return st.revoke(&e.Envelope, payload)
+	case protocol.KindSpaceInvite:
+		return st.invite(e, payload)
+	case protocol.KindSpaceKick:
+		st.kicked = st.kicked.Set(participantIn(payload, "participant_id"), struct{}{})
+	case protocol.KindParticipantPause:
+		st.pause(&e.Envelope, payload)
+	case protocol.KindParticipantResume:
+		for _, id := range e.Envelope.To {
+			st.pauses = st.pauses.Delete(id)
+		}
+	case KindSystemMember:
+		if id := participantIn(payload, "participant_id"); !st.HasJoined(id) {
+			st.members = st.members.Set(id, Membership{Origin: Guest})
+		}
+	}
+	return nil
+}
+
+func (st *State) grant(e *protocol.Envelope, payload protocol.Value) error {
+	g, err := capability.ReadGrant(e.ID, e.From, payload, e.TS)
+	if err != nil {
+		return err
+	}
+	st.Ledger = st.Ledger.Apply(g)
+	return nil
+}
+
+func (st *State) revoke(e *protocol.Envelope, payload protocol.Value) error {
+	r, err := capability.ReadRevocation(payload, e.TS)
+	if err != nil {
+		return err
+	}
+	st.Ledger = st.Ledger.Apply(r)
+	return nil
+}
+
+// invite folds an invitation. It retires the token of an earlier invitation of
+// the same participant. An invitation without a token readmits a guest, which has
+// a token of the issuer.
+func (st *State) invite(e *journal.Entry, payload protocol.Value) error {
+	digest, g, err := ReadInvitation(&e.Envelope, payload, e.Private)
+	if err != nil {
+		return err
+	}
+	st.DropExpired(e.Envelope.TS)
+	st.kicked = st.kicked.Delete(g.Recipient)
+	if digest == ([32]byte{}) {
+		g.Invitation = false
+		st.Ledger = st.Ledger.Apply(g)
+		return nil
+	}
+	m, hash := st.Member(g.Recipient), string(digest[:])
+	st.retire(m.token)
+	if m.Inviter == "" {
+		m.Inviter = e.Envelope.From
+	}
+	m.Origin, m.token, m.At = Invited, hash, e.Envelope.Seq
+	st.members = st.members.Set(g.Recipient, m)
+	st.invitations = st.invitations.Set(hash, Invitation{g.Recipient, g.ExpiresAt, m.At})
+	if !g.ExpiresAt.IsZero() {
+		st.expiry = st.expiry.Set(pmap.TimeKey(g.ExpiresAt, hash), hash)
+	}
+	st.Ledger = st.Ledger.Apply(g)
+	return nil
+}
+
+// retire drops the invitation whose token has this hash, if there is one.
+func (st *State) retire(hash string) {
+	i, ok := st.invitations.Get(hash)
+	if !ok {
+		return
+	}
+	st.invitations = st.invitations.Delete(hash)
+	if !i.Expires.IsZero() {
+		st.expiry = st.expiry.Delete(pmap.TimeKey(i.Expires, hash))
+	}
+}
+
+// DropExpired drops expired invitations.
+func (st *State) DropExpired(now time.Time) {
+	for {
+		key, hash, ok := st.expiry.After("")
+		if !ok || key >= pmap.TimeKey(now, "") {
+			return
+		}
+		st.expiry = st.expiry.Delete(key)
+		st.invitations = st.invitations.Delete(hash)
+	}
+}
+
+func (st *State) pause(e *protocol.Envelope, payload protocol.Value) {
+	var until time.Time
+	if d := protocol.PauseDuration(payload); d > 0 {
+		until = e.TS.Add(d)
+	}
+	for _, id := range e.To {
+		st.pauses = st.pauses.Set(id, until)
+	}
+}
+
+func participantIn(payload protocol.Value, key string) protocol.ParticipantID {
+	return protocol.ParticipantID(payload.Get(key).Text())
+}
+
+// Settings returns the configuration of a participant.
+func (st *State) Settings(id protocol.ParticipantID) ParticipantConfig {
+	cfg := st.Config
+	if p, ok := cfg.Participants[id]; ok {
+		return p
+	}
+	if st.IsInvited(id) || cfg.Guests == nil {
+		return cfg.Invited
+	}
+	return *cfg.Guests
+}
+
+// IsKnown reports whether the participant is configured, invited, or a guest that
+// has connected before.
+func (st *State) IsKnown(id protocol.ParticipantID) bool {
+	_, configured := st.Config.Participants[id]
+	return configured || st.HasJoined(id)
+}
+
+// Admits reports whether the configuration and the invitations admit the
+// participant.
+func (st *State) Admits(id protocol.ParticipantID) bool {
+	_, configured := st.Config.Participants[id]
+	return configured || st.IsInvited(id) || st.Config.Guests != nil
+}
+
+// Invitation returns the invitation whose token has this hash.
+func (st *State) Invitation(hash [32]byte) (Invitation, bool) {
+	return st.invitations.Get(string(hash[:]))
+}

@@ -1,0 +1,210 @@
+// Package streams tracks the streams of a space: who owns them and may write into
+// them, and the text of streams of reasoning that is held back while it may be
+// the beginning of a secret.
+package streams
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"github.com/meup-protocol/meup/internal/space/ring"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds of a space's open streams; a participant may use a quarter of them.
+const (
+	maxStreams       = 4096
+	maxStreamDetails = 1 << 20 // bytes of the payloads that are repeated in welcomes
+	maxStreamID      = 256     // bytes
+)
+
+// Stream is an open stream. Its slices are shared: read-only.
+type Stream struct {
+	Opened  protocol.Envelope // its stream.open, without the payload
+	Owner   protocol.ParticipantID
+	Writers []protocol.ParticipantID   // the owner is one of them
+	Targets []protocol.ParticipantID   // exclusive receivers of its data; nil: all that may see the stream
+	Details map[string]json.RawMessage // fields of its stream.open; nil if they are too large
+	size    int                        // of details, in bytes
+}
+
+// Audience returns the participants that may see the stream; nil: all.
+func (s *Stream) Audience() []protocol.ParticipantID {
+	if len(s.Opened.To) == 0 {
+		return nil
+	}
+	list := s.Opened.To
+	if s.Opened.From != protocol.GatewayID {
+		list = With(list, s.Opened.From)
+	}
+	for _, id := range s.Writers {
+		list = With(list, id)
+	}
+	return list
+}
+
+// Table holds the open streams of a space by id. It is a fold over the log, so
+// all gateways agree on it, except for streams whose owner was lost with its
+// gateway: each gateway drops these by itself.
+type Table struct {
+	mu   sync.Mutex
+	open map[string]Stream
+}
+
+// Apply folds an entry of the log. A request about a stream has an effect only if
+// its sender owns the stream at that position in the log.
+func (t *Table) Apply(entry *ring.Entry) {
+	e, payload := entry.Envelope, entry.Payload()
+	id := payload.Get("stream_id").Text()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s, open := t.open[id]
+	switch {
+	case e.Kind == protocol.KindStreamOpen && !open:
+		t.addLocked(id, e, payload)
+		return
+	case !open || e.From != s.Owner && e.From != protocol.GatewayID:
+		return
+	}
+	switch e.Kind {
+	case protocol.KindStreamClose:
+		delete(t.open, id)
+		return
+	case protocol.KindStreamGrantWrite:
+		s.Writers = With(s.Writers, participantIn(payload, "participant_id"))
+	case protocol.KindStreamRevokeWrite:
+		s.Writers = Without(s.Writers, participantIn(payload, "participant_id"))
+	case protocol.KindStreamWriteRevoked:
+		if len(e.Correlation.IDs) > 0 {
+			return // the answer to a request that was already folded
+		}
+		s.Writers = Without(s.Writers, participantIn(payload, "participant_id"))
+	case protocol.KindStreamTransfer:
+		owner := participantIn(payload, "new_owner")
+		s.Writers = With(Without(s.Writers, s.Owner), owner)
+		s.Owner = owner
+	}
+	t.open[id] = s
+}
+
+func (t *Table) addLocked(id string, e *protocol.Envelope, payload protocol.Value) {
+	if id == "" || len(id) > maxStreamID || len(t.open) >= maxStreams {
+		return
+	}
+	s := Stream{Owner: e.From, Opened: protocol.Envelope{From: e.From, To: e.To, TS: e.TS, Context: e.Context, Seq: e.Seq}}
+	if e.From == protocol.GatewayID {
+		s.Owner, s.Targets = participantIn(payload, "owner"), TargetsIn(payload)
+	}
+	s.Writers = []protocol.ParticipantID{s.Owner}
+	all, own := t.usedLocked(s.Owner)
+	if n := len(e.Payload); all.bytes+n <= maxStreamDetails && own.bytes+n <= maxStreamDetails/4 &&
+		json.Unmarshal(e.Payload, &s.Details) == nil {
+		s.size = n
+	}
+	if t.open == nil {
+		t.open = make(map[string]Stream)
+	}
+	t.open[id] = s
+}
+
+type streamUse struct{ streams, bytes int }
+
+// usedLocked returns the use by all streams and by the streams of one
+// participant.
+func (t *Table) usedLocked(id protocol.ParticipantID) (all, own streamUse) {
+	for _, s := range t.open {
+		all.streams++
+		all.bytes += s.size
+		if s.Owner == id {
+			own.streams++
+			own.bytes += s.size
+		}
+	}
+	return all, own
+}
+
+// admits reports whether a participant may open another stream with the given
+// bytes of details; waiting is the number of its pending opens.
+func (t *Table) admits(id protocol.ParticipantID, waiting, bytes int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all, own := t.usedLocked(id)
+	return all.streams+waiting < maxStreams && own.streams+waiting < maxStreams/4 &&
+		all.bytes+bytes <= maxStreamDetails && own.bytes+bytes <= maxStreamDetails/4
+}
+
+// Get returns the stream of an id, if it is open.
+func (t *Table) Get(id string) (s Stream, open bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s, open = t.open[id]
+	return s, open
+}
+
+// Named is a stream with its id.
+type Named struct {
+	ID string
+	Stream
+}
+
+// List returns the streams that a filter selects, the oldest first.
+func (t *Table) List(filter func(*Stream) bool) []Named {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var list []Named
+	for id, s := range t.open {
+		if filter(&s) {
+			list = append(list, Named{id, s})
+		}
+	}
+	slices.SortFunc(list, func(a, b Named) int { return cmp.Compare(a.Opened.Seq, b.Opened.Seq) })
+	return list
+}
+
+// OwnedBy returns the streams of a participant.
+func (t *Table) OwnedBy(id protocol.ParticipantID) []Named {
+	return t.List(func(s *Stream) bool { return s.Owner == id })
+}
+
+// Drop removes streams, unless they have another owner by now.
+func (t *Table) Drop(list []Named) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range list {
+		if t.open[s.ID].Owner == s.Owner {
+			delete(t.open, s.ID)
+		}
+	}
+}
+
+// TargetsIn returns the targets of a stream, each once.
+func TargetsIn(payload protocol.Value) []protocol.ParticipantID {
+	target := payload.Get("target")
+	if target.Type() == protocol.TypeString {
+		return []protocol.ParticipantID{protocol.ParticipantID(target.Text())}
+	}
+	var list []protocol.ParticipantID
+	for x := range target.Elements {
+		list = With(list, protocol.ParticipantID(x.Text()))
+	}
+	return list
+}
+
+// With returns the list with a participant added; the list itself is not changed.
+func With(list []protocol.ParticipantID, id protocol.ParticipantID) []protocol.ParticipantID {
+	if slices.Contains(list, id) {
+		return list
+	}
+	return append(slices.Clip(list), id)
+}
+
+// Without returns the list without a participant; the list itself is not changed.
+func Without(list []protocol.ParticipantID, id protocol.ParticipantID) []protocol.ParticipantID {
+	return slices.DeleteFunc(slices.Clone(list), func(x protocol.ParticipantID) bool { return x == id })
+}
+
+func participantIn(payload protocol.Value, key string) protocol.ParticipantID {
+	return protocol.ParticipantID(payload.Get(key).Text())
+}

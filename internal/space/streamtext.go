@@ -1,0 +1,113 @@
+package space
+
+import (
+	"context"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space/streams"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// inspected returns the stream of an envelope's data; nil: the data is not
+// inspected.
+func (b *batch) inspected(p *Pending) (*streams.Text, *protocol.Error) {
+	s, e := b.space, &p.draft.Envelope
+	safety := s.hub.services.Safety
+	if e.Kind != protocol.KindStreamData || safety == nil {
+		return nil, nil
+	}
+	id := p.In.Payload.Get("stream_id").Text()
+	x := s.texts.Find(id)
+	if x == nil && e.Context == "" && !safety.Applies(e.Kind) {
+		return nil, nil
+	}
+	if x = s.texts.Get(id, "", b.now); x == nil {
+		s.endStream(s.texts.Oldest()) // perhaps of a sender without a connection
+		x = s.texts.Get(id, "", b.now)
+	}
+	if x == nil || s.texts.Full(b.from.ID) {
+		err := protocol.Errorf(protocol.CodeRateLimited, "Too much text of streams is held back, or too many streams are open; close some first.")
+		err.Limit, err.RetryAfterMS = "stream_bytes", 1000
+		return nil, err
+	}
+	return x, nil
+}
+
+// redactStream masks a chunk of a stream and charges the work to the sender. It
+// reports whether there is anything to deliver. before is the text to be delivered
+// first; nil: none.
+func (b *batch) redactStream(ctx context.Context, p *Pending) (deliver bool, before *journal.Draft, err *protocol.Error) {
+	x, err := b.inspected(p)
+	if x == nil {
+		return err == nil, nil, err
+	}
+	empty := false
+	_, err = b.inspect(p, func(extra protocol.Value) (r Redaction, err *protocol.Error) {
+		c := streams.Chunk{Draft: &p.draft, Spelling: p.spelling, Payload: p.In.Payload, Extra: extra}
+		r, empty, before, err = b.space.texts.Data(ctx, x, &c, b.space.hub.services.Safety.Stream)
+		return r, err
+	})
+	return err == nil && !empty, before, err
+}
+
+// stream delivers the part of a chunk that is not held back.
+func (b *batch) stream(ctx context.Context, p *Pending) {
+	deliver, before, err := b.redactStream(ctx, p)
+	if before != nil {
+		b.space.publishRest(before)
+	}
+	switch {
+	case err != nil:
+		b.refuse(p, err)
+	case deliver:
+		p.Seq = b.space.publishLive(&p.draft)
+	default:
+		p.Seq = b.space.Head()
+	}
+}
+
+// followStream tracks the streams that the sender opens and closes. A stream of
+// reasoning is inspected from its first chunk on, and its rest is delivered
+// before its close.
+func (b *batch) followStream(p *Pending) {
+	e := &p.draft.Envelope
+	id := p.In.Payload.Get("stream_id").Text()
+	switch {
+	case e.Kind == protocol.KindStreamOpen && e.Context != "":
+		b.space.texts.Get(id, e.From, b.now)
+	case e.Kind == protocol.KindStreamClose:
+		if x := b.space.texts.Find(id); x != nil && (x.Opener != "" || x.WrittenBy(e.From)) {
+			b.space.endStream(id)
+		}
+	}
+}
+
+// endStreamsOf delivers the rests of a leaving participant's streams. Others may
+// continue to write into streams that they did not open.
+func (s *Space) endStreamsOf(id protocol.ParticipantID) {
+	for _, stream := range s.texts.ByParticipant(id) {
+		x := s.texts.Find(stream)
+		s.endStream(stream)
+		if x != nil && x.Opener != "" && x.Opener != id {
+			s.texts.Get(stream, x.Opener, s.now())
+		}
+	}
+}
+
+// endStream delivers the rest of a stream, as data of the participant that wrote
+// it, and drops the stream.
+func (s *Space) endStream(id string) {
+	x := s.texts.Remove(id)
+	if x == nil {
+		return
+	}
+	if rest := x.Rest(); rest != nil {
+		s.publishRest(rest)
+	}
+}
+
+// publishRest delivers text of a stream that was held back.
+func (s *Space) publishRest(d *journal.Draft) {
+	d.Envelope.ID, d.Envelope.TS = s.hub.newID(), s.now()
+	s.publishLive(d)
+}
