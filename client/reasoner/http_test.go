@@ -203,34 +203,37 @@ func TestRefusedConnection(t *testing.T) {
 
 func TestValidation(t *testing.T) {
 	for _, test := range []struct {
+		name    string
 		chosen  string
 		request []string
 		options []string
 		refused bool
 	}{
-		{"read", []string{"read", "search"}, nil, false},
-		{"drop", []string{"read", "search"}, nil, true},
-		{"drop", nil, []string{"read"}, true},
-		{"read", nil, []string{"read"}, false},
-		{"drop", []string{"read"}, []string{"drop"}, true}, // the request's own tools take precedence
-		{"drop", nil, nil, false},
-		{"", []string{"read"}, nil, false}, // finished
+		{"offered by the request", "read", []string{"read", "search"}, nil, false},
+		{"not offered by the request", "drop", []string{"read", "search"}, nil, true},
+		{"not offered by the options", "drop", nil, []string{"read"}, true},
+		{"offered by the options", "read", nil, []string{"read"}, false},
+		{"the request takes precedence", "drop", []string{"read"}, []string{"drop"}, true},
+		{"nothing offered", "drop", nil, nil, false},
+		{"finished", "", []string{"read"}, nil, false},
 	} {
-		url, _ := service(t, func(w http.ResponseWriter, _ *http.Request) {
-			answer(w, 200, wire.AgentIntentResponse{Status: wire.StatusOK, ToolName: test.chosen, Finish: test.chosen == ""})
+		t.Run(test.name, func(t *testing.T) {
+			url, _ := service(t, func(w http.ResponseWriter, _ *http.Request) {
+				answer(w, 200, wire.AgentIntentResponse{Status: wire.StatusOK, ToolName: test.chosen, Finish: test.chosen == ""})
+			})
+			r := request()
+			for _, name := range test.request {
+				r.Tools = append(r.Tools, wire.Tool{Name: name})
+			}
+			_, err := newClient(t, reasoner.Options{URL: url, Tools: test.options}).AgentIntent(t.Context(), r)
+			var invalid *reasoner.ValidationError
+			if errors.As(err, &invalid) != test.refused || err != nil && !test.refused {
+				t.Errorf("%+v: %v", test, err)
+			}
+			if test.refused && (invalid.Code() != "intent_validation_error" || invalid.Tool != test.chosen || !strings.HasPrefix(err.Error(), "intent_validation_error: ")) {
+				t.Errorf("%+v: %v", test, err)
+			}
 		})
-		r := request()
-		for _, name := range test.request {
-			r.Tools = append(r.Tools, wire.Tool{Name: name})
-		}
-		_, err := newClient(t, reasoner.Options{URL: url, Tools: test.options}).AgentIntent(t.Context(), r)
-		var invalid *reasoner.ValidationError
-		if errors.As(err, &invalid) != test.refused || err != nil && !test.refused {
-			t.Errorf("%+v: %v", test, err)
-		}
-		if test.refused && (invalid.Code() != "intent_validation_error" || invalid.Tool != test.chosen || !strings.HasPrefix(err.Error(), "intent_validation_error: ")) {
-			t.Errorf("%+v: %v", test, err)
-		}
 	}
 }
 
@@ -262,11 +265,13 @@ func TestInvalidResponses(t *testing.T) {
 			_, _ = io.WriteString(w, "{")
 		}, "read response"},
 	} {
-		url, calls := service(t, test.h)
-		_, err := newClient(t, reasoner.Options{URL: url}).AgentIntent(t.Context(), request())
-		if err == nil || !strings.Contains(err.Error(), test.want) || len(err.Error()) > 600 || calls.Load() != 1 {
-			t.Errorf("%s: asked %d times: %v", name, calls.Load(), err)
-		}
+		t.Run(name, func(t *testing.T) {
+			url, calls := service(t, test.h)
+			_, err := newClient(t, reasoner.Options{URL: url}).AgentIntent(t.Context(), request())
+			if err == nil || !strings.Contains(err.Error(), test.want) || len(err.Error()) > 600 || calls.Load() != 1 {
+				t.Errorf("%s: asked %d times: %v", name, calls.Load(), err)
+			}
+		})
 	}
 }
 
@@ -279,13 +284,15 @@ func TestOptions(t *testing.T) {
 		`"mongo"`:                              {Transport: "mongo"},
 		"queue name":                           {Transport: reasoner.NATS, Queue: "a.b"},
 	} {
-		c, err := reasoner.Open(o)
-		if err == nil {
-			_ = c.Close()
-		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want %q, got %v", want, err)
-		}
+		t.Run(want, func(t *testing.T) {
+			c, err := reasoner.Open(o)
+			if err == nil {
+				_ = c.Close()
+			}
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("want %q, got %v", want, err)
+			}
+		})
 	}
 	c, err := reasoner.Open(reasoner.Options{})
 	if err != nil {
@@ -310,10 +317,12 @@ func TestFromEnvironment(t *testing.T) {
 	for name, value := range map[string]string{
 		"REASONING_API_TIMEOUT_MS": "5s", "REASONING_API_RETRIES": "-1", "REASONING_TRANSPORT": "mongo",
 	} {
-		_, err := reasoner.FromEnvironment(func(k string) string { return map[string]string{name: value}[k] })
-		if err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s=%s: %v", name, value, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, err := reasoner.FromEnvironment(func(k string) string { return map[string]string{name: value}[k] })
+			if err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s=%s: %v", name, value, err)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package reasoner
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -131,22 +132,10 @@ func FromEnvironment(getenv func(string) string) (Options, error) {
 }
 
 func (o Options) withDefaults() (Options, error) {
-	if o.Timeout == 0 {
-		o.Timeout = DefaultTimeout
-	}
-	if o.Retries == 0 {
-		o.Retries = DefaultRetries
-	}
-	o.Retries = max(o.Retries, 0)
-	if o.URL == "" {
-		o.URL = DefaultURL
-	}
-	if o.Version == "" {
-		o.Version = wire.Version
-	}
-	if o.NATSURL == "" {
-		o.NATSURL = nats.DefaultURL
-	}
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	o.Retries = max(cmp.Or(o.Retries, DefaultRetries), 0)
+	o.URL = cmp.Or(o.URL, DefaultURL)
+	o.Version = cmp.Or(o.Version, wire.Version)
 	if o.Rand == nil {
 		o.Rand = mathrand.Float64
 	}

@@ -51,7 +51,8 @@ func NewQueue(o Options) (Client, error) {
 	}
 	if c.nc == nil {
 		c.ownsConn = true
-		if c.nc, err = connect(o); err != nil {
+		options := append([]nats.Option{nats.Name("meup-reasoner client")}, o.NATSOptions...)
+		if c.nc, err = natsconn.Connect(o.NATSURL, nil, options...); err != nil {
 			return nil, err
 		}
 	}
@@ -61,24 +62,6 @@ func NewQueue(o Options) (Client, error) {
 	c.status = c.nc.StatusChanged(nats.CONNECTED)
 	c.watcher.Go(c.watch)
 	return c, nil
-}
-
-func connect(o Options) (*nats.Conn, error) {
-	// Errors of nats.Connect repeat the address, including the password.
-	if err := natsconn.CheckURLs(o.NATSURL); err != nil {
-		return nil, fmt.Errorf("connect to NATS: %w", err)
-	}
-	nc, err := nats.Connect(o.NATSURL, append([]nats.Option{
-		nats.Name("meup-reasoner client"),
-		nats.RetryOnFailedConnect(true),
-		nats.MaxReconnects(-1),
-		nats.ReconnectWait(250 * time.Millisecond),
-		nats.ReconnectBufSize(-1), // submissions fail immediately while disconnected
-	}, o.NATSOptions...)...)
-	if err != nil {
-		return nil, fmt.Errorf("connect to NATS: %w", err)
-	}
-	return nc, nil
 }
 
 // watch notifies waiting calls that the connection has been restored: they may

@@ -24,7 +24,7 @@ func TestClose_Context(t *testing.T) {
 	defer model.Close()
 	t.Setenv("OPENAI_API_KEY", "a-key-for-tests")
 	log := slog.New(slog.DiscardHandler)
-	p, err := assemble(t.Context(), modelFlags{model: "openai:slow", baseURL: model.URL, timeout: time.Hour}, callbackFlags{}, false, log, nil)
+	p, err := assemble(t.Context(), &commonFlags{model: "openai:slow", baseURL: model.URL, modelTimeout: time.Hour}, log, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,18 +30,18 @@ type components struct {
 
 // assemble creates the components; close closes them. secrets are masked in all
 // telemetry.
-func assemble(ctx context.Context, m modelFlags, c callbackFlags, secretNamed bool, log *slog.Logger, secrets []string) (*components, error) {
-	guard, err := callback.NewGuard(c.allow, nil)
+func assemble(ctx context.Context, f *commonFlags, log *slog.Logger, secrets []string) (*components, error) {
+	guard, err := callback.NewGuard(f.allowCallback, nil)
 	if err != nil {
 		return nil, program.Usagef("--callback-allow: %w", err)
 	}
-	secret, err := c.secret(secretNamed)
+	secret, err := f.secret()
 	if err != nil {
 		return nil, err
 	}
 	var model llm.Model
-	if m.model != "" {
-		if model, err = m.open(m.model, "", log); err != nil {
+	if f.model != "" {
+		if model, err = f.open(f.model, "", log); err != nil {
 			return nil, err
 		}
 	}
@@ -53,8 +53,8 @@ func assemble(ctx context.Context, m modelFlags, c callbackFlags, secretNamed bo
 	metrics := httpapi.NewMetrics(tel.Registerer())
 	return &components{
 		service: reasoner.New(reasoner.Options{
-			Model: model, ModelTimeout: m.timeout, Telemetry: tel, Logger: log,
-			Open: func(name, key string) (llm.Model, error) { return m.open(name, key, log) },
+			Model: model, ModelTimeout: f.modelTimeout, Telemetry: tel, Logger: log,
+			Open: func(name, key string) (llm.Model, error) { return f.open(name, key, log) },
 		}),
 		guard:     guard,
 		callbacks: callback.New(callback.Options{Guard: guard, Secret: secret, Logger: log, Observe: metrics.Callback}),
@@ -69,7 +69,7 @@ func assemble(ctx context.Context, m modelFlags, c callbackFlags, secretNamed bo
 //
 // The address of a provider without a key is on this host. A request must not
 // reach it unless the operator has named the provider.
-func (f *modelFlags) open(name, key string, log *slog.Logger) (llm.Model, error) {
+func (f *commonFlags) open(name, key string, log *slog.Logger) (llm.Model, error) {
 	if provider, _, _ := strings.Cut(name, ":"); slices.Contains(localProviders, provider) && !sameProvider(name, f.model) && !slices.Contains(f.allowLocal, provider) {
 		return nil, fmt.Errorf("this service uses no model of %s unless its operator allows it", provider)
 	}

@@ -15,25 +15,39 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner/httpapi"
 )
 
-// modelFlags select the model that decides. serve and worker have them.
-type modelFlags struct {
+// commonFlags are the flags that serve and worker share, with those of the queue.
+type commonFlags struct {
+	// The model that decides.
 	model, baseURL string
 	allowLocal     []string
-	timeout        time.Duration
+	modelTimeout   time.Duration
+	// The URLs to which results may be posted, and the key that signs them.
+	allowCallback []string
+	secretEnv     string
+	secretNamed   func() bool // reports whether --callback-secret-env was given
+
+	logLevel, logFormat string
+	queue               queueFlags
 }
 
-func (f *modelFlags) register(fl *pflag.FlagSet) {
+func (f *commonFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.model, "model", "", "PROVIDER:NAME of the model for requests that name none (none: rules decide)")
 	fl.StringVar(&f.baseURL, "base-url", "", "address of the provider of --model, if it is not the usual one")
 	fl.StringSliceVar(&f.allowLocal, "allow-local-model", nil, "provider on this host (ollama, lmstudio, vllm) whose models requests may name; may be repeated")
-	fl.DurationVar(&f.timeout, "model-timeout", reasoner.DefaultModelTimeout, "maximum time of a model for one decision; after it rules decide")
+	fl.DurationVar(&f.modelTimeout, "model-timeout", reasoner.DefaultModelTimeout, "maximum time of a model for one decision; after it rules decide")
+	fl.StringSliceVar(&f.allowCallback, "callback-allow", nil, "host, address or prefix that is not public and to which results may be posted; may be repeated")
+	fl.StringVar(&f.secretEnv, "callback-secret-env", "MEUP_CALLBACK_SECRET", "environment variable with the secret that signs callbacks")
+	f.secretNamed = func() bool { return fl.Changed("callback-secret-env") }
+	fl.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	fl.StringVar(&f.logFormat, "log-format", "text", "text or json")
+	f.queue.register(fl)
 }
 
-func (f *modelFlags) check() error {
+func (f *commonFlags) check() error {
 	switch {
 	case f.baseURL != "" && f.model == "":
 		return program.Usagef("--base-url %s needs --model", f.baseURL)
-	case f.timeout <= 0:
+	case f.modelTimeout <= 0:
 		return program.Usagef("--model-timeout must be positive")
 	}
 	for _, provider := range f.allowLocal {
@@ -41,44 +55,30 @@ func (f *modelFlags) check() error {
 			return program.Usagef("--allow-local-model %q: expected one of %s", provider, strings.Join(localProviders, ", "))
 		}
 	}
-	return nil
+	return f.queue.check()
 }
 
-// callbackFlags restrict the URLs to which results may be posted. serve and
-// worker have them.
-type callbackFlags struct {
-	allow     []string
-	secretEnv string
-}
-
-func (f *callbackFlags) register(fl *pflag.FlagSet) {
-	fl.StringSliceVar(&f.allow, "callback-allow", nil, "host, address or prefix that is not public and to which results may be posted; may be repeated")
-	fl.StringVar(&f.secretEnv, "callback-secret-env", "MEUP_CALLBACK_SECRET", "environment variable with the secret that signs callbacks")
-}
-
-// logFlags configure the log. serve and worker have them.
-type logFlags struct{ level, format string }
-
-func (f *logFlags) register(fl *pflag.FlagSet) {
-	fl.StringVar(&f.level, "log-level", "info", "debug, info, warn or error")
-	fl.StringVar(&f.format, "log-format", "text", "text or json")
-}
-
-func (f *logFlags) logger() (*slog.Logger, error) {
-	level, err := program.ParseLevel(f.level)
+func (f *commonFlags) logger() (*slog.Logger, error) {
+	level, err := program.ParseLevel(f.logLevel)
 	if err != nil {
 		return nil, err
 	}
-	return program.NewLogger(os.Stderr, level, f.format)
+	return program.NewLogger(os.Stderr, level, f.logFormat)
+}
+
+// secret reads the key that signs callbacks. An explicitly named variable must
+// have one.
+func (f *commonFlags) secret() ([]byte, error) {
+	s := strings.TrimSpace(os.Getenv(f.secretEnv))
+	if s == "" && f.secretNamed != nil && f.secretNamed() {
+		return nil, program.Usagef("--callback-secret-env %s: the variable is empty", f.secretEnv)
+	}
+	return []byte(s), nil
 }
 
 // serveFlags are the flags of serve.
 type serveFlags struct {
-	model    modelFlags
-	callback callbackFlags
-	log      logFlags
-	queue    queueFlags
-
+	commonFlags
 	listen, metricsListen string
 	tokenEnv              string
 	maxConcurrency        int
@@ -96,10 +96,7 @@ func (f *serveFlags) register(fl *pflag.FlagSet) {
 	fl.IntVar(&f.maxConcurrency, "max-concurrency", httpapi.DefaultMaxConcurrent, "maximum number of concurrent requests; more are rejected with 503")
 	fl.Int64Var(&f.maxBody, "max-body", httpapi.DefaultMaxBody, "maximum size of a request, in bytes")
 	fl.DurationVar(&f.drain, "drain-timeout", 10*time.Second, "time for running requests and jobs to finish on shutdown")
-	f.model.register(fl)
-	f.callback.register(fl)
-	f.log.register(fl)
-	f.queue.register(fl)
+	f.commonFlags.register(fl)
 }
 
 func defaultListen() string {
@@ -126,10 +123,7 @@ func (f *serveFlags) check() error {
 	case f.drain < 0:
 		return program.Usagef("--drain-timeout must not be negative")
 	}
-	if err := f.queue.check(); err != nil {
-		return err
-	}
-	return f.model.check()
+	return f.commonFlags.check()
 }
 
 // tokens reads the tokens that requests may use. An explicitly named variable
@@ -140,13 +134,4 @@ func (f *serveFlags) tokens() ([]string, error) {
 		return nil, program.Usagef("--token-env %s: the variable is empty or has no token", f.tokenEnv)
 	}
 	return list, nil
-}
-
-// secret reads the key that signs callbacks, under the same rule.
-func (f *callbackFlags) secret(named bool) ([]byte, error) {
-	s := strings.TrimSpace(os.Getenv(f.secretEnv))
-	if s == "" && named {
-		return nil, program.Usagef("--callback-secret-env %s: the variable is empty", f.secretEnv)
-	}
-	return []byte(s), nil
 }

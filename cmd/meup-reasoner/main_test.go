@@ -199,16 +199,18 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"serve", "--listen", "nowhere"}, program.ExitUsage},
 		{[]string{"serve", "--listen", "192.0.2.1:1"}, program.ExitFailed},
 	} {
-		if got := run(test.args); got != test.want {
-			t.Errorf("%v: exit code %d, want %d", test.args, got, test.want)
-		}
+		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
+			if got := run(test.args); got != test.want {
+				t.Errorf("%v: exit code %d, want %d", test.args, got, test.want)
+			}
+		})
 	}
 }
 
 func TestKeys_OwnProviderOnly(t *testing.T) {
 	t.Setenv("MEUP_MODEL_KEY", "any-key")
 	t.Setenv("OPENAI_API_KEY", "")
-	f := modelFlags{model: "anthropic:own", baseURL: "http://127.0.0.1:1"}
+	f := commonFlags{model: "anthropic:own", baseURL: "http://127.0.0.1:1"}
 	if _, err := f.open("openai:gpt", "", nil); err == nil || strings.Contains(err.Error(), "any-key") {
 		t.Errorf("the key for any provider goes to one that a request names: %v", err)
 	}
@@ -232,22 +234,24 @@ func TestKeys_OwnProviderOnly(t *testing.T) {
 // operator allows it.
 func TestLocalProviders(t *testing.T) {
 	for _, test := range []struct {
-		f    modelFlags
+		f    commonFlags
 		name string
 		want bool
 	}{
-		{modelFlags{}, "ollama:a", false},
-		{modelFlags{}, "lmstudio:a", false},
-		{modelFlags{model: "openai:gpt"}, "lmstudio:a", false},
-		{modelFlags{model: "ollama:own"}, "ollama:a", true},
-		{modelFlags{model: "ollama:own"}, "lmstudio:a", false},
-		{modelFlags{model: "openai:gpt", allowLocal: []string{"lmstudio"}}, "lmstudio:a", true},
+		{commonFlags{}, "ollama:a", false},
+		{commonFlags{}, "lmstudio:a", false},
+		{commonFlags{model: "openai:gpt"}, "lmstudio:a", false},
+		{commonFlags{model: "ollama:own"}, "ollama:a", true},
+		{commonFlags{model: "ollama:own"}, "lmstudio:a", false},
+		{commonFlags{model: "openai:gpt", allowLocal: []string{"lmstudio"}}, "lmstudio:a", true},
 	} {
-		if _, err := test.f.open(test.name, "a-key", nil); (err == nil) != test.want {
-			t.Errorf("%+v, %s: %v", test.f, test.name, err)
-		}
+		t.Run(test.f.model+" asked for "+test.name, func(t *testing.T) {
+			if _, err := test.f.open(test.name, "a-key", nil); (err == nil) != test.want {
+				t.Errorf("%+v, %s: %v", test.f, test.name, err)
+			}
+		})
 	}
-	if err := (&modelFlags{timeout: 1, allowLocal: []string{"openai"}}).check(); err == nil {
+	if err := (&commonFlags{modelTimeout: 1, allowLocal: []string{"openai"}}).check(); err == nil {
 		t.Error("openai is taken for a local provider")
 	}
 }

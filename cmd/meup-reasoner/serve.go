@@ -45,18 +45,18 @@ requests have --drain-timeout to finish.`,
   meup-reasoner serve --listen 0.0.0.0:9000 --token-env TOKENS --callback-allow hooks.internal`,
 		Args: program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return serve(c.Context(), &f, c.Flags().Changed("callback-secret-env"))
+			return serve(c.Context(), &f)
 		},
 	}
 	f.register(c.Flags())
 	return c
 }
 
-func serve(ctx context.Context, f *serveFlags, secretNamed bool) error {
+func serve(ctx context.Context, f *serveFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	log, err := f.log.logger()
+	log, err := f.logger()
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func serve(ctx context.Context, f *serveFlags, secretNamed bool) error {
 	if err != nil {
 		return err
 	}
-	p, err := assemble(ctx, f.model, f.callback, secretNamed, log, tokens)
+	p, err := assemble(ctx, &f.commonFlags, log, tokens)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func serveHTTP(ctx context.Context, f *serveFlags, p *components, jobs httpapi.J
 		mux.Handle("GET /metrics", metrics)
 		aside = listening.add(ctx, f.metricsListen, mux, metricsConnections, time.Minute, p.log)
 	}
-	if err := errors.Join(aside, listening.add(ctx, f.listen, httpapi.New(o), connectionsPerPlace*f.maxConcurrency, f.model.timeout+2*time.Minute, p.log)); err != nil {
+	if err := errors.Join(aside, listening.add(ctx, f.listen, httpapi.New(o), connectionsPerPlace*f.maxConcurrency, f.modelTimeout+2*time.Minute, p.log)); err != nil {
 		listening.close()
 		return err
 	}
@@ -124,7 +124,7 @@ func serveHTTP(ctx context.Context, f *serveFlags, p *components, jobs httpapi.J
 		p.log.Info("serving metrics", "address", addresses[0].String())
 	}
 	address := addresses[len(addresses)-1]
-	p.log.Info("serving", "address", address.String(), "model", f.model.model, "tokens", len(tokens), "version", program.Version(version))
+	p.log.Info("serving", "address", address.String(), "model", f.model, "tokens", len(tokens), "version", program.Version(version))
 	if len(tokens) == 0 && !loopback(address) {
 		p.log.Warn("no token is set: the service accepts only requests to localhost, although other machines can reach it", "address", address.String())
 	}

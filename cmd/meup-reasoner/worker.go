@@ -13,19 +13,11 @@ import (
 )
 
 // workerFlags are the flags of worker.
-type workerFlags struct {
-	model    modelFlags
-	callback callbackFlags
-	log      logFlags
-	queue    queueFlags
-}
+type workerFlags struct{ commonFlags }
 
 func (f *workerFlags) register(fl *pflag.FlagSet) {
-	f.queue.register(fl)
+	f.commonFlags.register(fl)
 	fl.DurationVar(&f.queue.drain, "drain-timeout", queue.DefaultDrain, "time for running jobs to finish on shutdown; other workers get the rest")
-	f.model.register(fl)
-	f.callback.register(fl)
-	f.log.register(fl)
 }
 
 func (f *workerFlags) check() error {
@@ -37,10 +29,7 @@ func (f *workerFlags) check() error {
 	case f.queue.drain < time.Millisecond:
 		return program.Usagef("--drain-timeout must be positive")
 	}
-	if err := f.queue.check(); err != nil {
-		return err
-	}
-	return f.model.check()
+	return f.commonFlags.check()
 }
 
 func newWorker() *cobra.Command {
@@ -66,7 +55,7 @@ have --drain-timeout to finish, and other workers get the rest.`,
   meup-reasoner worker --nats nats://127.0.0.1:4222 --workers 8 --model openai:gpt-5-mini`,
 		Args: program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return work(c.Context(), &f, c.Flags().Changed("callback-secret-env"))
+			return work(c.Context(), &f)
 		},
 	}
 	f.register(c.Flags())
@@ -74,11 +63,11 @@ have --drain-timeout to finish, and other workers get the rest.`,
 }
 
 // work processes the queue until ctx ends.
-func work(ctx context.Context, f *workerFlags, secretNamed bool) error {
+func work(ctx context.Context, f *workerFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	log, err := f.log.logger()
+	log, err := f.logger()
 	if err != nil {
 		return err
 	}
@@ -86,7 +75,7 @@ func work(ctx context.Context, f *workerFlags, secretNamed bool) error {
 	if err != nil {
 		return err
 	}
-	p, err := assemble(ctx, f.model, f.callback, secretNamed, log, []string{token})
+	p, err := assemble(ctx, &f.commonFlags, log, []string{token})
 	if err != nil {
 		return err
 	}
@@ -101,7 +90,7 @@ func work(ctx context.Context, f *workerFlags, secretNamed bool) error {
 	if err != nil {
 		return errors.Join(err, r.close(ctx))
 	}
-	log.Info("working", "workers", f.queue.workers, "model", f.model.model, "version", program.Version(version))
+	log.Info("working", "workers", f.queue.workers, "model", f.model, "version", program.Version(version))
 	<-ctx.Done()
 	log.Info("draining", "timeout", f.queue.drain)
 	err = r.close(context.WithoutCancel(ctx))

@@ -298,3 +298,15 @@ func named(fields map[string]any, names ...string) string {
 func oneLine(s string) string {
 	return textutil.Shorten(strings.Join(strings.Fields(s), " "), maxSnippet)
 }
+
+// scalar formats a string without quotes and anything else as JSON.
+func scalar(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return "" // it came from JSON
+	}
+	return string(raw)
+}

@@ -191,8 +191,8 @@ func TestInstructions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "## Instructions\n\nBe brief.\n\n## Who you are\n\n- name: savant-engineer\n- traits:\n  - careful\n  -\n    - voice: dry\n\n" +
-		"## Rules\n\n- must: cite\n  files\n\n## What you remember\n\n- seen: 2\n\n## What happened before\n\n- It rained."
+	want := "## Instructions\n\nBe brief.\n\n## Who you are\n\n" + `{"name":"savant-engineer","traits":["careful",{"voice":"dry"}]}` +
+		"\n\n## Rules\n\n" + `{"must":"cite\nfiles","never":null}` + "\n\n## What you remember\n\n" + `{"seen":2}` + "\n\n## What happened before\n\n- It rained."
 	if got := instructions(r, []string{"It rained."}); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
@@ -231,9 +231,11 @@ func TestIsEmptyResult(t *testing.T) {
 		"": true, " \n": true, "[]": true, "null": true, "{}": true, `{"results":[],"total":0}`: true, `{"a":"","b":[]}`: true,
 		"No results for x": true, "[1]": false, "0": false, "x": false, `{"a":1}`: false, `{"hits":[{}]}`: false,
 	} {
-		if got := isEmptyResult(text); got != want {
-			t.Errorf("%q: %v", text, got)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := isEmptyResult(text); got != want {
+				t.Errorf("%q: %v", text, got)
+			}
+		})
 	}
 }
 

@@ -21,24 +21,24 @@ func DecodeAgentIntent(raw []byte) (*wire.AgentIntentRequest, error) {
 	var model, state json.RawMessage
 	var tools []json.RawMessage
 	err := Assign("", raw, Fields{
-		"session_id": &r.SessionID, "persona": &r.Persona, "driver": &r.Driver, "rules": &r.Rules,
-		"instructions": &r.Instructions, "llm": &model, "repo_context": &r.RepoContext,
-		"memory_state": &r.MemoryState, "history": &r.History, "goal_text": &r.GoalText,
-		"forced_tool": &r.ForcedTool, "max_steps": &r.MaxSteps, "agent_state": &state,
-		"callback_url": &r.CallbackURL, "correlation_id": &r.CorrelationID, "tools": &tools,
+		{"session_id", &r.SessionID}, {"persona", &r.Persona}, {"driver", &r.Driver}, {"rules", &r.Rules},
+		{"instructions", &r.Instructions}, {"llm", &model}, {"repo_context", &r.RepoContext},
+		{"memory_state", &r.MemoryState}, {"history", &r.History}, {"goal_text", &r.GoalText},
+		{"forced_tool", &r.ForcedTool}, {"max_steps", &r.MaxSteps}, {"agent_state", &state},
+		{"callback_url", &r.CallbackURL}, {"correlation_id", &r.CorrelationID}, {"tools", &tools},
 	})
 	if err == nil && model != nil {
 		r.LLM = new(wire.LLM)
-		err = Assign("/llm", model, Fields{"provider": &r.LLM.Provider, "model": &r.LLM.Model, "api_key": &r.LLM.APIKey})
+		err = Assign("/llm", model, Fields{{"provider", &r.LLM.Provider}, {"model", &r.LLM.Model}, {"api_key", &r.LLM.APIKey}})
 	}
 	if err == nil && state != nil {
 		r.AgentState = new(wire.AgentState)
-		err = Assign("/agent_state", state, Fields{"stuck": &r.AgentState.Stuck})
+		err = Assign("/agent_state", state, Fields{{"stuck", &r.AgentState.Stuck}})
 	}
 	for _, raw := range tools {
 		var t wire.Tool
 		if err == nil {
-			err = Assign("/tools", raw, Fields{"name": &t.Name, "description": &t.Description, "inputSchema": &t.InputSchema})
+			err = Assign("/tools", raw, Fields{{"name", &t.Name}, {"description", &t.Description}, {"inputSchema", &t.InputSchema}})
 		}
 		r.Tools = append(r.Tools, t)
 	}
@@ -54,7 +54,7 @@ func DecodeCancel(raw []byte) (*wire.CancelRequest, error) {
 		return nil, schemaFault(err)
 	}
 	var r wire.CancelRequest
-	if err := Assign("", raw, Fields{"correlation_id": &r.CorrelationID}); err != nil {
+	if err := Assign("", raw, Fields{{"correlation_id", &r.CorrelationID}}); err != nil {
 		return nil, err
 	}
 	return &r, nil
@@ -68,8 +68,8 @@ func DecodeWorkflow(raw []byte) (*wire.WorkflowIntentRequest, error) {
 	}
 	var r wire.WorkflowIntentRequest
 	err := Assign("", raw, Fields{
-		"run_id": &r.RunID, "workflow_name": &r.WorkflowName, "current_node": &r.CurrentNode,
-		"outputs": &r.Outputs, "params": &r.Params, "memory_state": &r.MemoryState,
+		{"run_id", &r.RunID}, {"workflow_name", &r.WorkflowName}, {"current_node", &r.CurrentNode},
+		{"outputs", &r.Outputs}, {"params", &r.Params}, {"memory_state", &r.MemoryState},
 	})
 	if err != nil {
 		return nil, err
@@ -77,8 +77,11 @@ func DecodeWorkflow(raw []byte) (*wire.WorkflowIntentRequest, error) {
 	return &r, nil
 }
 
-// Fields maps the names of fields to pointers for their values.
-type Fields map[string]any
+// Fields lists the names of fields and pointers for their values.
+type Fields []struct {
+	Name string
+	Into any
+}
 
 // Assign decodes the fields of an object by their exact names: the decoder of
 // the standard library ignores case and would accept SESSION_ID for session_id,
@@ -89,13 +92,13 @@ func Assign(path string, object json.RawMessage, fields Fields) error {
 	if err := json.Unmarshal(object, &have); err != nil {
 		return wrongType(path)
 	}
-	for name, into := range fields {
-		raw, ok := have[name]
+	for _, f := range fields {
+		raw, ok := have[f.Name]
 		if !ok || IsNull(raw) {
 			continue
 		}
-		if err := json.Unmarshal(raw, into); err != nil {
-			return wrongType(path + "/" + name)
+		if err := json.Unmarshal(raw, f.Into); err != nil {
+			return wrongType(path + "/" + f.Name)
 		}
 	}
 	return nil

@@ -47,20 +47,22 @@ func TestHandler_RejectedBody(t *testing.T) {
 		{"/nothing", "", 404},
 		{"/healthz", "", 405},
 	} {
-		_, from := a.dial(t, test.path, test.headers)
-		resp, err := http.ReadResponse(from, nil)
-		if err != nil {
-			t.Fatalf("%s: %v", test.path, err)
-		}
-		if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != test.status || !resp.Close {
-			t.Errorf("%s: %d, %v, closes: %v", test.path, resp.StatusCode, err, resp.Close)
-		}
-		if _, err := from.ReadByte(); err != io.EOF {
-			t.Errorf("%s: the connection did not end: %v", test.path, err)
-		}
-		if err := resp.Body.Close(); err != nil {
-			t.Error(err)
-		}
+		t.Run(fmt.Sprint(test.path, " ", test.status), func(t *testing.T) {
+			_, from := a.dial(t, test.path, test.headers)
+			resp, err := http.ReadResponse(from, nil)
+			if err != nil {
+				t.Fatalf("%s: %v", test.path, err)
+			}
+			if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != test.status || !resp.Close {
+				t.Errorf("%s: %d, %v, closes: %v", test.path, resp.StatusCode, err, resp.Close)
+			}
+			if _, err := from.ReadByte(); err != io.EOF {
+				t.Errorf("%s: the connection did not end: %v", test.path, err)
+			}
+			if err := resp.Body.Close(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // hangingDecide decides nothing until its ctx ends. It sends on begun when it
 // starts, and the cause of its end on ended.
-func hangingDecide(begun chan<- struct{}, ended chan<- error) queue.Decide {
+func hangingDecide(begun chan<- struct{}, ended chan<- error) decide {
 	return func(ctx context.Context, _ *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 		begun <- struct{}{}
 		<-ctx.Done()

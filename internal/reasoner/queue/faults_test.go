@@ -226,12 +226,14 @@ func TestOptions(t *testing.T) {
 		"must not be negative":      {Conn: nc, Decide: decideNow, StatusPoll: -1},
 		"3 replicas need a cluster": {Conn: nc, Decide: decideNow, Replicas: 3, Name: "three"},
 	} {
-		q, err := queue.New(o)
-		if err == nil {
-			err = q.Open(t.Context())
-		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want %q, got %v", want, err)
-		}
+		t.Run(want, func(t *testing.T) {
+			q, err := queue.New(o)
+			if err == nil {
+				err = q.Open(t.Context())
+			}
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("want %q, got %v", want, err)
+			}
+		})
 	}
 }

@@ -19,7 +19,7 @@ func FuzzDecodeJob(f *testing.F) {
 	key := (wire.QueueNames{}).Key("a")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		j := &job{key: key}
-		if err := decodeJob(data, j); err != nil {
+		if err := j.decode(data); err != nil {
 			return
 		}
 		if j.CorrelationID != "a" {

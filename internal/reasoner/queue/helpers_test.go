@@ -142,7 +142,10 @@ func decideNow(_ context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntent
 	return &wire.AgentIntentResponse{Status: wire.StatusOK, IntentID: "i-" + r.CorrelationID, Finish: true, FinalText: "done: " + r.GoalText, Trace: []wire.TraceItem{}}, nil
 }
 
-func decides(f queue.Decide) func(*queue.Options) {
+// decide is Options.Decide.
+type decide = func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error)
+
+func decides(f decide) func(*queue.Options) {
 	return func(o *queue.Options) { o.Decide = f }
 }
 

@@ -173,15 +173,12 @@ func readJob(msg jetstream.Msg) (*job, error) {
 	if meta, err := msg.Metadata(); err == nil {
 		j.attempts = int(meta.NumDelivered)
 	}
-	err := decodeJob(msg.Data(), j)
-	if err == nil {
-		j.digest = wire.Digest(j.Payload)
-	}
+	err := j.decode(msg.Data())
 	return j, err
 }
 
-// decodeJob decodes the body of a job. Its key must match its id.
-func decodeJob(data []byte, j *job) error {
+// decode decodes the body of a job, whose key must match its id.
+func (j *job) decode(data []byte) error {
 	err := json.Unmarshal(data, &j.QueueJob)
 	if err == nil {
 		err = wire.CheckCorrelationID(j.CorrelationID)
@@ -192,5 +189,6 @@ func decodeJob(data []byte, j *job) error {
 	if err != nil {
 		return &api.Fault{Status: http.StatusBadRequest, Code: api.CodeInvalidRequest, Message: "The job is invalid: " + textutil.Shorten(err.Error(), 120) + "."}
 	}
+	j.digest = wire.Digest(j.Payload)
 	return nil
 }

@@ -34,17 +34,6 @@ const (
 	maxResultBytes = 256 << 20 // of results; the oldest are dropped
 )
 
-// Decide makes the decision of a job. Its ctx ends when the job is canceled,
-// times out, or must be left to another worker.
-type Decide func(ctx context.Context, req *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error)
-
-// Workflow computes a workflow's transition, under the same conditions.
-type Workflow func(ctx context.Context, req *wire.WorkflowIntentRequest) (*wire.WorkflowIntentResponse, error)
-
-// Callback posts a result to the URL of a job. It returns when the post has
-// succeeded or was given up, or when its ctx ends.
-type Callback func(ctx context.Context, url string, body *wire.Callback) error
-
 // Options configures a queue and its processing. Conn and Decide are required.
 type Options struct {
 	// Conn is the connection to use; the caller closes it after Run.
@@ -52,9 +41,16 @@ type Options struct {
 	// Name of the queue; empty: wire.DefaultQueue.
 	Name string
 
-	Decide   Decide
-	Workflow Workflow // nil: such jobs fail
-	Callback Callback // nil: callback URLs are ignored
+	// Decide makes the decision of a job. Its ctx ends when the job is
+	// canceled, times out, or must be left to another worker.
+	Decide func(ctx context.Context, req *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error)
+	// Workflow computes the transition of a workflow, under the same
+	// conditions; nil: such jobs fail.
+	Workflow func(ctx context.Context, req *wire.WorkflowIntentRequest) (*wire.WorkflowIntentResponse, error)
+	// Callback posts a result to the URL of a job. It returns when the post has
+	// succeeded or was given up, or when its ctx ends. nil: callback URLs are
+	// ignored.
+	Callback func(ctx context.Context, url string, body *wire.Callback) error
 	// AllowAPIKeys permits jobs that contain a provider's API key, which is
 	// then stored in the stream's files. Otherwise such jobs fail.
 	AllowAPIKeys bool

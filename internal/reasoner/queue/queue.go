@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -37,8 +38,9 @@ type Queue struct {
 	log   *slog.Logger
 
 	running         running
-	counts          counts
 	callbackWorkers callbackWorkers
+
+	done, canceled, failed atomic.Int64 // for the status line
 
 	leaving   chan struct{} // closed by Leave
 	leaveOnce sync.Once

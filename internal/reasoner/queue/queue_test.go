@@ -19,7 +19,7 @@ import (
 )
 
 // counted counts the decisions that are started.
-func counted(n *atomic.Int32, f queue.Decide) func(*queue.Options) {
+func counted(n *atomic.Int32, f decide) func(*queue.Options) {
 	return decides(func(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 		n.Add(1)
 		return f(ctx, r)

@@ -123,8 +123,8 @@ func (q *Queue) encode(r *wire.QueueResult) ([]byte, error) {
 func (q *Queue) count(s wire.JobState) {
 	switch s {
 	case wire.JobDone:
-		q.counts.done.Add(1)
+		q.done.Add(1)
 	case wire.JobFailed:
-		q.counts.failed.Add(1)
+		q.failed.Add(1)
 	}
 }

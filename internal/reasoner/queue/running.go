@@ -112,7 +112,7 @@ func (r *running) keys() []string {
 
 // onCanceled handles the notice that a job was canceled.
 func (q *Queue) onCanceled(msg *nats.Msg) {
-	q.counts.canceled.Add(1)
+	q.canceled.Add(1)
 	q.running.interrupt(msg.Subject[strings.LastIndexByte(msg.Subject, '.')+1:], errCanceled)
 }
 

@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 )
 
@@ -16,11 +15,9 @@ type Counts struct {
 	Done, Canceled, Failed int64
 }
 
-type counts struct{ done, canceled, failed atomic.Int64 }
-
 // Counts requests the state of the queue from JetStream.
 func (q *Queue) Counts(ctx context.Context) (Counts, error) {
-	c := Counts{Done: q.counts.done.Load(), Canceled: q.counts.canceled.Load(), Failed: q.counts.failed.Load()}
+	c := Counts{Done: q.done.Load(), Canceled: q.canceled.Load(), Failed: q.failed.Load()}
 	consumer, _ := q.handles()
 	if consumer == nil {
 		return c, errors.New("the queue is not open")

@@ -80,7 +80,7 @@ const definitionPath = "/params/workflow"
 func parse(raw json.RawMessage) (*workflow, error) {
 	w := &workflow{byID: make(map[string]*node)}
 	var nodes, edges []json.RawMessage
-	if err := api.Assign(definitionPath, raw, api.Fields{"start": &w.start, "nodes": &nodes, "edges": &edges}); err != nil {
+	if err := api.Assign(definitionPath, raw, api.Fields{{"start", &w.start}, {"nodes", &nodes}, {"edges", &edges}}); err != nil {
 		return nil, err
 	}
 	if len(nodes) == 0 {
@@ -90,7 +90,7 @@ func parse(raw json.RawMessage) (*workflow, error) {
 	for i, raw := range nodes {
 		n, path := &w.nodes[i], fmt.Sprintf("%s/nodes/%d", definitionPath, i)
 		if err := api.Assign(path, raw, api.Fields{
-			"id": &n.id, "type": &n.kind, "tool": &n.tool, "args": &n.args, "next": &n.next, "when": &n.when,
+			{"id", &n.id}, {"type", &n.kind}, {"tool", &n.tool}, {"args", &n.args}, {"next", &n.next}, {"when", &n.when},
 		}); err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func parse(raw json.RawMessage) (*workflow, error) {
 	}
 	for i, raw := range edges {
 		e := &w.edges[i]
-		if err := api.Assign(fmt.Sprintf("%s/edges/%d", definitionPath, i), raw, api.Fields{"from": &e.from, "to": &e.to, "when": &e.when}); err != nil {
+		if err := api.Assign(fmt.Sprintf("%s/edges/%d", definitionPath, i), raw, api.Fields{{"from", &e.from}, {"to", &e.to}, {"when", &e.when}}); err != nil {
 			return nil, err
 		}
 	}

@@ -153,10 +153,12 @@ func TestConditions(t *testing.T) {
 		`params.l == [1,"a",{"k":null}]`: true, `params.l == [1]`: false, `params.l.2.k == null`: true, "params.l.9": false, "params.l.-1": false, "params.l.x": false,
 		`params.o == {"k":1.0}`: true, `params.o == {"k":2}`: false, "params.n == [2]": false, "params.s.x": false,
 	} {
-		got, err := holdsOne(text, v)
-		if err != nil || got != want {
-			t.Errorf("%s: %v, %v", text, got, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			got, err := holdsOne(text, v)
+			if err != nil || got != want {
+				t.Errorf("%s: %v, %v", text, got, err)
+			}
+		})
 	}
 }
 
