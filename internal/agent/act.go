@@ -165,7 +165,6 @@ func (x *action) response(result json.RawMessage, fault *client.RPCError) protoc
 
 // perform carries out one call and returns its result.
 func (a *Agent) perform(x *action) contextwindow.Result {
-	began := a.opts.Now()
 	ctx, span := a.opts.Telemetry.Span(x.p.ctx, telemetry.ExecuteTool, x.call.Tool, a.describeCall(x)...)
 	defer a.inbox.release(x.request.ID)
 	var out contextwindow.Result
@@ -179,7 +178,7 @@ func (a *Agent) perform(x *action) contextwindow.Result {
 	default:
 		out = a.callOwn(ctx, x)
 	}
-	out.Tool, out.Elapsed = x.call.Tool, a.opts.Now().Sub(began)
+	out.Tool = x.call.Tool
 	if out.Outcome == "" {
 		out.Outcome = outcomeOf(out.Success)
 	}

@@ -84,8 +84,7 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 			return d, went.text, err
 		}
 		record := contextwindow.Record{
-			Index: len(state.Steps), Thought: d.Thought, Action: d.Action, Calls: d.Calls,
-			Concurrent: len(d.Calls) > 1, Time: a.opts.Now(), Turn: d.Turn,
+			Index: len(state.Steps), Thought: d.Thought, Action: d.Action, Calls: d.Calls, Turn: d.Turn,
 		}
 		if record.Results, err = a.act(p, box, record, a.thoughts(p, d, went)); err != nil {
 			return d, "", err

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 )
 
 // vocabulary has enough words for a text without early repetitions.
@@ -63,7 +62,7 @@ func steps(n, size int) []Record {
 	out := make([]Record, n)
 	for i := range out {
 		out[i] = Record{
-			Index: i, Action: UseTools, Thought: prose(r, 200), Time: time.Unix(int64(i), 0).UTC(),
+			Index: i, Action: UseTools, Thought: prose(r, 200),
 			Calls:   []Call{{Tool: "search", Arguments: json.RawMessage(`{"query":"` + vocabulary[i%len(vocabulary)] + `"}`), Reason: "to know"}},
 			Results: []Result{{Tool: "search", Success: true, Text: found(r, size, i%2 == 0)}},
 		}
@@ -83,7 +82,7 @@ func BenchmarkBuild(b *testing.B) {
 		}
 	}
 	for _, u := range []Utilization{Full, Half, Low} {
-		b.Run("planning/warm/"+u.String(), func(b *testing.B) {
+		b.Run("planning/warm/"+string(u), func(b *testing.B) {
 			b.ReportAllocs()
 			builder := NewBuilder(Options{Utilization: u})
 			build(b, builder, in(Planning, 199))

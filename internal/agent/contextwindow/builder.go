@@ -1,31 +1,18 @@
 package contextwindow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// ErrTooLarge is wrapped by TooLargeError.
-var ErrTooLarge = errors.New("context too large")
-
-// TooLargeError reports a system prompt and a question that exceed the budget.
+// ErrTooLarge reports a system prompt and a question that exceed the budget.
 // They are never cut.
-type TooLargeError struct {
-	Tokens int // estimate for the system prompt and the question
-	Budget int
-}
-
-func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("context too large: the system prompt and the question have %d tokens, the budget is %d", e.Tokens, e.Budget)
-}
-
-// Unwrap returns ErrTooLarge.
-func (e *TooLargeError) Unwrap() error { return ErrTooLarge }
+var ErrTooLarge = errors.New("context too large")
 
 // Goal is the purpose of a context.
 type Goal string
@@ -36,45 +23,42 @@ const (
 	Synthesis Goal = "synthesis" // write the answer
 )
 
-// Utilization is the share of a budget that a context may use.
-type Utilization int
+// Utilization is the share of a budget that a context may use. The zero value
+// is Full.
+type Utilization string
 
-// The shares. Full is the zero value.
+// The shares.
 const (
-	Full Utilization = iota
-	Half
-	Low // a quarter
+	Full Utilization = "full"
+	Half Utilization = "half"
+	Low  Utilization = "low" // a quarter
 )
-
-var utilizations = [...]string{Full: "full", Half: "half", Low: "low"}
 
 // ParseUtilization parses "full", "half", "low" or "", which means full.
 func ParseUtilization(s string) (Utilization, error) {
-	if s == "" {
-		return Full, nil
-	}
-	for u, name := range utilizations {
-		if s == name {
-			return Utilization(u), nil
-		}
+	switch u := Utilization(cmp.Or(s, string(Full))); u {
+	case Full, Half, Low:
+		return u, nil
 	}
 	return Full, fmt.Errorf("context utilization must be full, half or low, not %q", s)
 }
 
-// String returns the name that ParseUtilization parses.
-func (u Utilization) String() string {
-	if u < Full || u > Low {
-		return fmt.Sprintf("Utilization(%d)", int(u))
+// of returns the share of a budget.
+func (u Utilization) of(budget int) int {
+	switch u {
+	case Half:
+		return budget / 2
+	case Low:
+		return budget / 4
 	}
-	return utilizations[u]
+	return budget
 }
 
 // Options configure a Builder. The zero value is valid.
 type Options struct {
 	Utilization Utilization
-	Summarizer  Summarizer       // replaces previews of long results by summaries; nil: off
-	Logger      *slog.Logger     // nil: discard
-	Now         func() time.Time // nil: time.Now
+	Summarizer  Summarizer   // replaces previews of long results by summaries; nil: off
+	Logger      *slog.Logger // nil: discard
 }
 
 // Input is the content of a context.
@@ -89,32 +73,15 @@ type Input struct {
 
 // Meta describes a context and the parts that were left out of it.
 type Meta struct {
-	Goal     Goal `json:"goal"`
-	Tokens   int  `json:"context_tokens"` // estimate for all messages
-	Budget   int  `json:"token_budget"`   // after utilization
-	Previews int  `json:"previews"`       // results shown in part
-	Dropped  int  `json:"dropped"`        // results replaced by a mark, or dropped with their step
-	History  int  `json:"history_dropped"`
-
-	Thoughts int   `json:"thoughts_dropped,omitempty"` // steps shown without their thought
-	Steps    int   `json:"steps_dropped,omitempty"`
-	Cut      []Cut `json:"cut,omitempty"` // oldest first
-
-	Utilization     string        `json:"context_utilization,omitempty"`
-	Summaries       int           `json:"summaries,omitempty"`           // results shown as a summary
-	SummariesFailed int           `json:"summaries_failed,omitempty"`    // in this build
-	SummaryTime     time.Duration `json:"summary_duration_ns,omitempty"` // in this build
-}
-
-// Cut describes a result that is not shown whole.
-type Cut struct {
-	Step    int  `json:"step_index"`
-	Call    int  `json:"call"`       // from 0
-	Chars   int  `json:"characters"` // of the whole result
-	Shown   int  `json:"shown"`      // characters of it in the context; 0 for a summary
-	Dropped bool `json:"dropped,omitempty"`
-	Summary bool `json:"summary,omitempty"`
-	Error   bool `json:"error,omitempty"` // the call failed
+	Goal      Goal
+	Tokens    int // estimate for all messages
+	Budget    int // after utilization
+	Previews  int // results shown in part
+	Summaries int // results shown as a summary
+	Dropped   int // results replaced by a mark, or dropped with their step
+	History   int // messages that were dropped
+	Thoughts  int // steps shown without their thought
+	Steps     int // steps that were dropped
 }
 
 // Builder builds the contexts of one question. It caches previews and
@@ -133,9 +100,6 @@ func NewBuilder(opts Options) *Builder {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
 	return &Builder{opts: opts}
 }
 
@@ -150,7 +114,7 @@ func NewBuilder(opts Options) *Builder {
 // history, errors, steps. A part that exceeds the budget by itself is dropped
 // before that.
 //
-// Errors: *TooLargeError, an unknown goal, and the error of ctx.
+// Errors: one that wraps ErrTooLarge, an unknown goal, and the error of ctx.
 func (b *Builder) Build(ctx context.Context, in Input) ([]llm.Message, Meta, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, Meta{}, err
@@ -161,9 +125,9 @@ func (b *Builder) Build(ctx context.Context, in Input) ([]llm.Message, Meta, err
 	if in.Question != b.question {
 		b.question, b.cache = in.Question, nil // summaries depend on the question
 	}
-	l := &layout{goal: in.Goal, limit: in.Budget >> b.opts.Utilization}
+	l := &layout{goal: in.Goal, limit: b.opts.Utilization.of(in.Budget)}
 	if l.addFixed(in.System, in.Question); l.tokens > l.limit {
-		return nil, Meta{}, &TooLargeError{Tokens: l.tokens, Budget: l.limit}
+		return nil, Meta{}, fmt.Errorf("%w: the system prompt and the question have %d tokens, the budget is %d", ErrTooLarge, l.tokens, l.limit)
 	}
 	l.addHistory(in.History)
 	b.addRecords(l, in.Records)
@@ -172,15 +136,12 @@ func (b *Builder) Build(ctx context.Context, in Input) ([]llm.Message, Meta, err
 		l.expand()
 	}
 	l.fit()
-	meta, err := b.summarize(ctx, l, in.Question)
-	if err != nil {
+	if err := b.summarize(ctx, l, in.Question); err != nil {
 		return nil, Meta{}, err
 	}
 	l.dropOversized()
 	l.fit()
-	meta.Utilization = b.opts.Utilization.String()
-	l.describe(&meta)
-	return l.messages(in), meta, nil
+	return l.messages(in), l.describe(), nil
 }
 
 // addRecords adds the steps to the layout. It takes renderings of unchanged

@@ -253,30 +253,24 @@ func (l *layout) messages(in Input) []llm.Message {
 	return out
 }
 
-// describe adds the content of the context to meta.
-func (l *layout) describe(meta *Meta) {
-	meta.Goal, meta.Tokens, meta.Budget = l.goal, l.tokens, l.limit
-	meta.History, meta.Thoughts, meta.Steps = l.historyDropped, l.thoughtsDropped, l.stepsDropped
+// describe counts the parts that are not shown in full.
+func (l *layout) describe() Meta {
+	meta := Meta{
+		Goal: l.goal, Tokens: l.tokens, Budget: l.limit,
+		History: l.historyDropped, Thoughts: l.thoughtsDropped, Steps: l.stepsDropped,
+	}
 	for i := range l.steps {
-		s := &l.steps[i]
-		for j := range s.results {
-			r := &s.results[j]
-			c := Cut{Step: s.record.Index, Call: j, Chars: r.chars, Shown: r.shown, Error: !r.ok}
-			switch {
+		for j := range l.steps[i].results {
+			switch r := &l.steps[i].results[j]; {
 			case r.missing:
-				continue
-			case s.dropped || r.form == dropped:
-				c.Shown, c.Dropped = 0, true
+			case l.steps[i].dropped || r.form == dropped:
 				meta.Dropped++
 			case r.form == summary:
-				c.Summary = true
 				meta.Summaries++
-			case r.shown < r.chars:
+			case r.isCut:
 				meta.Previews++
-			default:
-				continue
 			}
-			meta.Cut = append(meta.Cut, c)
 		}
 	}
+	return meta
 }

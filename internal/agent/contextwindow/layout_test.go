@@ -50,15 +50,16 @@ func shrink(t *testing.T, in Input) []string {
 		}
 		meta = now
 		check(t, in, messages, meta)
-		for _, c := range meta.Cut {
-			switch {
-			case meta.Steps > 0:
-			case c.Dropped && c.Error:
-				note("error %d", c.Step)
-			case c.Dropped:
-				note("result %d", c.Step)
-			default:
-				note("preview %d", c.Step)
+		for i := range messages {
+			step, _, _ := strings.Cut(strings.TrimPrefix(messages[i].CallID, "step"), "_")
+			switch head, body, _ := strings.Cut(messages[i].Text, "\n"); {
+			case meta.Steps > 0 || messages[i].Role != llm.ToolResult:
+			case strings.HasPrefix(body, "[left out: ") && messages[i].IsError:
+				note("error %s", step)
+			case strings.HasPrefix(body, "[left out: "):
+				note("result %s", step)
+			case strings.HasSuffix(head, "(preview)"):
+				note("preview %s", step)
 			}
 		}
 		if meta.Thoughts > 0 && meta.Steps == 0 {
@@ -101,9 +102,6 @@ func TestFit_Marks(t *testing.T) {
 	messages, meta := build(t, all.Tokens-1, Options{}, in)
 	if want := "Tool read: SUCCESS\n[left out: 12,345 characters; call the tool again if you need it]"; messages[2].Text != want || meta.Dropped != 1 || meta.Previews != 1 {
 		t.Errorf("%s\n%+v", messages[2].Text, meta)
-	}
-	if want := (Cut{Step: 0, Chars: 12_345, Dropped: true}); meta.Cut[0] != want {
-		t.Errorf("%+v", meta.Cut[0])
 	}
 	in.Goal = Synthesis // no more tool calls
 	messages, meta = build(t, all.Tokens-1, Options{}, in)
@@ -205,8 +203,8 @@ func TestFit_SynthesisSkipsOversizedResult(t *testing.T) {
 	in := Input{Question: "?", Goal: Synthesis, Records: []Record{
 		stepOf(0, success(strings.Repeat("old ", 500))), stepOf(1, success(strings.Repeat("giant ", 100_000))), stepOf(2, success(strings.Repeat("new ", 500))),
 	}}
-	_, meta := build(t, 4000, Options{}, in)
-	if len(meta.Cut) != 1 || meta.Cut[0].Step != 1 {
+	messages, meta := build(t, 4000, Options{}, in)
+	if meta.Previews != 1 || meta.Dropped != 0 || !strings.HasPrefix(messages[4].Text, "Tool read: SUCCESS (preview)") {
 		t.Errorf("%+v", meta)
 	}
 }

@@ -3,7 +3,6 @@ package contextwindow
 import (
 	"encoding/json"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/meup-protocol/meup/internal/textutil"
 )
@@ -19,30 +18,28 @@ const (
 )
 
 // previewOf shortens a text, which must be valid UTF-8. JSON keeps its structure
-// and the order of its keys, with marks in place of omitted parts. shown is the
-// number of characters of the original in the preview. If isCut is false, only
-// white space between JSON values is missing.
-func previewOf(text string) (short string, shown int, isCut bool) {
+// and the order of its keys, with marks in place of omitted parts. If isCut is
+// false, only white space between JSON values is missing.
+func previewOf(text string) (short string, isCut bool) {
 	start := strings.TrimLeft(text, " \t\r\n")
 	if start == "" || !strings.ContainsRune(`{["`, rune(start[0])) || !json.Valid([]byte(text)) {
 		begin, rest := cutText(text, maxString)
 		if rest == 0 {
-			return text, utf8.RuneCountInString(text), false
+			return text, false
 		}
-		return begin + moreCharacters(rest), maxString, true
+		return begin + moreCharacters(rest), true
 	}
 	w := walker{src: start}
 	w.value(0)
-	return string(w.out), w.shown, w.cut
+	return string(w.out), w.cut
 }
 
 // walker copies valid JSON without white space, up to the bounds of a preview.
 type walker struct {
-	src   string
-	pos   int
-	out   []byte
-	shown int
-	cut   bool
+	src string
+	pos int
+	out []byte
+	cut bool
 }
 
 // value copies the next value.
@@ -86,16 +83,13 @@ func (w *walker) container(depth int, end byte, most int) {
 
 // replace writes a mark in place of a whole container, unless it is empty.
 func (w *walker) replace(end byte) {
+	open := w.src[w.pos]
 	w.pos++
 	n := w.skipEntries(end)
 	w.pos++
 	switch {
-	case n == 0 && end == '}':
-		w.out = append(w.out, "{}"...)
-		w.shown += 2
 	case n == 0:
-		w.out = append(w.out, "[]"...)
-		w.shown += 2
+		w.out = append(w.out, open, end)
 	case end == '}':
 		w.mark("[object with " + textutil.Count(n, "key") + "]")
 	default:
@@ -129,7 +123,6 @@ func (w *walker) str() {
 	keep, rest := cutEscaped(inner, maxString)
 	w.out = append(w.out, '"')
 	w.out = append(w.out, keep...)
-	w.shown += utf8.RuneCountInString(keep) + 2
 	if rest > 0 {
 		w.out = append(w.out, moreCharacters(rest)...)
 		w.cut = true
@@ -146,7 +139,6 @@ func (w *walker) literal() {
 		return
 	}
 	w.out = append(w.out, w.src[start:w.pos]...)
-	w.shown += w.pos - start
 }
 
 func (w *walker) full() bool { return len(w.out) >= maxPreview }
@@ -163,5 +155,4 @@ func (w *walker) peek() byte {
 func (w *walker) copyByte() {
 	w.out = append(w.out, w.src[w.pos])
 	w.pos++
-	w.shown++
 }

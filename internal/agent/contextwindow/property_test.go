@@ -104,22 +104,7 @@ func checkSteps(t rapid.TB, in Input, messages []llm.Message, meta Meta) {
 			turns++
 		}
 	}
-	cuts := map[[2]int]Cut{}
-	previews, dropped, summaries := 0, 0, 0
-	for _, c := range meta.Cut {
-		cuts[[2]int{c.Step, c.Call}] = c
-		switch {
-		case c.Dropped:
-			dropped++
-		case c.Summary:
-			summaries++
-		default:
-			previews++
-		}
-	}
-	if previews != meta.Previews || dropped != meta.Dropped || summaries != meta.Summaries || len(cuts) != len(meta.Cut) {
-		t.Errorf("previews %d, dropped %d, summaries %d, meta %+v", previews, dropped, summaries, meta)
-	}
+	var counted Meta
 	for i := range in.Records {
 		r := &in.Records[i]
 		if len(r.Calls) > 0 {
@@ -132,41 +117,46 @@ func checkSteps(t rapid.TB, in Input, messages []llm.Message, meta Meta) {
 			if r.Turn != nil {
 				id = r.Turn.Calls[j].ID
 			}
-			cut, isCut := cuts[[2]int{r.Index, j}]
 			m, isShown := shown[id]
-			checkResult(t, &r.Results[j], m, isShown, cut, isCut)
+			if !isShown && meta.Steps == 0 {
+				t.Errorf("result %d of step %d is missing", j, i)
+			}
+			checkResult(t, &r.Results[j], m, isShown, &counted)
 		}
+	}
+	if counted.Previews != meta.Previews || counted.Dropped != meta.Dropped || counted.Summaries != meta.Summaries {
+		t.Errorf("counted %+v, meta %+v", counted, meta)
 	}
 	if -turns > meta.Steps {
 		t.Errorf("%d steps are missing, meta says %d", -turns, meta.Steps)
 	}
 }
 
-func checkResult(t rapid.TB, r *Result, m llm.Message, isShown bool, cut Cut, isCut bool) {
+// checkResult checks the form in which a result is shown, and counts it.
+func checkResult(t rapid.TB, r *Result, m llm.Message, isShown bool, counted *Meta) {
 	t.Helper()
 	text := r.Text + r.Error
 	chars := utf8.RuneCountInString(text)
 	head, body, _ := strings.Cut(m.Text, "\n")
 	switch {
 	case !isShown:
-		if !cut.Dropped || cut.Chars != chars || cut.Shown != 0 {
-			t.Errorf("a result is not shown, its cut is %+v", cut)
-		}
+		counted.Dropped++
 	case m.IsError != !r.Success || !strings.HasPrefix(head, "Tool "+r.Tool+": "):
 		t.Errorf("%+v is shown as %+v", r, m)
-	case !isCut:
-		same := body == text || text == "" && body == "(nothing)" || json.Valid([]byte(text)) && body == previewText(text)
-		if !same || strings.Contains(head, "preview") {
-			t.Errorf("%.100q is shown as %.100q, and not as cut", text, m.Text)
+	case strings.HasPrefix(body, "[left out: "+textutil.Count(chars, "character")):
+		counted.Dropped++
+	case strings.HasSuffix(head, " (summary)"):
+		counted.Summaries++
+	case strings.HasSuffix(head, " (preview)"):
+		counted.Previews++
+		if !r.Success || body == text {
+			t.Errorf("%.100q is a preview of %d characters", m.Text, chars)
 		}
-	case cut.Dropped:
-		if !strings.HasPrefix(body, "[left out: "+textutil.Count(chars, "character")) || cut.Shown != 0 {
-			t.Errorf("%.100q is dropped with %+v", m.Text, cut)
-		}
-	case cut.Summary:
+	case !r.Success && chars > maxError:
+		counted.Previews++
 	default:
-		if cut.Chars != chars || cut.Shown >= chars || r.Success != strings.HasSuffix(head, " (preview)") || cut.Error == r.Success {
-			t.Errorf("%.100q is a preview with %+v, of %d characters", m.Text, cut, chars)
+		if body != text && (text != "" || body != "(nothing)") && (!json.Valid([]byte(text)) || body != previewText(text)) {
+			t.Errorf("%.100q is shown as %.100q, and not as cut", text, m.Text)
 		}
 	}
 }
@@ -255,10 +245,8 @@ func TestBuild_IsValid(t *testing.T) {
 		in.Budget = rapid.OneOf(rapid.IntRange(1, 2000), rapid.IntRange(1, 15_000)).Draw(t, "budget")
 		o := Options{Utilization: rapid.SampledFrom([]Utilization{Full, Half, Low}).Draw(t, "utilisation")}
 		cold, meta, err := NewBuilder(o).Build(t.Context(), in)
-		var large *TooLargeError
-		if errors.As(err, &large) {
-			fixed := recountOf(in)
-			if large.Tokens != fixed || fixed <= large.Budget {
+		if errors.Is(err, ErrTooLarge) {
+			if fixed := recountOf(in); fixed <= o.Utilization.of(in.Budget) {
 				t.Errorf("%v, but it has %d tokens", err, fixed)
 			}
 			return

@@ -9,7 +9,6 @@ package contextwindow
 import (
 	"bytes"
 	"encoding/json"
-	"time"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
@@ -25,10 +24,10 @@ const (
 
 // Call is a tool call of a step.
 type Call struct {
-	ID        string          `json:"call_id,omitempty"` // the model's; empty for a call of another planner
-	Tool      string          `json:"tool_name"`
-	Arguments json.RawMessage `json:"arguments"` // an object, valid for the tool's schema
-	Reason    string          `json:"reasoning"` // one sentence
+	ID        string // the model's; empty for a call of another planner
+	Tool      string
+	Arguments json.RawMessage // an object, valid for the tool's schema
+	Reason    string          // one sentence
 }
 
 // Key is the same for two calls of the same tool with equal arguments,
@@ -61,12 +60,11 @@ const (
 
 // Result is the result of a call.
 type Result struct {
-	Tool    string        `json:"tool_name"`
-	Success bool          `json:"success"`
-	Outcome Outcome       `json:"outcome,omitempty"` // empty: Success or Failure, according to Success
-	Text    string        `json:"result,omitempty"`  // text or JSON
-	Error   string        `json:"error,omitempty"`   // a sentence; empty with Success
-	Elapsed time.Duration `json:"duration_ns,omitempty"`
+	Tool    string
+	Success bool
+	Outcome Outcome // empty: Success or Failure, according to Success
+	Text    string  // text or JSON
+	Error   string  // a sentence; empty with Success
 }
 
 // OK reports whether the call succeeded, by Outcome if it is set.
@@ -77,30 +75,15 @@ func (r *Result) OK() bool {
 	return r.Outcome == Success || r.Outcome == Fulfilled
 }
 
-// Record is one finished step. In JSON, nil lists are empty lists and the
-// time is RFC 3339.
+// Record is one finished step.
 type Record struct {
-	Index      int       `json:"step_index"` // from 0
-	Thought    string    `json:"thought"`
-	Action     Action    `json:"next_action"`
-	Calls      []Call    `json:"tool_predictions"`
-	Results    []Result  `json:"tool_results"` // in the order of Calls
-	Concurrent bool      `json:"concurrent_execution"`
-	Time       time.Time `json:"timestamp"` // of the decision
+	Index   int // from 0
+	Thought string
+	Action  Action
+	Calls   []Call
+	Results []Result // in the order of Calls
 
 	// Turn is the model's own message, which is sent back unchanged; nil if no
 	// model decided.
-	Turn *llm.Message `json:"-"`
-}
-
-// MarshalJSON implements json.Marshaler.
-func (r Record) MarshalJSON() ([]byte, error) {
-	type plain Record // has no methods
-	if r.Calls == nil {
-		r.Calls = []Call{}
-	}
-	if r.Results == nil {
-		r.Results = []Result{}
-	}
-	return json.Marshal(plain(r))
+	Turn *llm.Message
 }

@@ -27,11 +27,11 @@ type rendering struct {
 	form   form
 	text   string
 	tokens int
-	shown  int // characters of the original
+	isCut  bool // a part of the original is missing
 }
 
-func newRendering(f form, text string, shown int) rendering {
-	return rendering{form: f, text: text, tokens: perMessage + EstimateTokens(text), shown: shown}
+func newRendering(f form, text string, isCut bool) rendering {
+	return rendering{form: f, text: text, tokens: perMessage + EstimateTokens(text), isCut: isCut}
 }
 
 // source is one result with its cached previews and summaries.
@@ -109,29 +109,27 @@ func (s *source) initial(g Goal) rendering {
 		return r
 	}
 	if s.preview.text == "" {
-		text, shown, isCut := previewOf(s.body)
-		if isCut {
-			s.preview = newRendering(preview, s.head("preview")+text, shown)
-		} else { // only white space between JSON values is missing
-			s.preview = newRendering(preview, s.head("")+text, s.chars)
+		text, isCut := previewOf(s.body)
+		note := ""
+		if isCut { // otherwise only white space between JSON values is missing
+			note = "preview"
 		}
+		s.preview = newRendering(preview, s.head(note)+text, isCut)
 	}
 	return s.preview
 }
 
 func (s *source) whole() rendering {
-	body, shown := s.body, s.chars
+	body, rest := s.body, 0
 	if !s.ok {
-		var rest int
 		if body, rest = cutText(body, maxError); rest > 0 {
 			body += moreCharacters(rest)
-			shown -= rest
 		}
 	}
 	if body == "" {
 		body = "(nothing)"
 	}
-	return newRendering(whole, s.head("")+body, shown)
+	return newRendering(whole, s.head("")+body, rest > 0)
 }
 
 // mark returns the text that replaces a dropped result.
@@ -140,5 +138,5 @@ func (s *source) mark(g Goal) rendering {
 	if s.ok && g == Planning {
 		text += "; call the tool again if you need it"
 	}
-	return newRendering(dropped, s.head("")+text+"]", 0)
+	return newRendering(dropped, s.head("")+text+"]", true)
 }

@@ -33,10 +33,9 @@ type Summarizer func(ctx context.Context, req SummaryRequest) (string, error)
 // summarize replaces previews of long results by summaries, one after the
 // other. It requests one summary per result and goal, whether that succeeds or
 // not. The error is from ctx.
-func (b *Builder) summarize(ctx context.Context, l *layout, question string) (Meta, error) {
-	var meta Meta
+func (b *Builder) summarize(ctx context.Context, l *layout, question string) error {
 	if b.opts.Summarizer == nil {
-		return meta, nil
+		return nil
 	}
 	for i := range l.steps {
 		for j := range l.steps[i].results {
@@ -44,25 +43,22 @@ func (b *Builder) summarize(ctx context.Context, l *layout, question string) (Me
 			if l.steps[i].dropped || r.form != preview || r.chars <= summarizeOver || r.attempted[l.goal] {
 				continue
 			}
-			begin := b.opts.Now()
 			err := b.summarizeOne(ctx, r.source, SummaryRequest{Goal: l.goal, Question: question, Tool: r.tool, Result: r.body})
-			meta.SummaryTime += b.opts.Now().Sub(begin)
 			if ctx.Err() != nil {
-				return meta, ctx.Err()
+				return ctx.Err()
 			}
 			if r.attempted == nil {
 				r.attempted = map[Goal]bool{}
 			}
 			r.attempted[l.goal] = true
 			if err != nil {
-				meta.SummariesFailed++
 				b.opts.Logger.Warn("summarize result", slog.String("tool", r.tool), slog.String("goal", string(l.goal)), slog.Any("error", err))
 				continue
 			}
 			l.show(r, r.summaries[l.goal])
 		}
 	}
-	return meta, nil
+	return nil
 }
 
 // summarizeOne requests a summary and caches it.
@@ -82,7 +78,7 @@ func (b *Builder) summarizeOne(ctx context.Context, s *source, req SummaryReques
 	if s.summaries == nil {
 		s.summaries = map[Goal]rendering{}
 	}
-	s.summaries[req.Goal] = newRendering(summary, s.head("summary")+text, 0)
+	s.summaries[req.Goal] = newRendering(summary, s.head("summary")+text, true)
 	return nil
 }
 

@@ -196,7 +196,6 @@ func (m *Model) shrink() {
 
 func (m *Model) newBuilder() *contextwindow.Builder {
 	return contextwindow.NewBuilder(contextwindow.Options{
-		Utilization: m.opts.Utilization, Summarizer: m.opts.Summarizer,
-		Logger: m.log, Now: m.opts.Now,
+		Utilization: m.opts.Utilization, Summarizer: m.opts.Summarizer, Logger: m.log,
 	})
 }

@@ -64,7 +64,7 @@ func TestModelOverTheWire(t *testing.T) {
 		t.Fatalf("%+v", d)
 	}
 	s.Steps = []contextwindow.Record{{
-		Thought: d.Thought, Action: d.Action, Calls: d.Calls, Turn: d.Turn, Concurrent: true,
+		Thought: d.Thought, Action: d.Action, Calls: d.Calls, Turn: d.Turn,
 		Results: []contextwindow.Result{{Tool: d.Calls[0].Tool, Error: "no index"}, {Tool: d.Calls[1].Tool, Success: true, Text: strings.Repeat("word ", 2000) + "END"}},
 	}}
 	d, err = m.Next(t.Context(), s)

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -82,7 +81,7 @@ func sessionWith(t *testing.T, set *mcptools.Set, question string, maxSteps int)
 		if d.Action == contextwindow.Finish {
 			return state.Steps, d
 		}
-		step := contextwindow.Record{Index: len(state.Steps), Thought: d.Thought, Action: d.Action, Calls: d.Calls, Concurrent: len(d.Calls) > 1, Time: time.Now()}
+		step := contextwindow.Record{Index: len(state.Steps), Thought: d.Thought, Action: d.Action, Calls: d.Calls}
 		for _, c := range d.Calls {
 			if key := c.Tool + string(c.Arguments); seen[key] {
 				t.Errorf("%s %s is called again", c.Tool, c.Arguments)
@@ -191,7 +190,7 @@ func TestRules_ReadsFilesTogether(t *testing.T) {
 	server := servers(t, folder(t, "docs", docs))["docserver"]
 	steps, _ := session(t, server, "what is in the docs folder?", 0)
 	last := steps[len(steps)-1]
-	if len(last.Calls) != 3 || !last.Concurrent {
+	if len(last.Calls) != 3 {
 		t.Errorf("%d calls in the last step:\n%s", len(last.Calls), trace(steps))
 	}
 }
