@@ -51,7 +51,7 @@ type Admission struct {
 
 // AuthorizeRequest authorizes a request for a space by its token, or by the token
 // in its session cookie.
-func (d *Admission) AuthorizeRequest(r *http.Request, name string) (*space.Space, auth.Identity, *protocol.Error) {
+func (d *Admission) AuthorizeRequest(r *http.Request, name string) (*space.Space, auth.Identity, error) {
 	token, _, err := Token(r)
 	if err != nil {
 		return nil, auth.Identity{}, unauthorized("Send a token: Authorization: Bearer TOKEN.")
@@ -60,7 +60,7 @@ func (d *Admission) AuthorizeRequest(r *http.Request, name string) (*space.Space
 }
 
 // Authorize authorizes the bearer of a token for a space.
-func (d *Admission) Authorize(ctx context.Context, addr netip.Addr, name, token string) (*space.Space, auth.Identity, *protocol.Error) {
+func (d *Admission) Authorize(ctx context.Context, addr netip.Addr, name, token string) (*space.Space, auth.Identity, error) {
 	identity, refused := d.identify(ctx, addr, name, token)
 	if refused == nil {
 		refused = Admit(ctx)
@@ -73,22 +73,23 @@ func (d *Admission) Authorize(ctx context.Context, addr netip.Addr, name, token 
 			return nil, identity, protocol.Errorf(protocol.CodeUnavailable, "The log is not available now; try again in a moment.")
 		}
 	}
-	room, err := d.Hub.SpaceFor(ctx, name, identity.Participant)
+	sp, err := d.Hub.SpaceFor(ctx, name, identity.Participant)
+	var coded *protocol.Error
 	switch {
-	case errors.As(err, &refused):
-		return nil, identity, refused
+	case errors.As(err, &coded):
+		return nil, identity, coded
 	case errors.Is(err, space.ErrNoSpace):
 		return nil, identity, noSpace(name)
 	case err != nil:
 		return nil, identity, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again in a moment.")
 	}
-	if room.Kicked(identity.Participant) {
+	if sp.Kicked(identity.Participant) {
 		return nil, identity, protocol.Errorf(protocol.CodeKicked, "You were removed from this space and have to be invited again.")
 	}
-	if identity.Via == auth.ViaJWT && room.Invited(identity.Participant) {
+	if identity.Via == auth.ViaJWT && sp.Invited(identity.Participant) {
 		return nil, identity, protocol.Errorf(protocol.CodeForbidden, "The name in your token belongs to a participant that was invited into this space.")
 	}
-	return room, identity, nil
+	return sp, identity, nil
 }
 
 // WithIdentity sets the join options that follow from an identity.
@@ -98,7 +99,7 @@ func (d *Admission) WithIdentity(id auth.Identity, o space.JoinOptions) space.Jo
 	return o
 }
 
-func (d *Admission) identify(ctx context.Context, addr netip.Addr, name, token string) (auth.Identity, *protocol.Error) {
+func (d *Admission) identify(ctx context.Context, addr netip.Addr, name, token string) (auth.Identity, error) {
 	now := time.Now()
 	identity, err := d.Auth.Authenticate(ctx, name, token, now)
 	switch {
@@ -127,7 +128,7 @@ func (d *Admission) identify(ctx context.Context, addr netip.Addr, name, token s
 // SpacesOf lists the spaces that a token is valid for. It bounds failed logins
 // as Enter does.
 func (d *Admission) SpacesOf(ctx context.Context, addr netip.Addr, token string,
-	spaces func(ctx context.Context, token string) ([]string, error)) ([]string, *protocol.Error) {
+	spaces func(ctx context.Context, token string) ([]string, error)) ([]string, error) {
 	now := time.Now()
 	list, err := spaces(ctx, token)
 	if errors.Is(err, auth.ErrUnavailable) {
@@ -146,7 +147,7 @@ func (d *Admission) SpacesOf(ctx context.Context, addr netip.Addr, token string,
 	return list, nil
 }
 
-func (d *Admission) tooMany(now time.Time, addr netip.Addr) *protocol.Error {
+func (d *Admission) tooMany(now time.Time, addr netip.Addr) error {
 	if d.Attempts == nil {
 		return nil
 	}
@@ -168,11 +169,11 @@ func (d *Admission) failed(now time.Time, addr netip.Addr) {
 	}
 }
 
-func unauthorized(message string) *protocol.Error {
+func unauthorized(message string) error {
 	return protocol.Errorf(protocol.CodeUnauthorized, "%s", message)
 }
 
-func noSpace(name string) *protocol.Error {
+func noSpace(name string) error {
 	return protocol.Errorf(protocol.CodeNotFound, "There is no space %q here.", name)
 }
 
@@ -213,7 +214,7 @@ func OriginAllowed(r *http.Request, allowed []string) bool {
 // name. Otherwise a page could have its own name resolved to 127.0.0.1, and
 // read the endpoints that need no token. Hosts of listed origins are allowed.
 // Error: forbidden.
-func CheckHost(r *http.Request, origins []string) *protocol.Error {
+func CheckHost(r *http.Request, origins []string) error {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok || r.Host == "" {
 		return nil // not over a network, or not from a browser
@@ -251,19 +252,30 @@ func SetRetryAfter(h http.Header, err *protocol.Error) {
 	}
 }
 
+// Coded returns the error with a code that err wraps. An error without a code
+// is internal.
+func Coded(err error) *protocol.Error {
+	var coded *protocol.Error
+	if !errors.As(err, &coded) {
+		coded = protocol.Errorf(protocol.CodeInternal, "The request failed.")
+	}
+	return coded
+}
+
 // WriteError responds with an error: the body of sections 4 and 5.
-func WriteError(w http.ResponseWriter, err *protocol.Error) {
-	body, marshalErr := json.Marshal(err)
+func WriteError(w http.ResponseWriter, err error) {
+	coded := Coded(err)
+	body, marshalErr := json.Marshal(coded)
 	if marshalErr != nil {
 		body = []byte(`{"error":"internal","message":"The answer could not be written."}`)
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/json; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
-	if err.Code == protocol.CodeUnauthorized {
+	if coded.Code == protocol.CodeUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="meup"`)
 	}
-	SetRetryAfter(h, err)
-	w.WriteHeader(err.Code.HTTPStatus())
+	SetRetryAfter(h, coded)
+	w.WriteHeader(coded.Code.HTTPStatus())
 	_, _ = w.Write(append(body, '\n')) // the peer may be gone
 }

@@ -72,7 +72,7 @@ const discardTimeout = 5 * time.Second
 
 // ReadBody reads the whole body of a small request. Error: message_too_large,
 // bad_request.
-func ReadBody(w http.ResponseWriter, r *http.Request, limit int64, timeout time.Duration) ([]byte, *protocol.Error) {
+func ReadBody(w http.ResponseWriter, r *http.Request, limit int64, timeout time.Duration) ([]byte, error) {
 	body := OpenBody(w, r, limit, timeout)
 	defer body.Close()
 	text, err := io.ReadAll(body)
@@ -82,7 +82,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64, timeout time.
 	return text, nil
 }
 
-// BodyError converts an error of reading a body.
+// BodyError converts an error of reading a body. It is never nil.
 func BodyError(err error, limit int64) *protocol.Error {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {

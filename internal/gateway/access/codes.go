@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/gateway/auth"
-	"github.com/meup-protocol/meup/protocol"
 )
 
 // Bounds of login codes.
@@ -74,7 +73,7 @@ func (c *LoginCodes) forget(now time.Time) {
 
 // Redeem exchanges a login code for its token. An unknown code counts as a
 // failed login.
-func (d *Admission) Redeem(addr netip.Addr, code string, now time.Time) (token string, refused *protocol.Error) {
+func (d *Admission) Redeem(addr netip.Addr, code string, now time.Time) (token string, refused error) {
 	if d.Codes != nil {
 		if token, ok := d.Codes.Redeem(code, now); ok {
 			return token, nil

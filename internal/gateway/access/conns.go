@@ -224,7 +224,7 @@ func (c *Conns) CloseIdle() {
 
 // Admit counts the connection of the request with this context as
 // authenticated. Error: too_many_requests.
-func Admit(ctx context.Context) *protocol.Error {
+func Admit(ctx context.Context) error {
 	t, ok := ctx.Value(connKey{}).(*trackedConn)
 	if !ok {
 		return nil

@@ -18,7 +18,7 @@ type ConnectOptions struct {
 }
 
 // ParseConnect parses the query parameters of a connection.
-func ParseConnect(r *http.Request) (*ConnectOptions, *protocol.Error) {
+func ParseConnect(r *http.Request) (*ConnectOptions, error) {
 	o := &ConnectOptions{}
 	q := r.URL.Query()
 	if !protocol.ValidSpaceName(q.Get("space")) {
@@ -42,7 +42,7 @@ func ParseConnect(r *http.Request) (*ConnectOptions, *protocol.Error) {
 	return o, nil
 }
 
-func (o *ConnectOptions) set(name string, values []string) *protocol.Error {
+func (o *ConnectOptions) set(name string, values []string) error {
 	value := values[0]
 	var ok bool
 	switch name {

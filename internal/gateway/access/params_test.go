@@ -12,7 +12,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func parse(t testing.TB, query string, subprotocols ...string) (*access.ConnectOptions, *protocol.Error) {
+func parse(t testing.TB, query string, subprotocols ...string) (*access.ConnectOptions, error) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/ws", http.NoBody)
 	r.URL.RawQuery = query
@@ -63,7 +63,7 @@ func TestParseConnect_Rejects(t *testing.T) {
 		"space=lab&since=9223372036854775808", "space=lab&since=1&since=2", "space=lab&ack=yes", "space=lab&echo=TRUE", "space=lab&observe=2",
 		"space=lab&main=x", "space=lab&context=/a", "space=lab&context=a//b", "space=lab&kinds=/(/", "space=lab&kinds=a+b", "space=lab&dialect=", "space=lab&dialect=meup",
 	} {
-		if o, refused := parse(t, query); refused == nil || refused.Code != protocol.CodeBadRequest || refused.Message == "" {
+		if o, refused := parse(t, query); refused == nil || access.Coded(refused).Code != protocol.CodeBadRequest || access.Coded(refused).Message == "" {
 			t.Errorf("%s: %+v, %v", query, o, refused)
 		}
 	}
@@ -91,7 +91,7 @@ func FuzzParseConnect(f *testing.F) {
 	f.Fuzz(func(t *testing.T, query string) {
 		o, refused := parse(t, query)
 		if refused != nil {
-			if refused.Code != protocol.CodeBadRequest {
+			if access.Coded(refused).Code != protocol.CodeBadRequest {
 				t.Errorf("refused with %v", refused)
 			}
 			return

@@ -30,9 +30,9 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, v caller) {
 	if r.Method == http.MethodHead {
 		return // a response without a body joins no member
 	}
-	member, refused := v.space.Join(r.Context(), s.options.Admission.WithIdentity(v.identity, o))
-	if refused != nil {
-		access.WriteError(w, refused)
+	member, err := v.space.Join(r.Context(), s.options.Admission.WithIdentity(v.identity, o))
+	if err != nil {
+		access.WriteError(w, err)
 		return
 	}
 	v.hold.Release() // from here on, the connection limits apply instead
@@ -94,7 +94,7 @@ func (s *Server) keepAlive(ctx context.Context, m *space.Member) <-chan struct{}
 
 // eventOptions parses the parameters of section 4. Last-Event-ID is the
 // position at which a browser's stream was cut.
-func eventOptions(r *http.Request, v caller) (space.JoinOptions, *protocol.Error) {
+func eventOptions(r *http.Request, v caller) (space.JoinOptions, error) {
 	q := r.URL.Query()
 	q.Set("space", v.space.Name())
 	if last := r.Header.Get("Last-Event-ID"); last != "" {

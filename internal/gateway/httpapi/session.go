@@ -91,7 +91,7 @@ func (s *Server) whoAmI(w http.ResponseWriter, r *http.Request) {
 	}
 	found, refused := s.sessionOf(r, token, "")
 	if refused != nil {
-		if fromCookie && refused.Code == protocol.CodeUnauthorized {
+		if fromCookie && access.Coded(refused).Code == protocol.CodeUnauthorized {
 			access.EndSession(w, r)
 		}
 		access.WriteError(w, refused)
@@ -122,7 +122,7 @@ func ownPageOnly(r *http.Request) *protocol.Error {
 	return nil
 }
 
-func readSignIn(w http.ResponseWriter, r *http.Request) (signInRequest, *protocol.Error) {
+func readSignIn(w http.ResponseWriter, r *http.Request) (signInRequest, error) {
 	body, refused := access.ReadBody(w, r, maxSignInBytes, signInTimeout)
 	if refused != nil {
 		return signInRequest{}, refused
@@ -132,7 +132,7 @@ func readSignIn(w http.ResponseWriter, r *http.Request) (signInRequest, *protoco
 
 // parseSignIn parses the body of a sign-in. Its errors repeat nothing of the
 // body.
-func parseSignIn(body []byte) (signInRequest, *protocol.Error) {
+func parseSignIn(body []byte) (signInRequest, error) {
 	const form = `Send {"token": "…"} or {"code": "…"}, optionally with space and remember.`
 	doc, err := protocol.ParseJSON(body, 4)
 	if err != nil {
@@ -166,7 +166,7 @@ func parseSignIn(body []byte) (signInRequest, *protocol.Error) {
 
 // sessionOf determines the spaces that a token is valid for. If space is set,
 // the token must be valid there.
-func (s *Server) sessionOf(r *http.Request, token, space string) (*session, *protocol.Error) {
+func (s *Server) sessionOf(r *http.Request, token, space string) (*session, error) {
 	ctx, addr, found := r.Context(), access.Address(r), &session{Spaces: []sessionSpace{}}
 	if space != "" {
 		if _, _, refused := s.options.Admission.Authorize(ctx, addr, space, token); refused != nil {

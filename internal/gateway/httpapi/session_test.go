@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/auth"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -66,11 +67,11 @@ func FuzzParseSignIn(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		in, refused := parseSignIn(body)
 		if refused != nil {
-			if refused.Code != protocol.CodeBadRequest || in != (signInRequest{}) {
+			if access.Coded(refused).Code != protocol.CodeBadRequest || in != (signInRequest{}) {
 				t.Errorf("%v with %+v", refused, in)
 			}
-			if strings.Contains(refused.Message, "SECRET") {
-				t.Errorf("repeats the body: %s", refused.Message)
+			if strings.Contains(access.Coded(refused).Message, "SECRET") {
+				t.Errorf("repeats the body: %s", access.Coded(refused).Message)
 			}
 			return
 		}

@@ -180,7 +180,7 @@ func (s *Server) chatHistory(w http.ResponseWriter, r *http.Request) {
 
 // spacesOfRequest lists the spaces to search: the one that the request names,
 // or all that its token is valid for.
-func (s *Server) spacesOfRequest(r *http.Request) ([]string, *protocol.Error) {
+func (s *Server) spacesOfRequest(r *http.Request) ([]string, error) {
 	if name := r.URL.Query().Get("space"); name != "" {
 		return []string{name}, nil
 	}
@@ -202,7 +202,7 @@ func (s *Server) spacesOfRequest(r *http.Request) ([]string, *protocol.Error) {
 
 // findThread searches for a thread of which the sender of the request may see
 // something.
-func (s *Server) findThread(r *http.Request, names []string, thread protocol.ID) (found []caller, refused *protocol.Error) {
+func (s *Server) findThread(r *http.Request, names []string, thread protocol.ID) (found []caller, refused error) {
 	for _, name := range names {
 		if len(names) > 1 { // skip reading the log of a space that does not contain the id
 			has, err := s.options.Has(r.Context(), name, thread)

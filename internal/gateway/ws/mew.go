@@ -30,7 +30,7 @@ func (s *Server) serveMEW(w http.ResponseWriter, r *http.Request) {
 	s.joining.Add(1)
 	member, refused := s.handshake(context.WithoutCancel(r.Context()), wsConn, access.Address(r))
 	if refused != nil {
-		s.reject(wsConn, refused)
+		s.reject(wsConn, access.Coded(refused))
 	}
 	s.joining.Add(-1)
 	if member != nil {
@@ -40,7 +40,7 @@ func (s *Server) serveMEW(w http.ResponseWriter, r *http.Request) {
 
 // handshake reads the join and authorizes its sender. Both results are nil if
 // the client was already rejected.
-func (s *Server) handshake(ctx context.Context, wsConn *websocket.Conn, addr netip.Addr) (*space.Member, *protocol.Error) {
+func (s *Server) handshake(ctx context.Context, wsConn *websocket.Conn, addr netip.Addr) (*space.Member, error) {
 	read, turned := make(chan struct{}), make(chan bool, 1)
 	go func() { turned <- s.rejectOnTimeout(read, wsConn) }() // ends when the join was read, or with the rejection
 	frame, refused := readJoin(wsConn)
@@ -83,7 +83,7 @@ func (s *Server) rejectOnTimeout(read <-chan struct{}, wsConn *websocket.Conn) b
 	return true
 }
 
-func readJoin(wsConn *websocket.Conn) ([]byte, *protocol.Error) {
+func readJoin(wsConn *websocket.Conn) ([]byte, error) {
 	typ, r, err := wsConn.Reader(context.Background()) // bounded by the timer in rejectOnTimeout
 	if err != nil {
 		return nil, access.BadRequest("The connection ended before the join.")
@@ -160,7 +160,7 @@ func (s *session) switchDialect(frame []byte) (joined bool, err error) {
 }
 
 // parseJoin parses a join in either of its two forms.
-func parseJoin(frame []byte) (joinFrame, *protocol.Error) {
+func parseJoin(frame []byte) (joinFrame, error) {
 	doc, err := protocol.ParseJSON(frame, protocol.MaxDepth)
 	if err != nil {
 		return joinFrame{}, protocol.Errorf(protocol.CodeInvalidJSON, "The join is not well-formed JSON: %v.", err)

@@ -147,7 +147,7 @@ func (s *Server) admit(r *http.Request) *protocol.Error {
 
 // join makes a participant a member of its space, if the connection limit
 // allows. start takes over the reserved place, or unreserve releases it.
-func (s *Server) join(ctx context.Context, sp *space.Space, o space.JoinOptions) (*space.Member, *protocol.Error) {
+func (s *Server) join(ctx context.Context, sp *space.Space, o space.JoinOptions) (*space.Member, error) {
 	s.mu.Lock()
 	limit := s.options.MaxConnections
 	full := limit > 0 && len(s.sessions)+s.reserved >= limit
@@ -163,8 +163,9 @@ func (s *Server) join(ctx context.Context, sp *space.Space, o space.JoinOptions)
 	member, err := sp.Join(ctx, o)
 	if err != nil {
 		s.unreserve()
+		return nil, err
 	}
-	return member, err
+	return member, nil
 }
 
 func (s *Server) unreserve() {
