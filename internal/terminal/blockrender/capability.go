@@ -59,14 +59,14 @@ func describeCapability(raw json.RawMessage) string {
 // kindDescriptions holds the descriptions of common kind patterns.
 var kindDescriptions = map[string]string{
 	"*":    "everything",
-	"chat": "talk", "chat/*": "acknowledge and cancel messages",
-	"reasoning/*": "reason", "reasoning/step": "think within contexts", "reasoning/cancel": "cancel reasoning",
+	"chat": "chat", "chat/*": "acknowledge and cancel messages",
+	"reasoning/*": "reason", "reasoning/step": "reason within contexts", "reasoning/cancel": "cancel reasoning",
 	"mcp/*": "call, answer and propose anything", "mcp/request": "call any tool", "mcp/response": "answer calls",
 	"mcp/proposal": "propose calls", "mcp/withdraw": "withdraw proposals", "mcp/reject": "reject proposals",
-	"stream/*": "stream", "observe": "see what is addressed to others",
-	"capability/*": "give and take rights", "capability/grant": "give rights", "capability/revoke": "take rights",
-	"space/*": "invite and remove", "space/invite": "invite", "space/kick": "remove participants",
-	"participant/*": "pause and steer participants", "participant/status": "tell its status",
+	"stream/*": "stream", "observe": "see envelopes addressed to others",
+	"capability/*": "grant and revoke capabilities", "capability/grant": "grant capabilities", "capability/revoke": "revoke capabilities",
+	"space/*": "invite and remove participants", "space/invite": "invite participants", "space/kick": "remove participants",
+	"participant/*": "control participants", "participant/status": "report its status",
 	"participant/pause": "pause participants", "participant/resume": "resume participants", "participant/request-status": "ask participants for their status",
 	"participant/restart": "restart participants", "participant/shutdown": "shut participants down",
 }

@@ -46,7 +46,7 @@ func NotRecorded(n int) string { return fmt.Sprintf("  ─ No reasoning recorded
 
 // Truncated reports that the gateway returned only a part of a turn.
 func Truncated(n int) string {
-	return fmt.Sprintf("  ─ Turn %d is too long to be shown as a whole: some of it is missing here.", n)
+	return fmt.Sprintf("  ─ Turn %d is too long: a part of it is missing here.", n)
 }
 
 // full writes the reasoning of one agent.

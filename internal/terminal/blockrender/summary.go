@@ -51,7 +51,7 @@ func about(kind protocol.Kind, p protocol.Value) string {
 	return JSON(p.Raw())
 }
 
-var presence = map[string]string{protocol.PresenceJoin: "has come", protocol.PresenceLeave: "has gone"}
+var presence = map[string]string{protocol.PresenceJoin: "joined", protocol.PresenceLeave: "left"}
 
 // Call describes a request or a proposal: the tool and its arguments, or the
 // method and its parameters.

@@ -22,7 +22,7 @@ func TestSummary(t *testing.T) {
 		{"mcp.response", `{"result":{"tools":[]}}`, `{ "tools": [] }`},
 		{"mcp.response", `{"error":{"code":1,"message":"gone"}}`, "failed: gone"},
 		{"mcp.reject", `{"reason":"unsafe"}`, "unsafe"},
-		{"system.presence", `{"event":"join","participant":{"id":"bob"}}`, "bob has come"},
+		{"system.presence", `{"event":"join","participant":{"id":"bob"}}`, "bob joined"},
 		{"stream.data", `{"stream_id":"s","data":"tok"}`, "tok"},
 		{"x.y", `{"z":[1,2]}`, `{ "z": [1, 2] }`},
 		{"x.y", `no JSON`, ""},

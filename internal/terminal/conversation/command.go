@@ -25,7 +25,7 @@ const (
 	conversation = "Conversation"
 	inspection   = "Inspection"
 	decisions    = "Decisions"
-	rights       = "Rights"
+	rights       = "Capabilities"
 	control      = "Participants"
 	program      = "Program"
 )
@@ -33,27 +33,27 @@ const (
 // commands returns all commands, in the order of the help.
 func commands() []command {
 	return []command{
-		{"/new", "", "begin a new thread with the next message", conversation, (*Model).newThread},
-		{"/to", "WHO[,WHO] MESSAGE", "say something to some alone", conversation, (*Model).sendTo},
-		{"/cancel", "", "stop what is reasoned for your last question", conversation, (*Model).cancelQuestion},
-		{"/export", "[FILE]", "write the thread to a file, as Markdown", conversation, (*Model).exportThread},
-		{"/reasoning", "[N|all]", "why tools were called: last turn, turn N, all", inspection, (*Model).askReasoning},
-		{"/context", "[PATH]", "show one context alone, or everything", inspection, (*Model).filterContext},
-		{"/who", "", "who is here, and what they may do", inspection, func(m *Model, _ string) { m.do(ReadParticipants{}) }},
-		{"/proposals", "[N]", "calls that wait for a decision, or all of one", decisions, (*Model).listProposals},
-		{"/approve", "[N|ID] [HOST]", "make a proposed call", decisions, (*Model).approve},
-		{"/reject", "[N|ID] REASON", "say no to a proposed call", decisions, (*Model).reject},
-		{"/grant", "WHO CAPABILITY [TTL]", "give a right, for a time such as 10m", rights, (*Model).grant},
-		{"/revoke", "WHO|GRANT", "take back one grant, or all to somebody", rights, (*Model).revoke},
-		{"/status", "WHO", "ask a participant for its status", control, controls(protocol.KindParticipantRequestStatus)},
-		{"/pause", "WHO [TIME] [REASON]", "stop a participant, until /resume or for a time", control, (*Model).pause},
+		{"/new", "", "start a new thread with the next message", conversation, (*Model).newThread},
+		{"/to", "WHO[,WHO] MESSAGE", "send a message to these participants only", conversation, (*Model).sendTo},
+		{"/cancel", "", "stop the reasoning about your last question", conversation, (*Model).cancelQuestion},
+		{"/export", "[FILE]", "export the thread as Markdown", conversation, (*Model).exportThread},
+		{"/reasoning", "[N|all]", "explain tool calls: last turn, turn N, or all", inspection, (*Model).askReasoning},
+		{"/context", "[PATH]", "show one context only, or everything", inspection, (*Model).filterContext},
+		{"/who", "", "list participants and their capabilities", inspection, func(m *Model, _ string) { m.do(ReadParticipants{}) }},
+		{"/proposals", "[N]", "list pending proposals, or show one in full", decisions, (*Model).listProposals},
+		{"/approve", "[N|ID] [HOST]", "approve a proposed call", decisions, (*Model).approve},
+		{"/reject", "[N|ID] REASON", "reject a proposed call", decisions, (*Model).reject},
+		{"/grant", "WHO CAPABILITY [TTL]", "grant a capability, for a time such as 10m", rights, (*Model).grant},
+		{"/revoke", "WHO|GRANT", "revoke one grant, or all of a participant", rights, (*Model).revoke},
+		{"/status", "WHO", "show the status of a participant", control, controls(protocol.KindParticipantRequestStatus)},
+		{"/pause", "WHO [TIME] [REASON]", "pause a participant, until /resume or for a time", control, (*Model).pause},
 		{"/resume", "WHO [REASON]", "end a pause", control, controls(protocol.KindParticipantResume)},
 		{"/forget", "WHO [newest] [N]", "drop its N oldest entries, or its newest", control, (*Model).forget},
-		{"/compact", "WHO [REASON]", "shorten its memory", control, controls(protocol.KindParticipantCompact)},
-		{"/clear", "WHO [REASON]", "empty its memory", control, controls(protocol.KindParticipantClear)},
-		{"/restart", "WHO [REASON]", "start it again, with an empty memory", control, controls(protocol.KindParticipantRestart)},
-		{"/shutdown", "WHO [REASON]", "end it", control, controls(protocol.KindParticipantShutdown)},
-		{"/help", "", "this list", program, func(m *Model, _ string) { m.help() }},
+		{"/compact", "WHO [REASON]", "compact its memory", control, controls(protocol.KindParticipantCompact)},
+		{"/clear", "WHO [REASON]", "clear its memory", control, controls(protocol.KindParticipantClear)},
+		{"/restart", "WHO [REASON]", "restart it with an empty memory", control, controls(protocol.KindParticipantRestart)},
+		{"/shutdown", "WHO [REASON]", "shut it down", control, controls(protocol.KindParticipantShutdown)},
+		{"/help", "", "show this list", program, func(m *Model, _ string) { m.help() }},
 		{"/quit", "", "leave the space", program, func(m *Model, _ string) { m.Quit() }},
 	}
 }
@@ -81,7 +81,7 @@ func (m *Model) enter(text string) {
 		}
 	}
 	m.Restore = text
-	m.printLines(ErrorBlock, fmt.Sprintf("There is no command %s.%s", termsafe.Line(textutil.Shorten(name, 40)), suggest(name)))
+	m.printLines(ErrorBlock, fmt.Sprintf("Unknown command: %s.%s", termsafe.Line(textutil.Shorten(name, 40)), suggest(name)))
 }
 
 // suggest names the closest command, or the command that lists all.
@@ -97,7 +97,7 @@ func suggest(name string) string {
 		}
 	}
 	if best == "" {
-		return " /help lists them; // in front sends a message that begins with a slash."
+		return " /help lists all commands. To send a message that begins with a slash, type two."
 	}
 	return " Did you mean " + best + "?"
 }
@@ -148,14 +148,14 @@ func (m *Model) help() {
 // keyHelp lists the keys of the screen.
 var keyHelp = [][2]string{
 	{"Enter", "send"},
-	{"Alt-Enter or Shift-Enter", "a new line; Ctrl-J too"},
-	{"Up, Down", "what you typed before"},
+	{"Alt-Enter or Shift-Enter", "insert a new line; also Ctrl-J"},
+	{"Up, Down", "previous and next input"},
 	{"Tab", "complete a command or a name"},
-	{"PgUp, PgDn", "scroll; the end of it follows what is new"},
-	{"Ctrl-O", "open or close the lowest thinking that is shown"},
-	{"Ctrl-R", "open or close all thinking"},
-	{"Ctrl-C", "empty the prompt; twice: leave"},
-	{"Ctrl-D", "leave, when the prompt is empty"},
+	{"PgUp, PgDn", "scroll; at the end, follow new output"},
+	{"Ctrl-O", "open or close the lowest visible reasoning"},
+	{"Ctrl-R", "open or close all reasoning"},
+	{"Ctrl-C", "clear the prompt; twice: quit"},
+	{"Ctrl-D", "quit, if the prompt is empty"},
 }
 
 // Quit leaves after the typed messages are sent. If that may take long, it asks
@@ -166,7 +166,7 @@ func (m *Model) Quit() {
 	case n == 0 || m.warned || m.Over:
 		m.do(Leave{})
 	case m.Link.Lost:
-		m.printLines(ErrorBlock, textutil.Count(n, "message")+" not sent yet: without a connection. /quit again leaves all the same.")
+		m.printLines(ErrorBlock, textutil.Count(n, "message")+" not sent: there is no connection. /quit again quits without sending.")
 	default:
 		m.leaving = true
 	}

@@ -21,14 +21,14 @@ func (m *Model) grant(args string) {
 		}
 	}
 	if !protocol.ValidParticipantID(who) || capability == "" {
-		m.printLines(ErrorBlock, "Say whom and what: /grant WHO CAPABILITY [TTL], such as /grant guide mcp.request 10m.")
+		m.printLines(ErrorBlock, "Usage: /grant WHO CAPABILITY [TTL], for example /grant guide mcp.request 10m.")
 		return
 	}
 	raw := json.RawMessage(protocol.AppendString(nil, capability))
 	if strings.HasPrefix(capability, "{") {
 		raw = json.RawMessage(capability)
 		if !json.Valid(raw) {
-			m.printLines(ErrorBlock, "That capability is not valid JSON.")
+			m.printLines(ErrorBlock, "The capability is not valid JSON.")
 			return
 		}
 	}
@@ -65,7 +65,7 @@ func lifetime(s string) (time.Duration, bool) {
 func (m *Model) revoke(who string) {
 	who = strings.TrimPrefix(who, "@")
 	if who == "" || strings.Contains(who, " ") {
-		m.printLines(ErrorBlock, "Say whose grants, or which one: /revoke WHO or /revoke GRANT.")
+		m.printLines(ErrorBlock, "Usage: /revoke WHO or /revoke GRANT.")
 		return
 	}
 	m.do(ReadGrants{protocol.ParticipantID(who)})
@@ -74,7 +74,7 @@ func (m *Model) revoke(who string) {
 // revokeAll revokes the known grants that match the command.
 func (m *Model) revokeAll(e GrantsRead) {
 	if e.Err != nil {
-		m.printLines(ErrorBlock, "The grants cannot be read: "+errorText(e.Err))
+		m.printLines(ErrorBlock, "Could not read the grants: "+errorText(e.Err))
 		return
 	}
 	type grant struct {
@@ -101,7 +101,7 @@ func (m *Model) revokeAll(e GrantsRead) {
 		}, nil)
 	}
 	if found == 0 {
-		m.printLines(ErrorBlock, "No grant to "+termsafe.Exact(string(e.Request.Of))+", or of that name, is in force.")
+		m.printLines(ErrorBlock, "No active grant matches "+termsafe.Exact(string(e.Request.Of))+".")
 	}
 }
 

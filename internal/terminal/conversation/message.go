@@ -2,12 +2,12 @@ package conversation
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -22,7 +22,7 @@ const (
 // sends 64 at a time, so a message can always be sent.
 const maxRequests = 60
 
-var errTooManyRequests = errors.New("too many commands wait for the gateway; try again when it has answered")
+var errTooManyRequests = errors.New("too many commands are waiting for the gateway; try again in a moment")
 
 // Delivery is the delivery state of a message.
 type Delivery int
@@ -98,11 +98,11 @@ func (m *Model) queueMessage(text string, to []protocol.ParticipantID) {
 	switch {
 	case len(text) > MaxTyped:
 		m.Restore = text
-		m.printLines(ErrorBlock, fmt.Sprintf("That message is too long: %d bytes of %d.", len(text), MaxTyped))
+		m.printLines(ErrorBlock, "Message too long: "+textutil.Count(len(text), "byte")+", the maximum is "+textutil.Thousands(MaxTyped)+".")
 		return
 	case len(m.outbox.queue) >= maxWaiting:
 		m.Restore = text
-		m.printLines(ErrorBlock, "Too many messages wait for the connection. Please wait until it is back.")
+		m.printLines(ErrorBlock, "Too many unsent messages. Wait until the connection is restored.")
 		return
 	}
 	t := m.threads.active
@@ -166,7 +166,7 @@ func (m *Model) askedFor(r request, err error) {
 		r.otherwise()
 		return
 	}
-	m.printLines(ErrorBlock, r.what+" did not work: "+errorText(err))
+	m.printLines(ErrorBlock, r.what+" failed: "+errorText(err))
 }
 
 // admit marks a message of this participant as delivered, on its acknowledgment

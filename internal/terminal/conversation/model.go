@@ -84,7 +84,7 @@ func (m *Model) handle(e Event) {
 	case Received:
 		m.receive(&e.Envelope)
 	case Missed:
-		m.printLines(NoticeBlock, "Some of what was said is missing here: "+e.Err.Error()+".")
+		m.printLines(NoticeBlock, "Some envelopes are missing: "+e.Err.Error()+".")
 	case Linked:
 		m.handleLink(e.State)
 	case Ended:

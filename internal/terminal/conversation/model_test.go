@@ -113,7 +113,7 @@ func TestRequests_TooMany(t *testing.T) {
 	}
 	refused := 0
 	for _, n := range s.model.TakeNews() {
-		if n.Block.Kind == ErrorBlock && strings.HasPrefix(n.Block.Lines.Left[0], "Granting did not work: too many commands") {
+		if n.Block.Kind == ErrorBlock && strings.HasPrefix(n.Block.Lines.Left[0], "Granting failed: too many commands") {
 			refused++
 		}
 	}

@@ -80,12 +80,12 @@ func (m *Model) presence(env *protocol.Envelope) {
 	switch {
 	case p.Event == protocol.PresenceJoin && !m.participants.isConnected(id):
 		m.participants.put(p.Participant)
-		m.printLines(NoticeBlock, string(id)+" is here.")
+		m.printLines(NoticeBlock, string(id)+" joined.")
 	case p.Event == protocol.PresenceJoin:
 		m.participants.put(p.Participant)
 	case p.Event == protocol.PresenceLeave && m.participants.isConnected(id):
 		m.participants.remove(id)
-		m.printLines(NoticeBlock, string(id)+" has left.")
+		m.printLines(NoticeBlock, string(id)+" left.")
 		m.stopReasoning(id)
 	}
 }
@@ -106,13 +106,13 @@ func (m *Model) showStateEntry(env *protocol.Envelope) {
 		if p.TTL > 0 {
 			until = " for " + textutil.Duration(time.Duration(p.TTL*float64(time.Second)))
 		}
-		m.printLines(NoticeBlock, fmt.Sprintf("%s gives %s: %s%s.", from, p.Recipient, strings.Join(blockrender.Capabilities(p.Capabilities), "; "), until), "  grant "+string(env.ID))
+		m.printLines(NoticeBlock, fmt.Sprintf("%s granted %s: %s%s.", from, p.Recipient, strings.Join(blockrender.Capabilities(p.Capabilities), "; "), until), "  grant "+string(env.ID))
 	case protocol.KindCapabilityRevoke:
-		m.printLines(NoticeBlock, from+" takes rights from "+p.Recipient+".")
+		m.printLines(NoticeBlock, from+" revoked capabilities of "+p.Recipient+".")
 	case protocol.KindSpaceInvite:
-		m.printLines(NoticeBlock, from+" invites "+p.Participant+".")
+		m.printLines(NoticeBlock, from+" invited "+p.Participant+".")
 	case protocol.KindSpaceKick:
-		m.printLines(NoticeBlock, from+" removes "+p.Participant+because(p.Reason)+".")
+		m.printLines(NoticeBlock, from+" removed "+p.Participant+because(p.Reason)+".")
 	case protocol.KindParticipantPause, protocol.KindParticipantResume, protocol.KindParticipantForget, protocol.KindParticipantCompact,
 		protocol.KindParticipantClear, protocol.KindParticipantRestart, protocol.KindParticipantShutdown:
 		m.showControl(env)
@@ -148,13 +148,13 @@ func (m *Model) handleLink(s client.State) {
 	switch s.Phase {
 	case client.Connected:
 		if m.Link.Lost {
-			m.printLines(NoticeBlock, "The connection is back.")
+			m.printLines(NoticeBlock, "Reconnected.")
 		}
 		m.Link.Lost, m.skew = false, skew{}
 	case client.Waiting:
 		if !m.Link.Lost {
 			m.Link.Lost = true
-			m.printLines(NoticeBlock, "The connection is lost. It is opened again by itself; what you type goes out then.")
+			m.printLines(NoticeBlock, "Connection lost. Reconnecting; messages are sent when the connection is restored.")
 		}
 	case client.Closed: // the error is shown after everything that was received
 	}
@@ -165,7 +165,7 @@ func (m *Model) handleLink(s client.State) {
 func (m *Model) finish(err error) {
 	m.Link.Phase = client.Closed
 	m.Over, m.Err = true, err
-	m.printLines(ErrorBlock, "The connection is closed for good: "+errorText(err))
+	m.printLines(ErrorBlock, "Disconnected: "+errorText(err))
 }
 
 // controlPayload is the payload of a request to a participant, with the field
@@ -190,7 +190,7 @@ func (m *Model) control(kind protocol.Kind, who string, p controlPayload) {
 	who = strings.TrimPrefix(who, "@")
 	_, verb := kind.Split()
 	if !protocol.ValidParticipantID(who) {
-		m.printLines(ErrorBlock, fmt.Sprintf("Name a participant: /%s WHO. /who lists them.", strings.TrimPrefix(verb, "request-")))
+		m.printLines(ErrorBlock, fmt.Sprintf("Usage: /%s WHO. /who lists the participants.", strings.TrimPrefix(verb, "request-")))
 		return
 	}
 	raw, err := json.Marshal(p)
@@ -199,7 +199,7 @@ func (m *Model) control(kind protocol.Kind, who string, p controlPayload) {
 		return
 	}
 	to := []protocol.ParticipantID{protocol.ParticipantID(who)}
-	m.ask("The request to "+who, protocol.Envelope{Kind: kind, To: to, Payload: raw}, nil)
+	m.ask("Request to "+who, protocol.Envelope{Kind: kind, To: to, Payload: raw}, nil)
 }
 
 // pause stops a participant: /pause WHO [TIME] [REASON].
@@ -225,7 +225,7 @@ func (m *Model) forget(args string) {
 		case err == nil && n > 0:
 			p.Entries = n
 		default:
-			m.printLines(ErrorBlock, "Give a number of entries, and newest to begin with the newest: /forget WHO [newest] [N].")
+			m.printLines(ErrorBlock, "Usage: /forget WHO [newest] [N].")
 			return
 		}
 	}
@@ -235,13 +235,13 @@ func (m *Model) forget(args string) {
 
 // controlNotices holds the notices of requests to participants.
 var controlNotices = map[protocol.Kind]string{
-	protocol.KindParticipantPause:    "pauses %s",
-	protocol.KindParticipantResume:   "resumes %s",
-	protocol.KindParticipantForget:   "asks %s to forget a part of its memory",
-	protocol.KindParticipantCompact:  "asks %s to compact its memory",
-	protocol.KindParticipantClear:    "asks %s to clear its memory",
-	protocol.KindParticipantRestart:  "asks %s to restart",
-	protocol.KindParticipantShutdown: "asks %s to shut down",
+	protocol.KindParticipantPause:    "paused %s",
+	protocol.KindParticipantResume:   "resumed %s",
+	protocol.KindParticipantForget:   "asked %s to forget a part of its memory",
+	protocol.KindParticipantCompact:  "asked %s to compact its memory",
+	protocol.KindParticipantClear:    "asked %s to clear its memory",
+	protocol.KindParticipantRestart:  "asked %s to restart",
+	protocol.KindParticipantShutdown: "asked %s to shut down",
 }
 
 // showControl shows a request to participants.
@@ -289,16 +289,16 @@ func (m *Model) showStatus(env *protocol.Envelope) {
 // listParticipants lists the connected participants and their capabilities.
 func (m *Model) listParticipants(e ParticipantsRead) {
 	if e.Err != nil {
-		m.printLines(ErrorBlock, "The participants cannot be read: "+errorText(e.Err))
+		m.printLines(ErrorBlock, "Could not read the participants: "+errorText(e.Err))
 		return
 	}
-	lines := []string{"Here are:"}
+	lines := []string{"Participants:"}
 	for _, one := range e.Participants {
 		you := ""
 		if one.ID == m.You {
 			you = " (you)"
 		}
-		lines = append(lines, fmt.Sprintf("  %s%s may: %s", termsafe.Name(one.ID), you, strings.Join(blockrender.Capabilities(one.Capabilities), "; ")))
+		lines = append(lines, fmt.Sprintf("  %s%s: %s", termsafe.Name(one.ID), you, strings.Join(blockrender.Capabilities(one.Capabilities), "; ")))
 	}
 	m.printLines(NoticeBlock, lines...)
 }

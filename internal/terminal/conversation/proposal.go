@@ -60,7 +60,7 @@ func settledText(how proposal.Outcome, env *protocol.Envelope) string {
 	case how == proposal.Rejected:
 		return "rejected " + reasonFor(env, "")
 	case how == proposal.Expired && env.Kind.ClosesContext():
-		return "expired: the reasoning that it belongs to has ended"
+		return "expired: its reasoning ended"
 	}
 	return string(how) + ": " + reasonFor(env, env.From)
 }
@@ -77,7 +77,7 @@ func (m *Model) propose(env *protocol.Envelope) {
 	b := &Block{Kind: ProposalBlock, Context: env.Context, Proposal: p}
 	m.proposals.pending = append(m.proposals.pending, b)
 	if len(m.proposals.pending) > maxProposals {
-		m.settleProposal(m.proposals.pending[0], "not followed any more: too many wait")
+		m.settleProposal(m.proposals.pending[0], "dropped: too many proposals are pending")
 	}
 	m.show(b)
 }
@@ -120,20 +120,20 @@ func (p *proposals) choose(which string) (b *Block, sentence string) {
 	}
 	if i := slices.IndexFunc(p.past, meant); i >= 0 {
 		q := p.past[i].Proposal
-		return nil, fmt.Sprintf("Proposal %d does not wait any more: %s.", q.Number, strings.TrimSuffix(q.Decided, "."))
+		return nil, fmt.Sprintf("Proposal %d is not pending: %s.", q.Number, strings.TrimSuffix(q.Decided, "."))
 	}
 	switch {
 	case len(p.pending) == 0:
-		return nil, "No proposal waits for a decision."
+		return nil, "No proposals awaiting approval."
 	case which == "" && len(p.pending) == 1:
 		return p.pending[0], ""
 	case which == "":
-		return nil, fmt.Sprintf("%d proposals wait: say which one. /proposals lists them.", len(p.pending))
+		return nil, fmt.Sprintf("%d proposals are pending: name one. /proposals lists them.", len(p.pending))
 	}
 	if i := slices.IndexFunc(p.pending, meant); i >= 0 {
 		return p.pending[i], ""
 	}
-	return nil, "No proposal " + which + " waits for a decision. /proposals lists those that do."
+	return nil, "No proposal " + which + " is pending. /proposals lists the pending ones."
 }
 
 // Brief formats the proposed call on one line of bounded length.
@@ -167,27 +167,23 @@ func (m *Model) listProposals(which string) {
 		return
 	}
 	if len(m.proposals.pending) == 0 {
-		m.printLines(NoticeBlock, "No proposal waits for a decision.")
+		m.printLines(NoticeBlock, "No proposals awaiting approval.")
 		return
 	}
-	lines := []string{"Waiting for a decision:"}
+	lines := []string{"Awaiting approval:"}
 	for _, b := range m.proposals.pending {
 		lines = append(lines, "  "+b.Proposal.Title(), "    "+b.Proposal.Brief())
 	}
-	m.printLines(NoticeBlock, append(lines, "/approve N makes the call, /reject N REASON says no.")...)
+	m.printLines(NoticeBlock, append(lines, "/approve N approves, /reject N REASON rejects.")...)
 }
 
 // Title names a proposal: its number, its author, and the host of the tool.
 func (p *Proposal) Title() string {
-	host := "; its host is not known"
-	switch p.owner {
-	case "":
-	case p.env.From:
-		host = " and runs it itself"
-	default:
-		host = " of " + termsafe.Name(p.owner)
+	host := "unknown"
+	if p.owner != "" {
+		host = termsafe.Name(p.owner)
 	}
-	return fmt.Sprintf("%d. %s proposes %s%s", p.Number, termsafe.Name(p.env.From), termsafe.Line(textutil.Shorten(p.tool, 100)), host)
+	return fmt.Sprintf("%d. %s proposes %s (host: %s)", p.Number, termsafe.Name(p.env.From), termsafe.Line(textutil.Shorten(p.tool, 100)), host)
 }
 
 // Hint names the commands that decide on a proposal.
@@ -196,7 +192,7 @@ func (p *Proposal) Hint() string {
 	if p.owner == "" {
 		host = " HOST"
 	}
-	return fmt.Sprintf("/approve %d%s makes the call, /reject %d REASON says no.", p.Number, host, p.Number)
+	return fmt.Sprintf("/approve %d%s approves, /reject %d REASON rejects.", p.Number, host, p.Number)
 }
 
 // approve makes a proposed call, at the host that the proposal or the person
@@ -210,7 +206,7 @@ func (m *Model) approve(args string) {
 	}
 	p := b.Proposal
 	if p.deciding {
-		m.printLines(ErrorBlock, "Your decision on proposal "+strconv.Itoa(p.Number)+" is on its way.")
+		m.printLines(ErrorBlock, "Your decision on proposal "+strconv.Itoa(p.Number)+" is being sent.")
 		return
 	}
 	id := m.newID()
@@ -243,10 +239,10 @@ func (m *Model) reject(args string) {
 		m.printLines(ErrorBlock, sentence)
 		return
 	case reason == "":
-		m.printLines(ErrorBlock, "Say why: /reject N REASON, such as disagree, unsafe or no_longer_needed.")
+		m.printLines(ErrorBlock, "A reason is required: /reject N REASON, for example unsafe.")
 		return
 	case b.Proposal.deciding:
-		m.printLines(ErrorBlock, "Your decision on proposal "+strconv.Itoa(b.Proposal.Number)+" is on its way.")
+		m.printLines(ErrorBlock, "Your decision on proposal "+strconv.Itoa(b.Proposal.Number)+" is being sent.")
 		return
 	}
 	p := b.Proposal

@@ -270,19 +270,19 @@ func (m *Model) cancelQuestion(string) {
 	b := m.lastQuestion()
 	switch {
 	case b == nil:
-		m.printLines(ErrorBlock, "There is no question of yours to cancel.")
+		m.printLines(ErrorBlock, "No question to cancel.")
 		return
 	case b.Chat.State == Waiting:
 		m.printLines(ErrorBlock, "Your last message is not sent yet.")
 		return
 	case m.isPendingCancel(b.Chat.id):
-		m.printLines(ErrorBlock, "Your last question is being cancelled.")
+		m.printLines(ErrorBlock, "Your last question is being canceled.")
 		return
 	case len(m.thinkingAbout(b.Chat.id)) == 0 && b.Chat.answered:
-		m.printLines(ErrorBlock, "Nothing is being reasoned for your last question: it is answered.")
+		m.printLines(ErrorBlock, "Your last question is answered.")
 		return
 	case len(m.thinkingAbout(b.Chat.id)) == 0:
-		m.printLines(ErrorBlock, "Nothing is being reasoned for your last question.")
+		m.printLines(ErrorBlock, "No reasoning about your last question is in progress.")
 		return
 	}
 	q := pendingCancel{b.Chat.id, b.Chat.To, m.now().Add(cancelTimeout)}
@@ -292,7 +292,7 @@ func (m *Model) cancelQuestion(string) {
 		Payload: []byte(`{"reason":"no_longer_needed"}`),
 	}
 	m.askAs(m.newID(), request{
-		what: "Cancelling", otherwise: func() { m.stopThinking(q) }, failed: func(error) bool { m.dropPendingCancel(q.question); return false },
+		what: "Canceling", otherwise: func() { m.stopThinking(q) }, failed: func(error) bool { m.dropPendingCancel(q.question); return false },
 	}, env)
 }
 
@@ -322,11 +322,11 @@ func (m *Model) forceCancel() {
 // an error for each context that this participant may not close.
 func (m *Model) stopThinking(q pendingCancel) {
 	for _, d := range m.thinkingAbout(q.question) {
-		m.ask("Cancelling", protocol.Envelope{
+		m.ask("Canceling", protocol.Envelope{
 			Kind: protocol.KindReasoningCancel, To: q.to, Context: d.path, Correlation: protocol.CorrelateTo(rootOf(d.path)),
 			Payload: []byte(`{"reason":"no_longer_needed"}`),
 		}, func() {
-			m.printLines(ErrorBlock, "You may not stop the reasoning of "+termsafe.Line(string(d.Agent))+".")
+			m.printLines(ErrorBlock, "You are not allowed to stop the reasoning of "+termsafe.Line(string(d.Agent))+".")
 		})
 	}
 }

@@ -70,7 +70,7 @@ func (d *Reasoning) describe(env *protocol.Envelope) (text, stream string) {
 	case env.Kind == protocol.KindMCPReject:
 		return "rejected: " + reasonFor(env, ""), ""
 	case env.Kind == protocol.KindReasoningCancel && env.Context != d.path:
-		return "a part was cancelled", ""
+		return "a part was canceled", ""
 	case env.Kind.IsReasoning() && env.Context == d.path && env.Kind.ClosesContext():
 		return "", ""
 	case env.Kind.IsReasoning():
@@ -158,7 +158,7 @@ func (d *Reasoning) result(env *protocol.Envelope) string {
 	case p.Result.IsError:
 		return name + " failed"
 	}
-	return name + " has answered"
+	return name + " returned"
 }
 
 // handleStream appends a piece of a stream to its step. A piece without a step,

@@ -120,7 +120,7 @@ func rootOf(c protocol.ContextPath) protocol.ID {
 // newThread makes the next message begin a thread.
 func (m *Model) newThread(string) {
 	m.threads.active = nil
-	m.printLines(NoticeBlock, "Your next message begins a new thread.")
+	m.printLines(NoticeBlock, "Your next message starts a new thread.")
 }
 
 // sendTo sends a message to some participants only.
@@ -128,7 +128,7 @@ func (m *Model) sendTo(args string) {
 	who, text, _ := strings.Cut(args, " ")
 	text = strings.TrimSpace(text)
 	if text == "" {
-		m.printLines(ErrorBlock, "Say to whom and what: /to WHO[,WHO] MESSAGE.")
+		m.printLines(ErrorBlock, "Usage: /to WHO[,WHO] MESSAGE.")
 		return
 	}
 	var to []protocol.ParticipantID
@@ -136,7 +136,7 @@ func (m *Model) sendTo(args string) {
 		id := protocol.ParticipantID(strings.TrimPrefix(name, "@"))
 		if !protocol.ValidParticipantID(string(id)) {
 			m.Restore = "/to " + args
-			m.printLines(ErrorBlock, termsafe.Exact(name)+" is no name of a participant.")
+			m.printLines(ErrorBlock, termsafe.Exact(name)+" is not a valid name of a participant.")
 			return
 		}
 		to = append(to, id)
@@ -158,7 +158,7 @@ func (m *Model) lastQuestion() *Block {
 func (m *Model) exportThread(file string) {
 	t := m.threads.active
 	if t == nil || t.root == "" {
-		m.printLines(ErrorBlock, "There is no thread to export yet.")
+		m.printLines(ErrorBlock, "Nothing to export: the thread has no messages.")
 		return
 	}
 	if file == "" {
@@ -170,11 +170,11 @@ func (m *Model) exportThread(file string) {
 func (m *Model) showExport(e Exported) {
 	switch {
 	case errors.Is(e.Err, os.ErrExist):
-		m.printLines(ErrorBlock, "Not exported: there is a file "+e.File+" already.")
+		m.printLines(ErrorBlock, "Not exported: "+e.File+" already exists.")
 	case e.Err != nil:
 		m.printLines(ErrorBlock, "Not exported: "+errorText(e.Err))
 	default:
-		m.printLines(NoticeBlock, fmt.Sprintf("The thread is in %s (%d bytes).", e.File, e.Size))
+		m.printLines(NoticeBlock, "Exported to "+e.File+" ("+textutil.Count(e.Size, "byte")+").")
 	}
 }
 
@@ -186,17 +186,17 @@ const maxContextDepth = 32
 func (m *Model) filterContext(path string) {
 	if path == "" {
 		m.Filter = ""
-		m.printLines(NoticeBlock, "Everything is shown.")
+		m.printLines(NoticeBlock, "Showing everything.")
 		return
 	}
 	p, ok := protocol.ParseContextPath(path, maxContextDepth)
 	known := slices.ContainsFunc(m.contexts.list, func(c protocol.ContextPath) bool { return c.Within(p) })
 	if !ok || !known {
-		m.printLines(ErrorBlock, "No context "+termsafe.Exact(textutil.Shorten(path, 300))+" is known here. Tab completes those that are.")
+		m.printLines(ErrorBlock, "Unknown context: "+termsafe.Exact(textutil.Shorten(path, 300))+". Tab completes the known ones.")
 		return
 	}
 	m.Filter = p
-	m.printLines(NoticeBlock, "Only the context "+string(p)+" is shown. /context shows everything again.")
+	m.printLines(NoticeBlock, "Showing only the context "+string(p)+". /context shows everything.")
 }
 
 // contexts holds the recently seen contexts, oldest first.

@@ -24,7 +24,7 @@ func (m *Model) askReasoning(args string) {
 	case args != "":
 		n, err := strconv.Atoi(args)
 		if err != nil || n < 1 || n > 1<<30 {
-			m.printLines(ErrorBlock, "Say which turn: /reasoning, /reasoning N with a number from 1, or /reasoning all.")
+			m.printLines(ErrorBlock, "Usage: /reasoning, /reasoning N or /reasoning all.")
 			return
 		}
 		e.Which, e.Number = One, n
@@ -35,7 +35,7 @@ func (m *Model) askReasoning(args string) {
 	case e.Which == One:
 		m.printText(blockrender.NoTurn(e.Number))
 	default:
-		m.printLines(ErrorBlock, "Nothing was asked in this thread yet.")
+		m.printLines(ErrorBlock, "Nothing to show: the thread has no turns.")
 	}
 }
 
@@ -46,7 +46,7 @@ func (m *Model) showHistory(e HistoryRead) {
 		e.Err, e.Turns = nil, nil
 	}
 	if e.Err != nil {
-		m.printLines(ErrorBlock, "The reasoning cannot be read: "+errorText(e.Err))
+		m.printLines(ErrorBlock, "Could not read the reasoning: "+errorText(e.Err))
 		return
 	}
 	switch e.Request.Which {
@@ -64,7 +64,7 @@ func (m *Model) showHistory(e HistoryRead) {
 				return
 			}
 		}
-		m.printLines(ErrorBlock, "No turn of this thread is complete yet.")
+		m.printLines(ErrorBlock, "Nothing to show: no turn of the thread is completed.")
 	case All:
 		m.showAll(e)
 	}
@@ -77,11 +77,11 @@ func (m *Model) showReasoning(e HistoryRead, t *api.Turn) {
 // showAll shows every turn, with an empty line between two.
 func (m *Model) showAll(e HistoryRead) {
 	if len(e.Turns) == 0 {
-		m.printLines(ErrorBlock, "Nothing was asked in this thread yet.")
+		m.printLines(ErrorBlock, "Nothing to show: the thread has no turns.")
 		return
 	}
 	if e.More {
-		m.printLines(NoticeBlock, fmt.Sprintf("The last %d turns; /export has all of them.", len(e.Turns)))
+		m.printLines(NoticeBlock, fmt.Sprintf("Showing the last %d turns; /export has all of them.", len(e.Turns)))
 	}
 	for i := range e.Turns {
 		m.showReasoning(e, &e.Turns[i])
@@ -98,7 +98,7 @@ func (m *Model) printText(text string) {
 func (m *Model) showTurn(e TurnRead) {
 	if e.Err != nil {
 		if e.Request.Show && e.Request.Mine { // another participant's may be private
-			m.printLines(ErrorBlock, "The reasoning of that answer cannot be read: "+errorText(e.Err))
+			m.printLines(ErrorBlock, "Could not read the reasoning of the answer: "+errorText(e.Err))
 		}
 		return
 	}

@@ -105,10 +105,10 @@ func (p *Plain) printMessage(c *conversation.Chat) {
 		p.write(name + words + ": " + termsafe.Text(c.Text))
 	}
 	if c.Cut {
-		p.printNotice("The rest is not shown here; /export writes all of it.")
+		p.printNotice("Truncated; /export writes the full text.")
 	}
 	if c.State == conversation.Waiting && m.Link.Lost {
-		p.printNotice("Waiting for the connection; the message goes out when it is back.")
+		p.printNotice("Not connected; the message is sent when the connection is restored.")
 		p.queued[c] = true
 	}
 }
@@ -138,11 +138,11 @@ func endedText(m *conversation.Model, d *conversation.Reasoning) string {
 	}
 	switch name := termsafe.Name(d.Agent); d.State {
 	case conversation.Canceled:
-		return name + " was stopped in its reasoning after " + long + why + "."
+		return name + " was canceled after " + long + why + "."
 	case conversation.Stopped:
-		return name + " stopped after " + long + ", since it has left."
+		return name + " left after " + long + " of reasoning."
 	case conversation.Thinking:
-		return name + " goes on reasoning."
+		return name + " resumed reasoning."
 	default:
 		return name + " thought for " + long + "."
 	}

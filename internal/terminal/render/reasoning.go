@@ -45,7 +45,7 @@ func (v *View) reasoning(d *conversation.Reasoning, cells int) []string {
 		steps, hidden = steps[len(steps)-shownSteps:], 0
 	}
 	if d.Open && hidden > 0 {
-		out = append(out, v.Theme.Dim.Render(Fit(fmt.Sprintf("  (%d earlier steps are not kept)", hidden), cells)))
+		out = append(out, v.Theme.Dim.Render(Fit(fmt.Sprintf("  (%d earlier steps omitted)", hidden), cells)))
 	}
 	for _, s := range steps {
 		out = append(out, v.step(s, d.Open, cells)...)
@@ -107,7 +107,7 @@ func reasoningTitle(m *conversation.Model, d *conversation.Reasoning) string {
 		}
 		return "Reasoning · " + long
 	case conversation.Canceled:
-		return "Cancelled after " + long
+		return "Canceled after " + long
 	case conversation.Stopped:
 		return "Stopped after " + long
 	default:
@@ -121,7 +121,7 @@ func reason(d *conversation.Reasoning) string {
 	case d.State == conversation.Canceled && d.Why != "":
 		return ": " + d.Why
 	case d.State == conversation.Stopped:
-		return " has left"
+		return " left"
 	}
 	return ""
 }

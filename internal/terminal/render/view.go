@@ -10,7 +10,6 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/terminal/conversation"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
-	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -139,7 +138,7 @@ func (v *View) chat(c *conversation.Chat, cells int) []string {
 	case c.State == conversation.Refused:
 		note("✗ ", "Not sent: "+c.Why, v.Theme.bad.Render)
 	case c.State == conversation.Waiting && v.model.Link.Lost:
-		note("○ ", "Waits for the connection.", v.Theme.busy.Render)
+		note("○ ", "Waiting for the connection.", v.Theme.busy.Render)
 	case c.State == conversation.Waiting:
 		note("○ ", "Sending…", v.Theme.Dim.Render)
 	}
@@ -147,7 +146,7 @@ func (v *View) chat(c *conversation.Chat, cells int) []string {
 		note("· ", "Withdrawn by "+c.WithdrawnBy+".", v.Theme.Dim.Render)
 	}
 	if c.Cut {
-		note("· ", "The rest is not shown here; /export writes all of it.", v.Theme.Dim.Render)
+		note("· ", "Truncated; /export writes the full text.", v.Theme.Dim.Render)
 	}
 	return out
 }
@@ -170,7 +169,7 @@ func heading(m *conversation.Model, c *conversation.Chat) string {
 		b.WriteString(" answers " + displayName(m, c.Answers))
 	}
 	if len(c.To) > 0 {
-		b.WriteString(", to " + nameList(m, c.To, " and ") + " alone")
+		b.WriteString(", to " + nameList(m, c.To, " and ") + " only")
 	}
 	if c.Turn > 0 {
 		fmt.Fprintf(&b, " · turn %d", c.Turn)
@@ -229,10 +228,10 @@ func (v *View) Status(cells int) string {
 		parts = append(parts, v.Theme.Bold.Render(fmt.Sprintf("↓ %d more", v.below)))
 	}
 	if n := len(v.model.Unsent()); n > 0 && v.model.Link.Lost {
-		parts = append(parts, v.Theme.busy.Render(fmt.Sprintf("%d not sent", n)))
+		parts = append(parts, v.Theme.busy.Render(fmt.Sprintf("%d unsent", n)))
 	}
 	if n := v.model.PendingProposals(); n > 0 {
-		parts = append(parts, v.Theme.busy.Render(textutil.Count(n, "proposal")))
+		parts = append(parts, v.Theme.busy.Render(fmt.Sprintf("%d awaiting approval", n)))
 	}
 	if v.model.Filter != "" {
 		parts = append(parts, v.Theme.Bold.Render("context "+string(v.model.Filter)))
@@ -252,7 +251,7 @@ func threadStatus(m *conversation.Model) string {
 		words += fmt.Sprintf(", turn %d", t.Turn)
 	}
 	if len(t.To) > 0 {
-		words += ", to " + nameList(m, t.To, ", ") + " alone"
+		words += ", to " + nameList(m, t.To, ", ") + " only"
 	}
 	return words
 }
@@ -261,18 +260,18 @@ func threadStatus(m *conversation.Model) string {
 func otherParticipants(m *conversation.Model) string {
 	others := m.Others()
 	if len(others) == 0 {
-		return "nobody else is here"
+		return "no other participants"
 	}
-	return "here: " + nameList(m, others, ", ")
+	return "with " + nameList(m, others, ", ")
 }
 
 // linkStatus describes the state of the connection.
 func linkStatus(l *conversation.Link) string {
 	switch l.Phase {
 	case client.Waiting:
-		return "○ not connected, trying again"
+		return "○ reconnecting…"
 	case client.Closed:
-		return "✗ closed"
+		return "✗ disconnected"
 	case client.Connected:
 	}
 	return "● connected"

@@ -41,7 +41,7 @@ func TestMessages_ReadsBusy(t *testing.T) {
 		}
 	}
 	l.enters("/who")
-	if got := l.sees("* Here are:"); strings.Contains(got, "Not sent") || strings.Contains(got, "too many") {
+	if got := l.sees("* Participants:"); strings.Contains(got, "Not sent") || strings.Contains(got, "too many") {
 		t.Error(got)
 	}
 }

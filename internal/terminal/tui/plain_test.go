@@ -97,7 +97,7 @@ func TestPlainLines(t *testing.T) {
 	l.enters("/reasonin")
 	l.sees("Did you mean /reasoning?")
 	l.enters("/who")
-	l.sees("guide may: talk; reason")
+	l.sees("guide: chat; reason")
 	l.enters("/quit")
 	if err := <-l.ended; err != nil {
 		t.Error(err)
@@ -117,10 +117,10 @@ func TestPlainEndOfInput(t *testing.T) {
 	l := openPlain(t, g, "alice")
 	l.sees("You are alice")
 	g.Stop()
-	l.sees("The connection is lost.")
+	l.sees("Connection lost.")
 	l.enters("one")
 	l.enters("two")
-	l.sees("Waiting for the connection")
+	l.sees("Not connected; the message is sent")
 	if err := l.in.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestControl_Agent(t *testing.T) {
 	l.enters("/status guide")
 	l.sees("* guide: idle;")
 	l.enters("/pause guide 10m lunch")
-	l.sees("* alice pauses guide for 10 minutes (lunch).")
+	l.sees("* alice paused guide for 10 minutes (lunch).")
 	l.enters("/status guide")
 	l.sees("paused true")
 	l.enters("/shutdown guide")

@@ -81,7 +81,7 @@ func (s *session) export(ctx context.Context, e conversation.Export) conversatio
 func writeNew(name string, text []byte) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("the file %s is there already", name)
+		return fmt.Errorf("%s already exists", name)
 	}
 	if err != nil {
 		return err

@@ -174,7 +174,7 @@ func (x *screen) interrupt() {
 	case x.leaving:
 		x.model.Leave()
 	default:
-		x.leaving, x.hint = true, "Ctrl-C again leaves."
+		x.leaving, x.hint = true, "Press Ctrl-C again to quit."
 	}
 }
 

@@ -67,10 +67,10 @@ func TestReasoning_InProgress(t *testing.T) {
 	employ(t, g, "guide", agent.Options{Tools: docs, Answer: addressing.Any, Planner: held(first, "One.")})
 	employ(t, g, "scout", agent.Options{Tools: docs, Answer: addressing.Any, Planner: held(second, "Two."), NoProposals: true})
 	x := open(t, g, "alice", 80, 24, nil)
-	x.sees("here: guide, scout")
+	x.sees("with guide, scout")
 	x.enters("what is there?")
 	x.wait("both think and have looked", func(screen string) bool {
-		return strings.Count(screen, "Reasoning · ") == 2 && strings.Contains(screen, "list_directory has answered")
+		return strings.Count(screen, "Reasoning · ") == 2 && strings.Contains(screen, "list_directory returned")
 	})
 	close(first)
 	x.sees("▸ Thought for", "One.", "Reasoning ·")
@@ -98,11 +98,11 @@ func TestCancelling(t *testing.T) {
 			x := open(t, g, who, 80, 24, func(o *tui.Options) { o.Recall = -1 })
 			x.sees("● connected")
 			x.enters("/cancel")
-			x.sees("There is no question of yours to cancel.")
+			x.sees("No question to cancel.")
 			x.enters("think for ever")
-			x.sees("list_directory has answered")
+			x.sees("list_directory returned")
 			x.enters("/cancel")
-			golden(t, "cancel-"+who+".screen", x.sees("▸ Cancelled after", last, "→ success"))
+			golden(t, "cancel-"+who+".screen", x.sees("▸ Canceled after", last, "→ success"))
 		})
 	}
 }
@@ -111,7 +111,7 @@ func TestReasoning_AgentLeaves(t *testing.T) {
 	g := meuptest.Start(t, config)
 	c := dial(t, g, "guide")
 	x := open(t, g, "alice", 80, 24, nil)
-	x.sees("here: guide")
+	x.sees("with guide")
 	x.enters("think for ever")
 	chat := question(t, c)
 	if _, err := c.Send(deadline(t), protocol.Envelope{Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo(chat), Payload: []byte(`{}`)}); err != nil {
@@ -121,7 +121,7 @@ func TestReasoning_AgentLeaves(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	x.sees("▸ Stopped after", "guide has left")
+	x.sees("▸ Stopped after", "guide left")
 }
 
 // question waits for a chat.
@@ -145,23 +145,23 @@ func TestProposals(t *testing.T) {
 	employ(t, g, "scout", agent.Options{Tools: handbook(t), Planner: calling("I have looked.",
 		call("list_directory", `{"path":"."}`, "see what there is"), call("read_text_file", `{"path":"deploy.md"}`, "how one deploys"))})
 	x := open(t, g, "alice", 80, 40, nil)
-	x.sees("here: scout")
+	x.sees("with scout")
 	x.enters("how do we deploy?")
-	x.sees("1. scout proposes", "2. scout proposes", "2 proposals")
+	x.sees("1. scout proposes", "2. scout proposes", "2 awaiting approval")
 	x.enters("/approve")
-	x.sees("2 proposals wait: say which one.")
+	x.sees("2 proposals are pending: name one.")
 	x.enters("/proposals")
-	x.sees("Waiting for a decision:")
+	x.sees("Awaiting approval:")
 	x.enters("/approve 1")
 	x.sees("→ approved by alice")
 	x.enters("/reject 2")
-	x.sees("Say why")
+	x.sees("A reason is required")
 	x.enters("/reject unsafe to do now")
 	x.sees("I have looked.", "→ rejected by alice: unsafe to do now", "→ fulfilled by alice")
 	x.enters("/approve 1")
-	x.sees("Proposal 1 does not wait any more: approved by alice.")
+	x.sees("Proposal 1 is not pending: approved by alice.")
 	x.enters("/approve")
-	x.sees("No proposal waits for a decision.")
+	x.sees("No proposals awaiting approval.")
 }
 
 func TestRefusalsAndRights(t *testing.T) {
@@ -171,10 +171,10 @@ func TestRefusalsAndRights(t *testing.T) {
 	x.enters("may I speak?")
 	golden(t, "refused.screen", x.sees("✗ Not sent: ", "› may I speak?"))
 	y := open(t, g, "alice", 80, 24, nil)
-	y.sees("here: mute")
+	y.sees("with mute")
 	y.enters("/grant mute chat 10m")
-	y.sees("alice gives mute: talk for 10 minutes")
-	x.sees("alice gives mute: talk")
+	y.sees("alice granted mute: chat for 10 minutes")
+	x.sees("alice granted mute: chat")
 	if to := addressees(t, g, protocol.KindCapabilityGrant); !slices.Equal(to, []protocol.ParticipantID{"mute"}) {
 		t.Errorf("the grant is addressed to %v", to) // clients of MEW treat a grant without addressees as a grant to themselves
 	}
@@ -182,11 +182,11 @@ func TestRefusalsAndRights(t *testing.T) {
 	x.sees("you · turn 1")
 	y.sees("may I speak?")
 	y.enters("/who")
-	golden(t, "who.screen", y.sees("Here are:", "mute may:"))
+	golden(t, "who.screen", y.sees("Participants:", "mute:"))
 	y.enters("/revoke mute")
-	y.sees("alice takes rights from mute.")
+	y.sees("alice revoked capabilities of mute.")
 	y.enters("/revoke mute")
-	y.sees("No grant to mute")
+	y.sees("No active grant matches mute")
 	x.enters("and now?")
 	x.sees("✗ Not sent: ")
 }
@@ -220,17 +220,17 @@ func TestMessages_Offline(t *testing.T) {
 	x := open(t, g, "alice", 80, 24, nil)
 	x.sees("● connected")
 	g.Stop()
-	x.sees("○ not connected")
+	x.sees("○ reconnecting")
 	x.enters("first, into the dark")
-	x.sees("Waits for the connection.")
+	x.sees("Waiting for the connection.")
 	x.enters("second")
-	golden(t, "offline.screen", x.sees("2 not sent"))
+	golden(t, "offline.screen", x.sees("2 unsent"))
 	x.enters("/quit")
-	x.sees("2 messages not sent yet")
+	x.sees("2 messages not sent")
 	g.Restart()
-	x.sees("● connected", "The connection is back.", "thread 1, turn 2")
+	x.sees("● connected", "Reconnected.", "thread 1, turn 2")
 	x.wait("both are sent", func(screen string) bool {
-		return !strings.Contains(screen, "Waits") && strings.Contains(screen, "you · turn 2")
+		return !strings.Contains(screen, "Waiting") && strings.Contains(screen, "you · turn 2")
 	})
 }
 
@@ -238,9 +238,9 @@ func TestUnknownCommandsAndCompletion(t *testing.T) {
 	g := meuptest.Start(t, config)
 	dial(t, g, "guide")
 	x := open(t, g, "alice", 80, 24, nil)
-	x.sees("here: guide")
+	x.sees("with guide")
 	x.enters("/reasonning 2")
-	x.sees("There is no command /reasonning. Did you mean /reasoning?", "› /reasonning 2")
+	x.sees("Unknown command: /reasonning. Did you mean /reasoning?", "› /reasonning 2")
 	x.types(ctrlC)
 	x.sees("› Message")
 	x.types("/re" + tab)
@@ -285,10 +285,10 @@ func TestPaste_Long(t *testing.T) {
 	g := meuptest.Start(t, config)
 	c := dial(t, g, "bob")
 	x := open(t, g, "alice", 80, 24, nil)
-	x.sees("here: bob")
+	x.sees("with bob")
 	x.types("\x1b[200~" + strings.Repeat("too long\r", 7000) + "\x1b[201~")
 	x.types(enter)
-	x.sees("That message is too long", "too long")
+	x.sees("Message too long", "too long")
 	x.types(ctrlC)
 	x.sees("› Message")
 	long := strings.Repeat("a line of a log\n", 149) + "the last one"
@@ -315,7 +315,7 @@ func TestScrolling(t *testing.T) {
 	g := meuptest.Start(t, config)
 	c := dial(t, g, "bob")
 	x := open(t, g, "alice", 60, 12, nil)
-	x.sees("here: bob")
+	x.sees("with bob")
 	var last protocol.ID
 	for i := range 30 {
 		if last != "" {
@@ -391,7 +391,7 @@ func TestTurns_OtherParticipants(t *testing.T) {
 	g := meuptest.Start(t, config)
 	employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: calling("Two documents.", call("list_directory", `{"path":"."}`, "see"))})
 	x := open(t, g, "alice", 80, 50, nil)
-	x.sees("here: guide")
+	x.sees("with guide")
 	say(t, dial(t, g, "bob"), "what is there?")
 	x.sees("Two documents.", "Reasoning (turn 1)", `list_directory  "see"`, "→ success")
 	y := open(t, g, "mute", 80, 50, nil)
@@ -404,14 +404,14 @@ func TestExporting(t *testing.T) {
 	g := meuptest.Start(t, config)
 	employ(t, g, "guide", agent.Options{Planner: answering(func(q string) string { return "You asked: " + q + "\x1b[31m" })})
 	x := open(t, g, "alice", 80, 24, nil)
-	x.sees("here: guide")
+	x.sees("with guide")
 	x.enters("/export")
-	x.sees("There is no thread to export yet.")
+	x.sees("Nothing to export")
 	x.enters("is it red?")
 	x.sees("You asked")
 	file := filepath.Join(t.TempDir(), "thread.md")
 	x.enters("/export " + file)
-	x.sees("The thread is in")
+	x.sees("Exported to")
 	text, err := os.ReadFile(file)
 	if err != nil || !strings.Contains(string(text), "is it red?") || strings.Contains(string(text), "\x1b") {
 		t.Errorf("%q, %v", text, err)
@@ -425,17 +425,17 @@ func TestTo(t *testing.T) {
 	employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: calling("Between us.", call("list_directory", `{"path":"."}`, "see"))})
 	x := open(t, g, "alice", 80, 24, nil)
 	y := open(t, g, "bob", 80, 24, nil)
-	x.sees("here: bob, guide")
-	y.sees("here: alice, guide")
+	x.sees("with bob, guide")
+	y.sees("with alice, guide")
 	x.enters("/to guide tell me alone")
-	x.sees("you, to guide alone", "guide answers you, to you alone", "Reasoning (turn 1)")
+	x.sees("you, to guide only", "guide answers you, to you only", "Reasoning (turn 1)")
 	x.enters("and on")
-	x.sees("turn 2, to guide alone", "Reasoning (turn 2)")
+	x.sees("turn 2, to guide only", "Reasoning (turn 2)")
 	x.enters("/new")
 	x.enters("@guide tell all")
 	x.sees("thread 2, turn 1 ·")
 	y.wait("bob hears only the other one", func(screen string) bool {
-		return strings.Contains(screen, "tell all") && !strings.Contains(screen, "alone")
+		return strings.Contains(screen, "tell all") && !strings.Contains(screen, "only")
 	})
 }
 
@@ -444,11 +444,11 @@ func TestConnectionLost_WhileReasoning(t *testing.T) {
 	sign := make(chan struct{})
 	employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: held(sign, "At last.")})
 	x := open(t, g, "alice", 80, 24, nil)
-	x.sees("here: guide")
+	x.sees("with guide")
 	x.enters("take your time")
-	x.sees("list_directory has answered")
+	x.sees("list_directory returned")
 	g.Restart()
-	x.sees("The connection is back.", "here: guide")
+	x.sees("Reconnected.", "with guide")
 	close(sign)
 	x.sees("At last.", "▸ Thought for", "Reasoning (turn 1)")
 }
@@ -461,7 +461,7 @@ func TestKicked(t *testing.T) {
 	if _, err := c.Send(deadline(t), protocol.Envelope{Kind: protocol.KindSpaceKick, Payload: []byte(`{"participant_id":"bob","reason":"enough"}`)}); err != nil {
 		t.Fatal(err)
 	}
-	x.sees("✗ closed", "The connection is closed for good")
+	x.sees("✗ disconnected", "Disconnected: ")
 	x.types(ctrlD)
 	if err := x.end(); err == nil {
 		t.Error("no error says why")
@@ -484,7 +484,7 @@ func TestTerminalIsSafe(t *testing.T) {
 	g := meuptest.Start(t, config)
 	c := dial(t, g, "bob")
 	x := open(t, g, "alice", 80, 24, nil)
-	x.sees("here: bob")
+	x.sees("with bob")
 	evil := "\x1b]0;owned\x07\x1b[8mhidden\x1b[?1049l\u202etxet\u200b\u009b2J"
 	say(t, c, evil)
 	for _, payload := range []map[string]any{
@@ -521,7 +521,7 @@ func TestThoughts_Streamed(t *testing.T) {
 		return planner.Decision{Action: contextwindow.Finish, Answer: "First I weigh what speaks for it, and then what speaks against.", Conclusion: "done"}, ctx.Err()
 	})})
 	x := open(t, g, "alice", 80, 24, nil)
-	x.sees("here: guide")
+	x.sees("with guide")
 	x.enters("is it good?")
 	x.sees("• First I weigh what speaks for it, and then what speaks")
 	close(sign)

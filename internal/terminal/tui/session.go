@@ -81,7 +81,7 @@ func startPosition(ctx context.Context, opts Options) (client.Position, error) {
 	defer cancel()
 	page, err := opts.API.Envelopes(ctx, opts.Space, api.EnvelopeQuery{Descending: true, Limit: min(opts.Recall, 1000)})
 	if err != nil {
-		return client.Position{}, fmt.Errorf("look what was said before in %s: %w", opts.Space, err)
+		return client.Position{}, fmt.Errorf("read the history of %s: %w", opts.Space, err)
 	}
 	if len(page.Envelopes) == 0 {
 		return client.Position{}, nil
