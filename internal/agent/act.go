@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -73,7 +74,7 @@ func (a *Agent) prepare(p *problem, box toolbox, step contextwindow.Record) []ac
 			fields = append(fields, field{"parallel_group", group})
 		}
 		thought := p.inside(protocol.KindReasoningThought, fields...)
-		thought.ID = a.opts.NewID()
+		thought.ID = newID()
 		// A request to a tool host, and its response, are visible to the asker
 		// because they correlate to the start through this thought.
 		thought.Correlation = protocol.CorrelateTo(p.startID())
@@ -89,18 +90,17 @@ func (a *Agent) prepare(p *problem, box toolbox, step contextwindow.Record) []ac
 // participant that runs the tool, which is the agent itself for the agent's own
 // tools: tool hosts of mew/v0.4 execute a request without a recipient.
 func (a *Agent) newRequest(x *action) protocol.Envelope {
-	id := a.opts.NewID()
+	id := newID()
 	request := protocol.Envelope{
 		ID: id, Kind: protocol.KindMCPRequest, Context: x.p.path, Correlation: protocol.CorrelateTo(x.thought.ID),
 		Payload: object(field{"jsonrpc", "2.0"}, field{"id", id}, field{"method", "tools/call"}, field{"params", x.params()}),
 	}
-	host := x.tool.owner
-	if host == "" {
-		host = a.you
-	}
-	request.To = []protocol.ParticipantID{host}
+	request.To = []protocol.ParticipantID{a.host(x)}
 	return request
 }
+
+// host returns the participant that runs the tool of a call.
+func (a *Agent) host(x *action) protocol.ParticipantID { return cmp.Or(x.tool.owner, a.you) }
 
 func (x *action) params() map[string]any {
 	return map[string]any{"name": x.tool.name, "arguments": x.call.Arguments}
@@ -226,7 +226,7 @@ func (a *Agent) run(ctx context.Context, name string, args json.RawMessage) (con
 // respond publishes a response even if the question was given up in the
 // meantime, because every admitted request must have a response.
 func (a *Agent) respond(ctx context.Context, response protocol.Envelope) {
-	response.ID = a.opts.NewID() // a second attempt repeats the id of the first
+	response.ID = newID() // a second attempt repeats the id of the first
 	err := a.publish(ctx, response)
 	switch {
 	case err == nil:

@@ -25,6 +25,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -111,39 +112,21 @@ type Options struct {
 
 	Telemetry *telemetry.Telemetry // nil: none
 
-	Now    func() time.Time   // nil: time.Now
-	NewID  func() protocol.ID // nil: UUIDv7
-	Logger *slog.Logger       // nil discards
+	Now    func() time.Time // nil: time.Now
+	Logger *slog.Logger     // nil discards
 }
 
 func (o Options) withDefaults() Options {
-	def := func(n *int, to int) {
-		if *n <= 0 {
-			*n = to
-		}
-	}
-	def(&o.MaxSteps, planner.DefaultMaxSteps)
-	def(&o.MaxQuestions, 4)
-	def(&o.MaxWaiting, 32)
-	def(&o.MaxHops, 4)
-	if o.MaxDepth == 0 {
-		o.MaxDepth = 2
-	}
-	if o.ToolTimeout <= 0 {
-		o.ToolTimeout = 30 * time.Second
-	}
-	if o.ProposalTimeout <= 0 {
-		o.ProposalTimeout = 5 * time.Minute
-	}
-	if o.CatchUp == "" {
-		o.CatchUp = catchup.Off
-	}
-	if o.Answer == "" {
-		o.Answer = addressing.Auto
-	}
-	if o.Approach == "" {
-		o.Approach = "rules"
-	}
+	o.MaxSteps = cmp.Or(o.MaxSteps, planner.DefaultMaxSteps)
+	o.MaxDepth = cmp.Or(o.MaxDepth, 2)
+	o.MaxQuestions = cmp.Or(o.MaxQuestions, 4)
+	o.MaxWaiting = cmp.Or(o.MaxWaiting, 32)
+	o.MaxHops = cmp.Or(o.MaxHops, 4)
+	o.ToolTimeout = cmp.Or(o.ToolTimeout, 30*time.Second)
+	o.ProposalTimeout = cmp.Or(o.ProposalTimeout, 5*time.Minute)
+	o.CatchUp = cmp.Or(o.CatchUp, catchup.Off)
+	o.Answer = cmp.Or(o.Answer, addressing.Auto)
+	o.Approach = cmp.Or(o.Approach, "rules")
 	if o.Tools == nil {
 		o.Tools = noTools{}
 	}
@@ -153,14 +136,14 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.NewID == nil {
-		o.NewID = func() protocol.ID { return protocol.ID(uuid.Must(uuid.NewV7()).String()) }
-	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return o
 }
+
+// newID returns the id of a new envelope.
+func newID() protocol.ID { return protocol.ID(uuid.Must(uuid.NewV7()).String()) }
 
 type noTools struct{}
 

@@ -140,7 +140,7 @@ func (g *deltaStream) flush() {
 
 // open opens the stream and reports whether it was admitted.
 func (g *deltaStream) open() bool {
-	g.stream = string(g.a.opts.NewID())
+	g.stream = string(newID())
 	pending, err := g.send(protocol.KindStreamOpen, field{"stream_id", g.stream}, field{"content_type", "text/markdown"}, field{"description", descriptions[g.kind]})
 	if err == nil {
 		_, err = pending.Wait(g.p.ctx)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -57,13 +58,9 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 // the tool, to which the fulfilling request must be addressed: the owner of the
 // tool, or the agent itself.
 func (a *Agent) newProposal(x *action) protocol.Envelope {
-	host := x.tool.owner
-	if host == "" {
-		host = a.you
-	}
 	proposed := x.p.inside(protocol.KindMCPProposal,
-		field{"method", "tools/call"}, field{"params", x.params()}, field{"participant_id", host})
-	proposed.ID, proposed.Correlation = a.opts.NewID(), protocol.CorrelateTo(x.thought.ID)
+		field{"method", "tools/call"}, field{"params", x.params()}, field{"participant_id", a.host(x)})
+	proposed.ID, proposed.Correlation = newID(), protocol.CorrelateTo(x.thought.ID)
 	return proposed
 }
 
@@ -164,9 +161,4 @@ func (a *Agent) withdraw(proposal protocol.Envelope, reason string) {
 	})
 }
 
-func orNone(reason string) string {
-	if reason == "" {
-		return "no reason given"
-	}
-	return reason
-}
+func orNone(reason string) string { return cmp.Or(reason, "no reason given") }

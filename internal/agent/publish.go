@@ -34,7 +34,7 @@ func (a *Agent) publishEach(ctx context.Context, envs ...protocol.Envelope) []er
 	mark := a.runtime.Gate.Generation()
 	for i := range envs {
 		if envs[i].ID == "" {
-			envs[i].ID = a.opts.NewID()
+			envs[i].ID = newID()
 		}
 		a.sentIDs.add(envs[i].ID)
 		waiting[i], errs[i] = a.opts.Space.SendAsync(ctx, envs[i])
@@ -108,7 +108,7 @@ func causeOf(ctx context.Context, err error) error {
 // During a pause it waits and resends.
 func (a *Agent) publishFinal(what string, env protocol.Envelope) {
 	if env.ID == "" {
-		env.ID = a.opts.NewID()
+		env.ID = newID()
 	}
 	a.sentIDs.add(env.ID)
 	for {

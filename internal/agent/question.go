@@ -12,7 +12,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Bounds of the texts that the agent sends, in characters.
+// Bounds of the texts that the agent sends, in bytes.
 const (
 	maxThought = 4000
 	maxAnswer  = 60_000
@@ -57,7 +57,7 @@ func (a *Agent) newQuestion(chat protocol.Envelope) *question {
 		problems: make(map[protocol.ContextPath]*problem),
 	}
 	q.private = audience(&chat, a.you)
-	q.root = q.enter(a.runtime.Work, &problem{path: protocol.ContextPath(a.opts.NewID()), text: q.text, cause: chat.ID})
+	q.root = q.enter(a.runtime.Work, &problem{path: protocol.ContextPath(newID()), text: q.text, cause: chat.ID})
 	return q
 }
 
@@ -78,7 +78,7 @@ func audience(chat *protocol.Envelope, you protocol.ParticipantID) []protocol.Pa
 
 // within opens a problem for a part of another problem.
 func (a *Agent) within(ctx context.Context, p *problem, text string, cause protocol.ID) *problem {
-	return p.q.enter(ctx, &problem{path: p.path.Child(a.opts.NewID()), depth: p.depth + 1, text: text, cause: cause})
+	return p.q.enter(ctx, &problem{path: p.path.Child(newID()), depth: p.depth + 1, text: text, cause: cause})
 }
 
 func (q *question) enter(ctx context.Context, p *problem) *problem {
@@ -159,7 +159,7 @@ func (q *question) reply(markdown string, more ...field) protocol.Envelope {
 const (
 	maxChats     = 40   // messages
 	maxHistory   = 16   // messages for one question
-	maxChatChars = 4000 // characters per message
+	maxChatBytes = 4000 // bytes per message
 )
 
 // conversation stores the recent chats of the main conversation, oldest first.
@@ -188,7 +188,7 @@ const bytesPerToken = 4
 func (t *conversation) tokens() int {
 	bytes := 0
 	for i := range t.chats {
-		bytes += min(len(addressing.ChatText(&t.chats[i])), maxChatChars)
+		bytes += min(len(addressing.ChatText(&t.chats[i])), maxChatBytes)
 	}
 	return (bytes + bytesPerToken - 1) / bytesPerToken
 }
@@ -202,7 +202,7 @@ func (t *conversation) before(question *protocol.Envelope) []llm.Message {
 		if env.ID == question.ID || env.Seq >= question.Seq && question.Seq != 0 || !t.shared(env, question) {
 			continue
 		}
-		text := textutil.Shorten(addressing.ChatText(env), maxChatChars)
+		text := textutil.Shorten(addressing.ChatText(env), maxChatBytes)
 		if text == "" {
 			continue
 		}

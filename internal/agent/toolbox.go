@@ -182,7 +182,7 @@ func (a *Agent) listPage(ctx context.Context, id protocol.ParticipantID, cursor 
 	if cursor != "" {
 		params["cursor"] = cursor
 	}
-	request := protocol.Envelope{ID: a.opts.NewID(), Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{id}}
+	request := protocol.Envelope{ID: newID(), Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{id}}
 	request.Payload = object(field{"jsonrpc", "2.0"}, field{"id", request.ID}, field{"method", "tools/list"}, field{"params", params})
 	answer := a.inbox.expect(request.ID)
 	defer a.inbox.release(request.ID)

@@ -27,10 +27,12 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 
 	"github.com/meup-protocol/meup/client"
@@ -61,17 +63,11 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.MaxCalls <= 0 {
-		o.MaxCalls = 16
-	}
-	if o.MaxWaiting <= 0 {
-		o.MaxWaiting = 64
-	}
+	o.MaxCalls = cmp.Or(o.MaxCalls, 16)
+	o.MaxWaiting = cmp.Or(o.MaxWaiting, 64)
+	o.Version = cmp.Or(o.Version, "dev")
 	if o.Notices == nil {
 		o.Notices = NewNotices()
-	}
-	if o.Version == "" {
-		o.Version = "dev"
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -93,6 +89,8 @@ type Bridge struct {
 	token      atomic.Int64 // the last progress token that was assigned
 
 	listeners     *listeners
+	progress      sync.Map      // string, the bridge's token → *progress; at most one per call
+	logLevel      atomic.Value  // string, the level set last
 	subscribeLock chan struct{} // serializes subscribe and unsubscribe
 }
 

@@ -87,7 +87,7 @@ const (
 	Failed    Reason = "failed"    // anything else
 )
 
-// maxMessage bounds the message of the bridge's own errors, in characters.
+// maxMessage bounds the message of the bridge's own errors, in bytes.
 const maxMessage = 1000
 
 func faultOf(code int64, reason Reason, format string, args ...any) *client.RPCError {

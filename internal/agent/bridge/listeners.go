@@ -23,11 +23,9 @@ const (
 
 // listeners stores which participants receive the server's notifications.
 type listeners struct {
-	mu       sync.Mutex
-	lists    map[string][]protocol.ParticipantID // by notification, in the order of the requests
-	subs     []subscription
-	progress map[string]*progress // by the bridge's token; at most one per call
-	logLevel string               // the level set last; "": none
+	mu    sync.Mutex
+	lists map[string][]protocol.ParticipantID // by notification, in the order of the requests
+	subs  []subscription
 }
 
 type subscription struct {
@@ -45,7 +43,7 @@ type progress struct {
 }
 
 func newListeners() *listeners {
-	return &listeners{lists: make(map[string][]protocol.ParticipantID), progress: make(map[string]*progress)}
+	return &listeners{lists: make(map[string][]protocol.ParticipantID)}
 }
 
 // listen adds a participant to the receivers of a notification.
@@ -124,36 +122,6 @@ func (l *listeners) uris() []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-func (l *listeners) expect(token string, p *progress) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.progress[token] = p
-}
-
-func (l *listeners) expectNoMore(token string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.progress, token)
-}
-
-func (l *listeners) expected(token string) *progress {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.progress[token]
-}
-
-func (l *listeners) setLevel(level string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.logLevel = level
-}
-
-func (l *listeners) level() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.logLevel
 }
 
 // subscribe subscribes a requester to a resource. The server has one

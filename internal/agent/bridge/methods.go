@@ -114,7 +114,7 @@ func (b *Bridge) setLevel(c *call) (outcome, error) {
 	}
 	raw, err := b.setServerLevel(c.ctx, level)
 	if err == nil {
-		b.listeners.setLevel(level)
+		b.logLevel.Store(level)
 		b.listeners.listen(logMessage, c.asker)
 	}
 	return outcome{result: raw}, err
@@ -230,8 +230,8 @@ func (b *Bridge) forwardMeta(c *call, params mcp.Params) (done func()) {
 	if asked {
 		mine := strconv.FormatInt(b.token.Add(1), 10)
 		meta[progressToken] = mine
-		b.listeners.expect(mine, &progress{asker: c.asker, envelope: c.envelope, contextPath: c.contextPath, token: token})
-		done = func() { b.listeners.expectNoMore(mine) }
+		b.progress.Store(mine, &progress{asker: c.asker, envelope: c.envelope, contextPath: c.contextPath, token: token})
+		done = func() { b.progress.Delete(mine) }
 	} else {
 		done = func() {}
 	}

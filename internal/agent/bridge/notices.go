@@ -136,8 +136,9 @@ func (b *Bridge) forward(ctx context.Context, n notice) {
 		}
 	case *mcp.ProgressNotificationParams:
 		token, _ := p.ProgressToken.(string)
-		x := b.listeners.expected(token)
-		if x == nil {
+		v, _ := b.progress.Load(token)
+		x, ok := v.(*progress)
+		if !ok {
 			return // the call has ended, or the token is unknown
 		}
 		theirs := *p
@@ -192,7 +193,7 @@ func (b *Bridge) restore(ctx context.Context) {
 			b.log.Warn("subscription not renewed", "err", err)
 		}
 	}
-	if level := b.listeners.level(); level != "" {
+	if level, ok := b.logLevel.Load().(string); ok {
 		if _, err := b.setServerLevel(ctx, level); err != nil {
 			b.log.Warn("log level not set again", "err", err)
 		}

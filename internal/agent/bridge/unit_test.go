@@ -54,12 +54,13 @@ func TestMeta(t *testing.T) {
 			t.Errorf("_meta %v", params.Meta)
 		}
 		token, _ := params.Meta[progressToken].(string)
-		if x := b.listeners.expected(token); x == nil || x.asker != asker || string(x.token) != "7" {
+		v, _ := b.progress.Load(token)
+		if x, ok := v.(*progress); !ok || x.asker != asker || string(x.token) != "7" {
 			t.Errorf("expected %+v", x)
 		}
 		tokens[token] = true
 		done()
-		if b.listeners.expected(token) != nil {
+		if _, known := b.progress.Load(token); known {
 			t.Error("progress of a call that has ended is passed on")
 		}
 	}

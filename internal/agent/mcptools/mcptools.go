@@ -11,6 +11,7 @@
 package mcptools
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -76,19 +77,12 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	def := func(d *time.Duration, to time.Duration) {
-		if *d <= 0 {
-			*d = to
-		}
-	}
-	def(&o.CallTimeout, 30*time.Second)
-	def(&o.StartTimeout, time.Minute)
-	def(&o.Grace, 2*time.Second)
-	def(&o.MinBackoff, 250*time.Millisecond)
-	def(&o.MaxBackoff, 30*time.Second)
-	if o.Version == "" {
-		o.Version = "dev"
-	}
+	o.CallTimeout = cmp.Or(o.CallTimeout, 30*time.Second)
+	o.StartTimeout = cmp.Or(o.StartTimeout, time.Minute)
+	o.Grace = cmp.Or(o.Grace, 2*time.Second)
+	o.MinBackoff = cmp.Or(o.MinBackoff, 250*time.Millisecond)
+	o.MaxBackoff = cmp.Or(o.MaxBackoff, 30*time.Second)
+	o.Version = cmp.Or(o.Version, "dev")
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
