@@ -1,7 +1,4 @@
-/**
- * Reasoning blocks: how they come to be, what belongs to which, and how far
- * each has come. What stands in them is in steps.ts and calls.ts.
- */
+/** Reasoning blocks: creation, ownership and status. Their contents are in steps.ts and calls.ts. */
 
 import { contextPath } from "../read.js";
 import { secondsBetween, startKnown } from "../time.js";
@@ -10,7 +7,7 @@ import type { ContextPath, ID, ParticipantID } from "../types.js";
 import { type Ctx, type Logged, ended } from "./context.js";
 import type { Mut } from "./tables.js";
 
-/** Steps that are held of a block; more are dropped, a hundred at a time. */
+/** Maximum number of steps in a block; the oldest are dropped, a hundred at a time. */
 export const MAX_STEPS = 1000;
 const SLACK = 100;
 
@@ -31,7 +28,7 @@ export function rootOf(path: ContextPath): ContextPath {
   return i < 0 ? path : path.slice(0, i);
 }
 
-/** The block of a path; it and those around it are made if they are not there. */
+/** Returns the block of a path. It creates the block and its parents if they do not exist. */
 export function ensure(c: Ctx, path: ContextPath, e: Logged): Mut<Block> {
   const there = c.t.edit(c.t.blocks, path);
   if (there !== undefined) return there;
@@ -81,7 +78,7 @@ function newBlock(path: ContextPath, parent: ContextPath | null, around: Block |
   };
 }
 
-/** Notes that something stands in a context. */
+/** Counts an envelope in a context. */
 export function enter(c: Ctx, path: ContextPath, e: Logged): Mut<Block> {
   const b = ensure(c, path, e);
   b.lastSeq = e.seq;
@@ -92,13 +89,13 @@ export function enter(c: Ctx, path: ContextPath, e: Logged): Mut<Block> {
   return b;
 }
 
-/** Whether who writes such a kind into a context that nobody has opened is taken for its opener. */
+/** Reports whether an envelope of this kind makes its sender the opener of a context without a start. */
 export function opens(kind: string): boolean {
   if (kind === "mcp.request" || kind === "mcp.proposal") return true;
   return kind.startsWith("reasoning.") && kind !== "reasoning.cancel";
 }
 
-/** Says whose reasoning a block is. */
+/** Sets the opener of a block. */
 export function take(c: Ctx, b: Mut<Block>, who: ParticipantID): void {
   const before = b.opener;
   if (before === who) return;
@@ -114,17 +111,17 @@ function dropFrom(c: Ctx, who: ParticipantID, path: ContextPath): void {
   else c.t.unfinished.delete(who);
 }
 
-/** Puts an outermost block below the message that it answers. */
+/** Attaches an outermost block to the message that it answers. */
 export function attach(c: Ctx, b: Mut<Block>, message: ID): void {
   const m = b.question === null ? c.t.edit(c.t.messages, message) : undefined;
   if (m === undefined) return;
   b.question = message;
   m.blocks = c.t.push(m.blocks, b.path);
   c.t.unline("block", b.path);
-  for (const path of m.blocks) if (path !== b.path) settle(c, path); // its opener may have begun anew
+  for (const path of m.blocks) if (path !== b.path) settle(c, path); // its opener may have opened another context for it
 }
 
-/** Puts a step at its place by seq: nearly always the end. */
+/** Inserts a step by seq, nearly always at the end. */
 export function insertStep(c: Ctx, b: Mut<Block>, step: Step): void {
   const steps = c.t.own(b.steps);
   let i = steps.length;
@@ -134,7 +131,7 @@ export function insertStep(c: Ctx, b: Mut<Block>, step: Step): void {
   b.steps = steps;
 }
 
-/** Puts another step in the place of the one with a key; false if that is not there. */
+/** Replaces the step with a key; returns false if there is none. */
 export function replaceStep(c: Ctx, b: Mut<Block>, key: string, make: (old: Step) => Step | null): boolean {
   const i = b.steps.findLastIndex((s) => s.key === key);
   if (i < 0) return false;
@@ -146,7 +143,7 @@ export function replaceStep(c: Ctx, b: Mut<Block>, key: string, make: (old: Step
   return true;
 }
 
-/** Works out how far a block has come, and those within it. */
+/** Computes the status of a block and of the blocks in it. */
 export function settle(c: Ctx, path: ContextPath): void {
   const b = c.t.blocks.get(path);
   if (b === undefined) return;
@@ -174,7 +171,7 @@ function statusOf(c: Ctx, b: Block): BlockStatus {
   return left(c, b) ? "stopped" : "reasoning";
 }
 
-/** Whether its opener has concluded a context around it, which closes what is left open within. */
+/** Reports whether the opener has concluded an outer context, which closes the open ones in it. */
 function closedAround(c: Ctx, b: Block): boolean {
   for (let path = b.parent; path !== null; path = parentOf(path)) {
     const around = c.t.blocks.get(path);
@@ -183,7 +180,7 @@ function closedAround(c: Ctx, b: Block): boolean {
   return false;
 }
 
-/** Whether nobody goes on with an open block. */
+/** Reports whether an open block is abandoned. */
 function left(c: Ctx, b: Block): boolean {
   if (c.live.gone(b.opener, c.t.heard.get(b.opener) ?? 0)) return true;
   const around = b.parent === null ? undefined : c.t.blocks.get(b.parent);
@@ -191,13 +188,13 @@ function left(c: Ctx, b: Block): boolean {
   return around?.conclusion != null || begunAnew(c, b);
 }
 
-/** Whether the opener has begun once more with the same question. */
+/** Reports whether the opener has opened another context for the same question. */
 function begunAnew(c: Ctx, b: Block): boolean {
   const all = b.question === null ? [] : (c.t.messages.get(b.question)?.blocks ?? []);
   return all.slice(all.indexOf(b.path) + 1).some((path) => c.t.blocks.get(path)?.opener === b.opener);
 }
 
-/** When the thinking ended: with the answer, or with the conclusion, whichever came first. */
+/** Returns when the reasoning ended: at the answer or at the conclusion, whichever was first. */
 function endOf(c: Ctx, b: Block, status: BlockStatus): number | null {
   if (status === "idle" || status === "reasoning") return null;
   const closedAt = (b.cancelled ?? b.conclusion)?.at ?? Infinity;
@@ -207,7 +204,7 @@ function endOf(c: Ctx, b: Block, status: BlockStatus): number | null {
   return b.endedAt !== null && status !== "stopped" ? b.endedAt : b.lastAt;
 }
 
-/** Looks again at what somebody has not finished: they came, or left, or spoke. */
+/** Computes the status of a participant's unfinished blocks again, after it joined, left or sent something. */
 export function review(c: Ctx, who: ParticipantID): void {
   for (const path of c.t.unfinished.get(who) ?? []) settle(c, path);
 }

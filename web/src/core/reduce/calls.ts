@@ -1,7 +1,7 @@
 /**
- * Calls of tools: requests, proposals, and what becomes of them. The rules are
- * those by which the gateway reads turns, so that a page, the history over
- * HTTP and a terminal tell the same story.
+ * Tool calls: requests, proposals and their outcomes. The gateway derives turns
+ * by the same rules, so that the page, the history over HTTP and the terminal
+ * agree.
  */
 
 import { field, obj, recipients, str } from "../read.js";
@@ -12,32 +12,32 @@ import type { Ctx, Logged } from "./context.js";
 import { announced, over, overlap } from "./groups.js";
 import type { Mut } from "./tables.js";
 
-/** What the reducer notes of a call beyond what is shown. */
+/** A call with the reducer's own fields, which are not rendered. */
 export interface Noted extends Call {
   /** The tool that the rationale names. */
   readonly names: string;
-  /** A thought gave it its number. */
+  /** Set if a thought numbered the call. */
   readonly numbered: boolean;
-  /** The number that thoughts announced for its batch. */
+  /** The number that thoughts gave to its batch. */
   readonly batch: number | null;
-  /** The asker did not name the answer: another one may replace it. */
+  /** Set if the asker did not correlate to the answer: another answer may replace it. */
   readonly assumed: boolean;
   /** Answers that may be accepted, the first of each participant. */
   readonly offers: readonly ID[];
-  /** The request that is to be answered: its own, or the one that fulfils it. */
+  /** The request to be answered: its own, or the one that fulfills it. */
   readonly asked: { readonly id: ID; readonly from: string; readonly to: readonly string[] } | null;
 }
 
 const LOOK_BACK = 64;
 
-/** Methods that are housekeeping and shown nowhere. */
+/** Housekeeping methods, which are not rendered. */
 const QUIET = /^(?:notifications\/|(?:tools|resources|prompts)\/.*list|initialize$|ping$|logging\/|completion\/)/;
 
 export function quiet(method: string): boolean {
   return QUIET.test(method);
 }
 
-/** A new call. Returns where it stands, "" for the main conversation. */
+/** Adds a call. Returns its context, "" for the main conversation. */
 export function begin(c: Ctx, e: Logged, proposed: boolean): ContextPath {
   const explained = thoughtOf(c, e);
   const path = e.env.context ?? explained?.path ?? "";
@@ -115,7 +115,7 @@ function newCall(e: Logged, context: ContextPath, method: string, proposed: bool
   };
 }
 
-/** The caller's own thought that a call correlates to, and its context. */
+/** Returns the caller's own thought that a call correlates to, and its context. */
 function thoughtOf(c: Ctx, e: Logged): { readonly path: ContextPath; readonly thought: Step } | null {
   for (const id of e.references) {
     const path = c.t.where.get(id)?.path ?? "";
@@ -130,7 +130,7 @@ function explains(s: Step, id: ID): boolean {
   return s.type === "call" && s.call.rationaleId === id;
 }
 
-/** The last thought of the caller that names this tool or none. */
+/** Returns the last thought of the caller that names this tool or no tool. */
 function before(b: Block, from: string, tool: string): Step | null {
   const start = Math.max(0, b.steps.length - LOOK_BACK);
   for (let i = b.steps.length - 1; i >= start; i--) {
@@ -153,7 +153,7 @@ function explain(call: Noted, why: Step | null): Noted {
   return { ...call, rationale, rationaleId, names, batch };
 }
 
-/** Gives a call the number of its batch. */
+/** Assigns the number of its batch to a call. */
 function number(c: Ctx, b: Mut<Block>, call: Noted, why: Step | null): Noted {
   const value = why?.type === "thought" ? why.group : why?.type === "call" && (why.call as Noted).numbered ? why.call.group : null;
   if (value !== null) {
@@ -165,13 +165,13 @@ function number(c: Ctx, b: Mut<Block>, call: Noted, why: Step | null): Noted {
   return { ...call, group };
 }
 
-/** Puts another call in the place of the one with an id. */
+/** Replaces the call with an id. */
 function change(c: Ctx, b: Mut<Block>, id: ID, make: (old: Noted) => Noted): void {
   const step = b.steps.findLast((s): s is CallStep => s.type === "call" && s.call.id === id);
   if (step !== undefined) replaceStep(c, b, step.key, () => ({ ...step, call: make(step.call as Noted), version: c.t.version }));
 }
 
-/** The call that an id names: its own, its proposal's, or that of what fulfils it. */
+/** Returns the call for an id: of a request, of a proposal, or of the request that fulfills one. */
 export function callOf(c: Ctx, id: ID): Noted | null {
   const at = c.t.callAt.get(id);
   if (at === undefined) return null;
@@ -180,7 +180,7 @@ export function callOf(c: Ctx, id: ID): Noted | null {
   return step?.type === "call" ? (step.call as Noted) : null;
 }
 
-/** Changes a call, wherever it stands. */
+/** Changes a call in its block or in the main conversation. */
 export function edit(c: Ctx, call: Noted, make: (old: Noted) => Noted): void {
   if (call.context !== "") {
     const b = c.t.edit(c.t.blocks, call.context);
@@ -203,7 +203,7 @@ export function end(c: Ctx, call: Noted, e: Logged, outcome: Outcome, more: Part
   if (b !== undefined) b.counts = { ...b.counts, pending: b.counts.pending - (first ? 1 : 0), errors: b.counts.errors + bad };
 }
 
-/** The thought steps that are not the reason of a call, for those who want the story alone. */
+/** Returns the thoughts that are not the reason of a call. */
 export function narrative(b: Block): readonly ThoughtStep[] {
   return b.steps.filter((s): s is ThoughtStep => s.type === "thought" && !s.raw && s.text !== "");
 }

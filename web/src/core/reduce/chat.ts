@@ -9,7 +9,7 @@ import { type Ctx, type Logged, answered, closing, find } from "./context.js";
 import { merge, unsay } from "./streams.js";
 import type { Mut } from "./tables.js";
 
-/** A chat outside of contexts. `taken` is the question that it answers without naming it. */
+/** Handles a chat outside of contexts. `taken` is the question that it answers without a correlation. */
 export function say(c: Ctx, e: Logged, taken: ID): void {
   const grown = merge(c, e);
   if (grown !== null) unsay(c, grown.key);
@@ -48,12 +48,12 @@ function newMessage(e: Logged, question: Message | undefined, begunAt: Millis): 
   };
 }
 
-/** Its author's blocks below the question are answered by it, and those whose question is not loaded. */
+/** Marks the author's blocks below the question as answered, and its blocks whose question is not loaded. */
 function answer(c: Ctx, m: Mut<Message>, question: Message | undefined): void {
   const paths = [...(question?.blocks ?? []), ...m.references.flatMap((id) => c.t.awaiting.get(id) ?? [])];
   for (const id of m.references) {
     const own = rootOf(find(c.t, id)?.path ?? "");
-    if (own !== "" && c.t.blocks.get(own)?.question === null) paths.push(own); // it answers what nobody asked
+    if (own !== "" && c.t.blocks.get(own)?.question === null) paths.push(own); // it answers a block without a question
   }
   for (const path of new Set(paths)) {
     const b = c.t.blocks.get(path);
@@ -64,7 +64,7 @@ function answer(c: Ctx, m: Mut<Message>, question: Message | undefined): void {
   }
 }
 
-/** Blocks that were begun for a message before it was seen are its own. */
+/** Attaches blocks that were opened for a message before the message was loaded. */
 function adopt(c: Ctx, m: Message): void {
   const waiting = c.t.awaiting.get(m.id);
   if (waiting === undefined) return;
@@ -75,7 +75,7 @@ function adopt(c: Ctx, m: Message): void {
   }
 }
 
-/** chat.acknowledge and chat.cancel, about messages. */
+/** Handles chat.acknowledge and chat.cancel of messages. */
 export function aboutChat(c: Ctx, e: Logged): void {
   for (const id of e.references) {
     const m = c.t.edit(c.t.messages, id);

@@ -1,4 +1,4 @@
-/** What every part of the reducer is given. */
+/** The context that every part of the reducer receives. */
 
 import type { BlockStatus, Closing } from "../state.js";
 import { str, field, textOf } from "../read.js";
@@ -10,11 +10,11 @@ import type { Tables, Where } from "./tables.js";
 export interface Ctx {
   readonly t: Tables;
   readonly live: Live;
-  /** Nothing older than what was reduced exists: what has no start has none. */
+  /** Set if nothing older exists: blocks without a start have none. */
   fromStart: boolean;
 }
 
-/** An envelope of the log, with what was read from it already. */
+/** An envelope of the log with its parsed fields. */
 export interface Logged {
   readonly env: Envelope;
   readonly seq: number;
@@ -22,14 +22,14 @@ export interface Logged {
   readonly references: readonly ID[];
 }
 
-/** Where the envelope with an id belongs, or the context with that name: an outermost one, else the last nested one that was written into. */
+/** Returns where an envelope or a context with this id belongs: an outermost context, or else the nested one that was written to last. */
 export function find(t: Tables, id: ID): Where | undefined {
   const w = t.where.get(id);
   const path = w !== undefined ? "" : t.blocks.get(id)?.parent === null ? id : t.names.get(id);
   return path === undefined || path === "" ? w : { path, message: t.blocks.get(path.split("/", 1)[0] ?? "")?.question ?? null };
 }
 
-/** The first correlation that is known here; one that leads to a message comes before others. */
+/** Returns the first known correlation; one that leads to a message has precedence. */
 export function answered(t: Tables, references: readonly ID[]): Where | null {
   let found: Where | null = null;
   for (const id of references) {
@@ -42,22 +42,22 @@ export function answered(t: Tables, references: readonly ID[]): Where | null {
   return found;
 }
 
-/** Who ended something by this envelope. */
+/** Returns the participant that ended something with this envelope. */
 export function closing(e: Logged): Closing {
   return { by: e.env.from, at: e.at, reason: reasonOf(e.env.payload) };
 }
 
-/** The reason that a payload gives, by any of its names. */
+/** Returns the reason in a payload, by any of its names. */
 export function reasonOf(p: Payload): string {
   return str(field(p, "reason")) || textOf(p);
 }
 
-/** Whether nothing more is to be expected of a block. */
+/** Reports whether a block is complete. */
 export function ended(status: BlockStatus): boolean {
   return status === "complete" || status === "cancelled" || status === "stopped";
 }
 
-/** The time of an envelope that the log does not keep. */
+/** Returns the time of an envelope that is not in the log. */
 export function timeOf(e: Envelope): number {
   return parseTime(e.ts);
 }

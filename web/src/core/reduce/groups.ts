@@ -1,6 +1,6 @@
 /**
- * Which calls ran together. Thoughts may say so (`parallel_group`); calls of
- * one agent in one context that overlap ran together in any case.
+ * Parallel calls. Thoughts may declare a batch (`parallel_group`); overlapping
+ * calls of one agent in one context are a batch in any case.
  */
 
 import type { ContextPath, ID } from "../types.js";
@@ -8,13 +8,13 @@ import { rootOf } from "./blocks.js";
 import type { Ctx } from "./context.js";
 import type { Numbering, Strand } from "./tables.js";
 
-/** Batches of an agent in an outermost context that are told apart by number. */
+/** Maximum number of numbered batches of an agent in an outermost context. */
 const MAX_NUMBERS = 512;
 
 const NONE: Strand = { running: 0, first: "", group: null };
 const FRESH: Numbering = { used: [], given: [] };
 
-/** What a call's number is, and whether the first of its batch has just got it too. */
+/** The number of a call, and whether the first call of its batch receives it too. */
 export interface Grouped {
   readonly group: number | null;
   readonly first: ID;
@@ -24,7 +24,7 @@ function strandKey(path: ContextPath, from: string): string {
   return path + "\n" + from;
 }
 
-/** The number of a batch that thoughts have given one. */
+/** Returns the number of a batch that thoughts have declared. */
 export function announced(c: Ctx, path: ContextPath, from: string, value: number): number {
   const key = strandKey(rootOf(path), from);
   const n = c.t.numberings.get(key) ?? FRESH;
@@ -38,7 +38,7 @@ export function announced(c: Ctx, path: ContextPath, from: string, value: number
   return number;
 }
 
-/** Begins a call to which no thought gives a number. */
+/** Starts a call that no thought has numbered. */
 export function overlap(c: Ctx, path: ContextPath, from: string, id: ID): Grouped {
   const key = strandKey(path, from);
   const s = c.t.strands.get(key) ?? NONE;
@@ -51,7 +51,7 @@ export function overlap(c: Ctx, path: ContextPath, from: string, id: ID): Groupe
   return { group, first: s.group === null ? s.first : "" };
 }
 
-/** Ends such a call. */
+/** Ends a call that no thought has numbered. */
 export function over(c: Ctx, path: ContextPath, from: string): void {
   const key = strandKey(path, from);
   const s = c.t.strands.get(key);

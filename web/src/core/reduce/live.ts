@@ -1,13 +1,13 @@
 /**
- * What is known of a space besides its log: who is there, what is being said
- * at this moment, what was refused. It is not replayed, so it outlives the
- * reducers that are made anew when older pages come in.
+ * State of a space that is not in its log: presence, live stream text,
+ * rejections. It is not replayed, so it outlives the reducers that are created
+ * when older pages are loaded.
  */
 
 import type { RefusalNote } from "../state.js";
 import type { Capability, ID, Limits, ParticipantID } from "../types.js";
 
-/** Bounds of what grows: characters of one stream, streams, refusals. */
+/** Bounds: characters of one stream, streams, rejections. */
 const MAX_TEXT = 256 * 1024;
 const MAX_STREAMS = 256;
 const MAX_REFUSALS = 50;
@@ -16,20 +16,20 @@ const MAX_HELD = 4096;
 export class Live {
   you: { readonly id: ParticipantID; readonly capabilities: readonly Capability[]; readonly limits: Limits } | null = null;
   space = "";
-  /** Null until the first welcome: then nobody is taken for gone. */
+  /** Null until the first welcome; until then no participant counts as gone. */
   roster: Map<ParticipantID, readonly Capability[]> | null = null;
   refusals: readonly RefusalNote[] = [];
   gap = "";
-  /** What those who were there were last seen to hold. */
+  /** The last known capabilities of participants. */
   private readonly held = new Map<ParticipantID, readonly Capability[]>();
   /** The head of the log when a participant's absence was noticed. */
   private readonly absent = new Map<ParticipantID, number>();
   private absentByDefault = 0;
-  /** Proposals that others have decided, as refusals of one's own decisions show, and who decided them. */
+  /** Proposals that others have decided, as rejections of own decisions show, with the deciding participant. */
   readonly settled = new Map<ID, ParticipantID>();
   private readonly texts = new Map<ID, string>();
 
-  /** Takes the list of a welcome. */
+  /** Applies the participant list of a welcome. */
   welcome(present: Iterable<readonly [ParticipantID, readonly Capability[]]>, head: number): void {
     const before = this.roster;
     this.roster = new Map(present);
@@ -57,7 +57,7 @@ export class Live {
     this.held.set(id, capabilities);
   }
 
-  /** What somebody holds, or held when they were last there. */
+  /** Returns the current or last known capabilities of a participant. */
   capabilities(id: ParticipantID): readonly Capability[] {
     return this.held.get(id) ?? [];
   }
@@ -67,20 +67,21 @@ export class Live {
   }
 
   /**
-   * Whether somebody has vanished: is not connected, and has said nothing
-   * since that was noticed. (Who sends over HTTP alone is never connected.)
+   * Reports whether a participant is gone: it is not connected, and has sent
+   * nothing since its absence was noticed. A participant that only uses HTTP is
+   * never connected.
    */
   gone(id: ParticipantID, heard: number): boolean {
     if (this.roster === null || this.roster.has(id)) return false;
     return heard <= (this.absent.get(id) ?? this.absentByDefault);
   }
 
-  /** What has been said on a stream. */
+  /** Returns the text of a stream so far. */
   text(stream: ID): string {
     return this.texts.get(stream) ?? "";
   }
 
-  /** Adds to a stream. What finds no room is not shown; the whole comes later anyway. */
+  /** Appends to a stream. Text above the bound is dropped; the complete message follows anyway. */
   grow(stream: ID, data: string): boolean {
     const before = this.text(stream);
     if (data === "" || before.length + data.length > MAX_TEXT) return false;
@@ -92,12 +93,12 @@ export class Live {
     return true;
   }
 
-  /** Forgets what was said on a stream, since the whole is there. */
+  /** Drops the text of a stream, since the complete message has arrived. */
   settle(stream: ID): void {
     this.texts.delete(stream);
   }
 
-  /** Notes who has decided a proposal. */
+  /** Records the participant that decided a proposal. */
   decided(proposal: ID, by: ParticipantID): void {
     if (this.settled.size >= MAX_HELD) this.settled.delete(this.settled.keys().next().value as ID);
     this.settled.set(proposal, by);

@@ -1,11 +1,11 @@
-/** What happens in the main conversation besides talk. */
+/** Notices in the main conversation. */
 
 import { notice } from "../sentences.js";
 import type { Ctx, Logged } from "./context.js";
 
 const KINDS = /^(?:capability\.(?:grant|revoke)|space\.(?:invite|kick)|participant\.(?!status$|request-status$|compact-done$))/;
 
-/** Makes a line of what is worth one. */
+/** Adds a notice for an envelope that warrants one. */
 export function note(c: Ctx, e: Logged): void {
   if (!KINDS.test(e.env.kind)) return;
   const text = notice(e.env);

@@ -1,4 +1,4 @@
-/** Participants: who is there, what they are, what they offer. */
+/** Participants: presence, capabilities, tools. */
 
 import { arr, bool, count, field, isObject, num, obj, recipients, str } from "../read.js";
 import type { Participant, Tool } from "../state.js";
@@ -7,11 +7,11 @@ import { review } from "./blocks.js";
 import { type Ctx, type Logged, timeOf } from "./context.js";
 import type { Mut } from "./tables.js";
 
-/** Participants that are remembered, and tools of each. */
+/** Bounds: participants, and tools of each. */
 const MAX_PARTICIPANTS = 4096;
 const MAX_TOOLS = 1024;
 
-/** The participant of an id, to be changed. */
+/** Returns the participant with an id, for changes. */
 export function person(c: Ctx, id: ParticipantID): Mut<Participant> {
   const there = c.t.edit(c.t.participants, id);
   if (there !== undefined) return there;
@@ -40,12 +40,12 @@ function forgetOne(c: Ctx): void {
   }
 }
 
-/** Whether a capability is for reasoning in so many words: that of an agent. */
+/** Reports whether a capability explicitly allows reasoning, as an agent's does. */
 export function reasons(capabilities: readonly Capability[]): boolean {
   return capabilities.some((x) => /^reasoning(?:[./]|$)/.test(typeof x === "string" ? x : x.deny === true ? "" : x.kind));
 }
 
-/** Notes that somebody has said something. */
+/** Records that a participant has sent something. */
 export function hear(c: Ctx, e: Logged): void {
   const p = person(c, e.env.from);
   p.lastAt = e.at;
@@ -56,7 +56,7 @@ export function hear(c: Ctx, e: Logged): void {
   if (wasGone && !c.live.gone(e.env.from, e.seq)) review(c, e.env.from);
 }
 
-/** Takes over who is there from Live: all, or one. */
+/** Copies the presence of all or one participant from Live. */
 export function appear(c: Ctx, ids: Iterable<ParticipantID>): void {
   for (const id of ids) {
     const capabilities = c.live.roster?.get(id);
@@ -71,14 +71,14 @@ export function appear(c: Ctx, ids: Iterable<ParticipantID>): void {
   }
 }
 
-/** The capabilities in an array of anything. */
+/** Returns the valid capabilities in an array. */
 export function capabilities(v: unknown): readonly Capability[] {
   return arr(v)
     .slice(0, 1024)
     .filter((x): x is Capability => typeof x === "string" || (isObject(x) && typeof field(x, "kind") === "string"));
 }
 
-/** participant.pause, .resume, .status and what ends one. */
+/** Handles participant.pause, .resume, .status and the envelopes that end them. */
 export function aboutPeople(c: Ctx, e: Logged): void {
   const p = e.env.payload;
   switch (e.env.kind) {
@@ -103,7 +103,7 @@ export function aboutPeople(c: Ctx, e: Logged): void {
   }
 }
 
-/** A request for the tools that somebody offers. */
+/** Handles a tools/list request. */
 export function listTools(c: Ctx, e: Logged): void {
   if (str(field(e.env.payload, "method")) !== "tools/list") return;
   const cursor = field(obj(field(e.env.payload, "params")), "cursor") !== undefined;
@@ -114,7 +114,7 @@ export function listTools(c: Ctx, e: Logged): void {
   c.t.listings.set(e.env.id, { from: e.env.from, to: recipients(e.env), more: cursor });
 }
 
-/** A response to such a request. */
+/** Handles a response to a tools/list request. */
 export function offerTools(c: Ctx, e: Logged): void {
   for (const id of e.references) {
     const asked = c.t.listings.get(id);
@@ -146,7 +146,7 @@ function tool(p: Payload): Tool[] {
   ];
 }
 
-/** system.welcome: who one is, and who is there. */
+/** Handles system.welcome: the own id, and the participants. */
 export function welcome(c: Ctx, e: Envelope): void {
   const you = obj(field(e.payload, "you"));
   const space = obj(field(e.payload, "space"));
@@ -161,7 +161,7 @@ export function welcome(c: Ctx, e: Envelope): void {
   appear(c, new Set([...before, ...present.map(([id]) => id), ...c.t.unfinished.keys()]));
 }
 
-/** system.presence: somebody comes or goes. */
+/** Handles system.presence. */
 export function presence(c: Ctx, e: Envelope): void {
   const who = obj(field(e.payload, "participant"));
   const id = str(field(who, "id"));
@@ -171,7 +171,7 @@ export function presence(c: Ctx, e: Envelope): void {
   appear(c, [id]);
 }
 
-/** system.error: a refusal of something of one's own, or of the cursor. */
+/** Handles system.error: the rejection of an own envelope or of the cursor. */
 export function refused(c: Ctx, e: Envelope): void {
   const p = e.payload;
   const error = str(field(p, "error"));

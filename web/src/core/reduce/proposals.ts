@@ -1,4 +1,4 @@
-/** Proposals: who asked for a call, and what became of that. */
+/** Proposals and their outcomes. */
 
 import { field, obj, recipients, str, textOf } from "../read.js";
 import { canonical } from "../json.js";
@@ -10,7 +10,7 @@ import { settle } from "./blocks.js";
 import { type Noted, begin, callOf, edit, end, quiet } from "./calls.js";
 import type { Ctx, Logged } from "./context.js";
 
-/** mcp.proposal. */
+/** Handles mcp.proposal. */
 export function propose(c: Ctx, e: Logged): void {
   const context = begin(c, e, true);
   const call = callOf(c, e.env.id);
@@ -48,7 +48,7 @@ export function propose(c: Ctx, e: Logged): void {
   if (by !== undefined) settledBy(c, e.env.id, by);
 }
 
-/** Whether a request fulfills a proposal; if so, it is noted. */
+/** Reports whether a request fulfills a proposal, and records it. */
 export function fulfil(c: Ctx, e: Logged): boolean {
   for (const id of e.references) {
     const p = c.t.proposals.get(id);
@@ -74,7 +74,7 @@ function approve(c: Ctx, e: Logged, call: Noted): void {
   if (!same(args, p.args)) p.approvedArgs = args ?? null;
 }
 
-/** Takes back that a call has expired with its context. */
+/** Undoes the expiry of a call with its context. */
 function reopen(c: Ctx, call: Noted): void {
   edit(c, call, (old) => ({ ...old, outcome: "pending", assumed: false, endedAt: null, durationMs: null }));
   const b = c.t.edit(c.t.blocks, call.context);
@@ -99,7 +99,7 @@ function decideOn(c: Ctx, e: Logged, id: ID, status: ProposalStatus): void {
   c.t.wait(id, false);
 }
 
-/** mcp.reject and mcp.withdraw. What comes when somebody has made the call comes too late. */
+/** Handles mcp.reject and mcp.withdraw. They have no effect after the call was made. */
 export function decide(c: Ctx, e: Logged): void {
   for (const id of e.references) {
     const call = callOf(c, id);
@@ -113,12 +113,12 @@ export function decide(c: Ctx, e: Logged): void {
   }
 }
 
-/** Whether a decision still counts; the end of a context is no decision. */
+/** Reports whether a call can still be decided; the end of a context is not a decision. */
 function open(call: Noted): boolean {
   return call.outcome === "pending" || (call.outcome === "expired" && call.assumed);
 }
 
-/** Lets undecided proposals expire with their context. */
+/** Expires undecided proposals with their context. */
 export function lapse(c: Ctx, e: Logged): void {
   for (const id of c.t.pending) {
     const p = c.t.proposals.get(id);
@@ -134,7 +134,10 @@ export function lapse(c: Ctx, e: Logged): void {
   }
 }
 
-/** Notes that somebody has decided a proposal, by the refusal of a decision of one's own. The decision itself may not be visible. */
+/**
+ * Records that another participant has decided a proposal, as the rejection of
+ * an own decision shows. The decision itself may not be visible.
+ */
 export function settledBy(c: Ctx, id: ID, by: ParticipantID): void {
   const call = callOf(c, id);
   if (call?.proposed !== true || call.id !== id || !open(call) || call.decidedBy !== "") return;
@@ -156,7 +159,7 @@ function finish(c: Ctx, e: Logged, call: Noted, status: "rejected" | "withdrawn"
   p.explanation = textOf(e.env.payload);
 }
 
-/** mcp.request: fulfils a proposal, takes a request back, or is a call. */
+/** Handles mcp.request: it fulfills a proposal, cancels a request, or is a call. */
 export function request(c: Ctx, e: Logged): void {
   const method = str(field(e.env.payload, "method"));
   if (method === "notifications/cancelled") takeBack(c, e);

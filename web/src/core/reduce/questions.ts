@@ -1,8 +1,8 @@
 /**
- * The question that a chat answers, or that a context is opened for, where no
- * correlation names it. Clients of MEW acknowledge a chat and correlate nothing
- * else to it. The rules are those of the gateway (internal/answers), held to
- * the same cases in internal/turns/testdata.
+ * The question that a chat answers, or that a context is opened for, if no
+ * correlation names it. MEW clients acknowledge a chat and correlate nothing
+ * else to it. The gateway has the same rules (internal/answers), and the same
+ * test cases in internal/turns/testdata.
  */
 
 import { recipients } from "../read.js";
@@ -10,7 +10,7 @@ import { type ContextPath, GATEWAY, type ID, type ParticipantID } from "../types
 import { opens, rootOf } from "./blocks.js";
 import type { Ctx, Logged } from "./context.js";
 
-/** Questions that one participant has to answer; more are dropped, the oldest first. */
+/** Maximum number of open questions of one participant; the oldest are dropped. */
 const MAX_TASKS = 8;
 
 /** A question to one participant. */
@@ -22,9 +22,9 @@ export interface Task {
 }
 
 /**
- * Adds the next envelope. Of a chat it returns the question that the chat
- * answers, and of an envelope that opens an outermost context the question that
- * its sender takes by that; "" if there is none.
+ * Handles the next envelope. For a chat it returns the question that the chat
+ * answers. For an envelope that opens an outermost context, it returns the
+ * question that the sender accepts with it. "" means none.
  */
 export function question(c: Ctx, e: Logged): ID {
   const { kind, context, from, id } = e.env;
@@ -57,7 +57,7 @@ function addChat(c: Ctx, e: Logged): ID {
   return "";
 }
 
-/** Whether an id is that of a question of another participant. */
+/** Reports whether an id is that of a question of another participant. */
 function isQuestion(c: Ctx, id: ID, from: ParticipantID): boolean {
   const m = c.t.messages.get(id);
   return m !== undefined && m.from !== from && !c.t.answers.has(id);
@@ -67,7 +67,10 @@ function acknowledge(c: Ctx, e: Logged): void {
   for (const id of e.references) if (isQuestion(c, id, e.env.from)) take(c, e.env.from, id, "");
 }
 
-/** The opener of an outermost context takes the chat that it correlates to, or without a correlation the question that it is about to answer. */
+/**
+ * Handles the start of an outermost context. Its opener accepts the chat that
+ * it correlates to, or without a correlation its next question.
+ */
 function open(c: Ctx, e: Logged, name: ContextPath): ID {
   if (c.t.opened.has(name)) return "";
   c.t.opened.set(name, true);
@@ -77,13 +80,13 @@ function open(c: Ctx, e: Logged, name: ContextPath): ID {
   if (e.references.length > 0) return "";
   const next = (c.t.taken.get(from) ?? []).findLast((k) => k.context === "") ?? c.t.asked.get(from)?.at(-1);
   if (next !== undefined) return take(c, from, next.question, name);
-  // A start inside its own, new context is from a client that names contexts and correlates only its answer to them.
+  // a start within its own new context is from a client that names contexts and correlates only its answer to them
   const last = c.t.lastQuestion;
   if (kind !== "reasoning.start" || context === undefined || (c.t.messages.get(last)?.from ?? from) === from) return "";
   return take(c, from, last, name);
 }
 
-/** Makes a question the one of its asker that a participant is to answer. */
+/** Makes a question the current one of its asker and a participant. */
 function take(c: Ctx, who: ParticipantID, id: ID, context: ContextPath): ID {
   if (c.t.lastQuestion === id) c.t.lastQuestion = "";
   const taken = c.t.taken.get(who) ?? [];
@@ -93,7 +96,7 @@ function take(c: Ctx, who: ParticipantID, id: ID, context: ContextPath): ID {
   return id;
 }
 
-/** Removes the question that a chat correlates to, by its id or by the name of the context that was opened for it. Returns it if it was taken. */
+/** Removes and returns the question that a chat correlates to, by its id or by the name of its context. */
 function answerNamed(c: Ctx, who: ParticipantID, id: ID): ID {
   const isChat = c.t.messages.has(id);
   const named = (k: Task): boolean => k.question === id || (!isChat && k.context === id);
@@ -104,7 +107,10 @@ function answerNamed(c: Ctx, who: ParticipantID, id: ID): ID {
   return found;
 }
 
-/** Removes the question that a chat without a correlation answers: the last one of its addressees, or the only one if it goes to all. */
+/**
+ * Removes the question that a chat without a correlation answers: the last one
+ * of its addressees, or the only one if the chat is to all.
+ */
 function answerUnnamed(c: Ctx, who: ParticipantID, to: readonly ParticipantID[]): ID {
   const taken = c.t.taken.get(who) ?? [];
   const found = taken.findLast((k) => to.includes(k.asker) || (to.length === 0 && taken.length === 1));
@@ -113,7 +119,7 @@ function answerUnnamed(c: Ctx, who: ParticipantID, to: readonly ParticipantID[])
   return found.question;
 }
 
-/** The list with a task in the place of the one of the same asker. */
+/** Returns the list with a task replacing that of the same asker. */
 function add(list: readonly Task[] | undefined, task: Task): readonly Task[] {
   return [...(list ?? []).filter((k) => k.asker !== task.asker).slice(1 - MAX_TASKS), task];
 }

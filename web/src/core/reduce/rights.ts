@@ -1,4 +1,4 @@
-/** Grants and revocations, and which may have come from which. */
+/** Grants and revocations, and the grants that each may derive from. */
 
 import { field, num, str } from "../read.js";
 import type { Grant } from "../state.js";
@@ -7,10 +7,10 @@ import { type Ctx, type Logged, closing } from "./context.js";
 import { capabilities } from "./people.js";
 import { look } from "../json.js";
 
-/** Grants that one can have come from, at most. */
+/** Maximum number of grants that one may derive from. */
 const MAX_VIA = 16;
 
-/** capability.grant. */
+/** Handles capability.grant. */
 export function grant(c: Ctx, e: Logged): void {
   const p = e.env.payload;
   const recipient = str(field(p, "recipient"));
@@ -39,7 +39,7 @@ export function grant(c: Ctx, e: Logged): void {
   }
 }
 
-/** Grants by which the granter may have held what is given. */
+/** Returns the grants that may have given the granter these capabilities. */
 function held(c: Ctx, e: Logged, given: readonly Capability[]): readonly ID[] {
   const found: ID[] = [];
   for (const g of c.t.grants.values()) {
@@ -49,7 +49,7 @@ function held(c: Ctx, e: Logged, given: readonly Capability[]): readonly ID[] {
   return found.slice(-MAX_VIA);
 }
 
-/** Whether what is held may be what was passed on, by its kind alone. */
+/** Reports whether a held capability may include a granted one, by kind only. */
 export function covers(held: Capability, given: Capability): boolean {
   const wide = kindIn(held);
   const narrow = kindIn(given);
@@ -62,7 +62,7 @@ function kindIn(x: Capability): string {
   return (typeof x === "string" ? x : x.kind).replace("/", ".");
 }
 
-/** capability.revoke: a grant and what was derived from it, or capabilities by name. */
+/** Handles capability.revoke: of a grant with all that derive from it, or of capabilities. */
 export function revoke(c: Ctx, e: Logged): void {
   const p = e.env.payload;
   const recipient = str(field(p, "recipient"));
@@ -90,12 +90,12 @@ function end(c: Ctx, e: Logged, id: ID, seen: Set<ID>): void {
   for (const next of g.derived) if (orphaned(c, next)) end(c, e, next, seen);
 }
 
-/** Whether nothing is left that a grant can have come from. */
+/** Reports whether a grant has no source left. */
 function orphaned(c: Ctx, id: ID): boolean {
   return (c.t.grants.get(id)?.via ?? []).every((x) => (c.t.grants.get(x)?.revoked ?? null) !== null);
 }
 
-/** Whether a grant is in force at a time of the server's clock. */
+/** Reports whether a grant is in effect at a time of the server's clock. */
 export function inForce(g: Grant, now: number): boolean {
   return g.revoked === null && (g.expiresAt === null || now < g.expiresAt);
 }

@@ -1,4 +1,4 @@
-/** What stands in a reasoning block: starts, thoughts, conclusions. */
+/** Steps of a reasoning block: starts, thoughts, conclusions. */
 
 import { arr, bool, count, field, obj, oneLine, share, str, strings, textOf } from "../read.js";
 import { look } from "../json.js";
@@ -10,7 +10,7 @@ import { type Ctx, type Logged, answered, closing } from "./context.js";
 import { merge } from "./streams.js";
 import type { Mut } from "./tables.js";
 
-/** reasoning.start: opens a context, at top level or in another. `taken` is the question that it is for without naming it. */
+/** Handles reasoning.start, at top level or in another context. `taken` is the question that it is for without a correlation. */
 export function start(c: Ctx, e: Logged, taken: ID): ContextPath {
   const outside = e.env.context ?? "";
   const path = child(outside, e.env.id);
@@ -32,7 +32,7 @@ export function start(c: Ctx, e: Logged, taken: ID): ContextPath {
   return path;
 }
 
-/** Finds the message that an outermost block answers, or remembers what it waits for. */
+/** Attaches an outermost block to the message that it answers, or records the id to wait for. */
 function belong(c: Ctx, b: Mut<Block>, e: Logged, taken: ID): void {
   c.t.placed.set(b.path, true);
   const message = answered(c.t, e.references)?.message ?? taken;
@@ -44,9 +44,9 @@ function belong(c: Ctx, b: Mut<Block>, e: Logged, taken: ID): void {
 }
 
 /**
- * Places an envelope in a context. An outermost one that nobody has opened by a
- * start belongs where the first envelope in it correlates to, else to the
- * question that this takes.
+ * Places an envelope in a context. An outermost context without a start belongs
+ * to the message that its first envelope correlates to, or else to the question
+ * that this envelope accepts.
  */
 export function within(c: Ctx, path: ContextPath, e: Logged, taken: ID): void {
   const b = enter(c, path, e);
@@ -57,7 +57,7 @@ export function within(c: Ctx, path: ContextPath, e: Logged, taken: ID): void {
   belong(c, outermost, e, taken);
 }
 
-/** The thought that led to a context within becomes its rationale, and gives it its place. */
+/** Makes the thought before a nested context its rationale and position. */
 function explain(c: Ctx, b: Mut<Block>, outside: ContextPath, e: Logged): void {
   const around = c.t.edit(c.t.blocks, outside);
   if (around === undefined) return;
@@ -79,7 +79,7 @@ function explain(c: Ctx, b: Mut<Block>, outside: ContextPath, e: Logged): void {
   });
 }
 
-/** A thought, or one of the richer kinds. Outside of all contexts it is shown nowhere. */
+/** Handles thoughts and the richer kinds. Outside of contexts they are not rendered. */
 export function think(c: Ctx, e: Logged): void {
   const b = inside(c, e);
   if (b === undefined) return;
@@ -92,7 +92,7 @@ export function think(c: Ctx, e: Logged): void {
   }
 }
 
-/** The block that an envelope stands in, to be changed. */
+/** Returns the block of an envelope, for changes. */
 function inside(c: Ctx, e: Logged): Mut<Block> | undefined {
   return e.env.context === undefined ? undefined : c.t.edit(c.t.blocks, e.env.context);
 }
@@ -130,7 +130,7 @@ function readThought(e: Logged, version: number): ThoughtStep {
   };
 }
 
-/** The texts of an array; what is no text is shown as JSON, in short. */
+/** Returns the texts of an array; other values as short JSON. */
 function items(v: unknown): readonly string[] {
   if (typeof v === "string") return v === "" ? [] : [v];
   return arr(v)
@@ -138,7 +138,7 @@ function items(v: unknown): readonly string[] {
     .map((x) => (typeof x === "string" ? x : textOf(obj(x)) || oneLine(look(x))));
 }
 
-/** reasoning.conclusion closes the context that it stands in. */
+/** Handles reasoning.conclusion: closes its context. */
 export function conclude(c: Ctx, e: Logged): void {
   const b = inside(c, e);
   if (b?.conclusion !== null || b.cancelled !== null) return;
@@ -161,7 +161,7 @@ function readConclusion(e: Logged, p: Payload): Block["conclusion"] {
   };
 }
 
-/** reasoning.cancel closes the context that it stands in, or from outside those whose start it names. */
+/** Handles reasoning.cancel: closes its context, or from outside the contexts whose start it names. */
 export function cancel(c: Ctx, e: Logged): void {
   for (const path of e.env.context === undefined ? started(c, e.references) : [e.env.context]) {
     const b = c.t.edit(c.t.blocks, path);
@@ -173,13 +173,13 @@ export function cancel(c: Ctx, e: Logged): void {
   }
 }
 
-/** The contexts that envelopes have opened. */
+/** Returns the contexts that envelopes have opened. */
 function started(c: Ctx, ids: readonly ID[]): ContextPath[] {
   const paths = ids.map((id) => c.t.where.get(id)?.path ?? id);
   return paths.filter((path, i) => c.t.blocks.get(path)?.id === ids[i]);
 }
 
-/** A chat inside a context. */
+/** Handles a chat inside a context. */
 export function saidInside(c: Ctx, e: Logged): void {
   const b = inside(c, e);
   if (b === undefined) return;

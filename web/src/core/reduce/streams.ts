@@ -1,7 +1,4 @@
-/**
- * Thoughts that grow: what a stream has brought so far is shown where the
- * whole will stand, which then takes its place.
- */
+/** Streamed text: rendered in the position of the complete message, which replaces it. */
 
 import { field, str } from "../read.js";
 import type { Block, Message, ThoughtStep } from "../state.js";
@@ -21,7 +18,7 @@ export function openStream(c: Ctx, e: Logged): void {
   if (c.live.text(id) !== "") show(c, id);
 }
 
-/** stream.data: a piece more. Not of the log. */
+/** Handles stream.data, which is not in the log. */
 export function growStream(c: Ctx, e: Envelope): void {
   const id = str(field(e.payload, "stream_id"));
   const s = c.t.streams.get(id);
@@ -29,7 +26,7 @@ export function growStream(c: Ctx, e: Envelope): void {
   if (c.live.grow(id, str(field(e.payload, "data")))) show(c, id);
 }
 
-/** stream.close: nothing more comes on it. The whole may. */
+/** Handles stream.close. The complete message may follow. */
 export function closeStream(c: Ctx, e: Logged): void {
   const id = str(field(e.env.payload, "stream_id"));
   const s = c.t.streams.get(id);
@@ -38,14 +35,14 @@ export function closeStream(c: Ctx, e: Logged): void {
   if (!s.merged && c.live.text(id) !== "") show(c, id);
 }
 
-/** Where and when a whole began to grow. */
+/** Where and when a streamed message began. */
 export interface Grown {
   readonly key: string;
   readonly seq: number;
   readonly at: Millis;
 }
 
-/** Under which key a whole has grown in its own place, if it did; what has grown is forgotten. */
+/** Handles the complete message of a stream: drops the streamed text, and returns its key if both have the same position. */
 export function merge(c: Ctx, e: Logged): Grown | null {
   const s = c.t.streams.get(str(field(e.env.payload, "stream_id")));
   if (s === undefined || s.owner !== e.env.from || s.merged) return null;
@@ -60,13 +57,13 @@ function keyOf(stream: ID): string {
   return "stream:" + stream;
 }
 
-/** Takes away what has grown, since the whole stands elsewhere. */
+/** Removes the streamed step, since the complete message is in another place. */
 function vanish(c: Ctx, s: Stream): void {
   const b = c.t.edit(c.t.blocks, s.path);
   if (b !== undefined) replaceStep(c, b, keyOf(s.id), () => null);
 }
 
-/** Shows what has come on a stream so far. */
+/** Renders the text of a stream so far. */
 function show(c: Ctx, id: ID): void {
   const s = c.t.streams.get(id) as Stream;
   if (s.path === "") {
@@ -103,7 +100,7 @@ function growingStep(s: Stream, text: string, version: Block["version"]): Though
   };
 }
 
-/** An answer that grows in the main conversation: the thinking is over. */
+/** Renders a streamed answer in the main conversation, which ends the reasoning. */
 function showMessage(c: Ctx, s: Stream): void {
   const key = keyOf(s.id);
   const m = c.t.edit(c.t.messages, key);
@@ -149,7 +146,7 @@ function growingMessage(s: Stream, key: ID, text: string, question: Message | un
   };
 }
 
-/** Takes a growing message away, since the whole is there. Blocks that it answers wait for the whole to say so. */
+/** Removes a streamed message, since the complete one has arrived. Its blocks wait for that one. */
 export function unsay(c: Ctx, key: ID): void {
   const m = c.t.messages.get(key);
   if (m === undefined) return;

@@ -1,20 +1,20 @@
-/** What came of a call, in one short line. */
+/** One-line summaries of responses. */
 
 import { arr, bool, field, isObject, obj, oneLine, str } from "../read.js";
 import { ExactNumber, look } from "../json.js";
 import type { Payload } from "../types.js";
 
-/** Whether a response says that the call did not work. */
+/** Reports whether a response is an error. */
 export function failed(p: Payload): boolean {
   return Object.hasOwn(p, "error") || bool(field(obj(field(p, "result")), "isError")) === true;
 }
 
-/** The result, or the error, as it came. */
+/** Returns the result or the error of a response. */
 export function resultOf(p: Payload): unknown {
   return Object.hasOwn(p, "error") ? field(p, "error") : field(p, "result");
 }
 
-/** One line about a response. */
+/** Returns a response in one line. */
 export function summarize(p: Payload): string {
   if (Object.hasOwn(p, "error")) return aboutError(field(p, "error"));
   const result = field(p, "result");

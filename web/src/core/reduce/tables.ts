@@ -1,10 +1,10 @@
 /**
- * What the reducer knows, as tables of entities that are never changed once
- * they were published.
+ * The reducer's state as tables of entities, which are immutable once
+ * published.
  *
- * Copy on write, once a publication: `edit` and `own` hand out a copy of what
- * has been published, and the same copy again until the next publication. So
- * an envelope costs what it touches, and a fork shares everything.
+ * Copy on write, once per publication: `edit` and `own` return a copy of a
+ * published value, and the same copy until the next publication. So an envelope
+ * costs as much as it changes, and a fork shares everything.
  */
 
 import type {
@@ -26,13 +26,13 @@ export type Mut<T> = { -readonly [K in keyof T]: T[K] };
 
 /** Where an envelope belongs. */
 export interface Where {
-  /** The message that it is, or that what it belongs to answers; null: none that is loaded. */
+  /** The message itself, or the one that its block answers; null: not loaded. */
   readonly message: ID | null;
-  /** The context that it stands in, or opens; "" is the main conversation. */
+  /** The context of the envelope, or the one that it opens; "" is the main conversation. */
   readonly path: ContextPath;
 }
 
-/** A stream that is open, or was. What has grown on it is held by Live. */
+/** An open or closed stream. Live has its text. */
 export interface Stream {
   readonly id: ID;
   readonly owner: ParticipantID;
@@ -41,28 +41,28 @@ export interface Stream {
   readonly seq: number;
   readonly at: number;
   readonly closed: boolean;
-  /** The whole has come. */
+  /** Set if the complete message has arrived. */
   readonly merged: boolean;
 }
 
-/** Calls without a number of their own that one agent has under way in a context. */
+/** Calls in progress of one agent in a context that have no number of their own. */
 export interface Strand {
   readonly running: number;
   readonly first: ID;
   readonly group: number | null;
 }
 
-/** Numbers of batches that are taken, by agent and outermost context. */
+/** Assigned batch numbers, by agent and outermost context. */
 export interface Numbering {
   readonly used: readonly number[];
-  /** What thoughts give, and what became of it. */
+  /** Declared numbers, and the assigned ones. */
   readonly given: readonly (readonly [number, number])[];
 }
 
 export class Tables {
   readonly messages = new Map<ID, Message>();
   readonly blocks = new Map<ContextPath, Block>();
-  /** Calls of the main conversation. */
+  /** Calls in the main conversation. */
   readonly calls = new Map<ID, CallStep>();
   readonly proposals = new Map<ID, Proposal>();
   readonly notices = new Map<ID, Notice>();
@@ -70,39 +70,39 @@ export class Tables {
   readonly grants = new Map<ID, Grant>();
 
   readonly where = new Map<ID, Where>();
-  /** Requests and proposals, and what fulfils them → the context and the call. */
+  /** Requests, proposals and fulfilling requests → the context and the call. */
   readonly callAt = new Map<ID, { readonly path: ContextPath; readonly call: ID }>();
-  /** Requests for tools/list that are under way. */
+  /** Pending tools/list requests. */
   readonly listings = new Map<ID, { readonly from: ParticipantID; readonly to: readonly ParticipantID[]; readonly more: boolean }>();
-  /** Answers that their asker has not accepted, by their ids. */
+  /** Answers that their asker has not accepted, by id. */
   readonly offers = new Map<ID, { readonly call: ID; readonly answer: Logged }>();
-  /** Calls with such answers, by who made them. */
+  /** Calls with such answers, by caller. */
   readonly offered = new Map<ParticipantID, readonly ID[]>();
   readonly streams = new Map<ID, Stream>();
   readonly strands = new Map<string, Strand>();
   readonly numberings = new Map<string, Numbering>();
-  /** Outermost and inner blocks that are open or stopped, by opener. */
+  /** Open or stopped blocks, by opener. */
   readonly unfinished = new Map<ParticipantID, readonly ContextPath[]>();
-  /** Blocks whose question is not loaded, by what they answer. */
+  /** Blocks whose question is not loaded, by the question's id. */
   readonly awaiting = new Map<ID, readonly ContextPath[]>();
-  /** Nested contexts by their names, the last that was written into. */
+  /** Nested contexts by name; the one that was written to last. */
   readonly names = new Map<ID, ContextPath>();
   /** Outermost contexts that are known to belong to a question, or to none. */
   readonly placed = new Map<ContextPath, true>();
-  /** Outermost contexts that somebody has opened, with or without a start. */
+  /** Outermost contexts that were opened, with or without a start. */
   readonly opened = new Map<ContextPath, true>();
-  /** Chats outside of contexts that answer a question, and are none themselves. */
+  /** Chats outside of contexts that answer a question and ask none. */
   readonly answers = new Map<ID, true>();
-  /** What participants have taken to answer, and what they were asked; oldest first, one of each asker. */
+  /** Accepted and received questions of participants, oldest first, one per asker. */
   readonly taken = new Map<ParticipantID, readonly Task[]>();
   readonly asked = new Map<ParticipantID, readonly Task[]>();
-  /** Highest seq heard of a participant. */
+  /** Highest seq of a participant's envelopes. */
   readonly heard = new Map<ParticipantID, number>();
 
   timeline: readonly TimelineItem[] = [];
   roots: readonly ContextPath[] = [];
   pending: readonly ID[] = [];
-  /** The last chat, if it is a question to all that nobody has taken. */
+  /** The last chat, if it is a question to all that no participant has accepted. */
   lastQuestion: ID = "";
   oldest = 0;
   head = 0;
@@ -110,7 +110,7 @@ export class Tables {
 
   private fresh = new Set<object>();
 
-  /** The entity to be changed, or undefined if there is none with this key. */
+  /** Returns the entity for changes, or undefined if there is none with this key. */
   edit<K, V extends Versioned & object>(map: Map<K, V>, key: K): Mut<V> | undefined {
     const now = map.get(key);
     if (now === undefined) return undefined;
@@ -123,7 +123,7 @@ export class Tables {
     return copy;
   }
 
-  /** Puts a new entity in. Its version is set here. */
+  /** Adds an entity and sets its version. */
   add<K, V extends Versioned & object>(map: Map<K, V>, key: K, value: V): Mut<V> {
     const v = value as Mut<V>;
     v.version = ++this.version;
@@ -132,7 +132,7 @@ export class Tables {
     return v;
   }
 
-  /** The array to be changed. */
+  /** Returns the array for changes. */
   own<T>(list: readonly T[]): T[] {
     if (this.fresh.has(list)) return list as T[];
     const copy = list.slice();
@@ -140,19 +140,19 @@ export class Tables {
     return copy;
   }
 
-  /** The array with an item more. */
+  /** Returns the array with another item. */
   push<T>(list: readonly T[], item: T): readonly T[] {
     const own = this.own(list);
     own.push(item);
     return own;
   }
 
-  /** From now on nothing that is here is changed in place. */
+  /** Publishes the state: existing entities are no longer changed in place. */
   publish(): void {
     if (this.fresh.size > 0) this.fresh = new Set();
   }
 
-  /** Adds a line to the main conversation, at its place by seq. */
+  /** Adds an item to the main conversation, by seq. */
   line(item: TimelineItem): void {
     const list = this.own(this.timeline);
     let i = list.length;
@@ -162,7 +162,7 @@ export class Tables {
     this.version++;
   }
 
-  /** Takes a line away. */
+  /** Removes an item from the main conversation. */
   unline(type: TimelineItem["type"], key: string): void {
     const i = this.timeline.findLastIndex((x) => x.type === type && x.key === key);
     if (i < 0) return;
@@ -172,7 +172,7 @@ export class Tables {
     this.version++;
   }
 
-  /** Notes that nobody has decided a proposal, or that somebody has. */
+  /** Records whether a proposal is undecided. */
   wait(id: ID, waits: boolean): void {
     if (waits) this.pending = this.push(this.pending, id);
     else if (this.pending.includes(id)) this.pending = this.pending.filter((x) => x !== id);
