@@ -36,9 +36,10 @@ var mayImport = map[string][]string{
 	"internal/redact":             {},
 	"internal/safety":             {"protocol", "internal/redact"},
 	"internal/safety/safetytest":  {},
-	"internal/turns":              {"protocol", "client/api", "internal/answers", "internal/proposal", "internal/space", "internal/textutil"},
+	"internal/turns":              {"protocol", "client/api", "internal/answers", "internal/proposal", "internal/textutil"},
 	"internal/answers":            {"protocol"},
 	"internal/gateway/export":     {"protocol", "client/api", "internal/gateway/transcript", "internal/journal", "internal/journal/entrydb", "internal/journal/pebblejournal", "internal/terminal/termsafe", "internal/textutil", "internal/turns"},
+	"internal/gateway/turnstore":  {"protocol", "internal/space", "internal/turns"},
 	"internal/gateway/transcript": {"protocol", "client/api", "internal/textutil"},
 
 	// The log.
@@ -70,7 +71,7 @@ var mayImport = map[string][]string{
 	"internal/gateway/ws":      {"protocol", "internal/gateway/access", "internal/gateway/auth", "internal/frame", "internal/space"},
 	"internal/gateway/httpapi": {
 		"protocol", "client/api", "internal/gateway/access", "internal/gateway/auth", "internal/frame", "internal/limit", "internal/space",
-		"internal/gateway/transcript", "internal/turns",
+		"internal/gateway/transcript", "internal/gateway/turnstore", "internal/turns",
 	},
 	"internal/gateway/web": {},
 
@@ -86,7 +87,7 @@ var mayImport = map[string][]string{
 		"protocol", "schemas", "internal/gateway/access", "internal/gateway/auth", "internal/capability", "internal/gateway/cluster",
 		"internal/gateway/config", "internal/gateway/httpapi", "internal/journal", "internal/journal/memory",
 		"internal/journal/natsjournal", "internal/journal/pebblejournal", "internal/limit", "internal/gateway/metrics",
-		"internal/natsconn", "internal/privatedir", "internal/redact", "internal/safety", "internal/space", "internal/turns", "internal/gateway/web", "internal/gateway/ws",
+		"internal/natsconn", "internal/privatedir", "internal/redact", "internal/safety", "internal/space", "internal/gateway/turnstore", "internal/gateway/web", "internal/gateway/ws",
 	},
 	"internal/meuptest": {"protocol", "client", "internal/gateway/config", "internal/gateway", "internal/gateway/httpapi"},
 

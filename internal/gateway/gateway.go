@@ -19,11 +19,11 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/gateway/httpapi"
 	"github.com/meup-protocol/meup/internal/gateway/metrics"
+	"github.com/meup-protocol/meup/internal/gateway/turnstore"
 	"github.com/meup-protocol/meup/internal/gateway/ws"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/limit"
 	"github.com/meup-protocol/meup/internal/space"
-	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 	"github.com/meup-protocol/meup/schemas"
 )
@@ -73,7 +73,7 @@ type Gateway struct {
 	hub     *space.Hub
 	ws      *ws.Server
 	api     *httpapi.Server
-	turns   *turns.Store
+	turns   *turnstore.Store
 	cluster *clusterLink // nil: a single gateway
 }
 
@@ -166,7 +166,7 @@ func (g *Gateway) serveParts(cfg *config.Config) {
 		PingInterval: zeroMeansNoLimit(cfg.PingInterval), IdleTimeout: zeroMeansNoLimit(cfg.IdleTimeout), HandshakeTimeout: cfg.HandshakeTimeout,
 		MaxConnections: cfg.MaxConnections, Observer: g.metrics, Logger: g.log,
 	})
-	g.turns = turns.NewStore(turns.StoreOptions{Mask: g.safety, Logger: g.log})
+	g.turns = turnstore.New(turnstore.Options{Mask: g.safety, Logger: g.log})
 	options := httpapi.Options{
 		Turns: g.turns, Has: g.has,
 		Admission: admission, Heavy: heavy, Journal: g.journal, Origins: cfg.Origins, Ready: g.publicReady, WS: g.ws, Page: g.page,

@@ -4,10 +4,15 @@
 //
 // # Parts
 //
-//	Tracker   the reducer of one space: index, contents, events. No goroutines
-//	Store     one tailer for each space in use, which feeds a Tracker
-//	View      the turns of one space for one participant
-//	Listener  steps of agents for one event stream
+//	builder   the reducer of one turn: contexts, thoughts, calls, proposals
+//	index     the threads and turns of a space, and which entries they have
+//	Tracker   both for one space, with a cache of contents. No goroutines
+//	Events    the ends of steps, for event streams
+//
+// The gateway feeds a Tracker in package turnstore. The package depends on no part
+// of the gateway, so clients can apply the envelopes that they receive:
+// [Tracker.TurnOf] gives the turn that an envelope has changed, [Tracker.Turn] its
+// content, in which turns, calls and contexts are identified by envelopes.
 //
 // # Threads and turns
 //

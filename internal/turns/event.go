@@ -3,6 +3,7 @@ package turns
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sort"
 
 	"github.com/meup-protocol/meup/protocol"
@@ -46,6 +47,41 @@ type Event struct {
 	at    ref
 	agent protocol.ParticipantID
 	bytes int // of the turn
+}
+
+// Bounds of the events that a resumed stream can get. maxEventBytes bounds the
+// contents that must be read and masked for all of them.
+const (
+	maxEvents     = 1024
+	maxEventBytes = 64 << 20
+)
+
+// Events holds the youngest events of a space, in order of Seq.
+type Events struct {
+	list  []Event
+	bytes int // of their turns
+}
+
+// Add adds an event. When there are too many, the oldest of those goes that a
+// younger one of the same agent and turn includes, else the oldest.
+func (s *Events) Add(e Event) {
+	s.list = append(s.list, e)
+	s.bytes += e.bytes
+	for len(s.list) > 1 && (len(s.list) > maxEvents || s.bytes > maxEventBytes) {
+		drop := max(0, slices.IndexFunc(s.list, e.includes))
+		s.bytes -= s.list[drop].bytes
+		s.list = slices.Delete(s.list, drop, drop+1)
+	}
+}
+
+// Between returns the events with after < Seq <= upTo.
+func (s *Events) Between(after, upTo protocol.Seq) (list []Event) {
+	for _, e := range s.list {
+		if e.Seq > after && e.Seq <= upTo {
+			list = append(list, e)
+		}
+	}
+	return list
 }
 
 // includes reports whether the event has all decisions of an older one.

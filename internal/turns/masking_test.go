@@ -222,43 +222,38 @@ func TestEvents_HoldNoContents(t *testing.T) {
 // TestKeptEvents_Bounded: the cost of a resumed stream is bounded, and events
 // that a newer one includes are dropped first.
 func TestKeptEvents_Bounded(t *testing.T) {
-	k := new(tailer)
+	k := new(Events)
 	quiet := Event{Seq: 1, at: ref{root: 1, turn: 1}, agent: "planner", bytes: 1000}
-	k.addEventLocked(quiet)
+	k.Add(quiet)
 	for seq := protocol.Seq(2); seq < 5000; seq++ {
-		k.addEventLocked(Event{Seq: seq, at: ref{root: 2 + seq%3, turn: 1}, agent: "mallory", bytes: 4 << 20})
-		if len(k.events) > maxEvents || k.bytes > maxEventBytes {
-			t.Fatalf("%d events of %d bytes", len(k.events), k.bytes)
+		k.Add(Event{Seq: seq, at: ref{root: 2 + seq%3, turn: 1}, agent: "mallory", bytes: 4 << 20})
+		if len(k.list) > maxEvents || k.bytes > maxEventBytes {
+			t.Fatalf("%d events of %d bytes", len(k.list), k.bytes)
 		}
 	}
-	if k.events[0] != quiet || k.events[len(k.events)-1].Seq != 4999 {
-		t.Errorf("kept %v … %v", k.events[0], k.events[len(k.events)-1])
+	if k.list[0] != quiet || k.list[len(k.list)-1].Seq != 4999 {
+		t.Errorf("kept %v … %v", k.list[0], k.list[len(k.list)-1])
 	}
 	for root := protocol.Seq(5000); root < 7000; root++ {
-		k.addEventLocked(Event{Seq: root, at: ref{root: root, turn: 1}, agent: "planner", bytes: 1000})
+		k.Add(Event{Seq: root, at: ref{root: root, turn: 1}, agent: "planner", bytes: 1000})
 	}
-	if n := len(k.events); n != maxEvents || k.events[0].Seq < 5000 {
-		t.Errorf("%d events from %d", n, k.events[0].Seq)
+	if n := len(k.list); n != maxEvents || k.list[0].Seq < 5000 {
+		t.Errorf("%d events from %d", n, k.list[0].Seq)
 	}
 }
 
-// TestStore_SharesCache: the contents of all spaces together are bounded.
-func TestStore_SharesCache(t *testing.T) {
+// TestTracker_LimitCache: a lower limit of the cache holds at once.
+func TestTracker_LimitCache(t *testing.T) {
 	log := new(memoryLog)
 	longChats(log, 60)
-	s := &Store{tailers: make(map[string]*tailer)}
-	for n := range 16 {
-		tracker := NewTracker(Options{Space: "lab", Reader: log})
-		s.tailers[fmt.Sprint(n)] = &tailer{tracker: tracker}
-		s.shareCacheLocked()
-		apply(tracker, log.entries)
-		total := 0
-		for _, other := range s.tailers {
-			checkBounds(t, other.tracker)
-			total += other.tracker.cache.bytes
-		}
-		if total > storeCacheBytes || n == 0 && total < DefaultCacheBytes/2 {
-			t.Fatalf("%d spaces hold %d bytes", n+1, total)
-		}
+	p := NewTracker(Options{Space: "lab", Reader: log})
+	apply(p, log.entries)
+	if p.cache.bytes < DefaultCacheBytes/2 {
+		t.Fatalf("%d bytes are cached", p.cache.bytes)
+	}
+	p.LimitCache(1 << 20)
+	checkBounds(t, p)
+	if p.cache.max != 1<<20 {
+		t.Errorf("the limit is %d", p.cache.max)
 	}
 }

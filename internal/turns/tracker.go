@@ -224,8 +224,8 @@ func (t *Tracker) shrink() {
 	}
 }
 
-// limitCache bounds the cached contents from now on.
-func (t *Tracker) limitCache(bytes int) {
+// LimitCache bounds the cached contents from now on.
+func (t *Tracker) LimitCache(bytes int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.cache.max = bytes

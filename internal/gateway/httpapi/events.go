@@ -10,8 +10,8 @@ import (
 
 	"github.com/meup-protocol/meup/internal/frame"
 	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/internal/gateway/turnstore"
 	"github.com/meup-protocol/meup/internal/space"
-	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -57,7 +57,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, v caller) {
 // stream starts. A stream that was cut between an envelope and its updates
 // receives the updates again, which is harmless: each contains the whole turn
 // so far.
-func (s *Server) listenTurns(m *space.Member, resumed bool) *turns.Listener {
+func (s *Server) listenTurns(m *space.Member, resumed bool) *turnstore.Listener {
 	after := m.JoinedAt()
 	if m.Since != nil {
 		after = *m.Since
@@ -117,7 +117,7 @@ type eventStream struct {
 	rc           *http.ResponseController
 	writeTimeout time.Duration
 	expedited    atomic.Bool // the stream is closing: writes have a short deadline
-	updates      *turns.Listener
+	updates      *turnstore.Listener
 	last         protocol.Seq // the last seq written as an id
 	buf          []byte
 }
@@ -162,9 +162,9 @@ func (s *eventStream) control(frames []byte) {
 }
 
 // updatesUpTo returns the updates of the log up to a seq.
-func (s *eventStream) updatesUpTo(ctx context.Context, upTo protocol.Seq) iter.Seq[turns.Update] {
+func (s *eventStream) updatesUpTo(ctx context.Context, upTo protocol.Seq) iter.Seq[turnstore.Update] {
 	if s.updates == nil {
-		return func(func(turns.Update) bool) {}
+		return func(func(turnstore.Update) bool) {}
 	}
 	return s.updates.UpTo(ctx, upTo)
 }
@@ -173,7 +173,7 @@ func (s *eventStream) updatesUpTo(ctx context.Context, upTo protocol.Seq) iter.S
 const flushAt = 1 << 20
 
 // entries writes envelopes, each followed by its updates.
-func (s *eventStream) entries(list []*space.Entry, news iter.Seq[turns.Update]) error {
+func (s *eventStream) entries(list []*space.Entry, news iter.Seq[turnstore.Update]) error {
 	upTo := func(seq protocol.Seq) { // the envelopes up to seq
 		for len(list) > 0 && list[0].Envelope.Seq <= seq {
 			s.entry(list[0])
@@ -197,7 +197,7 @@ func (s *eventStream) entries(list []*space.Entry, news iter.Seq[turns.Update]) 
 // update writes an update. A late update, which was created when the log was
 // first read, has no id: a stream that is cut after it resumes after the last
 // envelope.
-func (s *eventStream) update(u turns.Update) {
+func (s *eventStream) update(u turnstore.Update) {
 	id := ""
 	if u.Seq >= s.last {
 		id = s.mark(u.Seq)

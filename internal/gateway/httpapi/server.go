@@ -13,9 +13,9 @@ import (
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/auth"
+	"github.com/meup-protocol/meup/internal/gateway/turnstore"
 	"github.com/meup-protocol/meup/internal/limit"
 	"github.com/meup-protocol/meup/internal/space"
-	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -47,7 +47,7 @@ type Options struct {
 	Page    Page // nil: no page
 	Version Version
 	// Turns stores the turns of the spaces.
-	Turns *turns.Store
+	Turns *turnstore.Store
 	// Has reports whether the log of a space has an envelope with this id.
 	Has func(ctx context.Context, space string, id protocol.ID) (bool, error)
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/transcript"
+	"github.com/meup-protocol/meup/internal/gateway/turnstore"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -28,7 +29,7 @@ func TestTranscript_WriteFails(t *testing.T) {
 	}{
 		{0, fmt.Errorf("thread q1: %w", turns.ErrUnknown), http.StatusNotFound, protocol.CodeNotFound},
 		{0, errors.New("the disk is gone"), http.StatusServiceUnavailable, protocol.CodeUnavailable},
-		{0, turns.ErrClosed, http.StatusServiceUnavailable, protocol.CodeShuttingDown},
+		{0, turnstore.ErrClosed, http.StatusServiceUnavailable, protocol.CodeShuttingDown},
 		{1, errors.New("the disk is gone"), 0, ""},
 	} {
 		t.Run(fmt.Sprintf("%d turns, %v", c.turns, c.err), func(t *testing.T) {

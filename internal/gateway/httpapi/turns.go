@@ -13,6 +13,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/auth"
 	"github.com/meup-protocol/meup/internal/gateway/transcript"
+	"github.com/meup-protocol/meup/internal/gateway/turnstore"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
@@ -267,7 +268,7 @@ func turnError(err error) *protocol.Error {
 	switch {
 	case errors.Is(err, turns.ErrUnknown):
 		return protocol.Errorf(protocol.CodeNotFound, "This space has no such thread, or you cannot see it.")
-	case errors.Is(err, turns.ErrClosed):
+	case errors.Is(err, turnstore.ErrClosed):
 		return protocol.Errorf(protocol.CodeShuttingDown, "The gateway is shutting down; try again in a moment.")
 	case errors.Is(err, space.ErrRetired):
 		return protocol.Errorf(protocol.CodeUnavailable, "The space was closed because it was idle; try again.")

@@ -1,4 +1,4 @@
-package turns
+package turnstore
 
 import (
 	"context"
@@ -49,11 +49,9 @@ func (l *Listener) UpTo(ctx context.Context, seq protocol.Seq) iter.Seq[Update] 
 		if upTo <= l.sent {
 			return
 		}
-		events := l.tailer.between(l.sent, upTo)
-		if len(events) == 0 {
-			l.sent = upTo
-			return
-		}
+		l.tailer.mu.Lock()
+		events := l.tailer.events.Between(l.sent, upTo)
+		l.tailer.mu.Unlock()
 		v := viewerOf(l.space, l.who)
 		for _, e := range events {
 			data, err := l.tailer.tracker.Data(ctx, e, v)
@@ -87,4 +85,12 @@ func (l *Listener) await(ctx context.Context, seq protocol.Seq) protocol.Seq {
 	l.behind = l.tailer.waitApplied(ctx, seq) != nil
 	read, _ = l.tailer.progress()
 	return read
+}
+
+// progress returns how far the log has been applied; false while it is applied
+// for the first time.
+func (t *tailer) progress() (protocol.Seq, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.read, t.built
 }

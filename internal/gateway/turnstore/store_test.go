@@ -1,4 +1,4 @@
-package turns_test
+package turnstore
 
 import (
 	"context"
@@ -92,7 +92,7 @@ func (h *house) turn(name string, n int, answers string) {
 }
 
 // history asks for a page of a thread.
-func history(ctx context.Context, k *turns.Store, s *space.Space, who protocol.ParticipantID, thread protocol.ID, limit int) (*turns.History, error) {
+func history(ctx context.Context, k *Store, s *space.Space, who protocol.ParticipantID, thread protocol.ID, limit int) (*turns.History, error) {
 	v, err := k.View(ctx, s, space.Viewer{ID: who})
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func history(ctx context.Context, k *turns.Store, s *space.Space, who protocol.P
 	return v.History(ctx, thread, limit, 0, v.Viewer)
 }
 
-func view(t *testing.T, k *turns.Store, s *space.Space, who protocol.ParticipantID) *turns.View {
+func view(t *testing.T, k *Store, s *space.Space, who protocol.ParticipantID) *View {
 	t.Helper()
 	v, err := k.View(t.Context(), s, space.Viewer{ID: who})
 	if err != nil {
@@ -109,7 +109,7 @@ func view(t *testing.T, k *turns.Store, s *space.Space, who protocol.Participant
 	return v
 }
 
-func listen(t *testing.T, k *turns.Store, s *space.Space, after protocol.Seq, wake func()) *turns.Listener {
+func listen(t *testing.T, k *Store, s *space.Space, after protocol.Seq, wake func()) *Listener {
 	t.Helper()
 	l, err := k.Listen(s, space.Viewer{ID: "alice"}, after, wake)
 	if err != nil {
@@ -121,7 +121,7 @@ func listen(t *testing.T, k *turns.Store, s *space.Space, after protocol.Seq, wa
 // Who has just written finds it, and a log that was there before is read.
 func TestReadsItsOwnWrites(t *testing.T) {
 	h := newHouse(t, memory.New(memory.Options{}))
-	k := turns.NewStore(turns.StoreOptions{})
+	k := New(Options{})
 	defer k.Close()
 	previous := ""
 	for n := range 60 {
@@ -163,7 +163,7 @@ func TestReadsItsOwnWrites(t *testing.T) {
 func TestForgetsSpaces(t *testing.T) {
 	h := newHouse(t, memory.New(memory.Options{}))
 	var seconds atomic.Int64
-	k := turns.NewStore(turns.StoreOptions{Spaces: 2, Clock: func() time.Time { return time.Unix(seconds.Add(1), 0) }})
+	k := New(Options{Spaces: 2, Clock: func() time.Time { return time.Unix(seconds.Add(1), 0) }})
 	defer k.Close()
 	for range 2 {
 		for _, name := range []string{"one", "two", "three", "four"} {
@@ -199,7 +199,7 @@ func TestForgetsSpaces(t *testing.T) {
 func TestSpaceOpenedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, memory.New(memory.Options{}))
-		k := turns.NewStore(turns.StoreOptions{})
+		k := New(Options{})
 		defer k.Close()
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
@@ -227,7 +227,7 @@ func TestSpaceOpenedAgain(t *testing.T) {
 // A log that begins anew under the same name has turns of its own.
 func TestAnotherLog(t *testing.T) {
 	first := newHouse(t, memory.New(memory.Options{}))
-	k := turns.NewStore(turns.StoreOptions{})
+	k := New(Options{})
 	defer k.Close()
 	for n := range 5 {
 		first.turn("lab", n, "")
@@ -248,11 +248,11 @@ func TestAnotherLog(t *testing.T) {
 // A pending request gets ErrClosed when the store is closed.
 func TestClosed(t *testing.T) {
 	h := newHouse(t, memory.New(memory.Options{}))
-	k := turns.NewStore(turns.StoreOptions{})
+	k := New(Options{})
 	listener := listen(t, k, h.space("lab"), 0, func() {})
 	defer listener.Close()
 	k.Close()
-	if _, err := k.View(t.Context(), h.space("lab"), space.Viewer{ID: "alice"}); !errors.Is(err, turns.ErrClosed) {
+	if _, err := k.View(t.Context(), h.space("lab"), space.Viewer{ID: "alice"}); !errors.Is(err, ErrClosed) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -260,7 +260,7 @@ func TestClosed(t *testing.T) {
 	for got := range listener.UpTo(ctx, 1) {
 		t.Errorf("%v", got)
 	}
-	if _, err := k.Listen(h.space("lab"), space.Viewer{ID: "alice"}, 0, func() {}); !errors.Is(err, turns.ErrClosed) {
+	if _, err := k.Listen(h.space("lab"), space.Viewer{ID: "alice"}, 0, func() {}); !errors.Is(err, ErrClosed) {
 		t.Error(err)
 	}
 }
@@ -269,7 +269,7 @@ func TestClosed(t *testing.T) {
 // once and in order.
 func TestTogether(t *testing.T) {
 	h := newHouse(t, memory.New(memory.Options{}))
-	k := turns.NewStore(turns.StoreOptions{})
+	k := New(Options{})
 	defer k.Close()
 	h.turn("lab", 0, "")
 	s := h.space("lab")
@@ -313,7 +313,7 @@ func TestTogether(t *testing.T) {
 // the next question.
 func TestStore_MakesRoom(t *testing.T) {
 	h := newHouse(t, memory.New(memory.Options{}))
-	k := turns.NewStore(turns.StoreOptions{Spaces: 1})
+	k := New(Options{Spaces: 1})
 	defer k.Close()
 	h.turn("one", 0, "")
 	for range 3 {
@@ -351,12 +351,12 @@ func (h *house) job(name, id string) {
 func TestListener_AfterReload(t *testing.T) {
 	h := newHouse(t, memory.New(memory.Options{}))
 	mask := new(upper)
-	k := turns.NewStore(turns.StoreOptions{Mask: mask})
+	k := New(Options{Mask: mask})
 	defer k.Close()
 	h.turn("lab", 0, "")
 	h.job("lab", "j0")
 	s := h.space("lab")
-	updates := func(k *turns.Store) (list []string) {
+	updates := func(k *Store) (list []string) {
 		if _, err := history(t.Context(), k, s, "alice", "q0", 0); err != nil {
 			t.Fatal(err)
 		}
@@ -380,9 +380,18 @@ func TestListener_AfterReload(t *testing.T) {
 	if !slices.Equal(before, after) {
 		t.Errorf("after the reload:\n%q\nwant\n%q", after, before)
 	}
-	restarted := turns.NewStore(turns.StoreOptions{Mask: mask})
+	restarted := New(Options{Mask: mask})
 	defer restarted.Close()
 	if again := updates(restarted); !slices.Equal(again, after) {
 		t.Errorf("after a restart:\n%q\nwant\n%q", again, after)
+	}
+}
+
+// TestCacheShare: the cached contents of all spaces together are bounded.
+func TestCacheShare(t *testing.T) {
+	for n := 1; n <= DefaultSpaces; n++ {
+		if share := cacheShare(n); share > turns.DefaultCacheBytes || n*share > cacheBytes || share < cacheBytes/DefaultSpaces {
+			t.Errorf("%d spaces have %d bytes each", n, share)
+		}
 	}
 }

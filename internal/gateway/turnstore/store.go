@@ -1,9 +1,14 @@
-package turns
+// Package turnstore follows the logs of the spaces in use and answers questions
+// about their turns.
+//
+//	Store     one tailer for each space in use, which feeds a turns.Tracker
+//	View      the turns of one space for one participant
+//	Listener  steps of agents for one event stream
+package turnstore
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -11,6 +16,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -18,12 +24,14 @@ import (
 const (
 	// DefaultSpaces is how many spaces are tracked at once.
 	DefaultSpaces = 64
-	// storeIndexBytes bounds the index of one space: about 200,000 turns.
-	storeIndexBytes = 64 << 20
-	// storeCacheBytes bounds the cached contents of all spaces together. A space
-	// has an equal share, DefaultCacheBytes at most.
-	storeCacheBytes = 64 << 20
+	// indexBytes bounds the index of one space: about 200,000 turns.
+	indexBytes = 64 << 20
+	// cacheBytes bounds the cached contents of all spaces together.
+	cacheBytes = 64 << 20
 )
+
+// cacheShare is the cache of each of n spaces.
+func cacheShare(n int) int { return min(turns.DefaultCacheBytes, cacheBytes/n) }
 
 // ErrClosed: the gateway is shutting down.
 var ErrClosed = errors.New("the turn store is closed: the gateway is shutting down")
@@ -32,10 +40,10 @@ var ErrClosed = errors.New("the turn store is closed: the gateway is shutting do
 // a new one for the next request.
 var errDropped = errors.New("the turns of the space were dropped")
 
-// StoreOptions configures a Store.
-type StoreOptions struct {
+// Options configures a Store.
+type Options struct {
 	// Mask removes secrets from shown texts; nil: texts are shown as logged.
-	Mask Masker
+	Mask turns.Masker
 	// Spaces is how many spaces are tracked at once; 0: DefaultSpaces.
 	Spaces int
 	Clock  func() time.Time // nil: time.Now
@@ -43,11 +51,11 @@ type StoreOptions struct {
 }
 
 // Store tracks the turns of spaces. For each space in use one goroutine follows
-// the log and feeds a [Tracker]. The number of spaces is bounded: the one that
-// was not used for longest is dropped, and is built again from its log when it is
-// used again. The methods of a Store may be called concurrently.
+// the log and feeds a [turns.Tracker]. The number of spaces is bounded: the one
+// that was not used for longest is dropped, and is built again from its log when
+// it is used again. The methods of a Store may be called concurrently.
 type Store struct {
-	opts StoreOptions
+	opts Options
 	ctx  context.Context //nolint:containedctx // ends with Close
 	stop context.CancelFunc
 	wait sync.WaitGroup // tailers
@@ -57,8 +65,8 @@ type Store struct {
 	closed  bool
 }
 
-// NewStore returns a Store. Close must be called.
-func NewStore(o StoreOptions) *Store {
+// New returns a Store. Close must be called.
+func New(o Options) *Store {
 	if o.Spaces <= 0 {
 		o.Spaces = DefaultSpaces
 	}
@@ -81,27 +89,55 @@ func (s *Store) Close() {
 	s.wait.Wait()
 }
 
-// tailer returns the tailer of a space, and makes it follow the log.
-func (s *Store) tailer(sp *space.Space) (*tailer, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.tailerLocked(sp)
+// View is the turns of a space for one participant: its Viewer is the argument of
+// the Tracker's methods.
+type View struct {
+	*turns.Tracker
+	Viewer turns.Viewer
+}
+
+// View returns the turns of a space for a participant, once the log as it is now
+// has been applied, so that a writer finds its own envelopes. Errors: the log's,
+// ctx's, space.ErrRetired, ErrClosed.
+func (s *Store) View(ctx context.Context, sp *space.Space, who space.Viewer) (*View, error) {
+	for {
+		t, err := s.tailer(sp, func(t *tailer) { t.waiting++ })
+		if err != nil {
+			return nil, err
+		}
+		err = t.waitApplied(ctx, sp.Head())
+		t.mu.Lock()
+		t.waiting--
+		t.mu.Unlock()
+		switch {
+		case err == nil:
+			return &View{t.tracker, viewerOf(sp, who)}, nil
+		case errors.Is(err, space.ErrRetired) && s.ctx.Err() != nil:
+			return nil, ErrClosed
+		case !errors.Is(err, errDropped):
+			return nil, err
+		}
+	}
+}
+
+func viewerOf(sp *space.Space, who space.Viewer) turns.Viewer {
+	visibility := sp.VisibilityOf(who)
+	return turns.Viewer{
+		Allows:  func(e *turns.Entry) bool { return visibility.Allows(e.Envelope, e.Thread) },
+		Present: sp.IsPresent,
+	}
 }
 
 // Listen returns a listener for a participant that has received the events up to
 // a Seq. wake is called when there may be more; it must be quick and must not
 // call back. Close must be called.
 func (s *Store) Listen(sp *space.Space, who space.Viewer, after protocol.Seq, wake func()) (*Listener, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t, err := s.tailerLocked(sp)
+	l := &Listener{space: sp, who: who, wake: wake, sent: after}
+	var err error
+	l.tailer, err = s.tailer(sp, func(t *tailer) { t.listeners[l] = struct{}{} })
 	if err != nil {
 		return nil, err
 	}
-	l := &Listener{tailer: t, space: sp, who: who, wake: wake, sent: after}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.listeners[l] = struct{}{}
 	return l, nil
 }
 
@@ -109,12 +145,16 @@ func (s *Store) Listen(sp *space.Space, who space.Viewer, after protocol.Seq, wa
 func (s *Store) Remask() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for t := range maps.Values(s.tailers) {
+	for _, t := range s.tailers {
 		t.tracker.Remask()
 	}
 }
 
-func (s *Store) tailerLocked(sp *space.Space) (*tailer, error) {
+// tailer returns the tailer of a space, and makes it follow the log. use is called
+// under the tailer's lock before another request can drop it.
+func (s *Store) tailer(sp *space.Space, use func(*tailer)) (*tailer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.closed {
 		return nil, ErrClosed
 	}
@@ -128,10 +168,15 @@ func (s *Store) tailerLocked(sp *space.Space) (*tailer, error) {
 		s.makeRoomLocked()
 		t = newTailer(sp, s.opts)
 		s.tailers[sp.Name()] = t
-		s.shareCacheLocked()
+		for _, other := range s.tailers {
+			other.tracker.LimitCache(cacheShare(len(s.tailers)))
+		}
 	}
 	t.used = s.opts.Clock()
-	t.follow(s, sp)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.followLocked(s, sp)
+	use(t)
 	return t, nil
 }
 
@@ -150,16 +195,4 @@ func (s *Store) makeRoomLocked() {
 		}
 		s.dropLocked(slices.MinFunc(idle, func(a, b *tailer) int { return a.used.Compare(b.used) }))
 	}
-}
-
-// shareCacheLocked divides the cache among the spaces.
-func (s *Store) shareCacheLocked() {
-	share := min(DefaultCacheBytes, storeCacheBytes/len(s.tailers))
-	for _, t := range s.tailers {
-		t.tracker.limitCache(share)
-	}
-}
-
-func followError(sp *space.Space, err error) error {
-	return fmt.Errorf("follow the log of space %s: %w", sp.Name(), err)
 }
