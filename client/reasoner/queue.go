@@ -25,7 +25,7 @@ type queueClient struct {
 	js       jetstream.JetStream
 	names    wire.QueueNames
 
-	// back is closed and replaced whenever the connection has been restored.
+	// restored is closed and replaced whenever the connection has been restored.
 	mu       sync.Mutex
 	restored chan struct{}
 	store    *store // nil until the streams were found

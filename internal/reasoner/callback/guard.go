@@ -82,7 +82,7 @@ func (g *Guard) Check(ctx context.Context, raw string) error {
 	case u.Hostname() == "":
 		return fmt.Errorf("%w: it has no host", ErrForbidden)
 	case u.User != nil:
-		return fmt.Errorf("%w: it has a name or a password in it", ErrForbidden)
+		return fmt.Errorf("%w: it contains a user name or a password", ErrForbidden)
 	case strings.Contains(u.Hostname(), "%"):
 		return fmt.Errorf("%w: its host has a zone", ErrForbidden)
 	}
@@ -95,7 +95,7 @@ func (g *Guard) Check(ctx context.Context, raw string) error {
 func (g *Guard) addresses(ctx context.Context, host string) ([]netip.Addr, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		if !g.permits(addr) {
-			return nil, fmt.Errorf("%w: it is not a public one; the service's operator can allow it", ErrForbidden)
+			return nil, fmt.Errorf("%w: it is not public; the operator of the service can allow it", ErrForbidden)
 		}
 		return []netip.Addr{addr}, nil
 	}
@@ -110,7 +110,7 @@ func (g *Guard) addresses(ctx context.Context, host string) ([]netip.Addr, error
 	}
 	for _, addr := range list {
 		if !g.permits(addr) {
-			return nil, fmt.Errorf("%w: its host has an address that is not public; the service's operator can allow it", ErrForbidden)
+			return nil, fmt.Errorf("%w: its host has an address that is not public; the operator of the service can allow it", ErrForbidden)
 		}
 	}
 	return list, nil
