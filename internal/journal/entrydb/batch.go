@@ -19,6 +19,7 @@ type Batch struct {
 	pb    *pebble.Batch // not bound to a store, since Reopen may replace it before the commit
 	store *store        // acquired during a commit
 
+	pending  pending
 	bytes    int64 // growth in size of the rows of all entries
 	key, val []byte
 	ref      []byte // value of the rows that refer to the entry in val
@@ -51,6 +52,7 @@ func (b *Batch) Put(space string, e *journal.Entry) error {
 	}
 
 	b.markers(space, e, func(key []byte) { b.set(key, nil) })
+	b.pending.add(space, e)
 	return nil
 }
 
@@ -165,6 +167,8 @@ func (b *Batch) end() {
 func (b *Batch) reset() {
 	b.pb.Reset()
 	b.bytes = 0
+	clear(b.pending.ids)
+	clear(b.pending.settled)
 }
 
 // guard runs the commit. Success reported by Pebble means nothing if the file

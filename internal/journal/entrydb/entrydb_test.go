@@ -139,12 +139,11 @@ func TestDB_Indexes(t *testing.T) {
 	if _, err := d.Lookup("la", "id-4"); !errors.Is(err, journal.ErrNotFound) {
 		t.Errorf("Lookup in another space: %v", err)
 	}
-	seq, from, found, err := d.LookupRef("lab", "id-9")
-	if seq != 9 || from != "alice" || !found || err != nil {
-		t.Errorf("LookupRef = %d, %s, %v, %v", seq, from, found, err)
+	if ref, err := d.LookupRef("lab", "id-9"); ref != (Ref{9, "alice"}) || err != nil {
+		t.Errorf("LookupRef = %+v, %v", ref, err)
 	}
-	if _, _, found, err := d.LookupRef("lab", "id-5"); found || err != nil {
-		t.Errorf("LookupRef of an unknown id = %v, %v", found, err)
+	if ref, err := d.LookupRef("lab", "id-5"); ref != (Ref{}) || err != nil {
+		t.Errorf("LookupRef of an unknown id = %+v, %v", ref, err)
 	}
 }
 

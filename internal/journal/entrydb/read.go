@@ -119,32 +119,31 @@ func (d *DB) Lookup(space string, id protocol.ID) (*journal.Entry, error) {
 	return e, nil
 }
 
-// LookupRef returns the Seq and the sender of the entry with this id, and
-// whether it exists. It is optimized for ids that are mostly new: then it costs
-// one read of the index. Err: ErrUnavailable.
-func (d *DB) LookupRef(space string, id protocol.ID) (protocol.Seq, protocol.ParticipantID, bool, error) {
+// LookupRef returns the entry with this id, none if there is no such entry. It
+// is optimized for ids that are mostly new: then it costs one read of the index.
+// Err: ErrUnavailable.
+func (d *DB) LookupRef(space string, id protocol.ID) (Ref, error) {
 	var buf [2 + 2*protocol.MaxIDBytes]byte
 	return d.ref(space, idKey(buf[:0], space, id))
 }
 
-// SettledBy returns the Seq and the sender of the entry that settles a
-// proposal, and whether it exists. Err: ErrUnavailable.
-func (d *DB) SettledBy(space string, proposal protocol.ID) (protocol.Seq, protocol.ParticipantID, bool, error) {
+// settledBy returns the entry that settles a proposal. Err: ErrUnavailable.
+func (d *DB) settledBy(space string, proposal protocol.ID) (Ref, error) {
 	var buf [2 + 2*protocol.MaxIDBytes]byte
 	return d.ref(space, settledKey(buf[:0], space, proposal))
 }
 
-func (d *DB) ref(space string, key []byte) (protocol.Seq, protocol.ParticipantID, bool, error) {
+func (d *DB) ref(space string, key []byte) (Ref, error) {
 	s, err := d.acquire()
 	if err != nil {
-		return 0, "", false, err
+		return Ref{}, err
 	}
 	defer d.release(s)
 	e, err := s.entryByRef(space, key)
 	if e == nil || err != nil {
-		return 0, "", false, err
+		return Ref{}, err
 	}
-	return e.Envelope.Seq, e.Envelope.From, true, nil
+	return Ref{e.Envelope.Seq, e.Envelope.From}, nil
 }
 
 // entryByRef returns the entry with the Seq in a row; nil if the row does not

@@ -10,7 +10,6 @@ import (
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/entrydb"
-	"github.com/meup-protocol/meup/protocol"
 )
 
 // Append implements [journal.Journal]. A call that needs several blocks (more
@@ -49,69 +48,29 @@ func (j *Journal) checkReplica(space string, drafts []journal.Draft, results []j
 	}
 	todo := make([]int, 0, len(drafts))
 	for i := range drafts {
-		known, err := checkDraft(db, space, &drafts[i], &results[i])
-		if err != nil {
+		d := &drafts[i]
+		c := entrydb.Candidate{ID: d.Envelope.ID, From: d.Envelope.From, Settles: d.Settles, Stale: d.CheckedAtStateSeq < state}
+		// An earlier draft of the call may decide: one with the same id, or before a
+		// decision a state entry.
+		repeats := slices.ContainsFunc(todo, func(k int) bool { return drafts[k].Envelope.ID == c.ID })
+		c.Stale = c.Stale && !repeats
+		if repeats || slices.ContainsFunc(todo, func(k int) bool { return drafts[k].State }) {
+			c.Settles = ""
+		}
+		r, _, err := db.Decide(space, c)
+		switch {
+		case err != nil:
 			return nil, unavailable(err)
-		}
-		if known {
-			continue
-		}
-		if drafts[i].CheckedAtStateSeq < state && !repeats(drafts, todo, i) {
+		case errors.Is(r.Err, journal.ErrStale):
 			refuseFrom(results, i, journal.ErrStale)
-			break
+			return todo, nil
+		case r.Err != nil || r.Retry:
+			results[i] = r
+		default:
+			todo = append(todo, i)
 		}
-		// A repeated id or a state entry earlier in the call is decided first.
-		if !repeats(drafts, todo, i) && !slices.ContainsFunc(todo, func(k int) bool { return drafts[k].State }) {
-			settled, err := settledBefore(db, space, &drafts[i], &results[i])
-			if err != nil {
-				return nil, unavailable(err)
-			}
-			if settled {
-				continue
-			}
-		}
-		todo = append(todo, i)
 	}
 	return todo, nil
-}
-
-// repeats reports whether a draft has the id of an earlier one in the call. It
-// becomes a retry or a duplicate and needs no check.
-func repeats(drafts []journal.Draft, before []int, i int) bool {
-	return slices.ContainsFunc(before, func(k int) bool {
-		return drafts[k].Envelope.ID == drafts[i].Envelope.ID
-	})
-}
-
-func checkDraft(db *entrydb.DB, space string, d *journal.Draft, r *journal.Result) (known bool, err error) {
-	seq, from, known, err := db.LookupRef(space, d.Envelope.ID)
-	if err != nil || !known {
-		return false, err
-	}
-	*r = idResult(seq, from, d.Envelope.From)
-	return true, nil
-}
-
-// settledBefore rejects a draft whose proposal is settled according to the
-// replica.
-func settledBefore(db *entrydb.DB, space string, d *journal.Draft, r *journal.Result) (bool, error) {
-	if d.Settles == "" {
-		return false, nil
-	}
-	seq, by, settled, err := db.SettledBy(space, d.Settles)
-	if err != nil || !settled {
-		return false, err
-	}
-	*r = journal.Result{Err: &journal.SettledError{By: by, Seq: seq}}
-	return true, nil
-}
-
-// idResult returns the result of a draft whose id is in use.
-func idResult(seq protocol.Seq, first, second protocol.ParticipantID) journal.Result {
-	if first != second {
-		return journal.Result{Err: journal.ErrDuplicateID}
-	}
-	return journal.Result{Seq: seq, Retry: true}
 }
 
 // appendAll appends the drafts with these indexes to the log, block by block.

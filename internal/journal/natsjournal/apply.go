@@ -3,6 +3,7 @@ package natsjournal
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -29,59 +30,42 @@ type pass struct {
 	db    *entrydb.DB
 	batch *entrydb.Batch
 
-	ids     map[idKey]author
-	settled map[idKey]author        // by the proposal
-	state   map[string]protocol.Seq // last state entry by space
-	seq     uint64                  // of the last message
-	time    int64                   // of that message
-	digest  digest                  // of all entries up to it
-	marks   []mark
-	epoch   string // set if an epoch begins
-	guards  guardRows
+	state  map[string]protocol.Seq // last state entry by space
+	seq    uint64                  // of the last message
+	time   int64                   // of that message
+	digest digest                  // of all entries up to it
+	marks  []mark
+	epoch  string // set if an epoch begins
+	guards guardRows
 
 	out delivery
-}
-
-type idKey struct {
-	space string
-	id    protocol.ID
-}
-
-// author is the first sender of an id, and the Seq of its entry.
-type author struct {
-	seq  protocol.Seq
-	from protocol.ParticipantID
 }
 
 // delivery is the output of a pass for the sink and for waiting calls of
 // Append.
 type delivery struct {
-	stream  *stream
-	seq     uint64        // of the last message
-	sink    *journal.Sink // nil: no sink was set at that time
-	entries []spaceEntries
-	answers []blockAnswer
+	stream *stream
+	seq    uint64        // of the last message
+	sink   *journal.Sink // nil: no sink was set at that time
+	blocks []appliedBlock
 
-	// replaced, if set, is called for the spaces of the stream, after entries.
+	// replaced, if set, is called for the spaces of the stream, after the blocks.
 	replaced *journal.Replaced
 }
 
-type spaceEntries struct {
+// appliedBlock is the output of one message.
+type appliedBlock struct {
 	space   string
-	entries []*journal.Entry
-}
-
-type blockAnswer struct {
-	committer *committer
-	id        string
-	results   []journal.Result
+	entries []*journal.Entry // for the sink
+	id      string           // "" for the block of another process
+	results []journal.Result
 }
 
 func (s *stream) newPass() *pass {
 	db := s.j.replica.db
 	return &pass{
 		s: s, db: db, batch: db.NewBatch(), seq: s.pos.seq, time: s.pos.time, digest: s.pos.digest,
-		ids: make(map[idKey]author), settled: make(map[idKey]author), state: make(map[string]protocol.Seq),
+		state: make(map[string]protocol.Seq),
 	}
 }
 
@@ -178,37 +162,28 @@ func (p *pass) decide(it item, d draft, seq protocol.Seq, stale bool) (journal.R
 	if stale {
 		return journal.Result{Err: journal.ErrStale}, nil
 	}
-	env := &d.entry.Envelope
-	first, known, err := p.lookup(it.space, env.ID)
-	if err != nil {
-		return journal.Result{}, err
-	}
-	if known { // no check is needed
-		p.guards.record(it.space, uint64(first.seq/seqsPerBlock), it.seq, d.entry.State)
-		return idResult(first.seq, first.from, env.From), nil
-	}
 	last, err := p.lastState(it.space)
 	if err != nil {
 		return journal.Result{}, err
 	}
-	if d.basis < last {
-		return journal.Result{Err: journal.ErrStale}, nil
-	}
-	if by, settled, err := p.settledBy(it.space, d.entry.Settles); err != nil {
+	env := &d.entry.Envelope
+	r, earlier, err := p.batch.Decide(it.space, entrydb.Candidate{
+		ID: env.ID, From: env.From, Settles: d.entry.Settles, Stale: d.basis < last,
+	})
+	if err != nil {
 		return journal.Result{}, err
-	} else if settled {
-		p.guards.record(it.space, uint64(by.seq/seqsPerBlock), it.seq, d.entry.State)
-		return journal.Result{Err: &journal.SettledError{By: by.from, Seq: by.seq}}, nil
+	}
+	if earlier.Seq > 0 {
+		p.guards.record(it.space, uint64(earlier.Seq/seqsPerBlock), it.seq, d.entry.State)
+	}
+	if r.Err != nil || r.Retry {
+		return r, nil
 	}
 	env.Seq = seq
 	if err := p.batch.Put(it.space, d.entry); err != nil {
 		return journal.Result{}, err
 	}
 	p.digest = p.digest.add(p.s.hasher.sum(it.space, p.batch.Encoded()))
-	p.ids[idKey{it.space, env.ID}] = author{seq, env.From}
-	if d.entry.Settles != "" {
-		p.settled[idKey{it.space, d.entry.Settles}] = author{seq, env.From}
-	}
 	if d.entry.State {
 		p.state[it.space] = seq
 	}
@@ -228,43 +203,19 @@ func (p *pass) lastState(space string) (protocol.Seq, error) {
 	return seq, nil
 }
 
-// lookup returns the author of the id, if it is in use.
-func (p *pass) lookup(space string, id protocol.ID) (author, bool, error) {
-	if a, ok := p.ids[idKey{space, id}]; ok {
-		return a, true, nil
-	}
-	seq, from, ok, err := p.db.LookupRef(space, id)
-	if err != nil {
-		return author{}, false, fmt.Errorf("look up id in %s: %w", space, err)
-	}
-	return author{seq, from}, ok, nil
-}
-
-// settledBy returns the author of the entry that settled a proposal; false if
-// it is open.
-func (p *pass) settledBy(space string, proposal protocol.ID) (author, bool, error) {
-	if proposal == "" {
-		return author{}, false, nil
-	}
-	if a, ok := p.settled[idKey{space, proposal}]; ok {
-		return a, true, nil
-	}
-	seq, from, ok, err := p.db.SettledBy(space, proposal)
-	if err != nil {
-		return author{}, false, fmt.Errorf("look up the decision on a proposal in %s: %w", space, err)
-	}
-	return author{seq, from}, ok, nil
-}
-
 // collect queues the output of a message for the commit. Entries that the sink
 // received before the replica was rebuilt are not sent again; results are for
 // calls in this process.
 func (p *pass) collect(it item, entries []*journal.Entry, results []journal.Result) {
-	if it.seq > p.s.sinkSeq && !p.s.announce && len(entries) > 0 {
-		p.out.entries = append(p.out.entries, spaceEntries{it.space, entries})
+	out := appliedBlock{space: it.space}
+	if it.seq > p.s.sinkSeq && !p.s.announce {
+		out.entries = entries
 	}
 	if p.s.j.isOurs(it.id) {
-		p.out.answers = append(p.out.answers, blockAnswer{p.s.commit, it.id, results})
+		out.id, out.results = it.id, results
+	}
+	if len(out.entries) > 0 || out.id != "" {
+		p.out.blocks = append(p.out.blocks, out)
 	}
 }
 
@@ -293,11 +244,7 @@ func (p *pass) commit() error {
 	}
 	s.recordMarks(p.marks)
 	s.sinkSeq = max(s.sinkSeq, p.seq)
-	p.out.sink = s.j.sink.Load()
-	if p.out.sink == nil {
-		p.out.entries = nil
-	}
-	p.out.stream, p.out.seq = s, p.seq
+	p.out.stream, p.out.seq, p.out.sink = s, p.seq, s.j.sink.Load()
 	s.j.deliveries <- p.out // deliver ends after the streams
 	return nil
 }
@@ -326,13 +273,20 @@ func metaEpoch(stream string) string { return "epoch/" + stream }
 // One goroutine serves all streams, as the contract of Sink requires.
 func (j *Journal) deliver() {
 	for d := range j.deliveries {
-		for _, e := range d.entries {
-			(*d.sink)(e.space, e.entries)
-		}
-		for _, a := range d.answers {
-			if f := a.committer.remove(a.id); f != nil {
-				f.answer(a.results)
-				j.onCommitted(f)
+		for _, b := range d.blocks {
+			if d.sink != nil && len(b.entries) > 0 {
+				(*d.sink)(b.space, b.entries)
+			}
+			if b.id == "" {
+				continue
+			}
+			f := d.stream.commit.remove(b.id)
+			if f == nil {
+				continue // its callers have given up
+			}
+			f.answer(b.results)
+			if j.opts.OnCommit != nil {
+				j.opts.OnCommit(f.drafts, f.bytes, time.Since(f.since))
 			}
 		}
 		if d.replaced != nil && *d.replaced != nil {

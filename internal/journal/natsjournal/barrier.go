@@ -50,7 +50,7 @@ func (s *stream) durableEnd(ctx context.Context) (uint64, error) {
 type progress struct {
 	mu      sync.Mutex
 	seq     uint64
-	waiters map[chan struct{}]uint64
+	changed chan struct{} // closed by the next advance; nil: no call waits
 }
 
 func (p *progress) at() uint64 {
@@ -71,35 +71,30 @@ func (p *progress) advance(seq uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.seq = max(p.seq, seq)
-	for c, target := range p.waiters {
-		if target <= p.seq {
-			close(c)
-			delete(p.waiters, c)
-		}
+	if p.changed != nil {
+		close(p.changed)
+		p.changed = nil
 	}
 }
 
 // wait returns when the progress is at least seq, or ctx ends.
 func (p *progress) wait(ctx context.Context, seq uint64) error {
-	p.mu.Lock()
-	if seq <= p.seq {
-		p.mu.Unlock()
-		return nil
-	}
-	c := make(chan struct{})
-	if p.waiters == nil {
-		p.waiters = make(map[chan struct{}]uint64)
-	}
-	p.waiters[c] = seq
-	p.mu.Unlock()
-	select {
-	case <-c:
-		return nil
-	case <-ctx.Done():
+	for {
 		p.mu.Lock()
-		defer p.mu.Unlock()
-		delete(p.waiters, c)
-		return ctx.Err()
+		at := p.seq
+		if p.changed == nil && at < seq {
+			p.changed = make(chan struct{})
+		}
+		changed := p.changed
+		p.mu.Unlock()
+		if at >= seq {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 

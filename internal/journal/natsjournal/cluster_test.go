@@ -53,6 +53,15 @@ func startClusterWith(t *testing.T, change func([]*natsServer)) []*natsServer {
 	return nodes
 }
 
+func streamInfo(t *testing.T, s *stream) (*jetstream.StreamInfo, error) {
+	t.Helper()
+	handle, err := s.open(t.Context())
+	if err != nil {
+		return nil, err
+	}
+	return handle.CachedInfo(), nil
+}
+
 func urls(nodes []*natsServer) string {
 	var list []string
 	for _, n := range nodes {
@@ -77,7 +86,7 @@ func TestStreamLeaderStopsUnderLoad(t *testing.T) {
 		l.more(t, 100)
 		node.start()
 		eventually(t, "all replicas are current", func() bool {
-			info, err := a.streams[a.names.bucket("lab")].info(t.Context())
+			info, err := streamInfo(t, a.streams[a.names.bucket("lab")])
 			if err != nil || info.Cluster == nil || info.Cluster.Leader == "" {
 				return false
 			}

@@ -73,7 +73,7 @@ func (s *stream) openFeed(ctx context.Context) (*feed, error) {
 	ctx, cancel := context.WithTimeout(ctx, min(apiWait<<s.failures/2, 2*apiWait))
 	defer cancel()
 	consumer, err := s.j.js.CreateOrUpdatePushConsumer(ctx, s.name, jetstream.ConsumerConfig{
-		Name:              consumerName(s.j.gateway, inbox),
+		Name:              "gateway-" + s.j.gateway + "-" + inbox[max(0, len(inbox)-8):], // for operators
 		DeliverSubject:    inbox,
 		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
 		OptStartSeq:       s.pos.seq + 1,
@@ -98,12 +98,6 @@ func (s *stream) openFeed(ctx context.Context) (*feed, error) {
 	}
 	s.log.Debug(msgFollowed, "consumer", f.name, "server", server, "after", s.pos.seq)
 	return f, nil
-}
-
-// consumerName returns a name that shows operators which gateway owns the
-// consumer.
-func consumerName(gateway, inbox string) string {
-	return "gateway-" + gateway + "-" + inbox[max(0, len(inbox)-8):]
 }
 
 // close ends the feed. It requests deletion of the consumer, although JetStream

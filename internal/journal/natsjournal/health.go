@@ -3,6 +3,7 @@ package natsjournal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -101,15 +102,6 @@ func (s *stream) assess(a checkResult, f *feed, c *checks, live bool) error {
 	return nil
 }
 
-// info requests the stream's info from JetStream.
-func (s *stream) info(ctx context.Context) (*jetstream.StreamInfo, error) {
-	handle, err := s.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return handle.CachedInfo(), nil
-}
-
 // open requests the stream from JetStream, with its current info.
 func (s *stream) open(ctx context.Context) (jetstream.Stream, error) {
 	if !s.j.nc.IsConnected() {
@@ -118,8 +110,61 @@ func (s *stream) open(ctx context.Context) (jetstream.Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, apiWait)
 	defer cancel()
 	handle, err := s.j.js.Stream(ctx, s.name)
+	return handle, noAnswer(err)
+}
+
+// getMsg requests a message from the stream's leader.
+func (s *stream) getMsg(ctx context.Context, seq uint64, o ...jetstream.GetMsgOpt) (*jetstream.RawStreamMsg, error) {
+	ctx, cancel := context.WithTimeout(ctx, apiWait)
+	defer cancel()
+	m, err := s.handle.GetMsg(ctx, seq, o...)
+	return m, noAnswer(err)
+}
+
+// noAnswer replaces the error of a request that timed out.
+func noAnswer(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil, errNoAnswer
+		return errNoAnswer
 	}
-	return handle, err
+	return err
+}
+
+// errUnproven stops a stream. The stream continues when its leader confirms
+// that the missing messages were removed, or when a feed delivers them.
+var errUnproven = errors.New("messages are missing that the stream has, or may have")
+
+// proveRemoved returns nil if the stream has no message from sequence from up
+// to (exclusive) to. It trusts only the leader: a consumer runs on any server
+// with the stream, and that server may merely lag.
+func (s *stream) proveRemoved(ctx context.Context, from, to uint64) error {
+	if from >= to || to <= s.first {
+		return nil
+	}
+	// One response proves it: the leader has the message that it returns, and
+	// therefore received everything before it.
+	next, err := s.getMsg(ctx, from, jetstream.WithGetMsgSubject(s.j.names.all(s.index)))
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound):
+		return fmt.Errorf("%w: from %d to %d, and the leader ends before", errUnproven, from, to-1)
+	case err != nil:
+		return fmt.Errorf("look for message %d: %w", from, err)
+	case next.Sequence < to:
+		return fmt.Errorf("%w: %d of the range from %d to %d", errUnproven, next.Sequence, from, to-1)
+	}
+	return nil
+}
+
+// lastStored returns the sequence of the last message that the leader has, or
+// 0. The stream's last sequence is greater if its last messages were deleted.
+func (s *stream) lastStored(ctx context.Context, handle jetstream.Stream) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, apiWait)
+	defer cancel()
+	m, err := handle.GetLastMsgForSubject(ctx, s.j.names.all(s.index))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("look for the last message: %w", noAnswer(err))
+	}
+	return m.Sequence, nil
 }

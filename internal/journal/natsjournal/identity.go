@@ -162,15 +162,11 @@ func (s *stream) hasLastRead(ctx context.Context) (bool, error) {
 	if s.pos.time == 0 {
 		return true, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, apiWait)
-	defer cancel()
-	m, err := s.handle.GetMsg(ctx, s.pos.seq)
-	switch {
-	case errors.Is(err, jetstream.ErrMsgNotFound):
+	m, err := s.getMsg(ctx, s.pos.seq)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return true, nil
-	case errors.Is(err, context.DeadlineExceeded):
-		return false, errNoAnswer
-	case err != nil:
+	}
+	if err != nil {
 		return false, fmt.Errorf("look at message %d: %w", s.pos.seq, err)
 	}
 	return m.Time.UnixNano() == s.pos.time, nil
@@ -251,10 +247,5 @@ func (j *Journal) LogID(_ context.Context, space string) (string, error) {
 	return *id, nil
 }
 
-// announceReplaced notifies that the logs of the stream's spaces were replaced.
-// run calls it when the replica has the new logs.
-func (s *stream) announceReplaced() {
-	s.j.deliveries <- delivery{stream: s, seq: s.pos.seq, replaced: s.j.replaced.Load()}
-}
-
+// affects reports whether the stream has a space.
 func (s *stream) affects(space string) bool { return s.j.names.bucket(space) == s.index }

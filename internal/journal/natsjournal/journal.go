@@ -123,7 +123,7 @@ func open(o Options) (*Journal, error) {
 // start creates the streams and starts all goroutines.
 func (j *Journal) start() {
 	j.life, j.end = context.WithCancel(context.Background())
-	j.retainer.init()
+	j.retainer.wake = make(chan struct{}, 1)
 	for i := range j.opts.streams {
 		s := newStream(j, i)
 		j.streams = append(j.streams, s)
@@ -276,13 +276,6 @@ func (j *Journal) nextID() string {
 func (j *Journal) isOurs(id string) bool {
 	own, ok := strings.CutPrefix(id, j.gateway)
 	return ok && strings.HasPrefix(own, ".")
-}
-
-// onCommitted reports an applied block of this process to OnCommit.
-func (j *Journal) onCommitted(f *inflight) {
-	if j.opts.OnCommit != nil {
-		j.opts.OnCommit(f.drafts, f.bytes, time.Since(f.since))
-	}
 }
 
 // warnReplicas logs once which guarantees a log with fewer replicas than

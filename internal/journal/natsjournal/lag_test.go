@@ -86,7 +86,7 @@ func leadStreamApart(t *testing.T, nodes []*natsServer, j *Journal) int {
 	t.Helper()
 	leader := -1
 	eventually(t, "stream and cluster have different leaders", func() bool {
-		info, err := j.streams[0].info(t.Context())
+		info, err := streamInfo(t, j.streams[0])
 		if err != nil || info.Cluster.Leader == "" {
 			return false
 		}

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/nats-io/nats.go"
 
@@ -81,7 +83,7 @@ type Options struct {
 // withDefaults validates the options and sets the defaults.
 func (o Options) withDefaults() (Options, error) {
 	o.Prefix = cmp.Or(o.Prefix, DefaultPrefix)
-	if !validPrefix(o.Prefix) {
+	if strings.ContainsFunc(o.Prefix, func(r rune) bool { return r > unicode.MaxASCII || !natsconn.PlainByte(byte(r)) }) {
 		return o, fmt.Errorf("prefix %q: only letters, digits, '-' and '_' can be in it", o.Prefix)
 	}
 	o.Replicas = cmp.Or(o.Replicas, 1)
@@ -103,13 +105,4 @@ func (o Options) withDefaults() (Options, error) {
 	o.shorterWait = cmp.Or(o.shorterWait, defaultShorterWait)
 	o.streams = cmp.Or(o.streams, streamCount)
 	return o, nil
-}
-
-func validPrefix(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if !natsconn.PlainByte(s[i]) {
-			return false
-		}
-	}
-	return s != ""
 }

@@ -17,27 +17,19 @@ import (
 
 // retainer holds the pending work of retention.
 type retainer struct {
-	wake chan struct{}
+	wake chan struct{} // runs the requested purges
 
 	mu     sync.Mutex
 	purges map[string]uint64 // by space: messages below this one
-}
-
-func (r *retainer) init() {
-	r.wake = make(chan struct{}, 1)
-	r.purges = make(map[string]uint64)
-}
-
-// schedule requests a purge, to run now.
-func (r *retainer) schedule(space string, below uint64) {
-	r.add(space, below)
-	signal(r.wake)
 }
 
 // add requests a purge, to run with the next ones.
 func (r *retainer) add(space string, below uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.purges == nil {
+		r.purges = make(map[string]uint64)
+	}
 	r.purges[space] = max(r.purges[space], below)
 }
 
@@ -46,7 +38,7 @@ func (r *retainer) drain() map[string]uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	purges := r.purges
-	r.purges = make(map[string]uint64)
+	r.purges = nil
 	return purges
 }
 
@@ -126,7 +118,8 @@ func (s *stream) trim(it item) error {
 	if err != nil {
 		return err
 	}
-	s.j.retainer.schedule(it.space, below)
+	s.j.retainer.add(it.space, below)
+	signal(s.j.retainer.wake)
 	return nil
 }
 

@@ -231,7 +231,8 @@ func (s *stream) session(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		s.announceReplaced()
+		// The replica has the new logs.
+		s.j.deliveries <- delivery{stream: s, seq: s.pos.seq, replaced: s.j.replaced.Load()}
 		s.announce, s.sinkSeq = false, s.pos.seq
 	}
 	s.following.Store(true)

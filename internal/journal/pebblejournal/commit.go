@@ -25,8 +25,6 @@ type group struct {
 	requests []*request
 	spaces   []*appended
 	bySpace  map[string]*appended
-	ids      map[idOfSpace]entryRef
-	settled  map[idOfSpace]entryRef // by the proposal
 	entries  int
 }
 
@@ -35,16 +33,6 @@ type appended struct {
 	space   string
 	head    *head
 	entries []*journal.Entry
-}
-
-type idOfSpace struct {
-	space string
-	id    protocol.ID
-}
-
-type entryRef struct {
-	seq  protocol.Seq
-	from protocol.ParticipantID
 }
 
 // spaceLog is the end of a space's log, including Seqs that the committer has
@@ -152,7 +140,7 @@ func (j *Journal) fail(g *group, err error) {
 
 // collect decides the drafts of r and of all other queued requests.
 func (j *Journal) collect(r *request) *group {
-	g := &group{ids: map[idOfSpace]entryRef{}, settled: map[idOfSpace]entryRef{}, bySpace: map[string]*appended{}}
+	g := &group{bySpace: map[string]*appended{}}
 	for {
 		j.add(g, r)
 		if g.entries >= groupEntries || j.batch.Bytes() >= groupBytes {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/entrydb"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -13,21 +14,16 @@ import (
 // appended.
 func (j *Journal) decide(g *group, l *spaceLog, space string, d *journal.Draft) journal.Result {
 	env := &d.Envelope
-	first, known, err := j.find(g, space, env.ID)
+	r, _, err := j.batch.Decide(space, entrydb.Candidate{
+		ID: env.ID, From: env.From, Settles: d.Settles, Stale: d.CheckedAtStateSeq < l.lastState,
+	})
 	switch {
 	case err != nil:
 		return refused(env.ID, unavailable(err))
-	case known && first.from == env.From:
-		return journal.Result{Seq: first.seq, Retry: true}
-	case known:
-		return refused(env.ID, journal.ErrDuplicateID)
-	case d.CheckedAtStateSeq < l.lastState:
-		return refused(env.ID, journal.ErrStale)
-	}
-	if by, settled, err := j.settledBy(g, space, d.Settles); err != nil {
-		return refused(env.ID, unavailable(err))
-	} else if settled {
-		return refused(env.ID, &journal.SettledError{By: by.from, Seq: by.seq})
+	case r.Err != nil:
+		return refused(env.ID, r.Err)
+	case r.Retry:
+		return r
 	}
 	e := entryOf(d, l.last+1)
 	if err := j.batch.Put(space, e); err != nil {
@@ -41,35 +37,8 @@ func (j *Journal) decide(g *group, l *spaceLog, space string, d *journal.Draft) 
 	return journal.Result{Seq: l.last}
 }
 
-// find looks up an id in the group and in the store.
-func (j *Journal) find(g *group, space string, id protocol.ID) (entryRef, bool, error) {
-	if p, ok := g.ids[idOfSpace{space, id}]; ok {
-		return p, true, nil
-	}
-	seq, from, ok, err := j.db.LookupRef(space, id)
-	return entryRef{seq, from}, ok, err
-}
-
-// settledBy looks up the entry that settles a proposal in the group and in the
-// store; "" has none.
-func (j *Journal) settledBy(g *group, space string, proposal protocol.ID) (entryRef, bool, error) {
-	if proposal == "" {
-		return entryRef{}, false, nil
-	}
-	if p, ok := g.settled[idOfSpace{space, proposal}]; ok {
-		return p, true, nil
-	}
-	seq, from, ok, err := j.db.SettledBy(space, proposal)
-	return entryRef{seq, from}, ok, err
-}
-
 // record adds a new entry to the group.
 func (g *group) record(l *spaceLog, space string, e *journal.Entry) {
-	at := entryRef{e.Envelope.Seq, e.Envelope.From}
-	g.ids[idOfSpace{space, e.Envelope.ID}] = at
-	if e.Settles != "" {
-		g.settled[idOfSpace{space, e.Settles}] = at
-	}
 	a := g.bySpace[space]
 	if a == nil {
 		a = &appended{space: space, head: l.head}

@@ -1,0 +1,91 @@
+package entrydb
+
+import (
+	"fmt"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Ref names an entry that an id or a settled proposal leads to. The zero value
+// is none.
+type Ref struct {
+	Seq  protocol.Seq
+	From protocol.ParticipantID
+}
+
+// refKey is an id in a space.
+type refKey struct {
+	space string
+	id    protocol.ID
+}
+
+// pending holds the references to the entries of a batch, which the database
+// does not show before the commit.
+type pending struct {
+	ids     map[refKey]Ref
+	settled map[refKey]Ref // by the proposal
+}
+
+func (p *pending) add(space string, e *journal.Entry) {
+	if p.ids == nil {
+		p.ids, p.settled = make(map[refKey]Ref), make(map[refKey]Ref)
+	}
+	ref := Ref{e.Envelope.Seq, e.Envelope.From}
+	p.ids[refKey{space, e.Envelope.ID}] = ref
+	if e.Settles != "" {
+		p.settled[refKey{space, e.Settles}] = ref
+	}
+}
+
+// Candidate is the part of a draft that decides whether it is appended.
+type Candidate struct {
+	ID      protocol.ID
+	From    protocol.ParticipantID
+	Settles protocol.ID
+	// Stale means that the space has a state entry later than the one that the
+	// draft was checked against.
+	Stale bool
+}
+
+// Decide applies the rules of [journal.Journal] to a draft, against the entries
+// of the database and of the batch. A result without an error or Retry means
+// that the draft is to be appended. Otherwise earlier is the entry because of
+// which it is not; none if the draft is stale. Err: ErrUnavailable.
+func (b *Batch) Decide(space string, c Candidate) (r journal.Result, earlier Ref, err error) {
+	return b.db.decide(&b.pending, space, c)
+}
+
+// Decide is [Batch.Decide] without a batch.
+func (d *DB) Decide(space string, c Candidate) (r journal.Result, earlier Ref, err error) {
+	return d.decide(&pending{}, space, c)
+}
+
+func (d *DB) decide(p *pending, space string, c Candidate) (r journal.Result, earlier Ref, err error) {
+	earlier, known := p.ids[refKey{space, c.ID}]
+	if !known {
+		earlier, err = d.LookupRef(space, c.ID)
+	}
+	switch {
+	case err != nil:
+		return r, Ref{}, fmt.Errorf("look up id in %s: %w", space, err)
+	case earlier.Seq > 0 && earlier.From == c.From:
+		return journal.Result{Seq: earlier.Seq, Retry: true}, earlier, nil
+	case earlier.Seq > 0:
+		return journal.Result{Err: journal.ErrDuplicateID}, earlier, nil
+	case c.Stale:
+		return journal.Result{Err: journal.ErrStale}, Ref{}, nil
+	case c.Settles == "":
+		return r, Ref{}, nil
+	}
+	if earlier, known = p.settled[refKey{space, c.Settles}]; !known {
+		earlier, err = d.settledBy(space, c.Settles)
+	}
+	if err != nil {
+		return r, Ref{}, fmt.Errorf("look up the decision on a proposal in %s: %w", space, err)
+	}
+	if earlier.Seq > 0 {
+		r.Err = &journal.SettledError{By: earlier.From, Seq: earlier.Seq}
+	}
+	return r, earlier, nil
+}
