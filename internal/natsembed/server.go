@@ -1,3 +1,10 @@
+// Package natsembed runs a NATS server with JetStream within the process, for
+// operators who want a queue on disk without another program. Workers and
+// clients of other processes can connect to it.
+//
+// Its file store syncs every acknowledged write to the disk; a NATS server
+// syncs every two minutes by default. The server is not part of a cluster: its
+// folder is the only copy.
 package natsembed
 
 import (
@@ -35,12 +42,10 @@ type Options struct {
 	// Listen is host:port; empty means DefaultListen, port 0 a free port.
 	Listen string
 
-	// Token, or User and Password, are required from all clients. If all are
-	// empty, every client that reaches the address can connect.
-	Token, User, Password string
+	// Token is required from all clients. If it is empty, every client that
+	// reaches the address can connect.
+	Token string
 
-	// MaxPayload bounds a message, in bytes; 0 means 1 MiB.
-	MaxPayload int
 	// Logger receives the server's log messages; nil discards them.
 	Logger *slog.Logger
 }
@@ -99,9 +104,8 @@ func (o *Options) config() (*server.Options, error) {
 	return &server.Options{
 		ServerName: "meup-embedded",
 		Host:       host, Port: n,
-		Authorization: o.Token, Username: o.User, Password: o.Password,
-		MaxPayload: int32(o.MaxPayload),
-		JetStream:  true, StoreDir: o.Dir,
+		Authorization: o.Token,
+		JetStream:     true, StoreDir: o.Dir,
 		SyncAlways: true,
 		NoSigs:     true, // the program handles them
 	}, nil
@@ -148,9 +152,6 @@ func (s *Server) ClientOptions() []nats.Option {
 	list := []nats.Option{nats.InProcessServer(s.nats)}
 	if s.opts.Token != "" {
 		list = append(list, nats.Token(s.opts.Token))
-	}
-	if s.opts.User != "" {
-		list = append(list, nats.UserInfo(s.opts.User, s.opts.Password))
 	}
 	return list
 }

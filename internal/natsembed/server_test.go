@@ -84,22 +84,19 @@ func TestSyncsAlways(t *testing.T) {
 }
 
 func TestCredentials(t *testing.T) {
-	for _, o := range []Options{{Token: "a-token"}, {User: "u", Password: "a-password"}} {
-		var log lockedBuffer
-		o.Dir, o.Logger = t.TempDir(), slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		s := mustStart(t, o)
-		if nc, err := nats.Connect(s.URL()); err == nil {
-			nc.Close()
-			t.Errorf("%+v: a stranger was let in", o)
-		}
-		connect(t, s.URL(), s.ClientOptions()...)
-		if strings.Contains(s.URL(), "a-") {
-			t.Errorf("the address has the secret in it: %s", s.URL())
-		}
-		s.Close()
-		if strings.Contains(log.String(), "a-token") || strings.Contains(log.String(), "a-password") {
-			t.Errorf("the log has the secret in it:\n%s", log.String())
-		}
+	var log lockedBuffer
+	s := mustStart(t, Options{Dir: t.TempDir(), Token: "a-token", Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	if nc, err := nats.Connect(s.URL()); err == nil {
+		nc.Close()
+		t.Error("a client without the token was admitted")
+	}
+	connect(t, s.URL(), s.ClientOptions()...)
+	if strings.Contains(s.URL(), "a-token") {
+		t.Errorf("the address has the token in it: %s", s.URL())
+	}
+	s.Close()
+	if strings.Contains(log.String(), "a-token") {
+		t.Errorf("the log has the token in it:\n%s", log.String())
 	}
 }
 

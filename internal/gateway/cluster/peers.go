@@ -1,6 +1,35 @@
+// Package cluster exchanges the state that the gateways on one NATS share but
+// do not log: who is connected where, and messages that are delivered live
+// only.
+//
+// It uses core NATS, which delivers a message at most once. Therefore nothing
+// depends on a single message: a roster has a version, every heartbeat contains
+// it, and a gateway that has another version requests a snapshot.
+//
+//	meup.gw.GATEWAY.live.SPACE   a live message, unchanged
+//	meup.gw.GATEWAY.beat         heartbeat, every 2 s, with the version of the rosters
+//	meup.gw.GATEWAY.roster       who is connected in a space, on every change
+//	meup.gw.GATEWAY.snapshot     all rosters, in parts
+//	meup.gw.GATEWAY.hello        requests a snapshot from all, or from one
+//	meup.gw.GATEWAY.bye          the gateway leaves
+//
+// # Local outages
+//
+// A gateway whose heartbeats are missing for 6 s is declared dead. But the
+// cause may be local: a lost connection, a stopped process. Therefore a gateway
+// also receives its own heartbeats, and checks the others only when one
+// arrives. While its own heartbeats are missing, it declares no gateway dead;
+// when they return, it sends a hello and gives the others time to answer.
+//
+// # Goroutines
+//
+// One goroutine, Peers.run, owns the protocol state, sends all messages and
+// calls the callbacks. The goroutine of the nats.go subscription passes
+// messages to it. Both end with Close.
 package cluster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,8 +41,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nuid"
-
-	"github.com/meup-protocol/meup/internal/natsconn"
 )
 
 // Defaults of [Options]. A killed gateway is removed after Expiry and at most
@@ -36,10 +63,9 @@ const byeWait = time.Second
 
 // Options configures Peers. Zero values select the defaults.
 type Options struct {
-	// Conn is the connection to use; the caller closes it, after the Peers. If
-	// nil, Join opens a connection with natsconn.Connect.
+	// Conn is a connection of natsconn.Connect; the caller closes it, after the
+	// Peers.
 	Conn *nats.Conn
-	URL  string // address of NATS, if Conn is nil
 
 	Prefix   string        // prefix of all subjects
 	Interval time.Duration // between heartbeats
@@ -59,7 +85,6 @@ var ErrNotConnected = errors.New("not connected to NATS")
 // call Subscribe and OnRoster at most once each.
 type Peers struct {
 	nc       *nats.Conn
-	ownConn  bool
 	opts     Options
 	log      *slog.Logger
 	subjects subjects
@@ -100,15 +125,7 @@ func Join(o Options) (*Peers, error) {
 		table: newTable(o.Expiry),
 		local: make(map[string][]RosterEntry), dirty: make(map[string]bool),
 	}
-	if p.nc == nil {
-		nc, err := natsconn.Connect(o.URL, o.Logger)
-		if err != nil {
-			return nil, fmt.Errorf("join the other gateways: %w", err)
-		}
-		p.nc, p.ownConn = nc, true
-	}
 	if err := p.listen(); err != nil {
-		p.closeConn()
 		return nil, fmt.Errorf("join the other gateways: %w", err)
 	}
 	p.running.Go(p.run)
@@ -116,15 +133,9 @@ func Join(o Options) (*Peers, error) {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Prefix == "" {
-		o.Prefix = DefaultPrefix
-	}
-	if o.Interval <= 0 {
-		o.Interval = DefaultInterval
-	}
-	if o.Expiry <= 0 {
-		o.Expiry = DefaultExpiry
-	}
+	o.Prefix = cmp.Or(o.Prefix, DefaultPrefix)
+	o.Interval = cmp.Or(o.Interval, DefaultInterval)
+	o.Expiry = cmp.Or(o.Expiry, DefaultExpiry)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -214,15 +225,8 @@ func (p *Peers) Close() error {
 		if p.nc.IsConnected() {
 			_ = p.nc.FlushTimeout(byeWait) // on a timeout the others use Expiry
 		}
-		p.closeConn()
 	})
 	return nil
-}
-
-func (p *Peers) closeConn() {
-	if p.ownConn {
-		p.nc.Close()
-	}
 }
 
 // takeDirty returns the spaces to announce and their rosters, and clears the

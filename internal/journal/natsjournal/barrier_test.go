@@ -20,12 +20,7 @@ import (
 func openThrough(t *testing.T, n *natsServer, change func(*Options)) (*Journal, *proxy) {
 	t.Helper()
 	p := startProxy(t, fmt.Sprintf("127.0.0.1:%d", n.opts.Port))
-	j := openTest(t, "nats://"+p.address(), func(o *Options) {
-		o.NATS = []nats.Option{nats.ReconnectWait(10 * time.Millisecond), nats.IgnoreDiscoveredServers()}
-		if change != nil {
-			change(o)
-		}
-	})
+	j := openTest(t, "nats://"+p.address(), change, nats.ReconnectWait(10*time.Millisecond), nats.IgnoreDiscoveredServers())
 	return j, p
 }
 

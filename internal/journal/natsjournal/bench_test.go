@@ -34,7 +34,7 @@ func benchServer(b *testing.B, syncAlways bool) string {
 
 func benchOpen(b *testing.B, url string) *Journal {
 	b.Helper()
-	j, err := Open(context.Background(), Options{URL: url, ReplicaDir: filepath.Join(b.TempDir(), "r")})
+	j, err := Open(context.Background(), Options{Conn: dial(b, url), ReplicaDir: filepath.Join(b.TempDir(), "r")})
 	if err != nil {
 		b.Fatal(err)
 	}

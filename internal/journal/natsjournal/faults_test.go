@@ -142,7 +142,7 @@ func TestOpenWaitsForNATS(t *testing.T) {
 	n.stop()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if _, err := Open(ctx, Options{URL: n.url(), Logger: testLog(t)}); !errors.Is(err, errDisconnected) {
+	if _, err := Open(ctx, Options{Conn: dial(t, n.url()), Logger: testLog(t)}); !errors.Is(err, errDisconnected) {
 		t.Errorf("without NATS: %v", err)
 	}
 	failed, started := make(chan struct{}, 1), make(chan struct{})
@@ -151,9 +151,7 @@ func TestOpenWaitsForNATS(t *testing.T) {
 		<-failed
 		n.start()
 	}()
-	j := openTest(t, n.url(), func(o *Options) {
-		o.NATS = append(o.NATS, nats.ReconnectErrHandler(func(*nats.Conn, error) { signal(failed) }))
-	})
+	j := openTest(t, n.url(), nil, nats.ReconnectErrHandler(func(*nats.Conn, error) { signal(failed) }))
 	<-started
 	mustAppend(t, j, "lab", chat("a", "alice"))
 }
@@ -260,7 +258,7 @@ func TestOpen_ReplicaInUse(t *testing.T) {
 	dir := t.TempDir()
 	j := openTest(t, n.url(), func(o *Options) { o.ReplicaDir = dir })
 	mustAppend(t, j, "lab", chat("a", "alice"))
-	if _, err := Open(t.Context(), Options{URL: n.url(), ReplicaDir: dir}); err == nil || !strings.Contains(err.Error(), "in use") {
+	if _, err := Open(t.Context(), Options{Conn: dial(t, n.url()), ReplicaDir: dir}); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("second journal on one replica: %v", err)
 	}
 	mustAppend(t, j, "lab", chat("b", "alice"))
@@ -357,7 +355,7 @@ func TestOpen_ForeignStream(t *testing.T) {
 	if _, err := j.js.CreateStream(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Open(t.Context(), Options{URL: n.url(), Prefix: "other", streams: 1})
+	_, err := Open(t.Context(), Options{Conn: dial(t, n.url()), Prefix: "other", streams: 1})
 	if !errors.Is(err, errUnsuitable) {
 		t.Errorf("stream that drops messages: %v", err)
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/nats-io/nuid"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/natsconn"
 )
 
 // catchUpStreams is the maximum number of streams that catch up concurrently.
@@ -35,9 +34,8 @@ type Journal struct {
 	names   names
 	gateway string // random, one per process
 
-	nc      *nats.Conn
-	ownConn bool
-	js      jetstream.JetStream
+	nc *nats.Conn
+	js jetstream.JetStream
 
 	replica    *replica
 	streams    []*stream
@@ -103,17 +101,10 @@ func open(o Options) (*Journal, error) {
 		lagging:    make(map[*stream]bool),
 		replicas:   replicas{n: o.Replicas},
 	}
-	if j.nc == nil {
-		if j.nc, err = natsconn.Connect(o.URL, o.Logger, o.NATS...); err != nil {
-			return nil, err
-		}
-		j.ownConn = true
+	if j.js, err = jetstream.New(j.nc); err != nil {
+		return nil, err
 	}
-	if j.js, err = jetstream.New(j.nc); err == nil {
-		j.replica, err = openReplica(o.ReplicaDir, o.Logger)
-	}
-	if err != nil {
-		j.closeConn()
+	if j.replica, err = openReplica(o.ReplicaDir, o.Logger); err != nil {
 		return nil, err
 	}
 	j.start()
@@ -155,22 +146,11 @@ func (j *Journal) Close() error {
 	j.supervising.Wait()
 	close(j.deliveries)
 	j.answering.Wait()
-	err := j.replica.close()
-	j.closeConn()
-	if err != nil {
+	if err := j.replica.close(); err != nil {
 		return fmt.Errorf("close replica: %w", err)
 	}
 	return nil
 }
-
-func (j *Journal) closeConn() {
-	if j.ownConn {
-		j.nc.Close()
-	}
-}
-
-// Conn returns the connection, so that the cluster can share it.
-func (j *Journal) Conn() *nats.Conn { return j.nc }
 
 // Follow implements [journal.Journal].
 func (j *Journal) Follow(sink journal.Sink, replaced journal.Replaced) {

@@ -249,7 +249,7 @@ func TestForeignReplica(t *testing.T) {
 	k := openTest(t, m.url(), nil)
 	mustAppend(t, k, "lab", chat("b", "alice"))
 
-	_, err := Open(t.Context(), Options{URL: m.url(), ReplicaDir: dir, streams: 2})
+	_, err := Open(t.Context(), Options{Conn: dial(t, m.url()), ReplicaDir: dir, streams: 2})
 	if !errors.Is(err, ErrForeignReplica) || !strings.Contains(err.Error(), mine) || !strings.Contains(err.Error(), k.logName) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("another log's folder: %v", err)
 	}

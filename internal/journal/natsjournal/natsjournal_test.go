@@ -14,9 +14,11 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"go.uber.org/goleak"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/natsconn"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -91,16 +93,27 @@ func (n *natsServer) stop() {
 func (n *natsServer) url() string { return fmt.Sprintf("nats://127.0.0.1:%d", n.opts.Port) }
 
 // testLog returns a logger that writes to the test's output.
-func testLog(t *testing.T) *slog.Logger {
+func testLog(t testing.TB) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// dial returns a connection that the end of the test closes.
+func dial(t testing.TB, url string, options ...nats.Option) *nats.Conn {
+	t.Helper()
+	nc, err := natsconn.Connect(url, testLog(t), options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return nc
 }
 
 // openTest opens a journal with few streams, which starts faster, and a timeout
 // that an overloaded machine keeps.
-func openTest(t *testing.T, url string, change func(*Options)) *Journal {
+func openTest(t *testing.T, url string, change func(*Options), connect ...nats.Option) *Journal {
 	t.Helper()
 	o := Options{
-		URL: url, ReplicaDir: filepath.Join(t.TempDir(), "replica"),
+		Conn: dial(t, url, connect...), ReplicaDir: filepath.Join(t.TempDir(), "replica"),
 		Logger: testLog(t), streams: 2, RetainEvery: time.Hour, AppendTimeout: 30 * time.Second,
 	}
 	if change != nil {

@@ -24,16 +24,12 @@ const (
 // streamCount is part of the format: it decides which stream has a space.
 const streamCount = 64
 
-// Options configures a log. The zero value is a log on NATS at its default
-// address, with one replica and without retention limits.
+// Options configures a log. With only Conn it has one replica and no retention
+// limits.
 type Options struct {
-	// Conn is the connection to use; the caller closes it, after the journal. If
-	// it is nil, the journal connects with natsconn.Connect.
+	// Conn is a connection of natsconn.Connect; the caller closes it, after the
+	// journal.
 	Conn *nats.Conn
-	// URL is the address of NATS, if Conn is nil; several are separated by commas.
-	URL string
-	// NATS are further options for a connection to URL.
-	NATS []nats.Option
 
 	// Prefix begins the names of the streams (upper case, MEUP_00) and of
 	// their subjects (lower case, meup.00.lab). Letters, digits, '-' and '_'.

@@ -14,27 +14,25 @@ import (
 	"github.com/meup-protocol/meup/internal/natsconn"
 )
 
-// fresh returns a function that gives each test its own streams on one server.
-func fresh(t *testing.T) func(*Options) {
+// fresh returns the address of a server, and a function that gives each test
+// its own streams on it.
+func fresh(t *testing.T) (url string, own func(*Options)) {
 	n := startNATS(t)
 	var count atomic.Int64
-	return func(o *Options) {
-		o.URL = n.url()
-		o.Prefix = fmt.Sprintf("SUITE%d", count.Add(1))
-	}
+	return n.url(), func(o *Options) { o.Prefix = fmt.Sprintf("SUITE%d", count.Add(1)) }
 }
 
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	own := fresh(t)
-	journaltest.Run(t, func(t *testing.T) journal.Journal { return openTest(t, "", own) })
+	url, own := fresh(t)
+	journaltest.Run(t, func(t *testing.T) journal.Journal { return openTest(t, url, own) })
 }
 
 func TestSuiteRetention(t *testing.T) {
 	t.Parallel()
-	own := fresh(t)
+	url, own := fresh(t)
 	journaltest.RunRetention(t, func(t *testing.T, ret journal.Retention, now func() time.Time) journal.Journal {
-		return openTest(t, "", func(o *Options) {
+		return openTest(t, url, func(o *Options) {
 			own(o)
 			o.Retention, o.Now, o.RetainEvery = ret, now, 20*time.Millisecond
 		})

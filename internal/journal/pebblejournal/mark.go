@@ -2,15 +2,129 @@ package pebblejournal
 
 import (
 	"bytes"
+	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"io/fs"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/uuid"
 )
+
+// Meta keys of the store.
+const (
+	logIDKey    = "log-id"
+	appendedKey = "appended" // entries ever appended, written with each batch
+)
+
+// lossRemedies lists an operator's options for a log that has lost entries.
+const lossRemedies = "restore the folder from a backup, or accept the loss (--accept-loss)"
+
+// markSyncEvery bounds the age of the mark after a power failure.
+const markSyncEvery = time.Second
+
+// loadMeta reads the id of the log, and compares the number of entries in the
+// store with the number acknowledged according to the mark. A store with fewer
+// has lost its end. It is rejected unless Options.AcceptLoss is set, which
+// gives it another log id.
+func (j *Journal) loadMeta() error {
+	id, err := j.db.Meta(logIDKey)
+	if err != nil {
+		return err
+	}
+	value, err := j.db.Meta(appendedKey)
+	if err != nil {
+		return err
+	}
+	if value != nil {
+		n, size := binary.Uvarint(value)
+		if size <= 0 {
+			return errors.New("the number of appended entries cannot be read")
+		}
+		j.appended = n
+	}
+	m, acknowledged, known, err := openMark(j.db.FS(), j.db.Dir())
+	if err != nil {
+		return fmt.Errorf("open the mark of acknowledged entries: %w", err)
+	}
+	var loss error
+	switch {
+	case known && acknowledged > j.appended:
+		loss = fmt.Errorf("%d entries were acknowledged and the log holds %d of them: the end of the log is missing or damaged, %d entries are lost",
+			acknowledged, j.appended, acknowledged-j.appended)
+	case !known && value != nil: // the mark is as old as the number in the store
+		loss = fmt.Errorf("the file %s is missing or damaged, so that it is unknown whether the log, which holds %d entries, is complete", markFile, j.appended)
+	}
+	if loss != nil && !j.opt.AcceptLoss {
+		return errors.Join(fmt.Errorf("%w; %s", loss, lossRemedies), m.file.Close())
+	}
+	lost := loss != nil
+	if lost {
+		j.log.Warn("going on as a new log", "reason", loss)
+	}
+	if id == nil || lost {
+		id = []byte(uuid.NewString())
+		b := j.db.NewBatch()
+		b.SetMeta(logIDKey, id)
+		if err := b.Commit(true); err != nil {
+			return errors.Join(fmt.Errorf("write the id of the log: %w", err), m.file.Close())
+		}
+	}
+	j.logID, j.mark = string(id), m
+	j.writeMark()
+	if known {
+		return nil
+	}
+	if err := errors.Join(m.sync(), syncDir(j.db.FS(), j.db.Dir())); err != nil {
+		return errors.Join(fmt.Errorf("create the mark of acknowledged entries: %w", err), m.file.Close())
+	}
+	return nil
+}
+
+func syncDir(fs vfs.FS, dir string) error {
+	d, err := fs.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// writeMark stores the number of acknowledged entries. An old mark is valid, so
+// an error does not stop appends.
+func (j *Journal) writeMark() {
+	err := j.mark.write(j.appended)
+	if err != nil && j.markErr == nil {
+		j.log.Warn("the mark of acknowledged entries cannot be written; a lost end of the log may go unnoticed", "error", err)
+	}
+	j.markErr = err
+}
+
+func (j *Journal) syncMark(ctx context.Context) {
+	tick := time.NewTicker(markSyncEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if err := j.mark.sync(); err != nil {
+				j.log.Debug("sync the mark of acknowledged entries", "error", err)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (j *Journal) closeMark() error {
+	if err := j.mark.close(); err != nil && j.Ready() == nil {
+		return fmt.Errorf("close the mark of acknowledged entries: %w", err)
+	}
+	return nil
+}
 
 // mark is a small file next to the store with the number of entries that were
 // ever acknowledged. It is written after each synced commit and before Append
