@@ -38,7 +38,8 @@ type role []string
 var (
 	pathRole    = role{"path", "directory", "dir", "folder", "file", "file_path", "filepath", "filename", "uri"}
 	patternRole = role{"pattern", "glob"}
-	queryRole   = role{"query", "q", "question", "text", "search", "search_query", "term", "keywords", "prompt", "message", "topic", "goal", "task", "input"}
+	queryRole   = role{"query", "q", "question", "text", "search", "search_query", "term", "keywords", "prompt", "message", "topic"}
+	goalRole    = append(slices.Clone(queryRole), "goal", "task", "input")
 	textRole    = role{"message", "text", "prompt", "input", "content"}
 	urlRole     = role{"url", "uri", "link"}
 	placeRole   = role{"location", "city", "place", "town", "country", "region"}
@@ -78,11 +79,12 @@ func (p property) allows(typ string) bool {
 
 // filler fills the parameters of one tool from a question.
 type filler struct {
-	q    *question
-	tool *planner.Tool
-	path string // of the file or folder that the question means
-	text string // value of a parameter for search terms
-	goal bool   // for Fill
+	q     *question
+	tool  *planner.Tool
+	path  string // of the file or folder that the question means
+	terms role   // of search terms
+	text  string // the value of such a parameter
+	goal  bool   // for Fill
 
 	args    map[string]any
 	missing []string // required parameters without a value
@@ -97,7 +99,7 @@ type filler struct {
 // lists the required parameters without a value.
 func Fill(t *planner.Tool, goal, text string) (args json.RawMessage, missing []string) {
 	q := parse(goal)
-	f := &filler{q: &q, tool: t, text: text, goal: true}
+	f := &filler{q: &q, tool: t, terms: goalRole, text: text, goal: true}
 	if len(q.files) > 0 {
 		f.path = q.files[0]
 	}
@@ -132,7 +134,7 @@ func (f *filler) fill() {
 		switch {
 		case slices.Contains(s.Required, name):
 		case f.q.choice(p.Enum) != "",
-			name == s.find(queryRole),
+			name == s.find(f.terms),
 			name == s.find(pathRole) && f.goal && f.path != "":
 			if v := f.valueFor(name, p); v != nil {
 				f.args[name] = v
@@ -211,7 +213,7 @@ func (f *filler) textFor(name string, p property) string {
 			return s
 		}
 		return f.text
-	case queryRole.has(name):
+	case f.terms.has(name):
 		return f.text
 	case placeRole.has(name):
 		if m := place.FindStringSubmatch(f.q.text); m != nil {

@@ -31,10 +31,12 @@ func TestRules_EverythingServer(t *testing.T) {
 		{"Show me an annotated message of type success", `get-annotated-message {"messageType":"success"}`, "success"},
 		{"Give me 5 resource links", `get-resource-links {"count":5}`, ""},
 	} {
-		steps, d := sessionWith(t, set, test.question, 0)
-		if len(steps) != 1 || len(steps[0].Calls) != 1 || shownBare(steps[0].Calls) != test.call || !strings.Contains(d.Answer, test.want) {
-			t.Errorf("%q: %s\n%s", test.question, d.Answer, trace(steps))
-		}
+		t.Run(test.question, func(t *testing.T) {
+			steps, d := sessionWith(t, set, test.question, 0)
+			if len(steps) != 1 || len(steps[0].Calls) != 1 || shownBare(steps[0].Calls) != test.call || !strings.Contains(d.Answer, test.want) {
+				t.Errorf("%q: %s\n%s", test.question, d.Answer, trace(steps))
+			}
+		})
 	}
 	for _, question := range []string{"What is the sum of 2?", "What is the sum of 1, 2 and 3?", "Run the simulated research on cats", "toggle simulated logging"} {
 		if steps, d := sessionWith(t, set, question, 0); strings.Contains(trace(steps), "get-sum") || strings.Contains(trace(steps), "simulat") || d.Answer == "" {
@@ -106,13 +108,15 @@ func TestRules_GeneralTools(t *testing.T) {
 		{"search project for TODOs", []planner.Tool{tool("context.fts_search", queryTool), tool("memory.search", queryTool)}, `context.fts_search {"query":"todos"}`},
 		{"天気は？", []planner.Tool{tool("web_search", queryTool)}, `web_search {"query":"天気は"}`},
 	} {
-		got, d := rule(t, planner.State{Question: test.question, Tools: test.tools})
-		if got != test.want {
-			t.Errorf("%q: %s, want %s", test.question, got, test.want)
-		}
-		if got == "" && d.Answer == "" || got != "" && d.Source != planner.ByRules {
-			t.Errorf("%q: %+v", test.question, d)
-		}
+		t.Run(test.question, func(t *testing.T) {
+			got, d := rule(t, planner.State{Question: test.question, Tools: test.tools})
+			if got != test.want {
+				t.Errorf("%q: %s, want %s", test.question, got, test.want)
+			}
+			if got == "" && d.Answer == "" || got != "" && d.Source != planner.ByRules {
+				t.Errorf("%q: %+v", test.question, d)
+			}
+		})
 	}
 }
 
@@ -165,18 +169,20 @@ func TestRules_Forced(t *testing.T) {
 		{"nowhere", "x", "", `no tool "nowhere"`},
 		{planner.Subproblem, "what is it?", `subproblem {"question":"what is it?"}`, ""},
 	} {
-		s := planner.State{Question: test.question, Forced: test.forced, Tools: tools, MaxDepth: 1, MaxSteps: 1}
-		s.Steps = []contextwindow.Record{record(0, "list_directory", `{"path":"docs"}`, "[FILE] a.md")}
-		d, err := rules.Rules{}.Next(t.Context(), s)
-		if test.err != "" {
-			if !errors.Is(err, planner.ErrForced) || !strings.Contains(err.Error(), test.err) {
-				t.Errorf("%s %q: %v", test.forced, test.question, err)
+		t.Run(test.forced+" "+test.question, func(t *testing.T) {
+			s := planner.State{Question: test.question, Forced: test.forced, Tools: tools, MaxDepth: 1, MaxSteps: 1}
+			s.Steps = []contextwindow.Record{record(0, "list_directory", `{"path":"docs"}`, "[FILE] a.md")}
+			d, err := rules.Rules{}.Next(t.Context(), s)
+			if test.err != "" {
+				if !errors.Is(err, planner.ErrForced) || !strings.Contains(err.Error(), test.err) {
+					t.Errorf("%s %q: %v", test.forced, test.question, err)
+				}
+				return
 			}
-			continue
-		}
-		if err != nil || shownBare(d.Calls) != test.want || d.Source != planner.ByForce || d.Calls[0].Reason == "" {
-			t.Errorf("%s %q: %v, %s, want %s", test.forced, test.question, err, shownBare(d.Calls), test.want)
-		}
+			if err != nil || shownBare(d.Calls) != test.want || d.Source != planner.ByForce || d.Calls[0].Reason == "" {
+				t.Errorf("%s %q: %v, %s, want %s", test.forced, test.question, err, shownBare(d.Calls), test.want)
+			}
+		})
 	}
 	if _, err := (rules.Rules{}).Next(t.Context(), planner.State{Question: "q", Forced: planner.Subproblem, Tools: tools}); !errors.Is(err, planner.ErrForced) {
 		t.Errorf("beyond the depth: %v", err)
@@ -201,21 +207,23 @@ func TestRules_DivideQuestion(t *testing.T) {
 		{"1. only one", nil},
 		{strings.Repeat("what? why? ", 1) + strings.Repeat("a? b? c? d? e? f? g? h? i? ", 1), nil}, // too many
 	} {
-		got, d := rule(t, planner.State{Question: test.question, Tools: tools, MaxDepth: 1})
-		var want []string
-		for _, q := range test.want {
-			b, _ := json.Marshal(map[string]string{"question": q})
-			want = append(want, "subproblem "+string(b))
-		}
-		if test.want == nil && strings.Contains(got, planner.Subproblem) || test.want != nil && got != strings.Join(want, "\n") {
-			t.Errorf("%q\n%s\nwant\n%s", test.question, got, strings.Join(want, "\n"))
-		}
-		if got, _ := rule(t, planner.State{Question: test.question, Tools: tools, Depth: 1, MaxDepth: 1}); strings.Contains(got, planner.Subproblem) {
-			t.Errorf("%q is divided beyond the depth: %s", test.question, got)
-		}
-		if test.want != nil && d.Thought == "" {
-			t.Errorf("%q: no thought", test.question)
-		}
+		t.Run(test.question, func(t *testing.T) {
+			got, d := rule(t, planner.State{Question: test.question, Tools: tools, MaxDepth: 1})
+			var want []string
+			for _, q := range test.want {
+				b, _ := json.Marshal(map[string]string{"question": q})
+				want = append(want, "subproblem "+string(b))
+			}
+			if test.want == nil && strings.Contains(got, planner.Subproblem) || test.want != nil && got != strings.Join(want, "\n") {
+				t.Errorf("%q\n%s\nwant\n%s", test.question, got, strings.Join(want, "\n"))
+			}
+			if got, _ := rule(t, planner.State{Question: test.question, Tools: tools, Depth: 1, MaxDepth: 1}); strings.Contains(got, planner.Subproblem) {
+				t.Errorf("%q is divided beyond the depth: %s", test.question, got)
+			}
+			if test.want != nil && d.Thought == "" {
+				t.Errorf("%q: no thought", test.question)
+			}
+		})
 	}
 }
 

@@ -97,7 +97,7 @@ func (r *run) force() (planner.Decision, error) {
 // lists or searches. Search terms are the keywords, or the whole question if it
 // has none.
 func (r *run) fill(t *planner.Tool) *filler {
-	f := &filler{q: &r.q, tool: t, text: strings.Join(r.q.terms(), " ")}
+	f := &filler{q: &r.q, tool: t, terms: queryRole, text: strings.Join(r.q.terms(), " ")}
 	if f.text == "" {
 		f.text = r.q.text
 	}

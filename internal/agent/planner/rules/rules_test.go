@@ -143,25 +143,27 @@ func TestRules_AnswersFromFolder(t *testing.T) {
 		{"what is in nowhere.md?", []string{"nothing about “nowhere.md”"}, nil, "search_files"},
 		{"hello", []string{"Ask me"}, nil, ""},
 	} {
-		for name, server := range servers(t, folder(t, "docs", docs)) {
-			steps, d := session(t, server, test.question, 0)
-			for _, want := range test.want {
-				if !strings.Contains(d.Answer, want) {
-					t.Errorf("%s: %q: no %q in the answer\n%s\n%s", name, test.question, want, d.Answer, trace(steps))
+		t.Run(test.question, func(t *testing.T) {
+			for name, server := range servers(t, folder(t, "docs", docs)) {
+				steps, d := session(t, server, test.question, 0)
+				for _, want := range test.want {
+					if !strings.Contains(d.Answer, want) {
+						t.Errorf("%s: %q: no %q in the answer\n%s\n%s", name, test.question, want, d.Answer, trace(steps))
+					}
+				}
+				for _, not := range test.not {
+					if strings.Contains(d.Answer, not) {
+						t.Errorf("%s: %q: %q in the answer\n%s", name, test.question, not, d.Answer)
+					}
+				}
+				if !strings.Contains(trace(steps), test.calls) {
+					t.Errorf("%s: %q: %s was not called\n%s", name, test.question, test.calls, trace(steps))
+				}
+				if d.Conclusion == "" || d.Confidence <= 0 || d.Confidence > 1 {
+					t.Errorf("%s: %q: conclusion %q, confidence %g", name, test.question, d.Conclusion, d.Confidence)
 				}
 			}
-			for _, not := range test.not {
-				if strings.Contains(d.Answer, not) {
-					t.Errorf("%s: %q: %q in the answer\n%s", name, test.question, not, d.Answer)
-				}
-			}
-			if !strings.Contains(trace(steps), test.calls) {
-				t.Errorf("%s: %q: %s was not called\n%s", name, test.question, test.calls, trace(steps))
-			}
-			if d.Conclusion == "" || d.Confidence <= 0 || d.Confidence > 1 {
-				t.Errorf("%s: %q: conclusion %q, confidence %g", name, test.question, d.Conclusion, d.Confidence)
-			}
-		}
+		})
 	}
 }
 
@@ -224,20 +226,22 @@ func TestRules_OtherTools(t *testing.T) {
 		{"weather", []planner.Tool{tool("weather", `{"properties":{"lat":{"type":"number"}},"required":["lat"]}`)}, ""},
 		{"weather", nil, ""},
 	} {
-		d, err := rules.Rules{}.Next(t.Context(), planner.State{Question: test.question, Tools: test.tools})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := ""
-		if d.Action == contextwindow.UseTools {
-			got = d.Calls[0].Tool + " " + string(d.Calls[0].Arguments)
-		}
-		if got != test.want {
-			t.Errorf("%q: %q, want %q", test.question, got, test.want)
-		}
-		if got == "" && d.Answer == "" {
-			t.Errorf("%q: neither a call nor an answer", test.question)
-		}
+		t.Run(test.question, func(t *testing.T) {
+			d, err := rules.Rules{}.Next(t.Context(), planner.State{Question: test.question, Tools: test.tools})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if d.Action == contextwindow.UseTools {
+				got = d.Calls[0].Tool + " " + string(d.Calls[0].Arguments)
+			}
+			if got != test.want {
+				t.Errorf("%q: %q, want %q", test.question, got, test.want)
+			}
+			if got == "" && d.Answer == "" {
+				t.Errorf("%q: neither a call nor an answer", test.question)
+			}
+		})
 	}
 }
 
