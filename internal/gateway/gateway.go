@@ -157,7 +157,8 @@ func (g *Gateway) assemble(cfg *config.Config) {
 // serveParts creates the WebSocket server and the HTTP API.
 func (g *Gateway) serveParts(cfg *config.Config) {
 	admission := &access.Admission{
-		Hub: g.hub, Auth: g.auth, Ready: g.readable, Logger: g.log, LoginFailed: g.metrics.LoginFailed, Codes: &g.codes,
+		Hub: g.hub, Auth: g.auth, Spaces: g.spacesOf, Ready: g.readable, Logger: g.log,
+		LoginFailed: g.metrics.LoginFailed, Codes: &g.codes,
 		Attempts: limit.NewAttempts(limit.AttemptLimits{Failures: cfg.LoginFailures.Burst, Refill: cfg.LoginFailures.Refill}),
 	}
 	heavy := make(chan struct{}, heavySlots)
@@ -171,9 +172,6 @@ func (g *Gateway) serveParts(cfg *config.Config) {
 		Turns: g.turns, Has: g.has,
 		Admission: admission, Heavy: heavy, Journal: g.journal, Origins: cfg.Origins, Ready: g.publicReady, WS: g.ws, Page: g.page,
 		Version: g.options.Version, IdleTimeout: zeroMeansNoLimit(cfg.IdleTimeout), Logger: g.log,
-		Spaces: func(ctx context.Context, token string) ([]string, error) {
-			return g.spacesOf(ctx, token, time.Now())
-		},
 	}
 	if cfg.MetricsListen == "" {
 		options.Metrics = g.metrics.Handler()

@@ -40,6 +40,9 @@ type Admission struct {
 	Hub      *space.Hub
 	Auth     Authenticator
 	Attempts Attempts // nil: unlimited
+	// Spaces lists the names and globs of the spaces that a token is valid for.
+	// The errors are those of Authenticate.
+	Spaces func(ctx context.Context, token string, now time.Time) ([]string, error)
 	// Codes are the login codes for browsers; nil: none.
 	Codes *LoginCodes
 	// Ready returns why no participant can be admitted now; nil: always ready.
@@ -114,10 +117,9 @@ func (d *Admission) identify(ctx context.Context, addr netip.Addr, name, token s
 		return identity, protocol.Errorf(protocol.CodeUnavailable, "The token cannot be checked now; try again in a moment.")
 	}
 	// A valid token never waits because of failed logins at its address.
-	if refused := d.tooMany(now, addr); refused != nil {
+	if refused := d.failed(now, addr); refused != nil {
 		return identity, refused
 	}
-	d.failed(now, addr)
 	d.Logger.Info("refused a token", "address", addr, "space", name, "reason", err)
 	if errors.Is(err, auth.ErrExpired) {
 		return identity, unauthorized("The token has expired.")
@@ -126,19 +128,17 @@ func (d *Admission) identify(ctx context.Context, addr netip.Addr, name, token s
 }
 
 // SpacesOf lists the spaces that a token is valid for. It bounds failed logins
-// as Enter does.
-func (d *Admission) SpacesOf(ctx context.Context, addr netip.Addr, token string,
-	spaces func(ctx context.Context, token string) ([]string, error)) ([]string, error) {
+// as Authorize does.
+func (d *Admission) SpacesOf(ctx context.Context, addr netip.Addr, token string) ([]string, error) {
 	now := time.Now()
-	list, err := spaces(ctx, token)
+	list, err := d.Spaces(ctx, token, now)
 	if errors.Is(err, auth.ErrUnavailable) {
 		return nil, protocol.Errorf(protocol.CodeUnavailable, "The token cannot be checked now; try again in a moment.")
 	}
 	if err != nil || len(list) == 0 {
-		if refused := d.tooMany(now, addr); refused != nil {
+		if refused := d.failed(now, addr); refused != nil {
 			return nil, refused
 		}
-		d.failed(now, addr)
 		return nil, unauthorized("The gateway does not know this token.")
 	}
 	if refused := Admit(ctx); refused != nil {
@@ -147,26 +147,21 @@ func (d *Admission) SpacesOf(ctx context.Context, addr netip.Addr, token string,
 	return list, nil
 }
 
-func (d *Admission) tooMany(now time.Time, addr netip.Addr) error {
-	if d.Attempts == nil {
-		return nil
-	}
-	ok, wait := d.Attempts.Allowed(now, addr)
-	if ok {
-		return nil
-	}
-	err := protocol.Errorf(protocol.CodeTooMany, "Too many failed attempts from your address; wait before the next one.")
-	err.RetryAfterMS = max(wait.Milliseconds(), 1)
-	return err
-}
-
-func (d *Admission) failed(now time.Time, addr netip.Addr) {
+// failed records a failed login. The error is too_many_requests if the address
+// has had too many before, and then nothing is recorded.
+func (d *Admission) failed(now time.Time, addr netip.Addr) error {
 	if d.Attempts != nil {
+		if ok, wait := d.Attempts.Allowed(now, addr); !ok {
+			err := protocol.Errorf(protocol.CodeTooMany, "Too many failed attempts from your address; wait before the next one.")
+			err.RetryAfterMS = max(wait.Milliseconds(), 1)
+			return err
+		}
 		d.Attempts.Failed(now, addr)
 	}
 	if d.LoginFailed != nil {
 		d.LoginFailed()
 	}
+	return nil
 }
 
 func unauthorized(message string) error {

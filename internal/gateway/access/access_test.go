@@ -139,8 +139,8 @@ func TestAdmission_Guessing(t *testing.T) {
 			t.Errorf("guess %d: %s, want %s", i, got, want)
 		}
 	}
-	list := func(context.Context, string) ([]string, error) { return nil, auth.ErrUnknownToken }
-	if _, refused := d.SpacesOf(t.Context(), here, "guessed", list); refused == nil || access.Coded(refused).Code != protocol.CodeTooMany {
+	d.Spaces = func(context.Context, string, time.Time) ([]string, error) { return nil, auth.ErrUnknownToken }
+	if _, refused := d.SpacesOf(t.Context(), here, "guessed"); refused == nil || access.Coded(refused).Code != protocol.CodeTooMany {
 		t.Errorf("by the list of spaces: %v", refused)
 	}
 	if got := guess(netip.MustParseAddr("192.0.2.2")); got != protocol.CodeUnauthorized {

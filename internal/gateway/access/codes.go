@@ -79,9 +79,8 @@ func (d *Admission) Redeem(addr netip.Addr, code string, now time.Time) (token s
 			return token, nil
 		}
 	}
-	if refused := d.tooMany(now, addr); refused != nil {
+	if refused := d.failed(now, addr); refused != nil {
 		return "", refused
 	}
-	d.failed(now, addr)
 	return "", unauthorized("The link was used already, or is too old; sign in with a token.")
 }

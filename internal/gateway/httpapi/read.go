@@ -297,7 +297,7 @@ func (s *Server) spaces(w http.ResponseWriter, r *http.Request) {
 		access.WriteError(w, protocol.Errorf(protocol.CodeUnauthorized, "Send a token: Authorization: Bearer TOKEN."))
 		return
 	}
-	patterns, refused := s.options.Admission.SpacesOf(r.Context(), access.Address(r), token, s.options.Spaces)
+	patterns, refused := s.options.Admission.SpacesOf(r.Context(), access.Address(r), token)
 	if refused != nil {
 		access.WriteError(w, refused)
 		return

@@ -37,9 +37,7 @@ type Version struct {
 type Options struct {
 	Admission *access.Admission
 	Journal   Journal
-	// Spaces lists the names and globs of the spaces that a token is valid for.
-	Spaces  func(ctx context.Context, token string) ([]string, error)
-	Origins []string
+	Origins   []string
 	// Ready returns why the gateway cannot do its work; nil: it can.
 	Ready   func() error
 	Metrics http.Handler // nil: not on this listener

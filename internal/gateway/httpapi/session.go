@@ -173,7 +173,7 @@ func (s *Server) sessionOf(r *http.Request, token, space string) (*session, erro
 			return nil, refused
 		}
 	}
-	patterns, refused := s.options.Admission.SpacesOf(ctx, addr, token, s.options.Spaces)
+	patterns, refused := s.options.Admission.SpacesOf(ctx, addr, token)
 	if refused != nil {
 		return nil, refused
 	}

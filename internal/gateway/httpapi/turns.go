@@ -189,7 +189,7 @@ func (s *Server) spacesOfRequest(r *http.Request) ([]string, error) {
 	if err != nil {
 		return nil, protocol.Errorf(protocol.CodeUnauthorized, "Send a token: Authorization: Bearer TOKEN.")
 	}
-	patterns, refused := s.options.Admission.SpacesOf(r.Context(), access.Address(r), token, s.options.Spaces)
+	patterns, refused := s.options.Admission.SpacesOf(r.Context(), access.Address(r), token)
 	if refused != nil {
 		return nil, refused
 	}
