@@ -53,17 +53,19 @@ func TestPages(t *testing.T) {
 		{5, 0, 8, 5, true}, {5, 8, 3, 5, true}, {5, 3, 1, 2, false}, {5, 1, 0, 0, false}, {0, 0, 1, 12, false},
 		{12, 0, 1, 12, false}, {11, 0, 2, 11, true}, {5, 99, 8, 5, true}, {5, -1, 0, 0, false},
 	} {
-		h, err := p.History(t.Context(), "a-q0", test.limit, test.before, as("bob"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		first := 0
-		if len(h.Turns) > 0 {
-			first = h.Turns[0].TurnNumber
-		}
-		if len(h.Turns) != test.n || first != test.first || h.HasMore != test.more {
-			t.Errorf("%+v: %d turns from %d, more: %t", test, len(h.Turns), first, h.HasMore)
-		}
+		t.Run(fmt.Sprintf("%d before %d", test.limit, test.before), func(t *testing.T) {
+			h, err := p.History(t.Context(), "a-q0", test.limit, test.before, as("bob"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			first := 0
+			if len(h.Turns) > 0 {
+				first = h.Turns[0].TurnNumber
+			}
+			if len(h.Turns) != test.n || first != test.first || h.HasMore != test.more {
+				t.Errorf("%d turns from %d, more: %t", len(h.Turns), first, h.HasMore)
+			}
+		})
 	}
 }
 

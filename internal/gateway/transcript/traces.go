@@ -1,17 +1,15 @@
 package transcript
 
 import (
-	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
+	"strconv"
+	"strings"
 	"time"
-
-	common "go.opentelemetry.io/proto/otlp/common/v1"
-	resource "go.opentelemetry.io/proto/otlp/resource/v1"
-	trace "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/meup-protocol/meup/client/api"
 )
@@ -25,14 +23,17 @@ func Traces(w io.Writer, h Head, list iter.Seq2[*api.Turn, error]) error {
 		if err != nil {
 			return err
 		}
-		line, err := encode(&trace.TracesData{ResourceSpans: []*trace.ResourceSpans{{
-			Resource:   &resource.Resource{Attributes: []*common.KeyValue{text("service.name", "meup")}},
-			ScopeSpans: []*trace.ScopeSpans{{Scope: &common.InstrumentationScope{Name: scope}, Spans: spans(&h, t)}},
-		}}})
-		if err != nil {
+		var r resourceSpans
+		r.Resource.Attributes = []attribute{text("service.name", "meup")}
+		r.ScopeSpans = []scopeSpans{{Spans: spans(&h, t)}}
+		r.ScopeSpans[0].Scope.Name = scope
+		var line strings.Builder
+		e := json.NewEncoder(&line)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(map[string]any{"resourceSpans": []resourceSpans{r}}); err != nil {
 			return fmt.Errorf("encode turn %d of thread %s: %w", t.TurnNumber, h.ThreadID, err)
 		}
-		if err := write(w, line); err != nil {
+		if err := write(w, line.String()); err != nil {
 			return err
 		}
 	}
@@ -41,18 +42,76 @@ func Traces(w io.Writer, h Head, list iter.Seq2[*api.Turn, error]) error {
 
 const scope = "github.com/meup-protocol/meup/internal/gateway/transcript"
 
-// encode returns a message as one line. OTLP requires enums as numbers. The
-// white space of protojson varies between builds, so it is removed.
-func encode(data *trace.TracesData) (string, error) {
-	loose, err := protojson.MarshalOptions{UseEnumNumbers: true}.Marshal(data)
-	if err != nil {
-		return "", err
+// The JSON of a TracesData, as far as it is used. OTLP requires enums as numbers,
+// 64-bit integers as strings and ids in hexadecimal.
+type (
+	resourceSpans struct {
+		Resource struct {
+			Attributes []attribute `json:"attributes"`
+		} `json:"resource"`
+		ScopeSpans []scopeSpans `json:"scopeSpans"`
 	}
-	var line bytes.Buffer
-	if err := json.Compact(&line, loose); err != nil {
-		return "", err
+	scopeSpans struct {
+		Scope struct {
+			Name string `json:"name"`
+		} `json:"scope"`
+		Spans []*traceSpan `json:"spans"`
 	}
-	return line.String() + "\n", nil
+	traceSpan struct {
+		TraceID      string      `json:"traceId"`
+		SpanID       string      `json:"spanId"`
+		ParentSpanID string      `json:"parentSpanId,omitempty"`
+		Name         string      `json:"name"`
+		Kind         int         `json:"kind"`
+		Start        uint64      `json:"startTimeUnixNano,string,omitempty"`
+		End          uint64      `json:"endTimeUnixNano,string,omitempty"`
+		Attributes   []attribute `json:"attributes"`
+		Status       *spanStatus `json:"status,omitempty"`
+	}
+	spanStatus struct {
+		Message string `json:"message"`
+		Code    int    `json:"code"`
+	}
+	attribute struct {
+		Key   string         `json:"key"`
+		Value map[string]any `json:"value"` // the name of its type, and the value
+	}
+)
+
+// Enums of OTLP.
+const (
+	kindInternal = 1
+	statusError  = 2
+)
+
+// Lengths of ids in bytes.
+const (
+	traceBytes = 16
+	spanBytes  = 8
+)
+
+// ids derives the ids of one trace from hashes.
+type ids struct {
+	turn  string // the hash input
+	trace string
+}
+
+func idsOf(h *Head, turn int) ids {
+	about := fmt.Sprintf("%s/%s/%d", h.SessionID, h.ThreadID, turn)
+	return ids{turn: about, trace: hash(traceBytes, "trace", about)}
+}
+
+// span returns the id of a span; what and name identify the span within the
+// turn.
+func (i ids) span(what, name string) string { return hash(spanBytes, i.turn, what, name) }
+
+// hash returns an id of n bytes.
+func hash(n int, parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:n])
 }
 
 // tree builds the spans of one turn.
@@ -60,12 +119,12 @@ type tree struct {
 	head  *Head
 	turn  *api.Turn
 	ids   ids
-	spans []*trace.Span
+	spans []*traceSpan
 }
 
 // spans returns the spans of a turn: the root, and each agent followed by its
 // calls.
-func spans(h *Head, t *api.Turn) []*trace.Span {
+func spans(h *Head, t *api.Turn) []*traceSpan {
 	r := &tree{head: h, turn: t, ids: idsOf(h, t.TurnNumber)}
 	root := r.root()
 	failed := failures(t)
@@ -99,20 +158,20 @@ func failures(t *api.Turn) func(r *api.Reasoning, i int) bool {
 
 // add adds a span. A span without an end, or with an end before its start, ends
 // at its start.
-func (r *tree) add(parent *trace.Span, id []byte, name string, begun time.Time, ended *time.Time, attrs ...*common.KeyValue) *trace.Span {
-	s := &trace.Span{
-		TraceId: r.ids.trace, SpanId: id, Name: valid(name), Kind: trace.Span_SPAN_KIND_INTERNAL,
-		StartTimeUnixNano: nanos(begun), EndTimeUnixNano: nanos(begun),
-		Attributes: append([]*common.KeyValue{
+func (r *tree) add(parent *traceSpan, id, name string, begun time.Time, ended *time.Time, attrs ...attribute) *traceSpan {
+	s := &traceSpan{
+		TraceID: r.ids.trace, SpanID: id, Name: valid(name), Kind: kindInternal,
+		Start: nanos(begun), End: nanos(begun),
+		Attributes: append([]attribute{
 			text("gen_ai.conversation.id", r.head.Space), text("meup.session.id", r.head.SessionID),
 			text("meup.thread.id", string(r.head.ThreadID)), number("meup.turn.number", r.turn.TurnNumber),
 		}, attrs...),
 	}
 	if parent != nil {
-		s.ParentSpanId = parent.SpanId
+		s.ParentSpanID = parent.SpanID
 	}
 	if ended != nil {
-		s.EndTimeUnixNano = max(s.StartTimeUnixNano, nanos(*ended))
+		s.End = max(s.Start, nanos(*ended))
 	}
 	r.spans = append(r.spans, s)
 	return s
@@ -121,13 +180,116 @@ func (r *tree) add(parent *trace.Span, id []byte, name string, begun time.Time, 
 func nanos(t time.Time) uint64 { return uint64(max(0, t.UnixNano())) }
 
 // close extends the root to the end of the last span.
-func (r *tree) close(root *trace.Span) {
+func (r *tree) close(root *traceSpan) {
 	for _, s := range r.spans {
-		root.EndTimeUnixNano = max(root.EndTimeUnixNano, s.EndTimeUnixNano)
+		root.End = max(root.End, s.End)
 	}
 }
 
-func failed(s *trace.Span, kind, message string) {
-	s.Status = &trace.Status{Code: trace.Status_STATUS_CODE_ERROR, Message: message}
+func failed(s *traceSpan, kind, message string) {
+	s.Status = &spanStatus{message, statusError}
 	s.Attributes = append(s.Attributes, text("error.type", kind))
 }
+
+// root adds the span of the turn: the question and its outcome.
+func (r *tree) root() *traceSpan {
+	t := r.turn
+	attrs := []attribute{
+		text("meup.message.id", string(t.MessageID)), text("meup.participant", string(t.From)),
+		text("meup.turn.state", t.State), text("meup.turn.user_input", t.UserInput),
+	}
+	if t.Response != nil {
+		attrs = append(attrs, text("meup.turn.response", *t.Response), text("meup.turn.response_from", string(t.ResponseFrom)))
+	}
+	if t.Truncated {
+		attrs = append(attrs, truth("meup.turn.truncated"))
+	}
+	s := r.add(nil, r.ids.span("turn", ""), "turn", t.StartedAt.Time, instant(t.CompletedAt), attrs...)
+	if t.State == api.TurnFailed || t.State == api.TurnInterrupted {
+		failed(s, t.State, "turn "+t.State)
+	}
+	return s
+}
+
+// agent adds the span of one agent's reasoning.
+func (r *tree) agent(root *traceSpan, reasoning *api.Reasoning) *traceSpan {
+	attrs := []attribute{
+		text("gen_ai.operation.name", "invoke_agent"), text("gen_ai.agent.name", string(reasoning.Agent)),
+	}
+	if reasoning.Narrative != "" {
+		attrs = append(attrs, text("meup.reasoning.narrative", reasoning.Narrative))
+	}
+	begun, ended := reasoning.StartedAt.Time, instant(reasoning.CompletedAt)
+	for _, d := range reasoning.ToolDecisions {
+		if begun.IsZero() || d.StartedAt.Before(begun) {
+			begun = d.StartedAt.Time
+		}
+		if last := end(&d); reasoning.CompletedAt == nil && (ended == nil || last.After(*ended)) {
+			ended = &last
+		}
+	}
+	return r.add(root, r.ids.span("agent", string(reasoning.Agent)), "invoke_agent "+string(reasoning.Agent), begun, ended, attrs...)
+}
+
+// call adds the span of a decision for a tool.
+func (r *tree) call(agent *traceSpan, reasoning *api.Reasoning, d *api.Decision, hasError bool) {
+	attrs := []attribute{
+		text("gen_ai.operation.name", "execute_tool"), text("gen_ai.agent.name", string(reasoning.Agent)),
+		text("gen_ai.tool.name", d.ToolName), text("gen_ai.tool.call.id", string(d.CallID)),
+		text("meup.tool.rationale", d.Rationale), text("meup.tool.outcome", d.Outcome),
+		text("meup.tool.context", string(d.Context)),
+	}
+	if kept(d.Parameters) {
+		attrs = append(attrs, text("gen_ai.tool.call.arguments", string(d.Parameters)))
+	} else {
+		attrs = append(attrs, number("meup.tool.parameter_bytes", d.ParameterBytes))
+	}
+	if d.ParallelGroup != nil {
+		attrs = append(attrs, number("meup.tool.parallel_group", *d.ParallelGroup))
+	}
+	if d.ResultBytes != nil {
+		attrs = append(attrs, number("meup.tool.result_bytes", *d.ResultBytes))
+	}
+	if d.DecidedBy != "" {
+		attrs = append(attrs, text("meup.tool.decided_by", string(d.DecidedBy)))
+	}
+	if d.AnsweredBy != "" {
+		attrs = append(attrs, text("meup.tool.answered_by", string(d.AnsweredBy)))
+	}
+	ended := end(d)
+	s := r.add(agent, r.ids.span("call", string(d.CallID)), "execute_tool "+d.ToolName, d.StartedAt.Time, &ended, attrs...)
+	switch {
+	case d.Outcome == api.OutcomeRejected:
+		failed(s, "rejected", "the call was rejected")
+	case d.Outcome == api.OutcomeError, d.Outcome == api.OutcomeFulfilled && hasError:
+		failed(s, "tool_error", "the call failed")
+	}
+}
+
+// end returns when a call ended, or when it started if it has not ended.
+func end(d *api.Decision) time.Time {
+	if d.DurationMS == nil {
+		return d.StartedAt.Time
+	}
+	return d.StartedAt.Add(time.Duration(*d.DurationMS) * time.Millisecond)
+}
+
+func instant(t *api.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	return &t.Time
+}
+
+func text(key, value string) attribute {
+	return attribute{key, map[string]any{"stringValue": valid(value)}}
+}
+
+func number(key string, value int) attribute {
+	return attribute{key, map[string]any{"intValue": strconv.Itoa(value)}}
+}
+
+func truth(key string) attribute { return attribute{key, map[string]any{"boolValue": true}} }
+
+// valid returns a text in valid UTF-8.
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -168,21 +168,21 @@ func TestSpans_FulfilledCallsThatFailed(t *testing.T) {
 // The ids depend on session, thread and turn.
 func TestIDs_DifferByThread(t *testing.T) {
 	a := idsOf(&Head{Space: "lab", ThreadID: "q1", SessionID: turns.SessionID("lab", "q1")}, 1)
-	seen := map[string]bool{string(a.trace): true}
+	seen := map[string]bool{a.trace: true}
 	for _, other := range []ids{
 		idsOf(&Head{ThreadID: "q1", SessionID: turns.SessionID("den", "q1")}, 1),
 		idsOf(&Head{ThreadID: "q2", SessionID: turns.SessionID("lab", "q1")}, 1),
 		idsOf(&Head{ThreadID: "q1", SessionID: turns.SessionID("lab", "q1")}, 2),
 	} {
-		if seen[string(other.trace)] {
+		if seen[other.trace] {
 			t.Errorf("%+v is not new", other)
 		}
-		seen[string(other.trace)] = true
-		if string(other.span("call", "c1")) == string(a.span("call", "c1")) {
+		seen[other.trace] = true
+		if other.span("call", "c1") == a.span("call", "c1") {
 			t.Error("a span of another turn has the same id")
 		}
 	}
-	if string(a.span("agent", "x")) == string(a.span("call", "x")) {
+	if a.span("agent", "x") == a.span("call", "x") {
 		t.Error("an agent and a call have the same id")
 	}
 }

@@ -26,9 +26,11 @@ func (failing) Write([]byte) (int, error) { return 0, errFull }
 
 func TestMarkdown_WriterFails(t *testing.T) {
 	for name, write := range map[string]writer{"markdown": Markdown, "traces": Traces} {
-		if err := write(failing{}, Head{}, all(&api.Turn{})); !errors.Is(err, errFull) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := write(failing{}, Head{}, all(&api.Turn{})); !errors.Is(err, errFull) {
+				t.Error(err)
+			}
+		})
 	}
 }
 
