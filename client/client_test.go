@@ -28,10 +28,12 @@ func TestSend_InvalidDrafts(t *testing.T) {
 		"no kind":           {protocol.Envelope{}, protocol.CodeInvalidEnvelope},
 		"no correlation":    {protocol.Envelope{Kind: protocol.KindMCPResponse}, protocol.CodeInvalidEnvelope},
 	} {
-		_, err := c.Send(deadline(t), test.draft)
-		if !errors.Is(err, &protocol.Error{Code: test.code}) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, err := c.Send(deadline(t), test.draft)
+			if !errors.Is(err, &protocol.Error{Code: test.code}) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 	if n := len(g.entries()); n != 0 {
 		t.Errorf("%d envelopes left", n)

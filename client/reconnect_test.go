@@ -101,25 +101,27 @@ func TestReconnect_TemporaryRefusal(t *testing.T) {
 
 func TestSend_TemporaryRefusal(t *testing.T) {
 	for _, code := range []protocol.Code{protocol.CodeRateLimited, protocol.CodeUnavailable} {
-		g := newFaultyGateway(t)
-		var refusals atomic.Int64
-		g.onFrame = func(c *fakeConn, env *protocol.Envelope) bool {
-			if refusals.Add(-1) < 0 {
-				return false
+		t.Run(string(code), func(t *testing.T) {
+			g := newFaultyGateway(t)
+			var refusals atomic.Int64
+			g.onFrame = func(c *fakeConn, env *protocol.Envelope) bool {
+				if refusals.Add(-1) < 0 {
+					return false
+				}
+				c.say(protocol.KindSystemError, env.ID, protocol.Error{Code: code, Message: "Later.", RetryAfterMS: 5})
+				return true
 			}
-			c.say(protocol.KindSystemError, env.ID, protocol.Error{Code: code, Message: "Later.", RetryAfterMS: 5})
-			return true
-		}
-		patient := g.dial(t, nil)
-		refusals.Store(3)
-		if _, err := patient.Send(deadline(t), message(1)); err != nil || refusals.Load() >= 0 {
-			t.Errorf("%s: %v, %d refusals left", code, err, refusals.Load())
-		}
-		plain := g.dial(t, func(o *client.Options) { o.NoRetry = true })
-		refusals.Store(1)
-		if _, err := plain.Send(deadline(t), message(2)); !errors.Is(err, &protocol.Error{Code: code}) {
-			t.Errorf("%s: %v", code, err)
-		}
+			patient := g.dial(t, nil)
+			refusals.Store(3)
+			if _, err := patient.Send(deadline(t), message(1)); err != nil || refusals.Load() >= 0 {
+				t.Errorf("%s: %v, %d refusals left", code, err, refusals.Load())
+			}
+			plain := g.dial(t, func(o *client.Options) { o.NoRetry = true })
+			refusals.Store(1)
+			if _, err := plain.Send(deadline(t), message(2)); !errors.Is(err, &protocol.Error{Code: code}) {
+				t.Errorf("%s: %v", code, err)
+			}
+		})
 	}
 }
 

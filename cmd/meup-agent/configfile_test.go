@@ -84,9 +84,11 @@ func TestConfigurationFile_Precedence(t *testing.T) {
 		"lists are not joined":       {strings.Join(f.mcp, "|"), "flag|flag too"},
 		"one value is a list of one": {strings.Join(f.mcpHTTP, "|"), "http://file"},
 	} {
-		if pair[0] != pair[1] {
-			t.Errorf("%s: %q, want %q", what, pair[0], pair[1])
-		}
+		t.Run(what, func(t *testing.T) {
+			if pair[0] != pair[1] {
+				t.Errorf("%s: %q, want %q", what, pair[0], pair[1])
+			}
+		})
 	}
 	// A flag that is set to its default is still set.
 	if f, err = configured(t, "max_steps: 12", "--max-steps", "8"); err != nil || f.maxSteps != 8 {
@@ -123,13 +125,15 @@ func TestConfigurationFile_Invalid(t *testing.T) {
 		"a text":                 {"hello\n", `:1:1: expected keys with values`},
 		"a list":                 {"- max_steps: 3\n", `:1:1: expected keys with values`},
 	} {
-		_, err := configured(t, test.text)
-		if err == nil || !strings.Contains(err.Error(), "agent.yaml"+test.want) {
-			t.Errorf("%s: %v, want %s", name, err, test.want)
-		}
-		if err != nil && strings.Contains(err.Error(), "my-secret") {
-			t.Errorf("%s: %v quotes the file", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, err := configured(t, test.text)
+			if err == nil || !strings.Contains(err.Error(), "agent.yaml"+test.want) {
+				t.Errorf("%s: %v, want %s", name, err, test.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "my-secret") {
+				t.Errorf("%s: %v quotes the file", name, err)
+			}
+		})
 	}
 }
 

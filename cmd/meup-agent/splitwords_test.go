@@ -16,10 +16,12 @@ func TestSplitWords(t *testing.T) {
 		{`$HOME *`, `["$HOME" "*"]`},
 		{``, `[]`},
 	} {
-		got, err := splitWords(test.line)
-		if err != nil || fmt.Sprintf("%q", got) != test.want {
-			t.Errorf("%s: %q, %v; want %s", test.line, got, err, test.want)
-		}
+		t.Run(test.line, func(t *testing.T) {
+			got, err := splitWords(test.line)
+			if err != nil || fmt.Sprintf("%q", got) != test.want {
+				t.Errorf("%s: %q, %v; want %s", test.line, got, err, test.want)
+			}
+		})
 	}
 	for _, line := range []string{`a 'b`, `a "b`, `a \`} {
 		if got, err := splitWords(line); err == nil {

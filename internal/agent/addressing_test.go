@@ -87,12 +87,14 @@ func TestIsQuestion(t *testing.T) {
 		{addressing.Addressed, "alice", "1"},
 		{addressing.Any, "critic", "1 3 4"}, // an agent
 	} {
-		g := meuptest.Start(t, config)
-		c := join(t, g, test.who)
-		employ(t, g, "planner", agent.Options{Answer: test.mode, Name: "helper", MaxHops: 100})
-		if got := answered(t, g, c, chats); got != test.want {
-			t.Errorf("%s, %s speaks: answered %s, want %s", test.mode, test.who, got, test.want)
-		}
+		t.Run(fmt.Sprint(test.mode, " ", test.who), func(t *testing.T) {
+			g := meuptest.Start(t, config)
+			c := join(t, g, test.who)
+			employ(t, g, "planner", agent.Options{Answer: test.mode, Name: "helper", MaxHops: 100})
+			if got := answered(t, g, c, chats); got != test.want {
+				t.Errorf("%s, %s speaks: answered %s, want %s", test.mode, test.who, got, test.want)
+			}
+		})
 	}
 }
 

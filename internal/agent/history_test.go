@@ -86,9 +86,11 @@ func TestHistory_OnlySharedChats(t *testing.T) {
 			"user| alice: to two", "assistant| noted: to two",
 			"user| carol: @planner another public matter", "assistant| noted: @planner another public matter")...),
 	} {
-		if got := memory.before(question); got != want {
-			t.Errorf("before %q\n%s\nwant\n%s", question, got, want)
-		}
+		t.Run(question, func(t *testing.T) {
+			if got := memory.before(question); got != want {
+				t.Errorf("before %q\n%s\nwant\n%s", question, got, want)
+			}
+		})
 	}
 }
 

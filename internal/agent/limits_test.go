@@ -214,27 +214,29 @@ func naming(other string) deciding {
 
 func TestTwoAgents_Mentions(t *testing.T) {
 	for _, hops := range []int{1, 2, 5} {
-		g := meuptest.Start(t, strings.Replace(config, `critic-token, capabilities: [`, `critic-token, capabilities: [participant.status, `, 1))
-		alice := join(t, g, "alice")
-		employ(t, g, "planner", agent.Options{MaxHops: hops, Planner: naming("critic"), OwnToolsOnly: true})
-		employ(t, g, "critic", agent.Options{MaxHops: hops, Planner: naming("planner"), OwnToolsOnly: true})
-		first := ask(t, alice, "@planner what do you think?")
-		chats := 0
-		all := conversation(t, alice, func(env *protocol.Envelope) bool {
-			if env.Kind == protocol.KindChat && env.From != "alice" {
-				chats++
+		t.Run(fmt.Sprint(hops, " hops"), func(t *testing.T) {
+			g := meuptest.Start(t, strings.Replace(config, `critic-token, capabilities: [`, `critic-token, capabilities: [participant.status, `, 1))
+			alice := join(t, g, "alice")
+			employ(t, g, "planner", agent.Options{MaxHops: hops, Planner: naming("critic"), OwnToolsOnly: true})
+			employ(t, g, "critic", agent.Options{MaxHops: hops, Planner: naming("planner"), OwnToolsOnly: true})
+			first := ask(t, alice, "@planner what do you think?")
+			chats := 0
+			all := conversation(t, alice, func(env *protocol.Envelope) bool {
+				if env.Kind == protocol.KindChat && env.From != "alice" {
+					chats++
+				}
+				return chats == hops
+			})
+			rest := idle(t, alice, "planner", "critic", "planner")
+			for i := range rest {
+				if rest[i].Kind == protocol.KindChat || rest[i].Kind == protocol.KindReasoningStart {
+					t.Errorf("%d hops: %s goes on", hops, rest[i].From)
+				}
 			}
-			return chats == hops
+			if n := answerCount(append(all, rest...), first); n != 1 {
+				t.Errorf("%d hops: %d answers to alice", hops, n)
+			}
 		})
-		rest := idle(t, alice, "planner", "critic", "planner")
-		for i := range rest {
-			if rest[i].Kind == protocol.KindChat || rest[i].Kind == protocol.KindReasoningStart {
-				t.Errorf("%d hops: %s goes on", hops, rest[i].From)
-			}
-		}
-		if n := answerCount(append(all, rest...), first); n != 1 {
-			t.Errorf("%d hops: %d answers to alice", hops, n)
-		}
 	}
 }
 

@@ -106,8 +106,10 @@ func TestMentions(t *testing.T) {
 		"planner@planner.org":            false,
 		"@planner.2 and @planner, well?": true,
 	} {
-		if got := newRoom(Mentioned).t.mentioned(text); got != want {
-			t.Errorf("%q: mentioned: %t", text, got)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := newRoom(Mentioned).t.mentioned(text); got != want {
+				t.Errorf("%q: mentioned: %t", text, got)
+			}
+		})
 	}
 }

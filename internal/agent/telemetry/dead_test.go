@@ -121,8 +121,10 @@ func TestErrorTypes(t *testing.T) {
 		"answer_cut_off": fmt.Errorf("ask: %w", llm.ErrTruncated),
 		"_OTHER":         errors.New("something"),
 	} {
-		if got := errorType(err); got != want {
-			t.Errorf("%v is %q, want %q", err, got, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if got := errorType(err); got != want {
+				t.Errorf("%v is %q, want %q", err, got, want)
+			}
+		})
 	}
 }
