@@ -17,6 +17,7 @@ import (
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/terminal/tui"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -94,12 +95,12 @@ func withoutUser(s string) string {
 func (a *app) style(w io.Writer) (blockrender.Style, error) {
 	switch a.color {
 	case "always":
-		return blockrender.Colours(), nil
+		return blockrender.Colors(), nil
 	case "never":
 		return blockrender.Style{}, nil
 	case "auto":
-		if os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(w) {
-			return blockrender.Colours(), nil
+		if os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && tui.IsTerminal(w) {
+			return blockrender.Colors(), nil
 		}
 		return blockrender.Style{}, nil
 	}

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/term"
-
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
@@ -65,12 +63,6 @@ func (p *printer) line(e *protocol.Envelope) string {
 		b.WriteString("  " + text)
 	}
 	return b.String()
-}
-
-// isTerminal reports whether a reader or writer is a terminal.
-func isTerminal(rw any) bool {
-	f, ok := rw.(interface{ Fd() uintptr })
-	return ok && term.IsTerminal(f.Fd())
 }
 
 // warn prints a warning on standard error.

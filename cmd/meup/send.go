@@ -16,6 +16,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/terminal/tui"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -205,7 +206,7 @@ func (f *sendFlags) text(in io.Reader, args []string) (string, error) {
 	case len(args) == 1 && args[0] == "-":
 		raw, err = readText(in)
 	case len(args) > 0:
-	case f.file == "" && isTerminal(in):
+	case f.file == "" && tui.IsTerminal(in):
 		return "", program.Usagef("no text: use arguments, --file or standard input")
 	case f.file == "" || f.file == "-":
 		raw, err = readText(in)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -263,12 +264,8 @@ func (t *tailing) backlog(ctx context.Context, before protocol.Seq) error {
 		}
 		before = page.Next
 	}
-	for i := len(found) - 1; i >= 0; i-- {
-		if err := t.printer.print(&found[i]); err != nil {
-			return err
-		}
-	}
-	return t.printer.out.Flush()
+	slices.Reverse(found)
+	return t.printAll(found)
 }
 
 func (t *tailing) printAll(list []protocol.Envelope) error {

@@ -1,3 +1,10 @@
+// Package blockrender formats the reasoning of a turn for terminals, in the two
+// forms that the specification of reasoning summaries defines, and summarizes
+// other envelopes.
+//
+// [Block] is displayed below an answer automatically; [Query] answers a request
+// for the reasoning of a turn. All output is safe for a terminal; its only
+// escape sequences come from the [Style].
 package blockrender
 
 import (
@@ -109,4 +116,27 @@ func (w *writer) outcome(label string, d *api.Decision) string {
 		return w.dim(label) + w.style.Paint(w.style.Bad, Outcome(d))
 	}
 	return w.dim(label + Outcome(d))
+}
+
+// Style holds escape sequences for parts of a text, and Reset, which ends all
+// of them. The zero Style has no color.
+type Style struct {
+	Dim   string // frames, labels, secondary text
+	Tool  string // names of tools
+	Bad   string // errors and refusals
+	Name  string // participants
+	Reset string
+}
+
+// Colors is the usual style: gray frames, cyan tools.
+func Colors() Style {
+	return Style{Dim: "\x1b[90m", Tool: "\x1b[36m", Bad: "\x1b[31m", Name: "\x1b[1m", Reset: "\x1b[0m"}
+}
+
+// Paint wraps a text in one of the style's sequences.
+func (s Style) Paint(sequence, text string) string {
+	if sequence == "" || text == "" {
+		return text
+	}
+	return sequence + text + s.Reset
 }

@@ -42,8 +42,8 @@ func TestForms(t *testing.T) {
 					got = Query(&turn, "", Style{})
 				case "query with thread":
 					got = Query(&turn, "7c9e6679-7425-40de-944b-e07fc1f90ae7", Style{})
-				case "colours":
-					got = strings.ReplaceAll(Block(&turn, Colours()), "\x1b", "ESC")
+				case "colors":
+					got = strings.ReplaceAll(Block(&turn, Colors()), "\x1b", "ESC")
 				default:
 					t.Fatalf("what is %s?", part.Name)
 				}
@@ -68,7 +68,7 @@ func TestSentences(t *testing.T) {
 	if got := Query(&api.Turn{TurnNumber: 3, ToolCalls: []api.ToolCall{{Name: "x"}}}, "", Style{}); got != "  ─ No reasoning recorded for turn 3.\n" {
 		t.Error(got)
 	}
-	if got := Block(&api.Turn{TurnNumber: 2}, Colours()); got != "" {
+	if got := Block(&api.Turn{TurnNumber: 2}, Colors()); got != "" {
 		t.Error(got)
 	}
 }
@@ -83,9 +83,11 @@ func TestValues(t *testing.T) {
 		"fulfilled by bob (0 bytes)": {Outcome: "fulfilled", DecidedBy: "bob", ResultBytes: size(0)},
 		"rejected by al ice":         {Outcome: "rejected", DecidedBy: "al\nice"},
 	} {
-		if got := Outcome(&d); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if got := Outcome(&d); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
 	}
 	for params, want := range map[string]string{
 		``: "{}", `{}`: "{}", `null`: "{}", `{"a":[],"b":{}}`: `{ "a": [], "b": {} }`,
@@ -93,9 +95,11 @@ func TestValues(t *testing.T) {
 		`not JSON`: `not JSON`,
 		`{"a":"` + strings.Repeat("x", 300) + `"}`: `{ "a": "` + strings.Repeat("x", 191) + "…",
 	} {
-		if got := Params(&api.Decision{Parameters: json.RawMessage(params)}); got != want {
-			t.Errorf("%s: %s", params, got)
-		}
+		t.Run(want, func(t *testing.T) {
+			if got := Params(&api.Decision{Parameters: json.RawMessage(params)}); got != want {
+				t.Errorf("%s: %s", params, got)
+			}
+		})
 	}
 	escaped := `{"a":"` + strings.Repeat(`\u65e5`, 189) + `"}` // 200 characters after decoding
 	if got, want := Params(&api.Decision{Parameters: json.RawMessage(escaped)}), `{ "a": "`+strings.Repeat("日", 189)+`" }`; got != want {

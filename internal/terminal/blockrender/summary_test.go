@@ -27,9 +27,11 @@ func TestSummary(t *testing.T) {
 		{"x.y", `{"z":[1,2]}`, `{ "z": [1, 2] }`},
 		{"x.y", `no JSON`, ""},
 	} {
-		e := protocol.Envelope{Kind: protocol.Kind(c.kind), Payload: []byte(c.payload)}
-		if got := Summary(&e); got != c.want {
-			t.Errorf("%s %s: %q", c.kind, c.payload, got)
-		}
+		t.Run(c.kind+" "+c.want, func(t *testing.T) {
+			e := protocol.Envelope{Kind: protocol.Kind(c.kind), Payload: []byte(c.payload)}
+			if got := Summary(&e); got != c.want {
+				t.Errorf("%s %s: %q", c.kind, c.payload, got)
+			}
+		})
 	}
 }

@@ -24,32 +24,39 @@ func (m *Model) grant(args string) {
 		m.printLines(ErrorBlock, "Usage: /grant WHO CAPABILITY [TTL], for example /grant guide mcp.request 10m.")
 		return
 	}
-	raw := json.RawMessage(protocol.AppendString(nil, capability))
-	if strings.HasPrefix(capability, "{") {
-		raw = json.RawMessage(capability)
-		if !json.Valid(raw) {
-			m.printLines(ErrorBlock, "The capability is not valid JSON.")
-			return
-		}
+	raw, err := json.RawMessage(capability), error(nil)
+	if !strings.HasPrefix(capability, "{") {
+		raw, err = json.Marshal(capability)
+	}
+	if err != nil || !json.Valid(raw) {
+		m.printLines(ErrorBlock, "The capability is not valid JSON.")
+		return
 	}
 	m.ask("Granting", protocol.Envelope{
 		// Clients of MEW treat a grant without addressees as a grant to
 		// themselves.
 		Kind: protocol.KindCapabilityGrant, To: []protocol.ParticipantID{protocol.ParticipantID(who)},
-		Payload: grantPayload(who, raw, ttl),
+		Payload: encode(grantPayload{
+			Recipient: protocol.ParticipantID(who), Capabilities: []json.RawMessage{raw}, TTL: float64(ttl / time.Second),
+		}),
 	}, nil)
 }
 
-func grantPayload(who string, capability json.RawMessage, ttl time.Duration) json.RawMessage {
-	p := append([]byte(`{"recipient":`), protocol.AppendString(nil, who)...)
-	p = append(p, `,"capabilities":[`...)
-	p = append(p, capability...)
-	p = append(p, ']')
-	if ttl > 0 {
-		p = append(p, `,"ttl_seconds":`...)
-		p = strconv.AppendInt(p, int64(ttl/time.Second), 10)
+// grantPayload is the payload of a grant or of a revocation.
+type grantPayload struct {
+	Recipient    protocol.ParticipantID `json:"recipient"`
+	Capabilities []json.RawMessage      `json:"capabilities,omitempty"`
+	TTL          float64                `json:"ttl_seconds,omitempty"`
+	GrantID      protocol.ID            `json:"grant_id,omitempty"`
+}
+
+// encode encodes a payload of strings, numbers and valid JSON.
+func encode(payload any) json.RawMessage {
+	raw, err := json.Marshal(payload)
+	if err != nil {
+		return json.RawMessage("{}")
 	}
-	return append(p, '}')
+	return raw
 }
 
 // lifetime parses a duration such as 90s, 10m, 2h, or a number of seconds.
@@ -77,16 +84,11 @@ func (m *Model) revokeAll(e GrantsRead) {
 		m.printLines(ErrorBlock, "Could not read the grants: "+errorText(e.Err))
 		return
 	}
-	type grant struct {
-		Recipient protocol.ParticipantID `json:"recipient"`
-		GrantID   protocol.ID            `json:"grant_id"`
-		TTL       float64                `json:"ttl_seconds"`
-	}
 	gone := make(map[protocol.ID]bool)
 	found := 0
 	for i := range e.Envelopes { // newest first: a revocation comes before its grant
 		env := &e.Envelopes[i]
-		g := payload[grant](env)
+		g := payload[grantPayload](env)
 		if env.Kind == protocol.KindCapabilityRevoke {
 			gone[g.GrantID] = true
 			continue
@@ -97,17 +99,10 @@ func (m *Model) revokeAll(e GrantsRead) {
 		}
 		found++
 		m.ask("Revoking "+string(env.ID), protocol.Envelope{
-			Kind: protocol.KindCapabilityRevoke, Payload: revocation(g.Recipient, env.ID),
+			Kind: protocol.KindCapabilityRevoke, Payload: encode(grantPayload{Recipient: g.Recipient, GrantID: env.ID}),
 		}, nil)
 	}
 	if found == 0 {
 		m.printLines(ErrorBlock, "No active grant matches "+termsafe.Exact(string(e.Request.Of))+".")
 	}
-}
-
-func revocation(who protocol.ParticipantID, grant protocol.ID) json.RawMessage {
-	p := append([]byte(`{"recipient":`), protocol.AppendString(nil, string(who))...)
-	p = append(p, `,"grant_id":`...)
-	p = append(p, protocol.AppendString(nil, string(grant))...)
-	return append(p, '}')
 }

@@ -193,13 +193,8 @@ func (m *Model) control(kind protocol.Kind, who string, p controlPayload) {
 		m.printLines(ErrorBlock, fmt.Sprintf("Usage: /%s WHO. /who lists the participants.", strings.TrimPrefix(verb, "request-")))
 		return
 	}
-	raw, err := json.Marshal(p)
-	if err != nil {
-		m.printLines(ErrorBlock, "Not sent: "+errorText(err))
-		return
-	}
 	to := []protocol.ParticipantID{protocol.ParticipantID(who)}
-	m.ask("Request to "+who, protocol.Envelope{Kind: kind, To: to, Payload: raw}, nil)
+	m.ask("Request to "+who, protocol.Envelope{Kind: kind, To: to, Payload: encode(p)}, nil)
 }
 
 // pause stops a participant: /pause WHO [TIME] [REASON].

@@ -33,14 +33,14 @@ type stage struct {
 	ids   int
 }
 
-func style(colour bool) blockrender.Style {
-	if colour {
-		return blockrender.Colours()
+func style(color bool) blockrender.Style {
+	if color {
+		return blockrender.Colors()
 	}
 	return blockrender.Style{}
 }
 
-func newStage(t *testing.T, colour bool) *stage {
+func newStage(t *testing.T, color bool) *stage {
 	s := &stage{t: t, clock: time.Date(2026, 11, 20, 9, 15, 0, 0, time.UTC)}
 	w := protocol.Welcome{
 		You:   protocol.You{ID: "alice", Capabilities: []json.RawMessage{[]byte(`"*"`)}},
@@ -50,7 +50,7 @@ func newStage(t *testing.T, colour bool) *stage {
 		},
 	}
 	s.model = conversation.New(w, conversation.Options{
-		Style: style(colour), Now: func() time.Time { return s.clock },
+		Style: style(color), Now: func() time.Time { return s.clock },
 		NewID: func() protocol.ID { s.ids++; return protocol.ID(fmt.Sprintf("own-%d", s.ids)) },
 	})
 	s.lines = NewPlain(s.model, &s.plain, false)
@@ -167,8 +167,8 @@ func (s *stage) draw(v *View, cells int) {
 }
 
 // screenOf returns the whole conversation at a width, with its status.
-func (s *stage) screenOf(cells int, colour bool) string {
-	v := New(s.model, colour)
+func (s *stage) screenOf(cells int, color bool) string {
+	v := New(s.model, color)
 	var b strings.Builder
 	for _, block := range s.model.Shown() {
 		for _, line := range v.block(block, cells) {
@@ -204,12 +204,12 @@ func TestConversations(t *testing.T) {
 				s.draw(New(s.model, false), cells)
 			}
 			got := map[string]string{
-				"80": s.screenOf(80, false), "40": s.screenOf(40, false), "colour": c.screenOf(80, true),
+				"80": s.screenOf(80, false), "40": s.screenOf(40, false), "color": c.screenOf(80, true),
 				"plain": s.plain.String(), "done": s.done.String(),
 			}
 			if *rewrite {
 				a.Files = a.Files[:1]
-				for _, name := range []string{"80", "40", "colour", "plain", "done"} {
+				for _, name := range []string{"80", "40", "color", "plain", "done"} {
 					a.Files = append(a.Files, txtar.File{Name: name, Data: []byte(got[name])})
 				}
 				if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {

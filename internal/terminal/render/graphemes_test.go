@@ -54,8 +54,10 @@ func TestWrap_JoinedEmojiInWords(t *testing.T) {
 		{"a pilot " + pilot + " flies", 11, []string{"a pilot", pilot + " flies"}},
 		{"abcdef" + pilot, 8, []string{"abcdef", pilot}},
 	} {
-		if got := wrap(c.text, c.cells); !slices.Equal(got, c.want) {
-			t.Errorf("%q at %d: %q", c.text, c.cells, got)
-		}
+		t.Run(c.text, func(t *testing.T) {
+			if got := wrap(c.text, c.cells); !slices.Equal(got, c.want) {
+				t.Errorf("%q at %d: %q", c.text, c.cells, got)
+			}
+		})
 	}
 }

@@ -21,7 +21,7 @@ const maxMarkdown = 16 << 10
 // library cannot break a line without spaces; only tables are laid out by the
 // library.
 type markdown struct {
-	colour bool
+	color  bool
 	free   *glamour.TermRenderer // does not break lines
 	tables *glamour.TermRenderer // for the width
 	width  int                   // of tables
@@ -112,7 +112,7 @@ func hang(line string, cells int) []string {
 // standard colors only.
 func (m *markdown) style() ansi.StyleConfig {
 	s := styles.NoTTYStyleConfig
-	if m.colour {
+	if m.color {
 		s = styles.ASCIIStyleConfig
 		bold, yes := true, "6"
 		s.Heading.Bold, s.Heading.Color = &bold, &yes

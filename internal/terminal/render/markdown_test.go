@@ -36,9 +36,11 @@ func TestMarkdown_Entities(t *testing.T) {
 		"&#99999999999;":                       "\ufffd",
 		"&nosuch; & &;":                        "&nosuch; & &;",
 	} {
-		if got := unentity(in); got != want {
-			t.Errorf("%q becomes %q, want %q", in, got, want)
-		}
+		t.Run(in, func(t *testing.T) {
+			if got := unentity(in); got != want {
+				t.Errorf("%q becomes %q, want %q", in, got, want)
+			}
+		})
 	}
 }
 
@@ -50,8 +52,8 @@ func FuzzMarkdown(f *testing.F) {
 		if len(text) > 1<<10 {
 			return
 		}
-		for _, colour := range []bool{false, true} {
-			m := markdown{colour: colour}
+		for _, color := range []bool{false, true} {
+			m := markdown{color: color}
 			lines, _ := m.lines(text, 30)
 			for _, line := range lines {
 				if Width(line) > 30 {
@@ -66,7 +68,7 @@ func FuzzMarkdown(f *testing.F) {
 						break
 					}
 					n := sgr(rest[i:])
-					if n == 0 || !colour {
+					if n == 0 || !color {
 						t.Fatalf("%q has another sequence", line)
 					}
 					rest = rest[:i] + rest[i+n:]

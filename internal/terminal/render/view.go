@@ -46,7 +46,7 @@ const maxCached = 4096
 
 // New returns a view that follows the end of the conversation.
 func New(m *conversation.Model, colored bool) *View {
-	return &View{Theme: newTheme(colored), model: m, markdown: markdown{colour: colored}, cache: make(map[*conversation.Block]layout)}
+	return &View{Theme: newTheme(colored), model: m, markdown: markdown{color: colored}, cache: make(map[*conversation.Block]layout)}
 }
 
 // block returns the layout of a block for a width; no line is wider.
@@ -281,17 +281,16 @@ func linkStatus(l *conversation.Link) string {
 type Theme struct {
 	Dim, Bold, bad, good, busy lipgloss.Style
 	names                      []lipgloss.Style
-	colour                     bool
 }
 
-func newTheme(colour bool) Theme {
+func newTheme(color bool) Theme {
 	plain := lipgloss.NewStyle()
-	if !colour {
-		return Theme{plain, plain, plain, plain, plain, []lipgloss.Style{plain}, false}
+	if !color {
+		return Theme{plain, plain, plain, plain, plain, []lipgloss.Style{plain}}
 	}
 	t := Theme{
 		Dim: plain.Foreground(lipgloss.BrightBlack), Bold: plain.Bold(true), bad: plain.Foreground(lipgloss.Red),
-		good: plain.Foreground(lipgloss.Green), busy: plain.Foreground(lipgloss.Yellow), colour: true,
+		good: plain.Foreground(lipgloss.Green), busy: plain.Foreground(lipgloss.Yellow),
 	}
 	for _, c := range []lipgloss.Style{
 		plain.Foreground(lipgloss.Cyan), plain.Foreground(lipgloss.Magenta), plain.Foreground(lipgloss.Blue),

@@ -1,6 +1,7 @@
 package termsafe_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode"
@@ -18,7 +19,7 @@ func TestText(t *testing.T) {
 		"spaces":                  {"a\u00a0b\u2003c", "a b c"},
 		"wide space":              {"あ\u3000い", "あ\u3000い"},
 		"line separators":         {"a\u2028b\u2029c\u0085d", "a\nb\nc\nd"},
-		"colours":                 {"\x1b[31mred\x1b[0m", "red"},
+		"colors":                  {"\x1b[31mred\x1b[0m", "red"},
 		"title":                   {"\x1b]0;title\atext", "text"},
 		"link":                    {"\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"},
 		"device control":          {"\x1bPdcs\x1b\\text", "text"},
@@ -84,9 +85,11 @@ func TestLineWordsCut(t *testing.T) {
 		{"a👩🏽b", 3, "a…"}, {"ae\u0301b", 3, "a…"}, {"a❤\ufe0fb", 3, "a…"},
 		{long, 31, strings.TrimSuffix(string([]rune(long)[:30]), "\u200d") + "…"},
 	} {
-		if got := termsafe.Cut(c.in, c.n); got != c.want {
-			t.Errorf("%+q at %d: %+q, want %+q", c.in, c.n, got, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			if got := termsafe.Cut(c.in, c.n); got != c.want {
+				t.Errorf("%+q at %d: %+q, want %+q", c.in, c.n, got, c.want)
+			}
+		})
 	}
 }
 
@@ -104,9 +107,11 @@ func TestExact_HiddenCharacters(t *testing.T) {
 		"می\u200cخ":            `می\u200cخ`,
 		"\u00adsoft \u3164gap": `\u00adsoft \u3164gap`,
 	} {
-		if got := termsafe.Exact(in); got != want {
-			t.Errorf("%+q: %s, want %s", in, got, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if got := termsafe.Exact(in); got != want {
+				t.Errorf("%+q: %s, want %s", in, got, want)
+			}
+		})
 	}
 }
 
@@ -115,9 +120,11 @@ func TestSequence(t *testing.T) {
 		"\x1b[31mred": 5, "\u009b2Jx": 4, "\x1b]0;t\ax": 6, "\x1b]8;;u\x1b\\x": 8, "\x1bcx": 2,
 		"\x1b[31": 0, "\x1b": 0, "x\x1b[m": 0, "": 0, "\x1b]0;\n\a": 0,
 	} {
-		if got := termsafe.Sequence(s); got != want {
-			t.Errorf("%q: %d, want %d", s, got, want)
-		}
+		t.Run(fmt.Sprintf("%q", s), func(t *testing.T) {
+			if got := termsafe.Sequence(s); got != want {
+				t.Errorf("%q: %d, want %d", s, got, want)
+			}
+		})
 	}
 }
 

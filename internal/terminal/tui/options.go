@@ -88,7 +88,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	o.Plain = o.Plain || o.getenv("TERM") == "dumb" || !isTerminal(o.In) || !isTerminal(o.Out)
+	o.Plain = o.Plain || o.getenv("TERM") == "dumb" || !IsTerminal(o.In) || !IsTerminal(o.Out)
 	o.NoColor = o.NoColor || o.Plain || o.getenv("NO_COLOR") != ""
 	return o, nil
 }

@@ -25,11 +25,11 @@ func (s *session) runPlain() error {
 	}
 	defer in.Close() //nolint:errcheck // it ends with the program
 	read := make(chan struct{})
-	go func() { // ends with the input, or when it is cancelled; waited for below where that is possible
+	go func() { // ends with the input, or when it is canceled; waited for below where that is possible
 		defer close(read)
 		s.read(in)
 	}()
-	p := render.NewPlain(s.model, s.opts.Out, !isTerminal(s.opts.In))
+	p := render.NewPlain(s.model, s.opts.Out, !IsTerminal(s.opts.In))
 	s.servePlain(p)
 	s.cancel()
 	if in.Cancel() {

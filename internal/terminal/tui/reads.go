@@ -90,8 +90,8 @@ func writeNew(name string, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// isTerminal reports whether a reader or writer is a terminal.
-func isTerminal(rw any) bool {
+// IsTerminal reports whether a reader or writer is a terminal.
+func IsTerminal(rw any) bool {
 	f, ok := rw.(interface{ Fd() uintptr })
 	return ok && term.IsTerminal(f.Fd())
 }

@@ -355,7 +355,7 @@ func TestScreen_NoColor(t *testing.T) {
 			x.enters("is it?")
 			x.sees("→ success")
 			if at := strings.Index(x.written(), "\x1b[3"); at >= 0 && strings.Contains(x.written()[at:at+6], "m") {
-				t.Errorf("a colour was written: %q", x.written()[at:at+10])
+				t.Errorf("a color was written: %q", x.written()[at:at+10])
 			}
 		})
 	}

@@ -63,7 +63,7 @@ func join(ctx context.Context, opts Options) (*session, error) {
 		return nil, fmt.Errorf("join %s: %w", opts.Space, err)
 	}
 	s.ctx, s.cancel = context.WithCancel(ctx)
-	style := blockrender.Colours()
+	style := blockrender.Colors()
 	if opts.NoColor {
 		style = blockrender.Style{}
 	}
