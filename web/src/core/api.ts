@@ -1,7 +1,4 @@
-/**
- * The gateway over HTTP. Every function gives what was asked for or throws an
- * ApiError, which says in words what is wrong.
- */
+/** The HTTP API of the gateway. A function returns the result or throws an ApiError with a message for the user. */
 
 import { parse, stringify } from "./json.js";
 import { arr, bool, count, envelope, field, isObject, obj, str } from "./read.js";
@@ -22,7 +19,7 @@ import type {
   TurnOf,
 } from "./types.js";
 
-/** Why a request came to nothing. `status` is HTTP's, 0 if there was no answer. */
+/** A failed request. `status` is the HTTP status, 0 without a response. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
 
@@ -33,31 +30,31 @@ export class ApiError extends Error {
     super(inWords(refusal));
   }
 
-  /** Whether one has to sign in. */
+  /** Reports whether the user has to sign in. */
   get signedOut(): boolean {
     return this.refusal.error === "unauthorized";
   }
 
-  /** Whether asking again later may help. */
+  /** Reports whether a retry may succeed. */
   get passing(): boolean {
     return this.status === 0 || this.status === 429 || this.status >= 500;
   }
 }
 
-/** What is needed of fetch. */
+/** The required part of fetch. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export interface ApiOptions {
-  /** Where the gateway is; "" is where the page is from. */
+  /** URL of the gateway; "" is the origin of the page. */
   readonly base?: string;
   readonly fetch?: Fetch;
-  /** Milliseconds for one request; 0 stands for 20,000. */
+  /** Timeout of a request in milliseconds; 0 means 20,000. */
   readonly timeout?: number;
-  /** Sent with every request; for what is not a page. */
+  /** Added to every request, for clients that are not a page. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Which envelopes of the history. */
+/** Selects envelopes of the history. */
 export interface EnvelopeQuery {
   readonly since?: number;
   readonly before?: number;
@@ -66,9 +63,9 @@ export interface EnvelopeQuery {
   readonly contexts?: readonly ContextPath[];
   readonly kinds?: readonly string[];
   readonly from?: readonly string[];
-  /** The main conversation alone. */
+  /** Only the main conversation. */
   readonly main?: boolean;
-  /** The youngest first. */
+  /** Newest first. */
   readonly descending?: boolean;
 }
 
@@ -87,17 +84,17 @@ export class Api {
     this.headers = options.headers ?? {};
   }
 
-  /** What one is signed in for. */
+  /** Returns the current session. */
   async session(): Promise<Session> {
     return this.shaped(await this.get("/api/session"), isSession);
   }
 
-  /** Signs in: the gateway keeps the token in a cookie that no script can read. */
+  /** Signs in: the gateway stores the token in a cookie that scripts cannot read. */
   async signIn(token: string, remember = false): Promise<Session> {
     return this.shaped(await this.call("POST", "/api/session", {}, { token, remember }), isSession);
   }
 
-  /** Signs in with a code that a program on the same machine has made. */
+  /** Signs in with a one-time code that a program on the same machine has created. */
   async redeem(code: string, remember = false): Promise<Session> {
     return this.shaped(await this.call("POST", "/api/session", {}, { code, remember }), isSession);
   }
@@ -110,12 +107,12 @@ export class Api {
     return this.list<SpaceInfo>(await this.get("/api/spaces"), "spaces", "name");
   }
 
-  /** Who is connected. */
+  /** Returns the connected participants. */
   async participants(space: string): Promise<readonly Present[]> {
     return this.list<Present>(await this.get(`${root(space)}/participants`), "participants", "id");
   }
 
-  /** The tree of contexts, or with a path that one and what is below it. */
+  /** Returns the tree of contexts, or the subtree of a path. */
   async contexts(space: string, path: ContextPath = ""): Promise<readonly ContextNode[]> {
     const below = path === "" ? "" : "/" + path.split("/").map(encodeURIComponent).join("/");
     const got = await this.get(`${root(space)}/contexts${below}`);
@@ -123,7 +120,7 @@ export class Api {
     return this.list<ContextNode>(got, "contexts", "path");
   }
 
-  /** A page of history, by seq upwards whatever the order of the request was. */
+  /** Returns a page of history, ascending by seq in any order of the request. */
   async envelopes(space: string, q: EnvelopeQuery = {}): Promise<EnvelopePage> {
     const got = await this.get(`${root(space)}/envelopes`, {
       since: q.since,
@@ -141,7 +138,7 @@ export class Api {
     return { envelopes, next: count(field(obj(got), "next")) ?? 0, has_more: bool(field(obj(got), "has_more")) === true };
   }
 
-  /** One envelope; null when there is none of that id, or none to be seen. */
+  /** Returns an envelope, or null if it does not exist or is not visible. */
   async one(space: string, id: ID): Promise<Envelope | null> {
     try {
       const got = envelope(await this.get(`${root(space)}/envelopes/${encodeURIComponent(id)}`));
@@ -153,12 +150,12 @@ export class Api {
     }
   }
 
-  /** The page of envelopes before a seq; 0: the youngest. */
+  /** Returns the page of envelopes before a seq; 0: the newest. */
   async older(space: string, before: number, limit = 500): Promise<EnvelopePage> {
     return this.envelopes(space, { limit, descending: true, ...(before > 0 && { before }) });
   }
 
-  /** Says one thing. The answer to an invitation has the token, which is told once. */
+  /** Sends an envelope. The response to an invitation contains the token, once. */
   async send(space: string, id: ID, draft: Draft): Promise<{ readonly id: ID; readonly seq: number; readonly token?: string }> {
     const got = obj(await this.call("POST", `${root(space)}/envelopes`, {}, { id, ...draft }));
     const token = str(field(got, "token"));
@@ -170,24 +167,24 @@ export class Api {
     return this.shaped(got, (v): v is Threads => Array.isArray(field(obj(v), "threads")));
   }
 
-  /** Turns of a thread, oldest first; `before` is the number of a turn, 0: the youngest. */
+  /** Returns turns of a thread, oldest first; `before` is a turn number, 0: the newest. */
   async turns(space: string, thread: ID, before = 0, limit = 50): Promise<History> {
     const got = await this.get(`${root(space)}/threads/${encodeURIComponent(thread)}`, { limit, before: before || undefined });
     return this.shaped(got, (v): v is History => Array.isArray(field(obj(v), "turns")));
   }
 
-  /** The turn that an envelope belongs to. */
+  /** Returns the turn of an envelope. */
   async turnOf(space: string, id: ID): Promise<TurnOf> {
     const got = await this.get(`${root(space)}/envelopes/${encodeURIComponent(id)}/turn`);
     return this.shaped(got, (v): v is TurnOf => isObject(field(obj(v), "turn")));
   }
 
-  /** Where the whole of a conversation is, as Markdown. */
+  /** Returns the URL of a conversation as Markdown. */
   transcript(space: string, thread: ID): string {
     return `${this.base}${root(space)}/threads/${encodeURIComponent(thread)}.md`;
   }
 
-  /** Why one cannot connect to a space: a refusal, or null when nothing speaks against it, or nobody answers. */
+  /** Returns the reason for which a connection to a space is rejected; null if there is none, or without a response. */
   async why(space: string): Promise<Refusal | null> {
     try {
       await this.participants(space);
@@ -233,7 +230,7 @@ export class Api {
     return v;
   }
 
-  /** An array in a field, of objects that have a name in another. */
+  /** Returns the array in a field, of objects with a string in another field. */
   private list<T>(v: unknown, name: string, key: string): readonly T[] {
     const list = field(obj(v), name);
     if (!Array.isArray(list)) throw badAnswer();
@@ -269,7 +266,7 @@ function refusalIn(v: unknown, response: Response): Refusal {
   return { ...obj(v), error, message: str(field(obj(v), "message")), ...(wait > 0 && { retry_after_ms: wait }) };
 }
 
-/** What a status says by itself, as proxies give it. */
+/** Returns the rejection for a status without a body, as proxies send it. */
 function statusRefusal(response: Response): Refusal {
   const wait = retryAfter(response);
   const error =
@@ -287,7 +284,7 @@ function isSession(v: unknown): v is Session {
   return Array.isArray(field(obj(v), "spaces"));
 }
 
-/** Envelopes out of JSON Lines; lines that are none are left out. */
+/** Parses envelopes from JSON Lines; other lines are skipped. */
 export function envelopesOf(text: string): readonly Envelope[] {
   return text.split("\n").flatMap((line) => {
     try {

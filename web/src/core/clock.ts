@@ -1,15 +1,15 @@
-/** Time and chance as the core is given them, so that tests can give it their own. */
+/** Time and randomness of the core, which tests replace. */
 
 export interface Clock {
-  /** Milliseconds that never go back. */
+  /** Monotonic milliseconds. */
   now(): number;
-  /** Calls back once, after so many milliseconds. The answer takes that back. */
+  /** Calls f once after ms milliseconds. The returned function cancels it. */
   after(ms: number, f: () => void): () => void;
-  /** From 0 to 1, without 1. */
+  /** In [0, 1). */
   random(): number;
 }
 
-/** The browser's own. */
+/** The browser's clock. */
 export const realClock: Clock = {
   now: () => performance.now(),
   after: (ms, f) => {
@@ -19,7 +19,7 @@ export const realClock: Clock = {
   random: () => Math.random(),
 };
 
-/** How long to wait before an attempt, counted from 1: evenly drawn below a bound that doubles. */
+/** Returns the delay before an attempt, counted from 1: uniform below a bound that doubles. */
 export function backoff(attempt: number, random: number, least = 250, most = 15_000): number {
   return random * Math.min(most, least * 2 ** Math.min(attempt - 1, 20));
 }

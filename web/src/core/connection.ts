@@ -1,12 +1,12 @@
 /**
- * The connection of the page to a space, which stays until it is closed or
- * thrown out: a lost one is opened again and goes on where it was.
+ * The connection of the page to a space. It reconnects and resumes until it is
+ * closed or rejected.
  *
- * Promised: every envelope of the log that one may see, once, in the order of
- * its seq, across any number of connections. What has no seq (presence,
- * stream.data, answers to what one sent) comes as long as one is connected.
+ * Guarantee: every visible envelope of the log, once, in order of seq, across
+ * connections. Frames without a seq (presence, stream.data, responses) arrive
+ * only while connected.
  *
- * The browser sends its cookie along, so no token is ever seen here.
+ * The browser sends its cookie, so this code has no token.
  */
 
 import { type Clock, backoff } from "./clock.js";
@@ -15,7 +15,7 @@ import { count, envelope, field, obj, str } from "./read.js";
 import { refusal as inWords } from "./sentences.js";
 import { Close, type Draft, type Envelope, GATEWAY, type Refusal, SUBPROTOCOL } from "./types.js";
 
-/** What is needed of a WebSocket. */
+/** The required part of WebSocket. */
 export interface Socket {
   onopen: ((e: never) => void) | null;
   onmessage: ((e: { readonly data: unknown }) => void) | null;
@@ -29,70 +29,70 @@ export type ConnectionPhase = "connecting" | "catching up" | "live" | "lost" | "
 
 export interface ConnectionState {
   readonly phase: ConnectionPhase;
-  /** Why it is lost, refused, kicked or expired, in words; "" otherwise. */
+  /** The reason for a lost, rejected or ended connection; "" otherwise. */
   readonly reason: string;
-  /** Milliseconds from the moment this was said until the next attempt; null: there is none. */
+  /** Milliseconds from this notification until the next attempt; null: none. */
   readonly retryIn: number | null;
-  /** Attempts in a row that came to nothing. */
+  /** Consecutive failed attempts. */
   readonly attempt: number;
 }
 
-/** The log no longer has everything that should have come next. */
+/** The log no longer has the next envelopes. */
 export interface Gap {
   readonly after: number;
-  /** The oldest that is kept; 0 if unknown. */
+  /** The oldest stored seq; 0 if unknown. */
   readonly oldest: number;
-  /** The space has another log now, which counts from the beginning. */
+  /** The space has another log now, which starts at the beginning. */
   readonly reset: boolean;
 }
 
 export interface ConnectionOptions {
-  /** Where the gateway is, such as `wss://host`, without a path. */
+  /** URL of the gateway without a path, such as `wss://host`. */
   readonly base: string;
   readonly space: string;
-  /** Go on behind this seq; 0 is from the beginning, absent from now on. */
+  /** Resume after this seq; 0: from the beginning; absent: new envelopes only. */
   readonly since?: number;
-  /** Look only; nothing can be sent. */
+  /** Read-only. */
   readonly observe?: boolean;
   readonly clock: Clock;
   /** `new WebSocket`, or a test's own. */
   readonly open: (url: string, protocols: readonly string[]) => Socket;
-  /** Asks over HTTP why there is no connection, which a browser does not tell. Null: nothing speaks against one. */
+  /** Requests the reason for a rejected connection over HTTP, which a browser does not provide. Null: none. */
   readonly why: () => Promise<Refusal | null>;
   readonly onFrame: (e: Envelope) => void;
   readonly onState: (s: ConnectionState) => void;
-  /** Called before the first frame behind the gap. */
+  /** Called before the first frame after the gap. */
   readonly onGap: (g: Gap) => void;
-  /** The connection is open, or is not any more: what was sent and not answered is unknown. */
+  /** Called when the connection opens or is lost; the outcome of unanswered envelopes is unknown then. */
   readonly onReady: (ready: boolean) => void;
 }
 
 /** Milliseconds. */
 const CONNECT = 10_000; // until the welcome
-const SOON = 200; // after an error, the close
-const STEADY = 10_000; // then the next loss begins the backoff anew
-const QUIET = 250; // without a frame: caught up, whatever the head is
-const SILENCE = 45_000; // without a frame: is anybody there?
-const ANSWER = 10_000; // to that
+const SOON = 200; // after an error, until the close event
+const STEADY = 10_000; // after this, the next loss restarts the backoff
+const QUIET = 250; // without a frame: caught up with any head
+const SILENCE = 45_000; // without a frame: send a probe
+const ANSWER = 10_000; // for the response to a probe
 
-/** How the ids of our own questions to the gateway begin. */
+/** Prefix of the ids of probes. */
 const PROBE = "probe-";
 
-/** How often a gateway may say that its log ends before what was received, until that is believed. */
+/** How often a gateway may report a log end before the received position until the log counts as replaced. */
 const MAX_BEHIND = 3;
 
 export class Connection {
   private readonly o: ConnectionOptions;
   private socket: Socket | null = null;
   private welcomed = false;
-  /** Who the gateway says one is; "" before it has said so. */
+  /** The own id in the welcome; "" before it. */
   private you = "";
   private welcomedAt = 0;
   private cursor: number;
   private known: boolean;
-  /** The id of the log that the cursor belongs to; "" if it is not known. */
+  /** The id of the cursor's log; "" if unknown. */
   private log = "";
-  /** The gap to another log was reported, and the gateway reports it too. */
+  /** Set if a gap to another log was reported, since the gateway reports it too. */
   private moved = false;
   private target = 0;
   private behind = 0;
@@ -108,39 +108,39 @@ export class Connection {
     this.known = options.since !== undefined;
   }
 
-  /** The seq of the last envelope that came. */
+  /** The seq of the last received envelope. */
   get position(): number {
     return this.cursor;
   }
 
-  /** Whether what is sent now goes out. */
+  /** Reports whether envelopes can be sent now. */
   get ready(): boolean {
     return this.welcomed && this.o.observe !== true;
   }
 
-  /** Connects, at once. Called while connected, or after the end, it does nothing. */
+  /** Connects immediately. It has no effect while connected or after close. */
   start(): void {
     if (this.phase !== "closed" || this.socket !== null) return;
     this.dial();
   }
 
-  /** Leaves for good. */
+  /** Closes the connection permanently. */
   close(): void {
     this.end("closed", "");
     this.drop(Close.Normal);
   }
 
   /**
-   * Something has happened that may have changed the network: the page came to
-   * the front, the machine woke up. A waiting attempt is made now; a connection
-   * has to show that it is alive.
+   * Handles events that may have changed the network, such as the page becoming
+   * visible or the machine waking up. It makes a pending attempt immediately,
+   * and probes an open connection.
    */
   wake(): void {
     if (this.phase === "lost") this.dial();
     else if (this.welcomed) this.probe();
   }
 
-  /** Sends a frame; false if there is no connection for it. */
+  /** Sends a frame; returns false without a connection. */
   transmit(frame: string): boolean {
     if (!this.ready || this.socket === null) return false;
     this.socket.send(frame);
@@ -166,7 +166,7 @@ export class Connection {
     };
     socket.onerror = () => {
       this.o.clock.after(SOON, () => {
-        if (socket === this.socket) this.lost(1006, ""); // not every WebSocket says that it is closed behind an error
+        if (socket === this.socket) this.lost(1006, ""); // not every WebSocket reports its close after an error
       });
     };
     this.stopTimer = this.o.clock.after(CONNECT, () => {
@@ -200,7 +200,7 @@ export class Connection {
     if (this.phase === "catching up" && this.cursor >= this.target) this.caughtUp();
   }
 
-  /** Whether a frame of the gateway is about the connection alone. */
+  /** Reports whether a frame of the gateway is only about this connection. */
   private isOurs(env: Envelope): boolean {
     if (env.kind === "system.subscribed") return true;
     if (env.kind !== "system.error") return false;
@@ -208,7 +208,7 @@ export class Connection {
     return typeof env.correlationId === "string" && env.correlationId.startsWith(PROBE);
   }
 
-  /** Takes the first frame; false if the connection is of no use. */
+  /** Handles the first frame; returns false if the connection is unusable. */
   private welcome(env: Envelope): boolean {
     if (env.kind !== "system.welcome" || env.from !== GATEWAY) {
       this.hangUp("The gateway sent no identity.");
@@ -216,7 +216,7 @@ export class Connection {
     }
     const you = str(field(obj(env.payload["you"]), "id"));
     if (this.you !== "" && you !== this.you) {
-      // What waits to be said is not said in somebody else's name.
+      // queued envelopes are not sent as another participant
       this.drop(Close.Normal);
       this.end("refused", `${you} has signed in with this browser. Reload the page to continue as ${you}.`);
       return false;
@@ -242,7 +242,10 @@ export class Connection {
     return true;
   }
 
-  /** One gateway of several can be behind for a moment; a log without an id that stays behind was lost. */
+  /**
+   * Handles a log end before the received position. One gateway of several can
+   * lag for a moment; a log without an id that keeps lagging was lost.
+   */
   private fallenBehind(head: number, log: string): boolean {
     if ((this.log === "" || log === "") && ++this.behind >= MAX_BEHIND) {
       this.o.onGap({ after: this.cursor, oldest: 0, reset: true });
@@ -264,7 +267,7 @@ export class Connection {
     this.say("live", "", null);
   }
 
-  /** Something was heard. */
+  /** Restarts the idle timer after a frame. */
   private listen(): void {
     this.stop();
     if (this.o.clock.now() - this.welcomedAt > STEADY) this.attempt = 0;
@@ -275,7 +278,7 @@ export class Connection {
     });
   }
 
-  /** Asks for what changes nothing, to hear whether anybody is there. */
+  /** Sends a request without effect, to check that the gateway responds. */
   private probe(): void {
     this.stopTimer();
     const draft: Draft = { kind: "system.subscribe", payload: {} };
@@ -283,7 +286,7 @@ export class Connection {
     this.stopTimer = this.o.clock.after(ANSWER, () => this.hangUp("The gateway stopped responding."));
   }
 
-  /** Gives a connection up from this side. */
+  /** Closes the connection from this side. */
   private hangUp(reason: string): void {
     this.drop(4000);
     this.retry(reason, 0);
@@ -328,7 +331,7 @@ export class Connection {
     else void this.ask();
   }
 
-  /** Finds out why there was no welcome. */
+  /** Requests the reason for the missing welcome. */
   private async ask(): Promise<void> {
     const mine = ++this.probes;
     this.phase = "lost";
@@ -380,7 +383,7 @@ export class Connection {
   }
 }
 
-/** An envelope out of a frame; null for what is none. */
+/** Decodes a frame; null if it is not an envelope. */
 export function read(data: unknown): Envelope | null {
   try {
     return envelope(parse(str(data)));

@@ -1,12 +1,12 @@
-/** What a person can say, as envelopes to be sent. */
+/** Envelopes that a user can send. */
 
 import type { Proposal } from "./state.js";
 import type { Capability, ContextPath, Draft, ID, ParticipantID, Payload } from "./types.js";
 
-/** Reasons for rejecting a proposal that the protocol knows, most usual first. */
+/** Reasons for rejecting a proposal that the protocol defines, most common first. */
 export const REJECT_REASONS = ["disagree", "unsafe", "inappropriate", "policy", "duplicate", "invalid", "no_longer_needed", "busy", "other"] as const;
 
-/** A chat; `to` empty: to everybody. */
+/** A chat; without `to` it is to all. */
 export function chat(text: string, options: { to?: readonly ParticipantID[]; replyTo?: ID; format?: "plain" | "markdown" } = {}): Draft {
   return {
     kind: "chat",
@@ -16,25 +16,24 @@ export function chat(text: string, options: { to?: readonly ParticipantID[]; rep
   };
 }
 
-/** Calls a question off. */
+/** Cancels a question. */
 export function cancelQuestion(message: ID, reason: string): Draft {
   return { kind: "chat.cancel", correlationId: message, payload: reason === "" ? {} : { reason } };
 }
 
-/** Stops a line of reasoning. */
+/** Cancels a reasoning context. */
 export function cancelReasoning(path: ContextPath, reason: string): Draft {
   return { kind: "reasoning.cancel", context: path, payload: reason === "" ? {} : { reason } };
 }
 
-/** Says something inside a line of reasoning. */
+/** Adds a thought to a reasoning context. */
 export function thoughtInside(path: ContextPath, text: string): Draft {
   return { kind: "reasoning.thought", context: path, payload: { message: text } };
 }
 
 /**
- * Makes the call that was proposed, exactly as it was proposed. It goes to the
- * participant that runs the tool alone: the one that the proposal names, or the
- * host that is given.
+ * Makes a proposed call, unchanged. It is addressed only to the participant
+ * that runs the tool: the one in the proposal, or the given host.
  */
 export function approve(p: Proposal, id: ID, host = p.owner): Draft {
   return {
@@ -46,7 +45,7 @@ export function approve(p: Proposal, id: ID, host = p.owner): Draft {
   };
 }
 
-/** Says no. `words` may say more than the reason does. */
+/** Rejects a proposal. `words` explain the reason. */
 export function reject(p: Proposal, reason: string, words = ""): Draft {
   return {
     kind: "mcp.reject",
@@ -57,17 +56,17 @@ export function reject(p: Proposal, reason: string, words = ""): Draft {
   };
 }
 
-/** Between whom something was proposed in private, so that all of them see what becomes of it; empty: everybody. */
+/** Returns the participants of a private proposal, which all see its outcome; empty: all. */
 function circle(p: Proposal): readonly ParticipantID[] {
   return p.to.length === 0 ? [] : [...new Set([p.from, ...p.to])];
 }
 
-/** Takes one's own proposal back. */
+/** Withdraws an own proposal. */
 export function withdraw(p: Proposal, reason = "no_longer_needed"): Draft {
   return { kind: "mcp.withdraw", ...addressed(p.to), correlationId: p.id, ...(p.context !== "" && { context: p.context }), payload: { reason } };
 }
 
-/** Asks a participant for the tools that it offers. */
+/** Requests the tools of a participant. */
 export function askTools(who: ParticipantID, id: ID): Draft {
   return { kind: "mcp.request", to: [who], payload: { jsonrpc: "2.0", id, method: "tools/list", params: {} } };
 }
@@ -77,7 +76,7 @@ export function callTool(who: ParticipantID, id: ID, name: string, args: Payload
   return { kind: "mcp.request", to: [who], payload: { jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } } };
 }
 
-/** Gives rights; `seconds` 0: until they are taken back. Clients of MEW take a grant without addressees for their own. */
+/** Grants capabilities; `seconds` 0: until revoked. MEW clients apply a grant without addressees to themselves. */
 export function grant(recipient: ParticipantID, capabilities: readonly Capability[], seconds: number, reason: string): Draft {
   return {
     kind: "capability.grant",
@@ -86,17 +85,17 @@ export function grant(recipient: ParticipantID, capabilities: readonly Capabilit
   };
 }
 
-/** Takes a grant back, and what was derived from it. */
+/** Revokes a grant, and all that derive from it. */
 export function revoke(recipient: ParticipantID, id: ID, reason: string): Draft {
   return { kind: "capability.revoke", payload: { recipient, grant_id: id, ...(reason !== "" && { reason }) } };
 }
 
-/** Removes a participant, until it is invited again. */
+/** Removes a participant until it is invited again. */
 export function kick(who: ParticipantID, reason: string): Draft {
   return { kind: "space.kick", payload: { participant_id: who, ...(reason !== "" && { reason }) } };
 }
 
-/** Invites a participant. Over HTTP the answer has the token; see Api.send. `seconds` 0: it does not end. */
+/** Invites a participant. Over HTTP the response contains the token; see Api.send. `seconds` 0: it does not expire. */
 export function invite(who: ParticipantID, capabilities: readonly Capability[], seconds: number, reason: string): Draft {
   return {
     kind: "space.invite",
@@ -104,12 +103,12 @@ export function invite(who: ParticipantID, capabilities: readonly Capability[], 
   };
 }
 
-/** Lets participants be silent, until they are resumed or for so many seconds. */
+/** Pauses participants until they are resumed, or for a number of seconds. */
 export function pause(who: readonly ParticipantID[], seconds = 0): Draft {
   return { kind: "participant.pause", to: who, payload: seconds > 0 ? { timeout_seconds: seconds } : {} };
 }
 
-/** Lets them go on. */
+/** Resumes participants. */
 export function resume(who: readonly ParticipantID[]): Draft {
   return { kind: "participant.resume", to: who, payload: {} };
 }

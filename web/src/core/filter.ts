@@ -1,29 +1,29 @@
-/** What of a space is looked at: contexts, kinds, authors, a text. */
+/** Filters of a space: contexts, kinds, authors, text. */
 
 import { correlations, textOf } from "./read.js";
 import { look } from "./json.js";
 import type { Block, SpaceState } from "./state.js";
 import type { ContextPath, Envelope, ID, ParticipantID } from "./types.js";
 
-/** Kinds as people tell them apart. */
+/** Groups of kinds in the UI. */
 export type KindGroup = "chat" | "reasoning" | "calls" | "proposals" | "rights" | "people" | "streams" | "other";
 
 export interface Filter {
-  /** Contexts with what is below them; "" is the main conversation alone; empty: all. */
+  /** Contexts with their subtrees; "" is only the main conversation; empty: all. */
   readonly contexts: readonly ContextPath[];
-  /** Contexts that are left out, with what is below them. */
+  /** Excluded contexts with their subtrees. */
   readonly exclude: readonly ContextPath[];
   /** Empty: all. */
   readonly kinds: readonly KindGroup[];
-  /** Empty: everybody. */
+  /** Empty: all. */
   readonly from: readonly ParticipantID[];
-  /** Words that all have to be there, in any case; words in quotes stay together. */
+  /** Words that must all occur, ignoring case; a quoted phrase is one word. */
   readonly text: string;
 }
 
 export const EVERYTHING: Filter = { contexts: [], exclude: [], kinds: [], from: [], text: "" };
 
-/** The group of a kind. */
+/** Returns the group of a kind. */
 export function groupOf(kind: string): KindGroup {
   if (kind === "mcp.request" || kind === "mcp.response") return "calls";
   switch (kind.split(".", 1)[0]) {
@@ -45,23 +45,23 @@ export function groupOf(kind: string): KindGroup {
   }
 }
 
-/** Whether a path is a prefix of another, or the same. */
+/** Reports whether a path equals or is below a prefix. */
 export function within(path: ContextPath, prefix: ContextPath): boolean {
   return prefix === "" ? path === "" : path === prefix || path.startsWith(prefix + "/");
 }
 
-/** Whether a filter selects a context. What contains a selected one has to be shown, too: see `leads`. */
+/** Reports whether a filter selects a context. Its parents are rendered too: see `leads`. */
 export function selects(f: Filter, path: ContextPath): boolean {
   if (f.exclude.some((p) => within(path, p))) return false;
   return f.contexts.length === 0 || f.contexts.some((p) => within(path, p));
 }
 
-/** Whether a context leads to one that was selected by name. */
+/** Reports whether a context is a parent of a selected one. */
 export function leads(f: Filter, path: ContextPath): boolean {
   return f.contexts.some((p) => p !== path && path !== "" && within(p, path)) && !f.exclude.some((p) => within(path, p));
 }
 
-/** A filter as a function of envelopes. */
+/** Compiles a filter to a function of envelopes. */
 export function compile(f: Filter): (e: Envelope) => boolean {
   const kinds = new Set(f.kinds);
   const from = new Set(f.from);
@@ -73,14 +73,14 @@ export function compile(f: Filter): (e: Envelope) => boolean {
     (words.length === 0 || contains(textIn(e), words));
 }
 
-/** Where an envelope belongs: a start belongs to what it opens. */
+/** Returns the context of an envelope: a start belongs to the context that it opens. */
 function contextOf(e: Envelope): ContextPath {
   const outside = e.context ?? "";
   if (e.kind !== "reasoning.start") return outside;
   return outside === "" ? e.id : `${outside}/${e.id}`;
 }
 
-/** The words of a search, folded. */
+/** Returns the normalized words of a search. */
 export function wordsOf(text: string): readonly string[] {
   const found = text.match(/"[^"]+"|[^\s"]+/gu) ?? [];
   return found
@@ -93,16 +93,16 @@ function contains(text: string, words: readonly string[]): boolean {
   return words.every((w) => text.includes(w));
 }
 
-/** As it is searched: without case and accents. */
+/** Removes case and accents. */
 function fold(text: string): string {
   return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 }
 
-/** Characters of one envelope that are searched. */
+/** Maximum number of searched characters per envelope. */
 const MAX_TEXT = 32 * 1024;
 const texts = new WeakMap<Envelope, string>();
 
-/** Everything in an envelope that can be searched. */
+/** Returns all searchable text of an envelope. */
 function textIn(e: Envelope): string {
   let text = texts.get(e);
   if (text === undefined) {
@@ -112,26 +112,26 @@ function textIn(e: Envelope): string {
   return text;
 }
 
-/** What an envelope says, as plain text. */
+/** Returns the payload's texts as plain text. */
 function plain(e: Envelope): string {
   const said = textOf(e.payload);
   return (said === "" || Object.keys(e.payload).length > 2 ? said + "\n" + look(e.payload) : said).slice(0, MAX_TEXT);
 }
 
-/** One place that a search has found. */
+/** A search result. */
 export interface Hit {
   readonly id: ID;
   readonly seq: number;
   readonly from: ParticipantID;
   readonly kind: string;
   readonly context: ContextPath;
-  /** Some words around the place. */
+  /** The text around the match. */
   readonly excerpt: string;
-  /** Where in the excerpt the first word stands: [begin, end), [0, 0) if it stands elsewhere. */
+  /** The range of the first word in the excerpt: [begin, end); [0, 0) if it is elsewhere. */
   readonly mark: readonly [number, number];
 }
 
-/** What is loaded and selected, the youngest first, at most so many. A filter without a text finds everything. */
+/** Searches the loaded envelopes that the filter selects, newest first, up to a maximum. A filter without a text matches all. */
 export function search(envelopes: readonly Envelope[], f: Filter, most = 200): readonly Hit[] {
   const test = compile(f);
   const word = wordsOf(f.text)[0] ?? "";
@@ -158,13 +158,13 @@ export interface TreeNode {
   readonly path: ContextPath;
   readonly block: Block;
   readonly children: readonly TreeNode[];
-  /** Blocks below it, itself not counted. */
+  /** Number of blocks below it. */
   readonly below: number;
-  /** Whether it, or something below it, is still reasoning. */
+  /** Set while it, or a block below it, is reasoning. */
   readonly active: boolean;
 }
 
-/** The contexts as a tree, in order of their beginning. */
+/** Returns the tree of contexts, in order of their start. */
 export function tree(state: SpaceState): readonly TreeNode[] {
   const node = (path: ContextPath): TreeNode[] => {
     const block = state.blocks.get(path);
@@ -176,7 +176,7 @@ export function tree(state: SpaceState): readonly TreeNode[] {
   return state.roots.flatMap(node);
 }
 
-/** The envelopes that one is about or that are about it, among those given: for "what led to this". */
+/** Returns the envelopes that refer to an envelope, and the ones that it refers to. */
 export function related(envelopes: readonly Envelope[], id: ID): readonly Envelope[] {
   const wanted = new Set<ID>([id]);
   for (let i = envelopes.length - 1; i >= 0; i--) {

@@ -1,8 +1,8 @@
-/** Ids of one's own envelopes. */
+/** Ids of own envelopes. */
 
 import type { ID } from "./types.js";
 
-/** A random UUID. Browsers have crypto.randomUUID only where the page came encrypted or from the same machine. */
+/** Returns a random UUID. Browsers have crypto.randomUUID only on encrypted or local origins. */
 export function newID(): ID {
   if (typeof crypto.randomUUID === "function") return crypto.randomUUID();
   const b = crypto.getRandomValues(new Uint8Array(16));

@@ -1,13 +1,13 @@
 /**
- * JSON that keeps its numbers.
+ * JSON with exact numbers.
  *
- * A proposal may carry an id of twenty digits, and whoever approves it must
- * send that number on and not its neighbour. So numbers that a double cannot
- * hold are read as ExactNumber and written as they were. Texts without such
- * numbers, nearly all, go through the engine's own JSON.
+ * A proposal may contain an id of twenty digits, and its approval must contain
+ * the same number, not a neighboring double. So numbers that a double cannot
+ * represent are parsed as ExactNumber and serialized unchanged. Texts without
+ * such numbers, nearly all, use the engine's JSON.
  */
 
-/** A number that a double cannot hold, as it was spelled. */
+/** A number that a double cannot represent, as text. */
 export class ExactNumber {
   constructor(readonly text: string) {}
 
@@ -15,7 +15,7 @@ export class ExactNumber {
     return this.text;
   }
 
-  /** For those who write it with JSON.stringify: nearly the same number. */
+  /** For JSON.stringify: approximately the same number. */
   toJSON(): number {
     return Number(this.text);
   }
@@ -23,21 +23,21 @@ export class ExactNumber {
 
 const MAX_DEPTH = 128;
 
-/** Where a long number or one with an exponent could stand. */
+/** Matches texts that may contain a long number or one with an exponent. */
 const SUSPICIOUS = /[:[,\s]-?(?:[0-9.]{16,}|[0-9]+(?:\.[0-9]+)?[eE])/;
 
 /** Parses a JSON text. Throws SyntaxError like JSON.parse. */
 export function parse(text: string): unknown {
-  const value: unknown = JSON.parse(text); // says what is wrong, too
+  const value: unknown = JSON.parse(text); // reports syntax errors, too
   return SUSPICIOUS.test(text) || /^\s*-?[0-9]/.test(text) ? new Reader(text).read() : value;
 }
 
-/** Writes a value as JSON; "null" for what has no JSON. */
+/** Serializes a value as JSON; "null" for values without JSON. */
 export function stringify(value: unknown): string {
   return write(value, 0);
 }
 
-/** The same for a look: never throws, and gives "…" for what is nested too deeply. */
+/** Serializes a value for display: never throws, and returns "…" for deep nesting. */
 export function look(value: unknown): string {
   try {
     return stringify(value);
@@ -58,7 +58,7 @@ function write(v: unknown, depth: number): string {
   return "{" + parts.join(",") + "}";
 }
 
-/** A text that is the same for equal values: members in order, numbers in one spelling. Throws for what is nested too deeply. */
+/** Returns a text that is equal for equal values: sorted members, normalized numbers. Throws for deep nesting. */
 export function canonical(v: unknown, depth = 0): string {
   if (depth > MAX_DEPTH) throw new RangeError("nested too deeply to be compared");
   if (v instanceof ExactNumber || typeof v === "number") return digits(String(v));
@@ -68,12 +68,12 @@ export function canonical(v: unknown, depth = 0): string {
   return "{" + members.sort().join(",") + "}";
 }
 
-/** Whether a double says the same number as the text. */
+/** Reports whether a double equals the number in the text. */
 function holds(text: string, n: number): boolean {
   return Number.isFinite(n) && digits(text) === digits(String(n));
 }
 
-/** The significant digits and the exponent, the same for all spellings of a number. */
+/** Returns the significant digits and the exponent, equal for all spellings of a number. */
 function digits(text: string): string {
   const m = /^(-?)([0-9]*)\.?([0-9]*)(?:[eE]([+-]?[0-9]+))?$/.exec(text);
   if (m === null) return text;
@@ -85,7 +85,7 @@ function digits(text: string): string {
   return `${m[1] ?? ""}${significant}e${exponent}`;
 }
 
-/** Reads a text that JSON.parse has found to be JSON. */
+/** Parses a text that JSON.parse has accepted. */
 class Reader {
   private at = 0;
 

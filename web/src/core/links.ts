@@ -1,4 +1,4 @@
-/** Addresses within the page: `#/space/lab`, `…/m/ID` for an envelope, `…/c/PATH` for a context. */
+/** URLs within the page: `#/space/lab`, `…/m/ID` for an envelope, `…/c/PATH` for a context. */
 
 import { contextPath } from "./read.js";
 import type { ContextPath, ID } from "./types.js";
@@ -10,7 +10,7 @@ export type Link =
 
 const ID_FORM = /^[A-Za-z0-9._:-]{1,128}$/;
 
-/** The fragment of an address. */
+/** Returns the fragment of a link. */
 export function format(link: Link): string {
   const base = `#/space/${encodeURIComponent(link.space)}`;
   switch (link.type) {
@@ -23,7 +23,7 @@ export function format(link: Link): string {
   }
 }
 
-/** What a fragment names; null for what is no address of ours. */
+/** Parses a fragment; null if it is not a link of this page. */
 export function parse(fragment: string): Link | null {
   const parts = fragment.replace(/^#/, "").split("/").map(decode);
   const [empty, word, space, type, ...rest] = parts;

@@ -1,11 +1,10 @@
 /**
- * What one has said and the gateway has not answered yet.
+ * Own envelopes that the gateway has not answered yet.
  *
- * An envelope is sent under an id of its own and kept until it is
- * acknowledged. After a lost connection, and after a reload of the page, it is
- * sent again under the same id, which the gateway recognises: nothing is lost
- * and nothing is said twice. What is refused stays, with the reason in words,
- * until its author takes it away.
+ * An envelope is stored under its own id until it is acknowledged. After a lost
+ * connection or a reload it is sent again with the same id, which the gateway
+ * recognizes: it is neither lost nor duplicated. A rejected envelope stays,
+ * with the reason, until the user dismisses it.
  */
 
 import { type Clock, backoff } from "./clock.js";
@@ -14,33 +13,33 @@ import { arr, count, field, isObject, num, obj, str } from "./read.js";
 import { refusal as inWords } from "./sentences.js";
 import { type Draft, type Envelope, GATEWAY, type ID, type Refusal } from "./types.js";
 
-/** What is needed of sessionStorage. */
+/** The required part of sessionStorage. */
 export interface Storage {
   getItem(key: string): string | null;
   setItem(key: string, value: string): void;
   removeItem(key: string): void;
 }
 
-/** How far an envelope of one's own has come. */
+/** The status of an own envelope. */
 export type OutgoingStatus = "waiting" | "sent" | "refused";
 
 export interface Outgoing {
   readonly id: ID;
   readonly draft: Draft;
   readonly status: OutgoingStatus;
-  /** Why it was refused, in words; or, while it waits, why it has to. */
+  /** Why it was rejected, or why it has to wait. */
   readonly note: string;
   readonly refusal: Refusal | null;
-  /** By one's own clock, milliseconds since 1970: for the order on the screen alone. */
+  /** By the local clock, milliseconds since 1970: only for the order on the screen. */
   readonly at: number;
 }
 
 export interface OutboxState {
-  /** In the order in which they were said. */
+  /** In the order of sending. */
   readonly items: readonly Outgoing[];
-  /** Milliseconds from now for which the gateway wants nothing; 0: go on. */
+  /** Milliseconds for which the gateway requested a pause; 0: none. */
   readonly holdFor: number;
-  /** Whether a reload of the page keeps what is here. */
+  /** Set if the items survive a reload of the page. */
   readonly durable: boolean;
 }
 
@@ -52,13 +51,13 @@ export interface OutboxOptions {
   readonly today: () => number;
   readonly transmit: (frame: string) => boolean;
   readonly onChange: (s: OutboxState) => void;
-  /** An envelope is in the log. */
+  /** Called when an envelope is in the log. */
   readonly onAdmitted?: (id: ID, seq: number) => void;
-  /** The gateway has refused it, and trying again is of no use. */
+  /** Called when the gateway has rejected an envelope permanently. */
   readonly onRefused?: (draft: Draft, refusal: Refusal) => void;
 }
 
-/** Bounds: envelopes that wait, and that are on their way at once. */
+/** Bounds: queued envelopes, and envelopes in flight. */
 const MAX_ITEMS = 200;
 const MAX_FLYING = 16;
 
@@ -85,22 +84,19 @@ export class Outbox {
     return { items: this.items, holdFor: Math.max(0, this.holdUntil - this.o.clock.now()), durable: this.durable };
   }
 
-  /**
-   * Says who one is in which space: what was left behind there by an earlier
-   * life of the page is taken up. Called with each welcome.
-   */
+  /** Sets the participant and the space, and restores the stored items of an earlier page. Called with each welcome. */
   open(you: string, space: string, messageBytes: number | undefined): void {
     this.messageBytes = messageBytes ?? Infinity;
     const key = `meup.outbox ${space} ${you}`;
     if (key === this.key) return;
-    const mine = this.key === "" ? this.items : []; // what another participant said is not said in this one's name
+    const mine = this.key === "" ? this.items : []; // envelopes of another participant are not sent as this one
     this.key = key;
     const left = this.restore().filter((x) => !mine.some((y) => y.id === x.id));
     this.change([...left, ...mine]);
     this.flush();
   }
 
-  /** Says something. The answer is the id, or why it cannot be said at all. */
+  /** Queues an envelope. Returns its id, or why it cannot be sent at all. */
   send(draft: Draft): { readonly id: ID } | { readonly refusal: Refusal } {
     const id = this.o.newID();
     const refused = this.check(id, draft);
@@ -126,13 +122,13 @@ export class Outbox {
     return { error: "message_too_large", message: `${bytes} bytes; the limit is ${this.messageBytes}.`, limit: this.messageBytes };
   }
 
-  /** Sends what was refused, or waits, once more, under the same id. */
+  /** Sends a rejected or waiting item again, with the same id. */
   again(id: ID): void {
     this.update(id, { status: "waiting", note: "", refusal: null });
     this.flush();
   }
 
-  /** Takes away what was refused. What is on its way cannot be taken back. */
+  /** Removes a rejected item. Items in flight cannot be removed. */
   dismiss(id: ID): Draft | null {
     const item = this.items.find((x) => x.id === id);
     if (item === undefined || item.status === "sent") return null;
@@ -140,7 +136,7 @@ export class Outbox {
     return item.draft;
   }
 
-  /** The connection is there, or is not any more. */
+  /** Handles a change of the connection. */
   connected(ready: boolean): void {
     this.ready = ready;
     if (!ready) {
@@ -153,7 +149,7 @@ export class Outbox {
     if (this.key !== "") this.flush();
   }
 
-  /** Looks at a frame: an acknowledgement, a refusal, or the envelope itself coming back. */
+  /** Handles a frame: an acknowledgement, a rejection, or the own envelope. */
   receive(e: Envelope): void {
     if (e.from !== GATEWAY) {
       if (e.seq !== undefined) this.admitted(e.id, e.seq, e.from);
@@ -185,13 +181,13 @@ export class Outbox {
     this.flush();
   }
 
-  /** The largest one on its way: the one that a gateway means which names none. */
+  /** Returns the largest item in flight, which a gateway means if it names none. */
   private largest(): Item | undefined {
     const size = (x: Item): number => frameOf(x.id, x.draft).length;
     return this.items.filter((x) => x.status === "sent").sort((a, b) => size(b) - size(a))[0];
   }
 
-  /** Has an envelope sent again after a while, and nothing behind it before. */
+  /** Schedules an item to be sent again, and holds later ones back until then. */
   private postpone(item: Item, refusal: Refusal): void {
     const attempts = item.attempts + 1;
     const asked = num(refusal.retry_after_ms) ?? 0;
@@ -201,7 +197,7 @@ export class Outbox {
     this.flush();
   }
 
-  /** Sends what waits, from the front, as far as it may. */
+  /** Sends the queued items, from the front, within the bounds. */
   private flush(): void {
     if (!this.ready || this.key === "") return;
     this.stopTimer();
@@ -238,7 +234,7 @@ export class Outbox {
       else this.o.storage.setItem(this.key, stringify(this.items));
       this.durable = true;
     } catch {
-      this.durable = false; // full, or forbidden: kept in memory alone
+      this.durable = false; // full or forbidden: kept only in memory
     }
   }
 
@@ -252,12 +248,12 @@ export class Outbox {
   }
 }
 
-/** The frame of an envelope. */
+/** Returns the frame of an envelope. */
 export function frameOf(id: ID, draft: Draft): string {
   return stringify({ id, ...draft });
 }
 
-/** An item as it was stored; nothing for what is none. */
+/** Parses a stored item; nothing if it is invalid. */
 function reread(v: unknown): Item[] {
   const p = obj(v);
   const id = str(field(p, "id"));

@@ -1,7 +1,7 @@
 /**
  * The rules for proposed calls: which envelope settles a proposal and how, and
- * which response counts as the answer. They are those of the gateway
- * (internal/proposal), held to the same cases in its testdata.
+ * which response counts as the answer. The gateway has the same rules
+ * (internal/proposal) and the same test cases in its testdata.
  */
 
 import { canonical } from "./json.js";
@@ -9,7 +9,7 @@ import { correlations, field, isObject, obj, recipients, str } from "./read.js";
 import type { Call, Participant } from "./state.js";
 import type { ContextPath, Envelope, ID, ParticipantID } from "./types.js";
 
-/** A proposed call, as far as the rules need it. */
+/** The fields of a proposed call that the rules need. */
 export interface Proposed {
   readonly id: ID;
   readonly from: ParticipantID;
@@ -20,10 +20,10 @@ export interface Proposed {
   readonly owner: ParticipantID;
 }
 
-/** How a proposal is settled; "pending": it is not. */
+/** How a proposal is settled; "pending": not yet. */
 export type Settled = "pending" | "fulfilled" | "rejected" | "withdrawn" | "expired";
 
-/** Reads the call of a proposal. */
+/** Parses the call of a proposal. */
 export function proposed(p: Envelope): Proposed {
   return {
     id: p.id,
@@ -35,7 +35,7 @@ export function proposed(p: Envelope): Proposed {
   };
 }
 
-/** How an envelope that follows the proposal settles it. */
+/** Returns how an envelope after the proposal settles it. */
 export function settles(p: Proposed, e: Envelope): Settled {
   if (closesContext(e.kind)) return ends(e, p.context) ? "expired" : "pending";
   if (e.kind === "mcp.request") return fulfills(p, e) ? "fulfilled" : "pending";
@@ -43,10 +43,10 @@ export function settles(p: Proposed, e: Envelope): Settled {
 }
 
 /**
- * Whether a request fulfills the proposal. It comes from another participant,
- * goes to the one that runs the tool, and is the proposed call or declares that
- * it is edited. It goes to the proposer, or back to its own sender, only if the
- * proposal names that participant as the host.
+ * Reports whether a request fulfills the proposal. It must come from another
+ * participant, be addressed to the one that runs the tool, and be the proposed
+ * call or declare that it is edited. It may be addressed to the proposer or to
+ * its own sender only if the proposal names that participant as the host.
  */
 export function fulfills(p: Proposed, e: Envelope): boolean {
   const [to = "", ...others] = recipients(e);
@@ -56,24 +56,24 @@ export function fulfills(p: Proposed, e: Envelope): boolean {
   return (p.owner === "" || p.owner === to) && sameCall(p, str(field(e.payload, "method")), field(e.payload, "params"));
 }
 
-/** How a rejection or a withdrawal settles a proposal that it names. */
+/** Returns how a rejection or a withdrawal settles a proposal that it names. */
 export function decision(proposer: ParticipantID, e: Envelope): Settled {
   if (e.kind === "mcp.reject") return "rejected";
   if (e.kind !== "mcp.withdraw" || e.from !== proposer) return "pending";
   return str(field(e.payload, "reason")) === "timeout" ? "expired" : "withdrawn";
 }
 
-/** Whether a response counts as the answer to the request that fulfills a proposal: only from its addressee. */
+/** Reports whether a response counts as the answer to the request that fulfills a proposal: it must come from its addressee. */
 export function answers(request: { readonly id: ID; readonly to: readonly ParticipantID[] }, e: Envelope): boolean {
   return e.kind === "mcp.response" && correlations(e).includes(request.id) && request.to.includes(e.from);
 }
 
-/** The participants that can run the tool of a proposal that does not name its host: those that are connected, but neither the proposer nor oneself. */
+/** Returns the participants that can run the tool of a proposal without a host: the connected ones except the proposer and the user. */
 export function candidates(participants: Iterable<Participant>, p: Proposed, you: ParticipantID): readonly ParticipantID[] {
   return [...participants].flatMap((x) => (x.present && x.id !== p.from && x.id !== you ? [x.id] : [])).sort();
 }
 
-/** Whether a call waits until somebody decides on it. */
+/** Reports whether a call is undecided. */
 export function undecided(call: Call): boolean {
   return call.proposed && call.outcome === "pending" && call.decidedBy === "";
 }
@@ -88,9 +88,8 @@ function sameCall(p: Proposed, method: string, params: unknown): boolean {
 }
 
 /**
- * The parameters, the same for equal calls. Metadata of the sender (_meta) is
- * no part of the call, and a tool that is called without arguments is called
- * with none.
+ * Returns the parameters as text, equal for equal calls. Metadata of the sender
+ * (_meta) is not part of the call, and missing arguments equal empty ones.
  */
 function canonicalParams(method: string, params: unknown): string {
   if (params !== undefined && !isObject(params)) return canonical(params);
@@ -98,12 +97,12 @@ function canonicalParams(method: string, params: unknown): string {
   return canonical(method === "tools/call" ? { arguments: {}, ...rest } : rest);
 }
 
-/** Whether a kind ends a context. */
+/** Reports whether a kind ends a context. */
 export function closesContext(kind: string): boolean {
   return kind === "reasoning.conclusion" || kind === "reasoning.cancel";
 }
 
-/** Whether an envelope closes a context or one around it. A cancel from outside names contexts by the ids of their starts. */
+/** Reports whether an envelope closes a context or an outer one. A cancel from outside names contexts by the ids of their starts. */
 function ends(e: Envelope, path: ContextPath): boolean {
   if (e.context !== undefined) return path === e.context || path.startsWith(`${e.context}/`);
   if (e.kind !== "reasoning.cancel" || path === "") return false;

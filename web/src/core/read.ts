@@ -1,7 +1,4 @@
-/**
- * Reading what strangers wrote. None of these functions throws, whatever it is
- * given: what has another type than was hoped for reads as empty.
- */
+/** Accessors for untrusted values. They never throw: a value of another type reads as empty. */
 
 import { ExactNumber } from "./json.js";
 import type { Envelope, ID, Payload } from "./types.js";
@@ -20,7 +17,7 @@ export function num(v: unknown): number | null {
   return typeof v === "number" && Number.isFinite(v) ? v : null;
 }
 
-/** A whole number from 0, or null. */
+/** A non-negative integer, or null. */
 export function count(v: unknown): number | null {
   const n = num(v);
   return n !== null && n >= 0 && Number.isSafeInteger(n) ? n : null;
@@ -37,12 +34,12 @@ export function bool(v: unknown): boolean | null {
   return typeof v === "boolean" ? v : null;
 }
 
-/** An object that is no array, or an empty one. */
+/** A plain object, or an empty one. */
 export function obj(v: unknown): Payload {
   return isObject(v) ? v : NOTHING;
 }
 
-/** Whether it is a JSON object. */
+/** Reports whether it is a JSON object. */
 export function isObject(v: unknown): v is Payload {
   return typeof v === "object" && v !== null && !Array.isArray(v) && !(v instanceof ExactNumber);
 }
@@ -60,7 +57,7 @@ export function strings(v: unknown, most = 256): readonly string[] {
   return list.filter((x): x is string => typeof x === "string" && x !== "").slice(0, most);
 }
 
-/** A field of its own; never one that an object inherits. */
+/** An own field, never an inherited one. */
 export function field(p: Payload, name: string): unknown {
   return Object.hasOwn(p, name) ? p[name] : undefined;
 }
@@ -70,12 +67,12 @@ export function correlations(e: Envelope): readonly ID[] {
   return strings(e.correlationId, 64);
 }
 
-/** Whom it is addressed to; empty: everybody. */
+/** The addressees; empty: all. */
 export function recipients(e: Envelope): readonly string[] {
   return e.to ?? NO_IDS;
 }
 
-/** A kind as this page writes it: the first separator is a dot. */
+/** Normalizes a kind: the first separator is a dot. */
 export function kindOf(kind: string): string {
   const slash = kind.indexOf("/");
   if (slash < 0) return kind;
@@ -83,7 +80,7 @@ export function kindOf(kind: string): string {
   return dot >= 0 && dot < slash ? kind : kind.slice(0, slash) + "." + kind.slice(slash + 1);
 }
 
-/** An envelope out of anything; null if it cannot be one. */
+/** Parses an envelope; null if it is invalid. */
 export function envelope(v: unknown): Envelope | null {
   if (!isObject(v)) return null;
   const { id, from, kind } = v;
@@ -106,14 +103,14 @@ export function envelope(v: unknown): Envelope | null {
   };
 }
 
-/** A context path, or "" for what is none. At most 64 segments are believed. */
+/** A context path, or "" if invalid. At most 64 segments are accepted. */
 export function contextPath(v: unknown): string {
   if (typeof v !== "string" || v === "" || v.length > 4096) return "";
   const segments = v.split("/");
   return segments.length <= 64 && segments.every((s) => s !== "") ? v : "";
 }
 
-/** What an envelope's text is, by any of the names that it may have. */
+/** The text of a payload, by any of its names. */
 export function textOf(p: Payload): string {
   for (const name of ["message", "text", "content", "hypothesis", "question"]) {
     const s = str(field(p, name));
@@ -122,14 +119,14 @@ export function textOf(p: Payload): string {
   return "";
 }
 
-/** The first line of a text, at most so many characters of it. */
+/** The first line of a text, up to a maximum number of characters. */
 export function oneLine(text: string, most = 120): string {
   const line = text.slice(0, 4 * most + 64).replace(/\s+/gu, " ").trim();
   const chars = Array.from(line);
   return chars.length <= most ? line : chars.slice(0, most - 1).join("") + "…";
 }
 
-/** About how much memory a value takes, in bytes; looks at no more than 200 parts of it. */
+/** Estimates the memory of a value in bytes, from at most 200 of its parts. */
 export function weigh(v: unknown): number {
   let left = 200;
   const visit = (x: unknown): number => {

@@ -1,11 +1,11 @@
 /**
- * One reducer for what is live and what is old: envelopes of the log, in the
- * order of their seq, become the state that is drawn. Whatever is not of the
- * log (presence, what is being said this moment, refusals) comes by `hint`.
+ * The reducer for live and historical envelopes: it derives the rendered state
+ * from the envelopes of the log in order of seq. Frames that are not in the log
+ * (presence, stream data, rejections) are passed to `hint`.
  *
- * Older pages, bounds and doubles are the business of space.ts, which holds
- * the envelopes; a reducer is told each once and in order. Nothing that an
- * envelope contains makes it throw.
+ * space.ts has the envelopes, and handles older pages, bounds and duplicates; a
+ * reducer receives each envelope once, in order. It does not throw for any
+ * envelope.
  */
 
 import { closesContext } from "./proposal.js";
@@ -31,9 +31,9 @@ export { Live } from "./reduce/live.js";
 export { MAX_STEPS } from "./reduce/blocks.js";
 
 export interface ReducerOptions {
-  /** What is known besides the log; a reducer of old times has its own. */
+  /** The state outside the log; a replay has its own. */
   readonly live?: Live;
-  /** The first envelope will be the first of the log. */
+  /** Set if the first envelope will be the first of the log. */
   readonly fromStart?: boolean;
 }
 
@@ -49,12 +49,12 @@ export class Reducer {
     if (this.c.live.roster !== null && tables.participants.size === 0) people.appear(this.c, this.c.live.roster.keys());
   }
 
-  /** Takes the next envelope of the log; one that is not behind the last is not looked at. */
+  /** Applies the next envelope of the log; envelopes up to the last one are ignored. */
   apply(env: Envelope): boolean {
     return (env.seq ?? 0) > this.c.t.head && this.take(logged(env));
   }
 
-  /** The same for one that was read already. */
+  /** Applies a parsed envelope. */
   take(e: Logged): boolean {
     const { t } = this.c;
     if (e.seq <= t.head) return false;
@@ -65,7 +65,7 @@ export class Reducer {
     return true;
   }
 
-  /** Takes a frame that is not of the log. */
+  /** Handles a frame that is not in the log. */
   hint(env: Envelope): void {
     const { t } = this.c;
     t.version++;
@@ -90,7 +90,7 @@ export class Reducer {
     note(c, e);
   }
 
-  /** Remembers where an envelope belongs, for what correlates to it. */
+  /** Records where an envelope belongs, for later correlations to it. */
   private place(e: Logged, opened: string): void {
     const { t } = this.c;
     const path = opened || (e.env.context ?? "");
@@ -104,7 +104,7 @@ export class Reducer {
     }
   }
 
-  /** What there is now. The same object as long as nothing changes. */
+  /** The current state. The same object until something changes. */
   get state(): SpaceState {
     const { t, live } = this.c;
     if (this.published?.version === t.version) return this.published;
@@ -133,12 +133,12 @@ export class Reducer {
     return this.published;
   }
 
-  /** How many messages there are, without a publication. */
+  /** The number of messages, without a publication. */
   get messages(): number {
     return this.c.t.messages.size;
   }
 
-  /** Notes that somebody has decided a proposal, though the decision may not be visible. */
+  /** Records that a proposal was decided, though the decision may not be visible. */
   settled(proposal: ID, by: ParticipantID): void {
     const { t, live } = this.c;
     t.version++;
@@ -146,7 +146,7 @@ export class Reducer {
     settledBy(this.c, proposal, by);
   }
 
-  /** Says what of the log is held without holes. */
+  /** Sets the part of the log that is loaded without gaps. */
   bound(oldest: number, hasOlder: boolean): void {
     if (oldest === this.oldest && hasOlder === this.hasOlder) return;
     this.oldest = oldest;
@@ -154,28 +154,28 @@ export class Reducer {
     this.c.t.version++;
   }
 
-  /** Marks the state as another one, since something was changed in Live. */
+  /** Marks the state as changed, after a change in Live. */
   touch(): void {
     this.c.t.version++;
   }
 
-  /** Lets versions go on from those of a reducer before. */
+  /** Makes versions continue from those of an earlier reducer. */
   after(version: number): void {
     this.c.t.version = Math.max(this.c.t.version, version);
   }
 
-  /** A second reducer that goes on from here by itself; what they have in common is shared. */
+  /** Returns an independent reducer with the same state, which both share. */
   fork(live = this.c.live): Reducer {
     return new Reducer({ live, fromStart: this.c.fromStart }, this.c.t.fork());
   }
 }
 
-/** Reads what every part of the reducer wants of an envelope. */
+/** Parses the fields of an envelope that all parts of the reducer use. */
 export function logged(env: Envelope): Logged {
   return { env, seq: env.seq ?? 0, at: parseTime(env.ts), references: correlations(env) };
 }
 
-/** Gives an envelope to the part that it concerns. Returns the context that it opens, if it does. */
+/** Passes an envelope to its handler. Returns the context that it opens, if any. */
 function dispatch(c: Ctx, e: Logged, taken: ID): string {
   const { kind, context } = e.env;
   switch (kind) {

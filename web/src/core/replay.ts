@@ -1,7 +1,7 @@
 /**
- * A space as it was: the state at any envelope or moment of what was loaded,
- * and a player for it. It is made by the same reducer as what is live. Nothing
- * is known of who was connected then, so nobody is taken for gone.
+ * Replay of a space: the state at any envelope or time of the loaded log, and a
+ * player. It uses the same reducer as the live page. Past connections are
+ * unknown, so no participant counts as gone.
  */
 
 import type { Clock } from "./clock.js";
@@ -10,14 +10,14 @@ import type { SpaceState } from "./state.js";
 import { parseTime } from "./time.js";
 import type { Envelope, Millis } from "./types.js";
 
-/** Envelopes between two snapshots at first, and how many snapshots there are at most. */
+/** Initial number of envelopes between two snapshots, and the maximum number of snapshots. */
 const INTERVAL = 500;
 const MAX_SNAPSHOTS = 32;
 
-/** Envelopes that a line of time holds; further pages are not taken. */
+/** Maximum number of envelopes of a timeline; further pages are rejected. */
 const MAX_ENVELOPES = 100_000;
 
-/** A line of time: what happened, and what that made of the space. */
+/** A timeline: envelopes, and the state of the space after each. */
 export class Timeline {
   private log: readonly Envelope[] = [];
   private times: readonly Millis[] = [];
@@ -27,15 +27,15 @@ export class Timeline {
   private current: Reducer | null = null;
   private index = 0;
 
-  /** `fromStart`: nothing older than the first page exists. */
+  /** `fromStart`: the first page is the beginning of the log. */
   constructor(private fromStart = false) {}
 
-  /** How many envelopes there are. */
+  /** The number of envelopes. */
   get length(): number {
     return this.log.length;
   }
 
-  /** Whether it takes no more pages. */
+  /** Set if it accepts no more pages. */
   get full(): boolean {
     return this.log.length >= MAX_ENVELOPES;
   }
@@ -44,12 +44,12 @@ export class Timeline {
     return this.log;
   }
 
-  /** When it begins and ends. */
+  /** The time of its first and its last envelope. */
   get span(): readonly [Millis, Millis] {
     return [this.times[0] ?? 0, this.times.at(-1) ?? 0];
   }
 
-  /** Takes a page of history, in any order; doubles are left out. The position stays at the same envelope. */
+  /** Adds a page of history, in any order and with duplicates. The position stays at the same envelope. */
   add(page: readonly Envelope[], fromStart = this.fromStart): void {
     if (this.full) return;
     const here = this.log[this.index - 1]?.seq ?? 0;
@@ -72,39 +72,39 @@ export class Timeline {
     this.index = 0;
   }
 
-  /** How many envelopes have happened at the present position. */
+  /** The number of envelopes before the current position. */
   get position(): number {
     return this.index;
   }
 
-  /** When the present position is. */
+  /** The time of the current position. */
   get time(): Millis {
     return this.times[Math.max(0, this.index - 1)] ?? 0;
   }
 
-  /** When the next envelope comes; null at the end. */
+  /** The time of the next envelope; null at the end. */
   get next(): Millis | null {
     return this.times[this.index] ?? null;
   }
 
-  /** The state at the present position. */
+  /** The state at the current position. */
   get state(): SpaceState {
     return this.reducerAt(this.index).state;
   }
 
-  /** Goes to where so many envelopes have happened. */
+  /** Moves to the position after a number of envelopes. */
   seek(index: number): SpaceState {
     const whole = Number.isFinite(index) ? Math.trunc(index) : 0;
     this.index = Math.min(Math.max(0, whole), this.log.length);
     return this.state;
   }
 
-  /** Goes to an envelope; to the last one before it, if it is not there. */
+  /** Moves to an envelope, or to the last one before it. */
   seekSeq(seq: number): SpaceState {
     return this.seek(upper(this.log.length, (i) => (this.log[i]?.seq ?? 0) <= seq));
   }
 
-  /** Goes to a moment. */
+  /** Moves to a time. */
   seekTime(at: Millis): SpaceState {
     return this.seek(upper(this.log.length, (i) => (this.times[i] ?? 0) <= at));
   }
@@ -139,13 +139,13 @@ export class Timeline {
   }
 }
 
-/** Times that never go back, as the order is that of seq. */
+/** Returns non-decreasing times, since the order is that of seq. */
 function steady(times: readonly Millis[]): readonly Millis[] {
   let last = 0;
   return times.map((t) => (last = Math.max(last, t)));
 }
 
-/** The number of leading places for which a test holds. */
+/** Returns the number of leading indexes for which a test holds. */
 function upper(length: number, test: (i: number) => boolean): number {
   let low = 0;
   let high = length;
@@ -160,15 +160,15 @@ function upper(length: number, test: (i: number) => boolean): number {
 export interface PlayerOptions {
   readonly clock: Clock;
   readonly onChange: () => void;
-  /** A silence lasts no longer than this on the screen, milliseconds; 0: as long as it was. */
+  /** The maximum duration of a pause in milliseconds; 0: unlimited. */
   readonly longest?: number;
 }
 
-/** Plays a line of time at any speed. */
+/** Plays a timeline at any speed. */
 export class Player {
   private playing = false;
   private rate = 1;
-  /** What the clock of the space showed when this machine's showed `since`. */
+  /** The time in the space when the local clock was at `since`. */
   private virtual: Millis = 0;
   private since = 0;
   private stopTimer: () => void = () => {};
@@ -188,14 +188,14 @@ export class Player {
     return this.rate;
   }
 
-  /** What the clock of the space shows: for the seconds of what is reasoning. */
+  /** The time in the space, for the seconds of running blocks. */
   get now(): Millis {
     if (!this.playing) return this.virtual;
     const now = this.virtual + (this.o.clock.now() - this.since) * this.rate;
     return Math.min(now, this.timeline.next ?? this.timeline.time);
   }
 
-  /** Goes on from here; from the beginning, if here is the end. */
+  /** Plays from here, or from the beginning if this is the end. */
   play(): void {
     if (this.playing || this.timeline.length === 0) return;
     if (this.timeline.next === null) this.seek(0);
@@ -213,7 +213,7 @@ export class Player {
     this.o.onChange();
   }
 
-  /** How many seconds of the space pass in one of this machine: above 0, at most 1,000. */
+  /** Sets how many seconds of the space pass in a second: above 0, at most 1,000. */
   setSpeed(rate: number): void {
     this.virtual = this.now;
     this.since = this.o.clock.now();
@@ -222,7 +222,7 @@ export class Player {
     this.o.onChange();
   }
 
-  /** Goes to where so many envelopes have happened, and goes on playing if it was. */
+  /** Moves to the position after a number of envelopes, and continues to play. */
   seek(index: number): void {
     this.timeline.seek(index);
     this.moved();
@@ -238,7 +238,7 @@ export class Player {
     this.moved(at);
   }
 
-  /** One envelope forward or back. */
+  /** Moves by one envelope. */
   step(by: 1 | -1): void {
     this.seek(this.timeline.position + by);
   }
@@ -265,7 +265,7 @@ export class Player {
     this.stopTimer = this.o.clock.after(pause, () => this.tick(next));
   }
 
-  /** Everything that was due by now happens. Behind a silence that was cut short, the clock goes on from its end. */
+  /** Applies all envelopes that are due. After a shortened pause, the clock continues from its end. */
   private tick(due: Millis): void {
     this.virtual = Math.max(due, this.virtual + (this.o.clock.now() - this.since) * this.rate);
     this.since = this.o.clock.now();

@@ -1,7 +1,4 @@
-/**
- * A space that one is in: the connection, what was loaded, what one says, and
- * when to draw. The one object that components need.
- */
+/** A joined space: connection, loaded state, outbox and render scheduling. The only object that components need. */
 
 import { Api, ApiError } from "./api.js";
 import { type Clock, realClock } from "./clock.js";
@@ -16,19 +13,19 @@ import { type Draft, type Envelope, GATEWAY, type ID, type Millis, type Refusal 
 
 export interface RoomOptions {
   readonly space: string;
-  /** Where the gateway is for WebSockets, such as `wss://host`. */
+  /** URL of the gateway for WebSockets, such as `wss://host`. */
   readonly base: string;
   readonly api: Api;
   readonly storage: Storage | null;
   readonly observe?: boolean;
-  /** Envelopes of a page of history; 0 stands for 500. */
+  /** Envelopes per page of history; 0 means 500. */
   readonly page?: number;
   readonly bounds?: SpaceOptions;
   readonly clock?: Clock;
   /** Milliseconds since 1970, of this machine. */
   readonly today?: () => number;
   readonly open?: (url: string, protocols: readonly string[]) => Socket;
-  /** Calls back when it is time to draw: requestAnimationFrame, or soon. */
+  /** Schedules a callback for rendering: requestAnimationFrame, or a short delay. */
   readonly frame?: (f: () => void) => void;
 }
 
@@ -94,12 +91,12 @@ export class Room {
     });
   }
 
-  /** Joins. The youngest page of history is loaded behind the welcome. */
+  /** Joins. The newest page of history is loaded after the welcome. */
   start(): void {
     this.connection.start();
   }
 
-  /** Leaves. What was not answered yet stays in the storage. */
+  /** Leaves. Unanswered envelopes stay in the storage. */
   close(): void {
     this.closed = true;
     this.connection.close();
@@ -118,33 +115,33 @@ export class Room {
     return this.outgoing;
   }
 
-  /** Why the history could not be loaded, in words; "" when it could. */
+  /** Why the history could not be loaded; "" if it could. */
   get historyTrouble(): string {
     return this.trouble;
   }
 
-  /** The server's time, for the seconds of what is reasoning. */
+  /** The server's time, for the seconds of running blocks. */
   get now(): Millis {
     return this.server.now();
   }
 
-  /** Calls back, once for everything that happens between two drawings. The answer ends that. */
+  /** Subscribes to changes, with one call per rendering. The returned function unsubscribes. */
   subscribe(f: () => void): () => void {
     this.listeners.add(f);
     return () => this.listeners.delete(f);
   }
 
-  /** Says something. */
+  /** Sends an envelope. */
   send(draft: Draft): { readonly id: ID } | { readonly refusal: Refusal } {
     return this.box.send(draft);
   }
 
-  /** Sends what was refused once more. */
+  /** Sends a rejected envelope again. */
   again(id: ID): void {
     this.box.again(id);
   }
 
-  /** Takes away what was refused or waits; gives it back for editing. */
+  /** Removes a rejected or waiting envelope, and returns it for editing. */
   dismiss(id: ID): Draft | null {
     return this.box.dismiss(id);
   }
@@ -154,7 +151,7 @@ export class Room {
     this.connection.wake();
   }
 
-  /** Loads the page before what is there. True: there is more on the screen now, or may be with the next call. */
+  /** Loads the previous page. Returns true if there are more items now, or may be after the next call. */
   loadOlder(): Promise<boolean> {
     this.loading ??= this.load().finally(() => {
       this.loading = null;
@@ -178,7 +175,7 @@ export class Room {
         this.trouble = "";
         this.space.load(page.envelopes, page.has_more);
         if (page.envelopes.length > 0 || !page.has_more || page.next === before) return page.envelopes.length > 0;
-        before = page.next; // nothing that one may see in a long stretch
+        before = page.next; // no visible envelopes in a long range
       }
     } catch (err) {
       this.trouble = err instanceof ApiError ? err.message : String(err);

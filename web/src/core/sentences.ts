@@ -1,4 +1,4 @@
-/** Things of the protocol as sentences: capabilities, refusals, notices. */
+/** Protocol elements as sentences: capabilities, rejections, notices. */
 
 import { arr, field, isObject, num, obj, oneLine, str } from "./read.js";
 import { look } from "./json.js";
@@ -42,7 +42,7 @@ const KINDS: Readonly<Record<string, string>> = {
   "x.*": "send application kinds",
 };
 
-/** A capability as a sentence: "May call tools, but only read_*." */
+/** Returns a capability as a sentence: "May call tools, but only read_*." */
 export function capability(c: Capability): string {
   const rule: CapabilityRule = typeof c === "string" ? { kind: c } : c;
   const what = activity(str(rule.kind));
@@ -52,7 +52,7 @@ export function capability(c: Capability): string {
   return `May ${what}${only}.`;
 }
 
-/** The capabilities as sentences, what is forbidden last. */
+/** Returns the capabilities as sentences, deny rules last. */
 export function capabilities(list: readonly Capability[]): readonly string[] {
   if (list.length === 0) return ["May only read."];
   const denied = (c: Capability): boolean => typeof c !== "string" && c.deny === true;
@@ -94,7 +94,7 @@ function contextLimit(v: unknown): string {
   return v === undefined ? "" : `in the context ${pattern(v)}`;
 }
 
-/** A field pattern in words. */
+/** Describes a field pattern. */
 function pattern(v: unknown): string {
   if (Array.isArray(v)) return v.slice(0, 12).map(pattern).join(" or ");
   if (typeof v !== "string") return oneLine(look(v), 80);
@@ -141,7 +141,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   bad_answer: "The response could not be read. A proxy may have changed it.",
 };
 
-/** A refusal in words: what it is, what the gateway says about it, when to try again. */
+/** Describes a rejection: the code, the gateway's message, and when to retry. */
 export function refusal(r: Refusal): string {
   const known = Object.hasOwn(REFUSALS, r.error) ? (REFUSALS[r.error] as string) : "The gateway refused this.";
   const said = oneLine(str(r.message), 300);
@@ -150,7 +150,7 @@ export function refusal(r: Refusal): string {
   return known + (said === "" || said === known ? "" : " " + said) + again;
 }
 
-/** What a notice of the main conversation says; "" for what is none. */
+/** Returns the text of a notice in the main conversation; "" if the envelope is none. */
 export function notice(e: Envelope): string {
   const p = e.payload;
   const whom = quoted(str(field(p, "recipient")) || str(field(p, "participant_id")) || (e.to ?? []).join(", ") || "nobody");

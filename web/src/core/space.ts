@@ -1,12 +1,11 @@
 /**
- * A space as the page holds it: the envelopes that are loaded, within bounds,
- * and the state that the reducer makes of them.
+ * The loaded envelopes of a space, within bounds, and the state that the
+ * reducer derives from them.
  *
- * The state is always what a reducer makes of the envelopes that are held, in
- * the order of their seq. What comes next is reduced as it comes; what comes
- * before (an older page), and letting go of the oldest, makes the state anew.
- * So it does not matter in which order, how often, or over which way anything
- * was loaded.
+ * The state is always the reduction of the loaded envelopes in order of seq.
+ * Newer envelopes are applied as they arrive; an older page, or dropping the
+ * oldest envelopes, rebuilds the state. So the order, repetition and source of
+ * loading do not matter.
  */
 
 import { contextPath, correlations, field, str, weigh } from "./read.js";
@@ -16,29 +15,29 @@ import type { SpaceState } from "./state.js";
 import type { Envelope, ID, ParticipantID } from "./types.js";
 
 export interface SpaceOptions {
-  /** Messages that are held while the page follows the end; 0 stands for 2,000. */
+  /** Messages to keep while the page follows the end; 0 means 2,000. */
   readonly window?: number;
-  /** Envelopes that are held; 0 stands for 50,000. */
+  /** Envelopes to keep; 0 means 50,000. */
   readonly envelopes?: number;
-  /** Bytes of payloads that are held, as far as they can be told; 0 stands for 64 MiB. */
+  /** Estimated bytes of payloads to keep; 0 means 64 MiB. */
   readonly bytes?: number;
 }
 
-/** What may be loaded when somebody reads far back, as a multiple of the window. */
+/** Bound while the user reads old messages, as a multiple of the window. */
 const READING_BACK = 5;
 
-/** How far the window is passed before the oldest are let go, so that this is rare. */
+/** Factor by which the window is exceeded before the oldest messages are dropped, so that this is rare. */
 const SLACK = 1.25;
 
-/** When a bound of size is reached: what part of it the youngest envelopes keep, and what older ones that are still needed. */
+/** When a size bound is reached: the share of it that the newest envelopes keep, and the share of older ones that are still needed. */
 const YOUNG = 0.6;
 const NEEDED = 0.2;
 
-/** Envelopes of an open context that are kept beyond the window, and others that matter for ever. */
+/** Maximum number of older envelopes kept for an open context, and for the rest. */
 const KEPT_OF_ONE = 2000;
 const KEPT_ALWAYS = 1000;
 
-/** An envelope that is held, read once for all the times that it is reduced. */
+/** A loaded envelope with its parsed fields. */
 interface Held extends Logged {
   readonly weight: number;
 }
@@ -48,7 +47,7 @@ function held(env: Envelope): Held {
 }
 
 export class Space {
-  /** Whether the page shows the end. While it does not, nothing is let go for the number of messages. */
+  /** Set while the page shows the end. Otherwise the number of messages is not bounded by the window. */
   following = true;
 
   private readonly live = new Live();
@@ -57,7 +56,7 @@ export class Space {
   private readonly maxBytes: number;
   private log: Held[] = [];
   private bytes = 0;
-  /** Everything from here to the head is held. */
+  /** All envelopes from this seq to the head are loaded. */
   private from = 0;
   private older = true;
   private reducer = new Reducer({ live: this.live });
@@ -68,18 +67,18 @@ export class Space {
     this.maxBytes = options.bytes || 64 * 1024 * 1024;
   }
 
-  /** What there is to draw. */
+  /** The current state. */
   get state(): SpaceState {
     this.reducer.bound(this.from, this.older);
     return this.reducer.state;
   }
 
-  /** The envelopes that are held, by seq; for filters, search and the JSON of one. */
+  /** The loaded envelopes, by seq. */
   get envelopes(): readonly Envelope[] {
     return this.log.map((h) => h.env);
   }
 
-  /** The envelope with an id, if it is held. The youngest are looked at first. */
+  /** Returns a loaded envelope by id. It searches from the newest. */
   envelope(id: string): Envelope | undefined {
     return this.log.findLast((h) => h.env.id === id)?.env;
   }
@@ -88,13 +87,13 @@ export class Space {
     return this.log.at(-1)?.seq ?? 0;
   }
 
-  /** Whether no more can be loaded before what is there without letting go of the end. */
+  /** Set if no older page can be loaded without dropping the end. */
   get full(): boolean {
     const most = this.window * READING_BACK;
     return this.reducer.messages >= most || this.log.length >= this.maxEnvelopes || this.bytes >= this.maxBytes;
   }
 
-  /** One frame of the connection, of the log or not. */
+  /** Handles a frame of the connection, whether it is in the log or not. */
   receive(env: Envelope): void {
     if (env.seq === undefined || env.seq <= 0) {
       this.reducer.hint(env);
@@ -109,9 +108,9 @@ export class Space {
   }
 
   /**
-   * Takes a page of history, in any order. `older` says whether there is more
-   * before it; it counts only if the page reaches back further than what is
-   * there.
+   * Adds a page of history, in any order. `older` is whether there is more
+   * before it; it counts only if the page reaches further back than the loaded
+   * part.
    */
   load(page: readonly Envelope[], older?: boolean): void {
     const sorted = page.filter((e) => (e.seq ?? 0) > 0).toSorted((a, b) => (a.seq as number) - (b.seq as number));
@@ -128,18 +127,18 @@ export class Space {
     this.trim();
   }
 
-  /** A decision of one's own on a proposal was refused, since somebody has decided it. */
+  /** Records that an own decision was rejected since the proposal is already settled. */
   settled(proposal: ID, by: ParticipantID): void {
     this.reducer.settled(proposal, by);
   }
 
-  /** The log begins where the gateway says it does; before that nothing can be loaded. */
+  /** Sets the beginning of the log; nothing before it can be loaded. */
   gap(words: string): void {
     this.live.gap = words;
     this.reducer.touch();
   }
 
-  /** Forgets everything: the space has another log now. Who is there stays. */
+  /** Drops everything but presence: the space has another log now. */
   reset(words: string): void {
     this.log = [];
     this.bytes = 0;
@@ -158,7 +157,7 @@ export class Space {
     this.reducer.take(h);
   }
 
-  /** Puts envelopes at their places; what is there already stays as it is. */
+  /** Inserts envelopes by seq; loaded ones stay unchanged. */
   private insert(page: readonly Envelope[], changed = false): void {
     const known = new Set(this.log.map((h) => h.seq));
     const fresh: Held[] = [];
@@ -181,7 +180,7 @@ export class Space {
     for (const h of this.log) this.reducer.take(h);
   }
 
-  /** Lets go of the oldest when there is too much. */
+  /** Drops the oldest envelopes above the bounds. */
   private trim(): void {
     const tooMany = this.following && this.reducer.messages > this.window * SLACK;
     const tooMuch = this.log.length > this.maxEnvelopes || this.bytes > this.maxBytes;
@@ -195,13 +194,13 @@ export class Space {
     this.rebuild();
   }
 
-  /** The seq of the oldest message that is to stay. */
+  /** Returns the seq of the oldest message to keep. */
   private cutByMessages(): number {
     const items = this.reducer.state.timeline.filter((x) => x.type === "message");
     return items[items.length - this.window]?.seq ?? 0;
   }
 
-  /** The seq from which on there is less than both other bounds. */
+  /** Returns the seq from which the other two bounds hold. */
   private cutBySize(): number {
     let bytes = 0;
     const least = Math.max(0, this.log.length - Math.floor(this.maxEnvelopes * YOUNG));
@@ -213,7 +212,7 @@ export class Space {
     return this.log[least]?.seq ?? 0;
   }
 
-  /** What stays of the log: all from the cut on, and before it what is still needed. */
+  /** Returns the envelopes to keep: all from the cut, and older ones that are still needed. */
   private keep(cut: number): Held[] {
     const needed = this.needed();
     const old = this.log
@@ -235,7 +234,7 @@ export class Space {
     return [...kept, ...this.log.filter((h) => h.seq >= cut)].sort((a, b) => a.seq - b.seq);
   }
 
-  /** Names what an envelope is still needed for; "" for nothing. */
+  /** Returns a function that names the reason for keeping an envelope; "" if there is none. */
   private needed(): (env: Envelope) => string {
     const { blocks, proposals, pending, roots } = this.reducer.state;
     const open = new Set(roots.filter((path) => blocks.get(path)?.status === "reasoning"));
@@ -251,7 +250,7 @@ export class Space {
     };
   }
 
-  /** Whether a response tells somebody's tools. */
+  /** Reports whether a response lists a participant's tools. */
   private listed(env: Envelope): boolean {
     const result = field(env.payload, "result");
     return correlations(env).length > 0 && typeof result === "object" && result !== null && Array.isArray((result as { tools?: unknown }).tools);

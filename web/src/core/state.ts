@@ -1,14 +1,13 @@
 /**
- * The shape of what the page shows: everything that the reducer (reducer.ts)
- * makes of the envelopes of a space.
+ * The rendered state, which the reducer (reducer.ts) derives from the envelopes
+ * of a space.
  *
- * How to see what has changed. Every entity (a Message, a Block, a Proposal,
- * …) is a value that never changes: a new one with the same key takes its
- * place, so `===` tells whether there is anything to draw. `version` grows
- * with each of them, for those who would rather compare numbers. The arrays
- * of a SpaceState are replaced when anything in them is. The maps are views
- * of what is there now: one map for the life of a space, whose values are such
- * entities; `SpaceState.version` says whether to look again.
+ * Change detection: every entity (a Message, a Block, a Proposal, …) is
+ * immutable; a change replaces it with a new one under the same key, so `===`
+ * detects changes. `version` increases with each change. The arrays of a
+ * SpaceState are replaced when an item changes. The maps are live views: one
+ * map for the lifetime of a space; `SpaceState.version` shows whether one has
+ * changed.
  */
 
 import type {
@@ -23,46 +22,46 @@ import type {
   Refusal,
 } from "./types.js";
 
-/** What has a version: grows whenever the entity is another one. */
+/** A versioned entity: the version increases with each replacement. */
 export interface Versioned {
   readonly version: number;
 }
 
-/** A chat of the main conversation. */
+/** A chat in the main conversation. */
 export interface Message extends Versioned {
   readonly id: ID;
   readonly seq: number;
   readonly at: Millis;
-  /** When its author began to say it: earlier than `at` if it grew. */
+  /** When it began: earlier than `at` if it was streamed. */
   readonly begunAt: Millis;
   readonly from: ParticipantID;
-  /** Those whom it is addressed to; empty: everybody. */
+  /** The addressees; empty: all. */
   readonly to: readonly ParticipantID[];
   readonly text: string;
   readonly format: "plain" | "markdown";
-  /** The message that it answers, directly or through what was reasoned about that one; null if there is none, or it is not loaded. */
+  /** The message that it answers, directly or through reasoning about that message; null if there is none or it is not loaded. */
   readonly replyTo: ID | null;
-  /** What it correlates to. */
+  /** The ids that it correlates to. */
   readonly references: readonly ID[];
   /** Messages that answer it, in order. */
   readonly replies: readonly ID[];
-  /** The message that began its thread: itself, if it answers none. */
+  /** The first message of its thread: itself, if it answers none. */
   readonly thread: ID;
-  /** Outermost reasoning blocks that answer it, in order of their beginning: draw them below it. */
+  /** Outermost reasoning blocks that answer it, in order of their start; rendered below it. */
   readonly blocks: readonly ContextPath[];
-  /** Blocks of its author that this message is the answer of. */
+  /** Blocks of its author that it completes as their answer. */
   readonly answers: readonly ContextPath[];
-  /** It is being said right now, under the id of its stream; the whole takes its place under an id of its own. */
+  /** Set while it is streamed, under the id of the stream; the complete message replaces it under its own id. */
   readonly growing: boolean;
-  /** Called off by somebody. */
+  /** Set if it was canceled. */
   readonly cancelled: Closing | null;
-  /** Who has acknowledged it. */
+  /** Participants that have acknowledged it. */
   readonly acknowledged: readonly ParticipantID[];
-  /** Names of the rules that have masked something in it. */
+  /** Names of the rules that masked a text in it. */
   readonly redacted: readonly string[];
 }
 
-/** Who ended something, when and why. */
+/** The author, time and reason of an end. */
 export interface Closing {
   readonly by: ParticipantID;
   readonly at: Millis;
@@ -70,18 +69,18 @@ export interface Closing {
 }
 
 /**
- * How far a reasoning block has come.
+ * The status of a reasoning block.
  *
- *   idle        known, but nobody has reasoned in it: a parent of what was seen
- *   reasoning   open, and something may come
- *   collapsed   the thinking is over: the answer has begun, or it is concluded and the answer is to come
- *   complete    closed and, where it answers a question, answered
- *   stopped     its opener is gone, or what it was part of has ended without it
+ *   idle        known only as a parent of other contexts
+ *   reasoning   open
+ *   collapsed   the reasoning is over: the answer has begun, or the block is concluded and the answer is pending
+ *   complete    closed and, if it answers a question, answered
+ *   stopped     its opener is gone, or an outer context has ended
  *   cancelled   closed by a reasoning.cancel
  */
 export type BlockStatus = "idle" | "reasoning" | "collapsed" | "complete" | "stopped" | "cancelled";
 
-/** A context: a line of reasoning of one agent. */
+/** A context: the reasoning of one agent. */
 export interface Block extends Versioned {
   readonly path: ContextPath;
   /** The last segment: the id of its reasoning.start. */
@@ -89,20 +88,20 @@ export interface Block extends Versioned {
   readonly parent: ContextPath | null;
   /** 0: outermost. */
   readonly depth: number;
-  /** Whose reasoning it is; "" while nobody has reasoned in it. */
+  /** The reasoning participant; "" while unknown. */
   readonly opener: ParticipantID;
-  /** Its reasoning.start was seen. */
+  /** Set if its reasoning.start was seen. */
   readonly opened: boolean;
-  /** Nobody opened it: it was written into as it was. False while older envelopes could still hold the start. */
+  /** Set if it has no reasoning.start. False while the start may be in older envelopes. */
   readonly implicit: boolean;
   readonly status: BlockStatus;
-  /** The message that it answers, if it is loaded; null: draw it by itself, by its `seq`. */
+  /** The message that it answers, if it is loaded; null: it is rendered separately, by `seq`. */
   readonly question: ID | null;
-  /** What its start correlates to. */
+  /** The ids that its start correlates to. */
   readonly references: readonly ID[];
   /** Its opener's answer to the question. */
   readonly answer: ID | null;
-  /** What the start says. */
+  /** The message of the start. */
   readonly message: string;
   readonly approach: string;
   readonly metadata: Payload | null;
@@ -111,24 +110,24 @@ export interface Block extends Versioned {
   readonly lastSeq: number;
   readonly startedAt: Millis;
   readonly lastAt: Millis;
-  /** When the thinking ended; null while it goes on. For stopped ones, the last that was heard. */
+  /** End of the reasoning; null while it continues. For stopped blocks, the last known time. */
   readonly endedAt: Millis | null;
-  /** Seconds from start to end, rounded up, never 0; null while it goes on, and when the start was not seen. */
+  /** Seconds from start to end, rounded up, at least 1; null while it continues, and if the start was not seen. */
   readonly thoughtSeconds: number | null;
-  /** What to draw, in order; rationales are part of their calls. */
+  /** The rendered steps, in order; rationales are part of their calls. */
   readonly steps: readonly Step[];
-  /** Older steps that are no longer held. */
+  /** Number of older steps that were dropped. */
   readonly droppedSteps: number;
-  /** Contexts directly within, in order. Each has a step of type "block" here, too. */
+  /** Contexts directly below it, in order. Each also has a step of type "block". */
   readonly children: readonly ContextPath[];
   readonly conclusion: Conclusion | null;
   readonly cancelled: Closing | null;
-  /** Everybody who wrote into it, its opener first. */
+  /** All participants that wrote into it, its opener first. */
   readonly authors: readonly ParticipantID[];
   readonly counts: BlockCounts;
 }
 
-/** Counts of a block itself, not of those within it. */
+/** Counts of a block without the blocks in it. */
 export interface BlockCounts {
   readonly envelopes: number;
   readonly thoughts: number;
@@ -137,7 +136,7 @@ export interface BlockCounts {
   readonly errors: number;
 }
 
-/** The end of a block, by reasoning.conclusion. */
+/** The end of a block by reasoning.conclusion. */
 export interface Conclusion {
   readonly id: ID;
   readonly seq: number;
@@ -154,9 +153,9 @@ export interface Conclusion {
 export type Step = ThoughtStep | CallStep | NestedStep | SaidStep;
 
 interface StepBase extends Versioned {
-  /** Stays the same while a thought grows and when it is whole, and when a rationale becomes a call. */
+  /** Unchanged while a thought is streamed and completed, and when a rationale becomes a call. */
   readonly key: string;
-  /** Its place: of the rationale for a call, of the stream's beginning for a thought that grew. */
+  /** The position: of the rationale for a call, of the start of the stream for a streamed thought. */
   readonly seq: number;
   readonly at: Millis;
   readonly from: ParticipantID;
@@ -165,43 +164,43 @@ interface StepBase extends Versioned {
 /** A thought, or one of the richer kinds. */
 export interface ThoughtStep extends StepBase {
   readonly type: "thought" | "hypothesis" | "observation" | "question" | "other";
-  /** "" while only the stream is open. */
+  /** "" while only the stream exists. */
   readonly id: ID;
-  /** Without the "reasoning." */
+  /** Without the prefix "reasoning." */
   readonly kind: string;
   readonly text: string;
   readonly questions: readonly string[];
   readonly confidence: number | null;
   readonly severity: string;
   readonly evidence: readonly string[];
-  /** The tool that it announces a call of. */
+  /** The tool whose call it announces. */
   readonly tool: string;
   readonly group: number | null;
-  /** A model's own thinking, not meant for others' eyes at first. */
+  /** Set for a model's own reasoning text. */
   readonly raw: boolean;
   readonly redacted: readonly string[];
-  /** More is coming. */
+  /** Set while it is streamed. */
   readonly growing: boolean;
-  /** All of it, for those who want to see what else was said. */
+  /** The complete payload. */
   readonly payload: Payload;
 }
 
-/** A call of a tool, with the reason for it. */
+/** A tool call with its rationale. */
 export interface CallStep extends StepBase {
   readonly type: "call";
   readonly call: Call;
 }
 
-/** A context within. */
+/** A nested context. */
 export interface NestedStep extends StepBase {
   readonly type: "block";
   readonly path: ContextPath;
-  /** Why this part is looked into by itself; "" when nothing says so. */
+  /** The reason for the nested context; "" if none is given. */
   readonly rationale: string;
   readonly group: number | null;
 }
 
-/** A chat inside the context. */
+/** A chat in the context. */
 export interface SaidStep extends StepBase {
   readonly type: "said";
   readonly id: ID;
@@ -209,9 +208,9 @@ export interface SaidStep extends StepBase {
   readonly format: "plain" | "markdown";
 }
 
-/** A call of a tool: a request, or a proposal and what came of it. */
+/** A tool call: a request, or a proposal with its outcome. */
 export interface Call {
-  /** Of the request, or of the proposal. */
+  /** The id of the request or of the proposal. */
   readonly id: ID;
   readonly seq: number;
   readonly from: ParticipantID;
@@ -222,36 +221,36 @@ export interface Call {
   readonly tool: string;
   /** The arguments, or for other methods the parameters. */
   readonly args: unknown;
-  /** Why it is made; "" when nothing says so. */
+  /** The reason for the call; "" if none is given. */
   readonly rationale: string;
-  /** The thought that says so. */
+  /** The thought with the rationale. */
   readonly rationaleId: ID;
   readonly proposed: boolean;
   readonly outcome: Outcome;
-  /** It was made and did not work, whatever the outcome's name is. */
+  /** Set if the call failed, whatever its outcome is called. */
   readonly failed: boolean;
   readonly startedAt: Millis;
   readonly endedAt: Millis | null;
   readonly durationMs: number | null;
-  /** Calls of one agent in a block with the same number ran together. */
+  /** Calls of one agent in a block with the same number ran in parallel. */
   readonly group: number | null;
-  /** `result` or `error` of the response as it came; undefined before. */
+  /** `result` or `error` of the response, unchanged; undefined before it. */
   readonly result: unknown;
   /** The result in one short line. */
   readonly summary: string;
   readonly responseId: ID;
-  /** Whose response ended the call; "" for the agent's own. */
+  /** The participant whose response ended the call; "" if it is the agent. */
   readonly answeredBy: ParticipantID;
-  /** Who fulfilled the proposal, or rejected it or a request. */
+  /** The participant that fulfilled the proposal, or rejected it or a request. */
   readonly decidedBy: ParticipantID;
-  /** Why it was rejected or withdrawn. */
+  /** The reason for the rejection or withdrawal. */
   readonly reason: string;
 }
 
-/** `settled`: somebody has decided it in a way that is not visible here. */
+/** `settled`: it was decided in a way that is not visible here. */
 export type ProposalStatus = "pending" | "approved" | "rejected" | "withdrawn" | "expired" | "settled";
 
-/** A call that somebody may not make and asks others to make. */
+/** A call that a participant proposes for others to make. */
 export interface Proposal extends Versioned {
   readonly id: ID;
   readonly seq: number;
@@ -262,28 +261,28 @@ export interface Proposal extends Versioned {
   readonly method: string;
   readonly tool: string;
   readonly args: unknown;
-  /** As proposed, to be sent on. */
+  /** The proposed parameters, to be sent unchanged. */
   readonly params: unknown;
-  /** Whose tool it is, if the proposal says so; "" otherwise. */
+  /** The host of the tool, if the proposal names it; "" otherwise. */
   readonly owner: ParticipantID;
   readonly rationale: string;
   readonly status: ProposalStatus;
   /** It expired with its context: a decision may follow, or was not visible here. */
   readonly lapsed: boolean;
-  /** Who approved, rejected or withdrew it. */
+  /** The participant that approved, rejected or withdrew it. */
   readonly decidedBy: ParticipantID;
   readonly decidedAt: Millis | null;
-  /** The word that was given for rejecting or withdrawing it. */
+  /** The reason code of the rejection or withdrawal. */
   readonly reason: string;
-  /** What more was said about it. */
+  /** The explanation of the decision. */
   readonly explanation: string;
-  /** The request that fulfils it. */
+  /** The request that fulfills it. */
   readonly request: ID;
-  /** The arguments that were approved, if they are others than those proposed; undefined otherwise. */
+  /** The approved arguments, if they differ from the proposed ones; undefined otherwise. */
   readonly approvedArgs: unknown;
-  /** Approved, and the result is there. */
+  /** Approved, with a result. */
   readonly done: boolean;
-  /** Approved and done, but it did not work. */
+  /** Approved, but the call failed. */
   readonly failed: boolean;
   readonly result: unknown;
   readonly summary: string;
@@ -294,18 +293,18 @@ export interface Participant extends Versioned {
   readonly capabilities: readonly Capability[];
   /** Connected now. */
   readonly present: boolean;
-  /** Has opened a context, or has a capability for reasoning in so many words. */
+  /** Set if it has opened a context, or has an explicit capability for reasoning. */
   readonly agent: boolean;
   readonly paused: boolean;
-  /** When a pause ends by itself, by the server's clock; null: it does not. */
+  /** When the pause ends, by the server's clock; null: never. */
   readonly pausedUntil: Millis | null;
   readonly kicked: boolean;
-  /** Seen in the log at all. */
+  /** Time of its last envelope in the log. */
   readonly lastAt: Millis | null;
   readonly envelopes: number;
   /** `status` of the last participant.status. */
   readonly status: string;
-  /** What it offers, by what it answered to tools/list. */
+  /** Its tools, from its responses to tools/list. */
   readonly tools: readonly Tool[];
 }
 
@@ -314,12 +313,12 @@ export interface Tool {
   readonly title: string;
   readonly description: string;
   readonly inputSchema: unknown;
-  /** By the server's own word; null when it says nothing. */
+  /** As declared by the host; null if not declared. */
   readonly readOnly: boolean | null;
   readonly destructive: boolean | null;
 }
 
-/** Rights that somebody gave to somebody. */
+/** Capabilities that a participant granted to another. */
 export interface Grant extends Versioned {
   readonly id: ID;
   readonly seq: number;
@@ -328,18 +327,18 @@ export interface Grant extends Versioned {
   readonly recipient: ParticipantID;
   readonly capabilities: readonly Capability[];
   readonly reason: string;
-  /** Null: it does not end by itself. */
+  /** Null: never. */
   readonly expiresAt: Millis | null;
-  /** Grants to the granter that may have carried it: revoking one may end it. */
+  /** Grants to the granter that it may derive from: revoking one may end it. */
   readonly via: readonly ID[];
-  /** Grants by the recipient that may have been derived from it. */
+  /** Grants by the recipient that may derive from it. */
   readonly derived: readonly ID[];
   readonly revoked: Closing | null;
-  /** Some of its capabilities were taken back by name. */
+  /** Set if some of its capabilities were revoked separately. */
   readonly narrowed: boolean;
 }
 
-/** Something in the main conversation that nobody said: a grant, a kick, a pause. */
+/** An event in the main conversation that is not a message: a grant, a kick, a pause. */
 export interface Notice {
   readonly id: ID;
   readonly seq: number;
@@ -347,11 +346,11 @@ export interface Notice {
   readonly from: ParticipantID;
   readonly kind: string;
   readonly envelope: ID;
-  /** A sentence. */
+  /** The text as a sentence. */
   readonly text: string;
 }
 
-/** A line of the main conversation. `key` is stable; sort by `seq` is done. */
+/** An item of the main conversation. `key` is stable; the items are sorted by `seq`. */
 export type TimelineItem =
   | { readonly type: "message"; readonly key: ID; readonly seq: number; readonly at: Millis }
   | { readonly type: "block"; readonly key: ContextPath; readonly seq: number; readonly at: Millis }
@@ -359,19 +358,19 @@ export type TimelineItem =
   | { readonly type: "call"; readonly key: ID; readonly seq: number; readonly at: Millis }
   | { readonly type: "notice"; readonly key: ID; readonly seq: number; readonly at: Millis };
 
-/** A refusal that no message of one's own is shown with, or any that came. */
+/** A rejection that is not shown with an own message. */
 export interface RefusalNote {
   readonly about: ID;
   readonly at: Millis;
   readonly refusal: Refusal;
 }
 
-/** Everything there is to draw of a space. */
+/** The complete rendered state of a space. */
 export interface SpaceState extends Versioned {
   readonly space: string;
   /** Null before the first welcome. */
   readonly you: { readonly id: ParticipantID; readonly capabilities: readonly Capability[]; readonly limits: Limits } | null;
-  /** By seq. Messages, blocks without a loaded question, proposals and calls outside contexts, notices. */
+  /** By seq: messages, blocks without a loaded question, proposals and calls outside contexts, notices. */
   readonly timeline: readonly TimelineItem[];
   readonly messages: ReadonlyMap<ID, Message>;
   readonly blocks: ReadonlyMap<ContextPath, Block>;
@@ -381,19 +380,18 @@ export interface SpaceState extends Versioned {
   readonly notices: ReadonlyMap<ID, Notice>;
   readonly participants: ReadonlyMap<ParticipantID, Participant>;
   readonly grants: ReadonlyMap<ID, Grant>;
-  /** Outermost contexts, in order of their beginning. */
+  /** Outermost contexts, in order of their start. */
   readonly roots: readonly ContextPath[];
-  /** Proposals that nobody has decided, oldest first; the length is for the badge. */
+  /** Undecided proposals, oldest first; the badge shows their number. */
   readonly pending: readonly ID[];
-  /** The youngest refusals, at most 50. */
-  /** Proposals that refusals of one's own decisions show as decided, and who decided them. */
+  /** Proposals that were decided by others, as rejections of own decisions show, with the deciding participant. */
   readonly settled: ReadonlyMap<ID, ParticipantID>;
   readonly refusals: readonly RefusalNote[];
-  /** Of what is loaded without holes: from `oldest` to `head`. 0: nothing. */
+  /** The loaded part without gaps: from `oldest` to `head`. 0: nothing. */
   readonly oldest: number;
   readonly head: number;
-  /** There may be more before `oldest`. */
+  /** There may be envelopes before `oldest`. */
   readonly hasOlder: boolean;
-  /** The log has lost something between what is loaded: said once, in words. */
+  /** The log has lost envelopes within the loaded part; shown once. */
   readonly gap: string;
 }

@@ -1,52 +1,49 @@
-/**
- * Time as the page tells it. Only the server's clock is believed: a reload, or
- * a second person's screen, shows the same seconds.
- */
+/** Times in the page. Only the server's clock counts: a reload, or another user's screen, shows the same seconds. */
 
 import type { Block } from "./state.js";
 import type { Millis } from "./types.js";
 
-/** The time of an envelope; 0 if it has none that can be read. */
+/** Parses the time of an envelope; 0 if it is invalid. */
 export function parseTime(ts: string): Millis {
   const n = Date.parse(ts);
   return Number.isNaN(n) ? 0 : n;
 }
 
 /**
- * ServerClock estimates what the server's clock shows now. Whatever has a ts
- * was sent after it, so that ts and the time since then, by a local clock that
- * only goes forward, are a lower bound; the highest bound is the best estimate.
+ * ServerClock estimates the server's current time. An envelope was received
+ * after its ts, so its ts plus the time since then, by a local monotonic clock,
+ * is a lower bound; the highest bound is the best estimate.
  */
 export class ServerClock {
   private offset = Number.NEGATIVE_INFINITY;
 
-  /** `monotonic` is performance.now, or a test's own: milliseconds that never go back. */
+  /** `monotonic` is performance.now, or a test's own: monotonic milliseconds. */
   constructor(private readonly monotonic: () => number) {}
 
-  /** Learns from an envelope that has just come in. */
+  /** Updates the estimate with a received envelope. */
   observe(ts: Millis): void {
     if (ts > 0) this.offset = Math.max(this.offset, ts - this.monotonic());
   }
 
-  /** The server's time, or 0 before anything was heard of it. */
+  /** The server's time; 0 before the first envelope. */
   now(): Millis {
     return this.offset === Number.NEGATIVE_INFINITY ? 0 : this.offset + this.monotonic();
   }
 }
 
-/** Seconds that a thinking took: rounded up, and never 0. */
+/** Returns the seconds of a reasoning: rounded up, at least 1. */
 export function secondsBetween(start: Millis, end: Millis): number {
   return Math.max(1, Math.ceil((end - start) / 1000));
 }
 
-/** Seconds that a block has been reasoning, whole ones; the final ones when it has ended; null if unknown. */
+/** Returns the whole seconds of a block so far, or in total if it has ended; null if unknown. */
 export function elapsedSeconds(block: Block, now: Millis): number | null {
   if (block.endedAt !== null) return block.thoughtSeconds;
   if (!startKnown(block)) return null;
   return Math.max(0, Math.floor((Math.max(now, block.lastAt) - block.startedAt) / 1000));
 }
 
-/** Whether it is known when a block began. */
+/** Reports whether the start of a block is known. */
 export function startKnown(block: Block): boolean {
   return (block.opened || block.implicit) && block.startedAt > 0;
 }
@@ -59,7 +56,7 @@ export function duration(seconds: number): string {
   return `${Math.floor(s / 3600)}h ${Math.floor((s % 3600) / 60)}m`;
 }
 
-/** What a call took: "12 ms", "1.4 s", "1m 5s". */
+/** Formats the duration of a call: "12 ms", "1.4 s", "1m 5s". */
 export function callDuration(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
@@ -87,7 +84,7 @@ function told(seconds: number | null): string {
   return seconds === null ? "a few seconds" : duration(seconds);
 }
 
-/** The day that a time belongs to, "2026-11-20", in the time zone of whoever looks (minutes west of UTC, as Date tells them). */
+/** Returns the day of a time, "2026-11-20", in the user's time zone (minutes west of UTC, as in Date). */
 export function dayOf(at: Millis, zone: number = new Date(at).getTimezoneOffset()): string {
   return new Date(at - zone * 60_000).toISOString().slice(0, 10);
 }

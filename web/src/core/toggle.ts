@@ -1,41 +1,41 @@
 /**
- * Whether a block is open on the screen. What a person does wins for ever over
- * what happens by itself; without that, a block is open while it is reasoning
- * and closes by itself, once, about a second after the end.
+ * Whether a block is expanded. A user's choice has precedence permanently.
+ * Without one, a block is expanded while it is reasoning, and collapses once,
+ * about a second after the end.
  */
 
 import type { Block } from "./state.js";
 import type { ContextPath, Millis } from "./types.js";
 
-/** What people want of blocks that they have not touched. */
+/** The setting for blocks that the user has not toggled. */
 export type Preference = "automatic" | "open" | "closed";
 
-/** How long a block stays open when its thinking is over, milliseconds. */
+/** Milliseconds that a block stays expanded after its reasoning. */
 export const LINGER = 1000;
 
-/** Blocks that a person's choice is remembered of. */
+/** Maximum number of remembered choices. */
 const MAX_CHOICES = 5000;
 
 export class Toggles {
   private readonly choices = new Map<ContextPath, boolean>();
-  /** Blocks that were seen reasoning, and when they were seen to have ended: null, not yet. */
+  /** Blocks that were seen reasoning, with the time at which their end was seen; null: not yet. */
   private readonly watched = new Map<ContextPath, Millis | null>();
 
   constructor(public preference: Preference = "automatic") {}
 
-  /** A person opens or closes a block. */
+  /** Records the user's choice. */
   choose(path: ContextPath, open: boolean): void {
     this.choices.delete(path);
     this.choices.set(path, open);
     if (this.choices.size > MAX_CHOICES) this.choices.delete(this.choices.keys().next().value as ContextPath);
   }
 
-  /** Whether a person has decided. */
+  /** Reports whether the user has toggled the block. */
   chosen(path: ContextPath): boolean {
     return this.choices.has(path);
   }
 
-  /** Whether a block is to be open now; `now` is any clock that goes forward, in milliseconds, the same for all calls. */
+  /** Reports whether a block is expanded; `now` is the same monotonic clock for all calls, in milliseconds. */
   isOpen(block: Block, now: Millis): boolean {
     const chosen = this.choices.get(block.path);
     if (chosen !== undefined) return chosen;
@@ -44,26 +44,26 @@ export class Toggles {
     return closesAt === null ? block.status === "reasoning" : now < closesAt;
   }
 
-  /** When a block will close by itself; null: it will not, or is closed. For a timer. */
+  /** Returns the time at which a block will collapse; null: never, or it is collapsed. */
   closesAt(block: Block, now: Millis): Millis | null {
     if (block.status === "reasoning") {
       this.watched.set(block.path, null);
       return null;
     }
     const endedAt = this.watched.get(block.path);
-    if (endedAt === undefined) return null; // it was over when it was first seen
+    if (endedAt === undefined) return null; // it had ended when it was first seen
     if (endedAt === null) this.watched.set(block.path, now);
     const at = (endedAt ?? now) + LINGER;
     if (now >= at) this.watched.delete(block.path);
     return now < at ? at : null;
   }
 
-  /** What is worth keeping over a reload. */
+  /** Returns the state to store over a reload. */
   save(): { readonly preference: Preference; readonly choices: readonly (readonly [ContextPath, boolean])[] } {
     return { preference: this.preference, choices: [...this.choices] };
   }
 
-  /** Takes up what was kept; anything else is not looked at. */
+  /** Restores a stored state; invalid input is ignored. */
   restore(saved: unknown): void {
     const v = saved as { preference?: unknown; choices?: unknown } | null;
     if (typeof v !== "object" || v === null) return;

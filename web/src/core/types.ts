@@ -1,55 +1,54 @@
 /**
- * What goes over the wire, as TypeScript sees it: envelopes, the gateway's own
- * frames, and the turns that it serves over HTTP.
+ * The wire types: envelopes, the gateway's own frames, and turns over HTTP.
  *
- * Everything that others wrote is `unknown` until it was looked at. Nothing
- * here is trusted to have the shape that its kind suggests; see read.ts.
+ * Content from other participants is `unknown` until it is checked; its kind
+ * does not guarantee a shape; see read.ts.
  */
 
 /** An id of an envelope: 1 to 128 of `A-Z a-z 0-9 . _ : -`. */
 export type ID = string;
 
-/** Who takes part: a human, an agent, a tool, or `system:gateway`. */
+/** A participant: a human, an agent, a tool, or `system:gateway`. */
 export type ParticipantID = string;
 
-/** A place in the tree of contexts: segments joined by slashes; "" is the main conversation. */
+/** A path in the tree of contexts: segments joined by slashes; "" is the main conversation. */
 export type ContextPath = string;
 
 /** Milliseconds since 1970, by the server's clock. */
 export type Millis = number;
 
-/** The gateway's own name in `from`. */
+/** The gateway's id in `from`. */
 export const GATEWAY: ParticipantID = "system:gateway";
 
-/** The dialect that this page speaks. */
+/** The dialect of this page. */
 export const PROTOCOL = "meup/v0.1";
 
 /** The subprotocol of the WebSocket. */
 export const SUBPROTOCOL = "meup.v0.1";
 
-/** One thing said in a space, as the gateway delivers it. */
+/** An envelope as the gateway delivers it. */
 export interface Envelope {
   readonly protocol?: string;
   readonly id: ID;
-  /** RFC 3339, UTC, microseconds: when it was admitted. */
+  /** Time of admission: RFC 3339, UTC, microseconds. */
   readonly ts: string;
   readonly from: ParticipantID;
-  /** Absent or empty: to everybody. */
+  /** Absent or empty: to all. */
   readonly to?: readonly ParticipantID[];
   /** With a dot, such as `reasoning.start`. */
   readonly kind: string;
-  /** What it answers or builds on, in the form in which it was sent. */
+  /** The envelopes that it answers or continues, in the form in which it was sent. */
   readonly correlationId?: ID | readonly ID[];
   readonly context?: ContextPath;
   readonly payload: Payload;
-  /** The position in the space's log. Absent for what the log does not keep. */
+  /** The position in the space's log. Absent for envelopes that are not stored. */
   readonly seq?: number;
 }
 
-/** A JSON object of somebody else's making. */
+/** A JSON object of another participant. */
 export type Payload = { readonly [key: string]: unknown };
 
-/** An envelope to be sent: the gateway fills in the rest. */
+/** An envelope to be sent; the gateway adds the rest. */
 export interface Draft {
   readonly kind: string;
   readonly to?: readonly ParticipantID[];
@@ -61,7 +60,7 @@ export interface Draft {
 /** A capability: a kind pattern, or an object with field patterns. */
 export type Capability = string | CapabilityRule;
 
-/** A capability with more than a kind. Patterns are any JSON. */
+/** A capability with more than a kind. Patterns can be any JSON. */
 export interface CapabilityRule {
   readonly kind: string;
   readonly payload?: unknown;
@@ -70,7 +69,7 @@ export interface CapabilityRule {
   readonly deny?: boolean;
 }
 
-/** One's limits; one that is absent does not exist. */
+/** The own limits; an absent one does not apply. */
 export interface Limits {
   /** Envelopes per second. */
   readonly rate?: number;
@@ -83,7 +82,7 @@ export interface Limits {
   readonly kinds?: readonly { readonly kind: string; readonly rate: number; readonly burst: number }[];
 }
 
-/** Who is connected. */
+/** A connected participant. */
 export interface Present {
   readonly id: ParticipantID;
   readonly capabilities: readonly Capability[];
@@ -93,7 +92,7 @@ export interface Present {
 export interface Welcome {
   readonly you: Present & { readonly limits: Limits };
   readonly participants: readonly Present[];
-  /** `seq`: the head of the log at that moment. */
+  /** `seq`: the head of the log at the time of the welcome. */
   readonly space: { readonly name: string; readonly seq: number };
   readonly protocol: string;
 }
@@ -105,22 +104,22 @@ export interface Presence {
 }
 
 /**
- * A refusal: the payload of `system.error`, and the body of an HTTP error.
- * `error` is one of the protocol's codes or of the front door's, or a code of
- * this page's own (`offline`, `bad_answer`).
+ * A rejection: the payload of `system.error`, and the body of an HTTP error.
+ * `error` is a code of the protocol, of the HTTP API, or of this page
+ * (`offline`, `bad_answer`).
  */
 export interface Refusal {
   readonly error: string;
   readonly message: string;
   readonly path?: string;
   readonly detail?: string;
-  /** Bytes, or which limit. */
+  /** A number of bytes, or the name of a limit. */
   readonly limit?: string | number;
   readonly retry_after_ms?: number;
   readonly attempted_kind?: string;
   readonly your_capabilities?: readonly Capability[];
   readonly oldest_seq?: number;
-  /** Of proposal_settled: the participant that has decided. */
+  /** Of proposal_settled: the participant that decided. */
   readonly by?: ParticipantID;
 }
 
@@ -141,12 +140,12 @@ export const Close = {
 /** A page of history. */
 export interface EnvelopePage {
   readonly envelopes: readonly Envelope[];
-  /** Where the next page begins: `since`, or `before` in descending order. */
+  /** The start of the next page: `since`, or `before` in descending order. */
   readonly next: number;
   readonly has_more: boolean;
 }
 
-/** One thread of a list. */
+/** A thread in a list. */
 export interface Thread {
   readonly thread_id: ID;
   readonly session_id: string;
@@ -172,7 +171,7 @@ export interface History {
   readonly has_more: boolean;
 }
 
-/** The turn that an envelope belongs to. */
+/** The turn of an envelope. */
 export interface TurnOf {
   readonly thread_id: ID;
   readonly session_id: string;
@@ -181,14 +180,14 @@ export interface TurnOf {
 
 export type TurnState = "pending" | "processing" | "completed" | "failed" | "interrupted";
 
-/** A question and what came of it. */
+/** A question and its outcome. */
 export interface Turn {
   readonly turn_number: number;
   readonly message_id: ID;
   readonly from: ParticipantID;
   readonly user_input: string;
   readonly response: string | null;
-  /** Whose answer it is; absent while there is none. */
+  /** The author of the answer; absent without one. */
   readonly response_from?: ParticipantID;
   readonly state: TurnState;
   readonly started_at: string;
@@ -200,7 +199,7 @@ export interface Turn {
   readonly truncated?: boolean;
 }
 
-/** A call in short. */
+/** A summary of a call. */
 export interface ToolCall {
   readonly name: string;
   readonly has_result: boolean;
@@ -208,7 +207,7 @@ export interface ToolCall {
   readonly agent?: ParticipantID;
 }
 
-/** What one agent reasoned in a turn. */
+/** The reasoning of one agent in a turn. */
 export interface Reasoning {
   readonly session_id: string;
   readonly thread_id: ID;
@@ -222,11 +221,11 @@ export interface Reasoning {
 
 export type Outcome = "pending" | "success" | "error" | "rejected" | "fulfilled" | "withdrawn" | "expired";
 
-/** One call of a tool and why it was made. */
+/** A tool call and its rationale. */
 export interface Decision {
   readonly tool_name: string;
   readonly rationale: string;
-  /** Null when too long; `parameter_bytes` is there then. */
+  /** Null if too long; then `parameter_bytes` is set. */
   readonly parameters: Payload | null;
   readonly outcome: Outcome;
   readonly parallel_group: number | null;
@@ -237,13 +236,13 @@ export interface Decision {
   readonly parameter_bytes?: number;
   readonly context: ContextPath;
   readonly decided_by?: ParticipantID;
-  /** Whose response ended the call, if not the agent's own. */
+  /** The participant whose response ended the call, if it is not the agent. */
   readonly answered_by?: ParticipantID;
-  /** The parameters with which a proposal was fulfilled, if they are others than those proposed. */
+  /** The parameters of the fulfilled proposal, if they differ from the proposed ones. */
   readonly fulfilled_with?: unknown;
 }
 
-/** A node of the tree of contexts, as the gateway tells it. */
+/** A node of the tree of contexts, as the gateway returns it. */
 export interface ContextNode {
   readonly path: ContextPath;
   readonly opener: ParticipantID;
@@ -266,17 +265,17 @@ export interface ContextNode {
   readonly children: readonly ContextNode[];
 }
 
-/** A space that one may enter. */
+/** A space that the user may join. */
 export interface SpaceInfo {
   readonly name: string;
   readonly seq: number;
 }
 
-/** What one is signed in for: GET and POST /api/session. */
+/** The session: GET and POST /api/session. */
 export interface Session {
-  /** Who one is, if that is the same in every space. */
+  /** The user's id, if it is the same in all spaces. */
   readonly participant?: ParticipantID;
   readonly spaces: readonly { readonly name: string; readonly participant: ParticipantID }[];
-  /** Patterns of spaces that are made as they are joined. */
+  /** Patterns of spaces that are created when they are joined. */
   readonly globs?: readonly string[];
 }
