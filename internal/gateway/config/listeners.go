@@ -22,7 +22,7 @@ func (c *Config) listenerDiagnostics() []listenerDiagnostic {
 	var faults []listenerDiagnostic
 	if isPublic(c.Listen) && !c.TLS.Enabled() {
 		faults = append(faults, listenerDiagnostic{"listen", Warning, fmt.Sprintf(
-			"other machines reach %s, and tokens pass in the clear without tls; let a proxy on this machine do TLS, or listen on 127.0.0.1", c.Listen)})
+			"other machines can reach %s, and without tls tokens are sent unencrypted; let a proxy on this machine do TLS, or listen on 127.0.0.1", c.Listen)})
 	}
 	if c.MetricsListen != "" && sameListener(c.MetricsListen, c.Listen) {
 		faults = append(faults, listenerDiagnostic{"metrics_listen", Error, "this is the address of listen; leave it out to serve /metrics there"})
@@ -35,7 +35,7 @@ func (c *Config) listenerDiagnostics() []listenerDiagnostic {
 	}
 	if isPublic(c.PprofListen) {
 		faults = append(faults, listenerDiagnostic{"pprof_listen", Warning, fmt.Sprintf(
-			"other machines reach the profiler on %s, which shows memory with tokens in it; listen on 127.0.0.1", c.PprofListen)})
+			"other machines can reach the profiler on %s, which exposes memory with tokens; listen on 127.0.0.1", c.PprofListen)})
 	}
 	return faults
 }

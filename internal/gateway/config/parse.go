@@ -90,7 +90,7 @@ func (r *report) parseDocument(text string) (body ast.Node) {
 			continue
 		}
 		if body != nil {
-			r.errorf(at(start(doc.Body)), "a second document; a configuration is one, so remove the --- and what follows")
+			r.errorf(at(start(doc.Body)), "a second document; remove the --- and the text after it")
 			return body
 		}
 		body = doc.Body

@@ -74,7 +74,7 @@ func (r *resolver) timing(root *node) {
 		}
 	}
 	if cfg.DrainTimeout > slowestDrain {
-		r.warnf(root.get("drain_timeout"), "whoever stops the gateway may end it after 10s; %s is the longest that fits", slowestDrain)
+		r.warnf(root.get("drain_timeout"), "a service manager may end the gateway after 10s; use at most %s", slowestDrain)
 	}
 	ping, idle := root.get("ping_interval"), root.get("idle_timeout")
 	if ping != nil && ping.invalid || idle != nil && idle.invalid {
@@ -82,7 +82,7 @@ func (r *resolver) timing(root *node) {
 	}
 	// Without pings, an idle connection would be closed although it is alive.
 	if cfg.IdleTimeout > 0 && (cfg.PingInterval == 0 || cfg.PingInterval >= cfg.IdleTimeout) {
-		r.errorf(cmp.Or(ping, idle), "pings every %s keep no connection alive that is closed after %s; make ping_interval shorter than idle_timeout",
+		r.errorf(cmp.Or(ping, idle), "with ping_interval %s, idle connections are closed after idle_timeout %s; set a ping_interval that is shorter and not 0s",
 			cfg.PingInterval, cfg.IdleTimeout)
 	}
 }
@@ -145,7 +145,7 @@ func (r *resolver) origins(list *node) {
 			r.errorf(n, "%v", err)
 		}
 		if origin == "*" {
-			r.warnf(n, "every page of the web may connect with a token that it has got hold of")
+			r.warnf(n, "pages of every origin may connect if they have a token")
 		}
 		r.cfg.Origins[i] = origin
 	}

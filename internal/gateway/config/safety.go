@@ -134,7 +134,7 @@ func (r *resolver) secretEnv(v *node) {
 	value, _ := r.env(v.text)
 	switch value = strings.TrimSpace(value); {
 	case value == "":
-		r.warnf(v, "the environment variable %s is not set, so there is nothing of it to mask", v.text)
+		r.warnf(v, "the environment variable %s is not set, so no value is masked", v.text)
 	case len(value) < redact.MinKnown:
 		r.warnf(v, "the value of %s has fewer than %d characters and is not masked: it could be any word", v.text, redact.MinKnown)
 	default:

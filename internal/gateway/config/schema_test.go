@@ -75,18 +75,18 @@ var weaker = []string{
 	`^not TOML: `,                                  // likewise
 	`^no safety rule is called "`,                  // the names are in the program and in files
 	`^the bound of a text is from 4KiB to 64MiB; `, // JSON Schema does not compute sizes
-	` must be a size such as 65536, 1MiB or 10GiB, and less than 8EiB$`, // likewise
-	` must be a duration such as .*, and shorter than 292 years$`,       // likewise durations
-	`^this must be longer than 0s$`,                                     // likewise
-	`^a ring without bytes holds nothing; `,                             // likewise
-	`^pings every .* keep no connection alive that is closed after `,    // two durations
-	`^the environment variable .* is not set; `,                         // the environment
-	`^the token in \w+ (is empty|cannot be sent in a header); `,         // likewise
-	`^the token's file cannot be read: `,                                // the content of files
-	`^the token in the file (is empty|cannot be sent in a header); `,    // likewise
-	`^this is the SHA-256 of nothing; `,                                 // JSON Schema has no reason to exclude it
-	`is not an issuer; `,                                                // the syntax of URLs
-	`^this is the address of `,                                          // two addresses
+	` must be a size such as 65536, 1MiB or 10GiB, and less than 8EiB$`,       // likewise
+	` must be a duration such as .*, and shorter than 292 years$`,             // likewise durations
+	`^this must be longer than 0s$`,                                           // likewise
+	`^a ring without bytes holds nothing; `,                                   // likewise
+	`^with ping_interval .*, idle connections are closed after idle_timeout `, // two durations
+	`^the environment variable .* is not set; `,                               // the environment
+	`^the token in \w+ (is empty|cannot be sent in a header); `,               // likewise
+	`^the token's file cannot be read: `,                                      // the content of files
+	`^the token in the file (is empty|cannot be sent in a header); `,          // likewise
+	`^this is the SHA-256 of nothing; `,                                       // JSON Schema has no reason to exclude it
+	`is not an issuer; `,                                                      // the syntax of URLs
+	`^this is the address of `,                                                // two addresses
 }
 
 // TestSchema_CodeRejectsListed checks that the code decodes every key of the

@@ -78,7 +78,7 @@ func setReplicas(c *Config, v string) (err error) {
 		return fmt.Errorf("%q is not a number; use 1, 3 or 5", textutil.Shorten(v, 40))
 	}
 	if c.Replicas != 1 && c.Replicas != 3 && c.Replicas != 5 {
-		return fmt.Errorf("%d replicas cannot be; use 1, 3 or 5, since a majority of an odd number has to agree", c.Replicas)
+		return fmt.Errorf("%d replicas are not possible; use 1, 3 or 5", c.Replicas)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func (r *resolver) spaces(root *node) {
 		if list.isSet() {
 			at = list
 		}
-		r.warnf(at, "no space is configured, so nobody can connect; %s", minimal)
+		r.warnf(at, "no space is configured, so no client can connect; %s", minimal)
 	}
 	for _, m := range list.entries() {
 		r.cfg.Spaces = append(r.cfg.Spaces, r.space(m.key, m.value))
@@ -65,7 +65,7 @@ func (r *resolver) space(name, n *node) Space {
 	if d := n.get("dialect"); d.isSet() {
 		s.Dialect, _ = protocol.ParseDialect(d.text)
 		if s.Dialect == protocol.DialectMEW04 && !s.Everyone {
-			r.warnf(d, "clients of mew/v0.4 address what all are to see; give %s visibility: everyone", textutil.Shorten(s.Name, 40))
+			r.warnf(d, "clients of mew/v0.4 expect to receive what is addressed to others; set visibility: everyone for %s", textutil.Shorten(s.Name, 40))
 		}
 	}
 	owners := make(map[[32]byte]*node)
@@ -74,7 +74,7 @@ func (r *resolver) space(name, n *node) Space {
 		r.decode(m.value, &p)
 		hash, ok := r.token(m.value)
 		if first := owners[hash]; ok && first != nil {
-			r.errorf(m.key, "%s has the same token as %s in line %d; each needs its own, or they cannot be told apart",
+			r.errorf(m.key, "%s has the same token as %s in line %d; each participant needs its own token",
 				textutil.Shorten(m.key.text, 40), textutil.Shorten(first.text, 40), first.line)
 		} else if ok {
 			owners[hash] = m.key
@@ -88,7 +88,7 @@ func (r *resolver) space(name, n *node) Space {
 		r.issuer(j.get("issuer"))
 	}
 	if len(s.Participants) == 0 && s.JWT == nil && !n.faulty {
-		r.warnf(name, "nobody can join %s; give it participants or jwt", textutil.Shorten(s.Name, 40))
+		r.warnf(name, "no participant can join %s; add participants or jwt", textutil.Shorten(s.Name, 40))
 	}
 	r.lint(&s, n)
 	return s
@@ -101,9 +101,9 @@ func (r *resolver) issuer(n *node) {
 	u, err := url.Parse(n.text)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		r.errorf(n, "%q is not an issuer; write its https:// address as it stands in the claim iss", textutil.Shorten(n.text, 40))
+		r.errorf(n, "%q is not an issuer; write its https:// address as in the claim iss", textutil.Shorten(n.text, 40))
 	case u.Scheme == "http" && !isLoopback(u.Hostname()):
-		r.warnf(n, "the issuer's keys are fetched over http, so whoever sits between can let anybody in; use https")
+		r.warnf(n, "the issuer's keys are fetched over http, so an attacker on the network can replace them; use https")
 	}
 }
 
@@ -139,7 +139,7 @@ func (r *resolver) lintHolder(id protocol.ParticipantID, list []*capability.Capa
 		if n.isSet() {
 			at = n
 		}
-		r.warnf(at, "without capabilities one can listen and say nothing; list kinds such as chat, or \"*\" for all")
+		r.warnf(at, "without capabilities a participant can only listen; list kinds such as chat, or \"*\" for all")
 		return
 	}
 	id = protocol.ParticipantID(textutil.Shorten(string(id), 40))

@@ -162,13 +162,13 @@ func (b *builder) build(from ast.Node, path string, depth int) *node {
 		case v != nil:
 			return v
 		case known:
-			return b.invalid(n, "the alias stands inside the value that it names")
+			return b.invalid(n, "the alias is inside the value that it names")
 		}
-		return b.invalid(n, "no anchor for this alias stands before it; quote a text that begins with a star")
+		return b.invalid(n, "there is no anchor for this alias before it; quote a text that begins with a star")
 	case *ast.TagNode:
 		// Names after ! * & are never quoted in a message: an unquoted token
 		// may start with one of these characters.
-		return b.invalid(n, "a tag has no meaning here; quote a text that begins with an exclamation mark")
+		return b.invalid(n, "tags are not supported; quote a text that begins with an exclamation mark")
 	default:
 		b.scalar(n, from)
 	}
@@ -208,7 +208,7 @@ func (b *builder) scalar(n *node, from ast.Node) {
 	case *ast.LiteralNode:
 		n.value, n.text = from.Value.Value, from.Value.Value
 	default:
-		b.invalid(n, "a %s cannot stand here", from.Type())
+		b.invalid(n, "a %s is not supported here", from.Type())
 	}
 	n.size += len(n.text) / 64
 }
@@ -253,7 +253,7 @@ func (b *builder) mapping(n *node, values []*ast.MappingValueNode, depth int) *n
 			continue
 		}
 		if first, dup := n.index[key.text]; dup {
-			b.errorf(key, "key %q stands in line %d already", key.text, n.members[first].key.line)
+			b.errorf(key, "key %q is already in line %d", key.text, n.members[first].key.line)
 			continue
 		}
 		b.add(n, member{key, value})
