@@ -102,7 +102,10 @@ func (m *Model) handle(e Event) {
 	case GrantsRead:
 		m.revokeAll(e)
 	case Ticked:
-		m.reasonings.tick(m)
+		for _, b := range m.reasonings.inProgress() {
+			b.Reasoning.Beat++
+			b.Change()
+		}
 		m.forceCancel()
 	}
 }
@@ -149,7 +152,7 @@ func (m *Model) TakeEffects() []Effect {
 }
 
 // Busy reports whether the model needs ticks: reasoning is in progress.
-func (m *Model) Busy() bool { return m.reasonings.running() > 0 }
+func (m *Model) Busy() bool { return len(m.reasonings.inProgress()) > 0 }
 
 // GatewayTime returns the estimated time of the gateway's clock.
 func (m *Model) GatewayTime() time.Time { return m.skew.gateway(m.now()) }

@@ -63,8 +63,8 @@ func (m *Model) handleWelcome(env *protocol.Envelope) {
 		return
 	}
 	m.participants.welcome(w)
-	for _, b := range m.reasonings.byPath {
-		if b.Reasoning.State == Thinking && !m.participants.isConnected(b.Reasoning.Agent) {
+	for _, b := range m.reasonings.inProgress() {
+		if !m.participants.isConnected(b.Reasoning.Agent) {
 			m.stopReasoning(b.Reasoning.Agent)
 		}
 	}

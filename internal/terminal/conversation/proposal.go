@@ -66,7 +66,8 @@ func settledText(how proposal.Outcome, env *protocol.Envelope) string {
 }
 
 func (m *Model) propose(env *protocol.Envelope) {
-	if env.From == m.You || m.proposals.byID(env.ID) != nil {
+	known := slices.ContainsFunc(m.proposals.pending, func(b *Block) bool { return b.Proposal.env.ID == env.ID })
+	if env.From == m.You || known {
 		return
 	}
 	m.proposals.count++
@@ -101,15 +102,6 @@ func (m *Model) settleProposal(b *Block, how string) {
 		m.proposals.past = slices.Delete(m.proposals.past, 0, 1)
 	}
 	m.changed(b)
-}
-
-func (p *proposals) byID(id protocol.ID) *Block {
-	for _, b := range p.pending {
-		if b.Proposal.env.ID == id {
-			return b
-		}
-	}
-	return nil
 }
 
 // choose finds a proposal by its number or its id; with "", the only open one.

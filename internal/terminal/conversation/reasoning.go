@@ -78,14 +78,15 @@ type reasonings struct {
 
 func newReasonings() reasonings { return reasonings{byPath: make(map[protocol.ContextPath]*Block)} }
 
-func (s *reasonings) running() int {
-	n := 0
-	for _, b := range s.byPath {
-		if b.Reasoning.State == Thinking {
-			n++
+// inProgress returns the blocks of the reasoning in progress, oldest first.
+func (s *reasonings) inProgress() []*Block {
+	var list []*Block
+	for _, path := range s.order {
+		if b := s.byPath[path]; b != nil && b.Reasoning.State == Thinking {
+			list = append(list, b)
 		}
 	}
-	return n
+	return list
 }
 
 // add stores a block, and evicts the oldest when there are too many.
@@ -95,16 +96,6 @@ func (s *reasonings) add(b *Block) {
 	if len(s.order) > maxReasonings {
 		delete(s.byPath, s.order[0])
 		s.order = slices.Delete(s.order, 0, 1)
-	}
-}
-
-// tick advances the spinners of all reasoning in progress.
-func (s *reasonings) tick(*Model) {
-	for _, b := range s.byPath {
-		if b.Reasoning.State == Thinking {
-			b.Reasoning.Beat++
-			b.Change()
-		}
 	}
 }
 
@@ -226,8 +217,8 @@ func (m *Model) isNew(env *protocol.Envelope) bool { return env.Seq > m.head || 
 
 // stopReasoning marks the reasoning of a participant that left as stopped.
 func (m *Model) stopReasoning(who protocol.ParticipantID) {
-	for _, b := range m.reasonings.byPath {
-		if d := b.Reasoning; d.Agent == who && d.State == Thinking {
+	for _, b := range m.reasonings.inProgress() {
+		if d := b.Reasoning; d.Agent == who {
 			d.State, d.end = Stopped, d.last
 			if now := m.GatewayTime(); now.After(d.end) {
 				d.end = now
@@ -334,8 +325,8 @@ func (m *Model) stopThinking(q pendingCancel) {
 // thinkingAbout returns the reasoning in progress about a message.
 func (m *Model) thinkingAbout(question protocol.ID) []*Reasoning {
 	var list []*Reasoning
-	for _, path := range m.reasonings.order {
-		if b := m.reasonings.byPath[path]; b != nil && b.Reasoning.question == question && b.Reasoning.State == Thinking {
+	for _, b := range m.reasonings.inProgress() {
+		if b.Reasoning.question == question {
 			list = append(list, b.Reasoning)
 		}
 	}
