@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/recent"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -24,18 +25,18 @@ const (
 // Tracker follows the envelopes of one space in the order of its log. It is used
 // by one goroutine.
 type Tracker struct {
-	chats    recent[protocol.ID, chat]
-	contexts recent[string, struct{}] // outermost ones
-	takers   recent[protocol.ParticipantID, *taker]
+	chats    *recent.Map[protocol.ID, chat]
+	contexts *recent.Map[string, struct{}] // outermost ones
+	takers   *recent.Map[protocol.ParticipantID, *taker]
 	last     protocol.ID // the last chat, if it is a question to all that no participant has taken
 }
 
 // NewTracker returns a Tracker of an empty log.
 func NewTracker() *Tracker {
 	return &Tracker{
-		chats:    recent[protocol.ID, chat]{max: maxChats},
-		contexts: recent[string, struct{}]{max: maxContexts},
-		takers:   recent[protocol.ParticipantID, *taker]{max: maxTakers},
+		chats:    recent.New[protocol.ID, chat](maxChats),
+		contexts: recent.New[string, struct{}](maxContexts),
+		takers:   recent.New[protocol.ParticipantID, *taker](maxTakers),
 	}
 }
 
@@ -103,14 +104,14 @@ func Opens(k protocol.Kind) bool {
 
 // addChat returns the question that a chat answers.
 func (t *Tracker) addChat(env *protocol.Envelope) protocol.ID {
-	w, known := t.takers.get(env.From)
+	w, known := t.takers.Get(env.From)
 	if !known {
 		w = new(taker)
 	}
 	var question protocol.ID
 	answer := false
 	for _, id := range env.Correlation.IDs {
-		c, isChat := t.chats.get(id)
+		c, isChat := t.chats.Get(id)
 		answer = answer || isChat && !c.answer && c.from != env.From
 		if done := w.answer(id, isChat); question == "" {
 			question = done
@@ -120,7 +121,7 @@ func (t *Tracker) addChat(env *protocol.Envelope) protocol.ID {
 		question = w.answerUnnamed(env)
 	}
 	answer = answer || question != ""
-	t.chats.put(env.ID, chat{env.From, answer})
+	t.chats.Put(env.ID, chat{env.From, answer})
 	t.last = ""
 	if !answer {
 		t.ask(env)
@@ -145,7 +146,7 @@ func (t *Tracker) ask(env *protocol.Envelope) {
 // names.
 func (t *Tracker) acknowledge(env *protocol.Envelope) {
 	for _, id := range env.Correlation.IDs {
-		if c, known := t.chats.get(id); known && !c.answer && c.from != env.From {
+		if c, known := t.chats.Get(id); known && !c.answer && c.from != env.From {
 			t.take(env.From, task{question: id, asker: c.from})
 		}
 	}
@@ -154,12 +155,12 @@ func (t *Tracker) acknowledge(env *protocol.Envelope) {
 // open lets the opener of an outermost context take the chat that it correlates
 // to, or without a correlation the question that it is about to answer.
 func (t *Tracker) open(env *protocol.Envelope, name string) protocol.ID {
-	if _, known := t.contexts.get(name); known {
+	if _, known := t.contexts.Get(name); known {
 		return ""
 	}
-	t.contexts.put(name, struct{}{})
+	t.contexts.Put(name, struct{}{})
 	for _, id := range env.Correlation.IDs {
-		if c, known := t.chats.get(id); known && c.from != env.From {
+		if c, known := t.chats.Get(id); known && c.from != env.From {
 			t.take(env.From, task{id, c.from, name})
 			return id
 		}
@@ -167,7 +168,7 @@ func (t *Tracker) open(env *protocol.Envelope, name string) protocol.ID {
 	if len(env.Correlation.IDs) > 0 {
 		return ""
 	}
-	if w, known := t.takers.get(env.From); known {
+	if w, known := t.takers.Get(env.From); known {
 		if k, ok := w.next(); ok {
 			t.take(env.From, task{k.question, k.asker, name})
 			return k.question
@@ -176,7 +177,7 @@ func (t *Tracker) open(env *protocol.Envelope, name string) protocol.ID {
 	// A start inside its own, new context is from a client that names contexts and
 	// correlates only its answer to them.
 	question := t.last
-	c, known := t.chats.get(question)
+	c, known := t.chats.Get(question)
 	if env.Kind != protocol.KindReasoningStart || env.Context == "" || !known || c.from == env.From {
 		return ""
 	}
@@ -200,11 +201,11 @@ func (t *Tracker) take(who protocol.ParticipantID, k task) {
 }
 
 func (t *Tracker) taker(id protocol.ParticipantID) *taker {
-	w, known := t.takers.get(id)
+	w, known := t.takers.Get(id)
 	if !known {
 		w = new(taker)
 	}
-	t.takers.put(id, w)
+	t.takers.Put(id, w)
 	return w
 }
 
@@ -254,26 +255,4 @@ func add(list []task, k task) []task {
 		list = slices.Delete(list, 0, 1)
 	}
 	return append(list, k)
-}
-
-// recent is a table of two generations: when the younger one is full, the older
-// one is dropped.
-type recent[K comparable, V any] struct {
-	max        int
-	young, old map[K]V
-}
-
-func (r *recent[K, V]) get(key K) (V, bool) {
-	v, known := r.young[key]
-	if !known {
-		v, known = r.old[key]
-	}
-	return v, known
-}
-
-func (r *recent[K, V]) put(key K, value V) {
-	if r.young == nil || len(r.young) >= r.max {
-		r.young, r.old = make(map[K]V), r.young
-	}
-	r.young[key] = value
 }

@@ -20,14 +20,14 @@ func TestTracker_Bounds(t *testing.T) {
 		tr.Apply(&protocol.Envelope{ID: "s" + id, From: asker, Kind: protocol.KindReasoningStart})
 	}
 	for name, n := range map[string][2]int{
-		"chats": {len(tr.chats.young) + len(tr.chats.old), 2 * maxChats}, "contexts": {len(tr.contexts.young) + len(tr.contexts.old), 2 * maxContexts},
-		"takers": {len(tr.takers.young) + len(tr.takers.old), 2 * maxTakers},
+		"chats": {tr.chats.Len(), 2 * maxChats}, "contexts": {tr.contexts.Len(), 2 * maxContexts},
+		"takers": {tr.takers.Len(), 2 * maxTakers},
 	} {
 		if n[0] > n[1] {
 			t.Errorf("%d %s, want at most %d", n[0], name, n[1])
 		}
 	}
-	w, _ := tr.takers.get("agent")
+	w, _ := tr.takers.Get("agent")
 	if len(w.taken) != maxTasks || len(w.asked) != maxTasks {
 		t.Errorf("%d taken and %d asked, want %d each", len(w.taken), len(w.asked), maxTasks)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/answers"
+	"github.com/meup-protocol/meup/internal/recent"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -197,31 +198,15 @@ type ref struct {
 
 func (r ref) isJob() bool { return r.turn == 0 }
 
-// refs maps recent names to references. It has two generations and drops the older
-// one when the younger is full. Names are kept as hashes of 64 bits, since ids are
-// chosen by their senders and may be long.
+// refs maps recent names to references. Names are kept as hashes of 64 bits, since
+// ids are chosen by their senders and may be long.
 type refs struct {
-	max        int
-	seed       maphash.Seed
-	young, old map[uint64]ref
+	seed maphash.Seed
+	*recent.Map[uint64, ref]
 }
 
-func newRefs(most int) refs {
-	return refs{max: most, seed: maphash.MakeSeed(), young: make(map[uint64]ref)}
-}
+func newRefs(most int) refs { return refs{maphash.MakeSeed(), recent.New[uint64, ref](most)} }
 
-func (t *refs) put(name string, r ref) {
-	if len(t.young) >= t.max {
-		t.young, t.old = make(map[uint64]ref), t.young
-	}
-	t.young[maphash.String(t.seed, name)] = r
-}
+func (t *refs) put(name string, r ref) { t.Put(maphash.String(t.seed, name), r) }
 
-func (t *refs) get(name string) (ref, bool) {
-	h := maphash.String(t.seed, name)
-	r, ok := t.young[h]
-	if !ok {
-		r, ok = t.old[h]
-	}
-	return r, ok
-}
+func (t *refs) get(name string) (ref, bool) { return t.Get(maphash.String(t.seed, name)) }

@@ -260,9 +260,9 @@ func checkBounds(t rapid.TB, p *Tracker) {
 	if n := len(p.index.order); n > 2*len(p.index.threads)+17 {
 		t.Fatalf("%d threads in order, %d there", n, len(p.index.threads))
 	}
-	for _, r := range []refs{p.chats, p.others, p.contexts, p.agents} {
-		if len(r.young) > r.max || len(r.old) > r.max {
-			t.Fatalf("%d and %d names, %d may be there", len(r.young), len(r.old), r.max)
+	for _, r := range []refs{p.chats, p.others} {
+		if r.Len() > 2*p.opts.IDs {
+			t.Fatalf("%d names, %d may be there", r.Len(), 2*p.opts.IDs)
 		}
 	}
 }

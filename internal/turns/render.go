@@ -153,8 +153,14 @@ func (b *builder) renderState(v *view) {
 	v.info.CompletedAt = &api.Time{Time: last.env().TS}
 }
 
-func (b *builder) hasAnswered(who protocol.ParticipantID) bool {
-	return slices.ContainsFunc(b.answers, func(it *item) bool { return it.env().From == who })
+func (b *builder) hasAnswered(who protocol.ParticipantID) bool { return b.answerOf(who) != nil }
+
+// answerOf returns the first answer of a participant; nil: none.
+func (b *builder) answerOf(who protocol.ParticipantID) *item {
+	if i := slices.IndexFunc(b.answers, func(it *item) bool { return it.env().From == who }); i >= 0 {
+		return b.answers[i]
+	}
+	return nil
 }
 
 // beganAnew reports whether a participant opened one of the later contexts.
@@ -216,8 +222,8 @@ func (b *builder) span(agent protocol.ParticipantID) (begun api.Time, ended *api
 		case c.closed != nil:
 			last = later(last, c.closed.env().TS)
 		case b.hasAnswered(agent):
-			last = later(last, b.answered(agent))
-		case !b.beganAnew(agent, b.after(c)):
+			last = later(last, b.answerOf(agent).env().TS)
+		case !b.beganAnew(agent, b.contexts[slices.Index(b.contexts, c)+1:]):
 			return begun, nil
 		}
 	}
@@ -241,7 +247,7 @@ func (b *builder) callsSpan(agent protocol.ParticipantID) (begun api.Time, ended
 		}
 	}
 	if b.hasAnswered(agent) {
-		last = later(last, b.answered(agent))
+		last = later(last, b.answerOf(agent).env().TS)
 	}
 	if last.IsZero() {
 		return begun, nil
@@ -266,21 +272,6 @@ func (b *builder) own(agent protocol.ParticipantID) []*span {
 		return inner
 	}
 	return outer
-}
-
-// after are the contexts that were entered after c.
-func (b *builder) after(c *span) []*span {
-	return b.contexts[slices.Index(b.contexts, c)+1:]
-}
-
-// answered is the time of a participant's first answer.
-func (b *builder) answered(who protocol.ParticipantID) time.Time {
-	for _, it := range b.answers {
-		if it.env().From == who {
-			return it.env().TS
-		}
-	}
-	return time.Time{}
 }
 
 func later(a, b time.Time) time.Time {
