@@ -82,7 +82,7 @@ test("an answer that grows ends the thinking when it begins", () => {
   assert.equal(s.block(path).thoughtSeconds, 2);
 });
 
-test("somebody else's answer, and an answer to something else, change nothing", () => {
+test("answers of others or to other messages have no effect", () => {
   const s = new Stage();
   const { question, path } = s.asked();
   s.say("critic", "chat", { message: "I know" }, { correlationId: question });
@@ -122,7 +122,7 @@ test("an answer that correlates to the reasoning answers the question", () => {
   assert.equal(s.space.state.messages.get(answer.id)?.replyTo, question);
 });
 
-test("what answers nothing is complete with its conclusion, and drawn by itself", () => {
+test("a block without a question is complete after its conclusion and rendered separately", () => {
   const s = new Stage();
   const path = s.say("planner", "reasoning.start", {}).id;
   assert.deepEqual(s.space.state.timeline.map((x) => [x.type, x.key]), [["block", path]]);
@@ -160,7 +160,7 @@ test("stopped while its opener is away, and going on when it is back", () => {
   assert.equal(s.block(path).status, "reasoning", "it is not connected, and speaks");
 });
 
-test("who has begun anew has stopped with what was before", () => {
+test("a new context for the same question stops the previous one", () => {
   const s = new Stage();
   const { question, path } = s.asked();
   const again = s.say("planner", "reasoning.start", {}, { correlationId: question }).id;
@@ -168,7 +168,7 @@ test("who has begun anew has stopped with what was before", () => {
   assert.equal(s.block(again).status, "reasoning");
 });
 
-test("who speaks although not connected is back in all that they have open", () => {
+test("an envelope of a disconnected participant resumes its open blocks", () => {
   const s = new Stage(["alice"]);
   const one = s.say("tool", "reasoning.start").id;
   const two = s.say("tool", "reasoning.start").id;
@@ -190,7 +190,7 @@ test("a block that was begun before its question was seen is put below it", () =
   assert.equal(s.block(path).status, "collapsed");
 });
 
-test("only who opened a stream says anything on it", () => {
+test("only the owner of a stream can send on it", () => {
   const s = new Stage();
   const { path } = s.asked();
   s.say("planner", "stream.open", { stream_id: "s" }, { context: path });
@@ -213,7 +213,7 @@ test("a stream that the gateway opened belongs to the owner that it names", () =
   assert.deepEqual(s.block(path).steps.map((x) => (x as ThoughtStep).text), ["planner on s", "critic on t"]);
 });
 
-test("nested: what is within ends with what is around it", () => {
+test("nested contexts end with their outer context", () => {
   const s = new Stage();
   const { path } = s.asked();
   const inner = s.say("planner", "reasoning.start", { message: "a part" }, { context: path });
@@ -237,7 +237,7 @@ test("several agents answer one question, each for itself", () => {
   assert.deepEqual([s.block(path).status, s.block(other).status], ["reasoning", "collapsed"]);
 });
 
-test("an implicit context belongs to who wrote into it first", () => {
+test("an implicit context belongs to its first author", () => {
   const s = new Stage();
   s.say("critic", "chat", { message: "said inside" }, { context: "free/a" });
   assert.equal(s.block("free/a").status, "idle");
@@ -322,7 +322,7 @@ test("outcomes of calls: error, isError, taken back, a stranger's response", () 
   assert.deepEqual([s.block(path).counts.pending, s.block(path).counts.errors], [1, 3]);
 });
 
-test("very long blocks keep the youngest steps and say how many are gone", () => {
+test("long blocks keep the newest steps and count the dropped ones", () => {
   const s = new Stage();
   const { path } = s.asked();
   for (let i = 0; i < 1500; i++) s.say("planner", "reasoning.thought", { message: String(i) }, { context: path });
@@ -333,7 +333,7 @@ test("very long blocks keep the youngest steps and say how many are gone", () =>
   assert.equal(b.counts.thoughts, 1500);
 });
 
-test("the seconds of what is reasoning never go back, and are the server's", () => {
+test("the seconds of a running block are the server's and never decrease", () => {
   const s = new Stage();
   const { path } = s.asked();
   const b = s.block(path);

@@ -64,7 +64,7 @@ class Stage {
   }
 }
 
-test("asks for what it needs: space, acks, the subprotocol, no token", () => {
+test("the upgrade has the space, acks and subprotocol, and no token", () => {
   const s = new Stage();
   const url = new URL(s.socket.url);
   assert.equal(url.pathname, "/ws");
@@ -73,7 +73,7 @@ test("asks for what it needs: space, acks, the subprotocol, no token", () => {
   assert.equal(s.phase, "connecting");
 });
 
-test("goes on where it was: nothing lost, nothing doubled", () => {
+test("a reconnect resumes without loss or duplicates", () => {
   const s = new Stage(0);
   s.welcome(3);
   assert.equal(s.phase, "catching up");
@@ -92,7 +92,7 @@ test("goes on where it was: nothing lost, nothing doubled", () => {
   assert.deepEqual(s.ready, [true, false, true]);
 });
 
-test("whoever else signs in meanwhile gets nothing of what waits", () => {
+test("another user's session does not send queued envelopes", () => {
   const s = new Stage(0);
   s.welcome(0);
   s.socket.end(1006);
@@ -104,7 +104,7 @@ test("whoever else signs in meanwhile gets nothing of what waits", () => {
   assert.deepEqual(s.ready, [true, false]);
 });
 
-test("without a position it goes on from the welcome", () => {
+test("without a position it starts at the welcome", () => {
   const s = new Stage();
   s.welcome(41);
   assert.equal(s.phase, "live");
@@ -141,7 +141,7 @@ test("the pauses grow, are drawn at random, and begin anew behind a steady conne
   assert.equal(Math.round(s.states.at(-1)?.retryIn ?? 0), 250);
 });
 
-test("close codes say whether to come back", () => {
+test("close codes determine whether to reconnect", () => {
   const cases: readonly [number, string][] = [[4001, "expired"], [4003, "kicked"], [1008, "refused"], [1001, "lost"], [1009, "lost"], [4008, "lost"], [1000, "lost"]];
   for (const [code, phase] of cases) {
     const s = new Stage(0);
@@ -155,7 +155,7 @@ test("close codes say whether to come back", () => {
   }
 });
 
-test("a refusal before the welcome is asked for over HTTP and told in words", async () => {
+test("a rejection before the welcome is read over HTTP", async () => {
   const cases: readonly [string, string, RegExp][] = [
     ["unauthorized", "expired", /not signed in/],
     ["kicked", "kicked", /removed/],
@@ -187,7 +187,7 @@ test("a WebSocket that fails without a word is lost, too", async () => {
   assert.equal(s.phase, "lost");
 });
 
-test("a gateway that does not answer, or is not heard of any more, is left", async () => {
+test("a silent gateway is disconnected", async () => {
   const s = new Stage(0);
   s.clock.pass(10_000);
   await settled();
@@ -231,7 +231,7 @@ test("frames of a connection that was given up are not looked at", async () => {
   assert.equal(s.phase, "connecting");
 });
 
-test("a log that ends before what was received: believed the third time", () => {
+test("a log that ends before the position counts as replaced the third time", () => {
   const s = new Stage(50);
   for (let i = 0; i < 3; i++) {
     assert.equal(s.socket.since, "50");
@@ -277,7 +277,7 @@ test("a gateway that is behind the same log is never believed to have lost it", 
   assert.equal(s.socket.since, "5");
 });
 
-test("what is no longer kept is told before what comes behind it", () => {
+test("a gap is reported before the next envelope", () => {
   const s = new Stage(5);
   s.welcome(90);
   s.socket.deliver(s.w.gateway("system.error", { error: "cursor_expired", message: "gone", oldest_seq: 80 }));

@@ -65,7 +65,7 @@ test("a conversation: history, live, echo, acknowledgement", { skip }, async () 
   alice.close();
 });
 
-test("killed and started again: nothing lost, nothing twice, what was said meanwhile arrives once", { skip }, async () => {
+test("after a restart of the gateway nothing is lost or duplicated", { skip }, async () => {
   const storage = new Memory();
   const alice = g.room(ALICE, { storage });
   await live(alice);
@@ -90,7 +90,7 @@ test("killed and started again: nothing lost, nothing twice, what was said meanw
   fresh.close();
 });
 
-test("a page that is reloaded before the acknowledgement says it once", { skip }, async () => {
+test("a reload before the acknowledgement sends the envelope once", { skip }, async () => {
   const storage = new Memory();
   const one = g.room(ALICE, { storage });
   await live(one);

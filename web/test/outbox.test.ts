@@ -78,7 +78,7 @@ test("kept until it is acknowledged", () => {
   assert.equal(s.storage.items.size, 0);
 });
 
-test("its own return does for an acknowledgement, somebody else's envelope of that id does not", () => {
+test("the own envelope acknowledges itself, another participant's with the same id does not", () => {
   const s = new Stage();
   const id = s.say("hello");
   s.box.receive({ id, ts: "", from: "mallory", kind: "chat", payload: {}, seq: 3 });
@@ -101,7 +101,7 @@ test("sent again under the same id after a lost connection, in order", () => {
   assert.deepEqual(s.admitted, [one, two]);
 });
 
-test("survives a reload of the page, with what was refused", () => {
+test("items survive a reload, rejected ones included", () => {
   const a = new Stage();
   const flying = a.say("flying");
   const bad = a.say("bad");
@@ -113,7 +113,7 @@ test("survives a reload of the page, with what was refused", () => {
   assert.match(b.state.items[1]?.note ?? "", /not allowed.*None of your capabilities/);
 });
 
-test("what one participant said is not said in another's name", () => {
+test("items of one participant are not sent as another", () => {
   const a = new Stage();
   a.say("as alice");
   const b = new Stage(a.storage, "bob");
@@ -124,7 +124,7 @@ test("what one participant said is not said in another's name", () => {
   assert.deepEqual(b.state.items.map((x) => x.draft.payload["message"]), ["as alice"]);
 });
 
-test("refusals are told in words, and what was refused can be taken back or tried again", () => {
+test("rejected items have a reason, and can be dismissed or sent again", () => {
   const s = new Stage();
   const id = s.say("x");
   assert.equal(s.box.dismiss(id), null, "it is on its way");
@@ -138,7 +138,7 @@ test("refusals are told in words, and what was refused can be taken back or trie
   assert.deepEqual(s.refused, [["chat", "unknown_participant"], ["chat", "unknown_participant"]]);
 });
 
-test("rate limited: it waits as long as it was told to, and so does what is behind it", () => {
+test("rate limited: the item and later ones wait for the requested time", () => {
   const s = new Stage();
   const id = s.say("one");
   s.gateway("system.error", id, { error: "rate_limited", message: "", limit: "rate", retry_after_ms: 3000 });
@@ -167,7 +167,7 @@ test("outcome unknown: sent again under the same id", () => {
   assert.deepEqual(s.sent.map((e) => e.id), [id, id]);
 });
 
-test("too large: told before it is sent, or by a gateway that names none", () => {
+test("too large: rejected before sending, or by a gateway that names no id", () => {
   const s = new Stage(undefined, "alice", 400);
   const r = s.box.send(chat("ü".repeat(300)));
   assert.ok("refusal" in r && r.refusal.error === "message_too_large");
@@ -187,7 +187,7 @@ test("bounded, and at most sixteen on their way", () => {
   assert.equal(s.sent.length, 17);
 });
 
-test("a storage that is full, or holds rubbish, changes nothing but what a reload keeps", () => {
+test("a full or corrupt storage only affects reloads", () => {
   const storage = new MemoryStorage();
   for (const rubbish of ["{", "null", '[1,{"id":"x"},{"id":"y","draft":{"kind":""}},{"id":"z","draft":[]}]', "[[]]"]) {
     storage.items.set("meup.outbox lab alice", rubbish);

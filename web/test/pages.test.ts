@@ -63,7 +63,7 @@ test("any permutation of pages, with doubles: random conversations", () => {
   }
 });
 
-test("what was let go of and loaded again is as it was", () => {
+test("dropped and reloaded envelopes give the same state", () => {
   const random = seeded(4711);
   const log = babble(random, 1500);
   const space = new Space({ window: 20 });
@@ -78,7 +78,7 @@ test("what was let go of and loaded again is as it was", () => {
   assert.deepEqual(dump(space.state), whole(log));
 });
 
-test("memory is bounded by envelopes and by bytes, and what is open is kept", () => {
+test("memory is bounded by envelopes and bytes, and open contexts are kept", () => {
   const w = new Scribe();
   const space = new Space({ envelopes: 1000, bytes: 400_000 });
   space.load([], false);
@@ -119,7 +119,7 @@ test("a state is the same object until something changes, and old ones stay as t
   assert.equal(before.timeline.length, 1);
 });
 
-test("another log: what was there is gone, and it is said", () => {
+test("another log: the state is dropped with a notice", () => {
   const space = new Space();
   for (const e of history) space.receive(e);
   space.reset("gone");

@@ -18,7 +18,7 @@ import { Replay } from "../src/ui/panels/replay-session.js";
 import { NO_CHOICE, capabilitiesOf } from "../src/ui/panels/right-picker.js";
 import { Scribe } from "./support.js";
 
-test("the operator's panel is for operators, and the badge counts what waits", () => {
+test("the operator panel is for operators, and its badge counts pending items", () => {
   const operator = panels.find((p) => p.id === "operator");
   const offered = (...capabilities: Capability[]): boolean => operator?.offered?.({ you: { id: "me", capabilities, limits: {} } } as unknown as SpaceState) === true;
   assert.equal(offered("chat", "mcp.*"), false);
@@ -30,7 +30,7 @@ test("the operator's panel is for operators, and the badge counts what waits", (
   assert.equal(new Set(panels.map((p) => p.id)).size, panels.length);
 });
 
-test("what becomes of a proposal looks different each time", () => {
+test("each outcome of a proposal looks different", () => {
   const p = (more: Partial<Proposal>): Proposal => ({ decidedBy: "alice", done: false, failed: false, ...more }) as Proposal;
   const looks = [
     p({ status: "pending" }),
@@ -47,7 +47,7 @@ test("what becomes of a proposal looks different each time", () => {
   assert.equal(lookOf(p({ status: "rejected" })).words, "Rejected by alice");
 });
 
-test("what cannot be seen is marked where it stands", () => {
+test("invisible characters are marked", () => {
   assert.equal(exact("rm -r /tmp"), "rm -r /tmp");
   const parts = exact("a\u202Eb\u200Bc") as unknown[];
   assert.deepEqual(parts.filter((x) => typeof x === "string"), ["a", "b", "c"]);
@@ -68,7 +68,7 @@ test("rights that are chosen", () => {
   assert.equal(typeof capabilitiesOf({ ...NO_CHOICE, usual: "tool" }), "string", "which tool?");
 });
 
-test("limits as sentences; what is no number is left out", () => {
+test("limits as sentences; other values are left out", () => {
   assert.deepEqual(limitSentences({}), []);
   assert.deepEqual(limitSentences({ rate: 20, burst: 40, message_bytes: 1_048_576, connections: 1, kinds: [{ kind: "reasoning.*", rate: 0.1, burst: 5 }] }), [
     "20 envelopes a second, 40 at once.",
@@ -144,7 +144,7 @@ function desk(log: readonly Envelope[], older: boolean): Desk & { shown: SpaceSt
   return d as unknown as Desk & { shown: SpaceState | null };
 }
 
-test("a replay shows what was, and ends wherever somebody goes back to now", (t) => {
+test("a replay shows past states, and ends with a return to the present", (t) => {
   const { log } = served(9);
   const d = desk(log, false);
   const r = new Replay(d);
@@ -168,7 +168,7 @@ test("a replay shows what was, and ends wherever somebody goes back to now", (t)
   assert.deepEqual([d.past, r.on], [false, false]);
 });
 
-test("what is older is taken in, and the place stays", async (t) => {
+test("older pages are added without moving the position", async (t) => {
   const { log, api } = served(9);
   const d = desk(log.slice(5), true);
   const r = new Replay(d, api);
@@ -183,7 +183,7 @@ test("what is older is taken in, and the place stays", async (t) => {
   assert.equal(d.shown?.messages.get(log[0]?.id ?? "")?.text, "line 1");
 });
 
-test("what waits is found again, however much was said since, and decided by what comes then", async () => {
+test("pending proposals are found in long logs, and settled by later envelopes", async () => {
   const w = new Scribe();
   const proposed = [1, 2].map((n) => w.say("planner", "mcp.proposal", { method: "tools/call", params: { name: `tool-${n}`, arguments: {} } }));
   const [first, second] = proposed.map((e) => e.id) as [string, string];

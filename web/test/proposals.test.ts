@@ -88,7 +88,7 @@ test("in a context it is a step, too, with its rationale", () => {
   assert.deepEqual([step.key, step.call.outcome, step.call.decidedBy, step.call.reason], [why.id, "rejected", "bob", "unsafe"]);
 });
 
-test("a response by somebody else does not count", () => {
+test("a response by another participant does not count", () => {
   const { r, w, id, now } = proposed();
   const request = w.say("alice", "mcp.request", CALL, { to: ["files"], correlationId: id });
   r.apply(request);
@@ -97,7 +97,7 @@ test("a response by somebody else does not count", () => {
   assert.equal(now().done, false);
 });
 
-test("approving sends exactly what was proposed", () => {
+test("approving sends the proposed call unchanged", () => {
   const text = '{"id":"p","ts":"2026-11-20T09:15:00Z","from":"planner","kind":"mcp.proposal","seq":1,"payload":{"method":"tools/call","participant_id":"files","params":{"name":"pay","arguments":{"account":12345678901234567890,"sum":1e400,"part":0.10000000000000000001}}}}';
   const r = new Reducer();
   r.apply(envelope(parse(text)) as Envelope);
@@ -142,7 +142,7 @@ test("a host is chosen among those that are connected", () => {
   assert.deepEqual(candidates(r.state.participants.values(), now(), "alice"), ["files", "zoe"]);
 });
 
-test("what was proposed in private is rejected in private", () => {
+test("a private proposal is rejected privately", () => {
   const { now } = proposed({ to: ["alice"], context: "c" });
   assert.deepEqual(reject(now(), "unsafe", "no").to, ["planner", "alice"]);
   assert.deepEqual(withdraw(now()).to, ["alice"]);
@@ -168,7 +168,7 @@ test("a decision that is not visible closes a proposal, and stays when the state
   assert.equal(space.state.proposals.get(p.id)?.status, "approved");
 });
 
-test("a refusal of a decision is told in plain words", () => {
+test("a rejected decision is explained", () => {
   assert.equal(refusal({ error: "proposal_settled", message: "bob has decided on this proposal before." }), "This proposal was already decided. bob has decided on this proposal before.");
   assert.match(refusal({ error: "proposal_mismatch", message: "" }), /^This call differs from the proposal/);
 });
@@ -210,7 +210,7 @@ for (const c of cases.answers) {
   });
 }
 
-test("a call that nobody could write is not the proposed one", () => {
+test("a call that cannot be serialized is not the proposed one", () => {
   let deep: unknown = 1;
   for (let i = 0; i < 100_000; i++) deep = [deep];
   const p = readProposal({ id: "p", ts: "", from: "planner", kind: "mcp.proposal", payload: { method: "m", params: deep } });

@@ -47,7 +47,7 @@ test("a question, its block and its answer", () => {
   assert.ok(!s.timeline.some((x) => x.key === b.path), "it is drawn below the question alone");
 });
 
-test("reasons are part of their calls, and batches are told", () => {
+test("rationales are part of their calls, and batches are grouped", () => {
   const b = blockOf(state(), "q-1", "guide");
   const found = calls(b);
   assert.deepEqual(
@@ -108,13 +108,13 @@ test("proposals: approved, expired, and one rejection too late", () => {
   assert.equal(call?.call.decidedBy, "alice");
 });
 
-test("called off: the block is cancelled and the question says by whom", () => {
+test("canceled: the block is cancelled and the question names the participant", () => {
   const s = state();
   assert.equal(blockOf(s, "q-5", "thinker").status, "cancelled");
   assert.equal(s.messages.get("q-5")?.cancelled?.by, "alice");
 });
 
-test("contexts that nobody opened, masked secrets, grants", () => {
+test("implicit contexts, masked secrets, grants", () => {
   const s = state();
   const free = s.blocks.get("free-form/inner") as Block;
   assert.equal(free.implicit, true);
@@ -155,7 +155,7 @@ test("thoughts that grow become whole in their place", () => {
   assert.equal(seen.at(-1), ". I do not know yet what is there, so I look at the list of folders first.");
 });
 
-test("what was live is the same as what is loaded", () => {
+test("live and loaded envelopes give the same state", () => {
   const live = recorded("lab-live.jsonl").map((e) => (e.kind === "system.welcome" ? joined(e, "bob") : e)); // who speaks over HTTP
   const one = new Space();
   for (const e of live) one.receive(e);

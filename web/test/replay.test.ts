@@ -114,7 +114,7 @@ test("silences are cut short if that is wanted", () => {
   assert.equal(t.position, 3);
 });
 
-test("nobody is taken for gone in what was", () => {
+test("no participant counts as gone in a replay", () => {
   const t = new Timeline(true);
   t.add(history);
   const state = t.seek(history.length);

@@ -29,7 +29,7 @@ test("toggle: open while reasoning, closed by itself a second after the end, onc
   assert.equal(t.closesAt(block("complete"), 1502), null);
 });
 
-test("toggle: what was over when it was first seen is closed", () => {
+test("toggle: a block that had ended when first seen is collapsed", () => {
   const t = new Toggles();
   assert.equal(t.isOpen(block("complete"), 0), false);
   assert.equal(t.isOpen(block("stopped"), 0), false);
@@ -48,7 +48,7 @@ test("toggle: a person's choice wins for ever, over states and preferences", () 
   }
 });
 
-test("toggle: preferences, and what is kept over a reload", () => {
+test("toggle: preferences, and the stored state", () => {
   const t = new Toggles("open");
   assert.equal(t.isOpen(block("complete"), 0), true);
   t.preference = "closed";
@@ -88,7 +88,7 @@ test("search: the youngest first, with the place", () => {
   assert.equal(search(history, EVERYTHING, 5).length, 5);
 });
 
-test("the tree of contexts, and what led to an envelope", () => {
+test("the tree of contexts, and related envelopes", () => {
   const r = new Reducer({ fromStart: true });
   for (const e of history) r.apply(e);
   const nodes = tree(r.state);
@@ -138,7 +138,7 @@ test("refusals and notices in words", () => {
   assert.equal(notice(w.say("alice", "chat", {})), "");
 });
 
-test("grants: the chain of what was passed on goes with what is revoked", () => {
+test("grants: a revocation ends derived grants", () => {
   const r = new Reducer({ fromStart: true });
   const w = new Scribe();
   const give = (from: string, to: string, what: string): string => {
@@ -159,7 +159,7 @@ test("grants: the chain of what was passed on goes with what is revoked", () => 
   assert.ok(r.state.grants.get(other)?.revoked !== null);
 });
 
-test("participants: tools on offer, pauses, kicks, who is an agent", () => {
+test("participants: tools, pauses, kicks, agents", () => {
   const r = new Reducer({ fromStart: true });
   const w = new Scribe();
   r.hint(w.welcome(["alice", "files"], 0));
@@ -224,14 +224,14 @@ test("characters that are not seen or turn the writing around", () => {
   assert.equal(Array.from(name("x".repeat(100))).length, 64);
 });
 
-test("names that seem to be the page's own or somebody else's", () => {
+test("names that imitate the page or another participant", () => {
   for (const n of ["You", "уou", "sуstem", "Gateway", "ADM1N", "e v e r y o n e", "Ｓystem", "y\u200Bou"]) assert.ok(imitatesPage(n), n);
   for (const n of ["alice", "planner", "youth", "files"]) assert.ok(!imitatesPage(n), n);
   assert.deepEqual(lookalikes("аlice", ["alice", "bob", "аlice"]), ["alice"]);
   assert.deepEqual(lookalikes("rnallory", ["mallory"]), ["mallory"]);
 });
 
-test("what a person can say", () => {
+test("drafts of a user", () => {
   assert.deepEqual(chat("hi", { to: ["bob"], replyTo: "m1", format: "markdown" }), { kind: "chat", to: ["bob"], correlationId: "m1", payload: { message: "hi", format: "markdown" } });
   assert.deepEqual(cancelQuestion("q", ""), { kind: "chat.cancel", correlationId: "q", payload: {} });
   assert.deepEqual(cancelReasoning("a/b", "stop"), { kind: "reasoning.cancel", context: "a/b", payload: { reason: "stop" } });

@@ -16,7 +16,7 @@ test("a name is completed behind an @ that begins a word", () => {
   assert.equal(mentionAt("hi @guide there", 15), null);
 });
 
-test("who is here and begins like that comes first; oneself does not come", () => {
+test("connected participants with the prefix come first; the user is left out", () => {
   const all = [person("agnes", false), person("guide"), person("zagreb"), person("alice"), person("ag")];
   assert.deepEqual(candidates(all, "alice", "ag").map((p) => p.id), ["ag", "zagreb", "agnes"]);
 });
@@ -26,7 +26,7 @@ test("mentions are of participants alone, without the dots of the sentence", () 
   assert.deepEqual(mentioned("@guide, ask @bob.b. And @nobody, (@x) @guide", all), ["guide", "bob.b", "x"]);
 });
 
-test("what is offered follows one's capabilities", () => {
+test("the offered actions follow the user's capabilities", () => {
   assert.ok(allows(["*"], "chat"));
   assert.ok(allows(["chat"], "chat"));
   assert.ok(allows(["reasoning/*"], "reasoning.cancel"));

@@ -21,7 +21,7 @@ function filled(write: (s: Scribe, space: Space) => void): Space {
 
 const shape = (list: readonly Row[]): string[] => list.map((r) => (r.type === "message" ? `${r.message.text}${r.joined ? "+" : ""}${r.quote === null ? "" : ` ↰${r.quote.text}`}` : r.type === "block" ? `[${r.block.path}]` : r.type));
 
-test("a block stands below its question until there is an answer, then above that", () => {
+test("a block is below its question until there is an answer, then above the answer", () => {
   const s = new Scribe();
   const space = filled(() => {});
   space.receive(s.say("alice", "chat", { message: "why?" }));
@@ -33,7 +33,7 @@ test("a block stands below its question until there is an answer, then above tha
   assert.deepEqual(shape(rows(space.state, EVERYTHING)), ["day", "why?", "meanwhile", "[c]", "because+ ↰why?"]);
 });
 
-test("what follows closely belongs together; replies say what they answer", () => {
+test("consecutive messages are grouped; replies show what they answer", () => {
   const space = filled((s, sp) => {
     sp.receive(s.say("bob", "chat", { message: "one" }));
     sp.receive(s.say("bob", "chat", { message: "two" }));
@@ -45,7 +45,7 @@ test("what follows closely belongs together; replies say what they answer", () =
   assert.deepEqual(shape(rows(space.state, EVERYTHING)), ["day", "one", "two+", "three ↰one", "four+", "five", "day", "six"]);
 });
 
-test("a view leaves out what it does not select, and never what names oneself or waits", () => {
+test("a view hides unselected rows, but not mentions of the user or pending items", () => {
   const space = filled((s, sp) => {
     sp.receive(s.say("bob", "chat", { message: "public" }));
     sp.receive(s.say("bob", "chat", { message: "for you" }, { to: ["alice"] }));
@@ -80,7 +80,7 @@ test("so many rows are in the document and no more, whichever way one goes", () 
   assert.equal(w.of(all, false).at(-1)?.key, "k4999");
 });
 
-test("older rows do not move what one reads, and newer ones do not make it grow without end", () => {
+test("older rows do not move the viewport, and newer ones are bounded", () => {
   const w = new RowWindow();
   const late = many(3000).slice(2000);
   w.of(late, true);
@@ -98,7 +98,7 @@ test("older rows do not move what one reads, and newer ones do not make it grow 
   assert.equal(w.of(after, true).at(-1)?.key, "k8999");
 });
 
-test("screen readers hear beginnings and ends, and not what was there before", () => {
+test("screen readers announce starts and ends, and no history", () => {
   const s = new Scribe();
   const space = filled(() => {});
   const told = new Announcer();

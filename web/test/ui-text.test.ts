@@ -43,7 +43,7 @@ test("addresses that may not be followed stay text", () => {
   assert.equal(safeUrl("mailto:a@x.test")?.protocol, "mailto:");
 });
 
-test("an address ends where its sentence goes on, however often that is marked", () => {
+test("a URL ends before the punctuation of its sentence", () => {
   const href = (text: string): string => /href=‹([^›]*)›/u.exec(read(plain(text)))?.[1] ?? "";
   for (const tail of [")", ".", ").", "...)))", ")".repeat(150_000), ".".repeat(150_000), ").".repeat(75_000), "**"]) {
     assert.equal(href(`https://x.test/a${tail}`), "https://x.test/a");
@@ -111,7 +111,7 @@ test("of very long Markdown a part is drawn, and the rest as it is written, whic
   assert.doesNotMatch(read(markdown("some words\n".repeat(1000))), /shown as plain text/);
 });
 
-test("no Markdown makes more than so much work, and what is written stays readable", () => {
+test("the work for Markdown is bounded, and the text stays readable", () => {
   for (const text of ["a".repeat(20_000) + "@", "**a_*".repeat(4000), "~a".repeat(10_000), "a@ ".repeat(6000), "*a ".repeat(6000)]) {
     const frugal = new Frugal();
     const tokens = lex(text, frugal);
@@ -138,7 +138,7 @@ test("a line of a thought has its code and its emphasis, and no marks of lists a
   assert.deepEqual(tags(brief("<b>**<i>**`<u>`")), ["strong", "code"]);
 });
 
-test("thoughts are Markdown, and what has no marks of it is text", () => {
+test("thoughts are Markdown; without markup they are text", () => {
   for (const text of ["**bold**", "`code`", "a\n- b", "1. first", "# Title", "| a |\n|---|", "~~no~~", "_so_", "[x](https://x.test)", "a\n---", "a &amp; b", "> q"]) {
     assert.match(read(thought(text)), /<meup-prose/, text);
   }
@@ -159,7 +159,7 @@ test("names have two letters", () => {
   assert.deepEqual(["guide", "ada-lovelace", "x", "日本"].map(initials), ["GU", "AL", "X", "日本"]);
 });
 
-test("long texts are cut, and what is cut off can be had", () => {
+test("long texts are shortened and can be expanded", () => {
   assert.equal(read(longText("short")), "‹short›");
   const drawn = read(longText("x".repeat(20_000)));
   assert.match(drawn, /<meup-rest \.text=‹x{14000}›/u);

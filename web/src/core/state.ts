@@ -386,6 +386,7 @@ export interface SpaceState extends Versioned {
   readonly pending: readonly ID[];
   /** Proposals that were decided by others, as rejections of own decisions show, with the deciding participant. */
   readonly settled: ReadonlyMap<ID, ParticipantID>;
+  /** The newest rejections, at most 50. */
   readonly refusals: readonly RefusalNote[];
   /** The loaded part without gaps: from `oldest` to `head`. 0: nothing. */
   readonly oldest: number;
