@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
-	"github.com/meup-protocol/meup/internal/agent/planner"
 )
 
 // facts holds the results of a question's calls, by role.
@@ -59,22 +58,21 @@ func readFacts(steps []contextwindow.Record, box *toolbox) facts {
 
 // add adds a successful result.
 func (f *facts) add(c contextwindow.Call, res contextwindow.Result, box *toolbox) {
-	is := func(t *planner.Tool) bool { return t != nil && t.Name == c.Tool }
 	where := pathOf(c)
 	switch {
-	case is(box.roots):
+	case box.roots.isNamed(c.Tool):
 		f.roots = append(f.roots, absolutePaths(res.Text)...)
-	case is(box.list):
+	case box.list.isNamed(c.Tool):
 		if _, again := f.folders[where]; !again {
 			f.listed = append(f.listed, where)
 		}
 		f.folders[where] = entries(res.Text)
-	case is(box.read):
+	case box.read.isNamed(c.Tool):
 		if _, again := f.texts[where]; !again {
 			f.read = append(f.read, where)
 		}
 		f.texts[where] = res.Text
-	case is(box.search):
+	case box.search.isNamed(c.Tool):
 		f.found = append(f.found, absolutePaths(res.Text)...)
 	default:
 		f.other = append(f.other, res)

@@ -152,20 +152,19 @@ func (r *run) searchFor(words []string) (calls []contextwindow.Call) {
 // fileCall appends a call of a file tool, unless there is no such tool or the
 // arguments do not fit its schema. lines bounds a file that is read, if the
 // tool can; 0 is no bound.
-func fileCall(calls []contextwindow.Call, t *planner.Tool, reason, path, pattern string, lines int) []contextwindow.Call {
+func fileCall(calls []contextwindow.Call, t *tool, reason, path, pattern string, lines int) []contextwindow.Call {
 	if t == nil {
 		return calls
 	}
 	f := filler{tool: t, args: make(map[string]any)}
-	s := parseSchema(t)
 	if path != "" {
-		f.args[s.find(pathRole)] = path
+		f.args[t.schema.find(pathRole)] = path
 	}
 	if pattern != "" {
-		f.args[s.find(patternRole)] = pattern
+		f.args[t.schema.find(patternRole)] = pattern
 	}
 	for _, name := range linesRole {
-		if lines > 0 && s.Properties[name].isNumber() {
+		if lines > 0 && t.schema.Properties[name].isNumber() {
 			f.args[name], lines = lines, 0
 		}
 	}

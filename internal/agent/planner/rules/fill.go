@@ -27,11 +27,6 @@ type property struct {
 	Format  string          `json:"format"`
 }
 
-func parseSchema(t *planner.Tool) (s schema) {
-	_ = json.Unmarshal(t.InputSchema, &s) // an invalid schema has no parameters
-	return s
-}
-
 // role is a kind of parameter: its possible names, the most likely first.
 type role []string
 
@@ -80,7 +75,7 @@ func (p property) allows(typ string) bool {
 // filler fills the parameters of one tool from a question.
 type filler struct {
 	q     *question
-	tool  *planner.Tool
+	tool  *tool
 	path  string // of the file or folder that the question means
 	terms role   // of search terms
 	text  string // the value of such a parameter
@@ -99,12 +94,12 @@ type filler struct {
 // lists the required parameters without a value.
 func Fill(t *planner.Tool, goal, text string) (args json.RawMessage, missing []string) {
 	q := parse(goal)
-	f := &filler{q: &q, tool: t, terms: goalRole, text: text, goal: true}
+	f := &filler{q: &q, tool: parseTool(t), terms: goalRole, text: text, goal: true}
 	if len(q.files) > 0 {
 		f.path = q.files[0]
 	}
 	f.fill()
-	s := parseSchema(t)
+	s := f.tool.schema
 	open := slices.DeleteFunc(slices.Clone(f.missing), func(name string) bool {
 		return pathRole.has(name) || !s.Properties[name].isText() || len(s.Properties[name].Enum) > 0
 	})
@@ -119,7 +114,7 @@ func Fill(t *planner.Tool, goal, text string) (args json.RawMessage, missing []s
 // mentions: values of enumerations, search terms, and the one number that is
 // left if no other parameter could use it.
 func (f *filler) fill() {
-	s := parseSchema(f.tool)
+	s := f.tool.schema
 	f.args = make(map[string]any)
 	for _, name := range s.Required {
 		if v := f.valueFor(name, s.Properties[name]); v != nil {
@@ -229,8 +224,8 @@ func (f *filler) textFor(name string, p property) string {
 // textAfter returns the text that follows the tool's name in the question, or
 // the first quotation in that text. It ignores words of more than 200 bytes,
 // since it compiles a pattern for each.
-func (q *question) textAfter(t *planner.Tool) string {
-	for _, word := range append([]string{t.Name}, ownWords(t)...) {
+func (q *question) textAfter(t *tool) string {
+	for _, word := range append([]string{t.Name}, t.ownWords()...) {
 		at, err := regexp.Compile(`(?i)\b` + regexp.QuoteMeta(word[:min(len(word), 201)]) + `\b[\s:,]*(.*)`)
 		if len(word) > 200 || err != nil { // a name that is not valid UTF-8 does not compile
 			continue

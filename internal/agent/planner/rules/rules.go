@@ -38,7 +38,7 @@ func (Rules) Next(ctx context.Context, s planner.State) (planner.Decision, error
 		return r.force()
 	case len(s.Tools) == 0:
 		return finish("I have no tools to look that up with, so I cannot say anything about it.", "There are no tools to work with.", 0.1), nil
-	case !r.q.asks() && (!r.q.hasMark() || r.box.hasFiles() || !slices.ContainsFunc(r.box.others, isSearch)):
+	case !r.q.asks() && (!r.q.hasMark() || r.box.hasFiles() || !slices.ContainsFunc(r.box.others, (*tool).isSearch)):
 		return r.introduce(), nil
 	}
 	for _, decide := range []func() (planner.Decision, bool){r.divide, r.callNamed, r.useFiles, r.callLikely} {
@@ -84,7 +84,7 @@ func (r *run) force() (planner.Decision, error) {
 	if t == nil {
 		return planner.Decision{}, fmt.Errorf("%w: there is no tool %q", planner.ErrForced, r.s.Forced)
 	}
-	c, err := r.fill(t).call()
+	c, err := r.fill(parseTool(t)).call()
 	if err != nil {
 		return planner.Decision{}, fmt.Errorf("%w: %s: %w", planner.ErrForced, t.Name, err)
 	}
@@ -96,7 +96,7 @@ func (r *run) force() (planner.Decision, error) {
 // as it was listed if the tool's host listed it, or a root for a tool that
 // lists or searches. Search terms are the keywords, or the whole question if it
 // has none.
-func (r *run) fill(t *planner.Tool) *filler {
+func (r *run) fill(t *tool) *filler {
 	f := &filler{q: &r.q, tool: t, terms: queryRole, text: strings.Join(r.q.terms(), " ")}
 	if f.text == "" {
 		f.text = r.q.text
@@ -107,7 +107,7 @@ func (r *run) fill(t *planner.Tool) *filler {
 		if i := slices.IndexFunc(listed, func(p string) bool { return sameFile(p, f.path) }); i >= 0 && t.Host == r.box.host {
 			f.path = listed[i]
 		}
-	} else if t == r.box.list || t == r.box.search {
+	} else if r.box.list.isNamed(t.Name) || r.box.search.isNamed(t.Name) {
 		f.path = r.rootFolders()[0]
 	}
 	f.fill()
@@ -148,14 +148,14 @@ func (r *run) callLikely() (planner.Decision, bool) {
 func (r *run) choose(named bool) (best contextwindow.Call, ok bool) {
 	top := 0
 	for _, t := range r.box.others {
-		own := ownWords(t)
+		own := t.ownWords()
 		mentioned := slices.DeleteFunc(slices.Clone(own), func(w string) bool { return !r.q.mentions(w) })
 		if named && len(mentioned) < max(1, len(own)) {
 			continue
 		}
 		f := r.fill(t)
 		c, err := f.call()
-		if err != nil || isArithmetic(t) && f.numbers < len(r.q.numbers) {
+		if err != nil || t.isArithmetic() && f.numbers < len(r.q.numbers) {
 			continue
 		}
 		score := len(own) + f.numbers + f.chosen
@@ -163,8 +163,8 @@ func (r *run) choose(named bool) (best contextwindow.Call, ok bool) {
 			if r.spent[c.Key()] || len(f.args)+len(mentioned) == 0 {
 				continue
 			}
-			score = 2*r.q.matches(strings.Join(nameParts(t.Name), " ")) + r.q.matches(t.Description) + 2*f.chosen
-			if isSearch(t) {
+			score = 2*r.q.matches(strings.Join(t.parts, " ")) + r.q.matches(t.Description) + 2*f.chosen
+			if t.isSearch() {
 				score += 2
 			}
 		}

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -8,21 +9,38 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/planner"
 )
 
+// tool is a tool with its parsed name and schema.
+type tool struct {
+	*planner.Tool
+	parts  []string // of the name
+	schema schema
+}
+
+func parseTool(t *planner.Tool) *tool {
+	parsed := &tool{Tool: t, parts: nameParts(t.Name)}
+	_ = json.Unmarshal(t.InputSchema, &parsed.schema) // an invalid schema has no parameters
+	return parsed
+}
+
 // toolbox holds the tools by role. The file tools all belong to one host: a
 // path that one host lists may be absent, or another file, on the next.
 type toolbox struct {
-	host   string          // host of the file tools
-	roots  *planner.Tool   // lists the allowed folders
-	list   *planner.Tool   // lists a folder
-	read   *planner.Tool   // reads a file
-	search *planner.Tool   // finds files by a glob below a folder
-	others []*planner.Tool // all other tools
-	unsafe int             // number of tools that may change something; they are never called
+	host   string  // host of the file tools
+	roots  *tool   // lists the allowed folders
+	list   *tool   // lists a folder
+	read   *tool   // reads a file
+	search *tool   // finds files by a glob below a folder
+	others []*tool // all other tools
+	unsafe int     // number of tools that may change something; they are never called
 }
 
 // sortTools sorts tools by their names and schemas. The file tools come from
 // the first host that can both list and read.
 func sortTools(tools []planner.Tool) toolbox {
+	parsed := make([]*tool, len(tools))
+	for i := range tools {
+		parsed[i] = parseTool(&tools[i])
+	}
 	var first toolbox
 	hosts := make(map[string]bool)
 	for i := range tools {
@@ -32,8 +50,8 @@ func sortTools(tools []planner.Tool) toolbox {
 		}
 		hosts[host] = true
 		box := toolbox{host: host}
-		for j := range tools {
-			box.add(&tools[j])
+		for _, t := range parsed {
+			box.add(t)
 		}
 		if box.hasFiles() {
 			return box
@@ -47,15 +65,14 @@ func sortTools(tools []planner.Tool) toolbox {
 
 // add assigns a tool to the first free role that it fits by the verb and noun in
 // its name and by its parameters.
-func (b *toolbox) add(t *planner.Tool) {
-	parts := nameParts(t.Name)
+func (b *toolbox) add(t *tool) {
 	fits := func(verbs, nouns string, params ...role) bool {
-		return has(parts, verbs) && has(parts, nouns) && parseSchema(t).needsOnly(params...)
+		return has(t.parts, verbs) && has(t.parts, nouns) && t.schema.needsOnly(params...)
 	}
 	switch {
-	case !isSafe(t):
+	case !t.isSafe():
 		b.unsafe++
-	case has(parts, "deprecated") || strings.Contains(t.Description, "DEPRECATED"):
+	case has(t.parts, "deprecated") || strings.Contains(t.Description, "DEPRECATED"):
 	case t.Host != b.host:
 		b.others = append(b.others, t)
 	case b.roots == nil && fits("list", "allowed roots"):
@@ -64,8 +81,8 @@ func (b *toolbox) add(t *planner.Tool) {
 		b.list = t
 	case b.search == nil && fits("search find glob", "files file glob", pathRole, patternRole):
 		b.search = t
-	case fits("read get cat", "file text document", pathRole) && !has(parts, "media image audio binary info metadata stat stats size multiple url"):
-		if b.read == nil || has(parts, "text") {
+	case fits("read get cat", "file text document", pathRole) && !has(t.parts, "media image audio binary info metadata stat stats size multiple url"):
+		if b.read == nil || has(t.parts, "text") {
 			b.read = t
 		}
 	default:
@@ -79,7 +96,7 @@ func (b *toolbox) hasFiles() bool { return b.list != nil && b.read != nil }
 // names returns the names of the tools that the rules can use.
 func (b *toolbox) names() []string {
 	var names []string
-	for _, t := range append([]*planner.Tool{b.list, b.read, b.search}, b.others...) {
+	for _, t := range append([]*tool{b.list, b.read, b.search}, b.others...) {
 		if t != nil {
 			names = append(names, t.Name)
 		}
@@ -99,36 +116,35 @@ var (
 	genericWords = wordSet(`get fetch show list read find search query lookup ask retrieve do make tool the a an of for to by with current two numbers`)
 )
 
-func isSafe(t *planner.Tool) bool {
+func (t *tool) isSafe() bool {
 	if t.Hinted {
 		return t.ReadOnly
 	}
-	return isArithmetic(t) || !slices.ContainsFunc(nameParts(t.Name), func(p string) bool { return changingVerbs[p] })
+	return t.isArithmetic() || !slices.ContainsFunc(t.parts, func(p string) bool { return changingVerbs[p] })
 }
 
 // isArithmetic reports whether a tool does arithmetic: its name has only such
 // words, and all its parameters are numbers, two or more.
-func isArithmetic(t *planner.Tool) bool {
-	if slices.ContainsFunc(nameParts(t.Name), func(p string) bool { return !arithmeticWords[p] }) {
+func (t *tool) isArithmetic() bool {
+	if slices.ContainsFunc(t.parts, func(p string) bool { return !arithmeticWords[p] }) {
 		return false
 	}
-	properties := parseSchema(t).Properties
-	for _, p := range properties {
+	for _, p := range t.schema.Properties {
 		if !p.isNumber() {
 			return false
 		}
 	}
-	return len(properties) > 1
+	return len(t.schema.Properties) > 1
 }
 
 // isSearch reports whether a tool searches by words.
-func isSearch(t *planner.Tool) bool {
-	return has(nameParts(t.Name), "search find query lookup ask retrieve") && parseSchema(t).find(queryRole) != ""
+func (t *tool) isSearch() bool {
+	return has(t.parts, "search find query lookup ask retrieve") && t.schema.find(queryRole) != ""
 }
 
 // ownWords returns the words of a tool's name that distinguish it from others.
-func ownWords(t *planner.Tool) []string {
-	return slices.DeleteFunc(nameParts(t.Name), func(p string) bool { return genericWords[p] })
+func (t *tool) ownWords() []string {
+	return slices.DeleteFunc(slices.Clone(t.parts), func(p string) bool { return genericWords[p] })
 }
 
 // synonyms lists the words for each arithmetic operation, with its sign.
@@ -152,6 +168,8 @@ func (q *question) mentions(word string) bool {
 	}
 	return q.names(word)
 }
+
+func (t *tool) isNamed(name string) bool { return t != nil && t.Name == name }
 
 // nameParts splits read_text_file, readTextFile and fs__read-text-file in the
 // same way.
