@@ -2,12 +2,15 @@ package archtest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -148,28 +151,36 @@ type goPackage struct {
 	Imports    []string
 }
 
+// packages returns all packages of the repository. The tests share them.
 func packages(t *testing.T) []goPackage {
 	t.Helper()
+	list, err := listPackages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+var listPackages = sync.OnceValues(func() (list []goPackage, err error) {
 	// Without VCS stamping, which fails if the clone belongs to another user.
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-buildvcs=false", "-json=ImportPath,Imports", "./...")
+	cmd := exec.CommandContext(context.Background(), "go", "list", "-e", "-buildvcs=false", "-json=ImportPath,Imports", "./...")
 	cmd.Dir = root
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("list packages: %v: %s", err, &stderr)
+		return nil, fmt.Errorf("list packages: %w: %s", err, &stderr)
 	}
-	var list []goPackage
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p goPackage
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {
-			return list
+			return list, nil
 		} else if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		list = append(list, p)
 	}
-}
+})
 
 // own returns the name of a package of this repository without the module.
 func own(importPath string) (string, bool) {

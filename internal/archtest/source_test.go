@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -36,12 +37,22 @@ func (s *source) lines(n ast.Node) int {
 	return s.fset.Position(n.End()).Line - s.fset.Position(n.Pos()).Line + 1
 }
 
-// sources reads all Go files of the repository, files for other systems
-// included and generated files excluded.
+// sources returns all Go files of the repository, files for other systems
+// included and generated files excluded. The tests share them.
 func sources(t *testing.T) []source {
 	t.Helper()
-	var list []source
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	list, err := parseSources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) < 50 {
+		t.Fatalf("found only %d Go files", len(list))
+	}
+	return list
+}
+
+var parseSources = sync.OnceValues(func() (list []source, err error) {
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -63,14 +74,8 @@ func sources(t *testing.T) []source {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(list) < 50 {
-		t.Fatalf("found only %d Go files", len(list))
-	}
-	return list
-}
+	return list, err
+})
 
 // skipForeign skips the folders of tools, of other languages and of test data.
 func skipForeign(path, name string) error {
