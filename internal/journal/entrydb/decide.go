@@ -38,48 +38,40 @@ func (p *pending) add(space string, e *journal.Entry) {
 	}
 }
 
-// Candidate is the part of a draft that decides whether it is appended.
-type Candidate struct {
-	ID      protocol.ID
-	From    protocol.ParticipantID
-	Settles protocol.ID
-	// Stale means that the space has a state entry later than the one that the
-	// draft was checked against.
-	Stale bool
-}
-
 // Decide applies the rules of [journal.Journal] to a draft, against the entries
 // of the database and of the batch. A result without an error or Retry means
 // that the draft is to be appended. Otherwise earlier is the entry because of
-// which it is not; none if the draft is stale. Err: ErrUnavailable.
-func (b *Batch) Decide(space string, c Candidate) (r journal.Result, earlier Ref, err error) {
-	return b.db.decide(&b.pending, space, c)
+// which it is not; none if the draft is stale, that is checked before lastState.
+// Err: ErrUnavailable.
+func (b *Batch) Decide(space string, d *journal.Draft, lastState protocol.Seq) (r journal.Result, earlier Ref, err error) {
+	return b.db.decide(&b.pending, space, d, lastState)
 }
 
 // Decide is [Batch.Decide] without a batch.
-func (d *DB) Decide(space string, c Candidate) (r journal.Result, earlier Ref, err error) {
-	return d.decide(&pending{}, space, c)
+func (d *DB) Decide(space string, draft *journal.Draft, lastState protocol.Seq) (r journal.Result, earlier Ref, err error) {
+	return d.decide(&pending{}, space, draft, lastState)
 }
 
-func (d *DB) decide(p *pending, space string, c Candidate) (r journal.Result, earlier Ref, err error) {
-	earlier, known := p.ids[refKey{space, c.ID}]
+func (d *DB) decide(p *pending, space string, draft *journal.Draft, lastState protocol.Seq) (r journal.Result, earlier Ref, err error) {
+	env := &draft.Envelope
+	earlier, known := p.ids[refKey{space, env.ID}]
 	if !known {
-		earlier, err = d.LookupRef(space, c.ID)
+		earlier, err = d.LookupRef(space, env.ID)
 	}
 	switch {
 	case err != nil:
 		return r, Ref{}, fmt.Errorf("look up id in %s: %w", space, err)
-	case earlier.Seq > 0 && earlier.From == c.From:
+	case earlier.Seq > 0 && earlier.From == env.From:
 		return journal.Result{Seq: earlier.Seq, Retry: true}, earlier, nil
 	case earlier.Seq > 0:
 		return journal.Result{Err: journal.ErrDuplicateID}, earlier, nil
-	case c.Stale:
+	case draft.CheckedAtStateSeq < lastState:
 		return journal.Result{Err: journal.ErrStale}, Ref{}, nil
-	case c.Settles == "":
+	case draft.Settles == "":
 		return r, Ref{}, nil
 	}
-	if earlier, known = p.settled[refKey{space, c.Settles}]; !known {
-		earlier, err = d.settledBy(space, c.Settles)
+	if earlier, known = p.settled[refKey{space, draft.Settles}]; !known {
+		earlier, err = d.settledBy(space, draft.Settles)
 	}
 	if err != nil {
 		return r, Ref{}, fmt.Errorf("look up the decision on a proposal in %s: %w", space, err)

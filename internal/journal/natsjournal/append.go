@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/entrydb"
 )
 
 // Append implements [journal.Journal]. A call that needs several blocks (more
@@ -48,16 +47,17 @@ func (j *Journal) checkReplica(space string, drafts []journal.Draft, results []j
 	}
 	todo := make([]int, 0, len(drafts))
 	for i := range drafts {
-		d := &drafts[i]
-		c := entrydb.Candidate{ID: d.Envelope.ID, From: d.Envelope.From, Settles: d.Settles, Stale: d.CheckedAtStateSeq < state}
 		// An earlier draft of the call may decide: one with the same id, or before a
 		// decision a state entry.
-		repeats := slices.ContainsFunc(todo, func(k int) bool { return drafts[k].Envelope.ID == c.ID })
-		c.Stale = c.Stale && !repeats
-		if repeats || slices.ContainsFunc(todo, func(k int) bool { return drafts[k].State }) {
-			c.Settles = ""
+		d := drafts[i]
+		repeats := slices.ContainsFunc(todo, func(k int) bool { return drafts[k].Envelope.ID == d.Envelope.ID })
+		if repeats {
+			d.CheckedAtStateSeq = state
 		}
-		r, _, err := db.Decide(space, c)
+		if repeats || slices.ContainsFunc(todo, func(k int) bool { return drafts[k].State }) {
+			d.Settles = ""
+		}
+		r, _, err := db.Decide(space, &d, state)
 		switch {
 		case err != nil:
 			return nil, unavailable(err)

@@ -137,7 +137,7 @@ func (p *pass) add(it item) error {
 			}
 			stale = stale || errors.Is(r.Err, journal.ErrStale)
 			if r.Err == nil && !r.Retry {
-				entries = append(entries, d.entry)
+				entries = append(entries, d)
 			}
 			results = append(results, r)
 		}
@@ -158,7 +158,7 @@ func (p *pass) advance(it item) {
 // decide applies the rules to a draft and adds it to the batch if it is
 // accepted. All gateways share these rules: they depend on nothing but the
 // stream.
-func (p *pass) decide(it item, d draft, seq protocol.Seq, stale bool) (journal.Result, error) {
+func (p *pass) decide(it item, d *journal.Draft, seq protocol.Seq, stale bool) (journal.Result, error) {
 	if stale {
 		return journal.Result{Err: journal.ErrStale}, nil
 	}
@@ -166,25 +166,22 @@ func (p *pass) decide(it item, d draft, seq protocol.Seq, stale bool) (journal.R
 	if err != nil {
 		return journal.Result{}, err
 	}
-	env := &d.entry.Envelope
-	r, earlier, err := p.batch.Decide(it.space, entrydb.Candidate{
-		ID: env.ID, From: env.From, Settles: d.entry.Settles, Stale: d.basis < last,
-	})
+	r, earlier, err := p.batch.Decide(it.space, d, last)
 	if err != nil {
 		return journal.Result{}, err
 	}
 	if earlier.Seq > 0 {
-		p.guards.record(it.space, uint64(earlier.Seq/seqsPerBlock), it.seq, d.entry.State)
+		p.guards.record(it.space, uint64(earlier.Seq/seqsPerBlock), it.seq, d.State)
 	}
 	if r.Err != nil || r.Retry {
 		return r, nil
 	}
-	env.Seq = seq
-	if err := p.batch.Put(it.space, d.entry); err != nil {
+	d.Envelope.Seq, d.CheckedAtStateSeq = seq, 0
+	if err := p.batch.Put(it.space, d); err != nil {
 		return journal.Result{}, err
 	}
 	p.digest = p.digest.add(p.s.hasher.sum(it.space, p.batch.Encoded()))
-	if d.entry.State {
+	if d.State {
 		p.state[it.space] = seq
 	}
 	return journal.Result{Seq: seq}, nil

@@ -56,21 +56,15 @@ var (
 // block is a decoded message. Exactly one of the fields calls, trim and epoch
 // is set.
 type block struct {
-	calls [][]draft
+	calls [][]*journal.Draft
 	trim  protocol.Seq
 	epoch string
 	reset bool // the epoch begins with an empty log
 }
 
-// draft is a journal.Draft as stored in a stream.
-type draft struct {
-	basis protocol.Seq
-	entry *journal.Entry
-}
-
 // appendDraft appends the encoded draft.
 func appendDraft(dst, scratch []byte, d *journal.Draft) (out, scratchOut []byte) {
-	e := journal.Entry{Envelope: d.Envelope, Audience: d.Audience, State: d.State, Hidden: d.Hidden, Private: d.Private, Settles: d.Settles}
+	e := *d
 	e.Envelope.Seq = 0
 	scratch = journal.AppendEntry(scratch[:0], &e)
 	dst = binary.AppendUvarint(dst, uint64(d.CheckedAtStateSeq))
@@ -173,7 +167,7 @@ func decodeCalls(body []byte) (block, error) {
 		if !ok || n == 0 || n > uint64(seqsPerBlock-total) {
 			return block{}, fmt.Errorf("%w: number of drafts", errGarbage)
 		}
-		call := make([]draft, n)
+		call := make([]*journal.Draft, n)
 		for i := range call {
 			var err error
 			if call[i], rest, err = decodeDraft(rest); err != nil {
@@ -190,23 +184,24 @@ func decodeCalls(body []byte) (block, error) {
 	return b, nil
 }
 
-func decodeDraft(body []byte) (draft, []byte, error) {
+func decodeDraft(body []byte) (*journal.Draft, []byte, error) {
 	basis, body, ok := cutUvarint(body)
 	if !ok {
-		return draft{}, nil, fmt.Errorf("%w: basis", errGarbage)
+		return nil, nil, fmt.Errorf("%w: basis", errGarbage)
 	}
 	size, body, ok := cutUvarint(body)
 	if !ok || size > uint64(len(body)) {
-		return draft{}, nil, fmt.Errorf("%w: length of a draft", errGarbage)
+		return nil, nil, fmt.Errorf("%w: length of a draft", errGarbage)
 	}
 	if size > 0 && body[0] > journal.MaxVersion {
-		return draft{}, nil, errNewer
+		return nil, nil, errNewer
 	}
 	e, err := journal.DecodeEntry(body[:size])
 	if err != nil {
-		return draft{}, nil, fmt.Errorf("%w: %w", errGarbage, err)
+		return nil, nil, fmt.Errorf("%w: %w", errGarbage, err)
 	}
-	return draft{basis: protocol.Seq(basis), entry: e}, body[size:], nil
+	e.CheckedAtStateSeq = protocol.Seq(basis)
+	return e, body[size:], nil
 }
 
 func cutUvarint(b []byte) (uint64, []byte, bool) {

@@ -34,10 +34,10 @@ func TestBlockRoundTrip(t *testing.T) {
 		if len(b.calls) != 2 || len(b.calls[0]) != 2 || len(b.calls[1]) != 1 {
 			t.Fatalf("calls: %+v", b.calls)
 		}
-		if d := b.calls[0][1]; d.basis != 7 || !d.entry.State || d.entry.Envelope.ID != "b" {
+		if d := b.calls[0][1]; d.CheckedAtStateSeq != 7 || !d.State || d.Envelope.ID != "b" {
 			t.Errorf("second draft: %+v", d)
 		}
-		if e := b.calls[1][0].entry; !e.Hidden || string(e.Private) != "note" || len(e.Audience) != 1 {
+		if e := b.calls[1][0]; !e.Hidden || string(e.Private) != "note" || len(e.Audience) != 1 {
 			t.Errorf("third draft: %+v", e)
 		}
 	}

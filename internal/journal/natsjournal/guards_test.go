@@ -86,7 +86,7 @@ func TestGuards_CostOfManySpaces(t *testing.T) {
 			drained.Go(s.j.deliver)
 			t.Cleanup(func() { close(s.j.deliveries); drained.Wait() })
 			calls := func(id string) block {
-				return block{calls: [][]draft{{{entry: &journal.Entry{Envelope: chat(id, "alice").Envelope}}}}}
+				return block{calls: [][]*journal.Draft{{{Envelope: chat(id, "alice").Envelope}}}}
 			}
 			began := cpuTime(t)
 			seq := uint64(0)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/entrydb"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -14,9 +13,7 @@ import (
 // appended.
 func (j *Journal) decide(g *group, l *spaceLog, space string, d *journal.Draft) journal.Result {
 	env := &d.Envelope
-	r, _, err := j.batch.Decide(space, entrydb.Candidate{
-		ID: env.ID, From: env.From, Settles: d.Settles, Stale: d.CheckedAtStateSeq < l.lastState,
-	})
+	r, _, err := j.batch.Decide(space, d, l.lastState)
 	switch {
 	case err != nil:
 		return refused(env.ID, unavailable(err))
