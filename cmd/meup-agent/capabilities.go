@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"log/slog"
 
+	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -44,34 +45,10 @@ var bridgeNeeds = []need{
 func warnMissing(log *slog.Logger, held []json.RawMessage, needs ...need) {
 	for _, n := range needs {
 		for _, kind := range n.kinds {
-			if !mayAllow(held, kind) {
+			if !participant.MayAllow(held, kind) {
 				log.Warn("capability missing", "capability", n.capability, "without", n.without)
 				break
 			}
 		}
 	}
-}
-
-// mayAllow reports whether capabilities allow some envelope of a kind.
-func mayAllow(held []json.RawMessage, kind protocol.Kind) bool {
-	allowed := false
-	for _, raw := range held {
-		c := struct {
-			Kind                 string
-			Payload, To, Context json.RawMessage
-			Deny                 bool
-		}{}
-		if json.Unmarshal(raw, &c.Kind) != nil && json.Unmarshal(raw, &c) != nil {
-			continue
-		}
-		pattern, err := protocol.ParseKindPattern(c.Kind)
-		switch {
-		case err != nil || !pattern.Match(kind):
-		case !c.Deny:
-			allowed = true
-		case c.Payload == nil && c.To == nil && c.Context == nil:
-			return false
-		}
-	}
-	return allowed
 }

@@ -4,7 +4,6 @@ package peers
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"sync"
 	"time"
@@ -71,7 +70,7 @@ func (n *Table) Update(you protocol.ParticipantID, here []protocol.Participant, 
 	var ask []protocol.ParticipantID
 	for _, declared := range []bool{true, false} { // declared hosts first, because maxPeers bounds the table
 		for _, p := range here {
-			if p.ID == you || before[p.ID] || serves[p.ID] != declared || !declared && !mayAnswer(p.Capabilities) {
+			if p.ID == you || before[p.ID] || serves[p.ID] != declared || !declared && !participant.MayAllow(p.Capabilities, protocol.KindMCPResponse) {
 				continue
 			}
 			if n.beginLocked(p.ID, declared, now) {
@@ -246,15 +245,4 @@ func (n *Table) Offered() []Tool {
 		}
 	}
 	return list
-}
-
-// mayAnswer reports whether capabilities could allow mcp.response. It may
-// report true for a participant that cannot respond, but never false for one
-// that can.
-func mayAnswer(capabilities []json.RawMessage) bool {
-	return slices.ContainsFunc(capabilities, func(c json.RawMessage) bool {
-		kind := participant.CapabilityKind(c)
-		pattern, err := protocol.ParseKindPattern(kind)
-		return kind != "" && err == nil && pattern.Match(protocol.KindMCPResponse)
-	})
 }
