@@ -1,4 +1,4 @@
-/** What screen readers are told: that somebody begins and ends to reason, and what was said; never every word. */
+/** Announcements for screen readers: reasoning that starts or ends, and new messages. Streamed text is not announced. */
 
 import { oneLine } from "../core/read.js";
 import type { SpaceState } from "../core/state.js";
@@ -7,7 +7,7 @@ import { neutral } from "../core/unicode.js";
 import type { ContextPath } from "../core/types.js";
 import { spoken } from "./author.js";
 
-/** More than these at once are counted and not read. */
+/** If more messages than this arrive at once, only their number is announced. */
 const MOST = 3;
 
 export class Announcer {
@@ -15,7 +15,7 @@ export class Announcer {
   private begun = false;
   private readonly running = new Set<ContextPath>();
 
-  /** What is worth being said since the last time. Of what was there at first, nothing is. */
+  /** Returns the announcement for the changes since the last call. The initial state is not announced. */
   news(s: SpaceState, live: boolean): string {
     const told: string[] = [];
     const fresh = this.begun && live;

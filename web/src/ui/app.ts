@@ -1,4 +1,4 @@
-/** The page: who is signed in, and which space is open. */
+/** The root element: the session, and the open space. */
 
 import { type TemplateResult, html } from "lit";
 import { keyed } from "lit/directives/keyed.js";
@@ -15,20 +15,20 @@ import "./spaces.js";
 export class App extends Light {
   static override properties = { session: { state: true }, known: { state: true }, link: { state: true }, trouble: { state: true }, busy: { state: true } };
 
-  /** Null: nobody is signed in. */
+  /** Null while signed out. */
   declare private session: Session | null;
-  /** It is known who is signed in. */
+  /** The first session request has completed. */
   declare private known: boolean;
   declare private link: Link | null;
   declare private trouble: string;
   declare private busy: boolean;
-  /** A code of the address that signs one in, once. */
+  /** One-time sign-in code from the address. */
   code = "";
 
   private readonly api = new Api();
   private readonly toggles = loadToggles();
   private desk: SpaceDesk | null = null;
-  /** Tells the other tabs of this browser, which have the same cookie, when somebody signs in or out. */
+  /** Notifies the other tabs of this browser, which share the cookie, of a sign-in or sign-out. */
   private readonly tabs = new BroadcastChannel("meup.session");
 
   constructor() {
@@ -61,7 +61,7 @@ export class App extends Light {
     this.known = true;
   }
 
-  /** Another tab has signed in or out: what is open here was somebody else's. */
+  /** Another tab signed in or out: close the space and request the session again. */
   private async elsewhere(): Promise<void> {
     this.leave();
     this.session = null;
@@ -71,7 +71,7 @@ export class App extends Light {
     this.known = true;
   }
 
-  /** Asks who is signed in. That nobody is, is no trouble. */
+  /** Requests the session. Being signed out is not an error. */
   private async ask(): Promise<void> {
     try {
       this.signedIn(await this.api.session());
@@ -114,7 +114,7 @@ export class App extends Light {
     this.tabs.postMessage("out");
   }
 
-  /** The address has changed. */
+  /** Handles a changed address. */
   private readonly moved = (): void => {
     const { session } = this;
     if (session === null) return;
@@ -150,7 +150,7 @@ export class App extends Light {
       ></meup-sign-in>`;
     }
     if (link === null || desk === null) return html`<meup-spaces .session=${session} @sign-out=${() => void this.signOut()}></meup-spaces>`;
-    // A desk has its own element: that and those within it subscribe to the desk when they are connected.
+    // Keyed: elements subscribe to the shell in connectedCallback, so each shell gets new ones.
     return html`${keyed(desk, html`<meup-space-page .desk=${desk} .session=${session} .place=${link} @sign-out=${() => void this.signOut()}></meup-space-page>`)}`;
   }
 

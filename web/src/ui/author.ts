@@ -1,21 +1,21 @@
-/** Who has said something, wherever it is drawn: a name that looks like one of the page's own words is marked as a participant's. */
+/** Names of authors. A name that imitates a label of the page is marked as a participant's. */
 
 import { type TemplateResult, html, nothing } from "lit";
 import { GATEWAY } from "../core/types.js";
 import { imitatesPage } from "../core/unicode.js";
 import { who } from "./text.js";
 
-/** The sign of a name that is easily taken for the page itself. */
+/** The mark for a name that imitates the page. */
 export function mark(id: string): TemplateResult | typeof nothing {
   return imitates(id) ? html`<span class="chip wait" title="This name looks like one of the page's own words">a participant</span>` : nothing;
 }
 
-/** A name in a heading or a sentence of the page, with the sign if it needs one. */
+/** A name in a heading or a sentence, marked if it imitates the page. */
 export function author(id: string): TemplateResult {
   return html`<b>${who(id)}</b> ${mark(id)}`;
 }
 
-/** The same where there are words alone. */
+/** The same as plain text. */
 export function spoken(id: string): string {
   return imitates(id) ? `${who(id)} (a participant)` : who(id);
 }

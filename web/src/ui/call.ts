@@ -1,4 +1,4 @@
-/** A call of a tool: why, what with, and what came of it. */
+/** A tool call: rationale, arguments and result. */
 
 import { type TemplateResult, html, nothing } from "lit";
 import { isObject, oneLine } from "../core/read.js";
@@ -26,14 +26,14 @@ const OUTCOMES: Readonly<Record<Outcome, string>> = {
   expired: "expired",
 };
 
-/** What became of a call, in a word or two. */
+/** The status of a call in one or two words. */
 export function outcomeWord(c: Call, over = false): string {
   if (undecided(c)) return "awaiting approval";
   if (c.outcome === "pending") return c.proposed ? `decided by ${spoken(c.decidedBy)}` : over ? "no response" : "running";
   return c.failed && c.outcome !== "error" ? `${OUTCOMES[c.outcome]}, failed` : OUTCOMES[c.outcome];
 }
 
-/** The sign of it. */
+/** The status icon of a call. */
 export function outcomeMark(c: Call, over = false): TemplateResult {
   const word = outcomeWord(c, over);
   if (c.outcome === "pending" && (c.proposed || !over)) {
@@ -45,17 +45,17 @@ export function outcomeMark(c: Call, over = false): TemplateResult {
   return html`<span class="mark ${good ? "good" : c.outcome === "error" || c.failed ? "bad" : "quiet"}" role="img" aria-label=${word} title=${word}>${icon(good ? "check" : "cross")}</span>`;
 }
 
-/** A call as a step: one line, and everything there is to know when it is opened. */
+/** A call as a step: one line that expands to all details. */
 export class CallView extends Light {
   static override properties = { desk: { attribute: false }, step: { attribute: false }, owner: { attribute: false }, over: { attribute: false }, bare: { attribute: false }, open: { state: true } };
 
   declare desk: SpaceDesk;
   declare step: CallStep;
-  /** Whose reasoning it is part of; "" outside. */
+  /** The participant whose reasoning contains the call; "" outside of reasoning. */
   declare owner: ParticipantID;
-  /** What it is part of has ended: nothing more will come of it. */
+  /** The enclosing reasoning has ended; a pending call gets no response. */
   declare over: boolean;
-  /** Why it is made stands above it already. */
+  /** The rationale is already rendered above. */
   declare bare: boolean;
   declare private open: boolean;
 
@@ -85,7 +85,7 @@ export class CallView extends Light {
 
 define("meup-call", CallView);
 
-/** Whether two steps are calls that come of one thought. */
+/** Reports whether two steps are calls with the same rationale. */
 export function sameThought(a: Step | undefined, b: Step): boolean {
   return a?.type === "call" && b.type === "call" && b.call.rationale !== "" && a.call.rationale === b.call.rationale && a.call.rationaleId === b.call.rationaleId;
 }
@@ -112,7 +112,7 @@ function details(desk: SpaceDesk, c: Call, over: boolean): TemplateResult {
   </dl>`;
 }
 
-/** The text that a tool gave, or all of its result. */
+/** The text content of a result, or the whole result as JSON. */
 function resultText(v: unknown): string {
   const content = isObject(v) ? v["content"] : undefined;
   if (Array.isArray(content) && content.length > 0 && content.every((x) => isObject(x) && x["type"] === "text" && typeof x["text"] === "string")) {
@@ -121,7 +121,7 @@ function resultText(v: unknown): string {
   return pretty(v);
 }
 
-/** What came of it, in one line below. */
+/** The result on one line. */
 function result(desk: SpaceDesk, c: Call): TemplateResult | typeof nothing {
   if (c.outcome === "pending") {
     if (!c.proposed) return nothing;

@@ -1,12 +1,12 @@
-/** Completing names behind an "@". */
+/** Completion of names after "@". */
 
 import type { Participant } from "../core/state.js";
 import type { ParticipantID } from "../core/types.js";
 
-/** Names that are offered at most. */
+/** Maximum number of candidates. */
 const MOST = 8;
 
-/** What stands behind an "@" at the caret, and where the "@" is; null if there is none. */
+/** Returns the word after the "@" before the caret and the offset of the "@"; null if there is none. */
 export function mentionAt(text: string, caret: number): { readonly at: number; readonly word: string } | null {
   const m = /(?:^|[\s(])@([A-Za-z0-9._:-]*)$/.exec(text.slice(0, caret));
   if (m === null) return null;
@@ -14,7 +14,7 @@ export function mentionAt(text: string, caret: number): { readonly at: number; r
   return { at: caret - word.length - 1, word };
 }
 
-/** The participants whose names fit, those who are here first. */
+/** Returns the participants whose names match, connected ones first. */
 export function candidates(all: Iterable<Participant>, you: ParticipantID, word: string): readonly Participant[] {
   const w = word.toLowerCase();
   const rank = (p: Participant): number => (p.present ? 0 : 2) + (p.id.toLowerCase().startsWith(w) ? 0 : 1);
@@ -24,7 +24,7 @@ export function candidates(all: Iterable<Participant>, you: ParticipantID, word:
     .slice(0, MOST);
 }
 
-/** The participants who are named in a text with an "@". */
+/** Returns the participants that a text mentions with "@". */
 export function mentioned(text: string, all: ReadonlyMap<ParticipantID, Participant>): readonly ParticipantID[] {
   const found = new Set<ParticipantID>();
   for (const m of text.matchAll(/(?:^|[\s(])@([A-Za-z0-9._:-]+)/g)) {

@@ -1,6 +1,6 @@
 /**
- * Where one writes. Enter sends, Shift-Enter begins a line. "@" completes a
- * name; whoever is named can be made the only ones to get the message.
+ * The message editor. Enter sends, Shift+Enter inserts a line break. "@" completes
+ * names; a message can be restricted to the participants that it mentions.
  */
 
 import { type TemplateResult, html, nothing } from "lit";
@@ -36,7 +36,7 @@ export class Composer extends Light {
   declare private offered: readonly Participant[];
   declare private active: number;
   declare private empty: boolean;
-  /** Why something could not even be tried. */
+  /** Why the last message was not submitted. */
   declare private refused: string;
 
   private readonly field = createRef<HTMLTextAreaElement>();
@@ -67,7 +67,7 @@ export class Composer extends Light {
     for (const end of this.ends) end();
   }
 
-  /** The field is there for the first time: what was begun before a reload goes on. */
+  /** Restores the draft when the field is first rendered. */
   protected override updated(): void {
     const field = this.field.value;
     if (field === undefined || this.filled === this.desk) return;
@@ -145,7 +145,7 @@ export class Composer extends Light {
     this.offer();
   };
 
-  /** Makes the field as high as its text. */
+  /** Resizes the field to its text. */
   private grown(): void {
     const field = this.field.value;
     if (field === undefined) return;
@@ -176,7 +176,7 @@ export class Composer extends Light {
     }
   };
 
-  /** Keys while names are offered. */
+  /** Handles keys while the candidate list is open; returns false for other keys. */
   private inList(e: KeyboardEvent): boolean {
     const n = this.offered.length;
     if (e.key === "ArrowDown") this.active = (this.active + 1) % n;
@@ -214,7 +214,7 @@ export class Composer extends Light {
     this.onlyTo = false;
     this.dispatchEvent(new CustomEvent("sent", { bubbles: true }));
     const sent = await this.desk.post(chat(text, { to, ...(replyTo !== null && { replyTo }) }));
-    if (sent.ok || sent.id !== "") return; // a refusal of the gateway stands with the message
+    if (sent.ok || sent.id !== "") return; // the gateway's rejection is shown with the message
     this.refused = sent.refusal;
     if (this.text === "") this.set(text);
   }

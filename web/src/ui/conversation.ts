@@ -1,7 +1,7 @@
 /**
- * The talk: a log of rows, of which only so many are in the document. It stays
- * at its end while it is there; otherwise what one reads stays where it is,
- * whatever comes in above or below.
+ * The conversation: a list of rows, of which a window is in the document. The
+ * scroll position stays at the end while it is there; otherwise the visible rows
+ * keep their position when rows above or below change.
  */
 
 import { type TemplateResult, html, nothing } from "lit";
@@ -23,7 +23,7 @@ export class Conversation extends Light {
   static override properties = { desk: { attribute: false }, tick: { attribute: false } };
 
   declare desk: SpaceDesk;
-  /** Another number: something has changed. */
+  /** Changes with every update of the state. */
   declare tick: number;
 
   private readonly box = createRef<HTMLElement>();
@@ -57,7 +57,7 @@ export class Conversation extends Light {
     this.follower = new Follower(box, content, () => this.moved());
   }
 
-  /** The rows, made again only if what they are made of is another. */
+  /** Rebuilds the rows if the state or the view changed. */
   private compute(): void {
     const { shown, view } = this.desk;
     const basis = [shown, view];
@@ -86,7 +86,7 @@ export class Conversation extends Light {
       ${this.button()}`;
   }
 
-  /** What stands above the first row. */
+  /** The content above the first row. */
   private head(): TemplateResult | typeof nothing {
     const { desk } = this;
     const { room } = desk;
@@ -121,7 +121,7 @@ export class Conversation extends Light {
     return html`<button class="to-end" @click=${() => this.toEnd()}>${icon("down")} ${fresh === 0 ? html`<span class="unseen">Jump to latest</span>` : html`<span>${fresh} new</span>`}</button>`;
   }
 
-  /** How many lines have come since the end was last seen. */
+  /** The number of timeline items since the end was last visible. */
   private fresh(): number {
     const { timeline } = this.desk.shown;
     let n = 0;
@@ -135,7 +135,7 @@ export class Conversation extends Light {
     this.requestUpdate();
   }
 
-  /** Brings a row into the document; its element comes with the next drawing. */
+  /** Moves the window to a row; its element exists after the next update. */
   async bring(key: string): Promise<boolean> {
     this.compute();
     this.follower?.release();
@@ -145,13 +145,13 @@ export class Conversation extends Light {
     return true;
   }
 
-  /** The row in which something is. */
+  /** Returns the first row that satisfies test. */
   rowOf(test: (r: Row) => boolean): Row | undefined {
     this.compute();
     return this.all.find(test);
   }
 
-  /** Somebody has scrolled, or what is there has another size. */
+  /** Handles scrolling and size changes. */
   private moved(): void {
     const f = this.follower;
     const box = this.box.value;

@@ -1,2 +1,2 @@
-/** Styles are collected by the bundler. */
+/** The bundler collects the style sheets. */
 declare module "*.css";

@@ -1,7 +1,6 @@
 /**
- * One space that is open, as the elements of the page see it: the room of the
- * core, and what is only on the screen (what is drawn of it, which blocks are
- * open, who wants which panel).
+ * An open space as the page's elements use it: the core's connection and state,
+ * and the state of the display (the view, open blocks, requested panels).
  */
 
 import type { Api } from "../core/api.js";
@@ -17,32 +16,32 @@ import { allows } from "./may.js";
 import { type Desk, EVERYTHING, type PanelParams, type Sent, type View } from "./panel.js";
 import { sessionStore } from "./prefs.js";
 
-/** Pages of history that are loaded to find one thing. */
+/** Maximum number of history pages that goTo loads. */
 const MOST_PAGES = 40;
 
-/** What the elements tell one another. */
+/** Events between elements. */
 export interface DeskEvents {
   open: { readonly panel: string; readonly params: PanelParams };
   mention: { readonly participant: ParticipantID };
   reply: { readonly to: ID };
   say: { readonly words: string };
   reveal: { readonly place: string };
-  /** Something that was refused goes back into the composer. */
+  /** A rejected message returns to the composer. */
   edit: { readonly draft: Draft };
-  /** A person has opened or closed something. */
+  /** The user expanded or collapsed an element. */
   touched: object;
 }
 
 interface Waiting {
   readonly settle: (s: Sent) => void;
-  /** A refusal stays in the talk until its author takes it away. */
+  /** A rejected item stays in the outbox until the user dismisses it. */
   readonly stays: boolean;
 }
 
 export class SpaceDesk implements Desk {
   readonly room: Room;
   view: View = EVERYTHING;
-  /** When the connection last said something, by performance.now. */
+  /** The time of the last change of the connection, by performance.now. */
   heardAt = performance.now();
 
   private pastState: SpaceState | null = null;
@@ -80,13 +79,13 @@ export class SpaceDesk implements Desk {
     this.listeners.clear();
   }
 
-  // What there is.
+  // State.
 
   get state(): SpaceState {
     return this.room.state;
   }
 
-  /** What is to be drawn: now, or a moment of the past. */
+  /** The state to render: live, or a moment of a replay. */
   get shown(): SpaceState {
     return this.pastState ?? this.room.state;
   }
@@ -107,7 +106,7 @@ export class SpaceDesk implements Desk {
     return this.room.outboxState;
   }
 
-  /** Another object whenever all blocks have to be drawn anew: for another view or preference, and for what was opened from elsewhere. */
+  /** Changes identity when every block must render again: after a change of the view or the preference, and after openBlocks. */
   get drawing(): object {
     const { preference } = this.toggles;
     const d = this.drawn;
@@ -115,7 +114,7 @@ export class SpaceDesk implements Desk {
     return this.drawn;
   }
 
-  /** Opens blocks, as a person would. */
+  /** Opens blocks as if the user had expanded them. */
   openBlocks(paths: readonly ContextPath[]): void {
     for (const path of paths) this.toggles.choose(path, true);
     this.drawn = { ...this.drawn };
@@ -143,13 +142,13 @@ export class SpaceDesk implements Desk {
     return fetchAny(path);
   }
 
-  // Saying something.
+  // Sending.
 
   send(draft: Draft): Promise<Sent> {
     return this.submit(draft, false);
   }
 
-  /** Says something in the talk, where a refusal is shown with it. */
+  /** Sends a message; a rejection is shown in the conversation. */
   post(draft: Draft): Promise<Sent> {
     return this.submit(draft, true);
   }
@@ -160,7 +159,7 @@ export class SpaceDesk implements Desk {
     return new Promise((settle) => this.waiting.set(got.id, { settle, stays }));
   }
 
-  /** Tells what has come of what was sent. */
+  /** Resolves the promises of sent and rejected items. */
   private settle(): void {
     if (this.waiting.size === 0) return;
     const left = new Map(this.outbox.items.map((x) => [x.id, x]));
@@ -177,7 +176,7 @@ export class SpaceDesk implements Desk {
     }
   }
 
-  // Going somewhere.
+  // Navigation.
 
   async goTo(place: ID | ContextPath): Promise<boolean> {
     for (let pages = 0; !this.knows(place); pages++) {
@@ -188,7 +187,7 @@ export class SpaceDesk implements Desk {
     return true;
   }
 
-  /** Whether something is held; a block may be known by its id alone. */
+  /** Reports whether a message, block or envelope is loaded. */
   private knows(place: string): boolean {
     const s = this.shown;
     return s.messages.has(place) || s.blocks.has(place) || this.room.space.envelope(place) !== undefined;
@@ -202,7 +201,7 @@ export class SpaceDesk implements Desk {
     return location.origin + location.pathname + this.address(id);
   }
 
-  // What the page is told.
+  // The rest of Shell, and events.
 
   setView(view: View): void {
     this.view = view;
@@ -227,13 +226,13 @@ export class SpaceDesk implements Desk {
     this.emit("say", { words });
   }
 
-  /** Calls back, at most once in a frame, when anything has changed. The answer ends that. */
+  /** Calls f after changes, at most once per frame, until the returned function is called. */
   subscribe(f: () => void): () => void {
     this.readers.add(f);
     return () => this.readers.delete(f);
   }
 
-  /** Calls back for one kind of event. The answer ends that. */
+  /** Calls f for each event with this name, until the returned function is called. */
   on<K extends keyof DeskEvents>(name: K, f: (e: DeskEvents[K]) => void): () => void {
     const set = this.listeners.get(name) ?? new Set();
     this.listeners.set(name, set);
@@ -245,7 +244,7 @@ export class SpaceDesk implements Desk {
     for (const f of this.listeners.get(name) ?? []) (f as (e: DeskEvents[K]) => void)(e);
   }
 
-  /** Something has changed that is not of the room. */
+  /** Schedules an update for a change outside of the connection. */
   changed(): void {
     this.frame ||= requestAnimationFrame(() => this.tell());
   }

@@ -1,9 +1,9 @@
-/** Asking the gateway for what core/api.ts has no function for. */
+/** Requests that core/api.ts has no function for. */
 
 import { parse } from "../core/json.js";
 import { field, obj, str } from "../core/read.js";
 
-/** JSON, or the text of what is none. Rejects with an Error whose message is a sentence. */
+/** Returns the parsed JSON, or the text of any other type. Rejects with an Error whose message is a sentence for the user. */
 export async function fetchAny(path: string): Promise<unknown> {
   let response: Response;
   let text: string;

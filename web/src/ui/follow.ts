@@ -1,11 +1,10 @@
 /**
- * Keeps a scrolled box where it is to be. At its end, it stays at the end. Away
- * from it, the first row that is to be seen stays where it is, whatever changes
- * its size above it. Sizes are looked at when the browser has just computed
- * them and has painted nothing yet.
+ * Keeps the scroll position of a box: at the end it stays at the end; elsewhere
+ * the first visible row keeps its place when content above changes its size. A
+ * ResizeObserver measures after layout and before paint.
  */
 
-/** So near to the end is at the end, in pixels. */
+/** Distance from the end that counts as the end, in pixels. */
 const NEAR = 40;
 
 export class Follower {
@@ -17,7 +16,7 @@ export class Follower {
   private readonly sizes: ResizeObserver;
   private readonly onScroll = (): void => this.scrolled();
 
-  /** `moved` is called when there may be more to be drawn. */
+  /** `moved` is called when other rows may have to be rendered. */
   constructor(
     private readonly box: HTMLElement,
     private readonly content: HTMLElement,
@@ -38,19 +37,19 @@ export class Follower {
     return this.box.scrollHeight - this.box.scrollTop - this.box.clientHeight < NEAR;
   }
 
-  /** Goes to the end and stays there. */
+  /** Scrolls to the end and follows it. */
   toEnd(): void {
     this.following = true;
     this.box.scrollTop = this.box.scrollHeight;
   }
 
-  /** Leaves the end: somebody wants to read something. */
+  /** Stops following the end. */
   release(): void {
     this.following = false;
     this.note();
   }
 
-  /** Somebody has opened or closed something: it stays under the pointer, the end does not matter for the moment. */
+  /** Keeps the toggled element in place; following the end is suspended until the layout has settled. */
   hold(): void {
     this.lastTop = this.box.scrollTop;
     this.note();
@@ -77,7 +76,7 @@ export class Follower {
   }
 
   private resized(): void {
-    // A scrolling whose event is still to come counts already.
+    // Apply a scroll whose event is still pending.
     if (this.following && this.box.scrollTop < this.lastTop - 1 && !this.atEnd) this.following = false;
     if (this.following) this.box.scrollTop = this.box.scrollHeight;
     else this.restore();
@@ -90,7 +89,7 @@ export class Follower {
     this.moved();
   }
 
-  /** Remembers the first row that is to be seen. */
+  /** Records the first visible row and its offset. */
   private note(): void {
     const top = this.box.getBoundingClientRect().top;
     const rows = this.content.querySelector(".rows")?.children;

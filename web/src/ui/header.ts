@@ -1,4 +1,4 @@
-/** The head of a space: its name, how the connection is, who one is, and what one prefers. */
+/** The header of a space: its name, the connection status, the user and the preferences. */
 
 import { type TemplateResult, html, nothing } from "lit";
 import type { Preference } from "../core/toggle.js";

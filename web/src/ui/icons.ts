@@ -1,4 +1,4 @@
-/** The page's pictures: lines on a field of 24 by 24. */
+/** Icons: line paths in a 24 by 24 box. */
 
 import { type TemplateResult, html, svg } from "lit";
 
@@ -28,7 +28,7 @@ const SHAPES = {
 
 export type Icon = keyof typeof SHAPES;
 
-/** A picture; a name that is not known is drawn as the text that it is. */
+/** Renders an icon; an unknown name is rendered as text. */
 export function icon(name: Icon | string): TemplateResult {
   if (!Object.hasOwn(SHAPES, name)) return html`<span class="icon" aria-hidden="true">${name}</span>`;
   return html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true">${SHAPES[name as Icon]}</svg>`;

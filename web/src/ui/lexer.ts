@@ -1,20 +1,20 @@
 /**
- * The lexer of Markdown, with an end to the work that one text can make it do:
- * some of its searches begin anew at each character and go to the end.
+ * The Markdown lexer with bounded work: some of its searches restart at every
+ * character and scan to the end of the text.
  */
 
 import { type Token, type Tokens, Lexer, Tokenizer } from "marked";
 import { LONGEST_ADDRESS } from "./text.js";
 
-/** How many characters are looked through for emphasis and addresses; what comes after is text. */
+/** Bound on the characters scanned for emphasis and addresses; the rest is plain text. */
 export const MOST_WORK = 3_000_000;
-/** Lists and quotations within one another; further ones are text. */
+/** Maximum nesting of lists and quotations; deeper ones are text. */
 const DEEPEST = 16;
 const TOO_LONG = new RegExp(`^\\S{${LONGEST_ADDRESS + 1}}`, "u");
 
 /** The tokenizer of one text. */
 export class Frugal extends Tokenizer {
-  /** How many characters were looked through. */
+  /** Characters scanned so far. */
   work = 0;
   private depth = 0;
 
@@ -41,12 +41,12 @@ export class Frugal extends Tokenizer {
   }
 
   override inlineText(src: string): Tokens.Text | undefined {
-    const word = /^\S*/u.exec(src)?.[0].length ?? 0; // it may be a mail address to its end
+    const word = /^\S*/u.exec(src)?.[0].length ?? 0; // a mail address can extend to the end of the word
     if (this.spent(word)) return { type: "text", raw: src, text: src, escaped: false };
     return super.inlineText(src);
   }
 
-  /** Counts a look at a text; true once it would be too much. */
+  /** Adds to the work; returns true if that would exceed the bound. */
   private spent(characters: number): boolean {
     if (this.work + characters > MOST_WORK) return true;
     this.work += characters;
@@ -64,7 +64,7 @@ export class Frugal extends Tokenizer {
   }
 }
 
-/** The tokens of a text; with `breaks` its lines stay lines. */
+/** Returns the tokens of a text; with `breaks`, line breaks are kept. */
 export function lex(text: string, tokenizer = new Frugal(), breaks = false): readonly Token[] {
   return new Lexer({ gfm: true, breaks, tokenizer }).lex(text);
 }

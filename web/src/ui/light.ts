@@ -1,7 +1,7 @@
 /**
- * The base of the page's own elements. They draw into the document itself and
- * not into a shadow of it, so that one can select and find text across them,
- * and that a label in one of them can name what is in another.
+ * The base class of the page's elements. They render into the document and not
+ * into a shadow root, so that selection and search work across elements and a
+ * label can refer to another element's id.
  */
 
 import { LitElement } from "lit";
@@ -12,7 +12,7 @@ export abstract class Light extends LitElement {
   }
 }
 
-/** Registers an element, once. */
+/** Registers an element unless the name is already registered. */
 export function define(name: string, element: CustomElementConstructor): void {
   if (customElements.get(name) === undefined) customElements.define(name, element);
 }

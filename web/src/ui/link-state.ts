@@ -1,4 +1,4 @@
-/** How the connection is, in words; it is always to be seen. */
+/** The connection status in words; always visible. */
 
 import { type TemplateResult, html, nothing } from "lit";
 import type { ConnectionState } from "../core/connection.js";

@@ -1,4 +1,4 @@
-/** The first module: takes a code out of the address before anything else, and puts the page in. */
+/** Entry point: removes a sign-in code from the address first, then mounts the page. */
 
 import "./style/theme.css";
 import "./style/controls.css";
@@ -11,7 +11,7 @@ import "./style/reasoning.css";
 import "./style/composer.css";
 import { App } from "./app.js";
 
-/** A code in the fragment signs one in once; nobody is to see it in the address or its history. */
+/** Returns the one-time sign-in code of the fragment and removes it from the address and the history. */
 function takeCode(): string {
   const m = /^#code=([^&]{1,512})$/.exec(location.hash);
   if (m === null) return "";

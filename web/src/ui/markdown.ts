@@ -1,7 +1,7 @@
 /**
- * Markdown, loaded when the first message has any. Nothing of it is ever parsed
- * as HTML: the tokens of the lexer become elements one by one, and what is HTML
- * in the source stays the text that it is. Pictures become links.
+ * Markdown, loaded with the first message that uses it. Nothing is parsed as HTML:
+ * tokens become elements one by one, and HTML in the source stays text. Images
+ * become links.
  */
 
 import { type TemplateResult, html, nothing } from "lit";
@@ -10,12 +10,12 @@ import { neutral, visible } from "../core/unicode.js";
 import { lex } from "./lexer.js";
 import { anchor, plain } from "./text.js";
 
-/** What comes after so many characters is shown as it is written. */
+/** Text after this many characters is rendered as plain text. */
 const MOST = 20_000;
-/** Nested more deeply, a quotation or list is text. */
+/** Maximum nesting; deeper quotations and lists are text. */
 const DEEPEST = 12;
 
-/** Draws a text; the text itself where it is too long, or if it cannot be read. With `breaks` its lines stay lines. */
+/** Renders Markdown; falls back to plain text if lexing fails. With `breaks`, line breaks are kept. */
 export function markdown(text: string, breaks = false): unknown {
   if (text.length <= MOST) return whole(text, breaks);
   const line = text.lastIndexOf("\n", MOST);
@@ -33,7 +33,7 @@ function whole(text: string, breaks: boolean): unknown {
   }
 }
 
-/** `open` are the depths of the headings above, see heading. */
+/** `open` holds the depths of the enclosing headings, see heading. */
 function blocks(tokens: readonly Token[], depth: number, open: number[]): unknown[] {
   return tokens.map((t) => block(t, depth, open));
 }
@@ -68,8 +68,8 @@ function block(t: Token, depth: number, open: number[]): unknown {
 }
 
 /**
- * Headings look as they are written and nest without gaps: the first ones of a
- * text have level 3, below the page's own, and no level is left out.
+ * Renders a heading. Its class follows the source; its element starts at h3, below
+ * the page's own headings, and no level is skipped.
  */
 function heading(depth: number, words: unknown, open: number[]): TemplateResult {
   while (open.length > 0 && (open[open.length - 1] as number) >= depth) open.pop();
@@ -142,7 +142,7 @@ function span(t: Token, depth: number): unknown {
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00A0", hellip: "…", mdash: "—", ndash: "–", copy: "©", rarr: "→" };
 
-/** The few named characters that people write in Markdown. */
+/** Replaces numeric and the most common named character references. */
 function unescaped(text: string): string {
   if (!text.includes("&")) return text;
   return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,8}));/gi, (whole, dec: string, hex: string, name: string) => {

@@ -1,12 +1,9 @@
-/**
- * Whether one's capabilities may let a kind through. This only decides what the
- * page offers: the gateway is the one that knows.
- */
+/** Checks capabilities to decide what the page offers. The gateway enforces them. */
 
 import { kindOf } from "../core/read.js";
 import type { Capability } from "../core/types.js";
 
-/** What nobody needs a pattern for to be forbidden it. */
+/** Reports whether the capabilities may allow a kind. A deny rule counts only if it applies to every envelope of the kind. */
 export function allows(capabilities: readonly Capability[], kind: string): boolean {
   let allowed = false;
   for (const c of capabilities) {
@@ -20,7 +17,7 @@ export function allows(capabilities: readonly Capability[], kind: string): boole
 
 function matches(pattern: string, kind: string): boolean {
   if (pattern.startsWith("!")) return !matches(pattern.slice(1), kind);
-  if (pattern.length > 2 && pattern.startsWith("/") && pattern.endsWith("/")) return true; // its syntax is the gateway's
+  if (pattern.length > 2 && pattern.startsWith("/") && pattern.endsWith("/")) return true; // the gateway's regexp syntax; assume a match
   if (pattern === "reasoning.step") return /^reasoning\.(?!(?:start|conclusion|cancel)$)/.test(kind);
   const parts = pattern.split("*").map((x) => x.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
   return new RegExp(`^${parts.join(".*")}$`).test(kind);

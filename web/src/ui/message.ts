@@ -1,4 +1,4 @@
-/** A message: who says it to whom and when, what it answers, and its text. */
+/** A message: author, recipients, time, the message that it replies to, and text. */
 
 import { type PropertyValues, type TemplateResult, html, nothing } from "lit";
 import { oneLine } from "../core/read.js";
@@ -26,11 +26,11 @@ export class MessageView extends Light {
 
   declare desk: SpaceDesk;
   declare message: Message;
-  /** What it answers, if that has to be said. */
+  /** The message that it replies to, if it is loaded and not directly above. */
   declare quote: Message | null;
-  /** The id of what it answers, if that is not loaded. */
+  /** The id of the message that it replies to, if that is not loaded. */
   declare lone: string | null;
-  /** It goes on with what stands above it: its author need not be named again. */
+  /** Continues the row above: the author is not repeated. */
   declare joined: boolean;
   declare agent: boolean;
   declare own: boolean;

@@ -1,4 +1,4 @@
-/** What one has said and that is not in the log yet: on its way, waiting, or refused. */
+/** The user's messages that are not in the log yet: queued, sent or rejected. */
 
 import { type TemplateResult, html, nothing } from "lit";
 import type { Outgoing } from "../core/outbox.js";

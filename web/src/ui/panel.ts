@@ -1,34 +1,32 @@
 /**
- * What a panel of the side area is, and what it may use of the page.
+ * The interface between the panels of the side area and the page.
  *
  * To add a panel:
  *
  *   1. Write panels/NAME.ts. It defines one custom element, `meup-NAME`, that
- *      extends PanelElement (below) and draws itself in its shadow root.
- *      Its styles are `static override styles = [shared, css`…`]`, with
- *      `shared` from ../styles.ts: type, buttons, fields, lists, focus. Colours
- *      and sizes are the custom properties of theme.css (--ink, --quiet,
- *      --accent, --line, --raised, --space-3, …), so light and dark come by
- *      themselves.
- *   2. Add it to the list in panels/index.ts: what the tab needs is there, the
- *      module itself is loaded when somebody first opens the panel.
+ *      extends PanelElement (below) and renders into its shadow root. Its styles
+ *      are `static override styles = [shared, css`…`]`, with `shared` from
+ *      ../styles.ts: type, buttons, fields, lists, focus. Colors and sizes are
+ *      the custom properties of theme.css (--ink, --quiet, --accent, --line,
+ *      --raised, --space-3, …), which support light and dark.
+ *   2. Add it to the list in panels/index.ts. The list holds the data of the tab;
+ *      the module is loaded when the panel is first opened.
  *
- * A panel has `desk`, the page's services, and `state`, what there is to draw.
- * `state` is set anew at most once in an animation frame, and only while the
- * panel is to be seen; Lit then calls render. Compare what is expensive by
- * `===`: entities and arrays of a state that did not change are the same ones
- * (see core/state.ts). Everything that others wrote goes into the page as text
- * through `plain` (text.ts), which makes tricks with invisible characters
- * visible.
+ * A panel has `desk`, the page's services, and `state`, the state to render.
+ * `state` is set at most once per animation frame and only while the panel is
+ * visible; Lit then calls render. Compare expensive inputs with `===`: entities
+ * and arrays that did not change keep their identity (see core/state.ts). Text of
+ * participants is rendered through `plain` (text.ts), which makes invisible
+ * characters visible.
  *
  * `open` of Desk shows another panel: `desk.open("envelope", { id })` shows an
- * envelope as it was sent. A panel gets what it was opened with as `params`.
+ * envelope as it was sent. The parameters become the panel's `params`.
  *
- *   | panel          | params               | who opens it                  |
- *   | envelope       | { id }               | every message, step and call  |
- *   | proposals      | { id }, or none      | a proposal in the talk        |
- *   | participants   | { id }, or none      | a name in the talk            |
- *   | search         | { text }, or none    | Ctrl-K, "/"                   |
+ *   | panel          | params               | opened from                    |
+ *   | envelope       | { id }               | every message, step and call   |
+ *   | proposals      | { id }, or none      | a proposal in the conversation |
+ *   | participants   | { id }, or none      | a name in the conversation     |
+ *   | search         | { text }, or none    | Ctrl-K, "/"                    |
  */
 
 import { LitElement } from "lit";
@@ -36,32 +34,32 @@ import { EVERYTHING as ALL, type Filter } from "../core/filter.js";
 import type { SpaceState } from "../core/state.js";
 import type { ContextPath, Draft, Envelope, ID, Millis, ParticipantID } from "../core/types.js";
 
-/** What the tab of a panel needs. */
+/** The data of a panel's tab. */
 export interface Panel {
-  /** Short and stable; part of what is remembered. */
+  /** Short and stable: stored as the last open panel. */
   readonly id: string;
-  /** A word or two. */
+  /** One or two words. */
   readonly title: string;
-  /** The name of a picture of icons.ts, or one character or two. */
+  /** An icon of icons.ts, or one or two characters. */
   readonly icon: string;
-  /** The name of its custom element. */
+  /** The name of the custom element. */
   readonly element: string;
   /** Loads the module that defines the element. */
   readonly load: () => Promise<unknown>;
-  /** A number beside the title; 0 for none. Cheap: asked for every frame. */
+  /** The number beside the title; 0 for none. Called every frame, so it must be cheap. */
   readonly badge?: (state: SpaceState) => number;
-  /** Says what the badge counts: "3 to decide". */
+  /** The badge in words: "3 awaiting approval". */
   readonly badgeLabel?: (count: number) => string;
-  /** Whether it is offered at all; it always is when this is absent. */
+  /** Reports whether the tab is shown; always shown if absent. */
   readonly offered?: (state: SpaceState) => boolean;
-  /** It has no tab of its own and is opened by others alone. */
+  /** Has no tab: only other elements open it. */
   readonly hidden?: boolean;
 }
 
-/** What a panel was opened with. */
+/** The parameters that a panel was opened with. */
 export type PanelParams = Readonly<Record<string, string>>;
 
-/** The base of every panel's element. */
+/** The base class of panel elements. */
 export abstract class PanelElement extends LitElement {
   static override properties = {
     desk: { attribute: false },
@@ -75,71 +73,69 @@ export abstract class PanelElement extends LitElement {
 }
 
 /**
- * What is drawn of the talk. It is applied by the page to what it holds, so
- * nothing is lost by changing it. What waits for a decision and what names
- * oneself is drawn in any case.
+ * The part of the conversation that is rendered. A view hides loaded items and never
+ * drops them. Pending proposals and envelopes addressed to the user are always shown.
  */
 export interface View extends Filter {
-  /** Of every context only its start and its conclusion. */
+  /** Show only the start and the conclusion of each context. */
   readonly conclusionsOnly: boolean;
 }
 
-/** Draws everything. */
+/** Shows everything. */
 export const EVERYTHING: View = Object.freeze({ ...ALL, conclusionsOnly: false });
 
-/** What came of something that was sent. */
+/** The result of sending an envelope. */
 export type Sent =
   | { readonly ok: true; readonly id: ID; readonly seq: number }
   | { readonly ok: false; readonly id: ID; readonly refusal: string };
 
-/** The services of the page, one for each space that is open. */
+/** The page's services for one open space. */
 export interface Desk {
   readonly space: string;
-  /** Who one is here; "" before the first welcome. */
+  /** The user's participant id; "" before the first welcome. */
   readonly you: ParticipantID;
-  /** What there is now, whatever is being shown. */
+  /** The live state, also during a replay. */
   readonly state: SpaceState;
-  /** The server's time. */
+  /** The space's time. */
   now(): Millis;
 
-  /** Sends something; the promise never rejects. A refusal is a sentence. */
+  /** Sends an envelope; never rejects. A refusal is a sentence for the user. */
   send(draft: Draft): Promise<Sent>;
-  /** Whether one's capabilities let a kind through at all; payloads are the gateway's business. */
+  /** Reports whether the user's capabilities may allow a kind; the gateway checks payloads. */
   may(kind: string): boolean;
 
-  /** The envelope with an id, if it is held. */
+  /** Returns the envelope with an id, loaded or from the gateway. */
   envelope(id: ID): Promise<Envelope | null>;
-  /** The envelopes that are held, by seq. */
+  /** The loaded envelopes, by seq. */
   readonly envelopes: readonly Envelope[];
   /**
-   * Asks the gateway: `path` begins behind `/api/spaces/NAME/`, such as
-   * `contexts` or `envelopes?limit=50`. Rejects with an Error whose message is
-   * a sentence to be shown.
+   * Requests a path below `/api/spaces/NAME/`, such as `contexts` or
+   * `envelopes?limit=50`. Rejects with an Error whose message is a sentence for the
+   * user.
    */
   get(path: string): Promise<unknown>;
-  /** The same for the paths of the gateway itself, such as `/version`; those that are not JSON come as text. */
+  /** The same for a path of the gateway, such as `/version`; a response that is not JSON is returned as text. */
   getRoot(path: string): Promise<unknown>;
 
   readonly view: View;
   setView(view: View): void;
 
   /**
-   * Shows the talk as it once was: a state that a panel has made (see
-   * core/replay.ts), and the space's time then, for the seconds of what was
-   * reasoning. Null goes back to now.
+   * Shows a past state in the conversation (see core/replay.ts); `now` is the space's
+   * time then, for the durations of running reasoning. Null returns to live.
    */
   showPast(state: SpaceState | null, now?: Millis): void;
-  /** Whether the talk shows something past. */
+  /** The conversation shows a past state. */
   readonly past: boolean;
 
-  /** Goes to a message, a context or an envelope in the talk, loading what it takes; false if it is not there. */
+  /** Scrolls to a message, a context or an envelope and loads history as needed; false if it is not found. */
   goTo(place: ID | ContextPath): Promise<boolean>;
-  /** The address of a message or an envelope in this page, for copying. */
+  /** The URL of a message or an envelope in this page, for copying. */
   link(id: ID): string;
   /** Opens a panel. */
   open(panel: string, params?: PanelParams): void;
-  /** Puts "@NAME " into the composer, and the caret behind it. */
+  /** Inserts "@NAME " into the composer and places the caret after it. */
   mention(participant: ParticipantID): void;
-  /** Says something briefly at the edge of the page, and to screen readers. */
+  /** Shows a short notification, also to screen readers. */
   say(words: string): void;
 }

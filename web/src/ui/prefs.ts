@@ -1,4 +1,4 @@
-/** What the page remembers in the browser. Never a token, and nothing that others wrote. */
+/** State stored in the browser. Never a token, and never text of other participants. */
 
 import type { Storage } from "../core/outbox.js";
 import { Toggles } from "../core/toggle.js";
@@ -7,7 +7,7 @@ const REASONING = "meup.reasoning";
 const SPACE = "meup.space";
 const PANEL = "meup.panel";
 
-/** A storage that may be forbidden, or full. */
+/** A storage that may be blocked or full. */
 class Careful implements Storage {
   constructor(private readonly open: () => globalThis.Storage) {}
 
@@ -20,14 +20,14 @@ class Careful implements Storage {
   }
 
   setItem(key: string, value: string): void {
-    this.open().setItem(key, value); // whoever keeps drafts wants to know
+    this.open().setItem(key, value); // throws: the outbox must learn that nothing was stored
   }
 
   removeItem(key: string): void {
     try {
       this.open().removeItem(key);
     } catch {
-      // there is nothing to be removed then
+      // a blocked storage holds nothing
     }
   }
 
@@ -35,7 +35,7 @@ class Careful implements Storage {
     try {
       this.setItem(key, value);
     } catch {
-      // it is forgotten with the page
+      // not stored: lost with the page
     }
   }
 }
@@ -43,12 +43,12 @@ class Careful implements Storage {
 const local = new Careful(() => localStorage);
 const session = new Careful(() => sessionStorage);
 
-/** For the outbox and for drafts: it goes with the tab. */
+/** Storage for the outbox and for drafts, per tab. */
 export function sessionStore(): Storage {
   return session;
 }
 
-/** What is being written in a space, over a reload. */
+/** The unsent text of a space; survives a reload. */
 export function draft(space: string): string {
   return session.getItem(`meup.draft ${space}`) ?? "";
 }
@@ -58,13 +58,13 @@ export function keepDraft(space: string, text: string): void {
   else session.put(`meup.draft ${space}`, text);
 }
 
-/** Which blocks are open, and what one wants of all others. */
+/** Loads the open blocks and the preference for all others. */
 export function loadToggles(): Toggles {
   const toggles = new Toggles();
   try {
     toggles.restore(JSON.parse(local.getItem(REASONING) ?? "null"));
   } catch {
-    // somebody else wrote that
+    // invalid data is ignored
   }
   return toggles;
 }
@@ -74,18 +74,18 @@ export function keepToggles(toggles: Toggles): void {
   local.put(REASONING, JSON.stringify({ ...saved, choices: saved.choices.slice(-500) }));
 }
 
-/** The space and the panel of last time. */
+/** The last open space and panel. */
 export const lastSpace = (): string => local.getItem(SPACE) ?? "";
 export const keepSpace = (name: string): void => local.put(SPACE, name);
 export const lastPanel = (): string => local.getItem(PANEL) ?? "";
 export const keepPanel = (id: string): void => local.put(PANEL, id);
 
-/** Signing out: nothing of it stays in this tab. */
+/** Clears this tab's data on sign-out. */
 export function forget(): void {
   try {
     sessionStorage.clear();
   } catch {
-    // there is nothing then
+    // a blocked storage holds nothing
   }
   local.removeItem(SPACE);
 }

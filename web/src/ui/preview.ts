@@ -1,4 +1,4 @@
-/** What is seen of a block while it runs: its last two steps, and what is growing. */
+/** The preview of a running block: its last two steps and the steps in progress. */
 
 import { type TemplateResult, html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
@@ -12,9 +12,9 @@ import { outcomeMark, sameThought } from "./call.js";
 import { thought } from "./prose.js";
 import { brief, plain, who } from "./text.js";
 
-/** How much of the end of a growing text. */
+/** Maximum characters of a streaming text, counted from its end. */
 const MOST_GROWING = 4000;
-/** How many steps; what still grows or runs comes on top of that. */
+/** The last steps that are shown, and the maximum together with the steps in progress. */
 const STEPS = 2;
 const MOST = 6;
 
@@ -32,7 +32,7 @@ function latest(b: Block, desk: SpaceDesk): readonly Step[] {
   return seen.filter((s, i) => i >= from || alive(desk, s)).slice(-MOST);
 }
 
-/** Whether something may still come of a step. */
+/** Reports whether a step is in progress. */
 function alive(desk: SpaceDesk, s: Step): boolean {
   switch (s.type) {
     case "call":
@@ -46,7 +46,7 @@ function alive(desk: SpaceDesk, s: Step): boolean {
   }
 }
 
-/** `bare`: its thought stands in the line above. */
+/** `bare`: the rationale is rendered in the line above. */
 function line(desk: SpaceDesk, b: Block, s: Step, bare: boolean): TemplateResult {
   const by = s.from === b.opener ? nothing : html`${author(s.from)} `;
   switch (s.type) {

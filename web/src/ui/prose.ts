@@ -1,4 +1,4 @@
-/** The text of a message or a thought: plain, or Markdown as soon as what draws it is there. */
+/** The text of a message or a thought: plain, or Markdown once its module is loaded. */
 
 import { type TemplateResult, html } from "lit";
 import { Light, define } from "./light.js";
@@ -10,13 +10,13 @@ type Markdown = typeof import("./markdown.js");
 let loaded: Markdown | null = null;
 let loading: Promise<Markdown> | null = null;
 
-/** Longer Markdown is drawn in part at first; a cut may fall into a table, which is then text. */
+/** Long Markdown is rendered in part at first; a cut inside a table renders the table as text. */
 export class Prose extends Light {
   static override properties = { text: { attribute: false }, format: { attribute: false }, breaks: { attribute: false }, failed: { state: true } };
 
   declare text: string;
   declare format: "plain" | "markdown";
-  /** The lines of Markdown stay lines. */
+  /** Keep line breaks in Markdown. */
   declare breaks: boolean | undefined;
   declare private failed: boolean;
 
@@ -36,7 +36,7 @@ export class Prose extends Light {
       loaded = await loading;
     } catch {
       loading = null;
-      this.failed = true; // the text is there all the same
+      this.failed = true; // the plain text stays
     }
     this.requestUpdate();
   }
@@ -46,7 +46,7 @@ define("meup-prose", Prose);
 
 const MARKS = /[`*_~#>|\\]|\]\(|&#?\w+;|^\s*(?:[-+]|\d{1,9}[.)])\s|^\s*(?:-{2,}|={2,})\s*$/mu;
 
-/** A thought. Its kinds have no format: it is Markdown if it has any mark of it, and otherwise text. */
+/** Renders a thought. Its kinds declare no format: text with any Markdown syntax is Markdown. */
 export function thought(text: string): unknown {
   return MARKS.test(text) ? html`<meup-prose .text=${text} .format=${"markdown"} .breaks=${true}></meup-prose>` : longText(text);
 }

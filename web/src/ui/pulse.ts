@@ -1,9 +1,9 @@
-/** One timer for everything on the page that shows seconds passing. */
+/** One shared timer for elements that display elapsed seconds. */
 
 const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
-/** Calls back four times a second. The answer ends that. */
+/** Calls f four times a second until the returned function is called. */
 export function pulse(f: () => void): () => void {
   listeners.add(f);
   timer ??= setInterval(() => {

@@ -1,7 +1,7 @@
 /**
- * The reasoning block: "Reasoning · 9s" with the last steps while it runs, then
- * "Thought for 12s", to be opened. It closes by itself, once, a second after
- * the end; what a person does with it wins for ever (see core/toggle.ts).
+ * A reasoning block: "Reasoning · 9s" with the last steps while it runs, then
+ * "Thought for 12s", which expands. It closes itself once, a second after the end;
+ * a choice of the user takes precedence (see core/toggle.ts).
  */
 
 import { type PropertyValues, type TemplateResult, html, nothing } from "lit";
@@ -27,11 +27,11 @@ export class ReasoningBlock extends Light {
 
   declare desk: SpaceDesk;
   declare block: Block;
-  /** Who is named above it already. */
+  /** The author that is already named above. */
   declare owner: ParticipantID;
   /** See SpaceDesk.drawing. */
   declare drawing: unknown;
-  /** A person asked for all steps of what is still running. */
+  /** The user asked for all steps of a running block. */
   declare private wide: boolean;
 
   private stopPulse: (() => void) | undefined;
@@ -104,7 +104,7 @@ export class ReasoningBlock extends Light {
     return html`${stepList(this.desk, b)}${ending(this.desk, b)}`;
   }
 
-  /** What there is in it, for who has not opened it. */
+  /** The number of calls, failures and pending proposals. */
   private counts(): TemplateResult | typeof nothing {
     const { calls, errors } = this.block.counts;
     const waiting = this.block.counts.pending === 0 ? 0 : this.block.steps.filter((s) => s.type === "call" && undecided(s.call)).length;
@@ -138,13 +138,13 @@ export class ReasoningBlock extends Light {
     if (at !== null) this.closing = setTimeout(() => this.requestUpdate(), at - performance.now() + 1);
   }
 
-  /** Only the seconds change. */
+  /** Renders only if the displayed seconds changed. */
   private tick(): void {
     const words = blockTitle(this.block, this.desk.now());
     if (this.heading.value !== undefined && this.heading.value.textContent !== words) this.requestUpdate();
   }
 
-  /** The preview follows its end, unless somebody has scrolled away from it. */
+  /** The preview follows its end unless the user has scrolled away. */
   private scrolled(e: Event): void {
     const box = e.currentTarget as HTMLElement;
     this.atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 8;

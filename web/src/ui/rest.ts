@@ -1,4 +1,4 @@
-/** The rest of a long text, which is drawn when somebody wants to see it. */
+/** The rest of a long text, rendered on request. */
 
 import { type TemplateResult, html } from "lit";
 import { Light, define } from "./light.js";

@@ -1,14 +1,14 @@
-/** Going to a place in the talk: the row is brought, what it is in is opened, and it is shown for a moment. */
+/** Scrolls to a place in the conversation: moves the window, opens the enclosing blocks and highlights the target. */
 
 import { correlations } from "../core/read.js";
 import type { Conversation } from "./conversation.js";
 import type { SpaceDesk } from "./desk.js";
 import type { Row } from "./rows.js";
 
-/** Correlations that are followed to find what an envelope is shown with. */
+/** Maximum number of correlations followed to find the row of an envelope. */
 const MOST = 8;
 
-/** Shows a message, a context or an envelope. False if there is nothing to be seen of it. */
+/** Scrolls to a message, a context or an envelope. Returns false if it has no row or is hidden. */
 export async function reveal(desk: SpaceDesk, talk: Conversation, place: string): Promise<boolean> {
   const found = find(desk, place);
   if (found === null) return false;
@@ -22,23 +22,23 @@ export async function reveal(desk: SpaceDesk, talk: Conversation, place: string)
   const target = element(talk, found, row);
   if (target === null) return false;
   target.scrollIntoView({ block: "center" });
-  await frames(2); // rows that had an assumed height have their own now
+  await frames(2); // rows with an estimated height have been measured now
   target.scrollIntoView({ block: "center" });
   flash(target);
   return true;
 }
 
 interface Found {
-  /** A message, or a line of its own; "" if it is in a context. */
+  /** A message, proposal, call or notice; "" inside a context. */
   readonly id: string;
   /** The outermost context; "" for none. */
   readonly root: string;
   readonly open: readonly string[];
-  /** The step, if it is one. */
+  /** The key of the step; "" for none. */
   readonly step: string;
 }
 
-/** Where a place is shown. */
+/** Locates a place; null if it is not loaded. */
 function find(desk: SpaceDesk, place: string): Found | null {
   const s = desk.shown;
   if (s.messages.has(place)) return { id: place, root: "", open: [], step: "" };
@@ -55,7 +55,7 @@ function find(desk: SpaceDesk, place: string): Found | null {
   return null;
 }
 
-/** The key of the step that an envelope is shown in. */
+/** Returns the key of the step that shows an envelope. */
 function stepOf(desk: SpaceDesk, path: string, id: string): string {
   const steps = desk.shown.blocks.get(path)?.steps ?? [];
   return steps.find((s) => s.key === id || (s.type === "call" && [s.call.id, s.call.responseId, s.call.rationaleId].includes(id)) || ("id" in s && s.id === id))?.key ?? id;

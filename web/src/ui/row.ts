@@ -1,4 +1,4 @@
-/** One row of the talk. The page's own lines have another shape than what anybody can say. */
+/** One row of the conversation. Notices of the page have a shape that no message can imitate. */
 
 import { type TemplateResult, html, nothing } from "lit";
 import type { Notice, Proposal } from "../core/state.js";

@@ -1,4 +1,4 @@
-/** The lines of the talk, in the order in which they are drawn. */
+/** The rows of the conversation, in display order. */
 
 import type { Block, CallStep, Message, Notice, Proposal, SpaceState } from "../core/state.js";
 import type { ContextPath, ID, Millis, ParticipantID } from "../core/types.js";
@@ -13,12 +13,12 @@ export type Row =
   | { readonly type: "proposal"; readonly key: string; readonly proposal: Proposal }
   | { readonly type: "notice"; readonly key: string; readonly notice: Notice };
 
-/** Messages of one author that follow one another this closely are one utterance, milliseconds. */
+/** Messages of one author within this time are grouped, milliseconds. */
 const TOGETHER = 5 * 60_000;
 
 /**
- * Makes the rows. A block stands right above the answer that came of it, and
- * as long as there is none below the question that it is about.
+ * Builds the rows. A block is placed directly above its answer, or below its
+ * question while there is no answer.
  */
 export function rows(state: SpaceState, view: View): Row[] {
   return new Builder(state, view).build();
@@ -28,7 +28,7 @@ class Builder {
   private readonly out: Row[] = [];
   private readonly placed = new Set<ContextPath>();
   private readonly sieve;
-  /** When the next day begins, by the clock of whoever looks. */
+  /** The start of the next day in the user's time zone. */
   private midnight: Millis = 1;
   private lastFrom: ParticipantID = "";
   private lastAt: Millis = 0;
@@ -85,7 +85,7 @@ class Builder {
     for (const path of m.blocks) this.block(path, null);
   }
 
-  /** What a message answers, unless that stands right above it. */
+  /** Returns the message that m replies to, unless it is directly above. */
   private quote(m: Message, own: boolean): Message | null {
     if (m.replyTo === null) return null;
     const before = this.out.at(own ? -2 : -1);
@@ -96,7 +96,7 @@ class Builder {
   private block(path: ContextPath, above: ID | null): void {
     const b = this.state.blocks.get(path);
     if (b === undefined || b.depth > 0 || this.placed.has(path) || !this.sieve.block(b)) return;
-    if (above === null && b.answer !== null && this.state.messages.has(b.answer)) return; // it comes with the answer
+    if (above === null && b.answer !== null && this.state.messages.has(b.answer)) return; // placed with the answer
     if (empty(b)) return;
     this.placed.add(path);
     this.mark(b.startedAt);
@@ -110,7 +110,7 @@ class Builder {
     this.lastFrom = "";
   }
 
-  /** A day begins. What is drawn later than it happened does not begin one again. */
+  /** Adds a day separator. A row that is displayed later than it happened adds none. */
   private mark(at: Millis): void {
     if (at < this.midnight) return;
     const next = new Date(at);
@@ -120,7 +120,7 @@ class Builder {
   }
 }
 
-/** Whether there is nothing to be seen in a block, and nothing to wait for. */
+/** Reports whether a block completed without content. */
 function empty(b: Block): boolean {
   if (b.status === "reasoning" || b.status === "cancelled" || b.status === "stopped") return false;
   return b.steps.length === 0 && b.droppedSteps === 0 && b.conclusion === null && b.message === "" && b.children.length === 0;

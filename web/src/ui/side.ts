@@ -1,4 +1,4 @@
-/** The side area: the tabs of the panels, and the one that is open. Narrow pages show it as a sheet. */
+/** The side area: the tabs of the panels and the open panel. A sheet on narrow pages. */
 
 import { type TemplateResult, html, nothing } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
@@ -14,7 +14,7 @@ export class Side extends Light {
 
   declare desk: SpaceDesk;
   declare tick: number;
-  /** The id of the panel that is open; "" for none. */
+  /** The id of the open panel; "" for none. */
   declare open: string;
   declare params: PanelParams;
   declare private trouble: string;
@@ -56,7 +56,7 @@ export class Side extends Light {
     this.dispatchEvent(new CustomEvent("panel", { bubbles: true, detail: { id } }));
   }
 
-  /** The keys of a list of tabs. */
+  /** Keyboard navigation of the tabs. */
   private readonly key = (e: KeyboardEvent): void => {
     if (e.key === "Escape" && this.open !== "" && !e.defaultPrevented) {
       this.show("");
@@ -71,15 +71,14 @@ export class Side extends Light {
   };
 
   /**
-   * Loads the panels once there is a connection and nothing else to do: one that
-   * is first wanted while the gateway is away could not be loaded, and browsers
-   * do not try again.
+   * Loads all panels once the connection is live: a module that is first imported while
+   * the gateway is unreachable fails, and browsers do not retry a failed import.
    */
   private preload(): void {
     if (this.preloaded || this.desk.room.connectionState.phase !== "live") return;
     this.preloaded = true;
     setTimeout(() => {
-      for (const p of panels) p.load().catch(() => undefined); // it is tried when it is opened
+      for (const p of panels) p.load().catch(() => undefined); // reported when the panel is opened
     }, 1500);
   }
 
@@ -89,7 +88,7 @@ export class Side extends Light {
     else this.feed();
   }
 
-  /** Puts another panel's element in its place. */
+  /** Replaces the element of the open panel. */
   private async change(): Promise<void> {
     const id = this.open;
     this.shown = id;

@@ -1,4 +1,4 @@
-/** What of a space passes a view. What waits for a decision and what names oneself always does. */
+/** Applies a view to the state. Pending proposals and envelopes addressed to the user always pass. */
 
 import { type KindGroup, leads, selects, wordsOf } from "../core/filter.js";
 import { undecided } from "../core/proposal.js";
@@ -19,7 +19,7 @@ function yes(): boolean {
   return true;
 }
 
-/** Whether anything is left out. */
+/** Reports whether a view can hide anything. */
 export function narrows(view: View): boolean {
   if (view === EVERYTHING) return false;
   return view.conclusionsOnly || view.text.trim() !== "" || [view.contexts, view.exclude, view.kinds, view.from].some((x) => x.length > 0);
@@ -42,7 +42,7 @@ export function sieve(state: SpaceState, view: View): Sieve {
   };
 }
 
-/** Whether a block, or something in it, is selected. */
+/** Reports whether a block or one of its descendants is selected. */
 function reaches(state: SpaceState, view: View, b: Block): boolean {
   if (selects(view, b.path) || leads(view, b.path)) return true;
   return b.children.some((path) => {
@@ -51,7 +51,7 @@ function reaches(state: SpaceState, view: View, b: Block): boolean {
   });
 }
 
-/** Whether a step of a block is drawn. */
+/** Reports whether a step of a block is shown. */
 export function passes(view: View, s: Step): boolean {
   if (!narrows(view)) return true;
   if (s.type === "block") return !view.conclusionsOnly && (selects(view, s.path) || leads(view, s.path));

@@ -1,4 +1,4 @@
-/** Signing in with a token. It goes to the gateway once, and is kept nowhere by the page. */
+/** Sign-in with a token. The token is sent to the gateway once and never stored by the page. */
 
 import { type TemplateResult, html, nothing } from "lit";
 import { Light, define } from "./light.js";
@@ -6,7 +6,7 @@ import { Light, define } from "./light.js";
 export class SignIn extends Light {
   static override properties = { trouble: { attribute: false }, busy: { attribute: false } };
 
-  /** Why it did not work. */
+  /** Why the last attempt failed. */
   declare trouble: string;
   declare busy: boolean;
 

@@ -1,4 +1,4 @@
-/** One space on the screen: its head, the talk, where one writes, and the panels beside it. */
+/** The page of a space: header, conversation, composer and panels. */
 
 import { type PropertyValues, type TemplateResult, html, nothing } from "lit";
 import type { Link } from "../core/links.js";
@@ -16,7 +16,7 @@ import { panels } from "./panels/index.js";
 import { lastPanel } from "./prefs.js";
 import "./side.js";
 
-/** How long something is said at the edge of the page, milliseconds. */
+/** How long a notification is shown, milliseconds. */
 const SAID = 4000;
 const NARROW = "(max-width: 56.25rem)";
 
@@ -25,7 +25,7 @@ export class SpacePage extends Light {
 
   declare desk: SpaceDesk;
   declare session: Session;
-  /** Where the address points to. */
+  /** The target of the address. */
   declare place: Link;
   declare private tick: number;
   declare private panel: string;
@@ -85,7 +85,7 @@ export class SpacePage extends Light {
     this.arrive();
   }
 
-  /** Goes where the address points to, as soon as there is anything. */
+  /** Goes to the target of the address once the state has loaded. */
   private arrive(): void {
     const { you, head } = this.desk.state;
     if (this.pending !== null && you !== null && head > 0) void this.visit();
@@ -116,12 +116,12 @@ export class SpacePage extends Light {
     </div>`;
   }
 
-  /** Whether nothing can be said any more before one signs in again. */
+  /** Reports whether sending is impossible until the user signs in again. */
   private over(): boolean {
     return ["kicked", "refused", "expired"].includes(this.desk.room.connectionState.phase);
   }
 
-  /** What one has to know before anything else. */
+  /** The most important notice about the connection or the outbox. */
   private banner(): TemplateResult | typeof nothing {
     const { desk } = this;
     const c = desk.room.connectionState;
@@ -135,7 +135,7 @@ export class SpacePage extends Light {
     return nothing;
   }
 
-  /** Opens a panel; "" opens the first, or closes what is open. */
+  /** Opens a panel; "" opens the last one, or closes the open one. */
   private openPanel(id: string, params: PanelParams, exactly = false): void {
     const next = id === "" && !exactly && this.panel === "" ? (panels.find((p) => p.id === lastPanel() && p.hidden !== true) ?? panels[0])?.id ?? "" : id;
     if (id !== "" && !panels.some((p) => p.id === id)) return;

@@ -1,4 +1,4 @@
-/** The choice of a space, for who may enter several. */
+/** The list of spaces, for users with several. */
 
 import { type TemplateResult, html, nothing } from "lit";
 import { format } from "../core/links.js";
@@ -32,7 +32,7 @@ export class Spaces extends Light {
     </main>`;
   }
 
-  /** Some spaces are made by being entered. */
+  /** A form for spaces that match a pattern and may not exist yet. */
   private another(globs: readonly string[]): TemplateResult {
     return html`<form class="space-other" @submit=${this.enter}>
       <label for="space">Another space, named like ${plain(globs.join(", "))}</label>

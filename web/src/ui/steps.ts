@@ -1,4 +1,4 @@
-/** Everything in a block, in order: thoughts, calls, what ran together, contexts within, and how it ended. */
+/** The content of a block, in order: thoughts, calls, parallel steps, nested contexts and the ending. */
 
 import { type TemplateResult, html, nothing } from "lit";
 import { guard } from "lit/directives/guard.js";
@@ -14,10 +14,10 @@ import { passes } from "./sieve.js";
 import { thought as thoughtText } from "./prose.js";
 import { plain } from "./text.js";
 
-/** How much of what a nested block is about stands in its heading; the whole of a longer text is its first step. */
+/** Maximum characters of a nested block's message in its heading; a longer message is also its first step. */
 export const MOST_ABOUT = 300;
 
-/** Steps that ran at the same time, or one that ran by itself. */
+/** Steps that ran in parallel, or a single step. */
 interface Batch {
   readonly key: string;
   readonly steps: readonly Step[];
@@ -34,13 +34,13 @@ export function stepList(desk: SpaceDesk, b: Block): TemplateResult {
   </ol>`;
 }
 
-/** Whether a step is a context that was closed without anything in it: a start inside a context that it names itself opens one. */
+/** Reports whether a step is a context that closed without content. A start inside a context that it names itself opens one. */
 function hollow(desk: SpaceDesk, s: Step): boolean {
   const child = s.type === "block" ? desk.shown.blocks.get(s.path) : undefined;
   return child?.status === "complete" && child.steps.length === 0 && child.message === "" && child.conclusion === null;
 }
 
-/** Puts together what follows one another and has the same number. */
+/** Groups adjacent steps with the same group number. */
 function batches(steps: readonly Step[]): Batch[] {
   const out: { key: string; steps: Step[]; group: string | null }[] = [];
   for (const s of steps) {
@@ -57,7 +57,7 @@ function groupOf(s: Step): string | null {
   return n === null ? null : `${s.from} ${n}`;
 }
 
-/** The calls of `bare` stand below the thought that they share with the one before. */
+/** The calls in `bare` share the rationale that is rendered above them. */
 function batch(desk: SpaceDesk, b: Block, x: Batch, bare: ReadonlySet<Step>): TemplateResult {
   const [only] = x.steps;
   if (x.steps.length === 1 && only !== undefined) return html`<li class="step" data-step=${only.key} data-type=${only.type}>${step(desk, b, only, bare.has(only))}</li>`;
@@ -69,7 +69,7 @@ function batch(desk: SpaceDesk, b: Block, x: Batch, bare: ReadonlySet<Step>): Te
   </li>`;
 }
 
-/** A step is drawn again only if it is another one. */
+/** Renders a step again only if its inputs changed. */
 function step(desk: SpaceDesk, b: Block, s: Step, bare: boolean): unknown {
   const child = s.type === "block" ? desk.shown.blocks.get(s.path) : undefined;
   return guard([s, child, desk.drawing, b.opener, b.status === "reasoning", bare], () => drawStep(desk, b, s, bare));
@@ -111,7 +111,7 @@ function thought(desk: SpaceDesk, b: Block, s: ThoughtStep): TemplateResult {
     ${redaction(s.redacted)} ${s.id === "" ? nothing : raw(desk, s.id)}`;
 }
 
-/** How a block ended, below its steps. */
+/** The ending of a block, below its steps. */
 export function ending(desk: SpaceDesk, b: Block): TemplateResult | typeof nothing {
   if (b.cancelled !== null) {
     return html`<p class="ending">Canceled by ${spoken(b.cancelled.by)}${b.cancelled.reason === "" ? "" : html`: ${longText(b.cancelled.reason)}`}</p>`;

@@ -1,4 +1,4 @@
-/** What all panels look like: give it as the first of their styles. */
+/** Styles shared by all panels; list them first. */
 
 import { css } from "lit";
 

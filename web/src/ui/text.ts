@@ -1,17 +1,17 @@
-/** What strangers wrote, as what Lit draws. It is text wherever it ends up. */
+/** Text of participants as Lit values. It is always rendered as text, never as markup. */
 
 import { type TemplateResult, html } from "lit";
 import { look } from "../core/json.js";
 import { isObject } from "../core/read.js";
 import { name, neutral, visible } from "../core/unicode.js";
 
-/** How much of a text is looked at for addresses. */
+/** Longer texts are not searched for addresses. */
 const MOST_LINKED = 200_000;
-/** Longer addresses are text. */
+/** Longer addresses stay text. */
 export const LONGEST_ADDRESS = 2048;
 const ADDRESS = /\bhttps?:\/\/[^\s<>"'`\u2026]+/giu;
 
-/** Prose: without invisible characters, with its addresses as links. */
+/** Renders prose without invisible characters and with its addresses as links. */
 export function plain(text: string): unknown {
   const clean = neutral(text);
   if (clean.length > MOST_LINKED || !clean.includes("://")) return clean;
@@ -29,7 +29,7 @@ export function plain(text: string): unknown {
   return parts;
 }
 
-/** A line of Markdown: code, strong words, and no mark of a heading, list or quotation; links only if `prose` makes them. */
+/** Renders one line of Markdown: code and strong text; heading, list and quotation marks are removed; links only through `prose`. */
 export function brief(text: string, prose: (s: string) => unknown = (s) => s): unknown {
   const line = neutral(text).replace(/^\s*(?:#{1,6}|[-*+>]|\d{1,9}[.)])\s+/u, "");
   if (!/`|\*\*/u.test(line)) return prose(line);
@@ -39,7 +39,7 @@ export function brief(text: string, prose: (s: string) => unknown = (s) => s): u
   });
 }
 
-/** An address without what ends the sentence around it. */
+/** Returns an address without trailing punctuation. */
 function trimmed(url: string): string {
   let spare = 0;
   for (const c of url) spare += c === ")" ? 1 : c === "(" ? -1 : 0;
@@ -52,14 +52,14 @@ function trimmed(url: string): string {
   return url.slice(0, end);
 }
 
-/** A link to elsewhere, if the address is one that may be followed; otherwise its text. */
+/** Renders a link to an external address if it is safe; otherwise its text. */
 export function anchor(address: string, words: unknown): TemplateResult | string | unknown {
   const url = safeUrl(address);
   if (url === null) return words;
   return html`<a href=${url.href} title=${url.href} target="_blank" rel="noopener noreferrer nofollow">${words}</a>`;
 }
 
-/** An address of the web or of mail; null for everything else. */
+/** Returns an http, https or mailto address; null for any other. */
 export function safeUrl(address: string): URL | null {
   if (address.length > LONGEST_ADDRESS || !/^(?:https?:\/\/|mailto:)/i.test(address)) return null;
   try {
@@ -70,7 +70,7 @@ export function safeUrl(address: string): URL | null {
   }
 }
 
-/** Text for a look at every character: code, arguments, what is decided upon. */
+/** Text for exact inspection, such as code, arguments and proposals: invisible characters are spelled out. */
 export function verbatim(text: string): string {
   return visible(text);
 }
@@ -87,7 +87,7 @@ export function initials(id: string): string {
   return letters.join("").toUpperCase();
 }
 
-/** A value as indented JSON, for reading. Long numbers stay what they are. */
+/** Formats a value as indented JSON. Long numbers keep their digits. */
 export function pretty(value: unknown, depth = 0): string {
   if (depth > 24) return "…";
   const pad = "  ".repeat(depth + 1);

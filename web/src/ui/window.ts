@@ -1,15 +1,15 @@
-/** Which of the rows are in the document: a stretch of them, named by the keys of its ends. */
+/** The window of rows in the document, identified by the keys of its first and last row. */
 
 import type { Row } from "./rows.js";
 
-/** Rows in the document while the end is followed, at most at any time, and how many more at a time. */
+/** Rows in the document while following the end, the maximum, and the number of rows that one scroll step adds. */
 const FOLLOWED = 250;
 const MOST = 500;
 const MORE = 120;
 
 export class RowWindow {
   private first: string | null = null;
-  /** Null: to the end. */
+  /** Null: up to the end. */
   private last: string | null = null;
   private from = 0;
   private to = 0;
@@ -23,13 +23,13 @@ export class RowWindow {
     return this.to === this.length;
   }
 
-  /** Back to the end. */
+  /** Moves the window to the end. */
   reset(): void {
     this.first = null;
     this.last = null;
   }
 
-  /** The rows to be drawn. */
+  /** Returns the rows to render. */
   of(all: readonly Row[], following: boolean): readonly Row[] {
     this.length = all.length;
     if (following) this.followEnd(all);
@@ -40,14 +40,14 @@ export class RowWindow {
   private followEnd(all: readonly Row[]): void {
     const from = this.first === null ? -1 : indexOf(all, this.first);
     const least = Math.max(0, all.length - FOLLOWED);
-    // The beginning moves in steps, so that following does not take one row away for each that comes.
+    // The start moves in steps: otherwise every new row would remove one at the top.
     this.from = from >= 0 && from <= least && all.length - from <= FOLLOWED + MORE ? from : least;
     this.to = all.length;
     this.keep(all);
     this.last = null;
   }
 
-  /** The same rows as before, and what has come since as long as there is room. */
+  /** Keeps the window, and adds new rows while there is space. */
   private stay(all: readonly Row[]): void {
     const from = this.first === null ? -1 : indexOf(all, this.first);
     this.from = from >= 0 ? from : Math.max(0, all.length - FOLLOWED);
@@ -57,7 +57,7 @@ export class RowWindow {
     if (this.last === null && this.to < all.length) this.keep(all);
   }
 
-  /** Reaches further back; false if there is nothing there. */
+  /** Extends the window upwards; false at the first row. */
   up(all: readonly Row[]): boolean {
     if (this.from === 0) return false;
     this.from = Math.max(0, this.from - MORE);
@@ -66,7 +66,7 @@ export class RowWindow {
     return true;
   }
 
-  /** Reaches further on. */
+  /** Extends the window downwards; false at the last row. */
   down(all: readonly Row[]): boolean {
     if (this.to >= all.length) return false;
     this.to = Math.min(all.length, this.to + MORE);
@@ -75,7 +75,7 @@ export class RowWindow {
     return true;
   }
 
-  /** A stretch around a row; false if there is no such row. */
+  /** Centers the window on a row; false if there is no such row. */
   center(all: readonly Row[], key: string): boolean {
     const at = indexOf(all, key);
     if (at < 0) return false;

@@ -1,15 +1,15 @@
-/** Small pieces of text that several elements show. */
+/** Formatting that several elements share. */
 
 import { type TemplateResult, html } from "lit";
 import type { Millis } from "../core/types.js";
 import "./rest.js";
 import { plain, verbatim } from "./text.js";
 
-/** What is shown of a text at first. */
+/** Maximum size of a text before it is cut. */
 const MOST = 6000;
 const MOST_LINES = 80;
 
-/** A text, the rest of a very long one behind a button of the browser's own. */
+/** Renders a text; the rest of a very long one follows a button. */
 export function longText(text: string, draw: (s: string) => unknown = plain): unknown {
   const cut = cutAt(text);
   if (cut >= text.length) return draw(text);
@@ -32,7 +32,7 @@ function cutAt(text: string): number {
   return Math.min(byLines, byLength);
 }
 
-/** The rest is drawn when it is asked for: a long text costs nothing before. */
+/** The rest is rendered on request, so a long text costs nothing until then. */
 function rest(text: string, draw: (s: string) => unknown): TemplateResult {
   return html`<meup-rest .text=${text} .draw=${draw}></meup-rest>`;
 }
@@ -52,12 +52,12 @@ export function clock(at: Millis): string {
   return at === 0 ? "" : CLOCK.format(at);
 }
 
-/** The day and the second. */
+/** Date and time with seconds. */
 export function moment(at: Millis): string {
   return at === 0 ? "" : WHOLE.format(at);
 }
 
-/** "Today", "Yesterday", or the day. */
+/** "Today", "Yesterday", or the date. */
 export function dayName(at: Millis, now: Millis): string {
   const midnight = new Date(now).setHours(0, 0, 0, 0);
   if (at >= midnight && at < midnight + 86_400_000) return "Today";

@@ -1,7 +1,7 @@
 /**
- * What of a few kinds is older than what the page holds: rights that were given
- * long ago are still in force, and a proposal waits until somebody decides. It
- * is read by the same reducer as everything else.
+ * State from a few kinds of envelopes that are older than the loaded history: old
+ * grants are still in force, and a proposal stays pending until it is decided. The
+ * same reducer applies them.
  */
 
 import { Api } from "../../core/api.js";
@@ -9,15 +9,15 @@ import { Reducer } from "../../core/reducer.js";
 import type { SpaceState } from "../../core/state.js";
 import type { Envelope } from "../../core/types.js";
 
-/** Envelopes of a page, and pages at most. */
+/** Envelopes per page, and the maximum number of pages. */
 const PAGE = 1000;
 const MOST_PAGES = 20;
 
 export class Book {
   running = false;
-  /** It is known what there was, or as much of it as is looked at. */
+  /** The older envelopes are loaded, up to the maximum. */
   done = false;
-  /** Why it is not, in words. */
+  /** Why loading failed. */
   trouble = "";
   private reducer: Reducer | null = null;
 
@@ -27,7 +27,7 @@ export class Book {
     private readonly api = new Api(),
   ) {}
 
-  /** Reads what was before a seq, once. Never rejects. */
+  /** Loads the envelopes before a seq, once. Never rejects. */
   async load(before: number, onEnd: () => void): Promise<void> {
     if (this.running || this.done) return;
     this.running = true;
@@ -55,7 +55,7 @@ export class Book {
     return found.sort((a, b) => (a.seq ?? 0) - (b.seq ?? 0));
   }
 
-  /** What has come of it with what the page holds; null before it was read. */
+  /** Returns the state of the older and the loaded envelopes together; null before load has completed. */
   with(held: readonly Envelope[]): SpaceState | null {
     const { reducer } = this;
     if (reducer === null) return null;

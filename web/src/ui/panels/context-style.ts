@@ -1,4 +1,4 @@
-/** The look of the tree of contexts. */
+/** Styles of the context tree. */
 
 import { css } from "lit";
 

@@ -1,4 +1,4 @@
-/** The tree of contexts, to choose what of the talk is drawn. */
+/** The tree of contexts, with filters for the conversation. */
 
 import { type TemplateResult, html, nothing } from "lit";
 import { type TreeNode, tree } from "../../core/filter.js";
@@ -16,7 +16,7 @@ import { who } from "../text.js";
 import { amount, go, parts } from "./parts.js";
 import { treeStyles } from "./context-style.js";
 
-/** Outermost contexts that are drawn at first, the youngest ones, and with each step more. */
+/** The number of outermost contexts, newest first, shown initially and added by each step. */
 const PAGE = 60;
 
 export class Contexts extends PanelElement {
@@ -97,7 +97,7 @@ export class Contexts extends PanelElement {
     this.closed = closed;
   }
 
-  /** Takes a context into a list of the view, or out of it; one that is looked at is not left out. */
+  /** Adds a context to a list of the view or removes it. A context is in at most one of the lists. */
   private flip(list: "contexts" | "exclude", path: ContextPath): void {
     const v = this.desk.view;
     const other = list === "contexts" ? "exclude" : "contexts";

@@ -11,9 +11,9 @@ import { pretty, who } from "../text.js";
 import { moment } from "../words.js";
 import { copy, exact, go, names, parts } from "./parts.js";
 
-/** Characters that are drawn before somebody asks for all. */
+/** Maximum characters rendered before the user asks for all. */
 const MOST = 50_000;
-/** Ids that one can go back through. */
+/** Maximum length of the back history. */
 const MAX_TRAIL = 32;
 
 export class EnvelopePanel extends PanelElement {
@@ -41,9 +41,9 @@ export class EnvelopePanel extends PanelElement {
     `,
   ];
 
-  /** As the page read it. */
+  /** The envelope as this page parsed it. */
   declare private held: Envelope | null;
-  /** As the gateway keeps it, with the fields that the page does not know. */
+  /** The envelope as the gateway stores it, with fields that this page does not parse. */
   declare private whole: unknown;
   declare private missing: boolean;
   declare private all: boolean;
@@ -76,7 +76,7 @@ export class EnvelopePanel extends PanelElement {
     if (this.asked === id) this.whole = exactly;
   }
 
-  /** The same out of the gateway's log; undefined if it cannot be had. */
+  /** Returns the envelope from the gateway's log; undefined if it is not available. */
   private async fetch(e: Envelope): Promise<unknown> {
     try {
       const page = await this.desk.get(`envelopes?since=${(e.seq ?? 1) - 1}&limit=1`);

@@ -1,4 +1,4 @@
-/** Giving somebody a right, for a time. */
+/** The form that grants a capability for a time. */
 
 import { type PropertyValues, type TemplateResult, css, html, nothing } from "lit";
 import { grant } from "../../core/drafts.js";
@@ -41,7 +41,7 @@ export class GrantForm extends PanelElement {
     this.trouble = "";
   }
 
-  /** Opened for a proposal: the right to do just that by itself. */
+  /** Opened for a proposal: selects the capability for exactly that call. */
   protected override willUpdate(changed: PropertyValues): void {
     const { recipient, tool, owner, method } = this.params ?? {};
     if (!changed.has("params") || recipient === undefined || recipient === "") return;

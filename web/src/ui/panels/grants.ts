@@ -1,4 +1,4 @@
-/** The grants of a space, each below the one that it came from, and what takes them back. */
+/** The grants of a space, each below the grant that it derives from, and their revocation. */
 
 import { type TemplateResult, css, html, nothing } from "lit";
 import { revoke } from "../../core/drafts.js";
@@ -17,7 +17,7 @@ import { longText } from "../words.js";
 import { Book } from "./book.js";
 import { amount, parts, rawButton, refused, when } from "./parts.js";
 
-/** Those that are over that are drawn. */
+/** Maximum number of ended grants shown. */
 const MOST_PAST = 50;
 
 export class Grants extends PanelElement {
@@ -48,11 +48,11 @@ export class Grants extends PanelElement {
     `,
   ];
 
-  /** The grant that is to be confirmed to be taken back. */
+  /** The grant whose revocation awaits confirmation. */
   declare private asking: ID;
   declare private busy: boolean;
   declare private trouble: string;
-  /** The second that is drawn, so that what runs out is seen to. */
+  /** The second last rendered: remaining times and expired grants need a new render. */
   declare private second: number;
   private end: () => void = () => {};
   private book: Book | null = null;
@@ -83,7 +83,7 @@ export class Grants extends PanelElement {
     `;
   }
 
-  /** The grants of what is held, or with those before it once they were read. */
+  /** The loaded grants, together with older ones once those are loaded. */
   private get grants(): ReadonlyMap<ID, Grant> {
     if (!this.state.hasOlder || this.desk.past) return this.state.grants;
     this.book ??= new Book(this.desk.space, ["capability.grant", "capability.revoke"]);
@@ -91,7 +91,7 @@ export class Grants extends PanelElement {
     return this.book.with(this.desk.envelopes)?.grants ?? this.state.grants;
   }
 
-  /** A grant, and those that came from it alone or first. */
+  /** A grant, and the grants whose first source in force is this one. */
   private branch(g: Grant, held: ReadonlySet<ID>, above: ReadonlySet<ID>): TemplateResult {
     const within = new Set([...above, g.id]);
     const below = g.derived.flatMap((id) => this.grants.get(id) ?? []).filter((x) => held.has(x.id) && !within.has(x.id) && x.via.find((id) => held.has(id)) === g.id);

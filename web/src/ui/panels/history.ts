@@ -1,32 +1,32 @@
-/** Pages of history over HTTP, older and older, for those who look for something that is not loaded. */
+/** Loads older history over HTTP, page by page, for search and replay. */
 
 import { Api } from "../../core/api.js";
 import { parseTime } from "../../core/time.js";
 import type { Envelope, Millis } from "../../core/types.js";
 
-/** Envelopes of a page. */
+/** Envelopes per page. */
 const PAGE = 500;
 
-/** How far it was looked back. */
+/** How much history was loaded. */
 export interface Progress {
   readonly looked: number;
-  /** When the oldest of them was said; 0 before the first. */
+  /** The time of the oldest envelope; 0 before the first page. */
   readonly back: Millis;
-  /** There is nothing before it. */
+  /** The beginning of the log was reached. */
   readonly done: boolean;
 }
 
 export const NOWHERE: Progress = { looked: 0, back: 0, done: false };
 
-/** Walks back through a space's log; it can be stopped, and goes on from there when it is asked again. */
+/** Loads a space's log backwards. It can be stopped, and resumes with the next call of go. */
 export class Walk {
   progress = NOWHERE;
   running = false;
-  /** Why it stopped, in words; "" if nothing went wrong. */
+  /** Why loading failed; "" if it did not. */
   trouble = "";
   private wanted = false;
 
-  /** `before`: the seq that it begins before. `onPage` is told each page, by seq; false is an answer that stops. */
+  /** `before`: the seq before which loading starts. `onPage` receives each page in order of seq; returning false stops. */
   constructor(
     private readonly space: string,
     private before: number,
@@ -38,7 +38,7 @@ export class Walk {
     this.wanted = false;
   }
 
-  /** Goes on until the beginning, or until somebody has had enough. Never rejects. */
+  /** Loads pages until the beginning of the log or until stop. Never rejects. */
   async go(onEnd: () => void): Promise<void> {
     this.wanted = true;
     if (this.running) return;

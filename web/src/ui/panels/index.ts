@@ -1,9 +1,9 @@
-/** The panels, in the order of their tabs. Each one's module is loaded when it is first opened. */
+/** The panels, in tab order. A panel's module is loaded when it is first opened. */
 
 import { allows } from "../may.js";
 import type { Panel } from "../panel.js";
 
-/** What an operator may do that others may not. */
+/** Kinds that make a participant an operator. */
 const OPERATING = ["capability.grant", "capability.revoke", "space.kick", "space.invite"] as const;
 
 export const panels: readonly Panel[] = [

@@ -1,4 +1,4 @@
-/** Inviting somebody. The token is told once: it is shown until one has taken it, and kept nowhere. */
+/** The form that invites a participant. The token is shown until the user closes it and is stored nowhere. */
 
 import { type TemplateResult, css, html, nothing } from "lit";
 import { Api } from "../../core/api.js";
@@ -79,7 +79,7 @@ export class InviteForm extends PanelElement {
     </div>`;
   }
 
-  /** Over HTTP and not by the outbox: the answer has the token. */
+  /** Uses HTTP and not the outbox, because the response carries the token. */
   private async submit(e: Event, rights: readonly Capability[] | string): Promise<void> {
     e.preventDefault();
     const name = String(new FormData(e.target as HTMLFormElement).get("name") ?? "").trim();

@@ -1,11 +1,11 @@
-/** One's limits as sentences. */
+/** The user's limits as sentences. */
 
 import { num } from "../../core/read.js";
 import { name } from "../../core/unicode.js";
 import type { Limits } from "../../core/types.js";
 import { amount } from "./parts.js";
 
-/** A sentence for each; none for what has no limit. */
+/** Returns one sentence per limit that is set. */
 export function limitSentences(l: Limits): readonly string[] {
   const told: string[] = [];
   const rate = num(l.rate);

@@ -1,4 +1,4 @@
-/** Letting participants be silent, and removing them. */
+/** Pausing and removing participants. */
 
 import { type TemplateResult, css, html, nothing } from "lit";
 import { kick, pause, resume } from "../../core/drafts.js";
@@ -31,7 +31,7 @@ export class Moderation extends PanelElement {
     `,
   ];
 
-  /** Whose removal is to be confirmed. */
+  /** The participant whose removal awaits confirmation. */
   declare private asking: ParticipantID;
   declare private busy: boolean;
   declare private trouble: string;

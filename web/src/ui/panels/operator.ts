@@ -1,4 +1,4 @@
-/** What operators do: rights, removals, pauses, invitations. It is offered to those alone who may do one of them. */
+/** The operator panel: grants, invitations, pauses and removals. Shown only to participants with one of these rights. */
 
 import { type TemplateResult, css, html, nothing } from "lit";
 import { define } from "../light.js";

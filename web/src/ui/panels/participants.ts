@@ -1,4 +1,4 @@
-/** Who is here, who was, and what each of them may do. */
+/** The participants, connected and disconnected, and their capabilities. */
 
 import { type TemplateResult, css, html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
@@ -14,9 +14,9 @@ import { plain, who } from "../text.js";
 import { limitSentences } from "./limits.js";
 import { amount, monogram, parts, when } from "./parts.js";
 
-/** Those who are away that are drawn at first. */
+/** Maximum number of offline participants shown initially. */
 const MOST_AWAY = 50;
-/** So many sentences are shown without being asked for. */
+/** More capabilities than this are collapsed. */
 const FEW = 3;
 
 export class Participants extends PanelElement {

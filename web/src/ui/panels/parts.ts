@@ -1,4 +1,4 @@
-/** Small pieces that several panels are made of. */
+/** Elements and styles that several panels share. */
 
 import { type TemplateResult, css, html, nothing } from "lit";
 import { suspicious, visible } from "../../core/unicode.js";
@@ -8,17 +8,17 @@ import type { Desk } from "../panel.js";
 import { initials, who } from "../text.js";
 import { clock, moment } from "../words.js";
 
-/** A character that was not to be seen, as `visible` spells it. */
+/** An invisible character as `visible` spells it. */
 const SPELLED = /(⟨U\+[0-9A-F]{4,6}⟩)/u;
 
-/** Code in which whatever cannot be seen is spelled out and marked. */
+/** Renders code with invisible characters spelled out and marked. */
 export function exact(text: string): unknown {
   const shown = visible(text);
   if (!suspicious(text)) return shown;
   return shown.split(SPELLED).map((x) => (SPELLED.test(x) ? html`<mark title="Invisible character">${x}</mark>` : x));
 }
 
-/** Copies a text and says so. */
+/** Copies a text and shows a notification. */
 export async function copy(desk: Desk, text: string, said: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
@@ -28,7 +28,7 @@ export async function copy(desk: Desk, text: string, said: string): Promise<void
   }
 }
 
-/** A moment of the space. */
+/** A time. */
 export function when(at: Millis): TemplateResult | typeof nothing {
   if (at === 0) return nothing;
   return html`<time datetime=${new Date(at).toISOString()} title=${moment(at)}>${clock(at)}</time>`;
@@ -39,39 +39,39 @@ export function amount(n: number, one: string, many = `${one}s`): string {
   return `${n.toLocaleString()} ${n === 1 ? one : many}`;
 }
 
-/** The picture of a participant. */
+/** The monogram of a participant. */
 export function monogram(id: ParticipantID, agent: boolean): TemplateResult {
   return html`<span class="monogram ${agent ? "agent" : ""}" aria-hidden="true">${initials(id)}</span>`;
 }
 
-/** The way to an envelope as it was sent. */
+/** A button that shows the envelope. */
 export function rawButton(desk: Desk, id: string): TemplateResult {
   return html`<button class="small-icon" title="Show envelope" aria-label="Show envelope" @click=${() => desk.open("envelope", { id })}>${icon("raw")}</button>`;
 }
 
-/** The way to where something stands in the talk. */
+/** A button that scrolls to a place in the conversation. */
 export function goButton(desk: Desk, place: string, words = "Show in conversation"): TemplateResult {
   return html`<button class="words small" @click=${() => void go(desk, place)}>${words}</button>`;
 }
 
-/** Goes there, and says so if there is no such place. */
+/** Scrolls to a place; shows a notification if it is not found. */
 export async function go(desk: Desk, place: string): Promise<boolean> {
   const there = await desk.goTo(place);
   if (!there) desk.say("Not found in the available history");
   return there;
 }
 
-/** Names, oneself as "you". */
+/** Names, with the user as "you". */
 export function names(desk: Desk, ids: readonly ParticipantID[]): string {
   return ids.map((id) => (id === desk.you ? "you" : who(id))).join(", ");
 }
 
-/** What a request came to, for those who cannot see a colour. */
+/** An error message, also announced to screen readers. */
 export function refused(words: string): TemplateResult | typeof nothing {
   return words === "" ? nothing : html`<p class="refused" role="alert">${words}</p>`;
 }
 
-/** The styles of all that. */
+/** The styles of these elements. */
 export const parts = css`
   mark {
     padding: 0 0.15em;

@@ -1,4 +1,4 @@
-/** One proposal: who wants to call what, with which arguments and why, and what can be done about it. */
+/** A proposal: the proposer, the call with its arguments and rationale, and the actions on it. */
 
 import { LitElement, type TemplateResult, html, nothing } from "lit";
 import { approve, withdraw } from "../../core/drafts.js";
@@ -18,7 +18,7 @@ import { cardStyles } from "./proposal-style.js";
 import { fate } from "./proposal-fate.js";
 import "./reject-form.js";
 
-/** Characters of arguments that are drawn before somebody asks for all. */
+/** Maximum characters of arguments rendered before the user asks for all. */
 const MOST = 20_000;
 
 export class ProposalCard extends LitElement {
@@ -39,14 +39,14 @@ export class ProposalCard extends LitElement {
   declare desk: Desk;
   declare proposal: Proposal;
   declare state: SpaceState;
-  /** What is shown is not now: nothing can be decided. */
+  /** A past state is shown: decisions are disabled. */
   declare past: boolean;
   declare chosen: boolean;
   declare private rejecting: boolean;
   declare private busy: boolean;
   declare private trouble: string;
   declare private all: boolean;
-  /** The participant that is chosen to run the tool, where the proposal names none. */
+  /** The participant chosen to run the tool, if the proposal names none. */
   declare private host: string;
 
   protected override render(): TemplateResult {
@@ -65,7 +65,7 @@ export class ProposalCard extends LitElement {
     </article>`;
   }
 
-  /** Whatever makes a call look like another one. */
+  /** Warnings about calls that imitate another one. */
   private warnings(p: Proposal): TemplateResult | typeof nothing {
     const told: string[] = [];
     if (suspicious(p.tool + p.owner + pretty(p.params ?? null))) told.push("This call contains invisible characters. They are shown as codes.");
@@ -119,7 +119,7 @@ export class ProposalCard extends LitElement {
       <p class="faint">${consequence(host, call, no)}</p>`;
   }
 
-  /** The participant that was chosen to run the tool, while it is connected; "" for none. */
+  /** The participant chosen to run the tool, while it is connected; "" for none. */
   private chosenHost(p: Proposal): ParticipantID {
     return candidates(this.state.participants.values(), p, this.desk.you).includes(this.host) ? this.host : "";
   }
@@ -152,12 +152,12 @@ export class ProposalCard extends LitElement {
   }
 }
 
-/** What the panel of the operator is opened with. */
+/** The parameters for the operator panel. */
 function offer(p: Proposal): Readonly<Record<string, string>> {
   return { recipient: p.from, method: p.method, tool: p.method === "tools/call" ? p.tool : "", owner: p.owner };
 }
 
-/** In whose name the call is made, and who carries it out. */
+/** Explains in whose name the call is sent and which participant runs it. */
 function consequence(host: ParticipantID, call: boolean, no: boolean): string {
   if (!call) return "You can reject this. Approving it requires the right to call tools.";
   const whom = host === "" ? "the participant that you choose" : who(host);

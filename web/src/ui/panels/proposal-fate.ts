@@ -1,4 +1,4 @@
-/** What became of a proposal: done, rejected, taken back and never decided look different from one another. */
+/** The outcome of a proposal. Fulfilled, rejected, withdrawn and expired proposals look different. */
 
 import { type TemplateResult, html, nothing } from "lit";
 import type { Proposal } from "../../core/state.js";
@@ -14,7 +14,7 @@ interface Look {
   readonly words: string;
 }
 
-/** How the end of a proposal is told. */
+/** The color, icon and words of an outcome. */
 export function lookOf(p: Proposal): Look {
   const by = p.decidedBy === "" ? "" : ` by ${spoken(p.decidedBy)}`;
   switch (p.status) {
@@ -49,7 +49,7 @@ function reason(p: Proposal): TemplateResult | typeof nothing {
   return html`<p class="small">${longText(word)}${p.explanation === "" ? nothing : html`${word === "" ? "" : ": "}${longText(p.explanation)}`}</p>`;
 }
 
-/** Somebody has approved something else than what was proposed. */
+/** The arguments of an approval that differ from the proposed ones. */
 function changed(p: Proposal): TemplateResult | typeof nothing {
   if (p.approvedArgs === undefined) return nothing;
   return html`<p class="small">Approved with different arguments:</p>

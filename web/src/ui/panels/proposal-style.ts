@@ -1,4 +1,4 @@
-/** The look of a proposal's card. */
+/** Styles of a proposal card. */
 
 import { css } from "lit";
 

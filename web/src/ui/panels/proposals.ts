@@ -1,4 +1,4 @@
-/** Proposals: those that wait for a decision, and what became of the others. */
+/** Pending proposals, and the outcomes of decided ones. */
 
 import { type TemplateResult, css, html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
@@ -11,7 +11,7 @@ import { Book } from "./book.js";
 import { parts } from "./parts.js";
 import "./proposal-card.js";
 
-/** Decided ones that are drawn at first, and with each further step. */
+/** The number of decided proposals shown initially and added by each step. */
 const PAGE = 20;
 
 export class Proposals extends PanelElement {
@@ -47,7 +47,7 @@ export class Proposals extends PanelElement {
     `;
   }
 
-  /** Those that wait and are older than what is held. */
+  /** Pending proposals that are older than the loaded history. */
   private older(): readonly Proposal[] {
     if (!this.state.hasOlder || this.desk.past) return [];
     this.book ??= new Book(this.desk.space, ["mcp.proposal", "mcp.request", "mcp.reject", "mcp.withdraw", "reasoning.conclusion", "reasoning.cancel"]);
@@ -72,7 +72,7 @@ export class Proposals extends PanelElement {
     );
   }
 
-  /** The card goes elsewhere: whoever uses the keyboard goes on from the heading. */
+  /** The decided card moves to another list: keyboard focus moves to the heading. */
   private readonly decided = (): void => {
     this.renderRoot.querySelector<HTMLElement>(".waiting")?.focus({ preventScroll: true });
   };
@@ -81,7 +81,7 @@ export class Proposals extends PanelElement {
     return this.params?.["id"] ?? "";
   }
 
-  /** Whatever was asked for by name is drawn, however old it is. */
+  /** A proposal that was opened by id is shown at any age. */
   private shownCount(decided: readonly Proposal[]): number {
     return Math.max(this.most, decided.findIndex((p) => p.id === this.chosen) + 1);
   }

@@ -1,4 +1,4 @@
-/** Saying no to a proposal, and why. */
+/** The form that rejects a proposal, with a reason. */
 
 import { LitElement, type TemplateResult, css, html, nothing } from "lit";
 import { REJECT_REASONS, reject } from "../../core/drafts.js";
@@ -9,7 +9,7 @@ import { shared } from "../styles.js";
 import { who } from "../text.js";
 import { parts } from "./parts.js";
 
-/** The protocol's words as people say them. */
+/** Labels of the protocol's reasons. */
 const WORDS: Readonly<Record<(typeof REJECT_REASONS)[number], string>> = {
   disagree: "Disagree",
   unsafe: "Unsafe",
@@ -22,7 +22,7 @@ const WORDS: Readonly<Record<(typeof REJECT_REASONS)[number], string>> = {
   other: "Other",
 };
 
-/** Sends `draft` with the envelope, or `cancel`. */
+/** Emits `draft` with the envelope, or `cancel`. */
 export class RejectForm extends LitElement {
   static override properties = { desk: { attribute: false }, proposal: { attribute: false }, busy: { attribute: false }, bare: { state: true } };
   static override styles = [
@@ -39,7 +39,7 @@ export class RejectForm extends LitElement {
   declare desk: Desk;
   declare proposal: Proposal;
   declare busy: boolean;
-  /** "Other" was chosen without a message. */
+  /** "Other" was submitted without a message. */
   declare private bare: boolean;
 
   protected override render(): TemplateResult {

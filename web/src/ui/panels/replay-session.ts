@@ -1,6 +1,6 @@
 /**
- * A replay that goes on while its panel is closed: on a narrow page the panel
- * covers the talk. There is one for each desk, made when it is first asked for.
+ * A replay that continues while its panel is closed: on a narrow page the panel
+ * covers the conversation. One per shell, created on first use.
  */
 
 import { Api } from "../../core/api.js";
@@ -12,14 +12,14 @@ import type { Desk } from "../panel.js";
 import { pulse } from "../pulse.js";
 import { Walk } from "./history.js";
 
-/** Envelopes that a line of time holds at most. */
+/** Maximum number of envelopes in a timeline. */
 const MOST = 100_000;
-/** A silence that is cut short lasts this long, milliseconds. */
+/** The duration of a skipped idle time, milliseconds. */
 const SHORT = 2000;
 
 const sessions = new WeakMap<Desk, Replay>();
 
-/** The replay of a desk. */
+/** Returns the replay of a shell. */
 export function replayOf(desk: Desk): Replay {
   let r = sessions.get(desk);
   if (r === undefined) {
@@ -31,7 +31,7 @@ export function replayOf(desk: Desk): Replay {
 
 export class Replay {
   readonly timeline = new Timeline();
-  /** Silences are cut short. */
+  /** Skip idle time. */
   brisk = true;
   private player: Player;
   private active = false;
@@ -52,13 +52,13 @@ export class Replay {
     return new Player(this.timeline, { clock: realClock, onChange: () => this.moved(), longest: this.brisk ? SHORT : 0 });
   }
 
-  /** Calls back when something has moved. The answer ends that. */
+  /** Calls f after each change until the returned function is called. */
   subscribe(f: () => void): () => void {
     this.listeners.add(f);
     return () => this.listeners.delete(f);
   }
 
-  /** Takes in what was loaded since the last time. */
+  /** Adds the envelopes that were loaded since the last call. */
   take(): void {
     const { head, oldest, hasOlder } = this.desk.state;
     if (head === this.taken && oldest === this.takenFrom) return;
@@ -69,7 +69,7 @@ export class Replay {
     if (was === 0) this.timeline.seek(this.timeline.length);
   }
 
-  /** Whether the talk shows what is replayed. */
+  /** The conversation shows the replay. */
   get on(): boolean {
     return this.active && this.desk.past;
   }
@@ -86,7 +86,7 @@ export class Replay {
     return this.on ? this.timeline.position : this.timeline.length;
   }
 
-  /** What the space's clock shows. */
+  /** The space's time at the current position. */
   get now(): Millis {
     return this.on ? this.player.now : this.timeline.span[1];
   }
@@ -129,7 +129,7 @@ export class Replay {
     if (isPlaying && this.on) this.player.play();
   }
 
-  /** Goes back to what is live. */
+  /** Returns to live. */
   live(): void {
     this.active = false;
     this.player.pause();
@@ -150,7 +150,7 @@ export class Replay {
     this.desk.showPast(this.timeline.state, this.player.now);
   }
 
-  /** The player has moved. If somebody has gone back to now elsewhere, that holds. */
+  /** Publishes the player's position. If another element has returned to live, the replay stops. */
   private moved(): void {
     if (!this.active) return;
     if (!this.desk.past) {
@@ -161,7 +161,7 @@ export class Replay {
     this.tell();
   }
 
-  /** Time passes for what is reasoning, even while nothing happens. */
+  /** Advances the durations of running reasoning between envelopes. */
   private beat(): void {
     if (!this.desk.past || elsewhere(this.desk.space)) this.live();
     else if (this.player.isPlaying) this.moved();
@@ -171,9 +171,9 @@ export class Replay {
     for (const f of this.listeners) f();
   }
 
-  // What is older than what the page holds.
+  // History older than the loaded envelopes.
 
-  /** The walk to the beginning, if there is one. */
+  /** The loader of older history; null before loadOlder. */
   get loading(): Walk | null {
     return this.walk;
   }
@@ -186,7 +186,7 @@ export class Replay {
     return this.timeline.length >= MOST;
   }
 
-  /** Loads what was before, until it is stopped or there is no more. */
+  /** Loads older history until it is stopped or reaches the beginning. */
   loadOlder(): void {
     this.take();
     this.walk ??= new Walk(this.desk.space, this.timeline.envelopes[0]?.seq ?? this.desk.state.oldest, (page, p) => {
@@ -204,7 +204,7 @@ export class Replay {
   }
 }
 
-/** Whether the page shows another space by now. */
+/** Reports whether the page shows another space now. */
 function elsewhere(space: string): boolean {
   return typeof location !== "undefined" && parse(location.hash)?.space !== space;
 }

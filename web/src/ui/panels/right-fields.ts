@@ -1,9 +1,9 @@
-/** The fields in which a right is chosen. */
+/** The form fields of a capability choice. */
 
 import { type TemplateResult, html, nothing } from "lit";
 import { type Choice, USUAL } from "./right-picker.js";
 
-/** Draws them; `change` is told of every change. */
+/** Renders the fields; `change` receives the new choice. */
 export function rightFields(c: Choice, change: (c: Choice) => void): TemplateResult {
   const set = (e: Event, name: keyof Choice): void => change({ ...c, [name]: (e.target as HTMLInputElement).value });
   return html`<label class="field-label">Access

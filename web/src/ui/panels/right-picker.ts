@@ -1,10 +1,10 @@
-/** Choosing a right: one of the usual ones, or a pattern as the protocol writes it. */
+/** A capability choice: a common one, or a pattern in the protocol's syntax. */
 
 import { parse } from "../../core/json.js";
 import { field, isObject, obj } from "../../core/read.js";
 import type { Capability, Payload } from "../../core/types.js";
 
-/** What is usually given, in words. */
+/** Common choices, with their labels. */
 export const USUAL: readonly (readonly [string, string, readonly Capability[]])[] = [
   ["talk", "Chat", ["chat", "chat.*"]],
   ["reason", "Share reasoning", ["reasoning.*", "stream.*"]],
@@ -16,7 +16,7 @@ export const USUAL: readonly (readonly [string, string, readonly Capability[]])[
   ["own", "Other…", []],
 ];
 
-/** How long, in seconds; 0: until it is taken back. */
+/** Durations in seconds; 0: until revoked. */
 export const TIMES: readonly (readonly [number, string])[] = [
   [300, "5 minutes"],
   [600, "10 minutes"],
@@ -27,22 +27,22 @@ export const TIMES: readonly (readonly [number, string])[] = [
   [0, "Until revoked"],
 ];
 
-/** What was chosen. */
+/** The state of the form fields. */
 export interface Choice {
   readonly usual: string;
   /** The name or pattern of a tool. */
   readonly tool: string;
-  /** Whose tool; "": anybody's. */
+  /** The participant that runs the tool; "": any. */
   readonly owner: string;
-  /** The method, if it is another one than tools/call. */
+  /** The method, if it is not tools/call. */
   readonly method: string;
-  /** Kind, or capability as JSON. */
+  /** A kind, or a capability as JSON. */
   readonly own: string;
 }
 
 export const NO_CHOICE: Choice = { usual: "talk", tool: "", owner: "", method: "", own: "" };
 
-/** The capabilities of a choice, or what is wrong with it. */
+/** Returns the capabilities of a choice, or an error message. */
 export function capabilitiesOf(c: Choice): readonly Capability[] | string {
   if (c.usual === "tool") return toolRight(c);
   if (c.usual === "own") return ownRight(c.own.trim());

@@ -1,4 +1,4 @@
-/** The look of the search. */
+/** Styles of the search panel. */
 
 import { css } from "lit";
 

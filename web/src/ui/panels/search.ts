@@ -1,4 +1,4 @@
-/** Search: in what is loaded while one types, and further back page by page. */
+/** Search: in the loaded history while the user types, and page by page in older history. */
 
 import { type PropertyValues, type TemplateResult, html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
@@ -15,12 +15,12 @@ import { Walk } from "./history.js";
 import { amount, go, parts, rawButton, refused } from "./parts.js";
 import { searchStyles } from "./search-style.js";
 
-/** Results that are kept, of what is loaded and of what is older. */
+/** Maximum number of results from the loaded history, and from each older page. */
 const MOST = 200;
-/** Milliseconds that typing rests before it is searched. */
+/** Delay between typing and search, milliseconds. */
 const REST = 120;
 
-/** A place that was found, with its time. */
+/** A result with its time. */
 interface Found extends Hit {
   readonly ts: string;
 }
@@ -67,7 +67,7 @@ export class Search extends PanelElement {
     if (changed.has("params")) this.renderRoot.querySelector<HTMLInputElement>("#words")?.focus();
   }
 
-  /** What is loaded, searched again only if it or the question is another. */
+  /** The results in the loaded history, cached until the history or the query changes. */
   private get hits(): readonly Found[] {
     const { filter } = this;
     const { head, oldest } = this.desk.state;
@@ -122,7 +122,7 @@ export class Search extends PanelElement {
     </li>`;
   }
 
-  /** Searching older messages than what is loaded. */
+  /** The controls and progress of the search in older history. */
   private further(): TemplateResult | typeof nothing {
     const { walk } = this;
     const told = walk === null || walk.progress.looked === 0 ? "" : `Searched ${amount(walk.progress.looked, "older entry", "older entries")}${walk.progress.back === 0 ? "" : `, back to ${moment(walk.progress.back)}`}.`;
@@ -168,7 +168,7 @@ export class Search extends PanelElement {
     this.look({ from: id === "" ? [] : [id] });
   }
 
-  /** Another question: what was found further back is no answer to it. */
+  /** Changes the query and discards the results from older history. */
   private look(change: Partial<Filter>): void {
     this.filter = { ...this.filter, ...change };
     this.walk?.stop();

@@ -1,4 +1,4 @@
-/** The look of the time line. */
+/** Styles of the timeline. */
 
 import { css } from "lit";
 

@@ -1,4 +1,4 @@
-/** The time line: shows the space as it was at any moment, and plays it at any speed. */
+/** The timeline: shows the space at any moment and replays it at any speed. */
 
 import { type TemplateResult, html, nothing, svg } from "lit";
 import { oneLine, textOf } from "../../core/read.js";
@@ -16,14 +16,14 @@ import { type Replay, replayOf } from "./replay-session.js";
 import { timelineStyles } from "./timeline-style.js";
 
 const SPEEDS = [1, 2, 5, 10, 25, 50, 100] as const;
-/** Columns of the picture of what happened when. */
+/** Columns of the activity chart. */
 const COLUMNS = 60;
 
 export class TimelinePanel extends PanelElement {
   static override properties = { ...PanelElement.properties, byTime: { state: true } };
   static override styles = [shared, parts, timelineStyles];
 
-  /** The slider goes by the clock instead of by what happened. */
+  /** The slider is scaled by time instead of by envelopes. */
   declare private byTime: boolean;
   private end: () => void = () => {};
   private picture: { readonly n: number; readonly byTime: boolean; readonly bars: readonly number[] } | null = null;
@@ -87,7 +87,7 @@ export class TimelinePanel extends PanelElement {
     </div>`;
   }
 
-  /** How much happened when. */
+  /** The activity chart. */
   private bars(r: Replay): TemplateResult {
     const n = r.timeline.length;
     if (this.picture?.n !== n || this.picture.byTime !== this.byTime) this.picture = { n, byTime: this.byTime, bars: this.byTime ? density(r) : weight(r) };
@@ -121,7 +121,7 @@ export class TimelinePanel extends PanelElement {
       </label>`;
   }
 
-  /** What has just happened there. */
+  /** The envelope at the current position. */
   private what(r: Replay): TemplateResult | typeof nothing {
     const e = r.timeline.envelopes[r.position - 1];
     if (!r.on || e === undefined) return nothing;
@@ -150,7 +150,7 @@ export class TimelinePanel extends PanelElement {
     if (Number.isFinite(at)) this.replay.seekTime(at + 999);
   };
 
-  /** The clock's slider has too many steps for the arrows: they go by what happened. */
+  /** Scaled by time, the slider has too many steps for the arrow keys: they move by envelope. */
   private readonly key = (e: KeyboardEvent): void => {
     const by = ({ ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 } as const)[e.key as "ArrowRight"];
     if (by === undefined || !this.byTime) return;
@@ -159,7 +159,7 @@ export class TimelinePanel extends PanelElement {
   };
 }
 
-/** Envelopes in each stretch of time. */
+/** Envelopes per interval of time. */
 function density(r: Replay): readonly number[] {
   const [first, last] = r.timeline.span;
   const bars = new Array<number>(COLUMNS).fill(0);
@@ -171,7 +171,7 @@ function density(r: Replay): readonly number[] {
   return bars;
 }
 
-/** By what happened every place counts the same: what people said and decided stands out. */
+/** Activity by position: messages and decisions weigh more than reasoning and streams. */
 function weight(r: Replay): readonly number[] {
   const bars = new Array<number>(COLUMNS).fill(0);
   const { envelopes } = r.timeline;
@@ -184,7 +184,7 @@ function weight(r: Replay): readonly number[] {
 
 const EXACTLY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
-/** The day and the second, in short. */
+/** Date and time with seconds, in a medium format. */
 function exactly(at: number): string {
   return at === 0 ? "" : EXACTLY.format(at);
 }
@@ -194,7 +194,7 @@ function summary(e: Envelope): string {
   return oneLine(neutral(textOf(e.payload) || (typeof method === "string" ? method : "")), 160) || "—";
 }
 
-/** A moment as a field of the browser wants it, in the time zone of whoever looks. */
+/** A time in the format of datetime-local, in the user's time zone. */
 function local(at: number): string {
   if (at === 0) return "";
   const d = new Date(at - new Date(at).getTimezoneOffset() * 60_000);

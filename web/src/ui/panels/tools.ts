@@ -1,4 +1,4 @@
-/** The tools that participants offer, as far as their lists were seen in this space. */
+/** The tools that participants offer, from the tool lists seen in this space. */
 
 import { type TemplateResult, css, html, nothing } from "lit";
 import { askTools } from "../../core/drafts.js";
@@ -14,7 +14,7 @@ import { pretty, who } from "../text.js";
 import { longText } from "../words.js";
 import { amount, exact, monogram, parts, refused } from "./parts.js";
 
-/** Tools of one participant that are drawn. */
+/** Maximum number of tools shown per participant. */
 const MOST = 200;
 
 export class Tools extends PanelElement {
@@ -49,7 +49,7 @@ export class Tools extends PanelElement {
   ];
 
   declare private text: string;
-  /** Who was asked and has not answered yet. */
+  /** Participants with an unanswered request. */
   declare private asked: ReadonlySet<ParticipantID>;
   declare private trouble: string;
 
@@ -97,7 +97,7 @@ export class Tools extends PanelElement {
     </li>`;
   }
 
-  /** Those whose tools are not known. */
+  /** Participants whose tools are unknown. */
   private others(silent: readonly Participant[]): TemplateResult | typeof nothing {
     if (silent.length === 0 || this.desk.past) return nothing;
     if (!this.desk.may("mcp.request")) return html`<p class="quiet section">You cannot request tool lists.</p>`;
