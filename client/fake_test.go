@@ -146,7 +146,7 @@ func (c *fakeConn) write(env *protocol.Envelope) bool {
 func (c *fakeConn) receive(frame []byte) {
 	in, refusal := protocol.Decode(frame, protocol.DialectMEUP01, 5)
 	if refusal != nil {
-		c.say(protocol.KindSystemError, in.Envelope.ID, refusal)
+		c.say(protocol.KindSystemError, in.Envelope.ID, protocol.AsError(refusal))
 		return
 	}
 	env := in.Envelope

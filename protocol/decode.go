@@ -27,11 +27,11 @@ type Inbound struct {
 // Frame returns the frame that contained the envelope.
 func (in *Inbound) Frame() []byte { return in.doc.Root().Raw() }
 
-// Decode decodes one frame. If it returns an error, the Inbound holds at most
-// the id, for the error response. The Inbound shares the bytes of frame, so the
+// Decode decodes one frame. If it returns an error, an *Error, the Inbound holds at
+// most the id, for the error response. The Inbound shares the bytes of frame, so the
 // caller must not modify or reuse them. contextDepth bounds the segments of a
 // context.
-func Decode(frame []byte, d Dialect, contextDepth int) (*Inbound, *Error) {
+func Decode(frame []byte, d Dialect, contextDepth int) (*Inbound, error) {
 	if IsStreamFrame(frame, d) {
 		text, err := envelopeOf(frame)
 		if err != nil {

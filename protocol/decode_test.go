@@ -30,7 +30,7 @@ func TestDecode_IDOfMalformedFrame(t *testing.T) {
 		``:                           "",
 	} {
 		t.Run(frame, func(t *testing.T) {
-			in, err := Decode([]byte(frame), DialectMEUP01, 5)
+			in, err := decodeFrame([]byte(frame), DialectMEUP01, 5)
 			if err == nil || err.Code != CodeInvalidJSON {
 				t.Fatalf("got error %v, want invalid_json", err)
 			}
@@ -155,7 +155,7 @@ func TestDecodeRefuses(t *testing.T) {
 
 		`{"id":"e-1","kind":"chat","payload":{"message":"a","text":"b"}}`: {CodeInvalidPayload, "/payload/text"},
 	} {
-		in, err := Decode([]byte(frame), DialectMEUP01, DefaultContextDepth)
+		in, err := decodeFrame([]byte(frame), DialectMEUP01, DefaultContextDepth)
 		if want.code == "" {
 			if err != nil {
 				t.Errorf("%s: %v", frame, err)
@@ -234,10 +234,10 @@ func TestDecode_KeyCost(t *testing.T) {
 
 func TestDecodeContextDepth(t *testing.T) {
 	frame := []byte(`{"kind":"chat","context":"a/b/c"}`)
-	if _, err := Decode(frame, DialectMEUP01, 3); err != nil {
+	if _, err := decodeFrame(frame, DialectMEUP01, 3); err != nil {
 		t.Error(err)
 	}
-	if _, err := Decode(frame, DialectMEUP01, 2); !errors.Is(err, &Error{Code: CodeInvalidContext}) {
+	if _, err := decodeFrame(frame, DialectMEUP01, 2); !errors.Is(err, &Error{Code: CodeInvalidContext}) {
 		t.Errorf("got %v", err)
 	}
 }

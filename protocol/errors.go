@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -106,6 +107,16 @@ func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Code == e.Code
+}
+
+// AsError returns the Error in the chain of err; nil if err is nil. Any other
+// error becomes an internal one without its text, which may be private.
+func AsError(err error) *Error {
+	var e *Error
+	if err == nil || errors.As(err, &e) {
+		return e
+	}
+	return Errorf(CodeInternal, "The request failed.")
 }
 
 // Errorf returns an Error with a formatted message.

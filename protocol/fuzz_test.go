@@ -35,7 +35,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"kind":"mcp/request","correlation_id":"a","payload":{"method":"tools/call","params":{"name":"x"}}}`))
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		for _, d := range allDialects {
-			in, err := Decode(slices.Clone(frame), d, DefaultContextDepth)
+			in, err := decodeFrame(slices.Clone(frame), d, DefaultContextDepth)
 			if err != nil {
 				if !slices.Contains(codesOfDecode, err.Code) || err.Message == "" || in.Envelope.Kind != "" {
 					t.Fatalf("%s: %+v, %+v", d, err, in)
@@ -88,7 +88,7 @@ func FuzzDialects(f *testing.F) {
 	f.Add([]byte(`{"kind":"x/y.z","correlation_id":["a"],"payload":{"text":1.0},"more":"x"}`), uint8(1), uint8(0))
 	f.Fuzz(func(t *testing.T, frame []byte, first, second uint8) {
 		d, via := allDialects[int(first)%len(allDialects)], allDialects[int(second)%len(allDialects)]
-		in, err := Decode(frame, d, DefaultContextDepth)
+		in, err := decodeFrame(frame, d, DefaultContextDepth)
 		if err != nil {
 			return
 		}

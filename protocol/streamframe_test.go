@@ -54,7 +54,7 @@ func TestStreamFrame_Refused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in, err := protocol.Decode([]byte(c.frame), c.dialect, 5)
-			if err == nil || err.Code != protocol.CodeInvalidJSON || in == nil || in.Size != len(c.frame) {
+			if protocol.AsError(err) == nil || protocol.AsError(err).Code != protocol.CodeInvalidJSON || in == nil || in.Size != len(c.frame) {
 				t.Errorf("%v %v", in, err)
 			}
 		})

@@ -21,10 +21,16 @@ type tb interface {
 	Fatalf(format string, args ...any)
 }
 
+// decodeFrame is Decode with the type of its errors.
+func decodeFrame(frame []byte, d Dialect, contextDepth int) (*Inbound, *Error) {
+	in, err := Decode(frame, d, contextDepth)
+	return in, AsError(err)
+}
+
 // decode decodes a valid frame.
 func decode(t tb, d Dialect, frame string) *Inbound {
 	t.Helper()
-	in, err := Decode([]byte(frame), d, DefaultContextDepth)
+	in, err := decodeFrame([]byte(frame), d, DefaultContextDepth)
 	if err != nil {
 		t.Fatalf("decode %s: %v (path %q, %s)", frame, err, err.Path, err.Detail)
 	}
@@ -34,7 +40,7 @@ func decode(t tb, d Dialect, frame string) *Inbound {
 // refused decodes an invalid frame.
 func refused(t tb, d Dialect, frame string) (*Inbound, *Error) {
 	t.Helper()
-	in, err := Decode([]byte(frame), d, DefaultContextDepth)
+	in, err := decodeFrame([]byte(frame), d, DefaultContextDepth)
 	if err == nil {
 		t.Fatalf("decode %s: no error", frame)
 	}

@@ -116,7 +116,8 @@ func readEnvelope(f explainFlags, in io.Reader) (*protocol.Inbound, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the envelope: %w", err)
 	}
-	inbound, refused := protocol.Decode(frame, d, protocol.DefaultContextDepth)
+	inbound, err := protocol.Decode(frame, d, protocol.DefaultContextDepth)
+	refused := protocol.AsError(err)
 	if refused == nil {
 		refused = schemas.Payload(inbound.Envelope.Kind, inbound.Payload)
 	}

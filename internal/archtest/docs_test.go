@@ -43,7 +43,8 @@ func tryExample(t *testing.T, text []byte) {
 		return
 	}
 	dialect, _ := protocol.ParseDialect(doc.Root().Get("protocol").Text()) // the default if there is none
-	in, refused := protocol.Decode(text, dialect, protocol.DefaultContextDepth)
+	in, err := protocol.Decode(text, dialect, protocol.DefaultContextDepth)
+	refused := protocol.AsError(err)
 	if refused == nil && !in.Envelope.Kind.IsReserved() {
 		refused = schemas.Payload(in.Envelope.Kind, in.Payload)
 	}

@@ -101,7 +101,7 @@ func BenchmarkAdmission(b *testing.B) {
 		b.SetBytes(int64(len(thought(0))))
 		for i := range b.N {
 			in, err := protocol.Decode(thought(i), protocol.DialectMEUP01, 5)
-			p := &space.Pending{In: in, Err: err}
+			p := &space.Pending{In: in, Err: protocol.AsError(err)}
 			if s.Publish(b.Context(), sender, []*space.Pending{p}); p.Err != nil {
 				b.Fatal(p.Err)
 			}

@@ -94,7 +94,7 @@ func tokens() func() (string, [32]byte) {
 func (r *room) say(who protocol.ParticipantID, frames ...string) []*space.Pending {
 	sender, err := r.Sender(context.Background(), space.Viewer{ID: who})
 	if err != nil {
-		return []*space.Pending{{Err: err}}
+		return []*space.Pending{{Err: protocol.AsError(err)}}
 	}
 	return publish(r.Space, sender, protocol.DialectMEUP01, frames)
 }
@@ -103,7 +103,7 @@ func publish(s *space.Space, from *space.Sender, d protocol.Dialect, frames []st
 	list := make([]*space.Pending, len(frames))
 	for i, f := range frames {
 		in, err := protocol.Decode([]byte(f), d, protocol.DefaultContextDepth)
-		list[i] = &space.Pending{In: in, Err: err}
+		list[i] = &space.Pending{In: in, Err: protocol.AsError(err)}
 	}
 	s.Publish(context.Background(), from, list)
 	return list
@@ -151,7 +151,7 @@ func (r *room) join(o space.JoinOptions) *member {
 func (r *room) tryJoin(o space.JoinOptions) (*member, *protocol.Error) {
 	joined, refused := r.Join(context.Background(), o)
 	if refused != nil {
-		return nil, refused
+		return nil, protocol.AsError(refused)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	m := &member{Member: joined, t: r.t, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{})}

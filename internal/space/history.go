@@ -51,8 +51,9 @@ type Page struct {
 	limit      int
 }
 
-// History begins a page of the log as far as a participant may see it.
-func (s *Space) History(ctx context.Context, who Viewer, q HistoryQuery) (*Page, *protocol.Error) {
+// History begins a page of the log as far as a participant may see it. The error
+// is a *protocol.Error, like the ones of the page.
+func (s *Space) History(ctx context.Context, who Viewer, q HistoryQuery) (*Page, error) {
 	matcher, refused := q.Filter.Compile()
 	if refused != nil {
 		refused.Code = protocol.CodeBadRequest
@@ -83,8 +84,8 @@ func (s *Space) History(ctx context.Context, who Viewer, q HistoryQuery) (*Page,
 // Entries yields the entries of the page, and at most one error, at the end.
 // After the last one Next and HasMore are final. A second call reads the log
 // again.
-func (p *Page) Entries(ctx context.Context) iter.Seq2[*Entry, *protocol.Error] {
-	return func(yield func(*Entry, *protocol.Error) bool) {
+func (p *Page) Entries(ctx context.Context) iter.Seq2[*Entry, error] {
+	return func(yield func(*Entry, error) bool) {
 		found, scanned, size := 0, 0, 0
 		if p.limiter != nil {
 			defer func() { p.limiter.Worked(p.space.now(), scanWork*(scanned-found)) }()
@@ -143,8 +144,8 @@ func (s *Space) checkPosition(ctx context.Context, q *HistoryQuery) *protocol.Er
 }
 
 // Envelope returns an envelope of the log by its id, if the participant may see
-// it. Error: not_found, unavailable.
-func (s *Space) Envelope(ctx context.Context, who Viewer, id protocol.ID) (*Entry, *protocol.Error) {
+// it. The error is a *protocol.Error: not_found, unavailable.
+func (s *Space) Envelope(ctx context.Context, who Viewer, id protocol.ID) (*Entry, error) {
 	je, err := s.journal().Lookup(ctx, s.name, id)
 	if err != nil && !errors.Is(err, journal.ErrNotFound) {
 		return nil, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again.")

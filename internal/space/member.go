@@ -401,8 +401,9 @@ func (m *Member) isClosing() bool {
 	return m.closing != nil
 }
 
-// Subscribe replaces the member's filter and confirms it to the member.
-func (m *Member) Subscribe(correlation protocol.ID, f protocol.Filter) *protocol.Error {
+// Subscribe replaces the member's filter and confirms it to the member. The error
+// is a *protocol.Error.
+func (m *Member) Subscribe(correlation protocol.ID, f protocol.Filter) error {
 	matcher, err := f.Compile()
 	if err != nil {
 		return err

@@ -27,8 +27,8 @@ type Sender struct {
 
 func (f *Sender) viewer() Viewer { return Viewer{ID: f.ID, VisibleAfter: f.visibleAfter} }
 
-// Sender returns a sender without a connection.
-func (s *Space) Sender(ctx context.Context, from Viewer) (*Sender, *protocol.Error) {
+// Sender returns a sender without a connection. The error is a *protocol.Error.
+func (s *Space) Sender(ctx context.Context, from Viewer) (*Sender, error) {
 	id := from.ID
 	if err := s.admitGuest(ctx, id); err != nil {
 		return nil, err
@@ -149,20 +149,24 @@ func (f *Sender) ChargeRefused(bytes int) time.Duration {
 	return 0
 }
 
-// ChargeRead charges a read request to a participant. Error: rate_limited.
-func (s *Space) ChargeRead(id protocol.ParticipantID) *protocol.Error {
+// ChargeRead charges a read request to a participant. The error is a
+// *protocol.Error: rate_limited.
+func (s *Space) ChargeRead(id protocol.ParticipantID) error {
 	s.mu.Lock()
 	limiter := s.participantLocked(id).limits()
 	s.mu.Unlock()
 	if limiter == nil {
 		return nil
 	}
-	return limiter.Read(s.now())
+	if err := limiter.Read(s.now()); err != nil {
+		return err
+	}
+	return nil
 }
 
 // Charge charges the sender's rate for an envelope that only the gateway
-// processes, and checks its claimed sender.
-func (s *Space) Charge(from *Sender, in *protocol.Inbound) *protocol.Error {
+// processes, and checks its claimed sender. The error is a *protocol.Error.
+func (s *Space) Charge(from *Sender, in *protocol.Inbound) error {
 	var err *protocol.Error
 	if limiter := from.who.limits(); limiter != nil {
 		err = limiter.Envelope(s.now())
@@ -172,8 +176,9 @@ func (s *Space) Charge(from *Sender, in *protocol.Inbound) *protocol.Error {
 	}
 	if err != nil {
 		s.observer().Refused(err.Code)
+		return err
 	}
-	return err
+	return nil
 }
 
 func duplicate(id protocol.ID) *protocol.Error {

@@ -96,11 +96,12 @@ func openSwapped(t *testing.T) (*room, *swapped) {
 }
 
 // code returns the code of an error; "" for none.
-func code(err *protocol.Error) protocol.Code {
-	if err == nil {
+func code(err error) protocol.Code {
+	var e *protocol.Error
+	if !errors.As(err, &e) || e == nil {
 		return ""
 	}
-	return err.Code
+	return e.Code
 }
 
 func TestJoin_PositionAndLog(t *testing.T) {
@@ -160,7 +161,7 @@ func TestHistory_PositionAndLog(t *testing.T) {
 	if refused != nil || page.Log != r.LogID() || count(t, page) != 3 {
 		t.Fatalf("got %+v, %v", page, refused)
 	}
-	if _, refused = r.History(t.Context(), space.Viewer{ID: "bob"}, space.HistoryQuery{Since: 2, Log: "other"}); code(refused) != protocol.CodeCursorExpired || refused.OldestSeq != 1 {
+	if _, refused = r.History(t.Context(), space.Viewer{ID: "bob"}, space.HistoryQuery{Since: 2, Log: "other"}); code(refused) != protocol.CodeCursorExpired || protocol.AsError(refused).OldestSeq != 1 {
 		t.Errorf("another log: %v", refused)
 	}
 	if page, refused = r.History(t.Context(), space.Viewer{ID: "bob"}, space.HistoryQuery{Since: 99}); refused != nil || count(t, page) != 0 {

@@ -116,8 +116,9 @@ func (s *Space) LookupInvitation(hash [32]byte) (Invitation, bool) {
 }
 
 // Join adds a connection, which receives visible entries from then on. The
-// member's first frame is the welcome. Leave must be called in the end.
-func (s *Space) Join(ctx context.Context, o JoinOptions) (*Member, *protocol.Error) {
+// member's first frame is the welcome. Leave must be called in the end. The error
+// is a *protocol.Error.
+func (s *Space) Join(ctx context.Context, o JoinOptions) (*Member, error) {
 	matcher, refused := o.Filter.Compile()
 	if refused != nil {
 		return nil, refused

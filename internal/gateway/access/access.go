@@ -247,19 +247,9 @@ func SetRetryAfter(h http.Header, err *protocol.Error) {
 	}
 }
 
-// Coded returns the error with a code that err wraps. An error without a code
-// is internal.
-func Coded(err error) *protocol.Error {
-	var coded *protocol.Error
-	if !errors.As(err, &coded) {
-		coded = protocol.Errorf(protocol.CodeInternal, "The request failed.")
-	}
-	return coded
-}
-
 // WriteError responds with an error: the body of sections 4 and 5.
 func WriteError(w http.ResponseWriter, err error) {
-	coded := Coded(err)
+	coded := protocol.AsError(err)
 	body, marshalErr := json.Marshal(coded)
 	if marshalErr != nil {
 		body = []byte(`{"error":"internal","message":"The answer could not be written."}`)

@@ -75,7 +75,7 @@ func TestAdmission(t *testing.T) {
 	} {
 		room, identity, refused := d.Authorize(t.Context(), here, c.space, c.token)
 		switch {
-		case refused != nil && access.Coded(refused).Code != c.want, refused == nil && c.want != "":
+		case refused != nil && protocol.AsError(refused).Code != c.want, refused == nil && c.want != "":
 			t.Errorf("%s with %q: %v, want %q", c.space, c.token, refused, c.want)
 		case refused == nil && (room.Name() != c.space || identity.Participant != "alice"):
 			t.Errorf("%s with %q: let in as %s to %s", c.space, c.token, identity.Participant, room.Name())
@@ -86,10 +86,10 @@ func TestAdmission(t *testing.T) {
 func TestAdmission_LogUnavailable(t *testing.T) {
 	d := newAdmission(t)
 	d.Ready = func() error { return errors.New("the log is away") }
-	if _, _, refused := d.Authorize(t.Context(), here, "lab", "lab-alice"); refused == nil || access.Coded(refused).Code != protocol.CodeUnavailable {
+	if _, _, refused := d.Authorize(t.Context(), here, "lab", "lab-alice"); refused == nil || protocol.AsError(refused).Code != protocol.CodeUnavailable {
 		t.Errorf("a good token: %v", refused)
 	}
-	if _, _, refused := d.Authorize(t.Context(), here, "lab", "guessed"); refused == nil || access.Coded(refused).Code != protocol.CodeUnauthorized {
+	if _, _, refused := d.Authorize(t.Context(), here, "lab", "guessed"); refused == nil || protocol.AsError(refused).Code != protocol.CodeUnauthorized {
 		t.Errorf("a bad one: %v", refused)
 	}
 }
@@ -100,16 +100,16 @@ func TestAdmission_AfterKick(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sender, refused := room.Sender(t.Context(), space.Viewer{ID: "alice"})
-	if refused != nil {
-		t.Fatal(refused)
+	sender, err := room.Sender(t.Context(), space.Viewer{ID: "alice"})
+	if err != nil {
+		t.Fatal(err)
 	}
-	in, refused := protocol.Decode([]byte(`{"kind": "space.kick", "payload": {"participant_id": "bob"}}`), protocol.DialectMEUP01, 5)
-	p := &space.Pending{In: in, Err: refused}
+	in, err := protocol.Decode([]byte(`{"kind": "space.kick", "payload": {"participant_id": "bob"}}`), protocol.DialectMEUP01, 5)
+	p := &space.Pending{In: in, Err: protocol.AsError(err)}
 	if room.Publish(t.Context(), sender, []*space.Pending{p}); p.Err != nil {
 		t.Fatal(p.Err)
 	}
-	if _, _, refused := d.Authorize(t.Context(), here, "lab", "lab-bob"); refused == nil || access.Coded(refused).Code != protocol.CodeKicked {
+	if _, _, refused := d.Authorize(t.Context(), here, "lab", "lab-bob"); refused == nil || protocol.AsError(refused).Code != protocol.CodeKicked {
 		t.Errorf("the one who was kicked: %v", refused)
 	}
 	if _, _, refused := d.Authorize(t.Context(), here, "other", "other-bob"); refused != nil {
@@ -129,10 +129,10 @@ func TestAdmission_Guessing(t *testing.T) {
 		if refused == nil {
 			t.Fatal("let in")
 		}
-		if access.Coded(refused).Code == protocol.CodeTooMany && access.Coded(refused).RetryAfterMS <= 0 {
+		if protocol.AsError(refused).Code == protocol.CodeTooMany && protocol.AsError(refused).RetryAfterMS <= 0 {
 			t.Error("no word of when to come back")
 		}
-		return access.Coded(refused).Code
+		return protocol.AsError(refused).Code
 	}
 	for i, want := range []protocol.Code{protocol.CodeUnauthorized, protocol.CodeUnauthorized, protocol.CodeTooMany, protocol.CodeTooMany} {
 		if got := guess(here); got != want {
@@ -140,7 +140,7 @@ func TestAdmission_Guessing(t *testing.T) {
 		}
 	}
 	d.Spaces = func(context.Context, string, time.Time) ([]string, error) { return nil, auth.ErrUnknownToken }
-	if _, refused := d.SpacesOf(t.Context(), here, "guessed"); refused == nil || access.Coded(refused).Code != protocol.CodeTooMany {
+	if _, refused := d.SpacesOf(t.Context(), here, "guessed"); refused == nil || protocol.AsError(refused).Code != protocol.CodeTooMany {
 		t.Errorf("by the list of spaces: %v", refused)
 	}
 	if got := guess(netip.MustParseAddr("192.0.2.2")); got != protocol.CodeUnauthorized {
@@ -157,7 +157,7 @@ func TestAdmission_Guessing(t *testing.T) {
 func TestAuthorizeRequest(t *testing.T) {
 	d := newAdmission(t)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/ws?space=lab", http.NoBody)
-	if _, _, refused := d.AuthorizeRequest(r, "lab"); refused == nil || access.Coded(refused).Code != protocol.CodeUnauthorized {
+	if _, _, refused := d.AuthorizeRequest(r, "lab"); refused == nil || protocol.AsError(refused).Code != protocol.CodeUnauthorized {
 		t.Errorf("without a token: %v", refused)
 	}
 	r.Header.Set("Authorization", "Bearer lab-alice")

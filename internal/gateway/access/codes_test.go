@@ -75,14 +75,14 @@ func TestLoginCodes_Bounded(t *testing.T) {
 
 func TestAdmission_Redeem(t *testing.T) {
 	d := newAdmission(t)
-	if _, refused := d.Redeem(here, "code", noon); refused == nil || access.Coded(refused).Code != protocol.CodeUnauthorized {
+	if _, refused := d.Redeem(here, "code", noon); refused == nil || protocol.AsError(refused).Code != protocol.CodeUnauthorized {
 		t.Errorf("a door without codes: %v", refused)
 	}
 	d.Codes = &access.LoginCodes{}
 	d.Attempts = limit.NewAttempts(limit.AttemptLimits{Failures: 2, Refill: time.Hour})
 	code := d.Codes.New("lab-alice", noon)
 	for i, want := range []protocol.Code{protocol.CodeUnauthorized, protocol.CodeUnauthorized, protocol.CodeTooMany} {
-		if _, refused := d.Redeem(here, "guessed", noon); refused == nil || access.Coded(refused).Code != want {
+		if _, refused := d.Redeem(here, "guessed", noon); refused == nil || protocol.AsError(refused).Code != want {
 			t.Errorf("guess %d: %v, want %s", i, refused, want)
 		}
 	}

@@ -63,7 +63,7 @@ func TestParseConnect_Rejects(t *testing.T) {
 		"space=lab&since=9223372036854775808", "space=lab&since=1&since=2", "space=lab&ack=yes", "space=lab&echo=TRUE", "space=lab&observe=2",
 		"space=lab&main=x", "space=lab&context=/a", "space=lab&context=a//b", "space=lab&kinds=/(/", "space=lab&kinds=a+b", "space=lab&dialect=", "space=lab&dialect=meup",
 	} {
-		if o, refused := parse(t, query); refused == nil || access.Coded(refused).Code != protocol.CodeBadRequest || access.Coded(refused).Message == "" {
+		if o, refused := parse(t, query); refused == nil || protocol.AsError(refused).Code != protocol.CodeBadRequest || protocol.AsError(refused).Message == "" {
 			t.Errorf("%s: %+v, %v", query, o, refused)
 		}
 	}
@@ -91,7 +91,7 @@ func FuzzParseConnect(f *testing.F) {
 	f.Fuzz(func(t *testing.T, query string) {
 		o, refused := parse(t, query)
 		if refused != nil {
-			if access.Coded(refused).Code != protocol.CodeBadRequest {
+			if protocol.AsError(refused).Code != protocol.CodeBadRequest {
 				t.Errorf("refused with %v", refused)
 			}
 			return

@@ -25,9 +25,9 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request, v caller) {
 		access.WriteError(w, busy())
 		return
 	}
-	page, refused := v.space.History(r.Context(), v.viewer(), q)
-	if refused != nil {
-		access.WriteError(w, refused)
+	page, err := v.space.History(r.Context(), v.viewer(), q)
+	if err != nil {
+		access.WriteError(w, err)
 		return
 	}
 	if wantsLines(r) {
@@ -108,7 +108,8 @@ func writePage(w http.ResponseWriter, r *http.Request, v caller, page *space.Pag
 	p := newPageWriter(w, v, "application/json; charset=utf-8")
 	p.buf = append(protocol.AppendString(append(p.buf, `{"log":`...), page.Log), `,"envelopes":[`...)
 	comma := false
-	for e, refused := range page.Entries(r.Context()) {
+	for e, err := range page.Entries(r.Context()) {
+		refused := protocol.AsError(err)
 		if refused == nil && len(p.buf) >= gatherBytes {
 			if refused = p.grow(); refused == nil && !p.flush() {
 				return
@@ -134,9 +135,9 @@ func writePage(w http.ResponseWriter, r *http.Request, v caller, page *space.Pag
 
 // envelope returns one envelope of the log.
 func (s *Server) envelope(w http.ResponseWriter, r *http.Request, v caller) {
-	e, refused := v.space.Envelope(r.Context(), v.viewer(), protocol.ID(r.PathValue("id")))
-	if refused != nil {
-		access.WriteError(w, refused)
+	e, err := v.space.Envelope(r.Context(), v.viewer(), protocol.ID(r.PathValue("id")))
+	if err != nil {
+		access.WriteError(w, err)
 		return
 	}
 	v.write(w, append(protocol.AppendEnvelope(nil, protocol.DialectMEUP01, e.Envelope), '\n'))
@@ -153,7 +154,8 @@ func wantsLines(r *http.Request) bool {
 func writeLines(w http.ResponseWriter, r *http.Request, v caller, page *space.Page) {
 	p := newPageWriter(w, v, "application/jsonl; charset=utf-8")
 	whole := true
-	for e, refused := range page.Entries(r.Context()) {
+	for e, err := range page.Entries(r.Context()) {
+		refused := protocol.AsError(err)
 		if refused == nil && len(p.buf) >= gatherBytes {
 			refused = p.grow()
 		}
@@ -175,7 +177,8 @@ func writeLines(w http.ResponseWriter, r *http.Request, v caller, page *space.Pa
 	}
 	p.buf = p.buf[:0]
 	last, backwards := page.Next, page.Backwards()
-	for e, refused := range page.Entries(r.Context()) {
+	for e, err := range page.Entries(r.Context()) {
+		refused := protocol.AsError(err)
 		if refused != nil {
 			p.fail(refused)
 			return

@@ -55,7 +55,8 @@ func (s sent) MarshalJSON() ([]byte, error) {
 
 // send admits one envelope or an array of envelopes, in order.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, v caller) {
-	sender, refused := v.space.Sender(r.Context(), v.viewer())
+	sender, err := v.space.Sender(r.Context(), v.viewer())
+	refused := protocol.AsError(err)
 	if refused == nil {
 		refused = tooManyRefused(sender)
 	}
@@ -278,7 +279,7 @@ func (p *posting) decode(frame []byte) *space.Pending {
 		return &space.Pending{In: &protocol.Inbound{Size: len(frame)}, Err: tooLarge(p.most)}
 	}
 	in, err := protocol.Decode(frame, protocol.DialectMEUP01, max(p.limits.ContextDepth, 1))
-	return &space.Pending{In: in, Err: err}
+	return &space.Pending{In: in, Err: protocol.AsError(err)}
 }
 
 // overall returns the status of several results: the one that they share, or

@@ -212,7 +212,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, v caller, next sp
 		refused = nil
 	}
 	if ok && r.Method != http.MethodPost { // envelopes have limits of their own
-		refused = v.space.ChargeRead(v.id)
+		refused = protocol.AsError(v.space.ChargeRead(v.id))
 	}
 	if refused != nil {
 		access.WriteError(w, refused)

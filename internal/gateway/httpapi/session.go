@@ -91,7 +91,7 @@ func (s *Server) whoAmI(w http.ResponseWriter, r *http.Request) {
 	}
 	found, refused := s.sessionOf(r, token, "")
 	if refused != nil {
-		if fromCookie && access.Coded(refused).Code == protocol.CodeUnauthorized {
+		if fromCookie && protocol.AsError(refused).Code == protocol.CodeUnauthorized {
 			access.EndSession(w, r)
 		}
 		access.WriteError(w, refused)

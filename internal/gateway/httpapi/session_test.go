@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/auth"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -67,11 +66,11 @@ func FuzzParseSignIn(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		in, refused := parseSignIn(body)
 		if refused != nil {
-			if access.Coded(refused).Code != protocol.CodeBadRequest || in != (signInRequest{}) {
+			if protocol.AsError(refused).Code != protocol.CodeBadRequest || in != (signInRequest{}) {
 				t.Errorf("%v with %+v", refused, in)
 			}
-			if strings.Contains(access.Coded(refused).Message, "SECRET") {
-				t.Errorf("repeats the body: %s", access.Coded(refused).Message)
+			if strings.Contains(protocol.AsError(refused).Message, "SECRET") {
+				t.Errorf("repeats the body: %s", protocol.AsError(refused).Message)
 			}
 			return
 		}

@@ -104,11 +104,11 @@ func (s *Server) turnOf(w http.ResponseWriter, r *http.Request, v caller) {
 // findTurn returns the turn that an envelope belongs to, and its thread. If the
 // participant may not see the envelope, it does not exist.
 func (s *Server) findTurn(r *http.Request, v caller, id protocol.ID) (protocol.ID, *turns.Turn, error) {
-	if _, refused := v.space.Envelope(r.Context(), v.viewer(), id); refused != nil {
-		if refused.Code == protocol.CodeNotFound {
+	if _, err := v.space.Envelope(r.Context(), v.viewer(), id); err != nil {
+		if errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
 			return "", nil, turns.ErrUnknown
 		}
-		return "", nil, refused
+		return "", nil, err
 	}
 	view, err := s.options.Turns.View(r.Context(), v.space, v.viewer())
 	if err != nil {

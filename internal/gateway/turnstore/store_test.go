@@ -69,7 +69,7 @@ func (h *house) say(name string, who protocol.ParticipantID, frames ...string) {
 	}
 	for _, f := range frames {
 		in, bad := protocol.Decode([]byte(f), protocol.DialectMEUP01, protocol.DefaultContextDepth)
-		p := &space.Pending{In: in, Err: bad}
+		p := &space.Pending{In: in, Err: protocol.AsError(bad)}
 		if s.Publish(context.Background(), sender, []*space.Pending{p}); p.Err != nil {
 			h.t.Fatalf("%s: %v", f, p.Err)
 		}

@@ -30,7 +30,7 @@ func (s *Server) serveMEW(w http.ResponseWriter, r *http.Request) {
 	s.joining.Add(1)
 	member, refused := s.handshake(context.WithoutCancel(r.Context()), wsConn, access.Address(r))
 	if refused != nil {
-		s.reject(wsConn, access.Coded(refused))
+		s.reject(wsConn, protocol.AsError(refused))
 	}
 	s.joining.Add(-1)
 	if member != nil {

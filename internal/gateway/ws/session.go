@@ -119,7 +119,7 @@ func (s *session) decode(frame []byte) *space.Pending {
 			"An envelope is a text frame; this was a binary one.")}
 	}
 	in, err := protocol.Decode(frame, s.member.CurrentDialect(), s.contextDepth)
-	return &space.Pending{In: in, Err: err}
+	return &space.Pending{In: in, Err: protocol.AsError(err)}
 }
 
 // refreshLimits loads the current limits, which can change during a connection.
@@ -292,19 +292,19 @@ func (s *session) endViolation(reason error) error {
 // heartbeat charges a heartbeat of a client of MEW. It has no response.
 func (s *session) heartbeat(in *protocol.Inbound) error {
 	if err := s.member.Space().Charge(s.sender, in); err != nil {
-		return s.refuse(in.Envelope.ID, err)
+		return s.refuse(in.Envelope.ID, protocol.AsError(err))
 	}
 	return nil
 }
 
 func (s *session) subscribe(in *protocol.Inbound) error {
-	err := s.member.Space().Charge(s.sender, in)
+	err := protocol.AsError(s.member.Space().Charge(s.sender, in))
 	var f protocol.Filter
 	if err == nil {
 		f, err = protocol.ParseFilter(in.Payload)
 	}
 	if err == nil {
-		err = s.member.Subscribe(in.Envelope.ID, f)
+		err = protocol.AsError(s.member.Subscribe(in.Envelope.ID, f))
 	}
 	if err == nil {
 		return nil
