@@ -13,15 +13,6 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func strict(t *testing.T, text []byte, into any) {
-	t.Helper()
-	d := json.NewDecoder(strings.NewReader(string(text)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		t.Fatalf("%T: %v in %s", into, err, text)
-	}
-}
-
 // everything is a turn with every field.
 const everything = `{"turn_number":3,"message_id":"q3","from":"alice","user_input":"why?","response":"so","response_from":"planner",` +
 	`"state":"completed","started_at":"2026-11-20T09:00:01.000002Z","completed_at":"2026-11-20T09:00:04.500000Z",` +
