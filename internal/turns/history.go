@@ -340,21 +340,16 @@ func (h *History) JSON() ([]byte, error) {
 		return nil, err
 	}
 	at := bytes.LastIndexByte(body, '[') + 1
-	body, rest := body[:at:at], body[at:]
+	list := make([][]byte, len(h.Turns))
 	for i, t := range h.Turns {
 		if t.encoded == nil {
 			t.encoded = encodeOnce(&t.Turn)
 		}
-		text, err := t.encoded()
-		if err != nil {
+		if list[i], err = t.encoded(); err != nil {
 			return nil, err
 		}
-		if i > 0 {
-			body = append(body, ',')
-		}
-		body = append(body, text...)
 	}
-	return append(body, rest...), nil
+	return slices.Concat(body[:at], bytes.Join(list, []byte{','}), body[at:]), nil
 }
 
 // encodeOnce returns a function that encodes a turn on its first call.
