@@ -123,8 +123,8 @@ func crashing(t *testing.T) agent.Tools {
 	return started(t, mcptools.Server{Command: []string{self, "-test.run=^TestMCPServerThatCrashes$"}, Env: append(os.Environ(), crashingEnv+"=1")})
 }
 
-// bounded gives a tool that blocks a short timeout.
-func bounded(t *testing.T) agent.Tools {
+// blocking returns a tool that blocks until its call times out.
+func blocking(t *testing.T, timeout time.Duration) agent.Tools {
 	t.Helper()
 	server := mcp.NewServer(&mcp.Implementation{Name: "hanging", Version: "1"}, nil)
 	type query struct {
@@ -134,7 +134,7 @@ func bounded(t *testing.T) agent.Tools {
 		<-ctx.Done()
 		return nil, nil, ctx.Err()
 	})
-	set, err := mcptools.Start(t.Context(), []mcptools.Server{{InProcess: server}}, mcptools.Options{CallTimeout: 50 * time.Millisecond})
+	set, err := mcptools.Start(t.Context(), []mcptools.Server{{InProcess: server}}, mcptools.Options{CallTimeout: timeout})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,15 +153,15 @@ func TestToolErrors(t *testing.T) {
 			`"isError":true`, "error | out of paper\n",
 		},
 		"the tool hangs": {
-			bounded(t), "search_slowly", `{"query":"x"}`,
+			blocking(t, 50*time.Millisecond), "search_slowly", `{"query":"x"}`,
 			`"error":{"code":-32001,"message":"the tool took too long"}`, "error | the tool took too long\n",
 		},
 		"there is no tool": {
-			bounded(t), "search_else", `{"query":"x"}`,
+			blocking(t, time.Minute), "search_else", `{"query":"x"}`,
 			`"error":{"code":-32602,"message":"no such tool"}`, "error | no such tool\n",
 		},
 		"the arguments are wrong": {
-			bounded(t), "search_slowly", `{"query":7}`,
+			blocking(t, time.Minute), "search_slowly", `{"query":7}`,
 			`"isError":true`, "error | validating \"arguments\"",
 		},
 		"the server crashes": {

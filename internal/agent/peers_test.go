@@ -163,10 +163,10 @@ func TestPeer_Timeout(t *testing.T) {
 	g := meuptest.Start(t, config)
 	silent := keep(t, joinHost(t, g, "carol"), func(json.RawMessage) string { return "" })
 	alice := join(t, g, "alice")
-	employ(t, g, "planner", agent.Options{Planner: deciding(counting), ToolTimeout: 50 * time.Millisecond})
+	employ(t, g, "planner", agent.Options{Planner: deciding(counting), ToolTimeout: 500 * time.Millisecond})
 	<-silent.listed
 	all := conversation(t, alice, answerTo(ask(t, alice, "how many sheep?")))
-	if text := decode(t, last(all))["message"]; text != "error | no answer within 50ms\n" {
+	if text := decode(t, last(all))["message"]; text != "error | no answer within 500ms\n" {
 		t.Errorf("answer %q", text)
 	}
 	<-silent.seen // the call

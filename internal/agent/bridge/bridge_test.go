@@ -293,7 +293,7 @@ func TestBridge_BusyAsker(t *testing.T) {
 func TestHangingTool(t *testing.T) {
 	g := meuptest.Start(t, config)
 	_, server := inProcess()
-	employ(t, g, server, setup{tools: mcptools.Options{CallTimeout: 50 * time.Millisecond}})
+	employ(t, g, server, setup{tools: mcptools.Options{CallTimeout: 2 * time.Second}})
 	alice := join(t, g, "alice", nil)
 	if e := refused(t, alice, "tools/call", tool("wait")); e.Code != -32001 || !strings.Contains(string(e.Data), `"timeout"`) {
 		t.Errorf("%+v", e)
