@@ -129,7 +129,7 @@ func BenchmarkFirstContent(b *testing.B) {
 func BenchmarkBurst(b *testing.B) {
 	browser := webtest.Start(b)
 	total := rate * int(burst/time.Second)
-	held := `new Set(document.querySelector("meup-space-page").desk.envelopes.filter(e => /^[erc]-/.test(e.id)).map(e => e.id)).size`
+	held := `new Set(document.querySelector("meup-space-page").shell.envelopes.filter(e => /^[erc]-/.test(e.id)).map(e => e.id)).size`
 	b.Run("page", func(b *testing.B) {
 		for range b.N {
 			s := stage(b)
@@ -138,7 +138,7 @@ func BenchmarkBurst(b *testing.B) {
 			s.Enter(tab, viewer)
 			reset(tab)
 			s.SendAtRate("bot", total, rate, beat, traffic)
-			tab.Await(fmt.Sprintf(`document.querySelector("meup-space-page").desk.state.head >= %d`, s.Head("bot")))
+			tab.Await(fmt.Sprintf(`document.querySelector("meup-space-page").shell.state.head >= %d`, s.Head("bot")))
 			w := webtest.Eval[watched](tab, `window.watched`)
 			noteBurst(b, note, w, total-webtest.Eval[int](tab, held))
 			tab.Clean()
@@ -184,7 +184,7 @@ func BenchmarkHour(b *testing.B) {
 			reset(tab)
 			for n, name := range []string{"an hour", "two hours"} {
 				s.SendAtRate("bot", hour, hourRate, beat, func(i int) pagetest.Envelope { return traffic(n*hour + i) })
-				tab.Await(fmt.Sprintf(`document.querySelector("meup-space-page").desk.state.head >= %d`, s.Head("bot")))
+				tab.Await(fmt.Sprintf(`document.querySelector("meup-space-page").shell.state.head >= %d`, s.Head("bot")))
 				note(b, "heap after "+name, "MB", less, heap(b, tab))
 				note(b, "elements after "+name, "", less, webtest.Eval[float64](tab, `document.querySelectorAll("*").length`))
 			}

@@ -7,13 +7,13 @@ import { invite, kick } from "../src/core/drafts.js";
 import { Space } from "../src/core/space.js";
 import type { Proposal, SpaceState } from "../src/core/state.js";
 import type { Capability, Envelope } from "../src/core/types.js";
-import type { Desk } from "../src/ui/panel.js";
-import { Book } from "../src/ui/panels/book.js";
-import { Walk } from "../src/ui/panels/history.js";
+import type { Shell } from "../src/ui/panel.js";
+import { OlderState } from "../src/ui/panels/older-state.js";
+import { HistoryLoader } from "../src/ui/panels/history-loader.js";
 import { panels } from "../src/ui/panels/index.js";
 import { limitSentences } from "../src/ui/panels/limits.js";
 import { exact } from "../src/ui/panels/parts.js";
-import { lookOf } from "../src/ui/panels/proposal-fate.js";
+import { outcomeStyle } from "../src/ui/panels/proposal-outcome.js";
 import { Replay } from "../src/ui/panels/replay-session.js";
 import { NO_CHOICE, capabilitiesOf } from "../src/ui/panels/right-picker.js";
 import { Scribe } from "./support.js";
@@ -41,10 +41,10 @@ test("each outcome of a proposal looks different", () => {
     p({ status: "withdrawn" }),
     p({ status: "expired" }),
     p({ status: "settled" }),
-  ].map(lookOf);
+  ].map(outcomeStyle);
   assert.equal(new Set(looks.map((x) => x.sign)).size, looks.length);
   assert.equal(new Set(looks.map((x) => x.words)).size, looks.length);
-  assert.equal(lookOf(p({ status: "rejected" })).words, "Rejected by alice");
+  assert.equal(outcomeStyle(p({ status: "rejected" })).words, "Rejected by alice");
 });
 
 test("invisible characters are marked", () => {
@@ -107,22 +107,22 @@ test("walking back to the beginning, stopping, and going on", async () => {
   const { log, api } = served(7, () => offline);
   const seen: number[] = [];
   let most = 2;
-  const walk = new Walk("lab", 8, (page) => seen.push(...page.map((e) => e.seq ?? 0)) < most, api);
-  await walk.go(() => {});
-  assert.deepEqual([seen.length, walk.running, walk.progress.done], [2, false, false], "it has had enough");
+  const loader = new HistoryLoader("lab", 8, (page) => seen.push(...page.map((e) => e.seq ?? 0)) < most, api);
+  await loader.run(() => {});
+  assert.deepEqual([seen.length, loader.running, loader.progress.done], [2, false, false], "it has had enough");
   offline = true;
-  await walk.go(() => {});
-  assert.notEqual(walk.trouble, "");
+  await loader.run(() => {});
+  assert.notEqual(loader.trouble, "");
   offline = false;
   most = Infinity;
-  await walk.go(() => {});
-  assert.deepEqual([walk.trouble, walk.progress.done, walk.progress.looked], ["", true, 7]);
+  await loader.run(() => {});
+  assert.deepEqual([loader.trouble, loader.progress.done, loader.progress.loaded], ["", true, 7]);
   assert.deepEqual(seen.toSorted((a, b) => a - b), log.map((e) => e.seq));
-  assert.equal(walk.progress.back, Date.parse(log[0]?.ts ?? ""));
+  assert.equal(loader.progress.oldest, Date.parse(log[0]?.ts ?? ""));
 });
 
-/** A desk that notes what is shown. */
-function desk(log: readonly Envelope[], older: boolean): Desk & { shown: SpaceState | null } {
+/** A shell that records the shown state. */
+function shell(log: readonly Envelope[], older: boolean): Shell & { shown: SpaceState | null } {
   const space = new Space();
   space.load(log, older);
   const d: Record<string, unknown> & { shown: SpaceState | null } = {
@@ -141,22 +141,22 @@ function desk(log: readonly Envelope[], older: boolean): Desk & { shown: SpaceSt
       d.shown = state;
     },
   };
-  return d as unknown as Desk & { shown: SpaceState | null };
+  return d as unknown as Shell & { shown: SpaceState | null };
 }
 
 test("a replay shows past states, and ends with a return to the present", (t) => {
   const { log } = served(9);
-  const d = desk(log, false);
+  const d = shell(log, false);
   const r = new Replay(d);
   t.after(() => r.live());
-  r.take();
+  r.sync();
   assert.deepEqual([r.on, r.position, d.past], [false, 9, false]);
   r.seek(4);
   assert.deepEqual([r.on, r.position, d.shown?.messages.size], [true, 4, 4]);
   r.step(-1);
   assert.equal(d.shown?.messages.size, 3);
   r.setSpeed(100);
-  r.setBrisk(false);
+  r.setSkipIdle(false);
   assert.deepEqual([r.position, r.speed], [3, 100], "another way of playing is no other place");
   r.play();
   assert.equal(r.playing, true);
@@ -170,7 +170,7 @@ test("a replay shows past states, and ends with a return to the present", (t) =>
 
 test("older pages are added without moving the position", async (t) => {
   const { log, api } = served(9);
-  const d = desk(log.slice(5), true);
+  const d = shell(log.slice(5), true);
   const r = new Replay(d, api);
   t.after(() => r.live());
   r.seek(2);
@@ -192,12 +192,12 @@ test("pending proposals are found in long logs, and settled by later envelopes",
     asked.push(new URL(url, "http://x").searchParams.getAll("kinds").join());
     return Promise.resolve(new Response(JSON.stringify({ envelopes: proposed, next: 0, has_more: false }), { headers: { "Content-Type": "application/json" } }));
   };
-  const book = new Book("lab", ["mcp.proposal", "mcp.reject"], new Api({ fetch }));
-  assert.equal(book.with([]), null);
-  await book.load(3, () => {});
-  await book.load(3, () => {});
+  const older = new OlderState("lab", ["mcp.proposal", "mcp.reject"], new Api({ fetch }));
+  assert.equal(older.with([]), null);
+  await older.load(3, () => {});
+  await older.load(3, () => {});
   assert.deepEqual(asked, ["mcp.proposal,mcp.reject"], "it is read once");
-  assert.deepEqual(book.with([])?.pending, [first, second]);
+  assert.deepEqual(older.with([])?.pending, [first, second]);
   const held = [w.say("alice", "chat", { message: "hello" }), w.say("alice", "mcp.reject", { reason: "unsafe" }, { correlationId: first })];
-  assert.deepEqual(book.with(held)?.pending, [second]);
+  assert.deepEqual(older.with(held)?.pending, [second]);
 });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Participant } from "../src/core/state.js";
 import { candidates, mentionAt, mentioned } from "../src/ui/completion.js";
-import { allows } from "../src/ui/may.js";
+import { allows } from "../src/ui/capabilities.js";
 
 const person = (id: string, present = true): Participant =>
   ({ id, present, kicked: false, agent: false, capabilities: [], version: 1 }) as unknown as Participant;

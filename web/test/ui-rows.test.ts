@@ -6,8 +6,8 @@ import { Space } from "../src/core/space.js";
 import { Announcer } from "../src/ui/announcer.js";
 import { EVERYTHING } from "../src/ui/panel.js";
 import { type Row, rows } from "../src/ui/rows.js";
-import { passes } from "../src/ui/sieve.js";
-import { RowWindow } from "../src/ui/window.js";
+import { showsStep } from "../src/ui/view-filter.js";
+import { RowWindow } from "../src/ui/row-window.js";
 import { Scribe } from "./support.js";
 
 function filled(write: (s: Scribe, space: Space) => void): Space {
@@ -60,7 +60,7 @@ test("a view hides unselected rows, but not mentions of the user or pending item
   assert.deepEqual(of({ from: ["guide"] }), ["for you", "[ca]", "[cb]"]);
   assert.deepEqual(of({ text: "PUBLIC" }), ["public", "for you", "[cb]"]);
   const step = space.state.blocks.get("cb")?.steps[0];
-  assert.ok(step !== undefined && passes({ ...EVERYTHING, conclusionsOnly: true }, step));
+  assert.ok(step !== undefined && showsStep({ ...EVERYTHING, conclusionsOnly: true }, step));
 });
 
 const many = (n: number): Row[] => Array.from({ length: n }, (_, i) => ({ type: "day", key: `k${i}`, at: i }));

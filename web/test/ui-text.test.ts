@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nothing } from "lit";
-import { Frugal, MOST_WORK, lex } from "../src/ui/lexer.js";
+import { BoundedTokenizer, MAX_WORK, lex } from "../src/ui/lexer.js";
 import { markdown } from "../src/ui/markdown.js";
-import { author, spoken } from "../src/ui/author.js";
+import { author, authorText } from "../src/ui/author.js";
 import { thought } from "../src/ui/prose.js";
 import { anchor, brief, initials, plain, pretty, safeUrl } from "../src/ui/text.js";
-import { longText } from "../src/ui/words.js";
+import { longText } from "../src/ui/format.js";
 
 /** A drawing as it would be written; what came from outside stands between ‹ and ›. */
 function read(v: unknown): string {
@@ -113,16 +113,16 @@ test("of very long Markdown a part is drawn, and the rest as it is written, whic
 
 test("the work for Markdown is bounded, and the text stays readable", () => {
   for (const text of ["a".repeat(20_000) + "@", "**a_*".repeat(4000), "~a".repeat(10_000), "a@ ".repeat(6000), "*a ".repeat(6000)]) {
-    const frugal = new Frugal();
-    const tokens = lex(text, frugal);
-    assert.ok(frugal.work <= MOST_WORK);
+    const tokenizer = new BoundedTokenizer();
+    const tokens = lex(text, tokenizer);
+    assert.ok(tokenizer.work <= MAX_WORK);
     assert.equal(tokens.map((t) => t.raw).join(""), text);
   }
   for (const text of ["- ".repeat(9000) + "x", "> ".repeat(9000) + "x", "> - 1. ".repeat(2500) + "x"]) assert.doesNotThrow(() => lex(text));
-  const frugal = new Frugal();
+  const tokenizer = new BoundedTokenizer();
   assert.match(read(markdown("**b** a@x.test\n".repeat(1000))), /<strong>[^]*mailto:a@x\.test[^]*<strong>/u);
-  lex("Some **bold** words, a_b and *more*.\n\n".repeat(500), frugal);
-  assert.ok(frugal.work < MOST_WORK / 10);
+  lex("Some **bold** words, a_b and *more*.\n\n".repeat(500), tokenizer);
+  assert.ok(tokenizer.work < MAX_WORK / 10);
 });
 
 test("entities are the characters that they name, and make no element", () => {
@@ -169,10 +169,10 @@ test("long texts are shortened and can be expanded", () => {
 test("a participant whose name is a word of the page is marked as one, the gateway is not", () => {
   for (const id of ["You", "system.gateway", "уou"]) {
     assert.match(read(author(id)), /class="chip wait"[^]*a participant/u, id);
-    assert.match(spoken(id), / \(a participant\)$/u, id);
+    assert.match(authorText(id), / \(a participant\)$/u, id);
   }
   for (const id of ["alice", "system:gateway"]) {
     assert.deepEqual(tags(author(id)), ["b"], id);
-    assert.equal(spoken(id), id);
+    assert.equal(authorText(id), id);
   }
 });

@@ -5,10 +5,10 @@ import type { SpaceState } from "../core/state.js";
 import { blockTitle } from "../core/time.js";
 import { neutral } from "../core/unicode.js";
 import type { ContextPath } from "../core/types.js";
-import { spoken } from "./author.js";
+import { authorText } from "./author.js";
 
 /** If more messages than this arrive at once, only their number is announced. */
-const MOST = 3;
+const MAX = 3;
 
 export class Announcer {
   private head = 0;
@@ -17,35 +17,35 @@ export class Announcer {
 
   /** Returns the announcement for the changes since the last call. The initial state is not announced. */
   news(s: SpaceState, live: boolean): string {
-    const told: string[] = [];
+    const lines: string[] = [];
     const fresh = this.begun && live;
     for (let i = s.timeline.length - 1; i >= 0; i--) {
       const item = s.timeline[i];
       if (item === undefined || item.seq <= this.head) break;
       if (item.type !== "message") continue;
       const m = s.messages.get(item.key);
-      if (m !== undefined && m.from !== s.you?.id) told.unshift(`${spoken(m.from)}: ${oneLine(neutral(m.text), 200)}`);
+      if (m !== undefined && m.from !== s.you?.id) lines.unshift(`${authorText(m.from)}: ${oneLine(neutral(m.text), 200)}`);
     }
     const reasoning = this.blocks(s);
     this.head = s.head;
     if (live) this.begun = true;
     if (!fresh) return "";
-    if (told.length > MOST) return `${told.length} new messages`;
-    return [...reasoning, ...told].slice(0, 2 * MOST).map((x) => x.replace(/[.\s]+$/, "")).join(". ");
+    if (lines.length > MAX) return `${lines.length} new messages`;
+    return [...reasoning, ...lines].slice(0, 2 * MAX).map((x) => x.replace(/[.\s]+$/, "")).join(". ");
   }
 
   private blocks(s: SpaceState): string[] {
-    const told: string[] = [];
+    const lines: string[] = [];
     for (const path of s.roots) {
       const b = s.blocks.get(path);
       if (b === undefined) continue;
       if (b.status === "reasoning" && !this.running.has(path)) {
         this.running.add(path);
-        told.push(`${spoken(b.opener)} is reasoning`);
+        lines.push(`${authorText(b.opener)} is reasoning`);
       } else if (b.status !== "reasoning" && this.running.delete(path)) {
-        told.push(`${spoken(b.opener)}: ${blockTitle(b, 0)}`);
+        lines.push(`${authorText(b.opener)}: ${blockTitle(b, 0)}`);
       }
     }
-    return told;
+    return lines;
   }
 }

@@ -5,20 +5,20 @@ import { keyed } from "lit/directives/keyed.js";
 import { Api, ApiError } from "../core/api.js";
 import { type Link, format, parse } from "../core/links.js";
 import type { Session } from "../core/types.js";
-import { SpaceDesk } from "./desk.js";
-import { Light, define } from "./light.js";
+import { SpaceShell } from "./shell.js";
+import { PageElement, define } from "./element.js";
 import { forget, keepSpace, lastSpace, loadToggles } from "./prefs.js";
 import "./sign-in.js";
 import "./space-page.js";
 import "./spaces.js";
 
-export class App extends Light {
-  static override properties = { session: { state: true }, known: { state: true }, link: { state: true }, trouble: { state: true }, busy: { state: true } };
+export class App extends PageElement {
+  static override properties = { session: { state: true }, ready: { state: true }, link: { state: true }, trouble: { state: true }, busy: { state: true } };
 
   /** Null while signed out. */
   declare private session: Session | null;
   /** The first session request has completed. */
-  declare private known: boolean;
+  declare private ready: boolean;
   declare private link: Link | null;
   declare private trouble: string;
   declare private busy: boolean;
@@ -27,14 +27,14 @@ export class App extends Light {
 
   private readonly api = new Api();
   private readonly toggles = loadToggles();
-  private desk: SpaceDesk | null = null;
+  private shell: SpaceShell | null = null;
   /** Notifies the other tabs of this browser, which share the cookie, of a sign-in or sign-out. */
   private readonly tabs = new BroadcastChannel("meup.session");
 
   constructor() {
     super();
     this.session = null;
-    this.known = false;
+    this.ready = false;
     this.link = null;
     this.trouble = "";
     this.busy = false;
@@ -42,52 +42,52 @@ export class App extends Light {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    window.addEventListener("hashchange", this.moved);
-    this.tabs.onmessage = () => void this.elsewhere();
-    void this.begin();
+    window.addEventListener("hashchange", this.onAddressChange);
+    this.tabs.onmessage = () => void this.onOtherTab();
+    void this.start();
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    window.removeEventListener("hashchange", this.moved);
-    this.leave();
+    window.removeEventListener("hashchange", this.onAddressChange);
+    this.closeSpace();
   }
 
-  private async begin(): Promise<void> {
+  private async start(): Promise<void> {
     const { code } = this;
     this.code = "";
-    if (code !== "") await this.enter(() => this.api.redeem(code));
-    if (this.session === null) await this.ask();
-    this.known = true;
+    if (code !== "") await this.signInWith(() => this.api.redeem(code));
+    if (this.session === null) await this.loadSession();
+    this.ready = true;
   }
 
   /** Another tab signed in or out: close the space and request the session again. */
-  private async elsewhere(): Promise<void> {
-    this.leave();
+  private async onOtherTab(): Promise<void> {
+    this.closeSpace();
     this.session = null;
     this.link = null;
-    this.known = false;
-    await this.ask();
-    this.known = true;
+    this.ready = false;
+    await this.loadSession();
+    this.ready = true;
   }
 
   /** Requests the session. Being signed out is not an error. */
-  private async ask(): Promise<void> {
+  private async loadSession(): Promise<void> {
     try {
       this.signedIn(await this.api.session());
     } catch (err) {
-      if (!(err instanceof ApiError) || !err.signedOut) this.trouble = words(err);
+      if (!(err instanceof ApiError) || !err.signedOut) this.trouble = messageOf(err);
     }
   }
 
-  private async enter(how: () => Promise<Session>): Promise<void> {
+  private async signInWith(how: () => Promise<Session>): Promise<void> {
     this.busy = true;
     this.trouble = "";
     try {
       this.signedIn(await how());
       this.tabs.postMessage("in");
     } catch (err) {
-      this.trouble = err instanceof ApiError && err.signedOut ? "Sign-in failed: the token is unknown, or the link was already used." : words(err);
+      this.trouble = err instanceof ApiError && err.signedOut ? "Sign-in failed: the token is unknown, or the link was already used." : messageOf(err);
     } finally {
       this.busy = false;
     }
@@ -95,27 +95,27 @@ export class App extends Light {
 
   private signedIn(session: Session): void {
     this.session = session;
-    this.moved();
+    this.onAddressChange();
   }
 
   private async signOut(): Promise<void> {
-    this.leave();
+    this.closeSpace();
     forget();
     this.session = null;
     this.link = null;
-    this.known = false;
+    this.ready = false;
     history.replaceState(null, "", location.pathname);
     try {
       await this.api.signOut();
     } catch (err) {
-      this.trouble = `You may still be signed in. ${words(err)}`;
+      this.trouble = `You may still be signed in. ${messageOf(err)}`;
     }
-    this.known = true;
+    this.ready = true;
     this.tabs.postMessage("out");
   }
 
   /** Handles a changed address. */
-  private readonly moved = (): void => {
+  private readonly onAddressChange = (): void => {
     const { session } = this;
     if (session === null) return;
     let link = parse(location.hash);
@@ -127,31 +127,31 @@ export class App extends Light {
       if (link !== null) history.replaceState(null, "", format(link));
     }
     this.link = link;
-    if (link === null || link.space !== this.desk?.space) this.leave();
-    if (link === null || this.desk !== null) return;
-    this.desk = new SpaceDesk(link.space, this.api, this.toggles);
-    this.desk.start();
+    if (link === null || link.space !== this.shell?.space) this.closeSpace();
+    if (link === null || this.shell !== null) return;
+    this.shell = new SpaceShell(link.space, this.api, this.toggles);
+    this.shell.start();
     keepSpace(link.space);
   };
 
-  private leave(): void {
-    this.desk?.close();
-    this.desk = null;
+  private closeSpace(): void {
+    this.shell?.close();
+    this.shell = null;
   }
 
   protected override render(): TemplateResult {
-    const { session, link, desk } = this;
-    if (session === null && !this.known) return html`<main class="door" aria-busy="true"><span class="spinner" role="img" aria-label="Loading"></span></main>`;
+    const { session, link, shell } = this;
+    if (session === null && !this.ready) return html`<main class="door" aria-busy="true"><span class="spinner" role="img" aria-label="Loading"></span></main>`;
     if (session === null) {
       return html`<meup-sign-in
         .trouble=${this.trouble}
         .busy=${this.busy}
-        @sign-in=${(e: CustomEvent<{ token: string; remember: boolean }>) => void this.enter(() => this.api.signIn(e.detail.token, e.detail.remember))}
+        @sign-in=${(e: CustomEvent<{ token: string; remember: boolean }>) => void this.signInWith(() => this.api.signIn(e.detail.token, e.detail.remember))}
       ></meup-sign-in>`;
     }
-    if (link === null || desk === null) return html`<meup-spaces .session=${session} @sign-out=${() => void this.signOut()}></meup-spaces>`;
+    if (link === null || shell === null) return html`<meup-spaces .session=${session} @sign-out=${() => void this.signOut()}></meup-spaces>`;
     // Keyed: elements subscribe to the shell in connectedCallback, so each shell gets new ones.
-    return html`${keyed(desk, html`<meup-space-page .desk=${desk} .session=${session} .place=${link} @sign-out=${() => void this.signOut()}></meup-space-page>`)}`;
+    return html`${keyed(shell, html`<meup-space-page .shell=${shell} .session=${session} .place=${link} @sign-out=${() => void this.signOut()}></meup-space-page>`)}`;
   }
 
   protected override updated(): void {
@@ -159,7 +159,7 @@ export class App extends Light {
   }
 }
 
-function words(err: unknown): string {
+function messageOf(err: unknown): string {
   return err instanceof Error ? err.message : String(err);
 }
 

@@ -16,7 +16,7 @@ export function author(id: string): TemplateResult {
 }
 
 /** The same as plain text. */
-export function spoken(id: string): string {
+export function authorText(id: string): string {
   return imitates(id) ? `${who(id)} (a participant)` : who(id);
 }
 

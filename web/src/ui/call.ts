@@ -7,14 +7,14 @@ import { callDuration } from "../core/time.js";
 import type { Outcome, ParticipantID } from "../core/types.js";
 import { look } from "../core/json.js";
 import { undecided } from "../core/proposal.js";
-import { author, spoken } from "./author.js";
-import type { SpaceDesk } from "./desk.js";
+import { author, authorText } from "./author.js";
+import type { SpaceShell } from "./shell.js";
 import { icon } from "./icons.js";
-import { Light, define } from "./light.js";
-import { raw } from "./raw.js";
+import { PageElement, define } from "./element.js";
+import { envelopeLink } from "./envelope-link.js";
 import { thought } from "./prose.js";
 import { plain, pretty, verbatim, who } from "./text.js";
-import { longText } from "./words.js";
+import { longText } from "./format.js";
 
 const OUTCOMES: Readonly<Record<Outcome, string>> = {
   pending: "running",
@@ -29,7 +29,7 @@ const OUTCOMES: Readonly<Record<Outcome, string>> = {
 /** The status of a call in one or two words. */
 export function outcomeWord(c: Call, over = false): string {
   if (undecided(c)) return "awaiting approval";
-  if (c.outcome === "pending") return c.proposed ? `decided by ${spoken(c.decidedBy)}` : over ? "no response" : "running";
+  if (c.outcome === "pending") return c.proposed ? `decided by ${authorText(c.decidedBy)}` : over ? "no response" : "running";
   return c.failed && c.outcome !== "error" ? `${OUTCOMES[c.outcome]}, failed` : OUTCOMES[c.outcome];
 }
 
@@ -46,10 +46,10 @@ export function outcomeMark(c: Call, over = false): TemplateResult {
 }
 
 /** A call as a step: one line that expands to all details. */
-export class CallView extends Light {
-  static override properties = { desk: { attribute: false }, step: { attribute: false }, owner: { attribute: false }, over: { attribute: false }, bare: { attribute: false }, open: { state: true } };
+export class CallView extends PageElement {
+  static override properties = { shell: { attribute: false }, step: { attribute: false }, owner: { attribute: false }, over: { attribute: false }, bare: { attribute: false }, open: { state: true } };
 
-  declare desk: SpaceDesk;
+  declare shell: SpaceShell;
   declare step: CallStep;
   /** The participant whose reasoning contains the call; "" outside of reasoning. */
   declare owner: ParticipantID;
@@ -73,12 +73,12 @@ export class CallView extends Light {
           ${c.outcome === "pending" || c.durationMs === null ? nothing : html`<span>${callDuration(c.durationMs)}</span>`}
         </span>
       </button>
-      ${open ? details(this.desk, c, this.over) : result(this.desk, c)}
+      ${open ? details(this.shell, c, this.over) : result(this.shell, c)}
     </div>`;
   }
 
   private toggle(): void {
-    this.desk.emit("touched", {});
+    this.shell.emit("toggle", {});
     this.open = !this.open;
   }
 }
@@ -97,17 +97,17 @@ export function argsLine(args: unknown, most = 90): string {
   return verbatim(oneLine(parts.join(", "), most));
 }
 
-function details(desk: SpaceDesk, c: Call, over: boolean): TemplateResult {
+function details(shell: SpaceShell, c: Call, over: boolean): TemplateResult {
   return html`<dl class="call-facts">
     <dt>Parameters</dt>
     <dd><pre tabindex="0">${verbatim(pretty(c.args ?? null).slice(0, 50_000))}</pre></dd>
     ${c.result === undefined ? nothing : html`<dt>Result</dt><dd><pre tabindex="0">${verbatim(resultText(c.result).slice(0, 50_000))}</pre></dd>`}
     <dt>Outcome</dt>
     <dd>
-      ${outcomeWord(c, over)}${c.decidedBy === "" ? nothing : html` by ${spoken(c.decidedBy)}`}${c.reason === "" ? nothing : html`: ${longText(c.reason)}`}
-      ${c.answeredBy === "" ? nothing : html`<span class="faint"> · answered by ${spoken(c.answeredBy)}</span>`}
-      ${c.to.length === 0 ? nothing : html`<span class="faint"> · to ${c.to.map(spoken).join(", ")}</span>`}
-      ${raw(desk, c.id)} ${c.responseId === "" ? nothing : raw(desk, c.responseId)}
+      ${outcomeWord(c, over)}${c.decidedBy === "" ? nothing : html` by ${authorText(c.decidedBy)}`}${c.reason === "" ? nothing : html`: ${longText(c.reason)}`}
+      ${c.answeredBy === "" ? nothing : html`<span class="faint"> · answered by ${authorText(c.answeredBy)}</span>`}
+      ${c.to.length === 0 ? nothing : html`<span class="faint"> · to ${c.to.map(authorText).join(", ")}</span>`}
+      ${envelopeLink(shell, c.id)} ${c.responseId === "" ? nothing : envelopeLink(shell, c.responseId)}
     </dd>
   </dl>`;
 }
@@ -122,13 +122,13 @@ function resultText(v: unknown): string {
 }
 
 /** The result on one line. */
-function result(desk: SpaceDesk, c: Call): TemplateResult | typeof nothing {
+function result(shell: SpaceShell, c: Call): TemplateResult | typeof nothing {
   if (c.outcome === "pending") {
     if (!c.proposed) return nothing;
-    if (!undecided(c)) return html`<p class="call-result">Decided by ${spoken(c.decidedBy)}.</p>`;
-    return html`<p class="call-result wait">Awaiting approval. <button class="words" @click=${() => desk.open("proposals", { id: c.id })}>Review</button></p>`;
+    if (!undecided(c)) return html`<p class="call-result">Decided by ${authorText(c.decidedBy)}.</p>`;
+    return html`<p class="call-result wait">Awaiting approval. <button class="words" @click=${() => shell.open("proposals", { id: c.id })}>Review</button></p>`;
   }
-  const decided = c.decidedBy === "" ? "" : c.outcome === "rejected" ? `Rejected by ${spoken(c.decidedBy)}` : c.proposed ? `Approved by ${spoken(c.decidedBy)}` : "";
+  const decided = c.decidedBy === "" ? "" : c.outcome === "rejected" ? `Rejected by ${authorText(c.decidedBy)}` : c.proposed ? `Approved by ${authorText(c.decidedBy)}` : "";
   const reason = c.reason === "" ? "" : `${decided === "" ? outcomeWord(c) : ""}: ${oneLine(c.reason, 160)}`;
   const words = [decided + reason, oneLine(c.summary, 200)].filter((x) => x !== "").join(". ");
   if (words === "") return nothing;

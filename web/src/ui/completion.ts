@@ -4,7 +4,7 @@ import type { Participant } from "../core/state.js";
 import type { ParticipantID } from "../core/types.js";
 
 /** Maximum number of candidates. */
-const MOST = 8;
+const MAX = 8;
 
 /** Returns the word after the "@" before the caret and the offset of the "@"; null if there is none. */
 export function mentionAt(text: string, caret: number): { readonly at: number; readonly word: string } | null {
@@ -21,7 +21,7 @@ export function candidates(all: Iterable<Participant>, you: ParticipantID, word:
   return [...all]
     .filter((p) => p.id !== you && !p.kicked && p.id.toLowerCase().includes(w))
     .sort((a, b) => rank(a) - rank(b) || a.id.localeCompare(b.id))
-    .slice(0, MOST);
+    .slice(0, MAX);
 }
 
 /** Returns the participants that a text mentions with "@". */

@@ -11,15 +11,15 @@ import { neutral } from "../core/unicode.js";
 import type { Participant } from "../core/state.js";
 import type { Draft, ID } from "../core/types.js";
 import { candidates, mentionAt, mentioned } from "./completion.js";
-import type { SpaceDesk } from "./desk.js";
+import type { SpaceShell } from "./shell.js";
 import { icon } from "./icons.js";
-import { Light, define } from "./light.js";
+import { PageElement, define } from "./element.js";
 import { draft, keepDraft } from "./prefs.js";
 import { brief, initials, who } from "./text.js";
 
-export class Composer extends Light {
+export class Composer extends PageElement {
   static override properties = {
-    desk: { attribute: false },
+    shell: { attribute: false },
     tick: { attribute: false },
     replyTo: { state: true },
     onlyTo: { state: true },
@@ -29,7 +29,7 @@ export class Composer extends Light {
     refused: { state: true },
   };
 
-  declare desk: SpaceDesk;
+  declare shell: SpaceShell;
   declare tick: number;
   declare private replyTo: ID | null;
   declare private onlyTo: boolean;
@@ -40,7 +40,7 @@ export class Composer extends Light {
   declare private refused: string;
 
   private readonly field = createRef<HTMLTextAreaElement>();
-  private filled: SpaceDesk | null = null;
+  private filled: SpaceShell | null = null;
   private ends: (() => void)[] = [];
 
   constructor() {
@@ -56,9 +56,9 @@ export class Composer extends Light {
   override connectedCallback(): void {
     super.connectedCallback();
     this.ends = [
-      this.desk.on("reply", ({ to }) => this.reply(to)),
-      this.desk.on("mention", ({ participant }) => this.mention(participant)),
-      this.desk.on("edit", (e) => this.edit(e.draft)),
+      this.shell.on("reply", ({ to }) => this.reply(to)),
+      this.shell.on("mention", ({ participant }) => this.mention(participant)),
+      this.shell.on("edit", (e) => this.edit(e.draft)),
     ];
   }
 
@@ -70,17 +70,17 @@ export class Composer extends Light {
   /** Restores the draft when the field is first rendered. */
   protected override updated(): void {
     const field = this.field.value;
-    if (field === undefined || this.filled === this.desk) return;
-    this.filled = this.desk;
-    field.value = draft(this.desk.space);
-    this.grown();
+    if (field === undefined || this.filled === this.shell) return;
+    this.filled = this.shell;
+    field.value = draft(this.shell.space);
+    this.resize();
   }
 
   protected override render(): TemplateResult {
-    const { desk } = this;
-    const s = desk.state;
+    const { shell } = this;
+    const s = shell.state;
     if (s.you === null) return html`<div class="composer"><div class="composer-box" aria-hidden="true"><textarea rows="1" disabled></textarea></div></div>`;
-    if (!desk.may("chat")) return html`<div class="composer"><p class="composer-none">You can read this space, but not post in it.</p></div>`;
+    if (!shell.may("chat")) return html`<div class="composer"><p class="composer-none">You can read this space, but not post in it.</p></div>`;
     const named = this.named();
     const open = this.offered.length > 0;
     return html`<form class="composer" @submit=${this.submit}>
@@ -90,8 +90,8 @@ export class Composer extends Light {
         <textarea
           ${ref(this.field)}
           rows="1"
-          aria-label=${`Message to ${desk.space}`}
-          placeholder=${`Message ${desk.space}`}
+          aria-label=${`Message to ${shell.space}`}
+          placeholder=${`Message ${shell.space}`}
           aria-autocomplete="list"
           aria-controls="mention-list"
           aria-haspopup="listbox"
@@ -113,7 +113,7 @@ export class Composer extends Light {
 
   private replyChip(): TemplateResult | typeof nothing {
     if (this.replyTo === null) return nothing;
-    const m = this.desk.state.messages.get(this.replyTo);
+    const m = this.shell.state.messages.get(this.replyTo);
     return html`<p class="reply-chip">
       ${icon("reply")} <span><b>${m === undefined ? "Reply" : who(m.from)}</b> ${m === undefined ? nothing : m.format === "markdown" ? brief(oneLine(m.text, 90)) : oneLine(neutral(m.text), 90)}</span>
       <button type="button" class="icon-button" aria-label="Cancel reply" @click=${() => (this.replyTo = null)}>${icon("close")}</button>
@@ -135,18 +135,18 @@ export class Composer extends Light {
   }
 
   private named(): readonly string[] {
-    return mentioned(this.text, this.desk.state.participants).filter((id) => id !== this.desk.you);
+    return mentioned(this.text, this.shell.state.participants).filter((id) => id !== this.shell.you);
   }
 
   private readonly input = (): void => {
-    keepDraft(this.desk.space, this.text);
+    keepDraft(this.shell.space, this.text);
     this.refused = "";
-    this.grown();
+    this.resize();
     this.offer();
   };
 
   /** Resizes the field to its text. */
-  private grown(): void {
+  private resize(): void {
     const field = this.field.value;
     if (field === undefined) return;
     this.empty = field.value.trim() === "";
@@ -161,13 +161,13 @@ export class Composer extends Light {
     const field = this.field.value;
     if (field === undefined) return;
     const m = field.selectionStart === field.selectionEnd ? mentionAt(field.value, field.selectionStart) : null;
-    this.offered = m === null ? [] : candidates(this.desk.state.participants.values(), this.desk.you, m.word);
+    this.offered = m === null ? [] : candidates(this.shell.state.participants.values(), this.shell.you, m.word);
     this.active = 0;
   };
 
   private readonly key = (e: KeyboardEvent): void => {
     if (e.isComposing) return;
-    if (this.offered.length > 0 && this.inList(e)) return;
+    if (this.offered.length > 0 && this.listKey(e)) return;
     if (e.key === "Enter" && !e.shiftKey && !e.altKey) {
       e.preventDefault();
       void this.send();
@@ -177,7 +177,7 @@ export class Composer extends Light {
   };
 
   /** Handles keys while the candidate list is open; returns false for other keys. */
-  private inList(e: KeyboardEvent): boolean {
+  private listKey(e: KeyboardEvent): boolean {
     const n = this.offered.length;
     if (e.key === "ArrowDown") this.active = (this.active + 1) % n;
     else if (e.key === "ArrowUp") this.active = (this.active + n - 1) % n;
@@ -213,7 +213,7 @@ export class Composer extends Light {
     this.replyTo = null;
     this.onlyTo = false;
     this.dispatchEvent(new CustomEvent("sent", { bubbles: true }));
-    const sent = await this.desk.post(chat(text, { to, ...(replyTo !== null && { replyTo }) }));
+    const sent = await this.shell.post(chat(text, { to, ...(replyTo !== null && { replyTo }) }));
     if (sent.ok || sent.id !== "") return; // the gateway's rejection is shown with the message
     this.refused = sent.refusal;
     if (this.text === "") this.set(text);
@@ -223,9 +223,9 @@ export class Composer extends Light {
     const field = this.field.value;
     if (field === undefined) return;
     field.value = text;
-    keepDraft(this.desk.space, text);
+    keepDraft(this.shell.space, text);
     this.offered = [];
-    this.grown();
+    this.resize();
   }
 
   private reply(to: ID): void {

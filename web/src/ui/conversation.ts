@@ -7,22 +7,22 @@
 import { type TemplateResult, html, nothing } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
 import { repeat } from "lit/directives/repeat.js";
-import type { SpaceDesk } from "./desk.js";
-import { Follower } from "./follow.js";
+import type { SpaceShell } from "./shell.js";
+import { Follower } from "./follower.js";
 import { icon } from "./icons.js";
-import { Light, define } from "./light.js";
+import { PageElement, define } from "./element.js";
 import { outgoing } from "./outgoing.js";
-import { reveal } from "./reveal.js";
-import { drawRow } from "./row.js";
+import { scrollToPlace } from "./scroll-to.js";
+import { renderRow } from "./render-row.js";
 import { type Row, rows } from "./rows.js";
-import { narrows } from "./sieve.js";
+import { isFiltering } from "./view-filter.js";
 import { EVERYTHING } from "./panel.js";
-import { RowWindow } from "./window.js";
+import { RowWindow } from "./row-window.js";
 
-export class Conversation extends Light {
-  static override properties = { desk: { attribute: false }, tick: { attribute: false } };
+export class Conversation extends PageElement {
+  static override properties = { shell: { attribute: false }, tick: { attribute: false } };
 
-  declare desk: SpaceDesk;
+  declare shell: SpaceShell;
   /** Changes with every update of the state. */
   declare tick: number;
 
@@ -38,8 +38,8 @@ export class Conversation extends Light {
   override connectedCallback(): void {
     super.connectedCallback();
     this.ends = [
-      this.desk.on("reveal", ({ place }) => void reveal(this.desk, this, place)),
-      this.desk.on("touched", () => this.follower?.hold()),
+      this.shell.on("reveal", ({ place }) => void scrollToPlace(this.shell, this, place)),
+      this.shell.on("toggle", () => this.follower?.hold()),
     ];
   }
 
@@ -59,7 +59,7 @@ export class Conversation extends Light {
 
   /** Rebuilds the rows if the state or the view changed. */
   private compute(): void {
-    const { shown, view } = this.desk;
+    const { shown, view } = this.shell;
     const basis = [shown, view];
     if (basis.every((x, i) => x === this.basis[i])) return;
     this.basis = basis;
@@ -72,15 +72,15 @@ export class Conversation extends Light {
 
   protected override render(): TemplateResult {
     this.compute();
-    const { desk } = this;
+    const { shell } = this;
     const drawn = this.window.of(this.all, this.following);
     const atEnd = this.window.atEnd;
     return html`<h2 class="unseen">Messages</h2>
-      <div class="talk" role="log" aria-label=${`Messages in ${desk.space}`} aria-live="off" tabindex="0" ${ref(this.box)}>
+      <div class="talk" role="log" aria-label=${`Messages in ${shell.space}`} aria-live="off" tabindex="0" ${ref(this.box)}>
         <div class="talk-content" ${ref(this.content)}>
           ${this.head()}
-          <div class="rows">${repeat(drawn, (r) => r.key, (r) => drawRow(desk, r))}</div>
-          ${atEnd && !desk.past ? outgoing(desk) : nothing}
+          <div class="rows">${repeat(drawn, (r) => r.key, (r) => renderRow(shell, r))}</div>
+          ${atEnd && !shell.past ? outgoing(shell) : nothing}
         </div>
       </div>
       ${this.button()}`;
@@ -88,30 +88,30 @@ export class Conversation extends Light {
 
   /** The content above the first row. */
   private head(): TemplateResult | typeof nothing {
-    const { desk } = this;
-    const { room } = desk;
-    const s = desk.shown;
-    const filtered = narrows(desk.view)
-      ? html`<p class="page-line">Some messages are hidden. <button class="words" @click=${() => desk.setView(EVERYTHING)}>Show all</button></p>`
+    const { shell } = this;
+    const { room } = shell;
+    const s = shell.shown;
+    const filtered = isFiltering(shell.view)
+      ? html`<p class="page-line">Some messages are hidden. <button class="words" @click=${() => shell.setView(EVERYTHING)}>Show all</button></p>`
       : nothing;
     if (!this.window.atStart) return filtered;
     if (room.isLoading) return html`${filtered}<p class="page-line"><span class="spinner" aria-hidden="true"></span> Loading earlier messages…</p>`;
     if (room.historyTrouble !== "") {
       return html`${filtered}<p class="page-line">${room.historyTrouble} <button class="words" @click=${() => void room.loadOlder()}>Retry</button></p>`;
     }
-    if (s.hasOlder && s.head > 0 && !desk.past) {
+    if (s.hasOlder && s.head > 0 && !shell.past) {
       return html`${filtered}<p class="page-line"><button class="words" @click=${() => void room.loadOlder()}>Load earlier messages</button></p>`;
     }
     if (this.all.length === 0 && s.you !== null) return html`${filtered}${this.welcome()}`;
     const gap = s.gap === "" ? nothing : html`<p class="page-line">${s.gap}</p>`;
-    return s.hasOlder ? filtered : html`${filtered}${gap}<p class="page-line">This is the beginning of ${desk.space}.</p>`;
+    return s.hasOlder ? filtered : html`${filtered}${gap}<p class="page-line">This is the beginning of ${shell.space}.</p>`;
   }
 
   private welcome(): TemplateResult {
-    const others = [...this.desk.shown.participants.values()].filter((p) => p.present && p.id !== this.desk.you);
+    const others = [...this.shell.shown.participants.values()].filter((p) => p.present && p.id !== this.shell.you);
     return html`<div class="nothing-yet">
       <h2>No messages yet</h2>
-      <p>${others.length === 0 ? "No one else is online." : html`Online: ${others.map((p) => p.id).join(", ")}.`} ${this.desk.may("chat") ? "Send a message to start." : ""}</p>
+      <p>${others.length === 0 ? "No one else is online." : html`Online: ${others.map((p) => p.id).join(", ")}.`} ${this.shell.may("chat") ? "Send a message to start." : ""}</p>
     </div>`;
   }
 
@@ -123,7 +123,7 @@ export class Conversation extends Light {
 
   /** The number of timeline items since the end was last visible. */
   private fresh(): number {
-    const { timeline } = this.desk.shown;
+    const { timeline } = this.shell.shown;
     let n = 0;
     for (let i = timeline.length - 1; i >= 0 && (timeline[i]?.seq ?? 0) > this.seen; i--) n++;
     return n;
@@ -136,7 +136,7 @@ export class Conversation extends Light {
   }
 
   /** Moves the window to a row; its element exists after the next update. */
-  async bring(key: string): Promise<boolean> {
+  async showRow(key: string): Promise<boolean> {
     this.compute();
     this.follower?.release();
     if (!this.window.center(this.all, key)) return false;
@@ -146,7 +146,7 @@ export class Conversation extends Light {
   }
 
   /** Returns the first row that satisfies test. */
-  rowOf(test: (r: Row) => boolean): Row | undefined {
+  findRow(test: (r: Row) => boolean): Row | undefined {
     this.compute();
     return this.all.find(test);
   }
@@ -156,21 +156,21 @@ export class Conversation extends Light {
     const f = this.follower;
     const box = this.box.value;
     if (f === undefined || box === undefined) return;
-    const wasFollowing = this.desk.room.space.following;
+    const wasFollowing = this.shell.room.space.following;
     if (f.atEnd && !this.window.atEnd) f.release();
-    this.desk.room.space.following = f.following;
+    this.shell.room.space.following = f.following;
     if (wasFollowing !== f.following) this.requestUpdate();
     const near = box.clientHeight * 1.5;
     if (f.following) return;
     if (box.scrollTop < near && this.window.up(this.all)) this.requestUpdate();
-    else if (box.scrollTop < near && this.window.atStart && this.desk.shown.hasOlder && !this.desk.past) void this.desk.room.loadOlder();
+    else if (box.scrollTop < near && this.window.atStart && this.shell.shown.hasOlder && !this.shell.past) void this.shell.room.loadOlder();
     else if (box.scrollHeight - box.scrollTop - box.clientHeight < near && this.window.down(this.all)) this.requestUpdate();
   }
 
   protected override updated(): void {
-    const { state } = this.desk;
+    const { state } = this.shell;
     if (this.following || this.seen === 0) this.seen = state.head;
-    if (this.all.length < 8 && state.hasOlder && state.you !== null && !this.desk.room.isLoading && this.desk.room.historyTrouble === "") void this.desk.room.loadOlder();
+    if (this.all.length < 8 && state.hasOlder && state.you !== null && !this.shell.room.isLoading && this.shell.room.historyTrouble === "") void this.shell.room.loadOlder();
   }
 }
 

@@ -3,10 +3,10 @@
 import { type TemplateResult, html, nothing } from "lit";
 import type { Preference } from "../core/toggle.js";
 import type { Session } from "../core/types.js";
-import type { SpaceDesk } from "./desk.js";
+import type { SpaceShell } from "./shell.js";
 import { icon } from "./icons.js";
-import { Light, define } from "./light.js";
-import "./link-state.js";
+import { PageElement, define } from "./element.js";
+import "./connection-status.js";
 import { keepToggles } from "./prefs.js";
 import { initials, who } from "./text.js";
 
@@ -16,43 +16,43 @@ const PREFERENCES: readonly (readonly [Preference, string, string])[] = [
   ["closed", "Closed", "Always closed"],
 ];
 
-export class Header extends Light {
-  static override properties = { desk: { attribute: false }, session: { attribute: false }, tick: { attribute: false } };
+export class Header extends PageElement {
+  static override properties = { shell: { attribute: false }, session: { attribute: false }, tick: { attribute: false } };
 
-  declare desk: SpaceDesk;
+  declare shell: SpaceShell;
   declare session: Session;
   declare tick: number;
 
   protected override render(): TemplateResult {
-    const { desk } = this;
-    const here = [...desk.state.participants.values()].filter((p) => p.present).length;
+    const { shell } = this;
+    const here = [...shell.state.participants.values()].filter((p) => p.present).length;
     return html`<header class="head">
       <div class="head-where">
         <h1>${this.spaces()}</h1>
-        <meup-link-state .desk=${desk} .tick=${this.tick}></meup-link-state>
-        ${here > 0 ? html`<button class="head-here" @click=${() => desk.open("participants")}>${here} online</button>` : nothing}
+        <meup-link-state .shell=${shell} .tick=${this.tick}></meup-link-state>
+        ${here > 0 ? html`<button class="head-here" @click=${() => shell.open("participants")}>${here} online</button>` : nothing}
       </div>
       <div class="head-who">
-        <button class="icon-button head-find" title="Search (Ctrl-K)" aria-label="Search" @click=${() => desk.open("search")}>${icon("search")}</button>
+        <button class="icon-button head-find" title="Search (Ctrl-K)" aria-label="Search" @click=${() => shell.open("search")}>${icon("search")}</button>
         ${this.menu()}
-        <button class="icon-button head-panels" title="Panels" aria-label="Panels" @click=${() => desk.open("")}>${icon("panel")}</button>
+        <button class="icon-button head-panels" title="Panels" aria-label="Panels" @click=${() => shell.open("")}>${icon("panel")}</button>
       </div>
     </header>`;
   }
 
   private spaces(): TemplateResult | string {
-    const { desk, session } = this;
-    if (session.spaces.length < 2 && (session.globs ?? []).length === 0) return who(desk.space);
-    return html`<a class="head-space" href="#/" title="All spaces">${who(desk.space)}<span class="chevron" aria-hidden="true">${icon("chevron")}</span></a>`;
+    const { shell, session } = this;
+    if (session.spaces.length < 2 && (session.globs ?? []).length === 0) return who(shell.space);
+    return html`<a class="head-space" href="#/" title="All spaces">${who(shell.space)}<span class="chevron" aria-hidden="true">${icon("chevron")}</span></a>`;
   }
 
   private menu(): TemplateResult {
-    const { desk } = this;
-    const now = desk.toggles.preference;
+    const { shell } = this;
+    const now = shell.toggles.preference;
     return html`<details class="menu" @toggle=${this.toggled} @keydown=${this.key} @focusout=${this.left}>
-      <summary><span class="unseen">You are ${desk.you === "" ? "…" : who(desk.you)}. Settings</span><span class="monogram" aria-hidden="true">${initials(desk.you || "?")}</span><span class="head-you" aria-hidden="true">${desk.you === "" ? "…" : who(desk.you)}</span></summary>
+      <summary><span class="unseen">You are ${shell.you === "" ? "…" : who(shell.you)}. Settings</span><span class="monogram" aria-hidden="true">${initials(shell.you || "?")}</span><span class="head-you" aria-hidden="true">${shell.you === "" ? "…" : who(shell.you)}</span></summary>
       <div class="menu-body">
-        <p class="menu-you">Signed in as <b>${who(desk.you)}</b></p>
+        <p class="menu-you">Signed in as <b>${who(shell.you)}</b></p>
         <fieldset>
           <legend>Reasoning</legend>
           ${PREFERENCES.map(
@@ -68,9 +68,9 @@ export class Header extends Light {
   }
 
   private prefer(p: Preference): void {
-    this.desk.toggles.preference = p;
-    keepToggles(this.desk.toggles);
-    this.desk.changed();
+    this.shell.toggles.preference = p;
+    keepToggles(this.shell.toggles);
+    this.shell.changed();
   }
 
   private readonly toggled = (e: Event): void => {

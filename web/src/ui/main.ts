@@ -3,9 +3,9 @@
 import "./style/theme.css";
 import "./style/controls.css";
 import "./style/shell.css";
-import "./style/door.css";
+import "./style/sign-in.css";
 import "./style/side.css";
-import "./style/talk.css";
+import "./style/conversation.css";
 import "./style/prose.css";
 import "./style/reasoning.css";
 import "./style/composer.css";

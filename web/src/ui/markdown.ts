@@ -11,15 +11,15 @@ import { lex } from "./lexer.js";
 import { anchor, plain } from "./text.js";
 
 /** Text after this many characters is rendered as plain text. */
-const MOST = 20_000;
+const MAX = 20_000;
 /** Maximum nesting; deeper quotations and lists are text. */
-const DEEPEST = 12;
+const MAX_DEPTH = 12;
 
 /** Renders Markdown; falls back to plain text if lexing fails. With `breaks`, line breaks are kept. */
 export function markdown(text: string, breaks = false): unknown {
-  if (text.length <= MOST) return whole(text, breaks);
-  const line = text.lastIndexOf("\n", MOST);
-  const cut = line > MOST / 2 ? line + 1 : MOST;
+  if (text.length <= MAX) return whole(text, breaks);
+  const line = text.lastIndexOf("\n", MAX);
+  const cut = line > MAX / 2 ? line + 1 : MAX;
   return html`${whole(text.slice(0, cut), breaks)}
     <p class="faint">The rest of this message is shown as plain text.</p>
     <div class="prose plain">${plain(text.slice(cut))}</div>`;
@@ -39,7 +39,7 @@ function blocks(tokens: readonly Token[], depth: number, open: number[]): unknow
 }
 
 function block(t: Token, depth: number, open: number[]): unknown {
-  if (depth > DEEPEST) return t.raw;
+  if (depth > MAX_DEPTH) return t.raw;
   switch (t.type) {
     case "space":
     case "def":
@@ -114,7 +114,7 @@ function inline(tokens: readonly Token[] | undefined, depth: number): unknown[] 
 }
 
 function span(t: Token, depth: number): unknown {
-  if (depth > 2 * DEEPEST) return t.raw;
+  if (depth > 2 * MAX_DEPTH) return t.raw;
   const inner = (): unknown => inline("tokens" in t ? t.tokens : undefined, depth);
   switch (t.type) {
     case "text":

@@ -4,32 +4,32 @@ import { type PropertyValues, type TemplateResult, html, nothing } from "lit";
 import { oneLine } from "../core/read.js";
 import { neutral } from "../core/unicode.js";
 import type { Message } from "../core/state.js";
-import { mark, spoken } from "./author.js";
-import type { SpaceDesk } from "./desk.js";
+import { mark, authorText } from "./author.js";
+import type { SpaceShell } from "./shell.js";
 import { icon } from "./icons.js";
-import { Light, define } from "./light.js";
+import { PageElement, define } from "./element.js";
 import "./prose.js";
-import { raw, redaction } from "./raw.js";
+import { envelopeLink, redactionNote } from "./envelope-link.js";
 import { brief, initials, who } from "./text.js";
-import { clock, longText, moment } from "./words.js";
+import { clock, longText, moment } from "./format.js";
 
-export class MessageView extends Light {
+export class MessageView extends PageElement {
   static override properties = {
-    desk: { attribute: false },
+    shell: { attribute: false },
     message: { attribute: false },
     quote: { attribute: false },
-    lone: { attribute: false },
+    missingQuote: { attribute: false },
     joined: { type: Boolean },
     agent: { type: Boolean },
     own: { type: Boolean },
   };
 
-  declare desk: SpaceDesk;
+  declare shell: SpaceShell;
   declare message: Message;
   /** The message that it replies to, if it is loaded and not directly above. */
   declare quote: Message | null;
   /** The id of the message that it replies to, if that is not loaded. */
-  declare lone: string | null;
+  declare missingQuote: string | null;
   /** Continues the row above: the author is not repeated. */
   declare joined: boolean;
   declare agent: boolean;
@@ -41,13 +41,13 @@ export class MessageView extends Light {
 
   protected override render(): TemplateResult {
     const m = this.message;
-    return html`<article class="message" tabindex="-1" data-own=${this.own} data-joined=${this.joined} data-id=${m.id} aria-busy=${m.growing ? "true" : "false"} aria-label=${`${this.own ? "You" : spoken(m.from)}, ${clock(m.at)}`}>
+    return html`<article class="message" tabindex="-1" data-own=${this.own} data-joined=${this.joined} data-id=${m.id} aria-busy=${m.growing ? "true" : "false"} aria-label=${`${this.own ? "You" : authorText(m.from)}, ${clock(m.at)}`}>
       ${this.own ? nothing : html`<span class="monogram ${this.agent ? "agent" : ""}" aria-hidden="true">${initials(m.from)}</span>`}
       <div class="message-main">
         ${this.head(m)} ${this.reply()}
         <div class=${m.growing ? "bubble growing" : "bubble"}><meup-prose .text=${m.text} .format=${m.format}></meup-prose></div>
-        ${m.cancelled === null ? nothing : html`<p class="message-note">Canceled by ${spoken(m.cancelled.by)}${m.cancelled.reason === "" ? "" : html`: ${longText(m.cancelled.reason)}`}</p>`}
-        ${m.acknowledged.length === 0 ? nothing : html`<p class="message-note">Seen by ${m.acknowledged.map(spoken).join(", ")}</p>`} ${redaction(m.redacted)}
+        ${m.cancelled === null ? nothing : html`<p class="message-note">Canceled by ${authorText(m.cancelled.by)}${m.cancelled.reason === "" ? "" : html`: ${longText(m.cancelled.reason)}`}</p>`}
+        ${m.acknowledged.length === 0 ? nothing : html`<p class="message-note">Seen by ${m.acknowledged.map(authorText).join(", ")}</p>`} ${redactionNote(m.redacted)}
       </div>
       ${m.growing ? nothing : this.actions(m)}
     </article>`;
@@ -57,41 +57,41 @@ export class MessageView extends Light {
     return html`<header class="message-head">
       ${this.own
         ? html`<span class="unseen">You</span>`
-        : html`<button class="author" @click=${() => this.desk.open("participants", { id: m.from })}>${who(m.from)}</button>
+        : html`<button class="author" @click=${() => this.shell.open("participants", { id: m.from })}>${who(m.from)}</button>
             ${mark(m.from)}`}
-      ${m.to.length === 0 ? nothing : html`<span class="chip accent">to ${m.to.map((x) => (x === this.desk.you ? "you" : spoken(x))).join(", ")}</span>`}
-      <a class="time" href=${this.desk.address(m.id)} title=${moment(m.at)}><time datetime=${new Date(m.at).toISOString()}>${clock(m.at)}</time></a>
+      ${m.to.length === 0 ? nothing : html`<span class="chip accent">to ${m.to.map((x) => (x === this.shell.you ? "you" : authorText(x))).join(", ")}</span>`}
+      <a class="time" href=${this.shell.address(m.id)} title=${moment(m.at)}><time datetime=${new Date(m.at).toISOString()}>${clock(m.at)}</time></a>
     </header>`;
   }
 
   private reply(): TemplateResult | typeof nothing {
-    const { quote, lone } = this;
+    const { quote, missingQuote } = this;
     if (quote !== null) {
       const line = oneLine(neutral(quote.text), 140);
       const words = quote.format === "markdown" ? brief(line) : line;
-      return html`<button class="quote" @click=${() => void this.desk.goTo(quote.id)}>
-        <span class="quote-author">${quote.from === this.desk.you ? "You" : spoken(quote.from)}</span> ${words}
+      return html`<button class="quote" @click=${() => void this.shell.goTo(quote.id)}>
+        <span class="quote-author">${quote.from === this.shell.you ? "You" : authorText(quote.from)}</span> ${words}
       </button>`;
     }
-    if (lone === null || lone === undefined) return nothing;
-    return html`<button class="quote" @click=${() => void this.desk.goTo(lone)}>Reply to an earlier message</button>`;
+    if (missingQuote === null || missingQuote === undefined) return nothing;
+    return html`<button class="quote" @click=${() => void this.shell.goTo(missingQuote)}>Reply to an earlier message</button>`;
   }
 
   private actions(m: Message): TemplateResult {
     return html`<div class="actions" role="group" aria-label="Message">
-      ${this.desk.may("chat") ? html`<button class="icon-button" title="Reply" aria-label="Reply" @click=${() => this.desk.emit("reply", { to: m.id })}>${icon("reply")}</button>` : nothing}
+      ${this.shell.may("chat") ? html`<button class="icon-button" title="Reply" aria-label="Reply" @click=${() => this.shell.emit("reply", { to: m.id })}>${icon("reply")}</button>` : nothing}
       <button class="icon-button" title="Copy link" aria-label="Copy link" @click=${() => void this.copy(m.id)}>${icon("link")}</button>
-      ${raw(this.desk, m.id)}
+      ${envelopeLink(this.shell, m.id)}
     </div>`;
   }
 
   private async copy(id: string): Promise<void> {
     try {
-      await navigator.clipboard.writeText(this.desk.link(id));
-      this.desk.say("Link copied");
+      await navigator.clipboard.writeText(this.shell.link(id));
+      this.shell.toast("Link copied");
     } catch {
-      location.hash = this.desk.address(id);
-      this.desk.say("The link is in the address bar");
+      location.hash = this.shell.address(id);
+      this.shell.toast("The link is in the address bar");
     }
   }
 }

@@ -12,14 +12,14 @@
  *   2. Add it to the list in panels/index.ts. The list holds the data of the tab;
  *      the module is loaded when the panel is first opened.
  *
- * A panel has `desk`, the page's services, and `state`, the state to render.
+ * A panel has `shell`, the page's services, and `state`, the state to render.
  * `state` is set at most once per animation frame and only while the panel is
  * visible; Lit then calls render. Compare expensive inputs with `===`: entities
  * and arrays that did not change keep their identity (see core/state.ts). Text of
  * participants is rendered through `plain` (text.ts), which makes invisible
  * characters visible.
  *
- * `open` of Desk shows another panel: `desk.open("envelope", { id })` shows an
+ * `open` of Shell shows another panel: `shell.open("envelope", { id })` shows an
  * envelope as it was sent. The parameters become the panel's `params`.
  *
  *   | panel          | params               | opened from                    |
@@ -62,12 +62,12 @@ export type PanelParams = Readonly<Record<string, string>>;
 /** The base class of panel elements. */
 export abstract class PanelElement extends LitElement {
   static override properties = {
-    desk: { attribute: false },
+    shell: { attribute: false },
     state: { attribute: false },
     params: { attribute: false },
   };
 
-  declare desk: Desk;
+  declare shell: Shell;
   declare state: SpaceState;
   declare params: PanelParams;
 }
@@ -90,7 +90,7 @@ export type Sent =
   | { readonly ok: false; readonly id: ID; readonly refusal: string };
 
 /** The page's services for one open space. */
-export interface Desk {
+export interface Shell {
   readonly space: string;
   /** The user's participant id; "" before the first welcome. */
   readonly you: ParticipantID;
@@ -137,5 +137,5 @@ export interface Desk {
   /** Inserts "@NAME " into the composer and places the caret after it. */
   mention(participant: ParticipantID): void;
   /** Shows a short notification, also to screen readers. */
-  say(words: string): void;
+  toast(text: string): void;
 }

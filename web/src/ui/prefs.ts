@@ -8,7 +8,7 @@ const SPACE = "meup.space";
 const PANEL = "meup.panel";
 
 /** A storage that may be blocked or full. */
-class Careful implements Storage {
+class SafeStorage implements Storage {
   constructor(private readonly open: () => globalThis.Storage) {}
 
   getItem(key: string): string | null {
@@ -40,8 +40,8 @@ class Careful implements Storage {
   }
 }
 
-const local = new Careful(() => localStorage);
-const session = new Careful(() => sessionStorage);
+const local = new SafeStorage(() => localStorage);
+const session = new SafeStorage(() => sessionStorage);
 
 /** Storage for the outbox and for drafts, per tab. */
 export function sessionStore(): Storage {

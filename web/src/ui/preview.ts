@@ -6,39 +6,39 @@ import { oneLine } from "../core/read.js";
 import type { Block, Step } from "../core/state.js";
 import { callDuration } from "../core/time.js";
 import { author } from "./author.js";
-import type { SpaceDesk } from "./desk.js";
-import { passes } from "./sieve.js";
+import type { SpaceShell } from "./shell.js";
+import { showsStep } from "./view-filter.js";
 import { outcomeMark, sameThought } from "./call.js";
 import { thought } from "./prose.js";
 import { brief, plain, who } from "./text.js";
 
 /** Maximum characters of a streaming text, counted from its end. */
-const MOST_GROWING = 4000;
+const MAX_GROWING = 4000;
 /** The last steps that are shown, and the maximum together with the steps in progress. */
 const STEPS = 2;
-const MOST = 6;
+const MAX = 6;
 
-export function preview(desk: SpaceDesk, b: Block): TemplateResult {
-  const steps = latest(b, desk);
+export function preview(shell: SpaceShell, b: Block): TemplateResult {
+  const steps = latest(b, shell);
   if (steps.length === 0) {
     return html`<p class="preview-line">${b.message === "" ? "…" : brief(oneLine(b.message, 320))}</p>`;
   }
-  return html`<ul class="preview-steps">${repeat(steps, (s) => s.key, (s, i) => html`<li class="preview-line">${line(desk, b, s, sameThought(steps[i - 1], s))}</li>`)}</ul>`;
+  return html`<ul class="preview-steps">${repeat(steps, (s) => s.key, (s, i) => html`<li class="preview-line">${line(shell, b, s, sameThought(steps[i - 1], s))}</li>`)}</ul>`;
 }
 
-function latest(b: Block, desk: SpaceDesk): readonly Step[] {
-  const seen = b.steps.filter((s) => passes(desk.view, s));
+function latest(b: Block, shell: SpaceShell): readonly Step[] {
+  const seen = b.steps.filter((s) => showsStep(shell.view, s));
   const from = seen.length - STEPS;
-  return seen.filter((s, i) => i >= from || alive(desk, s)).slice(-MOST);
+  return seen.filter((s, i) => i >= from || inProgress(shell, s)).slice(-MAX);
 }
 
 /** Reports whether a step is in progress. */
-function alive(desk: SpaceDesk, s: Step): boolean {
+function inProgress(shell: SpaceShell, s: Step): boolean {
   switch (s.type) {
     case "call":
       return s.call.outcome === "pending";
     case "block":
-      return desk.shown.blocks.get(s.path)?.status === "reasoning";
+      return shell.shown.blocks.get(s.path)?.status === "reasoning";
     case "said":
       return false;
     default:
@@ -47,7 +47,7 @@ function alive(desk: SpaceDesk, s: Step): boolean {
 }
 
 /** `bare`: the rationale is rendered in the line above. */
-function line(desk: SpaceDesk, b: Block, s: Step, bare: boolean): TemplateResult {
+function line(shell: SpaceShell, b: Block, s: Step, bare: boolean): TemplateResult {
   const by = s.from === b.opener ? nothing : html`${author(s.from)} `;
   switch (s.type) {
     case "call":
@@ -59,7 +59,7 @@ function line(desk: SpaceDesk, b: Block, s: Step, bare: boolean): TemplateResult
           ${s.call.durationMs === null ? nothing : html`<span class="faint"> ${callDuration(s.call.durationMs)}</span>`}
         </span>`;
     case "block": {
-      const child = desk.shown.blocks.get(s.path);
+      const child = shell.shown.blocks.get(s.path);
       const running = child?.status === "reasoning";
       return html`${running ? html`<span class="spinner" aria-hidden="true"></span>` : html`<span class="dot" aria-hidden="true"></span>`}
         <span>${by}${brief(oneLine(s.rationale || child?.message || "A part of it", 160))}</span>`;
@@ -67,6 +67,6 @@ function line(desk: SpaceDesk, b: Block, s: Step, bare: boolean): TemplateResult
     case "said":
       return html`<span class="dot" aria-hidden="true"></span><span>${author(s.from)}: ${brief(oneLine(s.text, 200))}</span>`;
     default:
-      return html`<span class="dot" aria-hidden="true"></span><span class=${s.growing ? "growing" : ""}>${by}${s.growing ? thought(s.text.slice(-MOST_GROWING)) : brief(oneLine(s.text || s.questions.join(" "), 320), plain)}</span>`;
+      return html`<span class="dot" aria-hidden="true"></span><span class=${s.growing ? "growing" : ""}>${by}${s.growing ? thought(s.text.slice(-MAX_GROWING)) : brief(oneLine(s.text || s.questions.join(" "), 320), plain)}</span>`;
   }
 }

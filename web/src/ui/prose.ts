@@ -1,9 +1,9 @@
 /** The text of a message or a thought: plain, or Markdown once its module is loaded. */
 
 import { type TemplateResult, html } from "lit";
-import { Light, define } from "./light.js";
+import { PageElement, define } from "./element.js";
 import { plain } from "./text.js";
-import { longText } from "./words.js";
+import { longText } from "./format.js";
 
 type Markdown = typeof import("./markdown.js");
 
@@ -11,7 +11,7 @@ let loaded: Markdown | null = null;
 let loading: Promise<Markdown> | null = null;
 
 /** Long Markdown is rendered in part at first; a cut inside a table renders the table as text. */
-export class Prose extends Light {
+export class Prose extends PageElement {
   static override properties = { text: { attribute: false }, format: { attribute: false }, breaks: { attribute: false }, failed: { state: true } };
 
   declare text: string;

@@ -12,29 +12,29 @@ import type { Block } from "../core/state.js";
 import type { ParticipantID } from "../core/types.js";
 import { oneLine } from "../core/read.js";
 import { blockTitle } from "../core/time.js";
-import { author, spoken } from "./author.js";
-import type { SpaceDesk } from "./desk.js";
+import { author, authorText } from "./author.js";
+import type { SpaceShell } from "./shell.js";
 import { icon } from "./icons.js";
-import { Light, define } from "./light.js";
+import { PageElement, define } from "./element.js";
 import { keepToggles } from "./prefs.js";
-import { pulse } from "./pulse.js";
-import { MOST_ABOUT, ending, stepList } from "./steps.js";
+import { onTick } from "./ticker.js";
+import { MAX_ABOUT, ending, stepList } from "./steps.js";
 import { preview } from "./preview.js";
 import { brief } from "./text.js";
 
-export class ReasoningBlock extends Light {
-  static override properties = { desk: { attribute: false }, block: { attribute: false }, owner: { attribute: false }, drawing: { attribute: false }, wide: { state: true } };
+export class ReasoningBlock extends PageElement {
+  static override properties = { shell: { attribute: false }, block: { attribute: false }, owner: { attribute: false }, renderKey: { attribute: false }, wide: { state: true } };
 
-  declare desk: SpaceDesk;
+  declare shell: SpaceShell;
   declare block: Block;
   /** The author that is already named above. */
   declare owner: ParticipantID;
-  /** See SpaceDesk.drawing. */
-  declare drawing: unknown;
+  /** See SpaceShell.renderKey. */
+  declare renderKey: unknown;
   /** The user asked for all steps of a running block. */
   declare private wide: boolean;
 
-  private stopPulse: (() => void) | undefined;
+  private stopTicker: (() => void) | undefined;
   private closing: ReturnType<typeof setTimeout> | undefined;
   private readonly heading = createRef<HTMLElement>();
   private readonly previewBox = createRef<HTMLElement>();
@@ -47,27 +47,27 @@ export class ReasoningBlock extends Light {
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    this.stopPulse?.();
-    this.stopPulse = undefined;
+    this.stopTicker?.();
+    this.stopTicker = undefined;
     clearTimeout(this.closing);
   }
 
   private get open(): boolean {
-    return this.desk.toggles.isOpen(this.block, performance.now());
+    return this.shell.toggles.isOpen(this.block, performance.now());
   }
 
   private toggle(): void {
-    this.desk.emit("touched", {});
-    this.desk.toggles.choose(this.block.path, !this.open);
-    keepToggles(this.desk.toggles);
+    this.shell.emit("toggle", {});
+    this.shell.toggles.choose(this.block.path, !this.open);
+    keepToggles(this.shell.toggles);
     this.wide = false;
     this.requestUpdate();
   }
 
   private all(): void {
-    this.desk.emit("touched", {});
-    this.desk.toggles.choose(this.block.path, true);
-    keepToggles(this.desk.toggles);
+    this.shell.emit("toggle", {});
+    this.shell.toggles.choose(this.block.path, true);
+    keepToggles(this.shell.toggles);
     this.wide = true;
   }
 
@@ -76,16 +76,16 @@ export class ReasoningBlock extends Light {
     const running = b.status === "reasoning";
     const open = this.open;
     const id = `steps-${b.path}`;
-    return html`<div class="reasoning" role="group" data-status=${b.status} data-open=${open} data-context=${b.path} aria-busy=${running ? "true" : "false"} aria-label=${`Reasoning of ${spoken(b.opener)}`}>
+    return html`<div class="reasoning" role="group" data-status=${b.status} data-open=${open} data-context=${b.path} aria-busy=${running ? "true" : "false"} aria-label=${`Reasoning of ${authorText(b.opener)}`}>
       <div class="reasoning-head">
         <button class="reasoning-toggle" aria-expanded=${open ? "true" : "false"} aria-controls=${id} @click=${() => this.toggle()}>
           ${running ? html`<span class="spinner" aria-hidden="true"></span>` : html`<span class="chevron" aria-hidden="true">${icon("chevron")}</span>`}
-          <span class="reasoning-title" ${ref(this.heading)}>${blockTitle(b, this.desk.now())}</span>
+          <span class="reasoning-title" ${ref(this.heading)}>${blockTitle(b, this.shell.now())}</span>
           ${b.opener === "" || b.opener === this.owner ? nothing : html`<span>${author(b.opener)}</span>`}
-          ${b.depth > 0 ? html`<span class="reasoning-about">${brief(oneLine(b.message, MOST_ABOUT))}</span>` : nothing}
+          ${b.depth > 0 ? html`<span class="reasoning-about">${brief(oneLine(b.message, MAX_ABOUT))}</span>` : nothing}
           ${this.counts()}
         </button>
-        ${running && this.desk.may("reasoning.cancel") && !this.desk.past
+        ${running && this.shell.may("reasoning.cancel") && !this.shell.past
           ? html`<button class="words reasoning-stop" @click=${() => void this.stop()}>Stop</button>`
           : nothing}
       </div>
@@ -95,13 +95,13 @@ export class ReasoningBlock extends Light {
 
   private body(running: boolean): TemplateResult {
     const b = this.block;
-    if (running && !this.wide && this.desk.toggles.preference !== "open") {
-      return html`<div class="preview" ${ref(this.previewBox)} @scroll=${this.scrolled} tabindex="-1">${preview(this.desk, b)}</div>
+    if (running && !this.wide && this.shell.toggles.preference !== "open") {
+      return html`<div class="preview" ${ref(this.previewBox)} @scroll=${this.scrolled} tabindex="-1">${preview(this.shell, b)}</div>
         ${b.steps.length > 2 || b.droppedSteps > 0
           ? html`<button class="words reasoning-all" @click=${() => this.all()}>All ${b.steps.length + b.droppedSteps} steps</button>`
           : nothing}`;
     }
-    return html`${stepList(this.desk, b)}${ending(this.desk, b)}`;
+    return html`${stepList(this.shell, b)}${ending(this.shell, b)}`;
   }
 
   /** The number of calls, failures and pending proposals. */
@@ -122,10 +122,10 @@ export class ReasoningBlock extends Light {
 
   protected override updated(): void {
     const running = this.block.status === "reasoning";
-    if (running && this.isConnected) this.stopPulse ??= pulse(() => this.tick());
+    if (running && this.isConnected) this.stopTicker ??= onTick(() => this.tick());
     else {
-      this.stopPulse?.();
-      this.stopPulse = undefined;
+      this.stopTicker?.();
+      this.stopTicker = undefined;
     }
     this.closeLater();
     const box = this.previewBox.value;
@@ -134,13 +134,13 @@ export class ReasoningBlock extends Light {
 
   private closeLater(): void {
     clearTimeout(this.closing);
-    const at = this.desk.toggles.closesAt(this.block, performance.now());
+    const at = this.shell.toggles.closesAt(this.block, performance.now());
     if (at !== null) this.closing = setTimeout(() => this.requestUpdate(), at - performance.now() + 1);
   }
 
   /** Renders only if the displayed seconds changed. */
   private tick(): void {
-    const words = blockTitle(this.block, this.desk.now());
+    const words = blockTitle(this.block, this.shell.now());
     if (this.heading.value !== undefined && this.heading.value.textContent !== words) this.requestUpdate();
   }
 
@@ -151,8 +151,8 @@ export class ReasoningBlock extends Light {
   }
 
   private async stop(): Promise<void> {
-    const sent = await this.desk.send(cancelReasoning(this.block.path, "stopped by a reader"));
-    if (!sent.ok) this.desk.say(sent.refusal);
+    const sent = await this.shell.send(cancelReasoning(this.block.path, "stopped by a reader"));
+    if (!sent.ok) this.shell.toast(sent.refusal);
   }
 }
 

@@ -3,18 +3,18 @@
 import type { Block, CallStep, Message, Notice, Proposal, SpaceState } from "../core/state.js";
 import type { ContextPath, ID, Millis, ParticipantID } from "../core/types.js";
 import type { View } from "./panel.js";
-import { sieve } from "./sieve.js";
+import { viewFilter } from "./view-filter.js";
 
 export type Row =
   | { readonly type: "day"; readonly key: string; readonly at: Millis }
-  | { readonly type: "message"; readonly key: string; readonly message: Message; readonly quote: Message | null; readonly lone: ID | null; readonly joined: boolean }
+  | { readonly type: "message"; readonly key: string; readonly message: Message; readonly quote: Message | null; readonly missingQuote: ID | null; readonly joined: boolean }
   | { readonly type: "block"; readonly key: string; readonly block: Block; readonly joined: boolean }
   | { readonly type: "call"; readonly key: string; readonly step: CallStep }
   | { readonly type: "proposal"; readonly key: string; readonly proposal: Proposal }
   | { readonly type: "notice"; readonly key: string; readonly notice: Notice };
 
 /** Messages of one author within this time are grouped, milliseconds. */
-const TOGETHER = 5 * 60_000;
+const GROUP_INTERVAL = 5 * 60_000;
 
 /**
  * Builds the rows. A block is placed directly above its answer, or below its
@@ -27,7 +27,7 @@ export function rows(state: SpaceState, view: View): Row[] {
 class Builder {
   private readonly out: Row[] = [];
   private readonly placed = new Set<ContextPath>();
-  private readonly sieve;
+  private readonly filter;
   /** The start of the next day in the user's time zone. */
   private midnight: Millis = 1;
   private lastFrom: ParticipantID = "";
@@ -37,7 +37,7 @@ class Builder {
     private readonly state: SpaceState,
     view: View,
   ) {
-    this.sieve = sieve(state, view);
+    this.filter = viewFilter(state, view);
   }
 
   build(): Row[] {
@@ -51,17 +51,17 @@ class Builder {
           break;
         case "proposal": {
           const proposal = this.state.proposals.get(item.key);
-          if (proposal !== undefined && this.sieve.proposal(proposal)) this.line(item.at, { type: "proposal", key: `p ${item.key}`, proposal });
+          if (proposal !== undefined && this.filter.proposal(proposal)) this.line(item.at, { type: "proposal", key: `p ${item.key}`, proposal });
           break;
         }
         case "call": {
           const step = this.state.calls.get(item.key);
-          if (step !== undefined && this.sieve.call(step)) this.line(item.at, { type: "call", key: `c ${item.key}`, step });
+          if (step !== undefined && this.filter.call(step)) this.line(item.at, { type: "call", key: `c ${item.key}`, step });
           break;
         }
         case "notice": {
           const notice = this.state.notices.get(item.key);
-          if (notice !== undefined && this.sieve.notice(notice)) this.line(item.at, { type: "notice", key: `n ${item.key}`, notice });
+          if (notice !== undefined && this.filter.notice(notice)) this.line(item.at, { type: "notice", key: `n ${item.key}`, notice });
         }
       }
     }
@@ -72,13 +72,13 @@ class Builder {
     const m = this.state.messages.get(id);
     if (m === undefined) return;
     for (const path of m.answers) this.block(path, id);
-    if (this.sieve.message(m)) {
+    if (this.filter.message(m)) {
       const before = this.out.at(-1);
       const own = before?.type === "block" && before.block.answer === id;
       this.mark(m.at);
       const quote = this.quote(m, own);
-      const joined = own || (quote === null && m.to.length === 0 && m.from === this.lastFrom && m.at - this.lastAt < TOGETHER);
-      this.out.push({ type: "message", key: `m ${id}`, message: m, quote, lone: quote === null && m.replyTo !== null && !this.state.messages.has(m.replyTo) ? m.replyTo : null, joined });
+      const joined = own || (quote === null && m.to.length === 0 && m.from === this.lastFrom && m.at - this.lastAt < GROUP_INTERVAL);
+      this.out.push({ type: "message", key: `m ${id}`, message: m, quote, missingQuote: quote === null && m.replyTo !== null && !this.state.messages.has(m.replyTo) ? m.replyTo : null, joined });
       this.lastFrom = m.from;
       this.lastAt = m.at;
     }
@@ -95,9 +95,9 @@ class Builder {
 
   private block(path: ContextPath, above: ID | null): void {
     const b = this.state.blocks.get(path);
-    if (b === undefined || b.depth > 0 || this.placed.has(path) || !this.sieve.block(b)) return;
+    if (b === undefined || b.depth > 0 || this.placed.has(path) || !this.filter.block(b)) return;
     if (above === null && b.answer !== null && this.state.messages.has(b.answer)) return; // placed with the answer
-    if (empty(b)) return;
+    if (isEmptyBlock(b)) return;
     this.placed.add(path);
     this.mark(b.startedAt);
     this.out.push({ type: "block", key: `b ${path}`, block: b, joined: false });
@@ -121,7 +121,7 @@ class Builder {
 }
 
 /** Reports whether a block completed without content. */
-function empty(b: Block): boolean {
+function isEmptyBlock(b: Block): boolean {
   if (b.status === "reasoning" || b.status === "cancelled" || b.status === "stopped") return false;
   return b.steps.length === 0 && b.droppedSteps === 0 && b.conclusion === null && b.message === "" && b.children.length === 0;
 }

@@ -2,17 +2,17 @@
 
 import { type TemplateResult, html, nothing } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
-import type { SpaceDesk } from "./desk.js";
+import type { SpaceShell } from "./shell.js";
 import { icon } from "./icons.js";
-import { Light, define } from "./light.js";
+import { PageElement, define } from "./element.js";
 import type { Panel, PanelElement, PanelParams } from "./panel.js";
 import { panels } from "./panels/index.js";
 import { keepPanel } from "./prefs.js";
 
-export class Side extends Light {
-  static override properties = { desk: { attribute: false }, tick: { attribute: false }, open: { attribute: false }, params: { attribute: false }, trouble: { state: true } };
+export class Side extends PageElement {
+  static override properties = { shell: { attribute: false }, tick: { attribute: false }, open: { attribute: false }, params: { attribute: false }, trouble: { state: true } };
 
-  declare desk: SpaceDesk;
+  declare shell: SpaceShell;
   declare tick: number;
   /** The id of the open panel; "" for none. */
   declare open: string;
@@ -26,7 +26,7 @@ export class Side extends Light {
   private preloaded = false;
 
   protected override render(): TemplateResult {
-    const state = this.desk.shown;
+    const state = this.shell.shown;
     const offered = panels.filter((p) => (p.hidden !== true || p.id === this.open) && p.offered?.(state) !== false);
     const open = panels.find((p) => p.id === this.open);
     return html`<aside class="side" data-open=${open !== undefined} aria-label="Panels" @keydown=${this.key}>
@@ -44,7 +44,7 @@ export class Side extends Light {
   }
 
   private tab(p: Panel): TemplateResult {
-    const n = p.badge?.(this.desk.shown) ?? 0;
+    const n = p.badge?.(this.shell.shown) ?? 0;
     const chosen = p.id === this.open;
     const label = n > 0 ? `${p.title}, ${p.badgeLabel?.(n) ?? n}` : p.title;
     return html`<button class="tab" role="tab" data-panel=${p.id} aria-selected=${chosen ? "true" : "false"} aria-controls="panel" tabindex=${chosen || (this.open === "" && p === panels[0]) ? 0 : -1} @click=${() => this.show(chosen ? "" : p.id)}>
@@ -75,7 +75,7 @@ export class Side extends Light {
    * the gateway is unreachable fails, and browsers do not retry a failed import.
    */
   private preload(): void {
-    if (this.preloaded || this.desk.room.connectionState.phase !== "live") return;
+    if (this.preloaded || this.shell.room.connectionState.phase !== "live") return;
     this.preloaded = true;
     setTimeout(() => {
       for (const p of panels) p.load().catch(() => undefined); // reported when the panel is opened
@@ -114,12 +114,12 @@ export class Side extends Light {
   private feed(): void {
     const e = this.element;
     if (e === null) return;
-    e.desk = this.desk;
-    if (this.view !== this.desk.view) {
-      this.view = this.desk.view;
+    e.shell = this.shell;
+    if (this.view !== this.shell.view) {
+      this.view = this.shell.view;
       e.requestUpdate();
     }
-    e.state = this.desk.shown;
+    e.state = this.shell.shown;
     if (e.params !== this.params) e.params = this.params;
   }
 }

@@ -1,9 +1,9 @@
 /** Sign-in with a token. The token is sent to the gateway once and never stored by the page. */
 
 import { type TemplateResult, html, nothing } from "lit";
-import { Light, define } from "./light.js";
+import { PageElement, define } from "./element.js";
 
-export class SignIn extends Light {
+export class SignIn extends PageElement {
   static override properties = { trouble: { attribute: false }, busy: { attribute: false } };
 
   /** Why the last attempt failed. */

@@ -8,29 +8,29 @@ import { Announcer } from "./announcer.js";
 import "./composer.js";
 import type { Conversation } from "./conversation.js";
 import "./conversation.js";
-import type { SpaceDesk } from "./desk.js";
+import type { SpaceShell } from "./shell.js";
 import "./header.js";
-import { Light, define } from "./light.js";
+import { PageElement, define } from "./element.js";
 import type { PanelParams } from "./panel.js";
 import { panels } from "./panels/index.js";
 import { lastPanel } from "./prefs.js";
 import "./side.js";
 
 /** How long a notification is shown, milliseconds. */
-const SAID = 4000;
+const TOAST_DURATION = 4000;
 const NARROW = "(max-width: 56.25rem)";
 
-export class SpacePage extends Light {
-  static override properties = { desk: { attribute: false }, session: { attribute: false }, place: { attribute: false }, tick: { state: true }, panel: { state: true }, params: { state: true }, words: { state: true }, news: { state: true } };
+export class SpacePage extends PageElement {
+  static override properties = { shell: { attribute: false }, session: { attribute: false }, place: { attribute: false }, tick: { state: true }, panel: { state: true }, params: { state: true }, toastText: { state: true }, news: { state: true } };
 
-  declare desk: SpaceDesk;
+  declare shell: SpaceShell;
   declare session: Session;
   /** The target of the address. */
   declare place: Link;
   declare private tick: number;
   declare private panel: string;
   declare private params: PanelParams;
-  declare private words: string;
+  declare private toastText: string;
   declare private news: string;
 
   private readonly announcer = new Announcer();
@@ -42,7 +42,7 @@ export class SpacePage extends Light {
   constructor() {
     super();
     this.tick = 0;
-    this.words = "";
+    this.toastText = "";
     this.news = "";
     this.params = {};
     this.panel = matchMedia(NARROW).matches ? "" : lastPanel();
@@ -50,14 +50,14 @@ export class SpacePage extends Light {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    const { desk } = this;
+    const { shell } = this;
     document.addEventListener("keydown", this.key);
     document.addEventListener("visibilitychange", this.woken);
     window.addEventListener("online", this.woken);
     this.ends = [
-      desk.subscribe(() => this.changed()),
-      desk.on("open", ({ panel, params }) => this.openPanel(panel, params)),
-      desk.on("say", ({ words }) => this.say(words)),
+      shell.subscribe(() => this.changed()),
+      shell.on("open", ({ panel, params }) => this.openPanel(panel, params)),
+      shell.on("toast", ({ text }) => this.toast(text)),
       () => document.removeEventListener("keydown", this.key),
       () => document.removeEventListener("visibilitychange", this.woken),
       () => window.removeEventListener("online", this.woken),
@@ -72,7 +72,7 @@ export class SpacePage extends Light {
 
   private changed(): void {
     this.tick++;
-    const news = this.announcer.news(this.desk.state, this.desk.room.connectionState.phase === "live");
+    const news = this.announcer.news(this.shell.state, this.shell.room.connectionState.phase === "live");
     if (news !== "") this.news = news;
     this.arrive();
   }
@@ -87,7 +87,7 @@ export class SpacePage extends Light {
 
   /** Goes to the target of the address once the state has loaded. */
   private arrive(): void {
-    const { you, head } = this.desk.state;
+    const { you, head } = this.shell.state;
     if (this.pending !== null && you !== null && head > 0) void this.visit();
   }
 
@@ -95,39 +95,39 @@ export class SpacePage extends Light {
     const link = this.pending;
     this.pending = null;
     if (link === null || link.type === "space") return;
-    if (!(await this.desk.goTo(link.type === "message" ? link.id : link.path))) this.desk.say("Not found in this space");
+    if (!(await this.shell.goTo(link.type === "message" ? link.id : link.path))) this.shell.toast("Not found in this space");
   }
 
   protected override render(): TemplateResult {
-    const { desk, tick } = this;
+    const { shell, tick } = this;
     return html`<div class="space" data-panel=${this.panel !== ""} @panel=${(e: CustomEvent<{ id: string }>) => this.openPanel(e.detail.id, {}, true)} @sent=${() => this.querySelector<Conversation>("meup-conversation")?.toEnd()}>
       <div class="space-main" ?inert=${this.panel !== "" && matchMedia(NARROW).matches}>
-        <meup-header .desk=${desk} .session=${this.session} .tick=${tick}></meup-header>
+        <meup-header .shell=${shell} .session=${this.session} .tick=${tick}></meup-header>
         ${this.banner()}
         <main class="space-here">
-          <div class="space-talk"><meup-conversation .desk=${desk} .tick=${tick}></meup-conversation></div>
-          <meup-composer .desk=${desk} .tick=${tick} ?inert=${desk.past || this.over()}></meup-composer>
+          <div class="space-talk"><meup-conversation .shell=${shell} .tick=${tick}></meup-conversation></div>
+          <meup-composer .shell=${shell} .tick=${tick} ?inert=${shell.past || this.over()}></meup-composer>
         </main>
       </div>
       ${this.panel === "" ? nothing : html`<div class="side-shade" @click=${() => this.openPanel("", {})}></div>`}
-      <meup-side .desk=${desk} .tick=${tick} .open=${this.panel} .params=${this.params}></meup-side>
-      <p class="toast" role="status" ?hidden=${this.words === ""}>${this.words}</p>
+      <meup-side .shell=${shell} .tick=${tick} .open=${this.panel} .params=${this.params}></meup-side>
+      <p class="toast" role="status" ?hidden=${this.toastText === ""}>${this.toastText}</p>
       <p class="unseen" aria-live="polite" data-news>${this.news}</p>
     </div>`;
   }
 
   /** Reports whether sending is impossible until the user signs in again. */
   private over(): boolean {
-    return ["kicked", "refused", "expired"].includes(this.desk.room.connectionState.phase);
+    return ["kicked", "refused", "expired"].includes(this.shell.room.connectionState.phase);
   }
 
   /** The most important notice about the connection or the outbox. */
   private banner(): TemplateResult | typeof nothing {
-    const { desk } = this;
-    const c = desk.room.connectionState;
-    const { holdFor, durable, items } = desk.outbox;
-    if (desk.past) return html`<p class="banner past">You are viewing the past. <button class="words" @click=${() => desk.showPast(null)}>Return to live</button></p>`;
-    if (c.phase === "lost") return html`<p class="banner wait">${c.reason} <button class="words" @click=${() => desk.room.wake()}>Reconnect now</button></p>`;
+    const { shell } = this;
+    const c = shell.room.connectionState;
+    const { holdFor, durable, items } = shell.outbox;
+    if (shell.past) return html`<p class="banner past">You are viewing the past. <button class="words" @click=${() => shell.showPast(null)}>Return to live</button></p>`;
+    if (c.phase === "lost") return html`<p class="banner wait">${c.reason} <button class="words" @click=${() => shell.room.wake()}>Reconnect now</button></p>`;
     if (c.phase === "expired") return html`<p class="banner bad">${c.reason} <button class="words" @click=${() => this.dispatchEvent(new CustomEvent("sign-out", { bubbles: true }))}>Sign in again</button></p>`;
     if (c.phase === "kicked" || c.phase === "refused") return html`<p class="banner bad" role="alert">${c.reason} <a href="#/">Other spaces</a></p>`;
     if (holdFor > 1000) return html`<p class="banner wait">Sending too fast. Your message will be sent in ${duration(Math.ceil(holdFor / 1000))}.</p>`;
@@ -146,21 +146,21 @@ export class SpacePage extends Light {
     else if (matchMedia(NARROW).matches) void this.updateComplete.then(() => this.querySelector<HTMLElement>(".panel-head button")?.focus());
   }
 
-  private say(words: string): void {
-    this.words = words;
+  private toast(text: string): void {
+    this.toastText = text;
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => (this.words = ""), SAID);
+    this.timer = setTimeout(() => (this.toastText = ""), TOAST_DURATION);
   }
 
   private readonly woken = (): void => {
-    if (document.visibilityState === "visible") this.desk.room.wake();
+    if (document.visibilityState === "visible") this.shell.room.wake();
   };
 
   private readonly key = (e: KeyboardEvent): void => {
     const typing = (e.composedPath()[0] as Element | undefined)?.matches?.("input, textarea, select, [contenteditable]") ?? false;
     if ((e.key.toLowerCase() === "k" && (e.ctrlKey || e.metaKey)) || (e.key === "/" && !typing && !e.ctrlKey && !e.metaKey)) {
       e.preventDefault();
-      this.desk.open("search");
+      this.shell.open("search");
     } else if (e.key === "Escape" && !e.defaultPrevented && this.panel !== "" && matchMedia(NARROW).matches) {
       this.openPanel("", {}, true);
     }

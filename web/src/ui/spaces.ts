@@ -4,10 +4,10 @@ import { type TemplateResult, html, nothing } from "lit";
 import { format } from "../core/links.js";
 import type { Session } from "../core/types.js";
 import { icon } from "./icons.js";
-import { Light, define } from "./light.js";
+import { PageElement, define } from "./element.js";
 import { plain, who } from "./text.js";
 
-export class Spaces extends Light {
+export class Spaces extends PageElement {
   static override properties = { session: { attribute: false } };
 
   declare session: Session;

@@ -5,17 +5,17 @@ import { guard } from "lit/directives/guard.js";
 import { repeat } from "lit/directives/repeat.js";
 import { oneLine } from "../core/read.js";
 import type { Block, Conclusion, Step, ThoughtStep } from "../core/state.js";
-import { author, spoken } from "./author.js";
-import type { SpaceDesk } from "./desk.js";
+import { author, authorText } from "./author.js";
+import type { SpaceShell } from "./shell.js";
 import { sameThought } from "./call.js";
-import { raw, redaction } from "./raw.js";
-import { longText, percent } from "./words.js";
-import { passes } from "./sieve.js";
+import { envelopeLink, redactionNote } from "./envelope-link.js";
+import { longText, percent } from "./format.js";
+import { showsStep } from "./view-filter.js";
 import { thought as thoughtText } from "./prose.js";
 import { plain } from "./text.js";
 
 /** Maximum characters of a nested block's message in its heading; a longer message is also its first step. */
-export const MOST_ABOUT = 300;
+export const MAX_ABOUT = 300;
 
 /** Steps that ran in parallel, or a single step. */
 interface Batch {
@@ -23,20 +23,20 @@ interface Batch {
   readonly steps: readonly Step[];
 }
 
-export function stepList(desk: SpaceDesk, b: Block): TemplateResult {
-  const steps = b.steps.filter((s) => passes(desk.view, s) && !hollow(desk, s));
+export function stepList(shell: SpaceShell, b: Block): TemplateResult {
+  const steps = b.steps.filter((s) => showsStep(shell.view, s) && !isEmptyContext(shell, s));
   const bare = new Set(steps.filter((s, i) => sameThought(steps[i - 1], s)));
   return html`<ol class="steps">
-    ${b.message !== "" && (b.depth === 0 || b.message.length > MOST_ABOUT) ? html`<li class="step aim"><div class="step-text">${thoughtText(b.message)}</div>${b.approach === "" ? nothing : html` <span class="chip">${plain(oneLine(b.approach, 120))}</span>`}</li>` : nothing}
+    ${b.message !== "" && (b.depth === 0 || b.message.length > MAX_ABOUT) ? html`<li class="step aim"><div class="step-text">${thoughtText(b.message)}</div>${b.approach === "" ? nothing : html` <span class="chip">${plain(oneLine(b.approach, 120))}</span>`}</li>` : nothing}
     ${b.droppedSteps > 0 ? html`<li class="step faint">${b.droppedSteps} older steps are not loaded.</li>` : nothing}
-    ${repeat(batches(steps), (x) => x.key, (x) => batch(desk, b, x, bare))}
+    ${repeat(batches(steps), (x) => x.key, (x) => batch(shell, b, x, bare))}
     ${steps.length === 0 && b.message === "" && b.conclusion === null ? html`<li class="step faint">No steps</li>` : nothing}
   </ol>`;
 }
 
 /** Reports whether a step is a context that closed without content. A start inside a context that it names itself opens one. */
-function hollow(desk: SpaceDesk, s: Step): boolean {
-  const child = s.type === "block" ? desk.shown.blocks.get(s.path) : undefined;
+function isEmptyContext(shell: SpaceShell, s: Step): boolean {
+  const child = s.type === "block" ? shell.shown.blocks.get(s.path) : undefined;
   return child?.status === "complete" && child.steps.length === 0 && child.message === "" && child.conclusion === null;
 }
 
@@ -58,43 +58,43 @@ function groupOf(s: Step): string | null {
 }
 
 /** The calls in `bare` share the rationale that is rendered above them. */
-function batch(desk: SpaceDesk, b: Block, x: Batch, bare: ReadonlySet<Step>): TemplateResult {
+function batch(shell: SpaceShell, b: Block, x: Batch, bare: ReadonlySet<Step>): TemplateResult {
   const [only] = x.steps;
-  if (x.steps.length === 1 && only !== undefined) return html`<li class="step" data-step=${only.key} data-type=${only.type}>${step(desk, b, only, bare.has(only))}</li>`;
+  if (x.steps.length === 1 && only !== undefined) return html`<li class="step" data-step=${only.key} data-type=${only.type}>${step(shell, b, only, bare.has(only))}</li>`;
   return html`<li class="step together" data-type="together">
     <p class="step-label">${x.steps.length} in parallel</p>
     <ol class="steps inner">
-      ${repeat(x.steps, (s) => s.key, (s) => html`<li class="step" data-step=${s.key} data-type=${s.type}>${step(desk, b, s, bare.has(s))}</li>`)}
+      ${repeat(x.steps, (s) => s.key, (s) => html`<li class="step" data-step=${s.key} data-type=${s.type}>${step(shell, b, s, bare.has(s))}</li>`)}
     </ol>
   </li>`;
 }
 
 /** Renders a step again only if its inputs changed. */
-function step(desk: SpaceDesk, b: Block, s: Step, bare: boolean): unknown {
-  const child = s.type === "block" ? desk.shown.blocks.get(s.path) : undefined;
-  return guard([s, child, desk.drawing, b.opener, b.status === "reasoning", bare], () => drawStep(desk, b, s, bare));
+function step(shell: SpaceShell, b: Block, s: Step, bare: boolean): unknown {
+  const child = s.type === "block" ? shell.shown.blocks.get(s.path) : undefined;
+  return guard([s, child, shell.renderKey, b.opener, b.status === "reasoning", bare], () => renderStep(shell, b, s, bare));
 }
 
-function drawStep(desk: SpaceDesk, b: Block, s: Step, bare: boolean): TemplateResult {
+function renderStep(shell: SpaceShell, b: Block, s: Step, bare: boolean): TemplateResult {
   switch (s.type) {
     case "call":
-      return html`<meup-call .desk=${desk} .step=${s} .owner=${b.opener} .over=${b.status !== "reasoning"} .bare=${bare}></meup-call>`;
+      return html`<meup-call .shell=${shell} .step=${s} .owner=${b.opener} .over=${b.status !== "reasoning"} .bare=${bare}></meup-call>`;
     case "block": {
-      const child = desk.shown.blocks.get(s.path);
+      const child = shell.shown.blocks.get(s.path);
       if (child === undefined) return html`<div class="step-text">${thoughtText(s.rationale)}</div>`;
       return html`${s.rationale === "" || s.rationale === child.message ? nothing : html`<div class="step-text">${thoughtText(s.rationale)}</div>`}
-        <meup-reasoning .desk=${desk} .block=${child} .owner=${b.opener} .drawing=${desk.drawing}></meup-reasoning>`;
+        <meup-reasoning .shell=${shell} .block=${child} .owner=${b.opener} .renderKey=${shell.renderKey}></meup-reasoning>`;
     }
     case "said":
       return html`<p class="step-label">${author(s.from)} said</p><div class="step-text"><meup-prose .text=${s.text} .format=${s.format}></meup-prose></div>`;
     default:
-      return thought(desk, b, s);
+      return thought(shell, b, s);
   }
 }
 
 const LABELS: Readonly<Record<string, string>> = { hypothesis: "Hypothesis", observation: "Observation", question: "Question" };
 
-function thought(desk: SpaceDesk, b: Block, s: ThoughtStep): TemplateResult {
+function thought(shell: SpaceShell, b: Block, s: ThoughtStep): TemplateResult {
   const label = s.type === "thought" ? "" : (LABELS[s.type] ?? s.kind);
   const foreign = s.from !== b.opener;
   return html`${label !== "" || foreign || s.raw || s.confidence !== null || s.severity !== ""
@@ -108,27 +108,27 @@ function thought(desk: SpaceDesk, b: Block, s: ThoughtStep): TemplateResult {
     <div class=${s.growing ? "step-text growing" : "step-text"}>${thoughtText(s.text)}</div>
     ${s.questions.length === 0 ? nothing : html`<ul class="step-points">${s.questions.map((q) => html`<li>${thoughtText(q)}</li>`)}</ul>`}
     ${s.evidence.length === 0 ? nothing : html`<ul class="step-points evidence" aria-label="Evidence">${s.evidence.map((e) => html`<li>${thoughtText(e)}</li>`)}</ul>`}
-    ${redaction(s.redacted)} ${s.id === "" ? nothing : raw(desk, s.id)}`;
+    ${redactionNote(s.redacted)} ${s.id === "" ? nothing : envelopeLink(shell, s.id)}`;
 }
 
 /** The ending of a block, below its steps. */
-export function ending(desk: SpaceDesk, b: Block): TemplateResult | typeof nothing {
+export function ending(shell: SpaceShell, b: Block): TemplateResult | typeof nothing {
   if (b.cancelled !== null) {
-    return html`<p class="ending">Canceled by ${spoken(b.cancelled.by)}${b.cancelled.reason === "" ? "" : html`: ${longText(b.cancelled.reason)}`}</p>`;
+    return html`<p class="ending">Canceled by ${authorText(b.cancelled.by)}${b.cancelled.reason === "" ? "" : html`: ${longText(b.cancelled.reason)}`}</p>`;
   }
   if (b.status === "stopped") return html`<p class="ending">Ended without a conclusion.</p>`;
-  return b.conclusion === null ? nothing : conclusion(desk, b, b.conclusion);
+  return b.conclusion === null ? nothing : conclusion(shell, b, b.conclusion);
 }
 
-function conclusion(desk: SpaceDesk, b: Block, c: Conclusion): TemplateResult {
-  const answer = b.answer === null ? "" : (desk.shown.messages.get(b.answer)?.text ?? "");
+function conclusion(shell: SpaceShell, b: Block, c: Conclusion): TemplateResult {
+  const answer = b.answer === null ? "" : (shell.shown.messages.get(b.answer)?.text ?? "");
   const said = c.text !== "" && c.text.trim() !== answer.trim();
   return html`<div class="ending conclusion">
-    <p class="step-label">Conclusion${c.by === b.opener ? nothing : html` of ${author(c.by)}`}${c.confidence === null ? nothing : html` <span class="faint">${percent(c.confidence)}</span>`} ${raw(desk, c.id)}</p>
+    <p class="step-label">Conclusion${c.by === b.opener ? nothing : html` of ${author(c.by)}`}${c.confidence === null ? nothing : html` <span class="faint">${percent(c.confidence)}</span>`} ${envelopeLink(shell, c.id)}</p>
     ${said ? html`<div class="step-text">${thoughtText(c.text)}</div>` : c.decision === "" && answer !== "" ? html`<p class="faint">See the answer below.</p>` : nothing}
     ${c.decision === "" ? nothing : html`<div class="step-text named"><b>Decision</b> ${thoughtText(c.decision)}</div>`}
     ${c.recommendation === "" ? nothing : html`<div class="step-text named"><b>Recommendation</b> ${thoughtText(c.recommendation)}</div>`}
     ${c.keyFactors.length === 0 ? nothing : html`<ul class="step-points" aria-label="Key factors">${c.keyFactors.map((f) => html`<li>${thoughtText(f)}</li>`)}</ul>`}
-    ${redaction(c.redacted)}
+    ${redactionNote(c.redacted)}
   </div>`;
 }

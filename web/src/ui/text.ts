@@ -6,20 +6,20 @@ import { isObject } from "../core/read.js";
 import { name, neutral, visible } from "../core/unicode.js";
 
 /** Longer texts are not searched for addresses. */
-const MOST_LINKED = 200_000;
+const MAX_LINKED = 200_000;
 /** Longer addresses stay text. */
-export const LONGEST_ADDRESS = 2048;
+export const MAX_ADDRESS = 2048;
 const ADDRESS = /\bhttps?:\/\/[^\s<>"'`\u2026]+/giu;
 
 /** Renders prose without invisible characters and with its addresses as links. */
 export function plain(text: string): unknown {
   const clean = neutral(text);
-  if (clean.length > MOST_LINKED || !clean.includes("://")) return clean;
+  if (clean.length > MAX_LINKED || !clean.includes("://")) return clean;
   const parts: unknown[] = [];
   let at = 0;
   for (const m of clean.matchAll(ADDRESS)) {
     const url = trimmed(m[0]);
-    if (url.length > LONGEST_ADDRESS) continue;
+    if (url.length > MAX_ADDRESS) continue;
     const link = anchor(url, url);
     if (typeof link === "string") continue;
     parts.push(clean.slice(at, m.index), link);
@@ -61,7 +61,7 @@ export function anchor(address: string, words: unknown): TemplateResult | string
 
 /** Returns an http, https or mailto address; null for any other. */
 export function safeUrl(address: string): URL | null {
-  if (address.length > LONGEST_ADDRESS || !/^(?:https?:\/\/|mailto:)/i.test(address)) return null;
+  if (address.length > MAX_ADDRESS || !/^(?:https?:\/\/|mailto:)/i.test(address)) return null;
   try {
     const url = new URL(address);
     return ["http:", "https:", "mailto:"].includes(url.protocol) && url.username === "" ? url : null;

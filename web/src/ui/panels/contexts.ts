@@ -7,10 +7,10 @@ import { blockTitle } from "../../core/time.js";
 import { neutral } from "../../core/unicode.js";
 import type { Block, SpaceState } from "../../core/state.js";
 import type { ContextPath } from "../../core/types.js";
-import { define } from "../light.js";
+import { define } from "../element.js";
 import { icon } from "../icons.js";
 import { EVERYTHING, PanelElement, type View } from "../panel.js";
-import { narrows } from "../sieve.js";
+import { isFiltering } from "../view-filter.js";
 import { shared } from "../styles.js";
 import { who } from "../text.js";
 import { amount, go, parts } from "./parts.js";
@@ -52,9 +52,9 @@ export class Contexts extends PanelElement {
   }
 
   private choices(): TemplateResult {
-    const v = this.desk.view;
+    const v = this.shell.view;
     const main = v.contexts.length === 1 && v.contexts[0] === "";
-    const on = narrows(v);
+    const on = isFiltering(v);
     return html`<div class="stack">
       <label class="check"><input type="checkbox" .checked=${main} @change=${() => this.set({ contexts: main ? [] : [""] })} /> Main conversation only</label>
       <label class="check"><input type="checkbox" .checked=${v.conclusionsOnly} @change=${() => this.set({ conclusionsOnly: !v.conclusionsOnly })} /> Starts and conclusions only</label>
@@ -66,7 +66,7 @@ export class Contexts extends PanelElement {
 
   private node(n: TreeNode): TemplateResult {
     const b = n.block;
-    const v = this.desk.view;
+    const v = this.shell.view;
     const only = v.contexts.includes(n.path);
     const out = v.exclude.includes(n.path);
     const open = !this.closed.has(n.path);
@@ -76,9 +76,9 @@ export class Contexts extends PanelElement {
         ${n.children.length === 0
           ? html`<span class="twig"></span>`
           : html`<button class="twig" aria-expanded=${open ? "true" : "false"} aria-label=${`${amount(n.below, "context")} within`} @click=${() => this.fold(n.path)}>${icon("chevron")}</button>`}
-        <button class="title grow" title="Show in conversation" @click=${() => void go(this.desk, n.path)}>${title}</button>
+        <button class="title grow" title="Show in conversation" @click=${() => void go(this.shell, n.path)}>${title}</button>
         <p class="meta">
-          <span class="chip ${b.status === "reasoning" ? "accent" : b.status === "cancelled" || b.status === "stopped" ? "wait" : ""}">${blockTitle(b, this.desk.now())}</span>
+          <span class="chip ${b.status === "reasoning" ? "accent" : b.status === "cancelled" || b.status === "stopped" ? "wait" : ""}">${blockTitle(b, this.shell.now())}</span>
           <span>${b.opener === "" ? "nobody yet" : who(b.opener)}</span>
           ${b.counts.calls === 0 ? nothing : html`<span>${amount(b.counts.calls, "call")}</span>`}
         </p>
@@ -99,7 +99,7 @@ export class Contexts extends PanelElement {
 
   /** Adds a context to a list of the view or removes it. A context is in at most one of the lists. */
   private flip(list: "contexts" | "exclude", path: ContextPath): void {
-    const v = this.desk.view;
+    const v = this.shell.view;
     const other = list === "contexts" ? "exclude" : "contexts";
     const there = v[list].includes(path);
     const mine = there ? v[list].filter((x) => x !== path) : [...v[list].filter((x) => x !== ""), path];
@@ -107,8 +107,8 @@ export class Contexts extends PanelElement {
   }
 
   private set(change: Partial<View>): void {
-    const next = { ...this.desk.view, ...change };
-    this.desk.setView(narrows(next) ? next : EVERYTHING);
+    const next = { ...this.shell.view, ...change };
+    this.shell.setView(isFiltering(next) ? next : EVERYTHING);
     this.tick++;
   }
 }
@@ -119,15 +119,15 @@ function titleOf(b: Block): string {
 
 /** The view as a sentence. */
 function inWords(v: View): string {
-  const told: string[] = [];
-  if (v.contexts.length === 1 && v.contexts[0] === "") told.push("only the main conversation");
-  else if (v.contexts.length > 0) told.push(`only ${amount(v.contexts.length, "context")}`);
-  if (v.exclude.length > 0) told.push(`without ${amount(v.exclude.length, "context")}`);
-  if (v.conclusionsOnly) told.push("starts and conclusions alone");
-  if (v.from.length > 0) told.push(`only what ${v.from.map(who).join(", ")} ${v.from.length === 1 ? "says" : "say"}`);
-  if (v.kinds.length > 0) told.push(`only ${v.kinds.join(", ")}`);
-  if (v.text.trim() !== "") told.push("only what has certain words");
-  const all = told.join(", ");
+  const lines: string[] = [];
+  if (v.contexts.length === 1 && v.contexts[0] === "") lines.push("only the main conversation");
+  else if (v.contexts.length > 0) lines.push(`only ${amount(v.contexts.length, "context")}`);
+  if (v.exclude.length > 0) lines.push(`without ${amount(v.exclude.length, "context")}`);
+  if (v.conclusionsOnly) lines.push("starts and conclusions alone");
+  if (v.from.length > 0) lines.push(`only what ${v.from.map(who).join(", ")} ${v.from.length === 1 ? "says" : "say"}`);
+  if (v.kinds.length > 0) lines.push(`only ${v.kinds.join(", ")}`);
+  if (v.text.trim() !== "") lines.push("only what has certain words");
+  const all = lines.join(", ");
   return `${all.charAt(0).toUpperCase()}${all.slice(1)}.`;
 }
 

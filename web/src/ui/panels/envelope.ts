@@ -4,15 +4,15 @@ import { type PropertyValues, type TemplateResult, css, html, nothing } from "li
 import { arr, correlations, field, isObject, obj, str } from "../../core/read.js";
 import { parseTime } from "../../core/time.js";
 import type { Envelope, ID } from "../../core/types.js";
-import { define } from "../light.js";
+import { define } from "../element.js";
 import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";
 import { pretty, who } from "../text.js";
-import { moment } from "../words.js";
+import { moment } from "../format.js";
 import { copy, exact, go, names, parts } from "./parts.js";
 
 /** Maximum characters rendered before the user asks for all. */
-const MOST = 50_000;
+const MAX = 50_000;
 /** Maximum length of the back history. */
 const MAX_TRAIL = 32;
 
@@ -67,7 +67,7 @@ export class EnvelopePanel extends PanelElement {
     this.whole = undefined;
     this.missing = false;
     this.all = false;
-    const found = await this.desk.envelope(id);
+    const found = await this.shell.envelope(id);
     if (this.asked !== id) return;
     this.held = found;
     this.missing = found === null;
@@ -79,7 +79,7 @@ export class EnvelopePanel extends PanelElement {
   /** Returns the envelope from the gateway's log; undefined if it is not available. */
   private async fetch(e: Envelope): Promise<unknown> {
     try {
-      const page = await this.desk.get(`envelopes?since=${(e.seq ?? 1) - 1}&limit=1`);
+      const page = await this.shell.get(`envelopes?since=${(e.seq ?? 1) - 1}&limit=1`);
       return arr(field(obj(page), "envelopes")).find((x) => isObject(x) && str(field(x, "id")) === e.id);
     } catch {
       return undefined;
@@ -92,15 +92,15 @@ export class EnvelopePanel extends PanelElement {
     if (this.missing === true) return this.none();
     if (held === null || held === undefined) return html`<p class="empty">Loading…</p>`;
     const text = pretty(this.whole ?? held);
-    const cut = text.length > MOST && this.all !== true;
+    const cut = text.length > MAX && this.all !== true;
     return html`<div class="stack">
       ${this.back()} ${this.facts(held)}
       <div class="row">
-        <button class="button small" @click=${() => void copy(this.desk, text, "Envelope copied")}>Copy JSON</button>
-        <button class="button small" @click=${() => void copy(this.desk, this.desk.link(held.id), "Link copied")}>Copy link</button>
-        <button class="words small" @click=${() => void go(this.desk, held.id)}>Show in conversation</button>
+        <button class="button small" @click=${() => void copy(this.shell, text, "Envelope copied")}>Copy JSON</button>
+        <button class="button small" @click=${() => void copy(this.shell, this.shell.link(held.id), "Link copied")}>Copy link</button>
+        <button class="words small" @click=${() => void go(this.shell, held.id)}>Show in conversation</button>
       </div>
-      <pre tabindex="0" aria-label="The envelope as JSON">${exact(cut ? text.slice(0, MOST) : text)}</pre>
+      <pre tabindex="0" aria-label="The envelope as JSON">${exact(cut ? text.slice(0, MAX) : text)}</pre>
       ${cut ? html`<button class="words small" @click=${() => (this.all = true)}>Show all ${text.length.toLocaleString()} characters</button>` : nothing}
       <p class="faint">${held.seq === undefined ? "Not stored in the log." : this.whole === undefined ? "As parsed by this page." : "As stored by the gateway."}</p>
     </div>`;
@@ -116,7 +116,7 @@ export class EnvelopePanel extends PanelElement {
 
   private async find(): Promise<void> {
     const id = this.wanted;
-    if (await go(this.desk, id)) void this.load(id);
+    if (await go(this.shell, id)) void this.load(id);
   }
 
   private back(): TemplateResult | typeof nothing {
@@ -125,7 +125,7 @@ export class EnvelopePanel extends PanelElement {
   }
 
   private show(id: ID): void {
-    this.desk.open("envelope", { id });
+    this.shell.open("envelope", { id });
   }
 
   private facts(e: Envelope): TemplateResult {
@@ -136,10 +136,10 @@ export class EnvelopePanel extends PanelElement {
       <dt>Kind</dt>
       <dd><code>${exact(e.kind)}</code></dd>
       <dt>From</dt>
-      <dd>${e.from === this.desk.you ? "you" : who(e.from)}${to.length === 0 ? "" : `, to ${names(this.desk, to)}`}</dd>
+      <dd>${e.from === this.shell.you ? "you" : who(e.from)}${to.length === 0 ? "" : `, to ${names(this.shell, to)}`}</dd>
       ${at === 0 ? nothing : html`<dt>Time</dt><dd>${moment(at)}</dd>`}
       ${e.seq === undefined ? nothing : html`<dt>Sequence</dt><dd>${e.seq.toLocaleString()}</dd>`}
-      ${e.context === undefined ? nothing : html`<dt>Context</dt><dd><button class="words" @click=${() => void go(this.desk, e.context ?? "")}>${exact(e.context)}</button></dd>`}
+      ${e.context === undefined ? nothing : html`<dt>Context</dt><dd><button class="words" @click=${() => void go(this.shell, e.context ?? "")}>${exact(e.context)}</button></dd>`}
       ${answers.length === 0 ? nothing : html`<dt>Correlates to</dt><dd class="stack">${answers.map((id) => html`<button class="words" @click=${() => this.show(id)}>${exact(id)}</button>`)}</dd>`}
     </dl>`;
   }

@@ -5,12 +5,12 @@ import { grant } from "../../core/drafts.js";
 import { capabilities } from "../../core/sentences.js";
 import type { Capability, ParticipantID } from "../../core/types.js";
 import { GATEWAY } from "../../core/types.js";
-import { define } from "../light.js";
+import { define } from "../element.js";
 import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";
 import { plain, who } from "../text.js";
 import { parts, refused } from "./parts.js";
-import { type Choice, NO_CHOICE, TIMES, capabilitiesOf } from "./right-picker.js";
+import { type Choice, NO_CHOICE, DURATIONS, capabilitiesOf } from "./right-picker.js";
 import { rightFields } from "./right-fields.js";
 
 export class GrantForm extends PanelElement {
@@ -52,7 +52,7 @@ export class GrantForm extends PanelElement {
   }
 
   protected override render(): TemplateResult {
-    const others = [...this.state.participants.values()].filter((p) => p.id !== GATEWAY && p.id !== this.desk.you && !p.kicked).sort((a, b) => Number(b.present) - Number(a.present) || a.id.localeCompare(b.id));
+    const others = [...this.state.participants.values()].filter((p) => p.id !== GATEWAY && p.id !== this.shell.you && !p.kicked).sort((a, b) => Number(b.present) - Number(a.present) || a.id.localeCompare(b.id));
     const rights = capabilitiesOf(this.choice);
     return html`<form @submit=${(e: Event) => void this.submit(e, rights)}>
       <label class="field-label">Participant
@@ -64,7 +64,7 @@ export class GrantForm extends PanelElement {
       ${rightFields(this.choice, (c) => (this.choice = c))}
       <label class="field-label">Duration
         <select @change=${(e: Event) => (this.seconds = Number((e.target as HTMLSelectElement).value))}>
-          ${TIMES.map(([n, words]) => html`<option value=${n} .selected=${n === this.seconds}>${words}</option>`)}
+          ${DURATIONS.map(([n, words]) => html`<option value=${n} .selected=${n === this.seconds}>${words}</option>`)}
         </select>
       </label>
       <label class="field-label">Reason (visible to everyone)<input class="field" name="reason" maxlength="500" /></label>
@@ -79,13 +79,13 @@ export class GrantForm extends PanelElement {
     this.trouble = this.recipient === "" ? "Choose a participant." : typeof rights === "string" ? rights : "";
     if (this.trouble !== "" || typeof rights === "string") return;
     this.busy = true;
-    const sent = await this.desk.send(grant(this.recipient, rights, this.seconds, String(new FormData(form).get("reason") ?? "").trim()));
+    const sent = await this.shell.send(grant(this.recipient, rights, this.seconds, String(new FormData(form).get("reason") ?? "").trim()));
     this.busy = false;
     if (!sent.ok) {
       this.trouble = sent.refusal;
       return;
     }
-    this.desk.say(`Access granted to ${who(this.recipient)}`);
+    this.shell.toast(`Access granted to ${who(this.recipient)}`);
     this.recipient = "";
     this.choice = NO_CHOICE;
     for (const field of form.querySelectorAll("input")) field.value = "";

@@ -7,18 +7,18 @@ import { capabilities } from "../../core/sentences.js";
 import type { Grant } from "../../core/state.js";
 import { duration } from "../../core/time.js";
 import type { ID } from "../../core/types.js";
-import { define } from "../light.js";
+import { define } from "../element.js";
 import { PanelElement } from "../panel.js";
-import { pulse } from "../pulse.js";
+import { onTick } from "../ticker.js";
 import { shared } from "../styles.js";
-import { spoken } from "../author.js";
+import { authorText } from "../author.js";
 import { plain, who } from "../text.js";
-import { longText } from "../words.js";
-import { Book } from "./book.js";
-import { amount, parts, rawButton, refused, when } from "./parts.js";
+import { longText } from "../format.js";
+import { OlderState } from "./older-state.js";
+import { amount, parts, envelopeButton, refused, when } from "./parts.js";
 
 /** Maximum number of ended grants shown. */
-const MOST_PAST = 50;
+const MAX_PAST = 50;
 
 export class Grants extends PanelElement {
   static override properties = { ...PanelElement.properties, asking: { state: true }, busy: { state: true }, trouble: { state: true }, second: { state: true } };
@@ -55,12 +55,12 @@ export class Grants extends PanelElement {
   /** The second last rendered: remaining times and expired grants need a new render. */
   declare private second: number;
   private end: () => void = () => {};
-  private book: Book | null = null;
+  private olderState: OlderState | null = null;
 
   override connectedCallback(): void {
     super.connectedCallback();
-    this.end = pulse(() => {
-      if ([...this.grants.values()].some((g) => g.expiresAt !== null && g.revoked === null)) this.second = Math.floor(this.desk.now() / 1000);
+    this.end = onTick(() => {
+      if ([...this.grants.values()].some((g) => g.expiresAt !== null && g.revoked === null)) this.second = Math.floor(this.shell.now() / 1000);
     });
   }
 
@@ -70,25 +70,25 @@ export class Grants extends PanelElement {
   }
 
   protected override render(): TemplateResult {
-    const now = this.desk.now();
+    const now = this.shell.now();
     const all = [...this.grants.values()];
     const held = all.filter((g) => inForce(g, now));
-    const over = all.filter((g) => !inForce(g, now)).reverse();
+    const ended = all.filter((g) => !inForce(g, now)).reverse();
     const heldIds = new Set(held.map((g) => g.id));
     const roots = held.filter((g) => !g.via.some((id) => heldIds.has(id)));
     return html`
-      ${this.book === null || this.book.done ? nothing : this.book.trouble === "" ? html`<p class="faint">Loading older grants…</p>` : refused(`Older grants could not be loaded. ${this.book.trouble}`)}
+      ${this.olderState === null || this.olderState.done ? nothing : this.olderState.trouble === "" ? html`<p class="faint">Loading older grants…</p>` : refused(`Older grants could not be loaded. ${this.olderState.trouble}`)}
       ${held.length === 0 ? html`<p class="quiet">No active grants. Configured capabilities are listed under Participants.</p>` : html`<ul>${roots.map((g) => this.branch(g, heldIds, new Set()))}</ul>`}
-      ${over.length === 0 ? nothing : html`<details class="section"><summary>${amount(over.length, "grant")} no longer in force</summary><ul>${over.slice(0, MOST_PAST).map((g) => html`<li>${this.past(g)}</li>`)}</ul></details>`}
+      ${ended.length === 0 ? nothing : html`<details class="section"><summary>${amount(ended.length, "grant")} no longer in force</summary><ul>${ended.slice(0, MAX_PAST).map((g) => html`<li>${this.past(g)}</li>`)}</ul></details>`}
     `;
   }
 
   /** The loaded grants, together with older ones once those are loaded. */
   private get grants(): ReadonlyMap<ID, Grant> {
-    if (!this.state.hasOlder || this.desk.past) return this.state.grants;
-    this.book ??= new Book(this.desk.space, ["capability.grant", "capability.revoke"]);
-    if (this.state.oldest > 0 && this.book.trouble === "") void this.book.load(this.state.oldest, () => this.requestUpdate());
-    return this.book.with(this.desk.envelopes)?.grants ?? this.state.grants;
+    if (!this.state.hasOlder || this.shell.past) return this.state.grants;
+    this.olderState ??= new OlderState(this.shell.space, ["capability.grant", "capability.revoke"]);
+    if (this.state.oldest > 0 && this.olderState.trouble === "") void this.olderState.load(this.state.oldest, () => this.requestUpdate());
+    return this.olderState.with(this.shell.envelopes)?.grants ?? this.state.grants;
   }
 
   /** A grant, and the grants whose first source in force is this one. */
@@ -99,8 +99,8 @@ export class Grants extends PanelElement {
   }
 
   private grant(g: Grant): TemplateResult {
-    const may = this.desk.may("capability.revoke") && !this.desk.past;
-    const now = this.desk.now();
+    const may = this.shell.may("capability.revoke") && !this.shell.past;
+    const now = this.shell.now();
     return html`<div class="grant">
       ${this.head(g)}
       <div class="row">
@@ -108,22 +108,22 @@ export class Grants extends PanelElement {
         ${g.via.length > 1 ? html`<span class="faint">from ${g.via.length} grants</span>` : nothing} ${g.narrowed ? html`<span class="chip">narrowed</span>` : nothing}
         <span class="grow"></span>
         ${may && this.asking !== g.id ? html`<button class="button small bad" aria-label=${`Revoke the grant to ${who(g.recipient)}`} @click=${() => this.ask(g.id)}>Revoke…</button>` : nothing}
-        ${rawButton(this.desk, g.id)}
+        ${envelopeButton(this.shell, g.id)}
       </div>
       ${this.asking === g.id ? this.confirm(g) : nothing}
     </div>`;
   }
 
   private head(g: Grant): TemplateResult {
-    const by = g.by === this.desk.you ? "you" : spoken(g.by);
-    return html`<p><span class="name">${g.recipient === this.desk.you ? "You" : spoken(g.recipient)}</span> <span class="quiet">by ${by}</span> ${when(g.at)}</p>
+    const by = g.by === this.shell.you ? "you" : authorText(g.by);
+    return html`<p><span class="name">${g.recipient === this.shell.you ? "You" : authorText(g.recipient)}</span> <span class="quiet">by ${by}</span> ${when(g.at)}</p>
       <div class="sentences">${capabilities(g.capabilities).map((x) => html`<p>${plain(x)}</p>`)}</div>
       ${g.reason === "" ? nothing : html`<p class="faint">${longText(g.reason)}</p>`}`;
   }
 
   private past(g: Grant): TemplateResult {
-    const how = g.revoked === null ? html`expired ${when(g.expiresAt ?? 0)}` : html`revoked by ${spoken(g.revoked.by)} ${when(g.revoked.at)}${g.revoked.reason === "" ? nothing : html`: ${longText(g.revoked.reason)}`}`;
-    return html`<div class="grant">${this.head(g)}<p class="row faint"><span class="grow">${how}</span>${rawButton(this.desk, g.id)}</p></div>`;
+    const how = g.revoked === null ? html`expired ${when(g.expiresAt ?? 0)}` : html`revoked by ${authorText(g.revoked.by)} ${when(g.revoked.at)}${g.revoked.reason === "" ? nothing : html`: ${longText(g.revoked.reason)}`}`;
+    return html`<div class="grant">${this.head(g)}<p class="row faint"><span class="grow">${how}</span>${envelopeButton(this.shell, g.id)}</p></div>`;
   }
 
   private confirm(g: Grant): TemplateResult {
@@ -132,7 +132,7 @@ export class Grants extends PanelElement {
       <p class="small">${who(g.recipient)} can no longer do this from the next moment on.${n === 0 ? "" : ` ${amount(n, "grant")} that came from it may end with it.`}</p>
       ${refused(this.trouble ?? "")}
       <div class="row">
-        <button class="button bad yes" ?disabled=${this.busy} @click=${() => void this.take(g)}>Revoke</button>
+        <button class="button bad yes" ?disabled=${this.busy} @click=${() => void this.sendRevocation(g)}>Revoke</button>
         <button class="button" @click=${() => this.ask("")}>Cancel</button>
       </div>
     </div>`;
@@ -141,7 +141,7 @@ export class Grants extends PanelElement {
   private dependants(id: ID, seen: Set<ID>): number {
     for (const next of this.grants.get(id)?.derived ?? []) {
       const g = this.grants.get(next);
-      if (g === undefined || seen.has(next) || !inForce(g, this.desk.now())) continue;
+      if (g === undefined || seen.has(next) || !inForce(g, this.shell.now())) continue;
       seen.add(next);
       this.dependants(next, seen);
     }
@@ -154,9 +154,9 @@ export class Grants extends PanelElement {
     if (id !== "") void this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>(".yes")?.focus());
   }
 
-  private async take(g: Grant): Promise<void> {
+  private async sendRevocation(g: Grant): Promise<void> {
     this.busy = true;
-    const sent = await this.desk.send(revoke(g.recipient, g.id, ""));
+    const sent = await this.shell.send(revoke(g.recipient, g.id, ""));
     this.busy = false;
     if (sent.ok) this.ask("");
     else this.trouble = sent.refusal;

@@ -1,10 +1,10 @@
 /** The panels, in tab order. A panel's module is loaded when it is first opened. */
 
-import { allows } from "../may.js";
+import { allows } from "../capabilities.js";
 import type { Panel } from "../panel.js";
 
 /** Kinds that make a participant an operator. */
-const OPERATING = ["capability.grant", "capability.revoke", "space.kick", "space.invite"] as const;
+const OPERATOR_KINDS = ["capability.grant", "capability.revoke", "space.kick", "space.invite"] as const;
 
 export const panels: readonly Panel[] = [
   {
@@ -27,7 +27,7 @@ export const panels: readonly Panel[] = [
     icon: "gauge",
     element: "meup-operator",
     load: () => import("./operator.js"),
-    offered: (s) => s.you !== null && OPERATING.some((kind) => allows(s.you?.capabilities ?? [], kind)),
+    offered: (s) => s.you !== null && OPERATOR_KINDS.some((kind) => allows(s.you?.capabilities ?? [], kind)),
   },
   { id: "envelope", title: "Envelope", icon: "raw", element: "meup-envelope", load: () => import("./envelope.js"), hidden: true },
 ];

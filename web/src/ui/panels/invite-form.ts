@@ -6,16 +6,16 @@ import { invite } from "../../core/drafts.js";
 import { newID } from "../../core/ids.js";
 import { capabilities } from "../../core/sentences.js";
 import type { Capability } from "../../core/types.js";
-import { define } from "../light.js";
+import { define } from "../element.js";
 import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";
 import { plain, who } from "../text.js";
 import { copy, parts, refused } from "./parts.js";
 import { rightFields } from "./right-fields.js";
-import { type Choice, NO_CHOICE, TIMES, capabilitiesOf } from "./right-picker.js";
+import { type Choice, NO_CHOICE, DURATIONS, capabilitiesOf } from "./right-picker.js";
 
 export class InviteForm extends PanelElement {
-  static override properties = { ...PanelElement.properties, choice: { state: true }, seconds: { state: true }, busy: { state: true }, trouble: { state: true }, given: { state: true } };
+  static override properties = { ...PanelElement.properties, choice: { state: true }, seconds: { state: true }, busy: { state: true }, trouble: { state: true }, invitation: { state: true } };
   static override styles = [
     shared,
     parts,
@@ -36,7 +36,7 @@ export class InviteForm extends PanelElement {
   declare private seconds: number;
   declare private busy: boolean;
   declare private trouble: string;
-  declare private given: { readonly name: string; readonly token: string } | null;
+  declare private invitation: { readonly name: string; readonly token: string } | null;
   private readonly api = new Api();
 
   constructor() {
@@ -45,23 +45,23 @@ export class InviteForm extends PanelElement {
     this.seconds = 86_400;
     this.busy = false;
     this.trouble = "";
-    this.given = null;
+    this.invitation = null;
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    this.given = null;
+    this.invitation = null;
   }
 
   protected override render(): TemplateResult {
-    if (this.given !== null) return this.taken(this.given);
+    if (this.invitation !== null) return this.result(this.invitation);
     const rights = capabilitiesOf(this.choice);
     return html`<form @submit=${(e: Event) => void this.submit(e, rights)}>
       <label class="field-label">Name<input class="field" name="name" autocomplete="off" autocapitalize="off" spellcheck="false" required pattern="[A-Za-z0-9._:\\-]{1,128}" title="Letters, digits, . _ : -" maxlength="128" /></label>
       ${rightFields(this.choice, (c) => (this.choice = c))}
       <label class="field-label">Duration
         <select @change=${(e: Event) => (this.seconds = Number((e.target as HTMLSelectElement).value))}>
-          ${TIMES.map(([n, words]) => html`<option value=${n} .selected=${n === this.seconds}>${words}</option>`)}
+          ${DURATIONS.map(([n, words]) => html`<option value=${n} .selected=${n === this.seconds}>${words}</option>`)}
         </select>
       </label>
       ${typeof rights === "string" ? nothing : html`<div class="sentences" aria-label="Summary">${capabilities(rights).map((x) => html`<p>${plain(x)}</p>`)}</div>`} ${refused(this.trouble)}
@@ -69,12 +69,12 @@ export class InviteForm extends PanelElement {
     </form>`;
   }
 
-  private taken(g: { readonly name: string; readonly token: string }): TemplateResult {
+  private result(g: { readonly name: string; readonly token: string }): TemplateResult {
     return html`<div class="card stack" role="group" aria-label=${g.token === "" ? "Invited again" : "The invitation's token"}>
       ${g.token === "" ? html`<p>${who(g.name)} can rejoin with its existing sign-in. There is no new token.</p>` : html`<p>${who(g.name)} signs in with this token. It is shown only once.</p><pre class="token" tabindex="0">${g.token}</pre>`}
       <div class="row">
-        ${g.token === "" ? nothing : html`<button class="button main take" @click=${() => void copy(this.desk, g.token, "Token copied")}>Copy token</button>`}
-        <button class="button" @click=${() => (this.given = null)}>Done</button>
+        ${g.token === "" ? nothing : html`<button class="button main take" @click=${() => void copy(this.shell, g.token, "Token copied")}>Copy token</button>`}
+        <button class="button" @click=${() => (this.invitation = null)}>Done</button>
       </div>
     </div>`;
   }
@@ -87,8 +87,8 @@ export class InviteForm extends PanelElement {
     if (typeof rights === "string") return;
     this.busy = true;
     try {
-      const sent = await this.api.send(this.desk.space, newID(), invite(name, rights, this.seconds, ""));
-      this.given = { name, token: sent.token ?? "" };
+      const sent = await this.api.send(this.shell.space, newID(), invite(name, rights, this.seconds, ""));
+      this.invitation = { name, token: sent.token ?? "" };
       void this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>(".take")?.focus());
     } catch (err) {
       this.trouble = err instanceof Error ? err.message : String(err);

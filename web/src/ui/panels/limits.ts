@@ -7,25 +7,25 @@ import { amount } from "./parts.js";
 
 /** Returns one sentence per limit that is set. */
 export function limitSentences(l: Limits): readonly string[] {
-  const told: string[] = [];
+  const lines: string[] = [];
   const rate = num(l.rate);
   const burst = num(l.burst);
-  if (rate !== null) told.push(`${each(rate)}${burst === null ? "" : `, ${burst.toLocaleString()} at once`}.`);
+  if (rate !== null) lines.push(`${each(rate)}${burst === null ? "" : `, ${burst.toLocaleString()} at once`}.`);
   for (const k of Array.isArray(l.kinds) ? l.kinds.slice(0, 32) : []) {
     const n = num(k.rate);
-    if (n !== null) told.push(`Of ${name(String(k.kind))}: ${each(n).toLowerCase()}, ${(num(k.burst) ?? 0).toLocaleString()} at once.`);
+    if (n !== null) lines.push(`Of ${name(String(k.kind))}: ${each(n).toLowerCase()}, ${(num(k.burst) ?? 0).toLocaleString()} at once.`);
   }
   const bytes = num(l.bytes_per_second);
-  if (bytes !== null) told.push(`${size(bytes)} a second.`);
+  if (bytes !== null) lines.push(`${size(bytes)} a second.`);
   const message = num(l.message_bytes);
-  if (message !== null) told.push(`${size(message)} in one message.`);
+  if (message !== null) lines.push(`${size(message)} in one message.`);
   const connections = num(l.connections);
-  if (connections !== null) told.push(`${amount(connections, "connection")} at the same time.`);
+  if (connections !== null) lines.push(`${amount(connections, "connection")} at the same time.`);
   const open = num(l.open_contexts);
-  if (open !== null) told.push(`${amount(open, "line")} of reasoning open at the same time.`);
+  if (open !== null) lines.push(`${amount(open, "line")} of reasoning open at the same time.`);
   const depth = num(l.context_depth);
-  if (depth !== null) told.push(`Lines of reasoning within one another up to ${depth} deep.`);
-  return told;
+  if (depth !== null) lines.push(`Lines of reasoning within one another up to ${depth} deep.`);
+  return lines;
 }
 
 function each(rate: number): string {

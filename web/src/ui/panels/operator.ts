@@ -1,7 +1,7 @@
 /** The operator panel: grants, invitations, pauses and removals. Shown only to participants with one of these rights. */
 
 import { type TemplateResult, css, html, nothing } from "lit";
-import { define } from "../light.js";
+import { define } from "../element.js";
 import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";
 import { parts } from "./parts.js";
@@ -35,16 +35,16 @@ export class Operator extends PanelElement {
   ];
 
   protected override render(): TemplateResult {
-    const { desk, state } = this;
-    const may = (kind: string): boolean => !desk.past && desk.may(kind);
+    const { shell, state } = this;
+    const may = (kind: string): boolean => !shell.past && shell.may(kind);
     const asked = (this.params?.["recipient"] ?? "") !== "";
     return html`
-      ${desk.past ? html`<p class="warning">You are viewing the past. Access is shown as it was and cannot be changed.</p>` : nothing}
+      ${shell.past ? html`<p class="warning">You are viewing the past. Access is shown as it was and cannot be changed.</p>` : nothing}
       <h3 class="section">Active grants</h3>
-      <meup-grants .desk=${desk} .state=${state}></meup-grants>
-      ${may("capability.grant") ? this.folded("Grant access", html`<meup-grant-form .desk=${desk} .state=${state} .params=${this.params}></meup-grant-form>`, asked) : nothing}
-      ${may("space.invite") ? this.folded("Invite a participant", html`<meup-invite-form .desk=${desk} .state=${state}></meup-invite-form>`) : nothing}
-      ${may("space.kick") || may("participant.pause") ? this.folded("Pause or remove", html`<meup-moderation .desk=${desk} .state=${state}></meup-moderation>`) : nothing}
+      <meup-grants .shell=${shell} .state=${state}></meup-grants>
+      ${may("capability.grant") ? this.folded("Grant access", html`<meup-grant-form .shell=${shell} .state=${state} .params=${this.params}></meup-grant-form>`, asked) : nothing}
+      ${may("space.invite") ? this.folded("Invite a participant", html`<meup-invite-form .shell=${shell} .state=${state}></meup-invite-form>`) : nothing}
+      ${may("space.kick") || may("participant.pause") ? this.folded("Pause or remove", html`<meup-moderation .shell=${shell} .state=${state}></meup-moderation>`) : nothing}
     `;
   }
 

@@ -6,21 +6,21 @@ import { capabilities } from "../../core/sentences.js";
 import type { Participant } from "../../core/state.js";
 import { imitatesPage, lookalikes } from "../../core/unicode.js";
 import { GATEWAY } from "../../core/types.js";
-import { define } from "../light.js";
+import { define } from "../element.js";
 import { EVERYTHING, PanelElement } from "../panel.js";
-import { narrows } from "../sieve.js";
+import { isFiltering } from "../view-filter.js";
 import { shared } from "../styles.js";
 import { plain, who } from "../text.js";
 import { limitSentences } from "./limits.js";
 import { amount, monogram, parts, when } from "./parts.js";
 
 /** Maximum number of offline participants shown initially. */
-const MOST_AWAY = 50;
+const MAX_OFFLINE = 50;
 /** More capabilities than this are collapsed. */
 const FEW = 3;
 
 export class Participants extends PanelElement {
-  static override properties = { ...PanelElement.properties, everybody: { state: true } };
+  static override properties = { ...PanelElement.properties, showAll: { state: true } };
   static override styles = [
     shared,
     parts,
@@ -72,27 +72,27 @@ export class Participants extends PanelElement {
     `,
   ];
 
-  declare private everybody: boolean;
+  declare private showAll: boolean;
   private shownFor: unknown = null;
 
   protected override render(): TemplateResult {
-    const all = [...this.desk.state.participants.values()].filter((p) => p.id !== GATEWAY);
-    const here = all.filter((p) => p.present).sort((a, b) => Number(b.id === this.desk.you) - Number(a.id === this.desk.you) || a.id.localeCompare(b.id));
+    const all = [...this.shell.state.participants.values()].filter((p) => p.id !== GATEWAY);
+    const here = all.filter((p) => p.present).sort((a, b) => Number(b.id === this.shell.you) - Number(a.id === this.shell.you) || a.id.localeCompare(b.id));
     const away = all.filter((p) => !p.present).sort((a, b) => (b.lastAt ?? 0) - (a.lastAt ?? 0));
     const chosen = away.findIndex((p) => p.id === this.params?.["id"]) + 1;
-    const most = this.everybody === true ? away.length : Math.max(MOST_AWAY, chosen);
+    const most = this.showAll === true ? away.length : Math.max(MAX_OFFLINE, chosen);
     return html`
-      ${this.desk.past ? html`<p class="warning">Past presence is not recorded. This is the current presence.</p>` : nothing}
+      ${this.shell.past ? html`<p class="warning">Past presence is not recorded. This is the current presence.</p>` : nothing}
       <h3 class="section">${amount(here.length, "participant")} online</h3>
       <ul>${repeat(here, (p) => p.id, (p) => this.one(p))}</ul>
       ${away.length === 0 ? nothing : html`<h3 class="section">Offline</h3>`}
       <ul class="away">${repeat(away.slice(0, most), (p) => p.id, (p) => this.one(p))}</ul>
-      ${away.length > most ? html`<button class="words" @click=${() => (this.everybody = true)}>Show all ${away.length.toLocaleString()}</button>` : nothing}
+      ${away.length > most ? html`<button class="words" @click=${() => (this.showAll = true)}>Show all ${away.length.toLocaleString()}</button>` : nothing}
     `;
   }
 
   private one(p: Participant): TemplateResult {
-    const own = p.id === this.desk.you;
+    const own = p.id === this.shell.you;
     return html`<li data-id=${p.id} aria-current=${this.params?.["id"] === p.id ? "true" : nothing}>
       <div class="row">
         ${monogram(p.id, p.agent)}
@@ -106,13 +106,13 @@ export class Participants extends PanelElement {
   }
 
   private chips(p: Participant): TemplateResult | typeof nothing {
-    const twins = lookalikes(p.id, this.desk.state.participants.keys());
+    const twins = lookalikes(p.id, this.shell.state.participants.keys());
     const chips = [
       p.agent ? html`<span class="chip accent">agent</span>` : nothing,
       p.paused ? html`<span class="chip wait">paused${p.pausedUntil === null ? "" : html`&nbsp;until ${when(p.pausedUntil)}`}</span>` : nothing,
       p.kicked ? html`<span class="chip bad">removed</span>` : nothing,
       p.status === "" ? nothing : html`<span class="chip">${plain(p.status.slice(0, 60))}</span>`,
-      imitatesPage(p.id) && p.id !== this.desk.you ? html`<span class="chip wait">looks like a system name</span>` : nothing,
+      imitatesPage(p.id) && p.id !== this.shell.you ? html`<span class="chip wait">looks like a system name</span>` : nothing,
       twins.length > 0 ? html`<span class="chip wait">looks like ${who(twins[0] ?? "")}</span>` : nothing,
     ].filter((x) => x !== nothing);
     return chips.length === 0 ? nothing : html`<div class="chips">${chips}</div>`;
@@ -120,34 +120,34 @@ export class Participants extends PanelElement {
 
   private rights(p: Participant): TemplateResult {
     if (p.capabilities.length === 0 && !p.present) return html`<p class="faint">Capabilities are unknown while offline.</p>`;
-    const told = capabilities(p.capabilities);
+    const lines = capabilities(p.capabilities);
     const list = (of: readonly string[]): TemplateResult => html`<div class="sentences">${of.map((x) => html`<p>${plain(x)}</p>`)}</div>`;
-    if (told.length <= FEW) return list(told);
-    return html`<details ?open=${this.params?.["id"] === p.id}><summary>${told.length} capabilities</summary>${list(told)}</details>`;
+    if (lines.length <= FEW) return list(lines);
+    return html`<details ?open=${this.params?.["id"] === p.id}><summary>${lines.length} capabilities</summary>${list(lines)}</details>`;
   }
 
   private limits(): TemplateResult | typeof nothing {
-    const told = limitSentences(this.desk.state.you?.limits ?? {});
-    if (told.length === 0) return html`<p class="faint">You have no sending limits.</p>`;
-    return html`<details><summary>Your limits</summary><div class="sentences">${told.map((x) => html`<p>${x}</p>`)}</div></details>`;
+    const lines = limitSentences(this.shell.state.you?.limits ?? {});
+    if (lines.length === 0) return html`<p class="faint">You have no sending limits.</p>`;
+    return html`<details><summary>Your limits</summary><div class="sentences">${lines.map((x) => html`<p>${x}</p>`)}</div></details>`;
   }
 
   private acts(p: Participant): TemplateResult {
-    const { desk } = this;
-    const only = desk.view.from.length === 1 && desk.view.from[0] === p.id;
+    const { shell } = this;
+    const only = shell.view.from.length === 1 && shell.view.from[0] === p.id;
     return html`<div class="row">
-      ${p.present && desk.may("chat") && !desk.past ? html`<button class="words small" aria-label=${`Mention ${who(p.id)}`} @click=${() => desk.mention(p.id)}>Mention</button>` : nothing}
+      ${p.present && shell.may("chat") && !shell.past ? html`<button class="words small" aria-label=${`Mention ${who(p.id)}`} @click=${() => shell.mention(p.id)}>Mention</button>` : nothing}
       ${p.envelopes === 0 && !only
         ? nothing
         : html`<button class="words small" aria-pressed=${only ? "true" : "false"} @click=${() => this.only(p.id, only)}>Show only messages of ${who(p.id)}</button>`}
-      ${p.tools.length === 0 ? nothing : html`<button class="words small" @click=${() => desk.open("tools", { id: p.id })}>${amount(p.tools.length, "tool")}</button>`}
+      ${p.tools.length === 0 ? nothing : html`<button class="words small" @click=${() => shell.open("tools", { id: p.id })}>${amount(p.tools.length, "tool")}</button>`}
     </div>`;
   }
 
   private only(id: string, already: boolean): void {
-    const { view } = this.desk;
+    const { view } = this.shell;
     const next = { ...view, from: already ? [] : [id] };
-    this.desk.setView(narrows(next) ? next : EVERYTHING);
+    this.shell.setView(isFiltering(next) ? next : EVERYTHING);
     this.requestUpdate();
   }
 

@@ -4,27 +4,27 @@ import { type TemplateResult, css, html, nothing } from "lit";
 import { suspicious, visible } from "../../core/unicode.js";
 import type { Millis, ParticipantID } from "../../core/types.js";
 import { icon } from "../icons.js";
-import type { Desk } from "../panel.js";
+import type { Shell } from "../panel.js";
 import { initials, who } from "../text.js";
-import { clock, moment } from "../words.js";
+import { clock, moment } from "../format.js";
 
 /** An invisible character as `visible` spells it. */
-const SPELLED = /(⟨U\+[0-9A-F]{4,6}⟩)/u;
+const ESCAPED = /(⟨U\+[0-9A-F]{4,6}⟩)/u;
 
 /** Renders code with invisible characters spelled out and marked. */
 export function exact(text: string): unknown {
   const shown = visible(text);
   if (!suspicious(text)) return shown;
-  return shown.split(SPELLED).map((x) => (SPELLED.test(x) ? html`<mark title="Invisible character">${x}</mark>` : x));
+  return shown.split(ESCAPED).map((x) => (ESCAPED.test(x) ? html`<mark title="Invisible character">${x}</mark>` : x));
 }
 
 /** Copies a text and shows a notification. */
-export async function copy(desk: Desk, text: string, said: string): Promise<void> {
+export async function copy(shell: Shell, text: string, said: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
-    desk.say(said);
+    shell.toast(said);
   } catch {
-    desk.say("The browser blocks copying. Select the text instead.");
+    shell.toast("The browser blocks copying. Select the text instead.");
   }
 }
 
@@ -45,25 +45,25 @@ export function monogram(id: ParticipantID, agent: boolean): TemplateResult {
 }
 
 /** A button that shows the envelope. */
-export function rawButton(desk: Desk, id: string): TemplateResult {
-  return html`<button class="small-icon" title="Show envelope" aria-label="Show envelope" @click=${() => desk.open("envelope", { id })}>${icon("raw")}</button>`;
+export function envelopeButton(shell: Shell, id: string): TemplateResult {
+  return html`<button class="small-icon" title="Show envelope" aria-label="Show envelope" @click=${() => shell.open("envelope", { id })}>${icon("raw")}</button>`;
 }
 
 /** A button that scrolls to a place in the conversation. */
-export function goButton(desk: Desk, place: string, words = "Show in conversation"): TemplateResult {
-  return html`<button class="words small" @click=${() => void go(desk, place)}>${words}</button>`;
+export function goButton(shell: Shell, place: string, words = "Show in conversation"): TemplateResult {
+  return html`<button class="words small" @click=${() => void go(shell, place)}>${words}</button>`;
 }
 
 /** Scrolls to a place; shows a notification if it is not found. */
-export async function go(desk: Desk, place: string): Promise<boolean> {
-  const there = await desk.goTo(place);
-  if (!there) desk.say("Not found in the available history");
+export async function go(shell: Shell, place: string): Promise<boolean> {
+  const there = await shell.goTo(place);
+  if (!there) shell.toast("Not found in the available history");
   return there;
 }
 
 /** Names, with the user as "you". */
-export function names(desk: Desk, ids: readonly ParticipantID[]): string {
-  return ids.map((id) => (id === desk.you ? "you" : who(id))).join(", ");
+export function names(shell: Shell, ids: readonly ParticipantID[]): string {
+  return ids.map((id) => (id === shell.you ? "you" : who(id))).join(", ");
 }
 
 /** An error message, also announced to screen readers. */

@@ -4,10 +4,10 @@ import { type TemplateResult, css, html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import type { Proposal } from "../../core/state.js";
 import type { ID } from "../../core/types.js";
-import { define } from "../light.js";
+import { define } from "../element.js";
 import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";
-import { Book } from "./book.js";
+import { OlderState } from "./older-state.js";
 import { parts } from "./parts.js";
 import "./proposal-card.js";
 
@@ -28,7 +28,7 @@ export class Proposals extends PanelElement {
 
   declare private most: number;
   private shownFor: unknown = null;
-  private book: Book | null = null;
+  private olderState: OlderState | null = null;
 
   constructor() {
     super();
@@ -49,10 +49,10 @@ export class Proposals extends PanelElement {
 
   /** Pending proposals that are older than the loaded history. */
   private older(): readonly Proposal[] {
-    if (!this.state.hasOlder || this.desk.past) return [];
-    this.book ??= new Book(this.desk.space, ["mcp.proposal", "mcp.request", "mcp.reject", "mcp.withdraw", "reasoning.conclusion", "reasoning.cancel"]);
-    if (this.state.oldest > 0 && this.book.trouble === "") void this.book.load(this.state.oldest, () => this.requestUpdate());
-    const known = this.book.with(this.desk.envelopes);
+    if (!this.state.hasOlder || this.shell.past) return [];
+    this.olderState ??= new OlderState(this.shell.space, ["mcp.proposal", "mcp.request", "mcp.reject", "mcp.withdraw", "reasoning.conclusion", "reasoning.cancel"]);
+    if (this.state.oldest > 0 && this.olderState.trouble === "") void this.olderState.load(this.state.oldest, () => this.requestUpdate());
+    const known = this.olderState.with(this.shell.envelopes);
     const { proposals, settled } = this.state;
     return known === null ? [] : known.pending.flatMap((id) => (proposals.has(id) || settled.has(id) ? [] : (known.proposals.get(id) ?? [])));
   }
@@ -68,7 +68,7 @@ export class Proposals extends PanelElement {
     return repeat(
       list,
       (p) => p.id,
-      (p) => html`<meup-proposal-card data-id=${p.id} .desk=${this.desk} .proposal=${p} .state=${this.state} .past=${this.desk.past} .chosen=${this.chosen === p.id} @decided=${this.decided}></meup-proposal-card>`,
+      (p) => html`<meup-proposal-card data-id=${p.id} .shell=${this.shell} .proposal=${p} .state=${this.state} .past=${this.shell.past} .chosen=${this.chosen === p.id} @decided=${this.decided}></meup-proposal-card>`,
     );
   }
 

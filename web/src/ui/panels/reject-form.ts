@@ -3,8 +3,8 @@
 import { LitElement, type TemplateResult, css, html, nothing } from "lit";
 import { REJECT_REASONS, reject } from "../../core/drafts.js";
 import type { Proposal } from "../../core/state.js";
-import { define } from "../light.js";
-import type { Desk } from "../panel.js";
+import { define } from "../element.js";
+import type { Shell } from "../panel.js";
 import { shared } from "../styles.js";
 import { who } from "../text.js";
 import { parts } from "./parts.js";
@@ -24,7 +24,7 @@ const WORDS: Readonly<Record<(typeof REJECT_REASONS)[number], string>> = {
 
 /** Emits `draft` with the envelope, or `cancel`. */
 export class RejectForm extends LitElement {
-  static override properties = { desk: { attribute: false }, proposal: { attribute: false }, busy: { attribute: false }, bare: { state: true } };
+  static override properties = { shell: { attribute: false }, proposal: { attribute: false }, busy: { attribute: false }, messageMissing: { state: true } };
   static override styles = [
     shared,
     parts,
@@ -36,11 +36,11 @@ export class RejectForm extends LitElement {
     `,
   ];
 
-  declare desk: Desk;
+  declare shell: Shell;
   declare proposal: Proposal;
   declare busy: boolean;
   /** "Other" was submitted without a message. */
-  declare private bare: boolean;
+  declare private messageMissing: boolean;
 
   protected override render(): TemplateResult {
     return html`<form @submit=${this.submit} @keydown=${this.key}>
@@ -50,9 +50,9 @@ export class RejectForm extends LitElement {
         </select>
       </label>
       <label class="field-label">Message to ${who(this.proposal.from)}
-        <textarea name="words" rows="2" maxlength="2000" aria-invalid=${this.bare === true ? "true" : "false"} @input=${() => (this.bare = false)}></textarea>
+        <textarea name="words" rows="2" maxlength="2000" aria-invalid=${this.messageMissing === true ? "true" : "false"} @input=${() => (this.messageMissing = false)}></textarea>
       </label>
-      ${this.bare === true ? html`<p class="refused" role="alert">Enter a message.</p>` : nothing}
+      ${this.messageMissing === true ? html`<p class="refused" role="alert">Enter a message.</p>` : nothing}
       <div class="row">
         <button class="button bad" type="submit" ?disabled=${this.busy}>${this.busy ? "Sending…" : "Reject"}</button>
         <button class="button" type="button" @click=${this.cancel}>Cancel</button>
@@ -69,8 +69,8 @@ export class RejectForm extends LitElement {
     const data = new FormData(e.target as HTMLFormElement);
     const reason = String(data.get("reason") ?? "");
     const words = String(data.get("words") ?? "").trim();
-    this.bare = reason === "other" && words === "";
-    if (!this.bare) this.dispatchEvent(new CustomEvent("draft", { detail: reject(this.proposal, reason, words) }));
+    this.messageMissing = reason === "other" && words === "";
+    if (!this.messageMissing) this.dispatchEvent(new CustomEvent("draft", { detail: reject(this.proposal, reason, words) }));
   };
 
   private readonly key = (e: KeyboardEvent): void => {

@@ -8,23 +8,23 @@ import { realClock } from "../../core/clock.js";
 import { parse } from "../../core/links.js";
 import { Player, Timeline } from "../../core/replay.js";
 import type { Millis } from "../../core/types.js";
-import type { Desk } from "../panel.js";
-import { pulse } from "../pulse.js";
-import { Walk } from "./history.js";
+import type { Shell } from "../panel.js";
+import { onTick } from "../ticker.js";
+import { HistoryLoader } from "./history-loader.js";
 
 /** Maximum number of envelopes in a timeline. */
-const MOST = 100_000;
+const MAX = 100_000;
 /** The duration of a skipped idle time, milliseconds. */
-const SHORT = 2000;
+const MAX_IDLE = 2000;
 
-const sessions = new WeakMap<Desk, Replay>();
+const sessions = new WeakMap<Shell, Replay>();
 
 /** Returns the replay of a shell. */
-export function replayOf(desk: Desk): Replay {
-  let r = sessions.get(desk);
+export function replayOf(shell: Shell): Replay {
+  let r = sessions.get(shell);
   if (r === undefined) {
-    r = new Replay(desk);
-    sessions.set(desk, r);
+    r = new Replay(shell);
+    sessions.set(shell, r);
   }
   return r;
 }
@@ -32,24 +32,24 @@ export function replayOf(desk: Desk): Replay {
 export class Replay {
   readonly timeline = new Timeline();
   /** Skip idle time. */
-  brisk = true;
+  skipIdle = true;
   private player: Player;
   private active = false;
-  private taken = 0;
-  private takenFrom = 0;
-  private walk: Walk | null = null;
+  private syncedHead = 0;
+  private syncedOldest = 0;
+  private loader: HistoryLoader | null = null;
   private readonly listeners = new Set<() => void>();
-  private endPulse: () => void = () => {};
+  private stopTicker: () => void = () => {};
 
   constructor(
-    private readonly desk: Desk,
+    private readonly shell: Shell,
     private readonly api = new Api(),
   ) {
     this.player = this.makePlayer();
   }
 
   private makePlayer(): Player {
-    return new Player(this.timeline, { clock: realClock, onChange: () => this.moved(), longest: this.brisk ? SHORT : 0 });
+    return new Player(this.timeline, { clock: realClock, onChange: () => this.playerChanged(), longest: this.skipIdle ? MAX_IDLE : 0 });
   }
 
   /** Calls f after each change until the returned function is called. */
@@ -59,19 +59,19 @@ export class Replay {
   }
 
   /** Adds the envelopes that were loaded since the last call. */
-  take(): void {
-    const { head, oldest, hasOlder } = this.desk.state;
-    if (head === this.taken && oldest === this.takenFrom) return;
+  sync(): void {
+    const { head, oldest, hasOlder } = this.shell.state;
+    if (head === this.syncedHead && oldest === this.syncedOldest) return;
     const was = this.timeline.length;
-    this.timeline.add(this.desk.envelopes, !hasOlder || this.walk?.progress.done === true);
-    this.taken = head;
-    this.takenFrom = oldest;
+    this.timeline.add(this.shell.envelopes, !hasOlder || this.loader?.progress.done === true);
+    this.syncedHead = head;
+    this.syncedOldest = oldest;
     if (was === 0) this.timeline.seek(this.timeline.length);
   }
 
   /** The conversation shows the replay. */
   get on(): boolean {
-    return this.active && this.desk.past;
+    return this.active && this.shell.past;
   }
 
   get playing(): boolean {
@@ -120,10 +120,10 @@ export class Replay {
     this.player.setSpeed(rate);
   }
 
-  setBrisk(brisk: boolean): void {
+  setSkipIdle(skipIdle: boolean): void {
     const { isPlaying, speed } = this.player;
     this.player.pause();
-    this.brisk = brisk;
+    this.skipIdle = skipIdle;
     this.player = this.makePlayer();
     this.player.setSpeed(speed);
     if (isPlaying && this.on) this.player.play();
@@ -133,74 +133,74 @@ export class Replay {
   live(): void {
     this.active = false;
     this.player.pause();
-    this.endPulse();
-    this.desk.showPast(null);
-    this.tell();
+    this.stopTicker();
+    this.shell.showPast(null);
+    this.notify();
   }
 
   private begin(): void {
-    this.take();
+    this.sync();
     if (this.on) return;
     this.active = false;
     this.player.pause();
     this.player.seek(this.timeline.length);
     this.active = true;
-    this.endPulse();
-    this.endPulse = pulse(() => this.beat());
-    this.desk.showPast(this.timeline.state, this.player.now);
+    this.stopTicker();
+    this.stopTicker = onTick(() => this.tick());
+    this.shell.showPast(this.timeline.state, this.player.now);
   }
 
   /** Publishes the player's position. If another element has returned to live, the replay stops. */
-  private moved(): void {
+  private playerChanged(): void {
     if (!this.active) return;
-    if (!this.desk.past) {
+    if (!this.shell.past) {
       this.live();
       return;
     }
-    this.desk.showPast(this.timeline.state, this.player.now);
-    this.tell();
+    this.shell.showPast(this.timeline.state, this.player.now);
+    this.notify();
   }
 
   /** Advances the durations of running reasoning between envelopes. */
-  private beat(): void {
-    if (!this.desk.past || elsewhere(this.desk.space)) this.live();
-    else if (this.player.isPlaying) this.moved();
+  private tick(): void {
+    if (!this.shell.past || elsewhere(this.shell.space)) this.live();
+    else if (this.player.isPlaying) this.playerChanged();
   }
 
-  private tell(): void {
+  private notify(): void {
     for (const f of this.listeners) f();
   }
 
   // History older than the loaded envelopes.
 
   /** The loader of older history; null before loadOlder. */
-  get loading(): Walk | null {
-    return this.walk;
+  get loading(): HistoryLoader | null {
+    return this.loader;
   }
 
   get whole(): boolean {
-    return !this.desk.state.hasOlder || this.walk?.progress.done === true;
+    return !this.shell.state.hasOlder || this.loader?.progress.done === true;
   }
 
   get full(): boolean {
-    return this.timeline.length >= MOST;
+    return this.timeline.length >= MAX;
   }
 
   /** Loads older history until it is stopped or reaches the beginning. */
   loadOlder(): void {
-    this.take();
-    this.walk ??= new Walk(this.desk.space, this.timeline.envelopes[0]?.seq ?? this.desk.state.oldest, (page, p) => {
+    this.sync();
+    this.loader ??= new HistoryLoader(this.shell.space, this.timeline.envelopes[0]?.seq ?? this.shell.state.oldest, (page, p) => {
       this.timeline.add(page, p.done);
       if (!this.on) this.timeline.seek(this.timeline.length);
-      this.tell();
+      this.notify();
       return !this.full;
     }, this.api);
-    void this.walk.go(() => this.tell());
-    this.tell();
+    void this.loader.run(() => this.notify());
+    this.notify();
   }
 
   stopLoading(): void {
-    this.walk?.stop();
+    this.loader?.stop();
   }
 }
 

@@ -17,7 +17,7 @@ export const USUAL: readonly (readonly [string, string, readonly Capability[]])[
 ];
 
 /** Durations in seconds; 0: until revoked. */
-export const TIMES: readonly (readonly [number, string])[] = [
+export const DURATIONS: readonly (readonly [number, string])[] = [
   [300, "5 minutes"],
   [600, "10 minutes"],
   [3600, "1 hour"],

@@ -6,19 +6,19 @@ import { EVERYTHING, type Filter, type Hit, type KindGroup, search } from "../..
 import { parseTime } from "../../core/time.js";
 import type { Envelope, ParticipantID } from "../../core/types.js";
 import { neutral } from "../../core/unicode.js";
-import { define } from "../light.js";
+import { define } from "../element.js";
 import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";
 import { who } from "../text.js";
-import { clock, moment } from "../words.js";
-import { Walk } from "./history.js";
-import { amount, go, parts, rawButton, refused } from "./parts.js";
+import { clock, moment } from "../format.js";
+import { HistoryLoader } from "./history-loader.js";
+import { amount, go, parts, envelopeButton, refused } from "./parts.js";
 import { searchStyles } from "./search-style.js";
 
 /** Maximum number of results from the loaded history, and from each older page. */
-const MOST = 200;
+const MAX = 200;
 /** Delay between typing and search, milliseconds. */
-const REST = 120;
+const TYPING_DELAY = 120;
 
 /** A result with its time. */
 interface Found extends Hit {
@@ -41,7 +41,7 @@ export class Search extends PanelElement {
   declare private filter: Filter;
   declare private older: readonly Found[];
   declare private tick: number;
-  private walk: Walk | null = null;
+  private loader: HistoryLoader | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private made: { readonly filter: Filter; readonly head: number; readonly oldest: number; readonly hits: readonly Found[] } | null = null;
 
@@ -55,12 +55,12 @@ export class Search extends PanelElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     clearTimeout(this.timer);
-    this.walk?.stop();
+    this.loader?.stop();
   }
 
   protected override willUpdate(changed: PropertyValues): void {
     const text = this.params?.["text"];
-    if (changed.has("params") && text !== undefined) this.look({ text });
+    if (changed.has("params") && text !== undefined) this.setFilter({ text });
   }
 
   protected override updated(changed: PropertyValues): void {
@@ -70,14 +70,14 @@ export class Search extends PanelElement {
   /** The results in the loaded history, cached until the history or the query changes. */
   private get hits(): readonly Found[] {
     const { filter } = this;
-    const { head, oldest } = this.desk.state;
+    const { head, oldest } = this.shell.state;
     if (this.made?.filter !== filter || this.made.head !== head || this.made.oldest !== oldest) {
-      this.made = { filter, head, oldest, hits: find(this.desk.envelopes, filter, MOST) };
+      this.made = { filter, head, oldest, hits: find(this.shell.envelopes, filter, MAX) };
     }
     return this.made.hits;
   }
 
-  private get asks(): boolean {
+  private get hasQuery(): boolean {
     const { text, kinds, from } = this.filter;
     return text.trim() !== "" || kinds.length > 0 || from.length > 0;
   }
@@ -99,13 +99,13 @@ export class Search extends PanelElement {
           ${authors.map((id) => html`<option value=${id} .selected=${filter.from.includes(id)}>By ${who(id)}</option>`)}
         </select>
       </form>
-      ${this.asks ? this.results() : html`<p class="empty">Searches loaded messages, reasoning, arguments and results as you type.</p>`}`;
+      ${this.hasQuery ? this.results() : html`<p class="empty">Searches loaded messages, reasoning, arguments and results as you type.</p>`}`;
   }
 
   private results(): TemplateResult {
     const { hits } = this;
     const all = [...hits, ...this.older];
-    return html`<p class="count" role="status">${all.length === 0 ? "No results" : `${amount(all.length, "result")}${hits.length >= MOST ? " or more" : ""}`}</p>
+    return html`<p class="count" role="status">${all.length === 0 ? "No results" : `${amount(all.length, "result")}${hits.length >= MAX ? " or more" : ""}`}</p>
       <ol>${repeat(all, (h) => h.id, (h) => this.line(h))}</ol>
       ${this.further()}`;
   }
@@ -114,65 +114,65 @@ export class Search extends PanelElement {
     const [from, to] = h.mark;
     const at = parseTime(h.ts);
     return html`<li>
-      <button class="hit" @click=${() => void go(this.desk, h.id)}>
-        <span class="row"><span class="name">${h.from === this.desk.you ? "You" : who(h.from)}</span><span class="kind">${neutral(h.kind)}</span><time title=${moment(at)}>${clock(at)}</time></span>
+      <button class="hit" @click=${() => void go(this.shell, h.id)}>
+        <span class="row"><span class="name">${h.from === this.shell.you ? "You" : who(h.from)}</span><span class="kind">${neutral(h.kind)}</span><time title=${moment(at)}>${clock(at)}</time></span>
         <span class="excerpt">${neutral(h.excerpt.slice(0, from))}${to > from ? html`<em>${neutral(h.excerpt.slice(from, to))}</em>` : nothing}${neutral(h.excerpt.slice(to))}</span>
       </button>
-      ${rawButton(this.desk, h.id)}
+      ${envelopeButton(this.shell, h.id)}
     </li>`;
   }
 
   /** The controls and progress of the search in older history. */
   private further(): TemplateResult | typeof nothing {
-    const { walk } = this;
-    const told = walk === null || walk.progress.looked === 0 ? "" : `Searched ${amount(walk.progress.looked, "older entry", "older entries")}${walk.progress.back === 0 ? "" : `, back to ${moment(walk.progress.back)}`}.`;
-    if (walk?.running === true) {
-      return html`<div class="further" role="status"><progress aria-label="Searching older messages"></progress><p class="quiet">${told || "Searching older messages…"}</p><button class="button small" @click=${this.stop}>Stop</button></div>`;
+    const { loader } = this;
+    const lines = loader === null || loader.progress.loaded === 0 ? "" : `Searched ${amount(loader.progress.loaded, "older entry", "older entries")}${loader.progress.oldest === 0 ? "" : `, back to ${moment(loader.progress.oldest)}`}.`;
+    if (loader?.running === true) {
+      return html`<div class="further" role="status"><progress aria-label="Searching older messages"></progress><p class="quiet">${lines || "Searching older messages…"}</p><button class="button small" @click=${this.stop}>Stop</button></div>`;
     }
-    if (walk?.progress.done === true) return html`<p class="further quiet" role="status">${told} This is the beginning.</p>`;
-    if (!this.desk.state.hasOlder) return html`<p class="further quiet">The whole log was searched.</p>`;
-    return html`<div class="further"><p class="quiet">${told}</p>${refused(walk?.trouble ?? "")}<button class="button" @click=${this.more}>Search older messages</button></div>`;
+    if (loader?.progress.done === true) return html`<p class="further quiet" role="status">${lines} This is the beginning.</p>`;
+    if (!this.shell.state.hasOlder) return html`<p class="further quiet">The whole log was searched.</p>`;
+    return html`<div class="further"><p class="quiet">${lines}</p>${refused(loader?.trouble ?? "")}<button class="button" @click=${this.more}>Search older messages</button></div>`;
   }
 
   private readonly more = (): void => {
-    this.walk ??= new Walk(this.desk.space, this.desk.state.oldest, (page) => this.page(page));
-    const { walk } = this;
-    void walk.go(() => this.tick++);
+    this.loader ??= new HistoryLoader(this.shell.space, this.shell.state.oldest, (page) => this.page(page));
+    const { loader } = this;
+    void loader.run(() => this.tick++);
     this.tick++;
   };
 
   private page(page: readonly Envelope[]): boolean {
     const known = new Set(this.older.map((h) => h.id));
-    this.older = [...this.older, ...find(page, this.filter, MOST).filter((h) => !known.has(h.id))];
+    this.older = [...this.older, ...find(page, this.filter, MAX).filter((h) => !known.has(h.id))];
     this.tick++;
-    return this.older.length < MOST * 2;
+    return this.older.length < MAX * 2;
   }
 
   private readonly stop = (): void => {
-    this.walk?.stop();
+    this.loader?.stop();
   };
 
   private readonly typed = (e: Event): void => {
     const { value } = e.target as HTMLInputElement;
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.look({ text: value }), REST);
+    this.timer = setTimeout(() => this.setFilter({ text: value }), TYPING_DELAY);
   };
 
   private flip(g: KindGroup): void {
     const { kinds } = this.filter;
     const also: readonly KindGroup[] = g === "other" ? ["other", "people", "streams"] : [g];
-    this.look({ kinds: kinds.includes(g) ? kinds.filter((x) => !also.includes(x)) : [...kinds, ...also] });
+    this.setFilter({ kinds: kinds.includes(g) ? kinds.filter((x) => !also.includes(x)) : [...kinds, ...also] });
   }
 
   private by(id: ParticipantID): void {
-    this.look({ from: id === "" ? [] : [id] });
+    this.setFilter({ from: id === "" ? [] : [id] });
   }
 
   /** Changes the query and discards the results from older history. */
-  private look(change: Partial<Filter>): void {
+  private setFilter(change: Partial<Filter>): void {
     this.filter = { ...this.filter, ...change };
-    this.walk?.stop();
-    this.walk = null;
+    this.loader?.stop();
+    this.loader = null;
     this.older = [];
   }
 }

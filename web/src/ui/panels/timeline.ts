@@ -6,11 +6,11 @@ import { duration } from "../../core/time.js";
 import { neutral } from "../../core/unicode.js";
 import type { Envelope } from "../../core/types.js";
 import { icon } from "../icons.js";
-import { define } from "../light.js";
+import { define } from "../element.js";
 import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";
 import { who } from "../text.js";
-import { moment } from "../words.js";
+import { moment } from "../format.js";
 import { amount, parts, refused } from "./parts.js";
 import { type Replay, replayOf } from "./replay-session.js";
 import { timelineStyles } from "./timeline-style.js";
@@ -26,7 +26,7 @@ export class TimelinePanel extends PanelElement {
   /** The slider is scaled by time instead of by envelopes. */
   declare private byTime: boolean;
   private end: () => void = () => {};
-  private picture: { readonly n: number; readonly byTime: boolean; readonly bars: readonly number[] } | null = null;
+  private chart: { readonly n: number; readonly byTime: boolean; readonly bars: readonly number[] } | null = null;
 
   constructor() {
     super();
@@ -43,7 +43,7 @@ export class TimelinePanel extends PanelElement {
   private listening = false;
 
   private get replay(): Replay {
-    const r = replayOf(this.desk);
+    const r = replayOf(this.shell);
     if (!this.listening) {
       this.listening = true;
       this.end = r.subscribe(() => this.requestUpdate());
@@ -53,7 +53,7 @@ export class TimelinePanel extends PanelElement {
 
   protected override render(): TemplateResult {
     const r = this.replay;
-    r.take();
+    r.sync();
     const n = r.timeline.length;
     if (n === 0) return html`<p class="empty">No events yet</p>`;
     return html`<div class="stack">
@@ -61,7 +61,7 @@ export class TimelinePanel extends PanelElement {
         <p class="grow" role="status">${r.on ? "Viewing the past. Sending is disabled." : "Live"}</p>
         ${r.on ? html`<button class="button small" @click=${() => r.live()}>Return to live</button>` : nothing}
       </div>
-      ${this.slider(r)} ${this.keys(r)} ${this.choices(r)} ${this.what(r)} ${this.older(r)}
+      ${this.slider(r)} ${this.controls(r)} ${this.options(r)} ${this.currentEntry(r)} ${this.older(r)}
     </div>`;
   }
 
@@ -83,15 +83,15 @@ export class TimelinePanel extends PanelElement {
         @input=${this.slid}
         @keydown=${this.key}
       />
-      <p class="row ends"><time class="grow">${exactly(r.now)}</time><span class="faint">${r.position.toLocaleString()} of ${n.toLocaleString()}</span></p>
+      <p class="row ends"><time class="grow">${fullTime(r.now)}</time><span class="faint">${r.position.toLocaleString()} of ${n.toLocaleString()}</span></p>
     </div>`;
   }
 
   /** The activity chart. */
   private bars(r: Replay): TemplateResult {
     const n = r.timeline.length;
-    if (this.picture?.n !== n || this.picture.byTime !== this.byTime) this.picture = { n, byTime: this.byTime, bars: this.byTime ? density(r) : weight(r) };
-    const { bars } = this.picture;
+    if (this.chart?.n !== n || this.chart.byTime !== this.byTime) this.chart = { n, byTime: this.byTime, bars: this.byTime ? density(r) : weight(r) };
+    const { bars } = this.chart;
     const most = Math.max(1, ...bars);
     return html`<svg class="bars" viewBox="0 0 ${COLUMNS} 10" preserveAspectRatio="none" aria-hidden="true">
       ${bars.map((b, i) => {
@@ -101,7 +101,7 @@ export class TimelinePanel extends PanelElement {
     </svg>`;
   }
 
-  private keys(r: Replay): TemplateResult {
+  private controls(r: Replay): TemplateResult {
     return html`<div class="row">
       <button class="small-icon turned" title="Previous" aria-label="Previous envelope" ?disabled=${r.position === 0} @click=${() => r.step(-1)}>${icon("chevron")}</button>
       <button class="button main play" @click=${() => (r.playing ? r.pause() : r.play())}>${r.playing ? html`${icon("pause")} Pause` : "Play"}</button>
@@ -113,8 +113,8 @@ export class TimelinePanel extends PanelElement {
     </div>`;
   }
 
-  private choices(r: Replay): TemplateResult {
-    return html`<label class="check"><input type="checkbox" .checked=${r.brisk} @change=${(e: Event) => r.setBrisk((e.target as HTMLInputElement).checked)} /> Skip idle time</label>
+  private options(r: Replay): TemplateResult {
+    return html`<label class="check"><input type="checkbox" .checked=${r.skipIdle} @change=${(e: Event) => r.setSkipIdle((e.target as HTMLInputElement).checked)} /> Skip idle time</label>
       <label class="check"><input type="checkbox" .checked=${this.byTime} @change=${(e: Event) => (this.byTime = (e.target as HTMLInputElement).checked)} /> Scale by time</label>
       <label class="field-label">Go to time
         <input class="field" type="datetime-local" step="1" min=${local(r.timeline.span[0])} max=${local(r.timeline.span[1])} .value=${local(r.now)} @change=${this.chosen} />
@@ -122,7 +122,7 @@ export class TimelinePanel extends PanelElement {
   }
 
   /** The envelope at the current position. */
-  private what(r: Replay): TemplateResult | typeof nothing {
+  private currentEntry(r: Replay): TemplateResult | typeof nothing {
     const e = r.timeline.envelopes[r.position - 1];
     if (!r.on || e === undefined) return nothing;
     return html`<div class="card"><p class="row"><span class="name">${who(e.from)}</span><code>${neutral(e.kind)}</code></p><p class="quiet">${summary(e)}</p></div>`;
@@ -130,7 +130,7 @@ export class TimelinePanel extends PanelElement {
 
   private older(r: Replay): TemplateResult | typeof nothing {
     const [first, last] = r.timeline.span;
-    const span = html`<p class="quiet">${amount(r.timeline.length, "entry", "entries")} over ${duration((last - first) / 1000)}, since ${exactly(first)}.</p>`;
+    const span = html`<p class="quiet">${amount(r.timeline.length, "entry", "entries")} over ${duration((last - first) / 1000)}, since ${fullTime(first)}.</p>`;
     if (r.full) return html`${span}<p class="quiet">No more entries can be loaded at once.</p>`;
     if (r.whole) return html`${span}<p class="quiet">Loaded from the beginning of the space.</p>`;
     if (r.loading?.running === true) {
@@ -182,11 +182,11 @@ function weight(r: Replay): readonly number[] {
   return bars;
 }
 
-const EXACTLY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const FULL_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
 /** Date and time with seconds, in a medium format. */
-function exactly(at: number): string {
-  return at === 0 ? "" : EXACTLY.format(at);
+function fullTime(at: number): string {
+  return at === 0 ? "" : FULL_TIME.format(at);
 }
 
 function summary(e: Envelope): string {

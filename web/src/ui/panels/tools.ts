@@ -6,19 +6,19 @@ import { newID } from "../../core/ids.js";
 import { wordsOf } from "../../core/filter.js";
 import type { Participant, Tool } from "../../core/state.js";
 import type { ParticipantID } from "../../core/types.js";
-import { define } from "../light.js";
-import { allows } from "../may.js";
+import { define } from "../element.js";
+import { allows } from "../capabilities.js";
 import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";
 import { pretty, who } from "../text.js";
-import { longText } from "../words.js";
+import { longText } from "../format.js";
 import { amount, exact, monogram, parts, refused } from "./parts.js";
 
 /** Maximum number of tools shown per participant. */
-const MOST = 200;
+const MAX = 200;
 
 export class Tools extends PanelElement {
-  static override properties = { ...PanelElement.properties, text: { state: true }, asked: { state: true }, trouble: { state: true } };
+  static override properties = { ...PanelElement.properties, text: { state: true }, requested: { state: true }, trouble: { state: true } };
   static override styles = [
     shared,
     parts,
@@ -50,13 +50,13 @@ export class Tools extends PanelElement {
 
   declare private text: string;
   /** Participants with an unanswered request. */
-  declare private asked: ReadonlySet<ParticipantID>;
+  declare private requested: ReadonlySet<ParticipantID>;
   declare private trouble: string;
 
   constructor() {
     super();
     this.text = "";
-    this.asked = new Set();
+    this.requested = new Set();
     this.trouble = "";
   }
 
@@ -64,9 +64,9 @@ export class Tools extends PanelElement {
     const only = this.params?.["id"];
     const all = [...this.state.participants.values()].filter((p) => only === undefined || p.id === only);
     const offer = all.filter((p) => p.tools.length > 0).sort((a, b) => Number(b.present) - Number(a.present) || a.id.localeCompare(b.id));
-    const silent = all.filter((p) => p.present && p.tools.length === 0 && p.id !== this.desk.you && allows(p.capabilities, "mcp.response"));
+    const silent = all.filter((p) => p.present && p.tools.length === 0 && p.id !== this.shell.you && allows(p.capabilities, "mcp.response"));
     return html`
-      ${only === undefined ? nothing : html`<p class="row quiet">Only those of ${who(only)}. <button class="words" @click=${() => this.desk.open("tools")}>Show all</button></p>`}
+      ${only === undefined ? nothing : html`<p class="row quiet">Only those of ${who(only)}. <button class="words" @click=${() => this.shell.open("tools")}>Show all</button></p>`}
       ${offer.length === 0
         ? html`<p class="empty">No tools yet</p>`
         : html`<label class="unseen" for="find">Find a tool</label>
@@ -81,8 +81,8 @@ export class Tools extends PanelElement {
     if (found.length === 0) return nothing;
     return html`<section aria-label=${who(p.id)}>
       <div class="row owner">${monogram(p.id, p.agent)}<span class="name grow">${who(p.id)}</span><span class="faint">${amount(found.length, "tool")}${p.present ? "" : ", offline"}</span></div>
-      <ul class="tools">${found.slice(0, MOST).map((t) => this.tool(t))}</ul>
-      ${found.length > MOST ? html`<p class="faint">More tools match. Refine the filter.</p>` : nothing}
+      <ul class="tools">${found.slice(0, MAX).map((t) => this.tool(t))}</ul>
+      ${found.length > MAX ? html`<p class="faint">More tools match. Refine the filter.</p>` : nothing}
     </section>`;
   }
 
@@ -99,14 +99,14 @@ export class Tools extends PanelElement {
 
   /** Participants whose tools are unknown. */
   private others(silent: readonly Participant[]): TemplateResult | typeof nothing {
-    if (silent.length === 0 || this.desk.past) return nothing;
-    if (!this.desk.may("mcp.request")) return html`<p class="quiet section">You cannot request tool lists.</p>`;
+    if (silent.length === 0 || this.shell.past) return nothing;
+    if (!this.shell.may("mcp.request")) return html`<p class="quiet section">You cannot request tool lists.</p>`;
     return html`<h3 class="section">Not listed yet</h3>
       <ul>
         ${silent.map(
           (p) => html`<li class="ask">
             ${monogram(p.id, p.agent)}<span class="grow">${who(p.id)}</span>
-            ${this.asked.has(p.id) ? html`<span class="faint" role="status">Requested. No response yet.</span>` : html`<button class="button small" aria-label=${`Request tools of ${who(p.id)}`} @click=${() => void this.ask(p.id)}>Request</button>`}
+            ${this.requested.has(p.id) ? html`<span class="faint" role="status">Requested. No response yet.</span>` : html`<button class="button small" aria-label=${`Request tools of ${who(p.id)}`} @click=${() => void this.ask(p.id)}>Request</button>`}
           </li>`,
         )}
       </ul>`;
@@ -114,8 +114,8 @@ export class Tools extends PanelElement {
 
   private async ask(id: ParticipantID): Promise<void> {
     this.trouble = "";
-    const sent = await this.desk.send(askTools(id, newID()));
-    if (sent.ok) this.asked = new Set([...this.asked, id]);
+    const sent = await this.shell.send(askTools(id, newID()));
+    if (sent.ok) this.requested = new Set([...this.requested, id]);
     else this.trouble = sent.refusal;
   }
 }

@@ -1,2 +1,0 @@
-import{a as r}from"/assets/chunk-TN2TU4HK.js";import{I as i,P as n,b as e,e as o}from"/assets/chunk-HZSDP42Y.js";function p(t){return a(t)?e`<span class="chip wait" title="This name looks like one of the page's own words">a participant</span>`:o}function f(t){return e`<b>${n(t)}</b> ${p(t)}`}function g(t){return a(t)?`${n(t)} (a participant)`:n(t)}function a(t){return t!==r&&i(t)}export{p as a,f as b,g as c};
-//# sourceMappingURL=/assets/chunk-N6UQUZP7.js.map

@@ -1,0 +1,262 @@
+/**
+ * An open space as the page's elements use it: the core's connection and state,
+ * and the state of the display (the view, open blocks, requested panels).
+ */
+
+import type { Api } from "../core/api.js";
+import { format } from "../core/links.js";
+import type { OutboxState } from "../core/outbox.js";
+import { Room } from "../core/room.js";
+import { refusal as refusalText } from "../core/sentences.js";
+import type { SpaceState } from "../core/state.js";
+import type { Toggles } from "../core/toggle.js";
+import type { ContextPath, Draft, Envelope, ID, Millis, ParticipantID } from "../core/types.js";
+import { fetchAny } from "./fetch.js";
+import { allows } from "./capabilities.js";
+import { type Shell, EVERYTHING, type PanelParams, type Sent, type View } from "./panel.js";
+import { sessionStore } from "./prefs.js";
+
+/** Maximum number of history pages that goTo loads. */
+const MAX_PAGES = 40;
+
+/** Events between elements. */
+export interface ShellEvents {
+  open: { readonly panel: string; readonly params: PanelParams };
+  mention: { readonly participant: ParticipantID };
+  reply: { readonly to: ID };
+  toast: { readonly text: string };
+  reveal: { readonly place: string };
+  /** A rejected message returns to the composer. */
+  edit: { readonly draft: Draft };
+  /** The user expanded or collapsed an element. */
+  toggle: object;
+}
+
+interface Waiting {
+  readonly settle: (s: Sent) => void;
+  /** A rejected item stays in the outbox until the user dismisses it. */
+  readonly keepRejected: boolean;
+}
+
+export class SpaceShell implements Shell {
+  readonly room: Room;
+  view: View = EVERYTHING;
+  /** The time of the last change of the connection, by performance.now. */
+  connectionChangedAt = performance.now();
+
+  private pastState: SpaceState | null = null;
+  private pastNow: Millis = 0;
+  private lastConnection: unknown = null;
+  private readonly waiting = new Map<ID, Waiting>();
+  private readonly subscribers = new Set<() => void>();
+  private readonly listeners = new Map<keyof ShellEvents, Set<(e: never) => void>>();
+  private frame = 0;
+  private drawn: { readonly view: View; readonly preference: string } = { view: EVERYTHING, preference: "" };
+
+  constructor(
+    readonly space: string,
+    private readonly api: Api,
+    readonly toggles: Toggles,
+  ) {
+    this.room = new Room({
+      space,
+      api,
+      base: location.origin.replace(/^http/, "ws"),
+      storage: sessionStore(),
+      frame: (f) => void requestAnimationFrame(f),
+    });
+    this.room.subscribe(() => this.notify());
+  }
+
+  start(): void {
+    this.room.start();
+  }
+
+  close(): void {
+    cancelAnimationFrame(this.frame);
+    this.room.close();
+    this.subscribers.clear();
+    this.listeners.clear();
+  }
+
+  // State.
+
+  get state(): SpaceState {
+    return this.room.state;
+  }
+
+  /** The state to render: live, or a moment of a replay. */
+  get shown(): SpaceState {
+    return this.pastState ?? this.room.state;
+  }
+
+  get past(): boolean {
+    return this.pastState !== null;
+  }
+
+  get you(): ParticipantID {
+    return this.room.state.you?.id ?? "";
+  }
+
+  get envelopes(): readonly Envelope[] {
+    return this.room.space.envelopes;
+  }
+
+  get outbox(): OutboxState {
+    return this.room.outboxState;
+  }
+
+  /** Changes identity when every block must render again: after a change of the view or the preference, and after openBlocks. */
+  get renderKey(): object {
+    const { preference } = this.toggles;
+    const d = this.drawn;
+    if (d.view !== this.view || d.preference !== preference) this.drawn = { view: this.view, preference };
+    return this.drawn;
+  }
+
+  /** Opens blocks as if the user had expanded them. */
+  openBlocks(paths: readonly ContextPath[]): void {
+    for (const path of paths) this.toggles.choose(path, true);
+    this.drawn = { ...this.drawn };
+    this.changed();
+  }
+
+  now(): Millis {
+    return this.past ? this.pastNow : this.room.now;
+  }
+
+  may(kind: string): boolean {
+    const { you } = this.room.state;
+    return you !== null && allows(you.capabilities, kind);
+  }
+
+  async envelope(id: ID): Promise<Envelope | null> {
+    return this.room.space.envelope(id) ?? this.api.one(this.space, id);
+  }
+
+  get(path: string): Promise<unknown> {
+    return fetchAny(`/api/spaces/${encodeURIComponent(this.space)}/${path}`);
+  }
+
+  getRoot(path: string): Promise<unknown> {
+    return fetchAny(path);
+  }
+
+  // Sending.
+
+  send(draft: Draft): Promise<Sent> {
+    return this.submit(draft, false);
+  }
+
+  /** Sends a message; a rejection is shown in the conversation. */
+  post(draft: Draft): Promise<Sent> {
+    return this.submit(draft, true);
+  }
+
+  private submit(draft: Draft, keepRejected: boolean): Promise<Sent> {
+    const got = this.room.send(draft);
+    if ("refusal" in got) return Promise.resolve({ ok: false, id: "", refusal: refusalText(got.refusal) });
+    return new Promise((settle) => this.waiting.set(got.id, { settle, keepRejected }));
+  }
+
+  /** Resolves the promises of sent and rejected items. */
+  private settle(): void {
+    if (this.waiting.size === 0) return;
+    const left = new Map(this.outbox.items.map((x) => [x.id, x]));
+    for (const [id, w] of this.waiting) {
+      const item = left.get(id);
+      if (item !== undefined && item.status !== "refused") continue;
+      this.waiting.delete(id);
+      if (item === undefined) {
+        w.settle({ ok: true, id, seq: this.room.space.envelope(id)?.seq ?? 0 });
+        continue;
+      }
+      if (!w.keepRejected) this.room.dismiss(id);
+      w.settle({ ok: false, id, refusal: item.note });
+    }
+  }
+
+  // Navigation.
+
+  async goTo(place: ID | ContextPath): Promise<boolean> {
+    for (let pages = 0; !this.isLoaded(place); pages++) {
+      this.room.space.following = false;
+      if (pages >= MAX_PAGES || !(await this.room.loadOlder())) return false;
+    }
+    this.emit("reveal", { place });
+    return true;
+  }
+
+  /** Reports whether a message, block or envelope is loaded. */
+  private isLoaded(place: string): boolean {
+    const s = this.shown;
+    return s.messages.has(place) || s.blocks.has(place) || this.room.space.envelope(place) !== undefined;
+  }
+
+  address(id: ID): string {
+    return format({ type: "message", space: this.space, id });
+  }
+
+  link(id: ID): string {
+    return location.origin + location.pathname + this.address(id);
+  }
+
+  // The rest of Shell, and events.
+
+  setView(view: View): void {
+    this.view = view;
+    this.changed();
+  }
+
+  showPast(state: SpaceState | null, now: Millis = 0): void {
+    this.pastState = state;
+    this.pastNow = now;
+    this.changed();
+  }
+
+  open(panel: string, params: PanelParams = {}): void {
+    this.emit("open", { panel, params });
+  }
+
+  mention(participant: ParticipantID): void {
+    this.emit("mention", { participant });
+  }
+
+  toast(text: string): void {
+    this.emit("toast", { text });
+  }
+
+  /** Calls f after changes, at most once per frame, until the returned function is called. */
+  subscribe(f: () => void): () => void {
+    this.subscribers.add(f);
+    return () => this.subscribers.delete(f);
+  }
+
+  /** Calls f for each event with this name, until the returned function is called. */
+  on<K extends keyof ShellEvents>(name: K, f: (e: ShellEvents[K]) => void): () => void {
+    const set = this.listeners.get(name) ?? new Set();
+    this.listeners.set(name, set);
+    set.add(f as (e: never) => void);
+    return () => set.delete(f as (e: never) => void);
+  }
+
+  emit<K extends keyof ShellEvents>(name: K, e: ShellEvents[K]): void {
+    for (const f of this.listeners.get(name) ?? []) (f as (e: ShellEvents[K]) => void)(e);
+  }
+
+  /** Schedules an update for a change outside of the connection. */
+  changed(): void {
+    this.frame ||= requestAnimationFrame(() => this.notify());
+  }
+
+  private notify(): void {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+    if (this.lastConnection !== this.room.connectionState) {
+      this.lastConnection = this.room.connectionState;
+      this.connectionChangedAt = performance.now();
+    }
+    this.settle();
+    for (const f of this.subscribers) f();
+  }
+}
