@@ -1,4 +1,4 @@
-/** What the panels decide, apart from how it looks. */
+/** The logic of the panels. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -54,7 +54,7 @@ test("invisible characters are marked", () => {
   assert.deepEqual(exact("⟨U+202E⟩"), "⟨U+202E⟩", "whoever writes such words is not marked");
 });
 
-test("rights that are chosen", () => {
+test("capabilities of a choice", () => {
   const own = (text: string): unknown => capabilitiesOf({ ...NO_CHOICE, usual: "own", own: text });
   assert.deepEqual(capabilitiesOf(NO_CHOICE), ["chat", "chat.*"]);
   assert.deepEqual(capabilitiesOf({ ...NO_CHOICE, usual: "tool", tool: " read_* ", owner: "files" }), [
@@ -79,7 +79,7 @@ test("limits as sentences; other values are left out", () => {
   assert.deepEqual(limitSentences({ rate: "many", kinds: "all" } as never), []);
 });
 
-test("removing and inviting, and the token that comes once", async () => {
+test("kick and invite envelopes; the response to an invitation carries the token once", async () => {
   assert.deepEqual(kick("eve", "spam"), { kind: "space.kick", payload: { participant_id: "eve", reason: "spam" } });
   const draft = invite("eve", ["chat"], 60, "");
   assert.deepEqual(draft.payload, { participant_id: "eve", initial_capabilities: ["chat"], ttl_seconds: 60 });
@@ -102,21 +102,21 @@ function served(n: number, fails: () => boolean = () => false): { readonly log: 
   return { log, api: new Api({ fetch }) };
 }
 
-test("walking back to the beginning, stopping, and going on", async () => {
+test("history loads back to the beginning; it stops and resumes", async () => {
   let offline = false;
   const { log, api } = served(7, () => offline);
   const seen: number[] = [];
   let most = 2;
   const loader = new HistoryLoader("lab", 8, (page) => seen.push(...page.map((e) => e.seq ?? 0)) < most, api);
   await loader.run(() => {});
-  assert.deepEqual([seen.length, loader.running, loader.progress.done], [2, false, false], "it has had enough");
+  assert.deepEqual([seen.length, loader.running, loader.progress.done], [2, false, false], "stopped by the callback");
   offline = true;
   await loader.run(() => {});
-  assert.notEqual(loader.trouble, "");
+  assert.notEqual(loader.error, "");
   offline = false;
   most = Infinity;
   await loader.run(() => {});
-  assert.deepEqual([loader.trouble, loader.progress.done, loader.progress.loaded], ["", true, 7]);
+  assert.deepEqual([loader.error, loader.progress.done, loader.progress.loaded], ["", true, 7]);
   assert.deepEqual(seen.toSorted((a, b) => a - b), log.map((e) => e.seq));
   assert.equal(loader.progress.oldest, Date.parse(log[0]?.ts ?? ""));
 });
@@ -157,13 +157,13 @@ test("a replay shows past states, and ends with a return to the present", (t) =>
   assert.equal(d.shown?.messages.size, 3);
   r.setSpeed(100);
   r.setSkipIdle(false);
-  assert.deepEqual([r.position, r.speed], [3, 100], "another way of playing is no other place");
+  assert.deepEqual([r.position, r.speed], [3, 100], "the settings keep the position");
   r.play();
   assert.equal(r.playing, true);
   d.showPast(null);
   assert.deepEqual([r.on, r.playing, r.position], [false, false, 9]);
   r.step(-1);
-  assert.deepEqual([d.shown?.messages.size, r.playing], [8, false], "it begins from now again");
+  assert.deepEqual([d.shown?.messages.size, r.playing], [8, false], "starts at the end again");
   r.live();
   assert.deepEqual([d.past, r.on], [false, false]);
 });
@@ -187,16 +187,16 @@ test("pending proposals are found in long logs, and settled by later envelopes",
   const w = new Scribe();
   const proposed = [1, 2].map((n) => w.say("planner", "mcp.proposal", { method: "tools/call", params: { name: `tool-${n}`, arguments: {} } }));
   const [first, second] = proposed.map((e) => e.id) as [string, string];
-  const asked: string[] = [];
+  const requested: string[] = [];
   const fetch = (url: string): Promise<Response> => {
-    asked.push(new URL(url, "http://x").searchParams.getAll("kinds").join());
+    requested.push(new URL(url, "http://x").searchParams.getAll("kinds").join());
     return Promise.resolve(new Response(JSON.stringify({ envelopes: proposed, next: 0, has_more: false }), { headers: { "Content-Type": "application/json" } }));
   };
   const older = new OlderState("lab", ["mcp.proposal", "mcp.reject"], new Api({ fetch }));
   assert.equal(older.with([]), null);
   await older.load(3, () => {});
   await older.load(3, () => {});
-  assert.deepEqual(asked, ["mcp.proposal,mcp.reject"], "it is read once");
+  assert.deepEqual(requested, ["mcp.proposal,mcp.reject"], "loaded once");
   assert.deepEqual(older.with([])?.pending, [first, second]);
   const held = [w.say("alice", "chat", { message: "hello" }), w.say("alice", "mcp.reject", { reason: "unsafe" }, { correlationId: first })];
   assert.deepEqual(older.with(held)?.pending, [second]);

@@ -1,4 +1,4 @@
-/** Names in what one writes, and what one is offered to do. */
+/** Completion of names, mentions, and checks of capabilities. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ import { allows } from "../src/ui/capabilities.js";
 const person = (id: string, present = true): Participant =>
   ({ id, present, kicked: false, agent: false, capabilities: [], version: 1 }) as unknown as Participant;
 
-test("a name is completed behind an @ that begins a word", () => {
+test("a name is completed after an @ at the start of a word", () => {
   assert.deepEqual(mentionAt("hi @gu", 6), { at: 3, word: "gu" });
   assert.deepEqual(mentionAt("@", 1), { at: 0, word: "" });
   assert.equal(mentionAt("mail me@home", 12), null);
@@ -21,7 +21,7 @@ test("connected participants with the prefix come first; the user is left out", 
   assert.deepEqual(candidates(all, "alice", "ag").map((p) => p.id), ["ag", "zagreb", "agnes"]);
 });
 
-test("mentions are of participants alone, without the dots of the sentence", () => {
+test("mentions are participants only, without trailing punctuation", () => {
   const all = new Map(["guide", "bob.b", "x"].map((id) => [id, person(id)]));
   assert.deepEqual(mentioned("@guide, ask @bob.b. And @nobody, (@x) @guide", all), ["guide", "bob.b", "x"]);
 });

@@ -1,4 +1,4 @@
-/** The rows of the talk, which of them are in the document, and what is told of them. */
+/** The rows of the conversation, their window, and the announcements for screen readers. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -65,7 +65,7 @@ test("a view hides unselected rows, but not mentions of the user or pending item
 
 const many = (n: number): Row[] => Array.from({ length: n }, (_, i) => ({ type: "day", key: `k${i}`, at: i }));
 
-test("so many rows are in the document and no more, whichever way one goes", () => {
+test("the number of rows in the document is bounded in both directions", () => {
   const w = new RowWindow();
   const all = many(5000);
   assert.equal(w.of(all, true).length, 250);
@@ -101,17 +101,17 @@ test("older rows do not move the viewport, and newer ones are bounded", () => {
 test("screen readers announce starts and ends, and no history", () => {
   const s = new Scribe();
   const space = filled(() => {});
-  const told = new Announcer();
+  const announcer = new Announcer();
   space.receive(s.say("bob", "chat", { message: "old" }));
-  assert.equal(told.news(space.state, true), "");
+  assert.equal(announcer.announce(space.state, true), "");
   space.receive(s.say("guide", "reasoning.start", {}, { id: "c" }));
-  assert.equal(told.news(space.state, true), "guide is reasoning");
+  assert.equal(announcer.announce(space.state, true), "guide is reasoning");
   for (let i = 0; i < 20; i++) space.receive(s.say("guide", "reasoning.thought", { message: "hm" }, { context: "c" }));
-  assert.equal(told.news(space.state, true), "");
+  assert.equal(announcer.announce(space.state, true), "");
   space.receive(s.say("guide", "reasoning.conclusion", {}, { context: "c" }));
   space.receive(s.say("bob", "chat", { message: "good\nindeed" }));
   space.receive(s.say("alice", "chat", { message: "mine" }));
-  assert.equal(told.news(space.state, true), "guide: Thought for 21s. bob: good indeed");
+  assert.equal(announcer.announce(space.state, true), "guide: Thought for 21s. bob: good indeed");
   for (let i = 0; i < 9; i++) space.receive(s.say("bob", "chat", { message: "more" }));
-  assert.equal(told.news(space.state, true), "9 new messages");
+  assert.equal(announcer.announce(space.state, true), "9 new messages");
 });

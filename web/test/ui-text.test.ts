@@ -1,4 +1,4 @@
-/** What strangers wrote, on its way into the page: text stays text. */
+/** Rendering of untrusted text: it stays text. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -10,7 +10,7 @@ import { thought } from "../src/ui/prose.js";
 import { anchor, brief, initials, plain, pretty, safeUrl } from "../src/ui/text.js";
 import { longText } from "../src/ui/format.js";
 
-/** A drawing as it would be written; what came from outside stands between ‹ and ›. */
+/** A template as text; values are between ‹ and ›. */
 function read(v: unknown): string {
   if (v === nothing || v === undefined || v === null) return "";
   if (Array.isArray(v)) return v.map(read).join("");
@@ -21,21 +21,21 @@ function read(v: unknown): string {
   return `‹${String(v)}›`;
 }
 
-/** The tags that a drawing makes; whatever is a value makes none. */
+/** The tags of a template; values contribute none. */
 function tags(v: unknown): readonly string[] {
   return [...read(v).replace(/‹[^›]*›/gu, "").matchAll(/<([a-z0-9]+)/gu)].map((m) => m[1] as string);
 }
 
-test("addresses in plain text become links that tell nothing and can do nothing", () => {
-  const drawn = read(plain("see https://example.org/(a)_b), and http://x.test/?q=1."));
-  assert.match(drawn, /href=‹https:\/\/example\.org\/\(a\)_b›/);
-  assert.match(drawn, /href=‹http:\/\/x\.test\/\?q=1›/);
-  assert.match(drawn, /rel="noopener noreferrer nofollow"/);
+test("addresses in plain text become links without referrer and opener", () => {
+  const rendered = read(plain("see https://example.org/(a)_b), and http://x.test/?q=1."));
+  assert.match(rendered, /href=‹https:\/\/example\.org\/\(a\)_b›/);
+  assert.match(rendered, /href=‹http:\/\/x\.test\/\?q=1›/);
+  assert.match(rendered, /rel="noopener noreferrer nofollow"/);
   assert.equal(tags(plain("javascript:alert(1) and data:text/html,x")).length, 0);
   assert.equal(read(plain("<b>no</b>")), "‹<b>no</b>›");
 });
 
-test("addresses that may not be followed stay text", () => {
+test("unsafe addresses stay text", () => {
   for (const bad of ["javascript:alert(1)", "JAVASCRIPT:alert(1)", "data:text/html,x", "//x.test", "https://user:pw@x.test/", "https://", "file:///etc/passwd", " https://x.test", "/relative"]) {
     assert.equal(safeUrl(bad), null, bad);
     assert.equal(anchor(bad, "words"), "words", bad);
@@ -53,7 +53,7 @@ test("a URL ends before the punctuation of its sentence", () => {
   assert.equal(href("https://x.test/a.b.html"), "https://x.test/a.b.html");
 });
 
-test("an address that is too long is text, and the next one a link", () => {
+test("an overlong address is text; the next one is a link", () => {
   const long = "https://x.test/" + "a".repeat(2048);
   assert.equal(read(plain(`${long} https://y.test/`)).match(/<a /gu)?.length, 1);
   assert.match(read(plain(`${long} https://y.test/`)), /href=‹https:\/\/y\.test\/›/);
@@ -61,12 +61,12 @@ test("an address that is too long is text, and the next one a link", () => {
   assert.equal(tags(markdown(long)).includes("a"), false);
 });
 
-test("characters that turn writing around are not drawn", () => {
+test("bidirectional controls are not rendered", () => {
   assert.equal(read(plain("evil\u202Egnp.exe")), "‹evilgnp.exe›");
   assert.doesNotMatch(read(markdown("**a\u202Eb** `c\u202Ed`")), /\u202E/u);
 });
 
-test("Markdown is elements, one by one, and HTML in it is text", () => {
+test("Markdown becomes elements; HTML in it stays text", () => {
   const hostile = `# Title
 <img src=x onerror=alert(1)> <script>alert(2)</script>
 
@@ -89,14 +89,14 @@ test("Markdown is elements, one by one, and HTML in it is text", () => {
   assert.match(read(markdown(hostile)), /href=‹https:\/\/evil\.test\/p\.png›/); // a link, to be followed by who wants to
 });
 
-test("Markdown of any depth and length is drawn", () => {
+test("Markdown of any depth and length is rendered", () => {
   assert.doesNotThrow(() => read(markdown(">".repeat(4000) + "x")));
   assert.doesNotThrow(() => read(markdown("- ".repeat(500) + "x")));
   assert.doesNotThrow(() => read(markdown("*_".repeat(3000) + "x")));
   assert.doesNotThrow(() => read(markdown("# " + "x".repeat(150_000))));
 });
 
-test("headings leave out no level", () => {
+test("headings skip no level", () => {
   const levels = (text: string): readonly string[] => tags(markdown(text)).filter((x) => /^h\d$/.test(x));
   assert.deepEqual(levels("## a\n\n#### b\n\n# c\n\n### d"), ["h3", "h4", "h3", "h4"]);
   assert.deepEqual(levels("###### a\n\n> ## b\n\n- ### c"), ["h3", "h3", "h4"]);
@@ -104,10 +104,10 @@ test("headings leave out no level", () => {
   assert.match(read(markdown("#### a")), /<h3 class=‹h3›>/);
 });
 
-test("of very long Markdown a part is drawn, and the rest as it is written, which is said", () => {
-  const drawn = read(markdown("**start**\n\n" + "some words\n".repeat(3000) + "**end**"));
-  assert.match(drawn, /<strong>‹start›<\/strong>/);
-  assert.match(drawn, /shown as plain text\..*‹[^›]*\*\*end\*\*›/su);
+test("very long Markdown is rendered in part; a notice precedes the plain rest", () => {
+  const rendered = read(markdown("**start**\n\n" + "some words\n".repeat(3000) + "**end**"));
+  assert.match(rendered, /<strong>‹start›<\/strong>/);
+  assert.match(rendered, /shown as plain text\..*‹[^›]*\*\*end\*\*›/su);
   assert.doesNotMatch(read(markdown("some words\n".repeat(1000))), /shown as plain text/);
 });
 
@@ -125,11 +125,11 @@ test("the work for Markdown is bounded, and the text stays readable", () => {
   assert.ok(tokenizer.work < MAX_WORK / 10);
 });
 
-test("entities are the characters that they name, and make no element", () => {
+test("entities become characters and create no elements", () => {
   assert.match(read(markdown("a &lt;b&gt; &amp;amp; &#x202E;c")), /a <b> &amp; c/);
 });
 
-test("a line of a thought has its code and its emphasis, and no marks of lists and headings", () => {
+test("the line of a thought keeps code and emphasis, without list and heading marks", () => {
   assert.match(read(brief("run `rm -rf` now")), /<code>‹rm -rf›<\/code>/);
   assert.match(read(brief("**Plan**: look at `a_b*`")), /<strong>‹Plan›<\/strong>‹: look at ›<code>‹a_b\*›<\/code>/);
   assert.equal(read(brief("## Plan")), "‹Plan›");
@@ -145,28 +145,28 @@ test("thoughts are Markdown; without markup they are text", () => {
   for (const text of ["plain", "a-b and 1.5", "one\ntwo", "see https://x.test/", "A & B", "50% (or so)!"]) assert.doesNotMatch(read(thought(text)), /<meup-prose/, text);
 });
 
-test("lines of a thought stay lines", () => {
+test("line breaks of a thought are kept", () => {
   assert.match(read(markdown("one\ntwo", true)), /‹one›<br \/>‹two›/);
   assert.doesNotMatch(read(markdown("one\ntwo")), /<br/);
 });
 
-test("long numbers survive being made pretty", async () => {
+test("pretty keeps the digits of long numbers", async () => {
   const { parse } = await import("../src/core/json.js");
   assert.equal(pretty(parse('{"id":12345678901234567890,"a":[],"b":{"c":null}}')), '{\n  "id": 12345678901234567890,\n  "a": [],\n  "b": {\n    "c": null\n  }\n}');
 });
 
-test("names have two letters", () => {
+test("initials of names", () => {
   assert.deepEqual(["guide", "ada-lovelace", "x", "日本"].map(initials), ["GU", "AL", "X", "日本"]);
 });
 
 test("long texts are shortened and can be expanded", () => {
   assert.equal(read(longText("short")), "‹short›");
-  const drawn = read(longText("x".repeat(20_000)));
-  assert.match(drawn, /<meup-rest \.text=‹x{14000}›/u);
+  const rendered = read(longText("x".repeat(20_000)));
+  assert.match(rendered, /<meup-rest \.text=‹x{14000}›/u);
   assert.ok(customElements.get("meup-rest") !== undefined);
 });
 
-test("a participant whose name is a word of the page is marked as one, the gateway is not", () => {
+test("a name that imitates the page is marked; the gateway is not", () => {
   for (const id of ["You", "system.gateway", "уou"]) {
     assert.match(read(author(id)), /class="chip wait"[^]*a participant/u, id);
     assert.match(authorText(id), / \(a participant\)$/u, id);

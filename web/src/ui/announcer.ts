@@ -12,13 +12,13 @@ const MAX = 3;
 
 export class Announcer {
   private head = 0;
-  private begun = false;
+  private started = false;
   private readonly running = new Set<ContextPath>();
 
   /** Returns the announcement for the changes since the last call. The initial state is not announced. */
-  news(s: SpaceState, live: boolean): string {
+  announce(s: SpaceState, live: boolean): string {
     const lines: string[] = [];
-    const fresh = this.begun && live;
+    const fresh = this.started && live;
     for (let i = s.timeline.length - 1; i >= 0; i--) {
       const item = s.timeline[i];
       if (item === undefined || item.seq <= this.head) break;
@@ -28,7 +28,7 @@ export class Announcer {
     }
     const reasoning = this.blocks(s);
     this.head = s.head;
-    if (live) this.begun = true;
+    if (live) this.started = true;
     if (!fresh) return "";
     if (lines.length > MAX) return `${lines.length} new messages`;
     return [...reasoning, ...lines].slice(0, 2 * MAX).map((x) => x.replace(/[.\s]+$/, "")).join(". ");

@@ -13,14 +13,14 @@ import "./space-page.js";
 import "./spaces.js";
 
 export class App extends PageElement {
-  static override properties = { session: { state: true }, ready: { state: true }, link: { state: true }, trouble: { state: true }, busy: { state: true } };
+  static override properties = { session: { state: true }, ready: { state: true }, link: { state: true }, error: { state: true }, busy: { state: true } };
 
   /** Null while signed out. */
   declare private session: Session | null;
   /** The first session request has completed. */
   declare private ready: boolean;
   declare private link: Link | null;
-  declare private trouble: string;
+  declare private error: string;
   declare private busy: boolean;
   /** One-time sign-in code from the address. */
   code = "";
@@ -36,7 +36,7 @@ export class App extends PageElement {
     this.session = null;
     this.ready = false;
     this.link = null;
-    this.trouble = "";
+    this.error = "";
     this.busy = false;
   }
 
@@ -76,18 +76,18 @@ export class App extends PageElement {
     try {
       this.signedIn(await this.api.session());
     } catch (err) {
-      if (!(err instanceof ApiError) || !err.signedOut) this.trouble = messageOf(err);
+      if (!(err instanceof ApiError) || !err.signedOut) this.error = messageOf(err);
     }
   }
 
   private async signInWith(how: () => Promise<Session>): Promise<void> {
     this.busy = true;
-    this.trouble = "";
+    this.error = "";
     try {
       this.signedIn(await how());
       this.tabs.postMessage("in");
     } catch (err) {
-      this.trouble = err instanceof ApiError && err.signedOut ? "Sign-in failed: the token is unknown, or the link was already used." : messageOf(err);
+      this.error = err instanceof ApiError && err.signedOut ? "Sign-in failed: the token is unknown, or the link was already used." : messageOf(err);
     } finally {
       this.busy = false;
     }
@@ -108,7 +108,7 @@ export class App extends PageElement {
     try {
       await this.api.signOut();
     } catch (err) {
-      this.trouble = `You may still be signed in. ${messageOf(err)}`;
+      this.error = `You may still be signed in. ${messageOf(err)}`;
     }
     this.ready = true;
     this.tabs.postMessage("out");
@@ -144,7 +144,7 @@ export class App extends PageElement {
     if (session === null && !this.ready) return html`<main class="door" aria-busy="true"><span class="spinner" role="img" aria-label="Loading"></span></main>`;
     if (session === null) {
       return html`<meup-sign-in
-        .trouble=${this.trouble}
+        .error=${this.error}
         .busy=${this.busy}
         @sign-in=${(e: CustomEvent<{ token: string; remember: boolean }>) => void this.signInWith(() => this.api.signIn(e.detail.token, e.detail.remember))}
       ></meup-sign-in>`;

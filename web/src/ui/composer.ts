@@ -26,7 +26,7 @@ export class Composer extends PageElement {
     offered: { state: true },
     active: { state: true },
     empty: { state: true },
-    refused: { state: true },
+    sendError: { state: true },
   };
 
   declare shell: SpaceShell;
@@ -37,11 +37,11 @@ export class Composer extends PageElement {
   declare private active: number;
   declare private empty: boolean;
   /** Why the last message was not submitted. */
-  declare private refused: string;
+  declare private sendError: string;
 
   private readonly field = createRef<HTMLTextAreaElement>();
-  private filled: SpaceShell | null = null;
-  private ends: (() => void)[] = [];
+  private restoredFor: SpaceShell | null = null;
+  private unsubscribe: (() => void)[] = [];
 
   constructor() {
     super();
@@ -50,12 +50,12 @@ export class Composer extends PageElement {
     this.offered = [];
     this.active = 0;
     this.empty = true;
-    this.refused = "";
+    this.sendError = "";
   }
 
   override connectedCallback(): void {
     super.connectedCallback();
-    this.ends = [
+    this.unsubscribe = [
       this.shell.on("reply", ({ to }) => this.reply(to)),
       this.shell.on("mention", ({ participant }) => this.mention(participant)),
       this.shell.on("edit", (e) => this.edit(e.draft)),
@@ -64,14 +64,14 @@ export class Composer extends PageElement {
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    for (const end of this.ends) end();
+    for (const f of this.unsubscribe) f();
   }
 
   /** Restores the draft when the field is first rendered. */
   protected override updated(): void {
     const field = this.field.value;
-    if (field === undefined || this.filled === this.shell) return;
-    this.filled = this.shell;
+    if (field === undefined || this.restoredFor === this.shell) return;
+    this.restoredFor = this.shell;
     field.value = draft(this.shell.space);
     this.resize();
   }
@@ -84,7 +84,7 @@ export class Composer extends PageElement {
     const named = this.named();
     const open = this.offered.length > 0;
     return html`<form class="composer" @submit=${this.submit}>
-      ${this.refused === "" ? nothing : html`<p class="composer-note" role="alert">${this.refused}</p>`} ${this.replyChip()}
+      ${this.sendError === "" ? nothing : html`<p class="composer-note" role="alert">${this.sendError}</p>`} ${this.replyChip()}
       <div class="composer-box">
         ${open ? this.list() : nothing}
         <textarea
@@ -140,7 +140,7 @@ export class Composer extends PageElement {
 
   private readonly input = (): void => {
     keepDraft(this.shell.space, this.text);
-    this.refused = "";
+    this.sendError = "";
     this.resize();
     this.offer();
   };
@@ -215,7 +215,7 @@ export class Composer extends PageElement {
     this.dispatchEvent(new CustomEvent("sent", { bubbles: true }));
     const sent = await this.shell.post(chat(text, { to, ...(replyTo !== null && { replyTo }) }));
     if (sent.ok || sent.id !== "") return; // the gateway's rejection is shown with the message
-    this.refused = sent.refusal;
+    this.sendError = sent.refusal;
     if (this.text === "") this.set(text);
   }
 

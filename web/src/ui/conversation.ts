@@ -31,13 +31,13 @@ export class Conversation extends PageElement {
   private readonly window = new RowWindow();
   private follower: Follower | undefined;
   private all: readonly Row[] = [];
-  private basis: unknown[] = [];
+  private inputs: unknown[] = [];
   private seen = 0;
-  private ends: (() => void)[] = [];
+  private unsubscribe: (() => void)[] = [];
 
   override connectedCallback(): void {
     super.connectedCallback();
-    this.ends = [
+    this.unsubscribe = [
       this.shell.on("reveal", ({ place }) => void scrollToPlace(this.shell, this, place)),
       this.shell.on("toggle", () => this.follower?.hold()),
     ];
@@ -45,7 +45,7 @@ export class Conversation extends PageElement {
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    for (const end of this.ends) end();
+    for (const f of this.unsubscribe) f();
     this.follower?.stop();
     this.follower = undefined;
   }
@@ -60,9 +60,9 @@ export class Conversation extends PageElement {
   /** Rebuilds the rows if the state or the view changed. */
   private compute(): void {
     const { shown, view } = this.shell;
-    const basis = [shown, view];
-    if (basis.every((x, i) => x === this.basis[i])) return;
-    this.basis = basis;
+    const inputs = [shown, view];
+    if (inputs.every((x, i) => x === this.inputs[i])) return;
+    this.inputs = inputs;
     this.all = rows(shown, view);
   }
 
@@ -117,12 +117,12 @@ export class Conversation extends PageElement {
 
   private button(): TemplateResult | typeof nothing {
     if (this.following && this.window.atEnd) return nothing;
-    const fresh = this.fresh();
-    return html`<button class="to-end" @click=${() => this.toEnd()}>${icon("down")} ${fresh === 0 ? html`<span class="unseen">Jump to latest</span>` : html`<span>${fresh} new</span>`}</button>`;
+    const count = this.newCount();
+    return html`<button class="to-end" @click=${() => this.toEnd()}>${icon("down")} ${count === 0 ? html`<span class="unseen">Jump to latest</span>` : html`<span>${count} new</span>`}</button>`;
   }
 
   /** The number of timeline items since the end was last visible. */
-  private fresh(): number {
+  private newCount(): number {
     const { timeline } = this.shell.shown;
     let n = 0;
     for (let i = timeline.length - 1; i >= 0 && (timeline[i]?.seq ?? 0) > this.seen; i--) n++;

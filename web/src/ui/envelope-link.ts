@@ -12,5 +12,5 @@ export function envelopeLink(shell: SpaceShell, id: string): TemplateResult {
 /** A note that text was redacted. */
 export function redactionNote(rules: readonly string[]): TemplateResult | typeof nothing {
   if (rules.length === 0) return nothing;
-  return html`<p class="faint masked">Masked before it was kept: ${longText(rules.join(", "))}</p>`;
+  return html`<p class="faint masked">Redacted before storage: ${longText(rules.join(", "))}</p>`;
 }

@@ -62,7 +62,7 @@ function line(shell: SpaceShell, b: Block, s: Step, bare: boolean): TemplateResu
       const child = shell.shown.blocks.get(s.path);
       const running = child?.status === "reasoning";
       return html`${running ? html`<span class="spinner" aria-hidden="true"></span>` : html`<span class="dot" aria-hidden="true"></span>`}
-        <span>${by}${brief(oneLine(s.rationale || child?.message || "A part of it", 160))}</span>`;
+        <span>${by}${brief(oneLine(s.rationale || child?.message || "Nested context", 160))}</span>`;
     }
     case "said":
       return html`<span class="dot" aria-hidden="true"></span><span>${author(s.from)}: ${brief(oneLine(s.text, 200))}</span>`;

@@ -33,7 +33,7 @@ export class RowWindow {
   of(all: readonly Row[], following: boolean): readonly Row[] {
     this.length = all.length;
     if (following) this.followEnd(all);
-    else this.stay(all);
+    else this.keepWindow(all);
     return all.slice(this.from, this.to);
   }
 
@@ -43,18 +43,18 @@ export class RowWindow {
     // The start moves in steps: otherwise every new row would remove one at the top.
     this.from = from >= 0 && from <= least && all.length - from <= FOLLOW_SIZE + STEP_SIZE ? from : least;
     this.to = all.length;
-    this.keep(all);
+    this.saveKeys(all);
     this.last = null;
   }
 
   /** Keeps the window, and adds new rows while there is space. */
-  private stay(all: readonly Row[]): void {
+  private keepWindow(all: readonly Row[]): void {
     const from = this.first === null ? -1 : indexOf(all, this.first);
     this.from = from >= 0 ? from : Math.max(0, all.length - FOLLOW_SIZE);
     const last = this.last === null ? -1 : indexOf(all, this.last);
     this.to = last >= 0 ? last + 1 : Math.min(all.length, this.from + MAX);
     if (this.to < this.from) this.to = Math.min(all.length, this.from + FOLLOW_SIZE);
-    if (this.last === null && this.to < all.length) this.keep(all);
+    if (this.last === null && this.to < all.length) this.saveKeys(all);
   }
 
   /** Extends the window upwards; false at the first row. */
@@ -62,7 +62,7 @@ export class RowWindow {
     if (this.from === 0) return false;
     this.from = Math.max(0, this.from - STEP_SIZE);
     this.to = Math.min(this.to, this.from + MAX);
-    this.keep(all);
+    this.saveKeys(all);
     return true;
   }
 
@@ -71,7 +71,7 @@ export class RowWindow {
     if (this.to >= all.length) return false;
     this.to = Math.min(all.length, this.to + STEP_SIZE);
     this.from = Math.max(this.from, this.to - MAX);
-    this.keep(all);
+    this.saveKeys(all);
     return true;
   }
 
@@ -82,11 +82,11 @@ export class RowWindow {
     if (at >= this.from && at < this.to && this.length === all.length) return true;
     this.from = Math.max(0, at - FOLLOW_SIZE / 2);
     this.to = Math.min(all.length, this.from + FOLLOW_SIZE);
-    this.keep(all);
+    this.saveKeys(all);
     return true;
   }
 
-  private keep(all: readonly Row[]): void {
+  private saveKeys(all: readonly Row[]): void {
     this.first = all[this.from]?.key ?? null;
     this.last = this.to < all.length ? (all[this.to - 1]?.key ?? null) : null;
   }

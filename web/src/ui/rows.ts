@@ -75,7 +75,7 @@ class Builder {
     if (this.filter.message(m)) {
       const before = this.out.at(-1);
       const own = before?.type === "block" && before.block.answer === id;
-      this.mark(m.at);
+      this.addDay(m.at);
       const quote = this.quote(m, own);
       const joined = own || (quote === null && m.to.length === 0 && m.from === this.lastFrom && m.at - this.lastAt < GROUP_INTERVAL);
       this.out.push({ type: "message", key: `m ${id}`, message: m, quote, missingQuote: quote === null && m.replyTo !== null && !this.state.messages.has(m.replyTo) ? m.replyTo : null, joined });
@@ -99,19 +99,19 @@ class Builder {
     if (above === null && b.answer !== null && this.state.messages.has(b.answer)) return; // placed with the answer
     if (isEmptyBlock(b)) return;
     this.placed.add(path);
-    this.mark(b.startedAt);
+    this.addDay(b.startedAt);
     this.out.push({ type: "block", key: `b ${path}`, block: b, joined: false });
     this.lastFrom = "";
   }
 
   private line(at: Millis, row: Row): void {
-    this.mark(at);
+    this.addDay(at);
     this.out.push(row);
     this.lastFrom = "";
   }
 
   /** Adds a day separator. A row that is displayed later than it happened adds none. */
-  private mark(at: Millis): void {
+  private addDay(at: Millis): void {
     if (at < this.midnight) return;
     const next = new Date(at);
     this.midnight = next.setHours(24, 0, 0, 0);

@@ -9,17 +9,17 @@ import type { Row } from "./rows.js";
 const MAX = 8;
 
 /** Scrolls to a message, a context or an envelope. Returns false if it has no row or is hidden. */
-export async function scrollToPlace(shell: SpaceShell, talk: Conversation, place: string): Promise<boolean> {
+export async function scrollToPlace(shell: SpaceShell, conversation: Conversation, place: string): Promise<boolean> {
   const found = find(shell, place);
   if (found === null) return false;
-  const row = talk.findRow((r) => holds(r, found));
-  if (row === undefined || !(await talk.showRow(row.key))) {
+  const row = conversation.findRow((r) => matches(r, found));
+  if (row === undefined || !(await conversation.showRow(row.key))) {
     shell.toast("Hidden by a filter");
     return false;
   }
   shell.openBlocks(found.open);
   await frames(3);
-  const target = element(talk, found, row);
+  const target = element(conversation, found, row);
   if (target === null) return false;
   target.scrollIntoView({ block: "center" });
   await frames(2); // rows with an estimated height have been measured now
@@ -67,18 +67,18 @@ function inContext(path: string, step: string): Found {
   return { id: "", root: segments[0] ?? "", open: step === "" ? open.slice(0, -1) : open, step };
 }
 
-function holds(r: Row, f: Found): boolean {
+function matches(r: Row, f: Found): boolean {
   return f.root === "" ? ["m", "p", "c", "n"].some((t) => r.key === `${t} ${f.id}`) : r.key === `b ${f.root}`;
 }
 
-function element(talk: Element, f: Found, row: Row): Element | null {
+function element(conversation: Element, f: Found, row: Row): Element | null {
   if (f.root === "") {
     const id = row.key.slice(2);
-    return talk.querySelector(`[data-id="${CSS.escape(id)}"]`);
+    return conversation.querySelector(`[data-id="${CSS.escape(id)}"]`);
   }
   const deepest = f.open.at(-1) ?? f.root;
-  const step = f.step === "" ? null : talk.querySelector(`[data-step="${CSS.escape(f.step)}"]`);
-  return step ?? talk.querySelector(`[data-context="${CSS.escape(deepest)}"]`) ?? talk.querySelector(`[data-context="${CSS.escape(f.root)}"]`);
+  const step = f.step === "" ? null : conversation.querySelector(`[data-step="${CSS.escape(f.step)}"]`);
+  return step ?? conversation.querySelector(`[data-context="${CSS.escape(deepest)}"]`) ?? conversation.querySelector(`[data-context="${CSS.escape(f.root)}"]`);
 }
 
 function flash(target: Element): void {

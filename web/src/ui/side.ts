@@ -10,14 +10,14 @@ import { panels } from "./panels/index.js";
 import { keepPanel } from "./prefs.js";
 
 export class Side extends PageElement {
-  static override properties = { shell: { attribute: false }, tick: { attribute: false }, open: { attribute: false }, params: { attribute: false }, trouble: { state: true } };
+  static override properties = { shell: { attribute: false }, tick: { attribute: false }, open: { attribute: false }, params: { attribute: false }, error: { state: true } };
 
   declare shell: SpaceShell;
   declare tick: number;
   /** The id of the open panel; "" for none. */
   declare open: string;
   declare params: PanelParams;
-  declare private trouble: string;
+  declare private error: string;
 
   private readonly place = createRef<HTMLElement>();
   private element: PanelElement | null = null;
@@ -38,7 +38,7 @@ export class Side extends PageElement {
               <h2>${open.title}</h2>
               <button class="icon-button" title="Close" aria-label="Close panel" @click=${() => this.show("")}>${icon("close")}</button>
             </header>
-            <div class="panel-body" ${ref(this.place)}>${this.trouble === "" ? nothing : html`<p class="page-line" role="alert">${this.trouble}</p>`}</div>
+            <div class="panel-body" ${ref(this.place)}>${this.error === "" ? nothing : html`<p class="page-line" role="alert">${this.error}</p>`}</div>
           </div>`}
     </aside>`;
   }
@@ -84,34 +84,34 @@ export class Side extends PageElement {
 
   protected override updated(): void {
     this.preload();
-    if (this.open !== this.shown) void this.change();
-    else this.feed();
+    if (this.open !== this.shown) void this.openPanel();
+    else this.updatePanel();
   }
 
   /** Replaces the element of the open panel. */
-  private async change(): Promise<void> {
+  private async openPanel(): Promise<void> {
     const id = this.open;
     this.shown = id;
     this.querySelector('.tab[aria-selected="true"]')?.scrollIntoView({ block: "nearest", inline: "nearest" });
     this.element?.remove();
     this.element = null;
-    this.trouble = "";
+    this.error = "";
     keepPanel(id);
     const panel = panels.find((p) => p.id === id);
     if (panel === undefined) return;
     try {
       await panel.load();
     } catch {
-      if (this.shown === id) this.trouble = "This panel could not be loaded. Reload the page when the gateway is reachable.";
+      if (this.shown === id) this.error = "This panel could not be loaded. Reload the page when the gateway is reachable.";
       return;
     }
     if (this.shown !== id || this.place.value === undefined) return;
     this.element = document.createElement(panel.element) as PanelElement;
-    this.feed();
+    this.updatePanel();
     this.place.value.append(this.element);
   }
 
-  private feed(): void {
+  private updatePanel(): void {
     const e = this.element;
     if (e === null) return;
     e.shell = this.shell;

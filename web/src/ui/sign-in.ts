@@ -4,10 +4,10 @@ import { type TemplateResult, html, nothing } from "lit";
 import { PageElement, define } from "./element.js";
 
 export class SignIn extends PageElement {
-  static override properties = { trouble: { attribute: false }, busy: { attribute: false } };
+  static override properties = { error: { attribute: false }, busy: { attribute: false } };
 
   /** Why the last attempt failed. */
-  declare trouble: string;
+  declare error: string;
   declare busy: boolean;
 
   protected override render(): TemplateResult {
@@ -17,8 +17,8 @@ export class SignIn extends PageElement {
         <h1>Sign in</h1>
         <p class="door-words">A shared space for people and agents. Enter your access token.</p>
         <label for="token">Token</label>
-        <input class="field" id="token" name="token" type="password" autocomplete="off" autocapitalize="none" spellcheck="false" required autofocus aria-describedby=${this.trouble === "" ? nothing : "trouble"} />
-        ${this.trouble === "" ? nothing : html`<p class="door-trouble" id="trouble" role="alert">${this.trouble}</p>`}
+        <input class="field" id="token" name="token" type="password" autocomplete="off" autocapitalize="none" spellcheck="false" required autofocus aria-describedby=${this.error === "" ? nothing : "sign-in-error"} />
+        ${this.error === "" ? nothing : html`<p class="door-trouble" id="sign-in-error" role="alert">${this.error}</p>`}
         <label class="door-remember"><input type="checkbox" name="remember" /> Stay signed in for 30 days</label>
         <button class="button main" type="submit" ?disabled=${this.busy}>${this.busy ? "Signing in…" : "Sign in"}</button>
       </form>

@@ -34,9 +34,9 @@ export class SpacePage extends PageElement {
   declare private news: string;
 
   private readonly announcer = new Announcer();
-  private ends: (() => void)[] = [];
+  private unsubscribe: (() => void)[] = [];
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private cameFrom: Element | null = null;
+  private focusBefore: Element | null = null;
   private pending: Link | null = null;
 
   constructor() {
@@ -52,29 +52,29 @@ export class SpacePage extends PageElement {
     super.connectedCallback();
     const { shell } = this;
     document.addEventListener("keydown", this.key);
-    document.addEventListener("visibilitychange", this.woken);
-    window.addEventListener("online", this.woken);
-    this.ends = [
+    document.addEventListener("visibilitychange", this.onWake);
+    window.addEventListener("online", this.onWake);
+    this.unsubscribe = [
       shell.subscribe(() => this.changed()),
       shell.on("open", ({ panel, params }) => this.openPanel(panel, params)),
       shell.on("toast", ({ text }) => this.toast(text)),
       () => document.removeEventListener("keydown", this.key),
-      () => document.removeEventListener("visibilitychange", this.woken),
-      () => window.removeEventListener("online", this.woken),
+      () => document.removeEventListener("visibilitychange", this.onWake),
+      () => window.removeEventListener("online", this.onWake),
     ];
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    for (const end of this.ends) end();
+    for (const f of this.unsubscribe) f();
     clearTimeout(this.timer);
   }
 
   private changed(): void {
     this.tick++;
-    const news = this.announcer.news(this.shell.state, this.shell.room.connectionState.phase === "live");
+    const news = this.announcer.announce(this.shell.state, this.shell.room.connectionState.phase === "live");
     if (news !== "") this.news = news;
-    this.arrive();
+    this.navigate();
   }
 
   protected override willUpdate(changed: PropertyValues): void {
@@ -82,16 +82,16 @@ export class SpacePage extends PageElement {
   }
 
   protected override updated(): void {
-    this.arrive();
+    this.navigate();
   }
 
   /** Goes to the target of the address once the state has loaded. */
-  private arrive(): void {
+  private navigate(): void {
     const { you, head } = this.shell.state;
-    if (this.pending !== null && you !== null && head > 0) void this.visit();
+    if (this.pending !== null && you !== null && head > 0) void this.goToPending();
   }
 
-  private async visit(): Promise<void> {
+  private async goToPending(): Promise<void> {
     const link = this.pending;
     this.pending = null;
     if (link === null || link.type === "space") return;
@@ -106,7 +106,7 @@ export class SpacePage extends PageElement {
         ${this.banner()}
         <main class="space-here">
           <div class="space-talk"><meup-conversation .shell=${shell} .tick=${tick}></meup-conversation></div>
-          <meup-composer .shell=${shell} .tick=${tick} ?inert=${shell.past || this.over()}></meup-composer>
+          <meup-composer .shell=${shell} .tick=${tick} ?inert=${shell.past || this.cannotSend()}></meup-composer>
         </main>
       </div>
       ${this.panel === "" ? nothing : html`<div class="side-shade" @click=${() => this.openPanel("", {})}></div>`}
@@ -117,7 +117,7 @@ export class SpacePage extends PageElement {
   }
 
   /** Reports whether sending is impossible until the user signs in again. */
-  private over(): boolean {
+  private cannotSend(): boolean {
     return ["kicked", "refused", "expired"].includes(this.shell.room.connectionState.phase);
   }
 
@@ -131,7 +131,7 @@ export class SpacePage extends PageElement {
     if (c.phase === "expired") return html`<p class="banner bad">${c.reason} <button class="words" @click=${() => this.dispatchEvent(new CustomEvent("sign-out", { bubbles: true }))}>Sign in again</button></p>`;
     if (c.phase === "kicked" || c.phase === "refused") return html`<p class="banner bad" role="alert">${c.reason} <a href="#/">Other spaces</a></p>`;
     if (holdFor > 1000) return html`<p class="banner wait">Sending too fast. Your message will be sent in ${duration(Math.ceil(holdFor / 1000))}.</p>`;
-    if (!durable && items.length > 0) return html`<p class="banner wait">This browser stores nothing: unsent messages are lost when you close the page.</p>`;
+    if (!durable && items.length > 0) return html`<p class="banner wait">Browser storage is unavailable: unsent messages are lost when you close the page.</p>`;
     return nothing;
   }
 
@@ -139,10 +139,10 @@ export class SpacePage extends PageElement {
   private openPanel(id: string, params: PanelParams, exactly = false): void {
     const next = id === "" && !exactly && this.panel === "" ? (panels.find((p) => p.id === lastPanel() && p.hidden !== true) ?? panels[0])?.id ?? "" : id;
     if (id !== "" && !panels.some((p) => p.id === id)) return;
-    if (this.panel === "" && next !== "") this.cameFrom = document.activeElement;
+    if (this.panel === "" && next !== "") this.focusBefore = document.activeElement;
     this.params = params;
     this.panel = next;
-    if (next === "") (this.cameFrom as HTMLElement | null)?.focus?.();
+    if (next === "") (this.focusBefore as HTMLElement | null)?.focus?.();
     else if (matchMedia(NARROW).matches) void this.updateComplete.then(() => this.querySelector<HTMLElement>(".panel-head button")?.focus());
   }
 
@@ -152,7 +152,7 @@ export class SpacePage extends PageElement {
     this.timer = setTimeout(() => (this.toastText = ""), TOAST_DURATION);
   }
 
-  private readonly woken = (): void => {
+  private readonly onWake = (): void => {
     if (document.visibilityState === "visible") this.shell.room.wake();
   };
 

@@ -29,25 +29,25 @@ export function viewFilter(state: SpaceState, view: View): ViewFilter {
   if (!isFiltering(view)) return ALL;
   const you = state.you?.id ?? "";
   const words = wordsOf(view.text);
-  const says = (text: string): boolean => words.length === 0 || words.every((w) => fold(text).includes(w));
+  const hasWords = (text: string): boolean => words.length === 0 || words.every((w) => fold(text).includes(w));
   const kind = (...groups: KindGroup[]): boolean => view.kinds.length === 0 || groups.some((g) => view.kinds.includes(g));
   const by = (...from: string[]): boolean => view.from.length === 0 || from.some((x) => view.from.includes(x));
   const main = selects(view, "");
   return {
-    message: (m) => m.to.includes(you) || (main && kind("chat") && by(m.from) && says(m.text)),
-    block: (b) => b.counts.pending > 0 || (reaches(state, view, b) && kind("reasoning", "calls", "proposals", "streams") && by(b.opener, ...b.authors) && says(textOf(b))),
-    proposal: (p) => p.status === "pending" || (main && kind("proposals") && by(p.from) && says(p.tool + p.rationale)),
-    call: (c) => c.call.to.includes(you) || (main && kind("calls") && by(c.from) && says(c.call.tool + c.call.rationale)),
-    notice: (n) => main && kind("rights", "people") && by(n.from) && says(n.text),
+    message: (m) => m.to.includes(you) || (main && kind("chat") && by(m.from) && hasWords(m.text)),
+    block: (b) => b.counts.pending > 0 || (includesBlock(state, view, b) && kind("reasoning", "calls", "proposals", "streams") && by(b.opener, ...b.authors) && hasWords(textOf(b))),
+    proposal: (p) => p.status === "pending" || (main && kind("proposals") && by(p.from) && hasWords(p.tool + p.rationale)),
+    call: (c) => c.call.to.includes(you) || (main && kind("calls") && by(c.from) && hasWords(c.call.tool + c.call.rationale)),
+    notice: (n) => main && kind("rights", "people") && by(n.from) && hasWords(n.text),
   };
 }
 
 /** Reports whether a block or one of its descendants is selected. */
-function reaches(state: SpaceState, view: View, b: Block): boolean {
+function includesBlock(state: SpaceState, view: View, b: Block): boolean {
   if (selects(view, b.path) || leads(view, b.path)) return true;
   return b.children.some((path) => {
     const child = state.blocks.get(path);
-    return child !== undefined && reaches(state, view, child);
+    return child !== undefined && includesBlock(state, view, child);
   });
 }
 

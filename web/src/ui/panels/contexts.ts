@@ -79,7 +79,7 @@ export class Contexts extends PanelElement {
         <button class="title grow" title="Show in conversation" @click=${() => void go(this.shell, n.path)}>${title}</button>
         <p class="meta">
           <span class="chip ${b.status === "reasoning" ? "accent" : b.status === "cancelled" || b.status === "stopped" ? "wait" : ""}">${blockTitle(b, this.shell.now())}</span>
-          <span>${b.opener === "" ? "nobody yet" : who(b.opener)}</span>
+          <span>${b.opener === "" ? "unknown" : who(b.opener)}</span>
           ${b.counts.calls === 0 ? nothing : html`<span>${amount(b.counts.calls, "call")}</span>`}
         </p>
         <div class="acts" role="group" aria-label=${title}>
@@ -123,10 +123,10 @@ function inWords(v: View): string {
   if (v.contexts.length === 1 && v.contexts[0] === "") lines.push("only the main conversation");
   else if (v.contexts.length > 0) lines.push(`only ${amount(v.contexts.length, "context")}`);
   if (v.exclude.length > 0) lines.push(`without ${amount(v.exclude.length, "context")}`);
-  if (v.conclusionsOnly) lines.push("starts and conclusions alone");
-  if (v.from.length > 0) lines.push(`only what ${v.from.map(who).join(", ")} ${v.from.length === 1 ? "says" : "say"}`);
+  if (v.conclusionsOnly) lines.push("starts and conclusions only");
+  if (v.from.length > 0) lines.push(`only messages of ${v.from.map(who).join(", ")}`);
   if (v.kinds.length > 0) lines.push(`only ${v.kinds.join(", ")}`);
-  if (v.text.trim() !== "") lines.push("only what has certain words");
+  if (v.text.trim() !== "") lines.push("only messages with certain words");
   const all = lines.join(", ");
   return `${all.charAt(0).toUpperCase()}${all.slice(1)}.`;
 }

@@ -14,7 +14,7 @@ import { type Choice, NO_CHOICE, DURATIONS, capabilitiesOf } from "./right-picke
 import { rightFields } from "./right-fields.js";
 
 export class GrantForm extends PanelElement {
-  static override properties = { ...PanelElement.properties, recipient: { state: true }, choice: { state: true }, seconds: { state: true }, busy: { state: true }, trouble: { state: true } };
+  static override properties = { ...PanelElement.properties, recipient: { state: true }, choice: { state: true }, seconds: { state: true }, busy: { state: true }, error: { state: true } };
   static override styles = [
     shared,
     parts,
@@ -30,7 +30,7 @@ export class GrantForm extends PanelElement {
   declare private choice: Choice;
   declare private seconds: number;
   declare private busy: boolean;
-  declare private trouble: string;
+  declare private error: string;
 
   constructor() {
     super();
@@ -38,7 +38,7 @@ export class GrantForm extends PanelElement {
     this.choice = NO_CHOICE;
     this.seconds = 600;
     this.busy = false;
-    this.trouble = "";
+    this.error = "";
   }
 
   /** Opened for a proposal: selects the capability for exactly that call. */
@@ -68,7 +68,7 @@ export class GrantForm extends PanelElement {
         </select>
       </label>
       <label class="field-label">Reason (visible to everyone)<input class="field" name="reason" maxlength="500" /></label>
-      ${typeof rights === "string" ? nothing : html`<div class="sentences" aria-label="Summary">${capabilities(rights).map((x) => html`<p>${plain(x)}</p>`)}</div>`} ${refused(this.trouble)}
+      ${typeof rights === "string" ? nothing : html`<div class="sentences" aria-label="Summary">${capabilities(rights).map((x) => html`<p>${plain(x)}</p>`)}</div>`} ${refused(this.error)}
       <div class="row"><button class="button main" type="submit" ?disabled=${this.busy}>${this.busy ? "Granting…" : "Grant access"}</button></div>
     </form>`;
   }
@@ -76,13 +76,13 @@ export class GrantForm extends PanelElement {
   private async submit(e: Event, rights: readonly Capability[] | string): Promise<void> {
     e.preventDefault();
     const form = e.target as HTMLFormElement;
-    this.trouble = this.recipient === "" ? "Choose a participant." : typeof rights === "string" ? rights : "";
-    if (this.trouble !== "" || typeof rights === "string") return;
+    this.error = this.recipient === "" ? "Choose a participant." : typeof rights === "string" ? rights : "";
+    if (this.error !== "" || typeof rights === "string") return;
     this.busy = true;
     const sent = await this.shell.send(grant(this.recipient, rights, this.seconds, String(new FormData(form).get("reason") ?? "").trim()));
     this.busy = false;
     if (!sent.ok) {
-      this.trouble = sent.refusal;
+      this.error = sent.refusal;
       return;
     }
     this.shell.toast(`Access granted to ${who(this.recipient)}`);

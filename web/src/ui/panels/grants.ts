@@ -21,7 +21,7 @@ import { amount, parts, envelopeButton, refused, when } from "./parts.js";
 const MAX_PAST = 50;
 
 export class Grants extends PanelElement {
-  static override properties = { ...PanelElement.properties, asking: { state: true }, busy: { state: true }, trouble: { state: true }, second: { state: true } };
+  static override properties = { ...PanelElement.properties, asking: { state: true }, busy: { state: true }, error: { state: true }, second: { state: true } };
   static override styles = [
     shared,
     parts,
@@ -51,7 +51,7 @@ export class Grants extends PanelElement {
   /** The grant whose revocation awaits confirmation. */
   declare private asking: ID;
   declare private busy: boolean;
-  declare private trouble: string;
+  declare private error: string;
   /** The second last rendered: remaining times and expired grants need a new render. */
   declare private second: number;
   private end: () => void = () => {};
@@ -77,7 +77,7 @@ export class Grants extends PanelElement {
     const heldIds = new Set(held.map((g) => g.id));
     const roots = held.filter((g) => !g.via.some((id) => heldIds.has(id)));
     return html`
-      ${this.olderState === null || this.olderState.done ? nothing : this.olderState.trouble === "" ? html`<p class="faint">Loading older grants…</p>` : refused(`Older grants could not be loaded. ${this.olderState.trouble}`)}
+      ${this.olderState === null || this.olderState.done ? nothing : this.olderState.error === "" ? html`<p class="faint">Loading older grants…</p>` : refused(`Older grants could not be loaded. ${this.olderState.error}`)}
       ${held.length === 0 ? html`<p class="quiet">No active grants. Configured capabilities are listed under Participants.</p>` : html`<ul>${roots.map((g) => this.branch(g, heldIds, new Set()))}</ul>`}
       ${ended.length === 0 ? nothing : html`<details class="section"><summary>${amount(ended.length, "grant")} no longer in force</summary><ul>${ended.slice(0, MAX_PAST).map((g) => html`<li>${this.past(g)}</li>`)}</ul></details>`}
     `;
@@ -87,7 +87,7 @@ export class Grants extends PanelElement {
   private get grants(): ReadonlyMap<ID, Grant> {
     if (!this.state.hasOlder || this.shell.past) return this.state.grants;
     this.olderState ??= new OlderState(this.shell.space, ["capability.grant", "capability.revoke"]);
-    if (this.state.oldest > 0 && this.olderState.trouble === "") void this.olderState.load(this.state.oldest, () => this.requestUpdate());
+    if (this.state.oldest > 0 && this.olderState.error === "") void this.olderState.load(this.state.oldest, () => this.requestUpdate());
     return this.olderState.with(this.shell.envelopes)?.grants ?? this.state.grants;
   }
 
@@ -104,7 +104,7 @@ export class Grants extends PanelElement {
     return html`<div class="grant">
       ${this.head(g)}
       <div class="row">
-        <span class="chip ${g.expiresAt === null ? "" : "wait"}">${g.expiresAt === null ? "until it is taken back" : `ends in ${duration(Math.ceil((g.expiresAt - now) / 1000))}`}</span>
+        <span class="chip ${g.expiresAt === null ? "" : "wait"}">${g.expiresAt === null ? "until revoked" : `ends in ${duration(Math.ceil((g.expiresAt - now) / 1000))}`}</span>
         ${g.via.length > 1 ? html`<span class="faint">from ${g.via.length} grants</span>` : nothing} ${g.narrowed ? html`<span class="chip">narrowed</span>` : nothing}
         <span class="grow"></span>
         ${may && this.asking !== g.id ? html`<button class="button small bad" aria-label=${`Revoke the grant to ${who(g.recipient)}`} @click=${() => this.ask(g.id)}>Revoke…</button>` : nothing}
@@ -129,8 +129,8 @@ export class Grants extends PanelElement {
   private confirm(g: Grant): TemplateResult {
     const n = this.dependants(g.id, new Set());
     return html`<div class="confirm" role="group" aria-label="Revoke" @keydown=${this.key}>
-      <p class="small">${who(g.recipient)} can no longer do this from the next moment on.${n === 0 ? "" : ` ${amount(n, "grant")} that came from it may end with it.`}</p>
-      ${refused(this.trouble ?? "")}
+      <p class="small">${who(g.recipient)} loses this access immediately.${n === 0 ? "" : ` ${amount(n, "grant")} that came from it may end with it.`}</p>
+      ${refused(this.error ?? "")}
       <div class="row">
         <button class="button bad yes" ?disabled=${this.busy} @click=${() => void this.sendRevocation(g)}>Revoke</button>
         <button class="button" @click=${() => this.ask("")}>Cancel</button>
@@ -150,7 +150,7 @@ export class Grants extends PanelElement {
 
   private ask(id: ID): void {
     this.asking = id;
-    this.trouble = "";
+    this.error = "";
     if (id !== "") void this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>(".yes")?.focus());
   }
 
@@ -159,7 +159,7 @@ export class Grants extends PanelElement {
     const sent = await this.shell.send(revoke(g.recipient, g.id, ""));
     this.busy = false;
     if (sent.ok) this.ask("");
-    else this.trouble = sent.refusal;
+    else this.error = sent.refusal;
   }
 
   private readonly key = (e: KeyboardEvent): void => {

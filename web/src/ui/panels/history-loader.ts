@@ -23,7 +23,7 @@ export class HistoryLoader {
   progress = NO_PROGRESS;
   running = false;
   /** Why loading failed; "" if it did not. */
-  trouble = "";
+  error = "";
   private wanted = false;
 
   /** `before`: the seq before which loading starts. `onPage` receives each page in order of seq; returning false stops. */
@@ -43,7 +43,7 @@ export class HistoryLoader {
     this.wanted = true;
     if (this.running) return;
     this.running = true;
-    this.trouble = "";
+    this.error = "";
     while (this.wanted && !this.progress.done) await this.page();
     this.running = false;
     onEnd();
@@ -58,7 +58,7 @@ export class HistoryLoader {
       this.progress = { loaded: this.progress.loaded + envelopes.length, oldest: at || this.progress.oldest, done: !has_more || stuck };
       if (!this.onPage(envelopes, this.progress)) this.wanted = false;
     } catch (err) {
-      this.trouble = err instanceof Error ? err.message : String(err);
+      this.error = err instanceof Error ? err.message : String(err);
       this.wanted = false;
     }
   }

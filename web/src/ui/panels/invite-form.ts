@@ -15,7 +15,7 @@ import { rightFields } from "./right-fields.js";
 import { type Choice, NO_CHOICE, DURATIONS, capabilitiesOf } from "./right-picker.js";
 
 export class InviteForm extends PanelElement {
-  static override properties = { ...PanelElement.properties, choice: { state: true }, seconds: { state: true }, busy: { state: true }, trouble: { state: true }, invitation: { state: true } };
+  static override properties = { ...PanelElement.properties, choice: { state: true }, seconds: { state: true }, busy: { state: true }, error: { state: true }, invitation: { state: true } };
   static override styles = [
     shared,
     parts,
@@ -35,7 +35,7 @@ export class InviteForm extends PanelElement {
   declare private choice: Choice;
   declare private seconds: number;
   declare private busy: boolean;
-  declare private trouble: string;
+  declare private error: string;
   declare private invitation: { readonly name: string; readonly token: string } | null;
   private readonly api = new Api();
 
@@ -44,7 +44,7 @@ export class InviteForm extends PanelElement {
     this.choice = NO_CHOICE;
     this.seconds = 86_400;
     this.busy = false;
-    this.trouble = "";
+    this.error = "";
     this.invitation = null;
   }
 
@@ -64,7 +64,7 @@ export class InviteForm extends PanelElement {
           ${DURATIONS.map(([n, words]) => html`<option value=${n} .selected=${n === this.seconds}>${words}</option>`)}
         </select>
       </label>
-      ${typeof rights === "string" ? nothing : html`<div class="sentences" aria-label="Summary">${capabilities(rights).map((x) => html`<p>${plain(x)}</p>`)}</div>`} ${refused(this.trouble)}
+      ${typeof rights === "string" ? nothing : html`<div class="sentences" aria-label="Summary">${capabilities(rights).map((x) => html`<p>${plain(x)}</p>`)}</div>`} ${refused(this.error)}
       <div class="row"><button class="button main" type="submit" ?disabled=${this.busy}>${this.busy ? "Inviting…" : "Invite"}</button></div>
     </form>`;
   }
@@ -83,7 +83,7 @@ export class InviteForm extends PanelElement {
   private async submit(e: Event, rights: readonly Capability[] | string): Promise<void> {
     e.preventDefault();
     const name = String(new FormData(e.target as HTMLFormElement).get("name") ?? "").trim();
-    this.trouble = typeof rights === "string" ? rights : "";
+    this.error = typeof rights === "string" ? rights : "";
     if (typeof rights === "string") return;
     this.busy = true;
     try {
@@ -91,7 +91,7 @@ export class InviteForm extends PanelElement {
       this.invitation = { name, token: sent.token ?? "" };
       void this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>(".take")?.focus());
     } catch (err) {
-      this.trouble = err instanceof Error ? err.message : String(err);
+      this.error = err instanceof Error ? err.message : String(err);
     } finally {
       this.busy = false;
     }

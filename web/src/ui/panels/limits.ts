@@ -22,9 +22,9 @@ export function limitSentences(l: Limits): readonly string[] {
   const connections = num(l.connections);
   if (connections !== null) lines.push(`${amount(connections, "connection")} at the same time.`);
   const open = num(l.open_contexts);
-  if (open !== null) lines.push(`${amount(open, "line")} of reasoning open at the same time.`);
+  if (open !== null) lines.push(`${amount(open, "open context")} at the same time.`);
   const depth = num(l.context_depth);
-  if (depth !== null) lines.push(`Lines of reasoning within one another up to ${depth} deep.`);
+  if (depth !== null) lines.push(`Contexts nested up to ${depth} levels deep.`);
   return lines;
 }
 

@@ -11,7 +11,7 @@ import { who } from "../text.js";
 import { monogram, parts, refused } from "./parts.js";
 
 export class Moderation extends PanelElement {
-  static override properties = { ...PanelElement.properties, asking: { state: true }, busy: { state: true }, trouble: { state: true } };
+  static override properties = { ...PanelElement.properties, asking: { state: true }, busy: { state: true }, error: { state: true } };
   static override styles = [
     shared,
     parts,
@@ -34,12 +34,12 @@ export class Moderation extends PanelElement {
   /** The participant whose removal awaits confirmation. */
   declare private asking: ParticipantID;
   declare private busy: boolean;
-  declare private trouble: string;
+  declare private error: string;
 
   protected override render(): TemplateResult {
     const others = [...this.state.participants.values()].filter((p) => p.id !== GATEWAY && p.id !== this.shell.you).sort((a, b) => Number(b.present) - Number(a.present) || a.id.localeCompare(b.id));
     if (others.length === 0) return html`<p class="quiet">No other participants</p>`;
-    return html`${this.asking ? nothing : refused(this.trouble ?? "")}
+    return html`${this.asking ? nothing : refused(this.error ?? "")}
       <ul>${others.slice(0, 200).map((p) => html`<li>${this.one(p)}</li>`)}</ul>`;
   }
 
@@ -59,7 +59,7 @@ export class Moderation extends PanelElement {
     return html`<form class="confirm" @submit=${(e: Event) => void this.removeParticipant(e, p.id)} @keydown=${this.key}>
       <p class="small">All connections of ${who(p.id)} are closed, and its tokens stop working until it is invited again.</p>
       <label class="field-label">Reason (visible to everyone)<input class="field" name="reason" maxlength="500" /></label>
-      ${refused(this.trouble ?? "")}
+      ${refused(this.error ?? "")}
       <div class="row">
         <button class="button bad" type="submit" ?disabled=${this.busy}>Remove ${who(p.id)}</button>
         <button class="button" type="button" @click=${() => this.ask("")}>Cancel</button>
@@ -69,7 +69,7 @@ export class Moderation extends PanelElement {
 
   private ask(id: ParticipantID): void {
     this.asking = id;
-    this.trouble = "";
+    this.error = "";
     if (id !== "") void this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>(".confirm input")?.focus());
   }
 
@@ -81,10 +81,10 @@ export class Moderation extends PanelElement {
 
   private async send(draft: Draft): Promise<boolean> {
     this.busy = true;
-    this.trouble = "";
+    this.error = "";
     const sent = await this.shell.send(draft);
     this.busy = false;
-    if (!sent.ok) this.trouble = sent.refusal;
+    if (!sent.ok) this.error = sent.refusal;
     return sent.ok;
   }
 

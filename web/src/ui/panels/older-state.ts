@@ -18,7 +18,7 @@ export class OlderState {
   /** The older envelopes are loaded, up to the maximum. */
   done = false;
   /** Why loading failed. */
-  trouble = "";
+  error = "";
   private reducer: Reducer | null = null;
 
   constructor(
@@ -31,14 +31,14 @@ export class OlderState {
   async load(before: number, onEnd: () => void): Promise<void> {
     if (this.running || this.done) return;
     this.running = true;
-    this.trouble = "";
+    this.error = "";
     try {
       const found = await this.read(before);
       this.reducer = new Reducer({ fromStart: true });
       for (const e of found) this.reducer.apply(e);
       this.done = true;
     } catch (err) {
-      this.trouble = err instanceof Error ? err.message : String(err);
+      this.error = err instanceof Error ? err.message : String(err);
     }
     this.running = false;
     onEnd();

@@ -30,7 +30,7 @@ export class ProposalCard extends LitElement {
     chosen: { type: Boolean, reflect: true },
     rejecting: { state: true },
     busy: { state: true },
-    trouble: { state: true },
+    error: { state: true },
     host: { state: true },
     all: { state: true },
   };
@@ -44,7 +44,7 @@ export class ProposalCard extends LitElement {
   declare chosen: boolean;
   declare private rejecting: boolean;
   declare private busy: boolean;
-  declare private trouble: string;
+  declare private error: string;
   declare private all: boolean;
   /** The participant chosen to run the tool, if the proposal names none. */
   declare private host: string;
@@ -60,7 +60,7 @@ export class ProposalCard extends LitElement {
       <p class="call"><code>${exact(p.tool)}</code>${p.owner === "" ? nothing : html` <span class="quiet">of</span> <span class="name">${exact(p.owner)}</span>`}</p>
       ${p.rationale === "" ? nothing : html`<p class="why">${longText(p.rationale, (s) => brief(s, plain))}</p>`} ${this.warnings(p)} ${this.args(p)}
       ${p.to.length === 0 ? nothing : html`<p class="faint">Sent only to ${p.to.map((x) => (x === this.shell.you ? "you" : authorText(x))).join(", ")}.</p>`}
-      ${p.status === "pending" ? nothing : renderOutcome(p)} ${p.status === "pending" ? this.decision(p) : nothing} ${refused(this.trouble ?? "")}
+      ${p.status === "pending" ? nothing : renderOutcome(p)} ${p.status === "pending" ? this.decision(p) : nothing} ${refused(this.error ?? "")}
       <footer class="row">${goButton(this.shell, p.id)}<span class="grow"></span>${envelopeButton(this.shell, p.id)}</footer>
     </article>`;
   }
@@ -140,11 +140,11 @@ export class ProposalCard extends LitElement {
 
   private async send(draft: Draft): Promise<void> {
     this.busy = true;
-    this.trouble = "";
+    this.error = "";
     const sent = await this.shell.send(draft);
     this.busy = false;
     if (!sent.ok) {
-      this.trouble = sent.refusal;
+      this.error = sent.refusal;
       return;
     }
     this.rejecting = false;

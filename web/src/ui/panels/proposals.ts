@@ -51,7 +51,7 @@ export class Proposals extends PanelElement {
   private older(): readonly Proposal[] {
     if (!this.state.hasOlder || this.shell.past) return [];
     this.olderState ??= new OlderState(this.shell.space, ["mcp.proposal", "mcp.request", "mcp.reject", "mcp.withdraw", "reasoning.conclusion", "reasoning.cancel"]);
-    if (this.state.oldest > 0 && this.olderState.trouble === "") void this.olderState.load(this.state.oldest, () => this.requestUpdate());
+    if (this.state.oldest > 0 && this.olderState.error === "") void this.olderState.load(this.state.oldest, () => this.requestUpdate());
     const known = this.olderState.with(this.shell.envelopes);
     const { proposals, settled } = this.state;
     return known === null ? [] : known.pending.flatMap((id) => (proposals.has(id) || settled.has(id) ? [] : (known.proposals.get(id) ?? [])));

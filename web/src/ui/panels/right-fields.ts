@@ -15,7 +15,7 @@ export function rightFields(c: Choice, change: (c: Choice) => void): TemplateRes
       ? nothing
       : html`${c.method !== "" && c.method !== "tools/call"
             ? html`<p class="quiet">The method <code>${c.method}</code>.</p>`
-            : html`<label class="field-label">The tool's name, * for any letters<input class="field" autocapitalize="off" spellcheck="false" maxlength="256" .value=${c.tool} @input=${(e: Event) => set(e, "tool")} /></label>`}
+            : html`<label class="field-label">Tool name (* matches any characters)<input class="field" autocapitalize="off" spellcheck="false" maxlength="256" .value=${c.tool} @input=${(e: Event) => set(e, "tool")} /></label>`}
           <label class="field-label">Tool host (empty: any)<input class="field" autocapitalize="off" spellcheck="false" maxlength="128" .value=${c.owner} @input=${(e: Event) => set(e, "owner")} /></label>`}
     ${c.usual !== "own"
       ? nothing

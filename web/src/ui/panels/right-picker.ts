@@ -58,7 +58,7 @@ function toolRight(c: Choice): readonly Capability[] | string {
 
 function ownRight(text: string): readonly Capability[] | string {
   if (text === "") return "Enter a kind, such as chat or reasoning/*, or a capability as JSON.";
-  if (!/^[[{]/.test(text)) return /^\S{1,256}$/.test(text) ? [text] : "A kind has no spaces in it.";
+  if (!/^[[{]/.test(text)) return /^\S{1,256}$/.test(text) ? [text] : "A kind contains no spaces.";
   let v: unknown;
   try {
     v = parse(text);
@@ -67,5 +67,5 @@ function ownRight(text: string): readonly Capability[] | string {
   }
   const list = Array.isArray(v) ? v : [v];
   const good = list.every((x) => (typeof x === "string" && x !== "") || (isObject(x) && typeof field(obj(x), "kind") === "string"));
-  return good && list.length > 0 && list.length <= 64 ? (list as Capability[]) : "A capability is a text, or an object with a kind; at most 64 of them.";
+  return good && list.length > 0 && list.length <= 64 ? (list as Capability[]) : "Enter at most 64 capabilities, each a string or an object with a kind.";
 }

@@ -131,7 +131,7 @@ export class Search extends PanelElement {
     }
     if (loader?.progress.done === true) return html`<p class="further quiet" role="status">${lines} This is the beginning.</p>`;
     if (!this.shell.state.hasOlder) return html`<p class="further quiet">The whole log was searched.</p>`;
-    return html`<div class="further"><p class="quiet">${lines}</p>${refused(loader?.trouble ?? "")}<button class="button" @click=${this.more}>Search older messages</button></div>`;
+    return html`<div class="further"><p class="quiet">${lines}</p>${refused(loader?.error ?? "")}<button class="button" @click=${this.more}>Search older messages</button></div>`;
   }
 
   private readonly more = (): void => {

@@ -136,7 +136,7 @@ export class TimelinePanel extends PanelElement {
     if (r.loading?.running === true) {
       return html`${span}<progress aria-label="Loading older entries"></progress><p class="row"><span class="grow quiet" role="status">Loading older entries…</span><button class="button small" @click=${() => r.stopLoading()}>Stop</button></p>`;
     }
-    return html`${span} ${refused(r.loading?.trouble ?? "")}<p><button class="button" @click=${() => r.loadOlder()}>Load older entries</button></p>`;
+    return html`${span} ${refused(r.loading?.error ?? "")}<p><button class="button" @click=${() => r.loadOlder()}>Load older entries</button></p>`;
   }
 
   private readonly slid = (e: Event): void => {

@@ -18,7 +18,7 @@ import { amount, exact, monogram, parts, refused } from "./parts.js";
 const MAX = 200;
 
 export class Tools extends PanelElement {
-  static override properties = { ...PanelElement.properties, text: { state: true }, requested: { state: true }, trouble: { state: true } };
+  static override properties = { ...PanelElement.properties, text: { state: true }, requested: { state: true }, error: { state: true } };
   static override styles = [
     shared,
     parts,
@@ -51,13 +51,13 @@ export class Tools extends PanelElement {
   declare private text: string;
   /** Participants with an unanswered request. */
   declare private requested: ReadonlySet<ParticipantID>;
-  declare private trouble: string;
+  declare private error: string;
 
   constructor() {
     super();
     this.text = "";
     this.requested = new Set();
-    this.trouble = "";
+    this.error = "";
   }
 
   protected override render(): TemplateResult {
@@ -66,12 +66,12 @@ export class Tools extends PanelElement {
     const offer = all.filter((p) => p.tools.length > 0).sort((a, b) => Number(b.present) - Number(a.present) || a.id.localeCompare(b.id));
     const silent = all.filter((p) => p.present && p.tools.length === 0 && p.id !== this.shell.you && allows(p.capabilities, "mcp.response"));
     return html`
-      ${only === undefined ? nothing : html`<p class="row quiet">Only those of ${who(only)}. <button class="words" @click=${() => this.shell.open("tools")}>Show all</button></p>`}
+      ${only === undefined ? nothing : html`<p class="row quiet">Only tools of ${who(only)}. <button class="words" @click=${() => this.shell.open("tools")}>Show all</button></p>`}
       ${offer.length === 0
         ? html`<p class="empty">No tools yet</p>`
         : html`<label class="unseen" for="find">Find a tool</label>
             <input id="find" class="field" type="search" placeholder="Find a tool" .value=${this.text} @input=${(e: Event) => (this.text = (e.target as HTMLInputElement).value)} />`}
-      ${offer.map((p) => this.owner(p))} ${this.others(silent)} ${refused(this.trouble)}
+      ${offer.map((p) => this.owner(p))} ${this.others(silent)} ${refused(this.error)}
     `;
   }
 
@@ -113,10 +113,10 @@ export class Tools extends PanelElement {
   }
 
   private async ask(id: ParticipantID): Promise<void> {
-    this.trouble = "";
+    this.error = "";
     const sent = await this.shell.send(askTools(id, newID()));
     if (sent.ok) this.requested = new Set([...this.requested, id]);
-    else this.trouble = sent.refusal;
+    else this.error = sent.refusal;
   }
 }
 

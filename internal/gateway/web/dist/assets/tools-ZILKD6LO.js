@@ -1,4 +1,4 @@
-import{a as $}from"/assets/chunk-XSFZAK4D.js";import{a as f,h as w}from"/assets/chunk-J3SUXPBW.js";import{a as b,b as c,e as q,f as d,k as x,l as R}from"/assets/chunk-E7VZ5IEL.js";import{d as v,g as n,j as g,l as p}from"/assets/chunk-UMMBDSLF.js";import{P as l,R as y,a as h,b as t,e as o}from"/assets/chunk-FC7Y7YXK.js";var T=200,u=class extends n{static properties={...n.properties,text:{state:!0},requested:{state:!0},trouble:{state:!0}};static styles=[b,R,h`
+import{a as $}from"/assets/chunk-XSFZAK4D.js";import{a as f,h as w}from"/assets/chunk-J3SUXPBW.js";import{a as b,b as c,e as q,f as d,k as x,l as R}from"/assets/chunk-E7VZ5IEL.js";import{d as v,g as n,j as g,l as p}from"/assets/chunk-UMMBDSLF.js";import{P as l,R as y,a as h,b as t,e as o}from"/assets/chunk-FC7Y7YXK.js";var T=200,u=class extends n{static properties={...n.properties,text:{state:!0},requested:{state:!0},error:{state:!0}};static styles=[b,R,h`
       .owner {
         margin: var(--space-5) 0 var(--space-2);
       }
@@ -21,11 +21,11 @@ import{a as $}from"/assets/chunk-XSFZAK4D.js";import{a as f,h as w}from"/assets/
         gap: var(--space-2);
         padding: var(--space-2) 0;
       }
-    `];constructor(){super(),this.text="",this.requested=new Set,this.trouble=""}render(){let e=this.params?.id,r=[...this.state.participants.values()].filter(s=>e===void 0||s.id===e),i=r.filter(s=>s.tools.length>0).sort((s,m)=>Number(m.present)-Number(s.present)||s.id.localeCompare(m.id)),a=r.filter(s=>s.present&&s.tools.length===0&&s.id!==this.shell.you&&$(s.capabilities,"mcp.response"));return t`
-      ${e===void 0?o:t`<p class="row quiet">Only those of ${l(e)}. <button class="words" @click=${()=>this.shell.open("tools")}>Show all</button></p>`}
+    `];constructor(){super(),this.text="",this.requested=new Set,this.error=""}render(){let e=this.params?.id,r=[...this.state.participants.values()].filter(s=>e===void 0||s.id===e),i=r.filter(s=>s.tools.length>0).sort((s,m)=>Number(m.present)-Number(s.present)||s.id.localeCompare(m.id)),a=r.filter(s=>s.present&&s.tools.length===0&&s.id!==this.shell.you&&$(s.capabilities,"mcp.response"));return t`
+      ${e===void 0?o:t`<p class="row quiet">Only tools of ${l(e)}. <button class="words" @click=${()=>this.shell.open("tools")}>Show all</button></p>`}
       ${i.length===0?t`<p class="empty">No tools yet</p>`:t`<label class="unseen" for="find">Find a tool</label>
             <input id="find" class="field" type="search" placeholder="Find a tool" .value=${this.text} @input=${s=>this.text=s.target.value} />`}
-      ${i.map(s=>this.owner(s))} ${this.others(a)} ${x(this.trouble)}
+      ${i.map(s=>this.owner(s))} ${this.others(a)} ${x(this.error)}
     `}owner(e){let r=v(this.text),i=e.tools.filter(a=>r.every(s=>`${a.name} ${a.title} ${a.description}`.toLowerCase().includes(s)));return i.length===0?o:t`<section aria-label=${l(e.id)}>
       <div class="row owner">${d(e.id,e.agent)}<span class="name grow">${l(e.id)}</span><span class="faint">${q(i.length,"tool")}${e.present?"":", offline"}</span></div>
       <ul class="tools">${i.slice(0,T).map(a=>this.tool(a))}</ul>
@@ -43,5 +43,5 @@ import{a as $}from"/assets/chunk-XSFZAK4D.js";import{a as f,h as w}from"/assets/
             ${d(r.id,r.agent)}<span class="grow">${l(r.id)}</span>
             ${this.requested.has(r.id)?t`<span class="faint" role="status">Requested. No response yet.</span>`:t`<button class="button small" aria-label=${`Request tools of ${l(r.id)}`} @click=${()=>{this.ask(r.id)}}>Request</button>`}
           </li>`)}
-      </ul>`:t`<p class="quiet section">You cannot request tool lists.</p>`}async ask(e){this.trouble="";let r=await this.shell.send(w(e,f()));r.ok?this.requested=new Set([...this.requested,e]):this.trouble=r.refusal}};g("meup-tools",u);export{u as Tools};
-//# sourceMappingURL=/assets/tools-5VSJK5DD.js.map
+      </ul>`:t`<p class="quiet section">You cannot request tool lists.</p>`}async ask(e){this.error="";let r=await this.shell.send(w(e,f()));r.ok?this.requested=new Set([...this.requested,e]):this.error=r.refusal}};g("meup-tools",u);export{u as Tools};
+//# sourceMappingURL=/assets/tools-ZILKD6LO.js.map
