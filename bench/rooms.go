@@ -24,7 +24,10 @@ func manySpaces(spaces int) func(s *server, o *options) (figures, error) {
 	return func(s *server, o *options) (figures, error) {
 		var seats []seat
 		for i := range spaces * roomSeats {
-			seats = append(seats, seat{"s-" + strconv.Itoa(i/roomSeats), participantName(i % roomSeats), ""})
+			// Each space has another first participant, since the spaces that one
+			// participant creates are limited.
+			space := i / roomSeats
+			seats = append(seats, seat{"s-" + strconv.Itoa(space), participantName((space + i%roomSeats) % participants), ""})
 		}
 		cr, err := gather(s, seats)
 		if err != nil {
