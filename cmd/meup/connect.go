@@ -121,8 +121,8 @@ func (a *app) target(errOut io.Writer) (*target, error) {
 			return nil, err
 		}
 	}
-	t := &target{space: first(space, p.Space), token: token}
-	if t.base, err = gatewayURL(first(gateway, p.Gateway)); err != nil {
+	t := &target{space: first(space, string(p.Space)), token: token}
+	if t.base, err = gatewayURL(first(gateway, string(p.Gateway))); err != nil {
 		return nil, err
 	}
 	if !protocol.ValidSpaceName(t.space) {
@@ -224,7 +224,7 @@ func (a *app) readProfile() (*profile, error) {
 	if err != nil {
 		return nil, program.Usage(err)
 	}
-	p := c.Profiles[first(a.profile, c.Profile, "default")]
+	p := c.Profiles[text(first(a.profile, string(c.Profile), "default"))]
 	switch {
 	case p == nil && a.profile != "":
 		return nil, program.Usagef("%s: profile %q not found", path, a.profile)
@@ -241,16 +241,16 @@ func (p *profile) readToken(base *url.URL, errOut io.Writer) (string, error) {
 		return "", program.Usagef("no token: set MEUP_TOKEN, or use --token-file, --token-env or a profile")
 	}
 	if p.Gateway != "" {
-		own, err := parseGateway(p.Gateway)
+		own, err := parseGateway(string(p.Gateway))
 		if err != nil || own.Scheme != base.Scheme || own.Host != base.Host {
 			return "", program.Usagef("no token: the token of the profile is sent only to its own gateway, %s", p.Gateway)
 		}
 	}
 	switch {
 	case p.TokenEnv != "":
-		return tokenOf(p.TokenEnv)
+		return tokenOf(string(p.TokenEnv))
 	case p.TokenFile != "":
-		path := p.TokenFile
+		path := string(p.TokenFile)
 		if rest, ok := strings.CutPrefix(path, "~/"); ok {
 			home, err := os.UserHomeDir()
 			if err != nil {
@@ -264,5 +264,5 @@ func (p *profile) readToken(base *url.URL, errOut io.Writer) (string, error) {
 		return tokenIn(path, errOut)
 	}
 	warnIfOpen(errOut, p.path)
-	return strings.TrimSpace(p.Token), nil
+	return strings.TrimSpace(string(p.Token)), nil
 }

@@ -9,9 +9,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 )
 
@@ -32,19 +34,41 @@ func configPath() (string, error) {
 
 // profile holds the settings for one gateway.
 type profile struct {
-	Gateway   string `yaml:"gateway"`
-	Space     string `yaml:"space"`
-	Token     string `yaml:"token"`
-	TokenEnv  string `yaml:"token_env"`
-	TokenFile string `yaml:"token_file"` // relative to the folder of the configuration
+	Gateway   text `yaml:"gateway"`
+	Space     text `yaml:"space"`
+	Token     text `yaml:"token"`
+	TokenEnv  text `yaml:"token_env"`
+	TokenFile text `yaml:"token_file"` // relative to the folder of the configuration
 
 	path string // of the configuration
 }
 
+// text is a YAML scalar as it is written in the file: a token of digits is not
+// a number.
+type text string
+
+// UnmarshalYAML implements yaml.NodeUnmarshaler.
+func (t *text) UnmarshalYAML(node ast.Node) error {
+	scalar, ok := node.(ast.ScalarNode)
+	if !ok {
+		return &yaml.TypeError{DstType: reflect.TypeFor[string](), Token: node.GetToken()}
+	}
+	switch scalar := scalar.(type) {
+	case *ast.StringNode:
+		*t = text(scalar.Value)
+	case *ast.LiteralNode:
+		*t = text(scalar.Value.Value)
+	case *ast.NullNode:
+	default:
+		*t = text(node.GetToken().Value)
+	}
+	return nil
+}
+
 // configuration is the content of the file.
 type configuration struct {
-	Profile  string              `yaml:"profile"` // the default one
-	Profiles map[string]*profile `yaml:"profiles"`
+	Profile  text                `yaml:"profile"` // the default one
+	Profiles map[text]*profile `yaml:"profiles"`
 }
 
 // readConfig reads the file; a missing file has no profiles.
@@ -85,10 +109,10 @@ func parseConfig(path string, raw []byte) (*configuration, error) {
 	case err != nil && !errors.Is(err, io.EOF): // the end of an empty file
 		return nil, fmt.Errorf("%s: not YAML", path)
 	}
-	at := func(keys ...string) string {
+	at := func(keys ...text) string {
 		p := (&yaml.PathBuilder{}).Root()
 		for _, key := range keys {
-			p = p.Child(key)
+			p = p.Child(string(key))
 		}
 		node, err := p.Build().ReadNode(bytes.NewReader(raw))
 		if err != nil {
@@ -104,11 +128,11 @@ func parseConfig(path string, raw []byte) (*configuration, error) {
 		}
 		p.path = path
 		if p.Gateway != "" {
-			if _, err := parseGateway(p.Gateway); err != nil {
+			if _, err := parseGateway(string(p.Gateway)); err != nil {
 				return nil, fmt.Errorf("%s: %w", at("profiles", name, "gateway"), err)
 			}
 		}
-		if first(p.Token, p.TokenEnv, p.TokenFile) != p.Token+p.TokenEnv+p.TokenFile {
+		if first(string(p.Token), string(p.TokenEnv), string(p.TokenFile)) != string(p.Token+p.TokenEnv+p.TokenFile) {
 			return nil, fmt.Errorf("%s: profile %q: use only one of token, token_env and token_file", at("profiles", name), name)
 		}
 	}

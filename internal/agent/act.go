@@ -69,7 +69,7 @@ func (a *Agent) prepare(p *problem, box toolbox, step contextwindow.Record) []ac
 		if reason == "" {
 			reason = planner.DefaultReason
 		}
-		fields := []field{{"message", textutil.Shorten(reason, maxThought)}, {"tool_name", c.Tool}}
+		fields := []field{{"message", textutil.ShortenChars(reason, maxThought)}, {"tool_name", c.Tool}}
 		if group >= 0 {
 			fields = append(fields, field{"parallel_group", group})
 		}

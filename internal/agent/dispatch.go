@@ -133,7 +133,7 @@ func reasonOf(env *protocol.Envelope) string {
 		Reason string `json:"reason"`
 	}
 	_ = json.Unmarshal(env.Payload, &p) // a reason of another type is ignored
-	return textutil.Shorten(p.Reason, 500)
+	return textutil.ShortenChars(p.Reason, 500)
 }
 
 // handleMCP handles the tool announcements of other participants and their

@@ -75,7 +75,7 @@ func rpcError(ctx context.Context, err error) *client.RPCError {
 	case errors.Is(err, mcptools.ErrUnknownTool):
 		return &client.RPCError{Code: participant.CodeInvalidParams, Message: "no such tool"}
 	case errors.As(err, &refusal):
-		return &client.RPCError{Code: refusal.Code, Message: textutil.Shorten(refusal.Message, maxThought)}
+		return &client.RPCError{Code: refusal.Code, Message: textutil.ShortenChars(refusal.Message, maxThought)}
 	case errors.Is(err, mcptools.ErrServerGone):
 		return failedCall("the tool server is gone")
 	}

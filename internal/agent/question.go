@@ -131,7 +131,7 @@ func (p *problem) start(approach string) protocol.Envelope {
 		ID: p.startID(), To: p.q.private, Kind: protocol.KindReasoningStart, Context: p.path.Parent(),
 		Correlation: protocol.CorrelateTo(p.cause),
 		Payload: object(
-			field{"message", "Looking into: " + textutil.Shorten(p.text, 200)},
+			field{"message", "Looking into: " + textutil.ShortenChars(p.text, 200)},
 			field{"metadata", map[string]string{"approach": approach}},
 		),
 	}
@@ -151,7 +151,7 @@ func (p *problem) inside(kind protocol.Kind, fields ...field) protocol.Envelope 
 func (q *question) reply(markdown string, more ...field) protocol.Envelope {
 	return protocol.Envelope{
 		To: q.private, Kind: protocol.KindChat, Correlation: protocol.CorrelateTo(q.chat.ID),
-		Payload: object(append([]field{{"message", textutil.Shorten(markdown, maxAnswer)}, {"format", "markdown"}}, more...)...),
+		Payload: object(append([]field{{"message", textutil.ShortenChars(markdown, maxAnswer)}, {"format", "markdown"}}, more...)...),
 	}
 }
 
@@ -159,7 +159,7 @@ func (q *question) reply(markdown string, more ...field) protocol.Envelope {
 const (
 	maxChats     = 40   // messages
 	maxHistory   = 16   // messages for one question
-	maxChatBytes = 4000 // bytes per message
+	maxChatChars = 4000 // characters per message
 )
 
 // conversation stores the recent chats of the main conversation, oldest first.
@@ -188,7 +188,7 @@ const bytesPerToken = 4
 func (t *conversation) tokens() int {
 	bytes := 0
 	for i := range t.chats {
-		bytes += min(len(addressing.ChatText(&t.chats[i])), maxChatBytes)
+		bytes += min(len(addressing.ChatText(&t.chats[i])), maxChatChars)
 	}
 	return (bytes + bytesPerToken - 1) / bytesPerToken
 }
@@ -202,7 +202,7 @@ func (t *conversation) before(question *protocol.Envelope) []llm.Message {
 		if env.ID == question.ID || env.Seq >= question.Seq && question.Seq != 0 || !t.shared(env, question) {
 			continue
 		}
-		text := textutil.Shorten(addressing.ChatText(env), maxChatBytes)
+		text := textutil.ShortenChars(addressing.ChatText(env), maxChatChars)
 		if text == "" {
 			continue
 		}

@@ -168,7 +168,7 @@ func (a *Agent) thoughts(p *problem, d planner.Decision, went streams) []protoco
 // thought builds a complete thought, with the id of the stream that carried it,
 // if any.
 func (p *problem) thought(text, stream string, more ...field) protocol.Envelope {
-	fields := append([]field{{"message", textutil.Shorten(text, maxThought)}}, more...)
+	fields := append([]field{{"message", textutil.ShortenChars(text, maxThought)}}, more...)
 	if stream != "" {
 		fields = append(fields, field{"stream_id", stream})
 	}
@@ -180,7 +180,7 @@ func (a *Agent) conclude(p *problem, d planner.Decision, went streams) (planner.
 	if d.Answer == "" {
 		d.Answer = "I have come to no answer in the steps that I may take."
 	}
-	fields := []field{{"message", textutil.Shorten(d.Conclusion, maxThought)}}
+	fields := []field{{"message", textutil.ShortenChars(d.Conclusion, maxThought)}}
 	if d.Confidence > 0 {
 		fields = append(fields, field{"confidence", math.Round(100*min(d.Confidence, 1)) / 100})
 	}
@@ -204,7 +204,7 @@ func (a *Agent) close(p *problem, err error) {
 		return
 	}
 	p.open = false
-	a.publishFinal("end of a context", p.inside(protocol.KindReasoningCancel, field{"reason", textutil.Shorten(explain(err), 500)}))
+	a.publishFinal("end of a context", p.inside(protocol.KindReasoningCancel, field{"reason", textutil.ShortenChars(explain(err), 500)}))
 }
 
 // replyError sends a chat that explains why the question was not answered, if

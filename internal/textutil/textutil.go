@@ -27,6 +27,21 @@ func Truncate(s string, limit int) string {
 	return s[:limit]
 }
 
+// ShortenChars is Shorten with a limit in characters.
+func ShortenChars(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	chars := 0
+	for i := range s {
+		if chars == limit {
+			return s[:i] + "…"
+		}
+		chars++
+	}
+	return s
+}
+
 // Count returns the number and the noun, in the plural if n is not 1:
 // "1 envelope", "1,204 envelopes".
 func Count[N ~int | ~int64 | ~uint64](n N, noun string) string {

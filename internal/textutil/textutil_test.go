@@ -28,6 +28,26 @@ func TestShorten(t *testing.T) {
 	}
 }
 
+func TestShortenChars(t *testing.T) {
+	for name, c := range map[string]struct {
+		s     string
+		limit int
+		want  string
+	}{
+		"empty":         {"", 0, ""},
+		"fits":          {"日本語", 3, "日本語"},
+		"too long":      {"日本語", 2, "日本…"},
+		"nothing fits":  {"語", 0, "…"},
+		"short in both": {"é", 2, "é"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := ShortenChars(c.s, c.limit); got != c.want {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
 func FuzzTruncate(f *testing.F) {
 	f.Add("aé€𝄞", 3)
 	f.Fuzz(func(t *testing.T, s string, limit int) {

@@ -178,7 +178,7 @@ func (b *Bridge) admit(env *protocol.Envelope) {
 		b.sendAsync(b.response(c, outcome{result: json.RawMessage(`{}`)}))
 		return
 	case !known:
-		fault := &client.RPCError{Code: participant.CodeNoSuchMethod, Message: "Method not found: " + textutil.Shorten(request.Method, 200)}
+		fault := &client.RPCError{Code: participant.CodeNoSuchMethod, Message: "Method not found: " + textutil.ShortenChars(request.Method, 200)}
 		b.sendAsync(b.response(c, outcome{fault: fault}))
 		return
 	}

@@ -92,7 +92,7 @@ const maxMessage = 1000
 
 func faultOf(code int64, reason Reason, format string, args ...any) *client.RPCError {
 	return &client.RPCError{
-		Code: code, Message: textutil.Shorten(fmt.Sprintf(format, args...), maxMessage),
+		Code: code, Message: textutil.ShortenChars(fmt.Sprintf(format, args...), maxMessage),
 		Data: mustMarshal(map[string]Reason{"reason": reason}),
 	}
 }
@@ -191,7 +191,7 @@ func fitFault(f *client.RPCError, room int) *client.RPCError {
 	}
 	if len(mustMarshal(fitting)) > room {
 		fitting.Data = mustMarshal(map[string]any{"reason": TooLarge, "bytes": len(f.Data) + len(f.Message), "limit": room})
-		fitting.Message = textutil.Shorten(fitting.Message, maxMessage)
+		fitting.Message = textutil.ShortenChars(fitting.Message, maxMessage)
 	}
 	return &fitting
 }

@@ -76,7 +76,7 @@ func (t *turn) readCall(c *llm.ToolCall, done map[string]bool) (contextwindow.Ca
 	args, reason, err := tool.splitArguments(c.Arguments)
 	if err != nil {
 		return contextwindow.Call{}, &fault{
-			text: textutil.Shorten(fmt.Sprintf("%s was not called. %s. Mend the arguments and call it again.", c.Name, err), maxFault),
+			text: textutil.ShortenChars(fmt.Sprintf("%s was not called. %s. Mend the arguments and call it again.", c.Name, err), maxFault),
 			why:  "the arguments of " + tool.tool.Name + " do not fit its schema",
 		}
 	}
@@ -121,7 +121,7 @@ func summarize(faults []fault) string {
 			out = append(out, f.why)
 		}
 	}
-	return textutil.Shorten(strings.Join(out, "; "), maxReason)
+	return textutil.ShortenChars(strings.Join(out, "; "), maxReason)
 }
 
 // correction returns the model's turn and the messages that correct it: a

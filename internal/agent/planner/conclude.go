@@ -62,7 +62,7 @@ func firstSentence(text string) string {
 	if first == "" {
 		first = OneLine(text)
 	}
-	return textutil.Shorten(OneLine(sentenceOf(first)), maxConclusion)
+	return textutil.ShortenChars(OneLine(sentenceOf(first)), maxConclusion)
 }
 
 // withoutConclusion returns a thought without the conclusion. For a draft of the answer,

@@ -153,11 +153,11 @@ func exceeds(schema json.RawMessage, room int) bool {
 // limit, since a part of them would be misleading.
 func (o *offer) define(t *Tool, limit int) (definition llm.Tool, rationale string) {
 	schema, rationale, rest := withRationale(t.InputSchema)
-	description := textutil.Shorten(strings.TrimSpace(t.Description), limit)
+	description := textutil.ShortenChars(strings.TrimSpace(t.Description), limit)
 	if rest != "" {
-		description = textutil.Shorten(description, min(limit, maxDescription/2)) + " The arguments besides " + rationale + " must also match this JSON Schema: " + rest
+		description = textutil.ShortenChars(description, min(limit, maxDescription/2)) + " The arguments besides " + rationale + " must also match this JSON Schema: " + rest
 	}
-	return llm.Tool{Name: o.names[t.Name], Description: textutil.Shorten(description, maxDescription-1), InputSchema: schema}, rationale
+	return llm.Tool{Name: o.names[t.Name], Description: textutil.ShortenChars(description, maxDescription-1), InputSchema: schema}, rationale
 }
 
 var legalName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
@@ -219,7 +219,7 @@ func (o *offer) list() string {
 	for _, t := range o.tools {
 		names = append(names, t.Name)
 	}
-	return textutil.Shorten(strings.Join(names, ", "), maxReason)
+	return textutil.ShortenChars(strings.Join(names, ", "), maxReason)
 }
 
 // withWireNames returns the messages with the wire names of the tools. Steps that this

@@ -143,7 +143,7 @@ func sentence(s string) string {
 	if s == "" {
 		return DefaultReason
 	}
-	return textutil.Shorten(s, maxReason)
+	return textutil.ShortenChars(s, maxReason)
 }
 
 // OneLine replaces every run of spaces and control characters by one space.

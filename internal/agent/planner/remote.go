@@ -174,7 +174,7 @@ func decisionOf(s *State, resp *wire.AgentIntentResponse) (Decision, error) {
 			return Decision{}, fmt.Errorf("%w: it finishes without a text", ErrRemote)
 		}
 		d.Action, d.Conclusion = contextwindow.Finish, firstSentence(d.Answer)
-		d.Thought = textutil.Shorten(withoutConclusion(resp.Reasoning, d.Conclusion), maxNarrative)
+		d.Thought = textutil.ShortenChars(withoutConclusion(resp.Reasoning, d.Conclusion), maxNarrative)
 		return d, nil
 	}
 	t := s.Tool(resp.ToolName)

@@ -81,7 +81,7 @@ func (t *turn) decide(ctx context.Context, choice llm.ToolChoice) error {
 	switch text := strings.TrimSpace(resp.Message.Text); {
 	case len(calls) > 0:
 		t.d.Action, t.d.Calls = contextwindow.UseTools, calls
-		t.d.Thought = textutil.Shorten(text, maxNarrative)
+		t.d.Thought = textutil.ShortenChars(text, maxNarrative)
 		t.d.Turn = &resp.Message // includes dropped calls: a context marks them as calls without a result
 		if len(faults) > 0 {
 			t.m.log.Warn("calls of the model left out", "faults", summarize(faults))
@@ -95,7 +95,7 @@ func (t *turn) decide(ctx context.Context, choice llm.ToolChoice) error {
 		if err := t.write(ctx, ready); err != nil {
 			return err
 		}
-		t.d.Thought = textutil.Shorten(withoutConclusion(text, t.d.Conclusion), maxReason)
+		t.d.Thought = textutil.ShortenChars(withoutConclusion(text, t.d.Conclusion), maxReason)
 		return nil
 	case slices.ContainsFunc(faults, func(f fault) bool { return !f.repeat }):
 		return fmt.Errorf("%w: %s", ErrBadCalls, summarize(faults))

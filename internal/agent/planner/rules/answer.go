@@ -61,7 +61,7 @@ func (r *run) answerWith(res contextwindow.Result) planner.Decision {
 	if text == "" {
 		return finish(code(res.Tool)+" returned nothing about "+r.q.subject()+".", "The tool returned nothing.", 0.3)
 	}
-	return finish(code(res.Tool)+" says:\n\n"+quote(textutil.Shorten(text, maxOutput)), code(res.Tool)+" had an answer.", 0.6)
+	return finish(code(res.Tool)+" says:\n\n"+quote(textutil.ShortenChars(text, maxOutput)), code(res.Tool)+" had an answer.", 0.6)
 }
 
 // listing lists the entries of the folders, with the titles of the files that
@@ -95,7 +95,7 @@ func (r *run) listing() string {
 func title(text string) string {
 	for line := range strings.Lines(text) {
 		if heading := strings.TrimSpace(strings.TrimLeft(line, "#")); strings.HasPrefix(line, "#") && heading != "" {
-			return textutil.Shorten(heading, 120)
+			return textutil.ShortenChars(heading, 120)
 		}
 	}
 	return firstLine(text, 120)
@@ -156,7 +156,7 @@ func (r *run) quotePassages(found []passage) planner.Decision {
 	var quotes, files []string
 	matched := ""
 	for _, p := range found {
-		quotes = append(quotes, fmt.Sprintf("From %s:\n\n%s", code(p.file), quote(textutil.Shorten(p.text, maxPassage))))
+		quotes = append(quotes, fmt.Sprintf("From %s:\n\n%s", code(p.file), quote(textutil.ShortenChars(p.text, maxPassage))))
 		files = append(files, base(p.file))
 		matched += p.text + "\n" + p.file + "\n"
 	}
@@ -197,7 +197,7 @@ func (r *run) nothing() planner.Decision {
 func firstLine(text string, most int) string {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); strings.Trim(line, "-=#*`") != "" {
-			return textutil.Shorten(line, most)
+			return textutil.ShortenChars(line, most)
 		}
 	}
 	return ""

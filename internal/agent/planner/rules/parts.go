@@ -32,7 +32,7 @@ func (r *run) divide() (planner.Decision, bool) {
 		c := contextwindow.Call{
 			Tool:      planner.Subproblem,
 			Arguments: planner.Marshal(map[string]string{"question": strings.TrimSpace(intro + " " + part)}),
-			Reason:    "This part of the question can be looked into by itself: " + textutil.Shorten(part, 200),
+			Reason:    "This part of the question can be looked into by itself: " + textutil.ShortenChars(part, 200),
 		}
 		text := "There was no time left to look into this."
 		switch res, done := r.results[c.Key()]; {
