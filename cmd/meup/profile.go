@@ -67,7 +67,7 @@ func (t *text) UnmarshalYAML(node ast.Node) error {
 
 // configuration is the content of the file.
 type configuration struct {
-	Profile  text                `yaml:"profile"` // the default one
+	Profile  text              `yaml:"profile"` // the default one
 	Profiles map[text]*profile `yaml:"profiles"`
 }
 
