@@ -104,10 +104,10 @@ func TestTurns_Cluster(t *testing.T) {
 	eventually(t, "all turns are at the first gateway", func() bool {
 		want = read(t, a.addr, "dave", path)
 		var h api.History
-		return json.Unmarshal([]byte(want), &h) == nil && len(h.Turns) == 10 && h.Turns[9].State == "completed"
+		return json.Unmarshal([]byte(want), &h) == nil && len(h.Turns) == 10 && h.Turns[9].Response != nil
 	})
 	c := startGateway(t, labConfig, "--nats", nats)
 	for _, g := range []*gatewayProc{b, c} {
-		eventually(t, "another gateway tells the same", func() bool { return read(t, g.addr, "dave", path) == want })
+		eventually(t, "another gateway returns the same", func() bool { return read(t, g.addr, "dave", path) == want })
 	}
 }
