@@ -81,7 +81,7 @@ func (s subjects) parse(subject string) (gateway, op, space string, ok bool) {
 	}
 	parts := strings.Split(rest, ".")
 	switch {
-	case len(parts) == 2 && parts[0] != "" && parts[1] != opLive:
+	case len(parts) == 2 && parts[0] != "" && parts[1] != "" && parts[1] != opLive:
 		return parts[0], parts[1], "", true
 	case len(parts) == 3 && parts[0] != "" && parts[1] == opLive:
 		space, ok := natsconn.DecodeToken(parts[2])

@@ -136,6 +136,7 @@ func FuzzMessages(f *testing.F) {
 	f.Add("meup.gw.g.roster", []byte(`{"version":1,"space":"lab","here":[{"id":"alice","n":1}]}`))
 	f.Add("meup.gw.g.snapshot", []byte(`{"version":1,"last":true,"rosters":[{"space":"lab","here":[{"id":"alice","n":1}]}]}`))
 	f.Add("meup.gw.g.live.a%2Eb", []byte("{}"))
+	f.Add("meup.gw.g.", []byte("{}"))
 	f.Fuzz(func(t *testing.T, subject string, data []byte) {
 		if gateway, op, _, ok := newSubjects("meup").parse(subject); ok && (gateway == "" || op == "") {
 			t.Errorf("%q has gateway %q and op %q", subject, gateway, op)
