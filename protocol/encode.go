@@ -11,6 +11,14 @@ import (
 // TimeFormat is the format of ts: RFC 3339 in UTC with microseconds.
 const TimeFormat = "2006-01-02T15:04:05.000000Z"
 
+// Time is a time whose JSON has all its microseconds, like the ts of an envelope.
+type Time struct{ time.Time }
+
+// MarshalJSON encodes the time in TimeFormat.
+func (t Time) MarshalJSON() ([]byte, error) {
+	return t.UTC().AppendFormat(nil, `"`+TimeFormat+`"`), nil
+}
+
 // AppendEnvelope appends the envelope as one JSON object in the given dialect.
 // The payload is copied byte for byte, except for the name of a chat's text.
 func AppendEnvelope(dst []byte, d Dialect, e *Envelope) []byte {

@@ -59,6 +59,15 @@ func (c Correlation) Names(id ID) bool {
 	return false
 }
 
+// ParsePayload parses the payload; absent if it is not JSON.
+func (e *Envelope) ParsePayload() Value {
+	doc, err := ParseJSON(e.Payload, MaxDepth)
+	if err != nil {
+		return Value{}
+	}
+	return doc.Root()
+}
+
 // AddressedTo reports whether To contains p.
 func (e *Envelope) AddressedTo(p ParticipantID) bool {
 	for _, id := range e.To {

@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -26,14 +25,6 @@ const (
 	OutcomeWithdrawn = "withdrawn" // the proposer withdrew it
 	OutcomeExpired   = "expired"   // there was no decision in time
 )
-
-// Time is a time whose JSON has all its microseconds, like the ts of an envelope.
-type Time struct{ time.Time }
-
-// MarshalJSON writes the time with six digits after the seconds.
-func (t Time) MarshalJSON() ([]byte, error) {
-	return t.UTC().AppendFormat(nil, `"`+protocol.TimeFormat+`"`), nil
-}
 
 // History is a page of a thread, oldest turn first.
 type History struct {
@@ -62,13 +53,13 @@ type Threads struct {
 
 // Thread is a summary of one thread.
 type Thread struct {
-	ThreadID  protocol.ID  `json:"thread_id"`
-	SessionID string       `json:"session_id"`
-	Title     string       `json:"title"` // the beginning of its first chat; empty if that is not visible
-	StartedAt Time         `json:"started_at"`
-	LastTurn  int          `json:"last_turn"` // number of the newest visible turn
-	UpdatedAt Time         `json:"updated_at"`
-	Seq       protocol.Seq `json:"seq"` // of its first chat
+	ThreadID  protocol.ID   `json:"thread_id"`
+	SessionID string        `json:"session_id"`
+	Title     string        `json:"title"` // the beginning of its first chat; empty if that is not visible
+	StartedAt protocol.Time `json:"started_at"`
+	LastTurn  int           `json:"last_turn"` // number of the newest visible turn
+	UpdatedAt protocol.Time `json:"updated_at"`
+	Seq       protocol.Seq  `json:"seq"` // of its first chat
 }
 
 // Turn is a question with its reasoning and answers.
@@ -83,10 +74,10 @@ type Turn struct {
 	// ResponseFrom is the sender of Response; empty if there is none yet.
 	ResponseFrom protocol.ParticipantID `json:"response_from,omitempty"`
 
-	State       string     `json:"state"`
-	StartedAt   Time       `json:"started_at"`
-	CompletedAt *Time      `json:"completed_at"` // nil while it is open
-	ToolCalls   []ToolCall `json:"tool_calls"`   // of all agents, in order
+	State       string         `json:"state"`
+	StartedAt   protocol.Time  `json:"started_at"`
+	CompletedAt *protocol.Time `json:"completed_at"` // nil while it is open
+	ToolCalls   []ToolCall     `json:"tool_calls"`   // of all agents, in order
 	// Reasoning is the reasoning of the first agent that called a tool; nil if
 	// there is none.
 	Reasoning *Reasoning `json:"reasoning,omitempty"`
@@ -119,8 +110,8 @@ type Reasoning struct {
 	ThreadID      protocol.ID            `json:"thread_id"`
 	TurnNumber    int                    `json:"turn_number"`
 	Agent         protocol.ParticipantID `json:"agent"`
-	StartedAt     Time                   `json:"started_at"`   // of its first context
-	CompletedAt   *Time                  `json:"completed_at"` // nil while one is open
+	StartedAt     protocol.Time          `json:"started_at"`   // of its first context
+	CompletedAt   *protocol.Time         `json:"completed_at"` // nil while one is open
 	Narrative     string                 `json:"narrative,omitempty"`
 	ToolDecisions []Decision             `json:"tool_decisions"`
 }
@@ -133,9 +124,9 @@ type Decision struct {
 	Outcome       string          `json:"outcome"`
 	ParallelGroup *int            `json:"parallel_group"` // nil: not in a batch
 
-	CallID     protocol.ID `json:"call_id"` // of the request or the proposal
-	StartedAt  Time        `json:"started_at"`
-	DurationMS *int64      `json:"duration_ms,omitempty"` // to its end; nil if it has not ended
+	CallID     protocol.ID   `json:"call_id"` // of the request or the proposal
+	StartedAt  protocol.Time `json:"started_at"`
+	DurationMS *int64        `json:"duration_ms,omitempty"` // to its end; nil if it has not ended
 	// ResultBytes is the size of the result, or of the error.
 	ResultBytes *int `json:"result_bytes,omitempty"`
 	// ParameterBytes is set if the parameters were too long.

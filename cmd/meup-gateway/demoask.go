@@ -59,12 +59,10 @@ func (s *demoEnv) print(e *protocol.Envelope) {
 
 // describe summarizes an envelope.
 func describe(e *protocol.Envelope) string {
-	doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth)
-	if err != nil {
-		return string(e.Payload)
-	}
-	p := doc.Root()
+	p := e.ParsePayload()
 	switch {
+	case !p.Exists():
+		return string(e.Payload)
 	case e.Kind == protocol.KindMCPRequest:
 		return p.Get("params").Get("name").Text() + " " + string(p.Get("params").Get("arguments").Raw())
 	case e.Kind == protocol.KindMCPResponse && p.Get("error").Exists():

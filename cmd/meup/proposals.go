@@ -96,11 +96,7 @@ func describe(e *protocol.Envelope, now time.Time) *proposalInfo {
 		ID: e.ID, From: e.From, TS: e.TS, AgeSeconds: max(0, int64(now.Sub(e.TS).Seconds())), Context: e.Context,
 		Params: json.RawMessage("{}"),
 	}
-	doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth)
-	if err != nil {
-		return p
-	}
-	root := doc.Root()
+	root := e.ParsePayload()
 	p.Owner = protocol.ParticipantID(root.Get("participant_id").Text())
 	p.Tool = root.Get("method").Text()
 	params := root.Get("params")
@@ -164,11 +160,7 @@ func explainingThought(ctx context.Context, t *target, p *protocol.Envelope, too
 
 // thought returns the text of a thought, and the tool that it is about.
 func thought(e *protocol.Envelope) (text, tool string) {
-	doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth)
-	if err != nil {
-		return "", ""
-	}
-	root := doc.Root()
+	root := e.ParsePayload()
 	if text = root.Get("message").Text(); text == "" {
 		text = root.Get("content").Text()
 	}

@@ -93,11 +93,7 @@ func (e *Entry) Payload() protocol.Value {
 	if e.Parsed.Exists() {
 		return e.Parsed
 	}
-	doc, err := protocol.ParseJSON(e.Envelope.Payload, protocol.MaxDepth)
-	if err != nil {
-		return protocol.Value{}
-	}
-	return doc.Root()
+	return e.Envelope.ParsePayload()
 }
 
 // Result is the outcome of one draft.

@@ -6,20 +6,26 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
+// capability is the part of a capability that a participant looks at.
+type capability struct {
+	Kind                 string
+	Payload, To, Context json.RawMessage
+	Deny                 bool
+}
+
+// parse decodes a capability, which is a kind pattern or an object.
+func parse(raw json.RawMessage) (c capability, ok bool) {
+	ok = json.Unmarshal(raw, &c.Kind) == nil || json.Unmarshal(raw, &c) == nil
+	return c, ok
+}
+
 // CapabilityKind returns the kind pattern of a capability; "" for a denial.
-func CapabilityKind(capability json.RawMessage) string {
-	var kind string
-	if json.Unmarshal(capability, &kind) == nil {
-		return kind
-	}
-	var object struct {
-		Kind string `json:"kind"`
-		Deny bool   `json:"deny"`
-	}
-	if json.Unmarshal(capability, &object) != nil || object.Deny {
+func CapabilityKind(raw json.RawMessage) string {
+	c, ok := parse(raw)
+	if !ok || c.Deny {
 		return ""
 	}
-	return object.Kind
+	return c.Kind
 }
 
 // MayAllow reports whether capabilities could allow an envelope of a kind. A
@@ -27,12 +33,8 @@ func CapabilityKind(capability json.RawMessage) string {
 func MayAllow(capabilities []json.RawMessage, kind protocol.Kind) bool {
 	allowed := false
 	for _, raw := range capabilities {
-		c := struct {
-			Kind                 string
-			Payload, To, Context json.RawMessage
-			Deny                 bool
-		}{}
-		if json.Unmarshal(raw, &c.Kind) != nil && json.Unmarshal(raw, &c) != nil {
+		c, ok := parse(raw)
+		if !ok {
 			continue
 		}
 		pattern, err := protocol.ParseKindPattern(c.Kind)

@@ -118,11 +118,7 @@ func (r *Runtime) control(env *protocol.Envelope) (shutdown bool) {
 	case protocol.KindParticipantShutdown:
 		return true
 	case protocol.KindParticipantPause:
-		var pause time.Duration
-		if doc, err := protocol.ParseJSON(env.Payload, protocol.MaxDepth); err == nil {
-			pause = protocol.PauseDuration(doc.Root())
-		}
-		r.Gate.Close(pause)
+		r.Gate.Close(protocol.PauseDuration(env.ParsePayload()))
 	case protocol.KindParticipantResume:
 		r.Gate.Open()
 	}

@@ -80,7 +80,7 @@ func canonicalCall(payload protocol.Value) []byte {
 func (c Call) Expired(now time.Time) bool { return !c.ExpiresAt.IsZero() && !now.Before(c.ExpiresAt) }
 
 // CallOf returns the call of an envelope.
-func CallOf(e *protocol.Envelope) Call { return ReadCall(root(e)) }
+func CallOf(e *protocol.Envelope) Call { return ReadCall(e.ParsePayload()) }
 
 // Mismatch returns why a request that names a proposal does not fulfill it, as a
 // sentence; "" if it does. It must come from another participant, go to the one
@@ -136,7 +136,7 @@ func Settles(p, e *protocol.Envelope) Outcome {
 	if !e.Correlation.Names(p.ID) {
 		return Pending
 	}
-	return Decision(p.From, e.From, e.Kind, root(e).Get("reason").Text())
+	return Decision(p.From, e.From, e.Kind, e.ParsePayload().Get("reason").Text())
 }
 
 // Decision returns how a rejection or a withdrawal from a participant settles a
@@ -170,15 +170,6 @@ func ends(e *protocol.Envelope, path protocol.ContextPath) bool {
 	return false
 }
 
-// root returns the payload of an envelope; absent if it is not JSON.
-func root(e *protocol.Envelope) protocol.Value {
-	doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth)
-	if err != nil {
-		return protocol.Value{}
-	}
-	return doc.Root()
-}
-
 // ErrNoHost: the proposal does not name the participant that runs the tool.
 var ErrNoHost = errors.New("it does not name the participant that runs the tool")
 
@@ -189,7 +180,7 @@ var errNoMethod = errors.New("it names no method")
 // proposal names none. id becomes the id of the request. The error is
 // ErrNoHost, or reports that the proposal cannot be parsed.
 func Approval(p *protocol.Envelope, id protocol.ID, to protocol.ParticipantID) (protocol.Envelope, error) {
-	payload := root(p)
+	payload := p.ParsePayload()
 	method, params := payload.Get("method"), payload.Get("params")
 	if method.Text() == "" {
 		return protocol.Envelope{}, fmt.Errorf("read proposal %s: %w", p.ID, errNoMethod)

@@ -10,6 +10,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/planner/rules"
+	"github.com/meup-protocol/meup/internal/reasoner/api"
 	"github.com/meup-protocol/meup/internal/textutil"
 )
 
@@ -271,13 +272,13 @@ func listHits(hits []any) string {
 func describeHit(hit any) string {
 	fields, ok := hit.(map[string]any)
 	if !ok {
-		return oneLine(scalar(hit))
+		return oneLine(api.Text(hit))
 	}
 	where := named(fields, "path", "file", "rel_path", "uri", "url", "title", "name", "id")
 	what := named(fields, "snippet", "chunk", "text", "content", "line", "excerpt", "description")
 	switch {
 	case where == "" && what == "":
-		return oneLine(scalar(hit))
+		return oneLine(api.Text(hit))
 	case what == "":
 		return "`" + where + "`"
 	case where == "":
@@ -297,16 +298,4 @@ func named(fields map[string]any, names ...string) string {
 
 func oneLine(s string) string {
 	return textutil.Shorten(strings.Join(strings.Fields(s), " "), maxSnippet)
-}
-
-// scalar formats a string without quotes and anything else as JSON.
-func scalar(v any) string {
-	if s, ok := v.(string); ok {
-		return s
-	}
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return "" // it came from JSON
-	}
-	return string(raw)
 }

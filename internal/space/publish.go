@@ -88,9 +88,9 @@ type batch struct {
 // Publish admits the envelopes of a sender, in order, and sets the result of
 // each.
 //
-// The checks run one after the other, the cheap ones first: form (already done by
-// the decoder), identity and reserved kinds, schema, limits, capability, safety,
-// append. An envelope that changes the state is appended at once, so that the
+// The checks run one after the other, the cheap ones first: the rate of envelopes,
+// form (already checked by the decoder), identity and reserved kinds, schema, the
+// other limits, capability, safety, append. An envelope that changes the state is appended at once, so that the
 // following ones are checked against the new state.
 func (s *Space) Publish(ctx context.Context, from *Sender, list []*Pending) {
 	b := batch{space: s, from: from, now: s.now()}

@@ -289,13 +289,13 @@ func (t *Tracker) describe(th *thread, v *Viewer, d *display) (api.Thread, bool)
 	if last == nil {
 		return api.Thread{}, false
 	}
-	updated := api.Time{Time: last.entry.Envelope.TS}
+	updated := protocol.Time{Time: last.entry.Envelope.TS}
 	info := api.Thread{
 		ThreadID: th.id, SessionID: SessionID(t.opts.Space, th.id), Seq: th.seq,
 		LastTurn: last.at.turn, UpdatedAt: updated, StartedAt: updated,
 	}
 	if first := t.nearest(th.id, 1, 1, v); first != nil && first.at.turn == 1 {
-		info.Title, info.StartedAt = t.titleOf(th, d), api.Time{Time: first.entry.Envelope.TS}
+		info.Title, info.StartedAt = t.titleOf(th, d), protocol.Time{Time: first.entry.Envelope.TS}
 	}
 	return info, true
 }

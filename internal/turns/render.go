@@ -57,7 +57,7 @@ func (b *builder) render(k key, truncated bool, d *display) *view {
 	chat := b.chat.env()
 	v := &view{rules: d.rules, info: api.Turn{
 		TurnNumber: k.turn, MessageID: chat.ID, From: chat.From, UserInput: d.of(b.chat).text,
-		StartedAt: api.Time{Time: chat.TS}, ToolCalls: []api.ToolCall{}, Truncated: truncated,
+		StartedAt: protocol.Time{Time: chat.TS}, ToolCalls: []api.ToolCall{}, Truncated: truncated,
 	}}
 	b.renderAnswers(&v.info, d)
 	b.renderState(v)
@@ -150,7 +150,7 @@ func (b *builder) renderState(v *view) {
 		closers = append(closers, b.cancel)
 	}
 	last := slices.MaxFunc(closers, func(a, b *item) int { return a.env().TS.Compare(b.env().TS) })
-	v.info.CompletedAt = &api.Time{Time: last.env().TS}
+	v.info.CompletedAt = &protocol.Time{Time: last.env().TS}
 }
 
 func (b *builder) hasAnswered(who protocol.ParticipantID) bool { return b.answerOf(who) != nil }
@@ -208,7 +208,7 @@ func (b *builder) reasonings(k key, d *display) []api.Reasoning {
 // span is the time of an agent's reasoning; its end is nil while one of its
 // contexts is open. A context that was left open ends with the agent's answer, or
 // with its next beginning.
-func (b *builder) span(agent protocol.ParticipantID) (begun api.Time, ended *api.Time) {
+func (b *builder) span(agent protocol.ParticipantID) (begun protocol.Time, ended *protocol.Time) {
 	own := b.own(agent)
 	if own == nil {
 		return b.callsSpan(agent)
@@ -216,7 +216,7 @@ func (b *builder) span(agent protocol.ParticipantID) (begun api.Time, ended *api
 	var last time.Time
 	for _, c := range own {
 		if begun.IsZero() {
-			begun = api.Time{Time: c.begun}
+			begun = protocol.Time{Time: c.begun}
 		}
 		switch {
 		case c.closed != nil:
@@ -227,11 +227,11 @@ func (b *builder) span(agent protocol.ParticipantID) (begun api.Time, ended *api
 			return begun, nil
 		}
 	}
-	return begun, &api.Time{Time: last}
+	return begun, &protocol.Time{Time: last}
 }
 
 // callsSpan is the same for an agent that called tools without a context.
-func (b *builder) callsSpan(agent protocol.ParticipantID) (begun api.Time, ended *api.Time) {
+func (b *builder) callsSpan(agent protocol.ParticipantID) (begun protocol.Time, ended *protocol.Time) {
 	var last time.Time
 	for _, c := range b.calls {
 		switch {
@@ -243,7 +243,7 @@ func (b *builder) callsSpan(agent protocol.ParticipantID) (begun api.Time, ended
 			last = later(last, c.end.env().TS)
 		}
 		if begun.IsZero() {
-			begun = api.Time{Time: c.it.env().TS}
+			begun = protocol.Time{Time: c.it.env().TS}
 		}
 	}
 	if b.hasAnswered(agent) {
@@ -252,7 +252,7 @@ func (b *builder) callsSpan(agent protocol.ParticipantID) (begun api.Time, ended
 	if last.IsZero() {
 		return begun, nil
 	}
-	return begun, &api.Time{Time: last}
+	return begun, &protocol.Time{Time: last}
 }
 
 // own are the outermost contexts of an agent; without any, those that it opened
@@ -303,7 +303,7 @@ func (c *call) info(closed bool, d *display) api.Decision {
 	shown := d.of(c.it)
 	info := api.Decision{
 		ToolName: shown.tool, Rationale: c.rationale(d), Parameters: shown.params, Outcome: c.outcome,
-		CallID: c.it.env().ID, StartedAt: api.Time{Time: c.it.env().TS}, Context: c.state.path,
+		CallID: c.it.env().ID, StartedAt: protocol.Time{Time: c.it.env().TS}, Context: c.state.path,
 	}
 	switch {
 	case info.Outcome != "":

@@ -56,12 +56,11 @@ func (s sent) MarshalJSON() ([]byte, error) {
 // send admits one envelope or an array of envelopes, in order.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, v caller) {
 	sender, err := v.space.Sender(r.Context(), v.viewer())
-	refused := protocol.AsError(err)
-	if refused == nil {
-		refused = tooManyRefused(sender)
+	if err == nil {
+		err = tooManyRefused(sender)
 	}
-	if refused != nil {
-		access.WriteError(w, refused)
+	if err != nil {
+		access.WriteError(w, err)
 		return
 	}
 	p := posting{server: s, space: v.space, sender: sender, limits: sender.Limits()}
@@ -98,7 +97,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, v caller) {
 
 // tooManyRefused returns an error if the sender's rejected envelopes have used
 // up its allowance.
-func tooManyRefused(sender *space.Sender) *protocol.Error {
+func tooManyRefused(sender *space.Sender) error {
 	wait := sender.ChargeRefused(0)
 	if wait == 0 {
 		return nil
@@ -172,7 +171,7 @@ func (p *posting) array(ctx context.Context, w http.ResponseWriter, in *bufio.Re
 				break
 			}
 			answers = p.answer(w, answers, sent)
-			if fault = asError(tooManyRefused(p.sender)); fault != nil {
+			if fault = tooManyRefused(p.sender); fault != nil {
 				break
 			}
 		}
@@ -196,13 +195,6 @@ func (p *posting) array(ctx context.Context, w http.ResponseWriter, in *bufio.Re
 }
 
 var errTooMany = errors.New("not 1 to 100 envelopes")
-
-func asError(err *protocol.Error) error {
-	if err == nil {
-		return nil
-	}
-	return err
-}
 
 // finish responds to an array. The unread part of it has one result, the last.
 func (p *posting) finish(w http.ResponseWriter, answers []sent, fault error) {

@@ -13,9 +13,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-var nine = api.Time{Time: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)}
+var nine = protocol.Time{Time: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)}
 
-func after(d time.Duration) *api.Time { return &api.Time{Time: nine.Add(d)} }
+func after(d time.Duration) *protocol.Time { return &protocol.Time{Time: nine.Add(d)} }
 
 func ptr[T any](v T) *T { return &v }
 

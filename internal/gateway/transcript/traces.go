@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // Traces writes the turns of a thread as OTLP traces, one trace per turn and
@@ -274,7 +275,7 @@ func end(d *api.Decision) time.Time {
 	return d.StartedAt.Add(time.Duration(*d.DurationMS) * time.Millisecond)
 }
 
-func instant(t *api.Time) *time.Time {
+func instant(t *protocol.Time) *time.Time {
 	if t == nil {
 		return nil
 	}

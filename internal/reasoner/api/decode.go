@@ -115,3 +115,15 @@ func wrongType(path string) error {
 		Message: "The request is wrong at " + path + ": write a whole number without fraction or exponent.",
 	}
 }
+
+// Text returns a string as it is and any other decoded value as JSON.
+func Text(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return "" // it came from JSON
+	}
+	return string(raw)
+}

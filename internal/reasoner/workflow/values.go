@@ -117,14 +117,14 @@ func (f *filler) text(s string) any {
 	}
 	if m[0] == s {
 		v := f.value(m[1])
-		f.reserve(len(scalar(v)))
+		f.reserve(len(api.Text(v)))
 		return v
 	}
 	return template.ReplaceAllStringFunc(s, func(found string) string {
 		if f.fault != nil {
 			return ""
 		}
-		words := scalar(f.value(template.FindStringSubmatch(found)[1]))
+		words := api.Text(f.value(template.FindStringSubmatch(found)[1]))
 		f.reserve(len(words))
 		return words
 	})
@@ -145,16 +145,4 @@ func (f *filler) reserve(n int) {
 	if f.remaining -= n; f.remaining < 0 && f.fault == nil {
 		f.fault = &api.Fault{Status: http.StatusBadRequest, Code: api.CodeTooLarge, Path: definitionPath, Message: "The args of the node are too long after substitution: use shorter values."}
 	}
-}
-
-// scalar formats a string without quotes and anything else as JSON.
-func scalar(v any) string {
-	if s, ok := v.(string); ok {
-		return s
-	}
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return "" // it came from JSON
-	}
-	return string(raw)
 }

@@ -29,8 +29,8 @@ type Context struct {
 	Path    protocol.ContextPath   `json:"path"`
 	Opener  protocol.ParticipantID `json:"opener"`
 	State   State                  `json:"state"`
-	Started wireTime               `json:"started"`
-	Ended   *wireTime              `json:"ended,omitempty"`
+	Started protocol.Time          `json:"started"`
+	Ended   *protocol.Time         `json:"ended,omitempty"`
 	// Elapsed is in seconds, up to the end of the context or to now.
 	Elapsed float64 `json:"elapsed"`
 	// Implicit: no envelope opened it; the opener is its first writer.
@@ -47,14 +47,6 @@ type Context struct {
 	// visibility everyone; otherwise only in a context whose start is addressed
 	// too.
 	addressed Counts
-}
-
-// wireTime is encoded like a ts.
-type wireTime struct{ time.Time }
-
-// MarshalJSON encodes the time with microseconds.
-func (t wireTime) MarshalJSON() ([]byte, error) {
-	return t.UTC().AppendFormat(nil, `"`+protocol.TimeFormat+`"`), nil
 }
 
 // Counts counts the envelopes of a context, without nested contexts.
@@ -133,7 +125,7 @@ func (t *Tree) openContext(path protocol.ContextPath, e *ring.Entry) {
 		return
 	}
 	c.Implicit = false
-	c.Opener, c.Started = e.Envelope.From, wireTime{e.Envelope.TS}
+	c.Opener, c.Started = e.Envelope.From, protocol.Time{Time: e.Envelope.TS}
 	c.Answers = e.Envelope.Correlation.IDs
 	c.Message = textOf(e.Payload())
 	c.start = e.WithoutContent()
@@ -148,7 +140,7 @@ func (t *Tree) add(path protocol.ContextPath, e *ring.Entry) *Context {
 	}
 	c := &Context{
 		Path: path, Opener: e.Envelope.From, State: Reasoning,
-		Started: wireTime{e.Envelope.TS}, Seq: e.Envelope.Seq, start: e.WithoutContent(),
+		Started: protocol.Time{Time: e.Envelope.TS}, Seq: e.Envelope.Seq, start: e.WithoutContent(),
 	}
 	t.byPath[path] = c
 	t.byLast[path.Last()] = path
@@ -214,7 +206,7 @@ func (t *Tree) closeOne(c *Context, e *protocol.Envelope) {
 	if e.Kind == protocol.KindReasoningCancel {
 		c.State = Cancelled
 	}
-	ended := wireTime{e.TS}
+	ended := protocol.Time{Time: e.TS}
 	c.Ended = &ended
 	t.closed(c)
 }

@@ -75,11 +75,7 @@ func (e *Entry) Payload() protocol.Value {
 	if e.parsed.Exists() {
 		return e.parsed
 	}
-	doc, err := protocol.ParseJSON(e.Envelope.Payload, protocol.MaxDepth)
-	if err != nil {
-		return protocol.Value{}
-	}
-	return doc.Root()
+	return e.Envelope.ParsePayload()
 }
 
 // Frame returns the entry as one WebSocket text frame in the dialect. The

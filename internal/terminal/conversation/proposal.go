@@ -72,8 +72,8 @@ func (m *Model) propose(env *protocol.Envelope) {
 	}
 	m.proposals.count++
 	p := &Proposal{Number: m.proposals.count, env: *env}
-	if doc, err := protocol.ParseJSON(env.Payload, protocol.MaxDepth); err == nil {
-		p.read(doc.Root())
+	if payload := env.ParsePayload(); payload.Exists() {
+		p.read(payload)
 	}
 	b := &Block{Kind: ProposalBlock, Context: env.Context, Proposal: p}
 	m.proposals.pending = append(m.proposals.pending, b)

@@ -63,6 +63,9 @@ func wordSet(s string) map[string]bool {
 	return set
 }
 
+// spaceOperators separates numbers from operators.
+var spaceOperators = strings.NewReplacer("+", " + ", "*", " * ", "/", " / ")
+
 // parse parses a text, or the first maxQuestion bytes of a long one.
 func parse(text string) question {
 	text = mention.ReplaceAllString(strings.ToValidUTF8(textutil.Truncate(text, maxQuestion), ""), " ")
@@ -70,8 +73,7 @@ func parse(text string) question {
 	for _, m := range assignment.FindAllStringSubmatch(text, maxNamed) {
 		q.assigned[strings.ToLower(m[1])] = strings.Trim(m[2], `"`)
 	}
-	spaced := strings.NewReplacer("+", " + ", "*", " * ", "/", " / ").Replace(text)
-	for _, m := range number.FindAllStringSubmatch(spaced, maxNamed) {
+	for _, m := range number.FindAllStringSubmatch(spaceOperators.Replace(text), maxNamed) {
 		if f, err := strconv.ParseFloat(strings.ReplaceAll(m[2], ",", ""), 64); err == nil {
 			q.numbers = append(q.numbers, json.Number(strconv.FormatFloat(f, 'f', -1, 64)))
 		}
