@@ -3,6 +3,7 @@ package protocol
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 )
@@ -55,8 +56,10 @@ type reader struct {
 
 func (r *reader) frame(frame []byte) *Error {
 	doc := &r.in.doc
-	if syntax := doc.parse(frame, MaxDepth); syntax != nil {
+	if err := doc.Parse(frame, MaxDepth); err != nil {
 		r.in.Envelope.ID = readID(frame)
+		var syntax *SyntaxError
+		errors.As(err, &syntax) // Parse returns no other error
 		return &Error{Code: CodeInvalidJSON, Path: syntax.Path, Detail: syntax.Error(),
 			Message: "The frame is not one well-formed JSON object: " + syntax.Detail + "."}
 	}

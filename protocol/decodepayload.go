@@ -154,7 +154,7 @@ func twins(v Value) (at string, found bool) {
 			seen[folded] = true
 		}
 		if at, found := twins(x); found {
-			return "/" + pointerEscaper.Replace(key) + at, true
+			return "/" + EscapePointer(key) + at, true
 		}
 	}
 	return "", false

@@ -9,7 +9,7 @@
 // as the original bytes. A receiver decodes the envelope with
 // [DecodeDelivered].
 //
-// The package imports only the standard library, so that a client in Go costs
+// The package imports only strictjson and the standard library, so that a client in Go costs
 // nothing else. docs/protocol.md specifies the wire format; section
 // numbers in comments refer to it.
 package protocol

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"time"
-	"unicode/utf8"
 )
 
 // TimeFormat is the format of ts: RFC 3339 in UTC with microseconds.
@@ -129,31 +128,6 @@ func appendStrings[S ~string](dst []byte, list []S) []byte {
 		dst = AppendString(dst, string(s))
 	}
 	return append(dst, ']')
-}
-
-// AppendString appends s as a JSON string. It escapes only the characters that
-// JSON requires to be escaped; invalid UTF-8 becomes the replacement character.
-func AppendString(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
-	for i := 0; i < len(s); {
-		c := s[i]
-		switch {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c < 0x20:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		case c < utf8.RuneSelf:
-			dst = append(dst, c)
-		default:
-			r, n := utf8.DecodeRuneInString(s[i:])
-			dst = utf8.AppendRune(dst, r)
-			i += n
-			continue
-		}
-		i++
-	}
-	return append(dst, '"')
 }
 
 // FromGateway builds an envelope sent by the gateway itself; payload must

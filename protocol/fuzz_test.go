@@ -11,16 +11,6 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzParseJSON compares the parser with encoding/json.
-func FuzzParseJSON(f *testing.F) {
-	f.Add([]byte(`{"a":[1,-2.5e3,"x\n\ud83d\ude00",true,null,{"b":{}}]}`), uint8(64))
-	f.Add([]byte(`{"a":1,"\u0061":2}`), uint8(2))
-	f.Add([]byte(nested(5)), uint8(4))
-	f.Fuzz(func(t *testing.T, text []byte, maxDepth uint8) {
-		sameAsStandard(t, text, int(maxDepth))
-	})
-}
-
 // codesOfDecode are the codes that the decoder may return.
 var codesOfDecode = []Code{
 	CodeInvalidJSON, CodeInvalidEnvelope, CodeInvalidPayload, CodeInvalidContext, CodeUnsupportedProtocol, CodeIdentityMismatch,

@@ -1,4 +1,4 @@
-package protocol
+package strictjson
 
 import (
 	"encoding/json"
@@ -16,15 +16,18 @@ func nested(depth int) string {
 	return strings.Repeat("[", depth) + strings.Repeat("]", depth)
 }
 
-func TestParseJSONAccepts(t *testing.T) {
+// maxDepth is the depth that most tests allow.
+const maxDepth = 64
+
+func TestParse_Accepts(t *testing.T) {
 	for _, text := range []string{
 		`null`, `true`, `false`, `0`, `-0`, `-1.5e+300`, `1E5`, `1e-999`, `123456789012345678901234567890.000000001`,
 		`""`, `"ü€😀"`, `"\"\\\/\b\f\n\r\t"`, `"\u0000"`, `"\uD83D\uDE00"`, `"\uFFFD"`, "\"\u2028\x7f\"",
 		`[]`, `{}`, "\t\r\n [ 1 , 2 ] ", `{"a":{"a":[{"a":1},{"a":2}]},"A":3}`, `{"":1}`,
-		nested(MaxDepth),
+		nested(maxDepth),
 		manyKeys(100, ""),
 	} {
-		if _, err := ParseJSON([]byte(text), MaxDepth); err != nil {
+		if _, err := Parse([]byte(text), maxDepth); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -39,7 +42,7 @@ func manyKeys(n int, last string) string {
 	return "{" + b.String() + `"` + last + `":0}`
 }
 
-func TestParseJSONRefuses(t *testing.T) {
+func TestParse_Rejects(t *testing.T) {
 	for text, want := range map[string]struct{ path, detail string }{
 		``:                  {"", "the text ends"},
 		` `:                 {"", "the text ends"},
@@ -93,9 +96,9 @@ func TestParseJSONRefuses(t *testing.T) {
 		manyKeys(100, "k3"):                     {"/k3", "duplicate key"},
 		manyKeys(9, "k8"):                       {"/k8", "duplicate key"},
 		manyKeys(8, `\u006b7`):                  {"/k7", "duplicate key"},
-		nested(MaxDepth + 1):                    {strings.Repeat("/0", MaxDepth), "deeper than 64"},
+		nested(maxDepth + 1):                    {strings.Repeat("/0", maxDepth), "deeper than 64"},
 	} {
-		_, err := ParseJSON([]byte(text), MaxDepth)
+		_, err := Parse([]byte(text), maxDepth)
 		var syntax *SyntaxError
 		if !errors.As(err, &syntax) {
 			t.Errorf("%s: got %v, want a *SyntaxError", text, err)
@@ -108,7 +111,7 @@ func TestParseJSONRefuses(t *testing.T) {
 }
 
 func TestSyntaxErrorHasItsPlace(t *testing.T) {
-	_, err := ParseJSON([]byte(`{"a": nope}`), MaxDepth)
+	_, err := Parse([]byte(`{"a": nope}`), maxDepth)
 	if got, want := fmt.Sprint(err), "not a JSON value at byte 6"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -195,12 +198,12 @@ func TestIterationStops(t *testing.T) {
 	}
 }
 
-// sameAsStandard compares ParseJSON with encoding/json: the library accepts
+// sameAsStandard compares Parse with encoding/json: the library accepts
 // every accepted text with the same values, and rejects every rejected text
 // unless objection names the reason.
 func sameAsStandard(t tb, text []byte, maxDepth int) {
 	t.Helper()
-	doc, err := ParseJSON(text, maxDepth)
+	doc, err := Parse(text, maxDepth)
 	valid := json.Valid(text)
 	if err != nil {
 		if valid && objection(text, maxDepth) == "" {
@@ -219,7 +222,7 @@ func sameAsStandard(t tb, text []byte, maxDepth int) {
 	}
 }
 
-func TestParseJSONLikeStandard(t *testing.T) {
+func TestParse_LikeStandard(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := genJSON(t, 6)
 		for range rapid.IntRange(0, 3).Draw(t, "mutations") {
@@ -280,7 +283,7 @@ func mutate(t *rapid.T, text string) string {
 }
 
 func TestAppendText(t *testing.T) {
-	doc, err := ParseJSON([]byte(`["plain", "a\nb\u00e9\ud83d\ude00\\\/", "", 1, null]`), MaxDepth)
+	doc, err := Parse([]byte(`["plain", "a\nb\u00e9\ud83d\ude00\\\/", "", 1, null]`), maxDepth)
 	if err != nil {
 		t.Fatal(err)
 	}

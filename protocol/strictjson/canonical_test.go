@@ -1,4 +1,4 @@
-package protocol_test
+package strictjson
 
 import (
 	"fmt"
@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"github.com/meup-protocol/meup/protocol"
 )
 
 func TestDecimal_Equal(t *testing.T) {
@@ -17,7 +15,7 @@ func TestDecimal_Equal(t *testing.T) {
 		a, b := number.Draw(t, "a"), number.Draw(t, "b")
 		x, _ := new(big.Rat).SetString(a)
 		y, _ := new(big.Rat).SetString(b)
-		p, q := protocol.ParseDecimal([]byte(a)), protocol.ParseDecimal([]byte(b))
+		p, q := ParseDecimal([]byte(a)), ParseDecimal([]byte(b))
 		if p.Equal(q) != (x.Cmp(y) == 0) {
 			t.Fatalf("%s and %s: equal %v", a, b, p.Equal(q))
 		}
@@ -30,7 +28,7 @@ func TestDecimal_Equal(t *testing.T) {
 		{"0.0010", "10E-4", true}, {"12.5", "125", false}, {"1", "-1", false}, {"1.05", "10.5", false},
 		{"1e000000000000000000000001", "10", true}, {"1e99999999999999999999", "1", false},
 	} {
-		p, q := protocol.ParseDecimal([]byte(tt.a)), protocol.ParseDecimal([]byte(tt.b))
+		p, q := ParseDecimal([]byte(tt.a)), ParseDecimal([]byte(tt.b))
 		if p.Equal(q) != tt.want || q.Equal(p) != tt.want {
 			t.Errorf("%s and %s: equal %v", tt.a, tt.b, !tt.want)
 		}
@@ -63,14 +61,14 @@ func TestValue_AppendCanonical(t *testing.T) {
 		{`"e\u0301"`, `"é"`, false},
 	} {
 		t.Run(tt.a+" "+tt.b, func(t *testing.T) {
-			a, b := parseValue(t, tt.a), parseValue(t, tt.b)
+			a, b := parse(t, tt.a), parse(t, tt.b)
 			x, y := string(a.AppendCanonical(nil)), string(b.AppendCanonical(nil))
 			if (x == y) != tt.want {
 				t.Errorf("%s and %s", x, y)
 			}
 		})
 	}
-	if text := (protocol.Value{}).AppendCanonical(nil); len(text) > 0 {
+	if text := (Value{}).AppendCanonical(nil); len(text) > 0 {
 		t.Errorf("an absent value: %s", text)
 	}
 }
@@ -83,18 +81,9 @@ func TestValue_AppendCanonicalOfManyKeys(t *testing.T) {
 	for i := range keys {
 		fmt.Fprintf(&text, `,"%d":0`, i)
 	}
-	v := parseValue(t, "{"+text.String()[1:]+"}")
+	v := parse(t, "{"+text.String()[1:]+"}")
 	buf := v.AppendCanonical(nil)
 	if n := testing.AllocsPerRun(1, func() { buf = v.AppendCanonical(buf[:0]) }); n > keys+10 {
 		t.Errorf("%.0f allocations", n)
 	}
-}
-
-func parseValue(t *testing.T, text string) protocol.Value {
-	t.Helper()
-	doc, err := protocol.ParseJSON([]byte(text), protocol.MaxDepth)
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return doc.Root()
 }
