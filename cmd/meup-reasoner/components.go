@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/llm/models"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
@@ -39,10 +40,15 @@ func assemble(ctx context.Context, f *commonFlags, log *slog.Logger, secrets []s
 	if err != nil {
 		return nil, err
 	}
-	var model llm.Model
+	var model, summarizer llm.Model
 	if f.model != "" {
 		if model, err = f.open(f.model, "", log); err != nil {
 			return nil, err
+		}
+	}
+	if f.summarization != "" {
+		if summarizer, err = f.open(f.summarization, "", log); err != nil {
+			return nil, fmt.Errorf("--summarization-model: %w", err)
 		}
 	}
 	secrets = append(append(secrets, string(secret)), models.Mask(os.Getenv)...)
@@ -54,6 +60,9 @@ func assemble(ctx context.Context, f *commonFlags, log *slog.Logger, secrets []s
 	return &components{
 		service: reasoner.New(reasoner.Options{
 			Model: model, ModelTimeout: f.modelTimeout, Telemetry: tel, Logger: log,
+			Context: reasoner.ContextOptions{
+				Tokens: f.contextTokens, Utilization: contextwindow.Utilization(f.utilization), Summarizer: summarizer,
+			},
 			Open: func(name, key string) (llm.Model, error) { return f.open(name, key, log) },
 		}),
 		guard:     guard,
@@ -70,7 +79,7 @@ func assemble(ctx context.Context, f *commonFlags, log *slog.Logger, secrets []s
 // The address of a provider without a key is on this host. A request must not
 // reach it unless the operator has named the provider.
 func (f *commonFlags) open(name, key string, log *slog.Logger) (llm.Model, error) {
-	if provider, _, _ := strings.Cut(name, ":"); slices.Contains(localProviders, provider) && !sameProvider(name, f.model) && !slices.Contains(f.allowLocal, provider) {
+	if provider, _, _ := strings.Cut(name, ":"); slices.Contains(localProviders, provider) && !sameProvider(name, f.model) && !sameProvider(name, f.summarization) && !slices.Contains(f.allowLocal, provider) {
 		return nil, fmt.Errorf("this service uses no model of %s unless its operator allows it", provider)
 	}
 	o := models.Options{Key: key, Getenv: os.Getenv, Logger: log}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/reasoner"
 	"github.com/meup-protocol/meup/internal/reasoner/httpapi"
@@ -21,6 +22,9 @@ type commonFlags struct {
 	model, baseURL string
 	allowLocal     []string
 	modelTimeout   time.Duration
+	// Its input.
+	contextTokens              int
+	utilization, summarization string
 	// The URLs to which results may be posted, and the key that signs them.
 	allowCallback []string
 	secretEnv     string
@@ -30,11 +34,20 @@ type commonFlags struct {
 	queue               queueFlags
 }
 
+// Bounds of --context-tokens: those of context_tokens in a request.
+const (
+	minContextTokens = 4096
+	maxContextTokens = 10_000_000
+)
+
 func (f *commonFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.model, "model", "", "PROVIDER:NAME of the model for requests that name none (none: rules decide)")
 	fl.StringVar(&f.baseURL, "base-url", "", "address of the provider of --model, if it is not the usual one")
 	fl.StringSliceVar(&f.allowLocal, "allow-local-model", nil, "provider on this host (ollama, lmstudio, vllm) whose models requests may name; may be repeated")
 	fl.DurationVar(&f.modelTimeout, "model-timeout", reasoner.DefaultModelTimeout, "maximum time of a model for one decision; after it rules decide")
+	fl.IntVar(&f.contextTokens, "context-tokens", 0, "size of the context window of the model, in tokens, at least 4096; 0: 128000; requests may set context_tokens")
+	fl.StringVar(&f.utilization, "context-utilization", "full", "how much of the context window to use: full, half, low (a quarter); requests may set context_utilization")
+	fl.StringVar(&f.summarization, "summarization-model", "", "PROVIDER:NAME of a model that summarizes long results, one request each (none: previews); requests may set summarization_model")
 	fl.StringSliceVar(&f.allowCallback, "callback-allow", nil, "host, address or prefix that is not public and to which results may be posted; may be repeated")
 	fl.StringVar(&f.secretEnv, "callback-secret-env", "MEUP_CALLBACK_SECRET", "environment variable with the secret that signs callbacks")
 	f.secretNamed = func() bool { return fl.Changed("callback-secret-env") }
@@ -49,6 +62,11 @@ func (f *commonFlags) check() error {
 		return program.Usagef("--base-url %s needs --model", f.baseURL)
 	case f.modelTimeout <= 0:
 		return program.Usagef("--model-timeout must be positive")
+	case f.contextTokens != 0 && (f.contextTokens < minContextTokens || f.contextTokens > maxContextTokens):
+		return program.Usagef("--context-tokens %d: must be 0 or %d to %d", f.contextTokens, minContextTokens, maxContextTokens)
+	}
+	if _, err := contextwindow.ParseUtilization(f.utilization); err != nil {
+		return program.Usagef("--context-utilization: %w", err)
 	}
 	for _, provider := range f.allowLocal {
 		if !slices.Contains(localProviders, provider) {

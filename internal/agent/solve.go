@@ -119,7 +119,7 @@ func (a *Agent) plan(p *problem, state *planner.State) (planner.Decision, stream
 	went := live.end()
 	a.opts.Telemetry.Decided(ctx, telemetry.Decision{
 		Space: a.space.Name, Agent: string(a.you), Session: string(p.q.chat.ID), Intent: string(p.path),
-		Provider: d.Provider, Model: d.Model, Source: string(d.Source), Usage: d.Usage,
+		Provider: d.Provider, Model: d.Model, Source: string(d.Source), Usage: d.Usage, Context: d.Shown,
 		Duration: a.opts.Now().Sub(began), Outcome: string(d.Action), Tools: namesOf(d.Calls), Err: errors.Join(err, d.Fault),
 	})
 	span.End(err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/reasoner/api"
@@ -19,6 +20,10 @@ import (
 // plan decides with the model of the request or the service. It uses rules if
 // there is no model or the model does not decide.
 func (s *Service) plan(ctx context.Context, r *wire.AgentIntentRequest, q *question) (planner.Decision, []wire.TraceItem, error) {
+	summarize, err := s.summarizer(r)
+	if err != nil {
+		return planner.Decision{}, nil, err
+	}
 	model, err := s.model(r.LLM)
 	if err != nil {
 		return s.withoutModel(ctx, r, q, err)
@@ -29,9 +34,12 @@ func (s *Service) plan(ctx context.Context, r *wire.AgentIntentRequest, q *quest
 		if namesModel(r.LLM) {
 			observed = s.o.Telemetry.UntrustedModel(model)
 		}
+		tokens, share := s.contextOf(r)
 		decider = planner.WithFallback(timeoutDecider{
-			within:  s.o.ModelTimeout,
-			decider: planner.NewModel(planner.ModelOptions{Model: observed, Now: s.o.Now, Logger: s.o.Logger}),
+			within: s.o.ModelTimeout,
+			decider: planner.NewModel(planner.ModelOptions{
+				Model: observed, Budget: tokens, Utilization: share, Summarizer: summarize, Now: s.o.Now, Logger: s.o.Logger,
+			}),
 		}, decider)
 	}
 	d, err := decider.Next(ctx, q.state)
@@ -109,6 +117,10 @@ func reason(fault error) string {
 	var refused *llm.Error
 	var network net.Error
 	switch {
+	case errors.Is(fault, contextwindow.ErrTooLarge):
+		return "has a context window with no room for the goal and the instructions."
+	case errors.As(fault, &refused) && refused.TooLong():
+		return "refused the request as longer than its context window; context_tokens sets the size of the window."
 	case errors.As(fault, &refused) && refused.Status != 0:
 		return fmt.Sprintf("refused with status %d.", refused.Status)
 	case errors.As(fault, &refused):

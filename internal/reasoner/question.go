@@ -184,8 +184,7 @@ func traceOf(d planner.Decision) []wire.TraceItem {
 			"%s decided, with %d tokens in and %d out.", modelName(d.Provider, d.Model), d.Usage.Input, d.Usage.Output)})
 	}
 	if m := d.Shown; m != nil {
-		trace = append(trace, wire.TraceItem{Step: "context", Detail: fmt.Sprintf(
-			"The model was shown %d tokens of %d; %d results in part, %d as a mark.", m.Tokens, m.Budget, m.Previews, m.Dropped)})
+		trace = append(trace, contextItem(m))
 	}
 	if d.Source != planner.ByModel {
 		why := d.Conclusion

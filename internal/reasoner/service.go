@@ -2,7 +2,8 @@
 // agent's next action, a tool call or the final answer, from the state that the
 // agent's runtime sends.
 //
-// [Service] decides and keeps no state between decisions. The packages below
+// [Service] decides and keeps no state between decisions, except a cache of
+// summaries. The packages below
 // this one use it: httpapi serves it over HTTP, pool and queue make asynchronous
 // decisions, and callback posts their results.
 package reasoner
@@ -42,6 +43,8 @@ type Options struct {
 	Open func(name, key string) (llm.Model, error)
 	// ModelTimeout bounds a model's part of a decision; 0: DefaultModelTimeout.
 	ModelTimeout time.Duration
+	// Context configures the input of the models that decide.
+	Context ContextOptions
 
 	Telemetry *telemetry.Telemetry // nil: none
 	Logger    *slog.Logger         // nil: none
@@ -50,7 +53,10 @@ type Options struct {
 }
 
 // Service makes decisions. It is safe for concurrent use.
-type Service struct{ o Options }
+type Service struct {
+	o         Options
+	summaries *summaryCache
+}
 
 // New returns a Service.
 func New(o Options) *Service {
@@ -64,7 +70,7 @@ func New(o Options) *Service {
 	if o.NewID == nil {
 		o.NewID = uuid.NewString
 	}
-	return &Service{o: o}
+	return &Service{o: o, summaries: newSummaryCache()}
 }
 
 // Check returns the *api.Fault that Decide would return for a request, without
@@ -142,7 +148,7 @@ func (s *Service) Workflow(ctx context.Context, r *wire.WorkflowIntentRequest) (
 func (s *Service) report(ctx context.Context, span *telemetry.Span, r *wire.AgentIntentRequest, id string, d planner.Decision, took time.Duration, err error) {
 	done := telemetry.Decision{
 		Session: r.SessionID, Intent: id, Provider: d.Provider, Model: d.Model, Source: string(d.Source),
-		Usage: d.Usage, Duration: took, Outcome: outcome(string(d.Action), err), Err: err,
+		Usage: d.Usage, Context: d.Shown, Duration: took, Outcome: outcome(string(d.Action), err), Err: err,
 	}
 	if namesModel(r.LLM) && d.Source != planner.ByModel && d.Usage == (llm.Usage{}) {
 		done.Provider, done.Model = "", ""

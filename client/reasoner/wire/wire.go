@@ -29,7 +29,18 @@ type AgentIntentRequest struct {
 	// Tools are the offered tools. If absent, the service assumes
 	// context.fts_search.
 	Tools []Tool `json:"tools,omitempty"`
+
+	// ContextTokens is the size of the deciding model's context window in
+	// tokens, ContextUtilization the share of it to use: full, half or low (a
+	// quarter). SummarizationModel is the PROVIDER:NAME of a model that
+	// summarizes long results, or SummarizationOff. Empty: the service's own.
+	ContextTokens      int    `json:"context_tokens,omitempty"`
+	ContextUtilization string `json:"context_utilization,omitempty"`
+	SummarizationModel string `json:"summarization_model,omitempty"`
 }
+
+// SummarizationOff disables summaries for a request.
+const SummarizationOff = "off"
 
 // LLM names the model that decides.
 type LLM struct {
@@ -82,6 +93,22 @@ type AgentIntentResponse struct {
 type TraceItem struct {
 	Step   string `json:"step"` // "llm", "rules", "forced_tool", "fallback", "context", "later", "workflow"
 	Detail string `json:"detail,omitempty"`
+	// Context counts the parts of a model's input, with the step context.
+	Context *ContextTrace `json:"context,omitempty"`
+}
+
+// ContextTrace describes the input of a model: its estimated tokens, and what
+// was not shown in full.
+type ContextTrace struct {
+	Goal       string `json:"goal"`   // planning or synthesis
+	Tokens     int    `json:"tokens"` // estimate
+	Budget     int    `json:"budget"` // after utilization
+	Previews   int    `json:"previews"`
+	Summarized int    `json:"summarized"`
+	Dropped    int    `json:"dropped"`  // results replaced by a mark, or dropped with their step
+	Messages   int    `json:"messages"` // earlier messages that were dropped
+	Thoughts   int    `json:"thoughts"` // steps shown without their thought
+	Steps      int    `json:"steps"`    // steps that were dropped
 }
 
 // Callback is the body that is posted to the callback URL.

@@ -168,7 +168,7 @@ func decisionOf(s *State, resp *wire.AgentIntentResponse) (Decision, error) {
 	if resp.Status == wire.StatusError {
 		return Decision{}, fmt.Errorf("%w: %s: %s", ErrRemote, resp.Error, resp.Message)
 	}
-	d := Decision{Source: sourceOf(resp.Trace)}
+	d := Decision{Source: sourceOf(resp.Trace), Shown: shownOf(resp.Trace)}
 	if resp.Finish {
 		if d.Answer, d.Confidence = confidence(strings.TrimSpace(resp.FinalText)); d.Answer == "" {
 			return Decision{}, fmt.Errorf("%w: it finishes without a text", ErrRemote)
@@ -218,4 +218,17 @@ func sourceOf(trace []wire.TraceItem) Source {
 		}
 	}
 	return src
+}
+
+// shownOf returns the description of the model's input in a trace, or nil.
+func shownOf(trace []wire.TraceItem) *contextwindow.Meta {
+	for _, it := range trace {
+		if c := it.Context; c != nil && (c.Goal == string(contextwindow.Planning) || c.Goal == string(contextwindow.Synthesis)) {
+			return &contextwindow.Meta{
+				Goal: contextwindow.Goal(c.Goal), Tokens: c.Tokens, Budget: c.Budget, Previews: c.Previews, Summaries: c.Summarized,
+				Dropped: c.Dropped, History: c.Messages, Thoughts: c.Thoughts, Steps: c.Steps,
+			}
+		}
+	}
+	return nil
 }

@@ -223,3 +223,15 @@ func TestRemoteCancels(t *testing.T) {
 		t.Errorf("cancelled %q", id)
 	}
 }
+
+// TestRemote_Context: the service's description of the model's input is in the
+// decision, for the agent's traces.
+func TestRemote_Context(t *testing.T) {
+	r, _ := remote(t, says(`{"status":"ok","finish":true,"final_text":"So.","trace":[{"step":"llm"},
+		{"step":"context","context":{"goal":"synthesis","tokens":7,"budget":9,"previews":1,"summarized":2,"dropped":3,"messages":4,"thoughts":5,"steps":6}}]}`))
+	d, err := r.Next(t.Context(), planner.State{Question: "q"})
+	want := contextwindow.Meta{Goal: contextwindow.Synthesis, Tokens: 7, Budget: 9, Previews: 1, Summaries: 2, Dropped: 3, History: 4, Thoughts: 5, Steps: 6}
+	if err != nil || d.Shown == nil || *d.Shown != want {
+		t.Errorf("%v, %+v", err, d.Shown)
+	}
+}

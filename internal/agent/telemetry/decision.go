@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
@@ -22,7 +23,9 @@ type Decision struct {
 	// the origin of the decision, such as a model or rules.
 	Provider, Model, Source string
 	// Usage is the sum over all answers for the decision.
-	Usage    llm.Usage
+	Usage llm.Usage
+	// Context describes the input of the model; nil if no model was asked.
+	Context  *contextwindow.Meta
 	Duration time.Duration
 	// Outcome is one of few values, since it is a metric label.
 	Outcome string
@@ -40,6 +43,7 @@ func (t *Telemetry) Decided(ctx context.Context, d Decision) {
 	span := trace.SpanFromContext(ctx)
 	if span.IsRecording() {
 		span.SetAttributes(DecisionOutcome.String(d.Outcome), DecisionSource.String(d.Source))
+		span.SetAttributes(contextAttributes(d.Context)...)
 		span.AddEvent("decision", trace.WithAttributes(d.attributes()...))
 	}
 	t.logger.LogAttrs(ctx, slog.LevelInfo, "decision", t.logged(d, span.SpanContext())...)
@@ -89,6 +93,10 @@ func (t *Telemetry) logged(d Decision, where trace.SpanContext) []slog.Attr {
 	attrs = append(attrs, slog.Duration("duration", d.Duration),
 		slog.Int("input_tokens", d.Usage.Input), slog.Int("output_tokens", d.Usage.Output),
 		slog.Int("cached_tokens", d.Usage.Cached), slog.Int("reasoning_tokens", d.Usage.Reasoning))
+	if c := d.Context; c != nil {
+		attrs = append(attrs, slog.Int("context_tokens", c.Tokens), slog.Int("context_budget", c.Budget),
+			slog.Int("previews", c.Previews), slog.Int("summarized", c.Summaries), slog.Int("dropped", c.Dropped))
+	}
 	if d.Err != nil {
 		attrs = append(attrs, slog.String("error_type", errorType(d.Err)), slog.String("error", t.mask(d.Err.Error())))
 	}
@@ -96,4 +104,15 @@ func (t *Telemetry) logged(d Decision, where trace.SpanContext) []slog.Attr {
 		attrs = append(attrs, slog.String("trace_id", where.TraceID().String()))
 	}
 	return attrs
+}
+
+// contextAttributes describe the input of the model.
+func contextAttributes(c *contextwindow.Meta) []attribute.KeyValue {
+	if c == nil {
+		return nil
+	}
+	return []attribute.KeyValue{
+		ContextGoal.String(string(c.Goal)), ContextTokens.Int(c.Tokens), ContextBudget.Int(c.Budget),
+		ContextPreviews.Int(c.Previews), ContextSummarized.Int(c.Summaries), ContextDropped.Int(c.Dropped),
+	}
 }

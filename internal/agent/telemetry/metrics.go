@@ -30,6 +30,8 @@ type metrics struct {
 	decisionTime   *prometheus.HistogramVec
 	decisionTokens *prometheus.CounterVec
 	chosen         *prometheus.CounterVec
+	contextTokens  *prometheus.HistogramVec
+	contextResults *prometheus.CounterVec
 
 	spans *prometheus.CounterVec
 
@@ -81,6 +83,8 @@ func (m *metrics) ours() {
 	m.decisionTokens = m.counter("meup_decision_tokens_total", "Tokens that decisions took; those that were cached or thought are part of the others.",
 		"provider", "model", "type")
 	m.chosen = m.counter("meup_decision_tools_total", "Tools that decisions chose.", "tool")
+	m.contextTokens = m.histogram("meup_context_tokens", "Estimated tokens of the input of models that decided.", tokenBuckets, "goal")
+	m.contextResults = m.counter("meup_context_results_total", "Results that models were not shown in full.", "form")
 	m.spans = m.counter("meup_spans_total", "Spans by what became of them; those that found the queue full are not counted.", "state")
 }
 
@@ -143,6 +147,12 @@ func (m *metrics) decided(d Decision) {
 		if count > 0 {
 			m.decisionTokens.WithLabelValues(provider, model, kind).Add(float64(count))
 		}
+	}
+	if c := d.Context; c != nil {
+		m.contextTokens.WithLabelValues(string(c.Goal)).Observe(float64(c.Tokens))
+		m.contextResults.WithLabelValues("preview").Add(float64(c.Previews))
+		m.contextResults.WithLabelValues("summary").Add(float64(c.Summaries))
+		m.contextResults.WithLabelValues("dropped").Add(float64(c.Dropped))
 	}
 	for _, tool := range d.Tools {
 		m.chosen.WithLabelValues(m.label.tool.value(tool)).Inc()

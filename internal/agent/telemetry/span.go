@@ -62,6 +62,15 @@ const (
 	DecisionTools   = attribute.Key("meup.decision.tools")
 	DecisionSeconds = attribute.Key("meup.decision.duration")
 	ErrorMessage    = attribute.Key("error.message")
+
+	// The input of the model that decided: estimated tokens, and the numbers of
+	// results that were not shown in full.
+	ContextGoal       = attribute.Key("meup.context.goal")
+	ContextTokens     = attribute.Key("meup.context.tokens")
+	ContextBudget     = attribute.Key("meup.context.budget")
+	ContextPreviews   = attribute.Key("meup.context.previews")
+	ContextSummarized = attribute.Key("meup.context.summarized")
+	ContextDropped    = attribute.Key("meup.context.dropped")
 )
 
 // kind returns the span kind that the conventions define for the operation:

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
@@ -53,6 +54,7 @@ func intent(t *testing.T, telemetry *Telemetry) {
 	telemetry.Decided(ctx, Decision{
 		Space: "lab", Agent: "scout", Intent: "env-1", Provider: "openai", Model: "gpt-4.1", Source: "model",
 		Usage: answer.Usage, Duration: 1500 * time.Millisecond, Outcome: "act", Tools: []string{"read_file", "search"},
+		Context: &contextwindow.Meta{Goal: contextwindow.Planning, Tokens: 700, Budget: 900, Previews: 3, Summaries: 2, Dropped: 1},
 	})
 	whole.End(nil)
 }
@@ -224,6 +226,27 @@ func TestStart_InvalidEnvironment(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestDecided_Context: the input of a model is in the span, the metrics and the
+// log.
+func TestDecided_Context(t *testing.T) {
+	c, log := newCollector(t), new(record)
+	environment(t, "OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)
+	telemetry := start(t, Options{Logger: log.logger()})
+	intent(t, telemetry)
+	closed(t, telemetry)
+	for where, want := range map[string][]string{
+		c.raw():              {"meup.context.goal", "meup.context.tokens", "meup.context.budget", "meup.context.previews", "meup.context.summarized", "meup.context.dropped"},
+		scrape(t, telemetry): {`meup_context_tokens_sum{goal="planning"} 700`, `meup_context_results_total{form="preview"} 3`, `meup_context_results_total{form="summary"} 2`, `meup_context_results_total{form="dropped"} 1`},
+		log.String():         {`"context_tokens":700,"context_budget":900,"previews":3,"summarized":2,"dropped":1`},
+	} {
+		for _, text := range want {
+			if !strings.Contains(where, text) {
+				t.Errorf("no %s in\n%s", text, where)
+			}
+		}
 	}
 }
 

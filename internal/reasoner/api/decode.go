@@ -26,6 +26,7 @@ func DecodeAgentIntent(raw []byte) (*wire.AgentIntentRequest, error) {
 		{"memory_state", &r.MemoryState}, {"history", &r.History}, {"goal_text", &r.GoalText},
 		{"forced_tool", &r.ForcedTool}, {"max_steps", &r.MaxSteps}, {"agent_state", &state},
 		{"callback_url", &r.CallbackURL}, {"correlation_id", &r.CorrelationID}, {"tools", &tools},
+		{"context_tokens", &r.ContextTokens}, {"context_utilization", &r.ContextUtilization}, {"summarization_model", &r.SummarizationModel},
 	})
 	if err == nil && model != nil {
 		r.LLM = new(wire.LLM)

@@ -1,0 +1,140 @@
+package reasoner
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/reasoner/api"
+	"github.com/meup-protocol/meup/internal/recent"
+)
+
+// ContextOptions configures the input of the models that decide. Requests may
+// override each of them.
+type ContextOptions struct {
+	Tokens      int                       // context window of the model; 0: the planner's default
+	Utilization contextwindow.Utilization // share of it to use
+	Summarizer  llm.Model                 // summarizes long results; nil: previews
+}
+
+// Bounds of summaries. The time for them is part of a decision's, so that a
+// slow model leaves previews instead of no decision.
+const (
+	summaryTimeShare   = 2 // the divisor of Options.ModelTimeout
+	maxSummaryFailures = 3 // of one decision; then the rest are previews
+	keptSummaries      = 512
+	maxKeptSummary     = 16 << 10 // bytes
+)
+
+// contextOf returns the window and its utilization for a request.
+func (s *Service) contextOf(r *wire.AgentIntentRequest) (tokens int, share contextwindow.Utilization) {
+	return cmp.Or(r.ContextTokens, s.o.Context.Tokens),
+		cmp.Or(contextwindow.Utilization(r.ContextUtilization), s.o.Context.Utilization)
+}
+
+// summarizer returns the summarizer of a request; nil: previews. A model that
+// cannot be opened is an *api.Fault.
+func (s *Service) summarizer(r *wire.AgentIntentRequest) (contextwindow.Summarizer, error) {
+	model, named := s.o.Context.Summarizer, r.SummarizationModel
+	switch {
+	case named == wire.SummarizationOff, named == "" && model == nil:
+		return nil, nil
+	case named == "":
+		return s.boundedSummaries(s.o.Telemetry.Model(model)), nil
+	}
+	opened, err := s.openSummarizer(named, r.LLM)
+	if err != nil {
+		return nil, &api.Fault{
+			Status: http.StatusUnprocessableEntity, Code: api.CodeInvalidRequest, Path: "/summarization_model",
+			Message: "The summarization_model cannot be used: " + api.MaskKey(err.Error(), r.LLM) + ". Name another one as PROVIDER:NAME, or leave it out.",
+		}
+	}
+	return s.boundedSummaries(s.o.Telemetry.UntrustedModel(opened)), nil
+}
+
+// openSummarizer opens the model that a request names. The key of the request
+// is sent only to the provider that it is for.
+func (s *Service) openSummarizer(name string, l *wire.LLM) (llm.Model, error) {
+	if s.o.Open == nil {
+		return nil, errors.New("this service uses only its own model")
+	}
+	provider, _, _ := strings.Cut(name, ":")
+	key := ""
+	if l != nil && strings.EqualFold(strings.TrimSpace(l.Provider), provider) {
+		key = l.APIKey
+	}
+	return s.o.Open(name, key)
+}
+
+// boundedSummaries returns a Summarizer for one decision.
+func (s *Service) boundedSummaries(model llm.Model) contextwindow.Summarizer {
+	summarize := s.summaries.wrap(model.Provider()+":"+model.Name(), contextwindow.SummarizeBy(model))
+	until := time.Now().Add(s.o.ModelTimeout / summaryTimeShare)
+	failures := 0
+	return func(ctx context.Context, req contextwindow.SummaryRequest) (string, error) {
+		if failures == maxSummaryFailures {
+			return "", fmt.Errorf("no summary after %d failures", failures)
+		}
+		ctx, cancel := context.WithDeadline(ctx, until)
+		defer cancel()
+		text, err := summarize(ctx, req)
+		if err != nil {
+			failures++
+		}
+		return text, err
+	}
+}
+
+// summaryCache keeps the latest summaries, because requests for the decisions
+// on one goal contain the same results. Keys are hashes of all inputs.
+type summaryCache struct {
+	mu   sync.Mutex
+	kept *recent.Map[[sha256.Size]byte, string]
+}
+
+func newSummaryCache() *summaryCache {
+	return &summaryCache{kept: recent.New[[sha256.Size]byte, string](keptSummaries)}
+}
+
+// wrap returns a Summarizer that requests each summary once.
+func (c *summaryCache) wrap(model string, summarize contextwindow.Summarizer) contextwindow.Summarizer {
+	return func(ctx context.Context, req contextwindow.SummaryRequest) (string, error) {
+		key := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %s", model, req.Goal, req.Tool, req.Question, req.Result))
+		c.mu.Lock()
+		text, ok := c.kept.Get(key)
+		c.mu.Unlock()
+		if ok {
+			return text, nil
+		}
+		text, err := summarize(ctx, req)
+		if err == nil && len(text) <= maxKeptSummary {
+			c.mu.Lock()
+			c.kept.Put(key, text)
+			c.mu.Unlock()
+		}
+		return text, err
+	}
+}
+
+// contextItem returns the trace item for the input of a model.
+func contextItem(m *contextwindow.Meta) wire.TraceItem {
+	return wire.TraceItem{
+		Step: "context",
+		Detail: fmt.Sprintf("The model was shown %d tokens of %d; %d results in part, %d as a summary, %d as a mark.",
+			m.Tokens, m.Budget, m.Previews, m.Summaries, m.Dropped),
+		Context: &wire.ContextTrace{
+			Goal: string(m.Goal), Tokens: m.Tokens, Budget: m.Budget, Previews: m.Previews, Summarized: m.Summaries,
+			Dropped: m.Dropped, Messages: m.History, Thoughts: m.Thoughts, Steps: m.Steps,
+		},
+	}
+}
