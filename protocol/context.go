@@ -68,6 +68,13 @@ func (c ContextPath) Parent() ContextPath {
 	return c[:i]
 }
 
+// Root returns the first segment: the outermost context; "" for the main
+// conversation.
+func (c ContextPath) Root() ContextPath {
+	root, _, _ := strings.Cut(string(c), "/")
+	return ContextPath(root)
+}
+
 // Last returns the last segment: the id of the reasoning.start that opened the
 // context, if an envelope opened it.
 func (c ContextPath) Last() string {

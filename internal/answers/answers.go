@@ -7,7 +7,6 @@ package answers
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/meup-protocol/meup/internal/recent"
 	"github.com/meup-protocol/meup/protocol"
@@ -84,8 +83,7 @@ func (t *Tracker) Apply(env *protocol.Envelope) (question protocol.ID) {
 func opened(env *protocol.Envelope) string {
 	switch {
 	case env.Context != "" && Opens(env.Kind):
-		name, _, _ := strings.Cut(string(env.Context), "/")
-		return name
+		return string(env.Context.Root())
 	case env.Kind == protocol.KindReasoningStart:
 		return string(env.ID)
 	}

@@ -8,20 +8,21 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/meup-protocol/meup/internal/turns/reduce"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // contents are the items of a turn, in memory.
 type contents struct {
 	turn    *turn
-	items   []*item // grows at its end alone, so that prefixes can be shared
-	live    *builder
+	items   []*reduce.Item // grows at its end alone, so that prefixes can be shared
+	live    *reduce.Builder
 	bytes   int
 	element *list.Element
 
 	// shown is the whole turn as shown to a viewer that sees all of its first
 	// shownItems items; nil until the first request.
-	shown      *view
+	shown      *reduce.View
 	shownItems int
 }
 
@@ -37,7 +38,7 @@ func newCache(most int) cache { return cache{max: most, used: list.New()} }
 const contentsCost = 1000
 
 // put adds the contents of a turn.
-func (c *cache) put(tu *turn, items []*item, live *builder) {
+func (c *cache) put(tu *turn, items []*reduce.Item, live *reduce.Builder) {
 	if c.max < 0 {
 		return
 	}
@@ -46,17 +47,17 @@ func (c *cache) put(tu *turn, items []*item, live *builder) {
 	tu.contents = held
 	c.charge(held, contentsCost)
 	for _, it := range items {
-		c.charge(held, it.weight)
+		c.charge(held, it.Weight)
 	}
 }
 
 // show keeps the view of a turn as it is now, in place of the one before.
-func (c *cache) show(held *contents, v *view) {
+func (c *cache) show(held *contents, v *reduce.View) {
 	if held.shown != nil {
-		c.charge(held, -held.shown.bytes)
+		c.charge(held, -held.shown.Bytes)
 	}
 	held.shown, held.shownItems = v, len(held.items)
-	c.charge(held, v.bytes)
+	c.charge(held, v.Bytes)
 }
 
 func (c *cache) charge(held *contents, bytes int) {
@@ -165,7 +166,7 @@ func (t *Tracker) readRange(ctx context.Context, list []wanted) error {
 			list = list[1:]
 		}
 		if len(list) > 0 && list[0].seq == e.Envelope.Seq {
-			list[0].by.items = append(list[0].by.items, newItem(&e))
+			list[0].by.items = append(list[0].by.items, reduce.NewItem(&e))
 		}
 	}
 	return ctx.Err()
@@ -173,7 +174,7 @@ func (t *Tracker) readRange(ctx context.Context, list []wanted) error {
 
 // keep caches a turn that was read, if it is still the same.
 func (t *Tracker) keep(r *turnRef) {
-	live := build(r.items)
+	live := reduce.Build(r.items)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if r.tu.contents != nil || r.tu.items != len(r.items) || !t.holdsLocked(r) {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/turns/reduce"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -161,7 +162,7 @@ func plain(t *testing.T, h *History) *api.History {
 	for _, turn := range h.Turns {
 		p.Turns = append(p.Turns, turn.Turn)
 	}
-	want, err := encode(p)
+	want, err := reduce.Encode(p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/meup-protocol/meup/internal/turns/reduce"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -112,30 +113,27 @@ func (t *Tracker) Data(ctx context.Context, e Event, v Viewer) (json.RawMessage,
 	if err != nil {
 		return nil, err
 	}
-	items := r.items[:sort.Search(len(r.items), func(i int) bool { return r.items[i].env().Seq > e.Seq })]
-	if len(refs) == 0 || len(items) == 0 || !v.isVisible(&items[len(items)-1].entry) {
+	items := r.items[:sort.Search(len(r.items), func(i int) bool { return r.items[i].Env().Seq > e.Seq })]
+	if len(refs) == 0 || len(items) == 0 || !v.isVisible(&items[len(items)-1].Entry) {
 		return nil, nil
 	}
-	b, d := build(filterVisible(items, &v)), t.display()
-	calls := b.callsOf(e.agent)
-	more := max(0, len(calls)-maxEventDecisions)
-	decisions := b.decisions(calls[more:], d)
-	if len(decisions) == 0 || !b.isAgent(e.agent) {
+	narrative, decisions, more := reduce.Build(filterVisible(items, &v)).Decisions(e.agent, maxEventDecisions, t.display())
+	if len(decisions) == 0 {
 		return nil, nil
 	}
 	u := update{
-		Type: e.Name(), Agent: e.agent, Narrative: b.narrative(e.agent, d),
-		ToolDecisions: make([]updateDecision, len(decisions)), Truncated: more > 0,
+		Type: e.Name(), Agent: e.agent, Narrative: narrative,
+		ToolDecisions: make([]updateDecision, len(decisions)), Truncated: more,
 	}
 	for i, dec := range decisions {
 		u.ToolDecisions[i] = updateDecision{ToolName: dec.ToolName, Rationale: dec.Rationale, Outcome: dec.Outcome, ParallelGroup: dec.ParallelGroup}
 	}
 	if k := r.key(t.opts.Space); e.at.isJob() {
-		u.JobID = k.thread
+		u.JobID = k.Thread
 	} else {
-		u.ThreadID, u.SessionID, u.TurnNumber = k.thread, k.session, k.turn
+		u.ThreadID, u.SessionID, u.TurnNumber = k.Thread, k.Session, k.Turn
 	}
-	return encode(u)
+	return reduce.Encode(u)
 }
 
 func (t *Tracker) refOf(at ref) *turnRef {

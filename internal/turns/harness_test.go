@@ -63,7 +63,7 @@ func (l *memoryLog) Range(ctx context.Context, first, last protocol.Seq) iter.Se
 		i, _ := slices.BinarySearchFunc(l.entries, first, func(e Entry, s protocol.Seq) int { return cmp.Compare(e.Envelope.Seq, s) })
 		for ; i < len(l.entries) && l.entries[i].Envelope.Seq <= last; i++ {
 			env := *l.entries[i].Envelope
-			if !yield(Entry{&env, l.entries[i].Thread}, nil) {
+			if !yield(Entry{Envelope: &env, Thread: l.entries[i].Thread}, nil) {
 				return
 			}
 		}

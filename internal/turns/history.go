@@ -3,16 +3,15 @@ package turns
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"math"
 	"slices"
 	"sort"
-	"sync"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/turns/reduce"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -47,13 +46,13 @@ type turnRef struct {
 
 	// Set by load.
 	truncated bool
-	items     []*item
+	items     []*reduce.Item
 	seqs      []protocol.Seq // of items that are to be read from the log
-	shown     *view          // of all items, if it is cached
+	shown     *reduce.View   // of all items, if it is cached
 }
 
-func (r *turnRef) key(space string) key {
-	return key{session: SessionID(space, r.id), thread: r.id, turn: r.at.turn}
+func (r *turnRef) key(space string) reduce.Key {
+	return reduce.Key{Session: SessionID(space, r.id), Thread: r.id, Turn: r.at.turn}
 }
 
 // outline copies the part of a turn that decides who may see it; nil: there is no
@@ -149,11 +148,11 @@ func (t *Tracker) History(ctx context.Context, thread protocol.ID, limit, before
 		if shown == nil {
 			continue
 		}
-		if size += shown.bytes; size > maxPageBytes && len(h.Turns) > 0 {
+		if size += shown.Bytes; size > maxPageBytes && len(h.Turns) > 0 {
 			h.HasMore = true
 			break
 		}
-		h.Turns = append(h.Turns, shown.show(&v))
+		h.Turns = append(h.Turns, shown.Show(v.Present))
 	}
 	slices.Reverse(h.Turns)
 	return h, nil
@@ -202,23 +201,23 @@ func (t *Tracker) show(ctx context.Context, r *turnRef, v *Viewer) (shown Turn, 
 		return Turn{}, false, err
 	}
 	if out := t.view(r, v, t.display()); out != nil {
-		return out.show(v), true, nil
+		return out.Show(v.Present), true, nil
 	}
 	return Turn{}, false, nil
 }
 
 // view renders a turn for a viewer; nil if it does not see the chat. The view of
 // all items is cached.
-func (t *Tracker) view(r *turnRef, v *Viewer, d *display) *view {
+func (t *Tracker) view(r *turnRef, v *Viewer, d *reduce.Display) *reduce.View {
 	visible := filterVisible(r.items, v)
-	if len(visible) == 0 || visible[0].env().Seq != r.entry.Envelope.Seq {
+	if len(visible) == 0 || visible[0].Env().Seq != r.entry.Envelope.Seq {
 		return nil
 	}
 	whole := len(visible) == len(r.items)
-	if whole && r.shown != nil && r.shown.isCurrent(r.truncated, d) {
+	if whole && r.shown != nil && r.shown.IsCurrent(r.truncated, d) {
 		return r.shown
 	}
-	out := build(visible).render(r.key(t.opts.Space), r.truncated, d)
+	out := reduce.Build(visible).Render(r.key(t.opts.Space), r.truncated, d)
 	if !whole {
 		return out
 	}
@@ -233,8 +232,8 @@ func (t *Tracker) view(r *turnRef, v *Viewer, d *display) *view {
 
 // filterVisible returns the items that a viewer may see: the same slice, if it
 // is all.
-func filterVisible(items []*item, v *Viewer) []*item {
-	hidden := func(it *item) bool { return !v.isVisible(&it.entry) }
+func filterVisible(items []*reduce.Item, v *Viewer) []*reduce.Item {
+	hidden := func(it *reduce.Item) bool { return !v.isVisible(&it.Entry) }
 	if !slices.ContainsFunc(items, hidden) {
 		return items
 	}
@@ -284,7 +283,7 @@ func (t *Tracker) threadBefore(before protocol.Seq) *thread {
 
 // describe returns a thread as a viewer may see it. It reports false when the
 // viewer sees none of its turns.
-func (t *Tracker) describe(th *thread, v *Viewer, d *display) (api.Thread, bool) {
+func (t *Tracker) describe(th *thread, v *Viewer, d *reduce.Display) (api.Thread, bool) {
 	last := t.nearest(th.id, newest, -1, v)
 	if last == nil {
 		return api.Thread{}, false
@@ -301,14 +300,14 @@ func (t *Tracker) describe(th *thread, v *Viewer, d *display) (api.Thread, bool)
 }
 
 // titleOf returns the masked title of a thread.
-func (t *Tracker) titleOf(th *thread, d *display) string {
+func (t *Tracker) titleOf(th *thread, d *reduce.Display) string {
 	t.mu.Lock()
 	now := th.title
 	t.mu.Unlock()
-	if now.done && now.rules == d.rules {
+	if now.done && now.rules == d.Rules {
 		return now.shown
 	}
-	now.shown, now.rules, now.done = now.masked(maxTitle, d.mask), d.rules, true
+	now.shown, now.rules, now.done = now.Masked(maxTitle, d.Mask), d.Rules, true
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	th.title = now
@@ -316,7 +315,7 @@ func (t *Tracker) titleOf(th *thread, d *display) string {
 }
 
 // DefaultRationale is the rationale of a call without an explanation.
-const DefaultRationale = "Tool selected to satisfy the current subtask."
+const DefaultRationale = reduce.DefaultRationale
 
 // History is a page of a thread, oldest turn first.
 type History struct {
@@ -326,43 +325,22 @@ type History struct {
 	HasMore   bool // there are older turns
 }
 
-// Turn is a turn as it is shown to a viewer. It is shared: read-only.
-type Turn struct {
-	api.Turn
-	encoded func() ([]byte, error) // shared by all viewers that see the same; nil: none
-}
+// Turn is a turn as it is shown to a viewer.
+type Turn = reduce.Turn
 
 // JSON encodes the page like an [api.History], each turn once for all viewers that
 // see the same: most of the cost of a cached page is encoding.
 func (h *History) JSON() ([]byte, error) {
-	body, err := encode(&api.History{ThreadID: h.ThreadID, SessionID: h.SessionID, Turns: []api.Turn{}, HasMore: h.HasMore})
+	body, err := reduce.Encode(&api.History{ThreadID: h.ThreadID, SessionID: h.SessionID, Turns: []api.Turn{}, HasMore: h.HasMore})
 	if err != nil {
 		return nil, err
 	}
-	at := bytes.LastIndexByte(body, '[') + 1
 	list := make([][]byte, len(h.Turns))
-	for i, t := range h.Turns {
-		if t.encoded == nil {
-			t.encoded = encodeOnce(&t.Turn)
-		}
-		if list[i], err = t.encoded(); err != nil {
+	for i := range h.Turns {
+		if list[i], err = h.Turns[i].JSON(); err != nil {
 			return nil, err
 		}
 	}
+	at := bytes.LastIndexByte(body, '[') + 1
 	return slices.Concat(body[:at], bytes.Join(list, []byte{','}), body[at:]), nil
-}
-
-// encodeOnce returns a function that encodes a turn on its first call.
-func encodeOnce(t *api.Turn) func() ([]byte, error) {
-	return sync.OnceValues(func() ([]byte, error) { return encode(t) })
-}
-
-// encode writes v as JSON without escaping for HTML, so that "a < b" stays
-// readable.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }

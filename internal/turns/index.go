@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/turns/reduce"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -33,9 +34,8 @@ const (
 
 // Bounds of one thread.
 const (
-	maxRoles    = 64 // participants; the roles of more are not known
-	maxTitle    = 120
-	titleMargin = 1 << 10
+	maxRoles = 64  // participants; the roles of more are not known
+	maxTitle = 120 // bytes
 )
 
 // thread is a thread, or a job: then it has one turn, number 0, without a chat.
@@ -53,7 +53,7 @@ type thread struct {
 // title is the beginning of the first chat of a thread. The masked form is
 // computed when it is shown first, and again for other rules.
 type title struct {
-	excerpt
+	reduce.Excerpt
 	shown string
 	rules uint64
 	done  bool // shown is set
@@ -96,7 +96,7 @@ func (s *size) admits(e *Entry) bool {
 
 func (s *size) add(e *Entry) {
 	s.items++
-	s.bytes += weigh(e)
+	s.bytes += reduce.Weigh(e)
 }
 
 // ends reports whether a kind ends a call, a context or a turn.
@@ -137,11 +137,11 @@ func (x *index) charge(th *thread, n int) {
 }
 
 // begin adds a thread.
-func (x *index) begin(id protocol.ID, seq protocol.Seq, chat excerpt) *thread {
-	th := x.add(&thread{seq: seq, id: id, first: 1, title: title{excerpt: excerptWithin(chat.text, maxTitle, titleMargin)}})
+func (x *index) begin(id protocol.ID, seq protocol.Seq, chat reduce.Excerpt) *thread {
+	th := x.add(&thread{seq: seq, id: id, first: 1, title: title{Excerpt: chat}})
 	x.byID[id] = th
 	x.order = append(x.order, seq)
-	x.charge(th, len(th.title.text))
+	x.charge(th, th.title.Len())
 	return th
 }
 

@@ -2,16 +2,16 @@ package turns
 
 import (
 	"hash/maphash"
-	"strings"
 
 	"github.com/meup-protocol/meup/internal/answers"
 	"github.com/meup-protocol/meup/internal/recent"
+	"github.com/meup-protocol/meup/internal/turns/reduce"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // locate returns the turn of an entry, and begins the thread, the turn or the job
 // that begins with it.
-func (t *Tracker) locate(e *Entry, it *item) (ref, bool) {
+func (t *Tracker) locate(e *Entry, it *reduce.Item) (ref, bool) {
 	env := e.Envelope
 	if env.From == protocol.GatewayID {
 		return ref{}, false
@@ -38,7 +38,7 @@ func (t *Tracker) locate(e *Entry, it *item) (ref, bool) {
 		t.recordAgent(env.From, found)
 		return found, true
 	case protocol.KindMCPRequest, protocol.KindMCPProposal:
-		if ok && it != nil && it.call && t.decides(env, found) {
+		if ok && it != nil && it.IsCall() && t.decides(env, found) {
 			t.recordAgent(env.From, found)
 		}
 	}
@@ -61,7 +61,7 @@ func (t *Tracker) question(env *protocol.Envelope) (ref, bool) {
 // it is opened for.
 func (t *Tracker) locateInContext(e *Entry, question ref, taken bool) (ref, bool) {
 	env := e.Envelope
-	root, _, _ := strings.Cut(string(env.Context), "/")
+	root := string(env.Context.Root())
 	at, known := t.contexts.get(root)
 	if known && !t.isIndexed(at) {
 		return ref{}, false
@@ -160,10 +160,10 @@ func (t *Tracker) recordAgent(who protocol.ParticipantID, at ref) {
 
 // locateChat begins a thread or a turn with a chat of the main conversation,
 // unless an agent sent it.
-func (t *Tracker) locateChat(e *Entry, it *item, found ref, ok bool) ref {
+func (t *Tracker) locateChat(e *Entry, it *reduce.Item, found ref, ok bool) ref {
 	env := e.Envelope
 	if !ok || found.isJob() {
-		th := t.index.begin(env.ID, env.Seq, it.text)
+		th := t.index.begin(env.ID, env.Seq, it.Beginning(maxTitle))
 		return t.beginTurn(th, e)
 	}
 	th := t.index.threads[found.root]
@@ -180,13 +180,13 @@ func (t *Tracker) locateChat(e *Entry, it *item, found ref, ok bool) ref {
 
 func (t *Tracker) beginTurn(th *thread, e *Entry) ref {
 	t.index.setRole(th, e.Envelope.From, asker)
-	t.cache.put(t.index.beginTurn(th, e), nil, newBuilder())
+	t.cache.put(t.index.beginTurn(th, e), nil, reduce.NewBuilder())
 	return ref{root: th.seq, turn: th.last()}
 }
 
 func (t *Tracker) beginJob(id protocol.ID, e *Entry) ref {
 	th := t.index.beginJob(id, e.Envelope.Seq)
-	t.cache.put(t.index.beginTurn(th, e), nil, newBuilder())
+	t.cache.put(t.index.beginTurn(th, e), nil, reduce.NewBuilder())
 	return ref{root: th.seq}
 }
 

@@ -69,7 +69,7 @@ func TestMaskedBytes_PerRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const chat = maxHeld
+	const chat = 80 << 10 // the most that is kept of a chat, and masked
 	var events []Event
 	for _, step := range []struct {
 		name string
@@ -77,7 +77,7 @@ func TestMaskedBytes_PerRequest(t *testing.T) {
 		most int
 	}{
 		{"apply", func() { events = apply(p, log.entries) }, 0},
-		{"page of threads", func() { p.Threads(0, 0, as("bob")) }, 9 * (maxTitle + 2*titleMargin)},
+		{"page of threads", func() { p.Threads(0, 0, as("bob")) }, 9 * (maxTitle + 2<<10)},
 		{"page of threads again", func() { p.Threads(0, 0, as("bob")) }, 0},
 		{"event of another thread", func() { told(t, p, events[:1], as("bob")) }, 1000},
 		{"another thread", func() { history("a-q0") }, 4000},

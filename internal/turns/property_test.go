@@ -240,7 +240,7 @@ func checkBounds(t rapid.TB, p *Tracker) {
 	cost, bytes := 0, 0
 	for _, th := range p.index.threads {
 		cost += th.cost
-		sum := threadCost + nameCost*len(th.roles) + len(th.title.text)
+		sum := threadCost + nameCost*len(th.roles) + th.title.Len()
 		for _, tu := range th.turns {
 			sum += tu.cost()
 			if tu.size.items > maxAllItems {

@@ -66,7 +66,7 @@ func TestLongRationale(t *testing.T) {
 	log.add(protocol.Envelope{ID: "q", From: "alice", Kind: protocol.KindChat, Payload: []byte(`{"message":"?"}`)})
 	log.add(protocol.Envelope{ID: "c", From: "planner", Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo("q")})
 	log.add(protocol.Envelope{ID: "t", From: "planner", Kind: protocol.KindReasoningThought, Context: "c",
-		Payload: []byte(`{"message":"` + strings.Repeat("<", maxRationale) + `"}`)})
+		Payload: []byte(`{"message":"` + strings.Repeat("<", 4<<10) + `"}`)})
 	for range 1500 {
 		log.add(protocol.Envelope{From: "planner", Kind: protocol.KindMCPRequest, Context: "c", Correlation: protocol.CorrelateTo("t"),
 			Payload: []byte(`{"method":"tools/call","params":{"name":"look"}}`)})

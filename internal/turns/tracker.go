@@ -2,7 +2,6 @@ package turns
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 	"sync"
 	"sync/atomic"
@@ -11,17 +10,15 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/meup-protocol/meup/internal/answers"
+	"github.com/meup-protocol/meup/internal/turns/reduce"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Entry is an envelope of the log with the data that decides who may see it. It
-// is shared: read-only. Entries passed to a [Viewer] have no payload.
-type Entry struct {
-	Envelope *protocol.Envelope
-	// Thread names the senders of the envelopes that it correlates to, directly
-	// or through one another; the log keeps them with it.
-	Thread []protocol.ParticipantID
-}
+// Entry is an envelope of the log with the data that decides who may see it.
+type Entry = reduce.Entry
+
+// Masker removes secrets from texts.
+type Masker = reduce.Masker
 
 // Reader is the log of one space.
 type Reader interface {
@@ -98,7 +95,7 @@ func NewTracker(o Options) *Tracker {
 		o.IDs = DefaultIDs
 	}
 	if o.Mask == nil {
-		o.Mask = noMask{}
+		o.Mask = reduce.NoMask{}
 	}
 	if o.Clock == nil {
 		o.Clock = time.Now
@@ -121,8 +118,8 @@ func (t *Tracker) Head() protocol.Seq {
 // answer masks again the texts that it shows. Nothing else is dropped.
 func (t *Tracker) Remask() { t.rules.Add(1) }
 
-func (t *Tracker) display() *display {
-	return &display{mask: t.opts.Mask, rules: t.rules.Load(), now: t.opts.Clock()}
+func (t *Tracker) display() *reduce.Display {
+	return &reduce.Display{Mask: t.opts.Mask, Rules: t.rules.Load(), Now: t.opts.Clock()}
 }
 
 // Apply adds the next entry of the log, which must not be a hidden one, and
@@ -134,9 +131,9 @@ func (t *Tracker) Apply(ctx context.Context, e Entry) (Event, bool) {
 	if env == nil {
 		return Event{}, false
 	}
-	var it *item
+	var it *reduce.Item
 	if isRelevant(env.Kind) && env.From != protocol.GatewayID {
-		it = newItem(&e) // parsed outside the lock
+		it = reduce.NewItem(&e) // parsed outside the lock
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -171,7 +168,7 @@ func isRelevant(k protocol.Kind) bool {
 }
 
 // addLocked adds an entry to its turn.
-func (t *Tracker) addLocked(ctx context.Context, at ref, e *Entry, it *item) (Event, bool) {
+func (t *Tracker) addLocked(ctx context.Context, at ref, e *Entry, it *reduce.Item) (Event, bool) {
 	th := t.index.threads[at.root]
 	tu := th.turn(at.turn)
 	if tu == nil || !tu.admits(e) {
@@ -184,9 +181,9 @@ func (t *Tracker) addLocked(ctx context.Context, at ref, e *Entry, it *item) (Ev
 	}
 	held := tu.contents
 	held.items = append(held.items, it)
-	t.cache.charge(held, it.weight)
+	t.cache.charge(held, it.Weight)
 	t.cache.used.MoveToFront(held.element)
-	agent, ended := held.live.add(it)
+	agent, ended := held.live.Add(it)
 	t.shrink()
 	return Event{Seq: e.Envelope.Seq, at: at, agent: agent, bytes: tu.bytes}, ended
 }
@@ -208,7 +205,7 @@ func (t *Tracker) reviveLocked(ctx context.Context, tu *turn) {
 	err := t.read(ctx, []*turnRef{r})
 	t.mu.Lock()
 	if err == nil && tu.contents == nil && len(r.items) == tu.items {
-		t.cache.put(tu, r.items, build(r.items))
+		t.cache.put(tu, r.items, reduce.Build(r.items))
 	}
 }
 
@@ -261,26 +258,3 @@ var sessions = uuid.NewSHA1(uuid.NameSpaceURL, []byte("urn:meup:session"))
 func SessionID(space string, thread protocol.ID) string {
 	return uuid.NewSHA1(sessions, []byte(space+"/"+string(thread))).String()
 }
-
-// key names a turn.
-type key struct {
-	session string
-	thread  protocol.ID
-	turn    int
-}
-
-// Masker removes secrets from texts. It must return the same for the same text
-// until [Tracker.Remask] is called, and may be called concurrently.
-type Masker interface {
-	// Text returns a text as it may be shown.
-	Text(text string) string
-	// Parameters returns the arguments of a call, an object, as they may be
-	// shown; nil: as they are.
-	Parameters(arguments protocol.Value) json.RawMessage
-}
-
-// noMask shows texts as they are.
-type noMask struct{}
-
-func (noMask) Text(text string) string                   { return text }
-func (noMask) Parameters(protocol.Value) json.RawMessage { return nil }

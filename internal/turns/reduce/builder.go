@@ -1,4 +1,4 @@
-package turns
+package reduce
 
 import (
 	"slices"
@@ -8,12 +8,12 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// builder is the reducer of one turn: it is fed its items in order, all of them or
+// Builder is the reducer of one turn: it is fed its items in order, all of them or
 // those that one viewer may see. It depends on no text of an item but the name of
 // a tool.
-type builder struct {
-	chat     *item // that began the turn; nil for a job
-	answers  []*item
+type Builder struct {
+	chat     *Item // that began the turn; nil for a job
+	answers  []*Item
 	contexts []*span // in order of their beginning
 	byPath   map[protocol.ContextPath]*span
 	byStart  map[string]*span         // by the last segment
@@ -27,13 +27,14 @@ type builder struct {
 	offers    map[protocol.ID]offer
 	numbering map[protocol.ParticipantID]*numbering
 
-	cancel *item // the chat.cancel
+	cancel *Item // the chat.cancel
 
 	ended *contextState // whose step the item that is being added has ended, the last one; nil: none
 }
 
-func newBuilder() *builder {
-	return &builder{
+// NewBuilder returns the reducer of a turn without items.
+func NewBuilder() *Builder {
+	return &Builder{
 		byPath:    make(map[protocol.ContextPath]*span),
 		byStart:   make(map[string]*span),
 		states:    make(map[contextKey]*contextState),
@@ -44,11 +45,11 @@ func newBuilder() *builder {
 	}
 }
 
-// build reduces all items at once.
-func build(items []*item) *builder {
-	b := newBuilder()
+// Build reduces all items at once.
+func Build(items []*Item) *Builder {
+	b := NewBuilder()
 	for _, it := range items {
-		b.add(it)
+		b.Add(it)
 	}
 	return b
 }
@@ -58,7 +59,7 @@ type span struct {
 	path      protocol.ContextPath
 	opener    protocol.ParticipantID // "": none yet
 	begun     time.Time
-	closed    *item
+	closed    *Item
 	concluded bool
 }
 
@@ -82,18 +83,18 @@ type contextState struct {
 
 // thought is a reasoning.thought.
 type thought struct {
-	it      *item
+	it      *Item
 	state   *contextState
 	awaited bool // announced a call that has not begun
 	claimed bool // is the rationale of a call
 	divides bool // led to a context of its own
 }
 
-// add adds the next item, and returns the agent whose step it ends, if it ends
+// Add adds the next item, and returns the agent whose step it ends, if it ends
 // one.
-func (b *builder) add(it *item) (agent protocol.ParticipantID, ended bool) {
+func (b *Builder) Add(it *Item) (agent protocol.ParticipantID, ended bool) {
 	b.ended = nil
-	env := it.env()
+	env := it.Env()
 	if env.Context != "" { // opened or not
 		if c := b.context(env.Context, it); c.opener == "" && answers.Opens(env.Kind) {
 			c.opener = env.From
@@ -108,13 +109,13 @@ func (b *builder) add(it *item) (agent protocol.ParticipantID, ended bool) {
 	return b.ended.from, true
 }
 
-func (b *builder) dispatch(it *item) {
-	env := it.env()
+func (b *Builder) dispatch(it *Item) {
+	env := it.Env()
 	switch env.Kind {
 	case protocol.KindChat:
 		b.addChat(it)
 	case protocol.KindChatCancel:
-		if b.chat != nil && env.Correlation.Names(b.chat.env().ID) && b.cancel == nil {
+		if b.chat != nil && env.Correlation.Names(b.chat.Env().ID) && b.cancel == nil {
 			b.cancel = it
 		}
 	case protocol.KindReasoningStart:
@@ -136,9 +137,9 @@ func (b *builder) dispatch(it *item) {
 	}
 }
 
-func (b *builder) addChat(it *item) {
+func (b *Builder) addChat(it *Item) {
 	switch {
-	case it.env().Context != "":
+	case it.Env().Context != "":
 		return
 	case b.chat == nil:
 		b.chat = it
@@ -149,24 +150,24 @@ func (b *builder) addChat(it *item) {
 		return
 	}
 	for _, c := range b.calls {
-		if c.state.from == it.env().From && len(c.offers) > 0 {
+		if c.state.from == it.Env().From && len(c.offers) > 0 {
 			b.continueStep(c.state, -1)
 		}
 	}
 }
 
 // context returns the context of a path. An unknown one begins with the item.
-func (b *builder) context(path protocol.ContextPath, it *item) *span {
+func (b *Builder) context(path protocol.ContextPath, it *Item) *span {
 	c := b.byPath[path]
 	if c == nil {
-		c = &span{path: path, begun: it.env().TS}
+		c = &span{path: path, begun: it.Env().TS}
 		b.byPath[path], b.byStart[path.Last()] = c, c
 		b.contexts = append(b.contexts, c)
 	}
 	return c
 }
 
-func (b *builder) addAgent(who protocol.ParticipantID) {
+func (b *Builder) addAgent(who protocol.ParticipantID) {
 	if !b.isAgent(who) {
 		b.agents = append(b.agents, who)
 	}
@@ -174,17 +175,17 @@ func (b *builder) addAgent(who protocol.ParticipantID) {
 
 // isAgent reports whether a participant opened a context of the turn, or called a
 // tool for its chat.
-func (b *builder) isAgent(who protocol.ParticipantID) bool { return slices.Contains(b.agents, who) }
+func (b *Builder) isAgent(who protocol.ParticipantID) bool { return slices.Contains(b.agents, who) }
 
 // openContext opens a context. A context for a thought that announced a call
 // takes the place of that call.
-func (b *builder) openContext(it *item) {
-	env := it.env()
+func (b *Builder) openContext(it *Item) {
+	env := it.Env()
 	c := b.context(env.Context.Child(env.ID), it)
 	c.opener = env.From
 	b.addAgent(env.From)
 	for _, id := range env.Correlation.IDs {
-		if t := b.thoughts[id]; t != nil && t.it.env().From == env.From {
+		if t := b.thoughts[id]; t != nil && t.it.Env().From == env.From {
 			t.divides = true
 			b.callBegan(t)
 			return
@@ -194,8 +195,8 @@ func (b *builder) openContext(it *item) {
 
 // closeContexts closes the context of an item, or those that a cancel outside of
 // all contexts names.
-func (b *builder) closeContexts(it *item) {
-	env := it.env()
+func (b *Builder) closeContexts(it *Item) {
+	env := it.Env()
 	switch {
 	case env.Context != "":
 		b.closeContext(b.byPath[env.Context], it)
@@ -207,7 +208,7 @@ func (b *builder) closeContexts(it *item) {
 }
 
 // closeContext closes a context, and those below it that its opener left open.
-func (b *builder) closeContext(c *span, it *item) {
+func (b *Builder) closeContext(c *span, it *Item) {
 	if c == nil {
 		return
 	}
@@ -215,14 +216,14 @@ func (b *builder) closeContext(c *span, it *item) {
 		if x.closed != nil || x.opener != c.opener || !x.path.Within(c.path) {
 			continue
 		}
-		x.closed, x.concluded = it, it.env().Kind == protocol.KindReasoningConclusion
+		x.closed, x.concluded = it, it.Env().Kind == protocol.KindReasoningConclusion
 		if s := b.states[contextKey{x.path, x.opener}]; s != nil {
 			b.continueStep(s, -1)
 		}
 	}
 }
 
-func (b *builder) state(path protocol.ContextPath, from protocol.ParticipantID) *contextState {
+func (b *Builder) state(path protocol.ContextPath, from protocol.ParticipantID) *contextState {
 	k := contextKey{path, from}
 	s := b.states[k]
 	if s == nil {
@@ -234,8 +235,8 @@ func (b *builder) state(path protocol.ContextPath, from protocol.ParticipantID) 
 
 // addThought adds a thought. A thought outside the batch before it means that its
 // author continues without the missing calls.
-func (b *builder) addThought(it *item) {
-	env := it.env()
+func (b *Builder) addThought(it *Item) {
+	env := it.Env()
 	if env.Context == "" {
 		return
 	}
@@ -261,8 +262,8 @@ func (b *builder) addThought(it *item) {
 
 // addNote adds an observation, a hypothesis or a question. It explains only a call
 // that names it.
-func (b *builder) addNote(it *item) {
-	env := it.env()
+func (b *Builder) addNote(it *Item) {
+	env := it.Env()
 	if env.Context == "" {
 		return
 	}
@@ -278,21 +279,21 @@ func (b *builder) addNote(it *item) {
 // continued, drops the announced calls that did not follow, and ends the step if
 // it waits for nothing else. group is that of the thought by which it continues;
 // -1: none.
-func (b *builder) continueStep(s *contextState, group int) {
+func (b *Builder) continueStep(s *contextState, group int) {
 	b.assumeAccepted(s, group)
 	s.awaited = 0
 	b.closeStep(s)
 }
 
 // closeStep ends the step of a strand, once, when it waits for nothing.
-func (b *builder) closeStep(s *contextState) {
+func (b *Builder) closeStep(s *contextState) {
 	if s.due && len(s.calls) == 0 && s.awaited == 0 {
 		s.due, b.ended = false, s
 	}
 }
 
 // callBegan records that the call which a thought announced has begun.
-func (b *builder) callBegan(t *thought) {
+func (b *Builder) callBegan(t *thought) {
 	if t.awaited && t.state.awaited > 0 {
 		t.state.awaited--
 	}
@@ -312,7 +313,7 @@ func (s *contextState) explanation(tool string) *thought {
 }
 
 // isClosed reports whether a context, or one around it, is closed.
-func (b *builder) isClosed(path protocol.ContextPath) bool {
+func (b *Builder) isClosed(path protocol.ContextPath) bool {
 	for ; path != ""; path = path.Parent() {
 		if c := b.byPath[path]; c != nil && c.closed != nil {
 			return true
@@ -322,7 +323,7 @@ func (b *builder) isClosed(path protocol.ContextPath) bool {
 }
 
 // outermost reports whether no context of the turn lies around c.
-func (b *builder) outermost(c *span) bool {
-	root := rootOf(c.path)
+func (b *Builder) outermost(c *span) bool {
+	root := c.path.Root()
 	return root == c.path || b.byPath[root] == nil
 }

@@ -1,4 +1,4 @@
-package turns
+package reduce
 
 import (
 	"bytes"
@@ -25,14 +25,43 @@ const (
 	maxHeld = maxChat + 2*cutMargin
 )
 
-// item is the part of an envelope that a turn keeps. Only its masked form
-// changes after newItem.
-type item struct {
-	entry  Entry // the envelope without payload
-	weight int   // in memory with its masked form, in bytes, about and at most
-	text   excerpt
-	tool   excerpt // that is called, or that a thought names
-	group  int     // that a thought gives; -1: none
+// Entry is an envelope of the log with the data that decides who may see it. It
+// is shared: read-only. Entries passed to a viewer have no payload.
+type Entry struct {
+	Envelope *protocol.Envelope
+	// Thread names the senders of the envelopes that it correlates to, directly
+	// or through one another; the log keeps them with it.
+	Thread []protocol.ParticipantID
+}
+
+// Masker removes secrets from texts. It must return the same for the same text
+// until its rules change, and may be called concurrently.
+type Masker interface {
+	// Text returns a text as it may be shown.
+	Text(text string) string
+	// Parameters returns the arguments of a call, an object, as they may be
+	// shown; nil: as they are.
+	Parameters(arguments protocol.Value) json.RawMessage
+}
+
+// NoMask shows texts as they are.
+type NoMask struct{}
+
+// Text returns the text.
+func (NoMask) Text(text string) string { return text }
+
+// Parameters returns nil.
+func (NoMask) Parameters(protocol.Value) json.RawMessage { return nil }
+
+// Item is the part of an envelope that a turn keeps. Only its masked form
+// changes after NewItem.
+type Item struct {
+	Entry  Entry // the envelope without payload
+	Weight int   // in memory with its masked form, in bytes, about and at most
+
+	text  Excerpt
+	tool  Excerpt // that is called, or that a thought names
+	group int     // that a thought gives; -1: none
 
 	call       bool          // asks for tools/call
 	asks       proposal.Call // what a call asks for, to compare a request with a proposal
@@ -48,7 +77,14 @@ type item struct {
 	masked *masked
 }
 
-func (it *item) env() *protocol.Envelope { return it.entry.Envelope }
+// Env returns the envelope, without its payload.
+func (it *Item) Env() *protocol.Envelope { return it.Entry.Envelope }
+
+// IsCall reports whether an item asks for tools/call.
+func (it *Item) IsCall() bool { return it.call }
+
+// Beginning returns the beginning of the text of an item: enough to show n bytes.
+func (it *Item) Beginning(n int) Excerpt { return excerptWithin(it.text.text, n, titleMargin) }
 
 // masked is an item's texts as they are shown under one set of rules.
 type masked struct {
@@ -57,37 +93,38 @@ type masked struct {
 	params     json.RawMessage // nil: too long
 }
 
-// weigh is the memory of an item without its masked form, in bytes, about and at
+// Weigh is the memory of an item without its masked form, in bytes, about and at
 // most. It bounds the size of a turn.
-func weigh(e *Entry) int {
+func Weigh(e *Entry) int {
 	env := e.Envelope
+	const name = 64
 	names := len(env.To) + len(e.Thread) + len(env.Correlation.IDs)
-	return 800 + nameCost*names + min(len(env.Payload), maxHeld)
+	return 800 + name*names + min(len(env.Payload), maxHeld)
 }
 
-// display shows items under one set of rules, at one moment.
-type display struct {
-	mask  Masker
-	rules uint64
-	now   time.Time
+// Display shows items under one set of rules, at one moment.
+type Display struct {
+	Mask  Masker
+	Rules uint64
+	Now   time.Time
 }
 
 // of returns the masked texts of an item. They are computed once for a set of
 // rules.
-func (d *display) of(it *item) *masked {
+func (d *Display) of(it *Item) *masked {
 	it.mu.Lock()
 	defer it.mu.Unlock()
-	if it.masked == nil || it.masked.rules != d.rules {
+	if it.masked == nil || it.masked.rules != d.Rules {
 		limit := maxThought
-		if it.env().Kind == protocol.KindChat {
+		if it.Env().Kind == protocol.KindChat {
 			limit = maxChat
 		}
-		it.masked = &masked{rules: d.rules, text: it.text.masked(limit, d.mask), tool: it.tool.masked(maxName, d.mask), params: d.params(it.params)}
+		it.masked = &masked{rules: d.Rules, text: it.text.Masked(limit, d.Mask), tool: it.tool.Masked(maxName, d.Mask), params: d.params(it.params)}
 	}
 	return it.masked
 }
 
-func (d *display) params(raw json.RawMessage) json.RawMessage {
+func (d *Display) params(raw json.RawMessage) json.RawMessage {
 	if raw == nil {
 		return nil
 	}
@@ -95,7 +132,7 @@ func (d *display) params(raw json.RawMessage) json.RawMessage {
 	if err != nil {
 		return nil // not reached: raw was parsed before
 	}
-	out := d.mask.Parameters(doc.Root())
+	out := d.Mask.Parameters(doc.Root())
 	switch {
 	case out == nil:
 		return raw
@@ -105,12 +142,12 @@ func (d *display) params(raw json.RawMessage) json.RawMessage {
 	return out
 }
 
-// newItem extracts the part of an envelope that a turn needs. A payload that
+// NewItem extracts the part of an envelope that a turn needs. A payload that
 // does not have the form of its kind is treated as empty.
-func newItem(e *Entry) *item {
+func NewItem(e *Entry) *Item {
 	slim := *e.Envelope
 	slim.Payload, slim.Extra = nil, nil
-	it := &item{entry: Entry{Envelope: &slim, Thread: e.Thread}, weight: weigh(e) + min(len(e.Envelope.Payload), maxHeld), group: -1}
+	it := &Item{Entry: Entry{Envelope: &slim, Thread: e.Thread}, Weight: Weigh(e) + min(len(e.Envelope.Payload), maxHeld), group: -1}
 	doc, err := protocol.ParseJSON(e.Envelope.Payload, protocol.MaxDepth)
 	if err != nil {
 		return it
@@ -128,12 +165,12 @@ func newItem(e *Entry) *item {
 	case protocol.KindMCPResponse:
 		it.readResponse(p)
 	case protocol.KindMCPWithdraw, protocol.KindMCPReject:
-		it.text = excerpt{text: textutil.Shorten(p.Get("reason").Text(), maxName)}
+		it.text = Excerpt{text: textutil.Shorten(p.Get("reason").Text(), maxName)}
 	}
 	return it
 }
 
-func (it *item) readThought(p protocol.Value) {
+func (it *Item) readThought(p protocol.Value) {
 	it.text = excerptOf(strings.TrimSpace(firstText(p, "message", "content")), maxThought)
 	it.tool = excerptOf(p.Get("tool_name").Text(), maxName)
 	it.raw = p.Get("raw").Bool()
@@ -143,7 +180,7 @@ func (it *item) readThought(p protocol.Value) {
 }
 
 // readNote reads an observation, a hypothesis or questions.
-func (it *item) readNote(p protocol.Value) {
+func (it *Item) readNote(p protocol.Value) {
 	text := firstText(p, "message", "content", "hypothesis")
 	if text == "" {
 		var list []string
@@ -155,7 +192,7 @@ func (it *item) readNote(p protocol.Value) {
 	it.text = excerptOf(strings.TrimSpace(text), maxThought)
 }
 
-func (it *item) readCall(p protocol.Value) {
+func (it *Item) readCall(p protocol.Value) {
 	switch method := p.Get("method"); {
 	case method.EqualText("tools/call"):
 		it.call, it.asks = true, proposal.ReadCall(p)
@@ -167,7 +204,7 @@ func (it *item) readCall(p protocol.Value) {
 	}
 }
 
-func (it *item) readParameters(args protocol.Value) {
+func (it *Item) readParameters(args protocol.Value) {
 	raw := []byte("{}")
 	if args.Type() == protocol.TypeObject {
 		raw = args.Raw()
@@ -178,7 +215,7 @@ func (it *item) readParameters(args protocol.Value) {
 	}
 }
 
-func (it *item) readResponse(p protocol.Value) {
+func (it *Item) readResponse(p protocol.Value) {
 	answer := p.Get("result")
 	it.failed = answer.Get("isError").Bool()
 	if fault := p.Get("error"); fault.Exists() {
@@ -201,32 +238,38 @@ func firstText(p protocol.Value, keys ...string) string {
 // bytes. No secret is longer, a private key of 8192 bits among them.
 const cutMargin = 8 << 10
 
-// excerpt is the beginning of a text, long enough to mask the part of it that is
+// titleMargin is the same for titles, which are kept for every thread.
+const titleMargin = 1 << 10
+
+// Excerpt is the beginning of a text, long enough to mask the part of it that is
 // shown.
-type excerpt struct {
+type Excerpt struct {
 	text   string
 	margin int // bytes at the end to drop after masking; 0: the text is whole
 }
 
-func excerptOf(text string, n int) excerpt { return excerptWithin(text, n, cutMargin) }
+func excerptOf(text string, n int) Excerpt { return excerptWithin(text, n, cutMargin) }
 
 // excerptWithin keeps of a text as much as it takes to show its first n bytes.
 // Of a text that is far longer only the beginning is kept: it is cut between
 // words, and after masking margin bytes of its end are dropped, since a secret
 // that the cut divided is not recognized.
-func excerptWithin(text string, n, margin int) excerpt {
+func excerptWithin(text string, n, margin int) Excerpt {
 	if len(text) <= n+2*margin {
-		return excerpt{text: text}
+		return Excerpt{text: text}
 	}
 	end := n + 2*margin
 	if space := strings.LastIndexAny(text[n+margin:end], " \t\r\n"); space >= 0 {
 		end = n + margin + space
 	}
-	return excerpt{strings.Clone(strings.ToValidUTF8(text[:end], "")), margin}
+	return Excerpt{strings.Clone(strings.ToValidUTF8(text[:end], "")), margin}
 }
 
-// masked returns the first n bytes of the text as they may be shown.
-func (x excerpt) masked(n int, mask Masker) string {
+// Len returns the size of the kept text in bytes.
+func (x Excerpt) Len() int { return len(x.text) }
+
+// Masked returns the first n bytes of the text as they may be shown.
+func (x Excerpt) Masked(n int, mask Masker) string {
 	if x.text == "" {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package turns
+package reduce
 
 import (
 	"bytes"
@@ -11,6 +11,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
+// DefaultRationale is the rationale of a call without an explanation.
+const DefaultRationale = "Tool selected to satisfy the current subtask."
+
 // Bounds of the shown texts, in bytes.
 const (
 	maxRationale = 4 << 10
@@ -22,92 +25,65 @@ const (
 	maxNarrative = 64 << 10
 )
 
-// view is a turn as it is shown, except for the part that depends on the
-// connected participants.
-type view struct {
-	info    api.Turn
-	rules   uint64    // that its texts were masked by
-	expires time.Time // when the next undecided proposal of the turn does; zero: none will
-	// waiting are the participants with open contexts. One of them must be
-	// connected, or the turn is interrupted.
-	waiting []protocol.ParticipantID
-	encoded func() ([]byte, error) // info as JSON
-	bytes   int                    // of the JSON, about
-}
-
-// isCurrent reports whether the view is as a new one would be.
-func (v *view) isCurrent(truncated bool, d *display) bool {
-	return v.rules == d.rules && v.info.Truncated == truncated && (v.expires.IsZero() || d.now.Before(v.expires))
-}
-
-// show returns the turn for a viewer.
-func (v *view) show(viewer *Viewer) Turn {
-	shown := Turn{v.info, v.encoded}
-	if viewer.Present != nil && len(v.waiting) > 0 && !slices.ContainsFunc(v.waiting, viewer.Present) {
-		shown.State, shown.encoded = api.TurnInterrupted, nil
-	}
-	return shown
-}
-
-// render returns the turn as it is shown; nil without the chat.
-func (b *builder) render(k key, truncated bool, d *display) *view {
+// Render returns the turn as it is shown; nil without the chat.
+func (b *Builder) Render(k Key, truncated bool, d *Display) *View {
 	if b.chat == nil {
 		return nil
 	}
-	chat := b.chat.env()
-	v := &view{rules: d.rules, info: api.Turn{
-		TurnNumber: k.turn, MessageID: chat.ID, From: chat.From, UserInput: d.of(b.chat).text,
+	chat := b.chat.Env()
+	v := &View{rules: d.Rules, Info: api.Turn{
+		TurnNumber: k.Turn, MessageID: chat.ID, From: chat.From, UserInput: d.of(b.chat).text,
 		StartedAt: protocol.Time{Time: chat.TS}, ToolCalls: []api.ToolCall{}, Truncated: truncated,
 	}}
-	b.renderAnswers(&v.info, d)
+	b.renderAnswers(&v.Info, d)
 	b.renderState(v)
 	all := b.reasonings(k, d)
-	b.renderCalls(&v.info, len(all) > 1, d)
+	b.renderCalls(&v.Info, len(all) > 1, d)
 	for _, c := range b.calls {
-		if at := c.it.asks.ExpiresAt; c.isUndecided() && d.now.Before(at) && (v.expires.IsZero() || at.Before(v.expires)) {
+		if at := c.it.asks.ExpiresAt; c.isUndecided() && d.Now.Before(at) && (v.expires.IsZero() || at.Before(v.expires)) {
 			v.expires = at
 		}
 	}
 	if len(all) > 0 {
-		v.info.Reasoning = &all[0]
+		v.Info.Reasoning = &all[0]
 	}
 	if len(all) > 1 {
-		v.info.Reasonings = all
+		v.Info.Reasonings = all
 	}
-	v.bytes, v.encoded = weighTurn(&v.info), encodeOnce(&v.info)
+	v.Bytes, v.encoded = weighTurn(&v.Info), encodeOnce(&v.Info)
 	return v
 }
 
 // renderAnswers chooses the answer that is the response: the first one by an
 // agent that had closed a context of its own by then, else the first by an agent,
 // else the first at all, and answers to the chat itself before others.
-func (b *builder) renderAnswers(info *api.Turn, d *display) {
+func (b *Builder) renderAnswers(info *api.Turn, d *Display) {
 	best := -1
 	for _, it := range b.answers {
 		if rank := b.rank(it); rank > best {
-			best, info.Response, info.ResponseFrom = rank, &d.of(it).text, it.env().From
+			best, info.Response, info.ResponseFrom = rank, &d.of(it).text, it.Env().From
 		}
 	}
 	if len(b.answers) < 2 {
 		return
 	}
 	for _, it := range b.answers {
-		info.Responses = append(info.Responses, api.Response{From: it.env().From, Text: d.of(it).text})
+		info.Responses = append(info.Responses, api.Response{From: it.Env().From, Text: d.of(it).text})
 	}
 }
 
-func (b *builder) rank(it *item) int {
+func (b *Builder) rank(it *Item) int {
 	n := 0
-	if it.env().Correlation.Names(b.chat.env().ID) {
+	if it.Env().Correlation.Names(b.chat.Env().ID) {
 		n = 3
 	}
 	done := func(c *span) bool {
-		return c.opener == it.env().From && c.closed != nil && c.closed.env().Seq < it.env().Seq
+		return c.opener == it.Env().From && c.closed != nil && c.closed.Env().Seq < it.Env().Seq
 	}
 	switch {
 	case slices.ContainsFunc(b.contexts, done):
 		return n + 2
-	case b.isAgent(it.env().From):
+	case b.isAgent(it.Env().From):
 		return n + 1
 	}
 	return n
@@ -115,8 +91,8 @@ func (b *builder) rank(it *item) int {
 
 // renderState sets the state of the turn. A participant that has answered, or has
 // begun again, has no open context any more, closed or not.
-func (b *builder) renderState(v *view) {
-	var closers []*item
+func (b *Builder) renderState(v *View) {
+	var closers []*Item
 	concluded, stopped := false, false
 	for i, c := range b.contexts {
 		switch {
@@ -124,24 +100,24 @@ func (b *builder) renderState(v *view) {
 		case c.closed != nil:
 			closers = append(closers, c.closed)
 			concluded = concluded || c.concluded
-			stopped = stopped || !c.concluded && c.closed.env().From != c.opener
+			stopped = stopped || !c.concluded && c.closed.Env().From != c.opener
 		case !b.hasAnswered(c.opener) && !b.beganAnew(c.opener, b.contexts[i+1:]):
 			v.waiting = append(v.waiting, c.opener)
 		}
 	}
-	v.info.State = api.TurnPending
+	v.Info.State = api.TurnPending
 	switch {
 	case len(v.waiting) > 0:
-		v.info.State = api.TurnProcessing
+		v.Info.State = api.TurnProcessing
 		return
 	case b.cancel != nil && !concluded:
-		v.info.State = api.TurnInterrupted
+		v.Info.State = api.TurnInterrupted
 	case stopped && !concluded:
-		v.info.State = api.TurnInterrupted
+		v.Info.State = api.TurnInterrupted
 	case len(closers) > 0 && !concluded:
-		v.info.State = api.TurnFailed
+		v.Info.State = api.TurnFailed
 	case concluded || len(b.answers) > 0:
-		v.info.State = api.TurnCompleted
+		v.Info.State = api.TurnCompleted
 	default:
 		return
 	}
@@ -149,26 +125,26 @@ func (b *builder) renderState(v *view) {
 	if b.cancel != nil {
 		closers = append(closers, b.cancel)
 	}
-	last := slices.MaxFunc(closers, func(a, b *item) int { return a.env().TS.Compare(b.env().TS) })
-	v.info.CompletedAt = &protocol.Time{Time: last.env().TS}
+	last := slices.MaxFunc(closers, func(a, b *Item) int { return a.Env().TS.Compare(b.Env().TS) })
+	v.Info.CompletedAt = &protocol.Time{Time: last.Env().TS}
 }
 
-func (b *builder) hasAnswered(who protocol.ParticipantID) bool { return b.answerOf(who) != nil }
+func (b *Builder) hasAnswered(who protocol.ParticipantID) bool { return b.answerOf(who) != nil }
 
 // answerOf returns the first answer of a participant; nil: none.
-func (b *builder) answerOf(who protocol.ParticipantID) *item {
-	if i := slices.IndexFunc(b.answers, func(it *item) bool { return it.env().From == who }); i >= 0 {
+func (b *Builder) answerOf(who protocol.ParticipantID) *Item {
+	if i := slices.IndexFunc(b.answers, func(it *Item) bool { return it.Env().From == who }); i >= 0 {
 		return b.answers[i]
 	}
 	return nil
 }
 
 // beganAnew reports whether a participant opened one of the later contexts.
-func (b *builder) beganAnew(who protocol.ParticipantID, later []*span) bool {
+func (b *Builder) beganAnew(who protocol.ParticipantID, later []*span) bool {
 	return slices.ContainsFunc(later, func(c *span) bool { return c.opener == who && b.outermost(c) })
 }
 
-func (b *builder) renderCalls(info *api.Turn, several bool, d *display) {
+func (b *Builder) renderCalls(info *api.Turn, several bool, d *Display) {
 	for _, c := range b.calls {
 		if !b.isAgent(c.state.from) {
 			continue
@@ -190,13 +166,13 @@ func (c *call) hasError() bool {
 }
 
 // reasonings are those of the agents that called a tool.
-func (b *builder) reasonings(k key, d *display) []api.Reasoning {
+func (b *Builder) reasonings(k Key, d *Display) []api.Reasoning {
 	var all []api.Reasoning
 	for _, agent := range b.agents {
 		if decisions := b.decisions(b.callsOf(agent), d); len(decisions) > 0 {
 			begun, ended := b.span(agent)
 			all = append(all, api.Reasoning{
-				SessionID: k.session, ThreadID: k.thread, TurnNumber: k.turn, Agent: agent,
+				SessionID: k.Session, ThreadID: k.Thread, TurnNumber: k.Turn, Agent: agent,
 				StartedAt: begun, CompletedAt: ended,
 				Narrative: b.narrative(agent, d), ToolDecisions: decisions,
 			})
@@ -208,7 +184,7 @@ func (b *builder) reasonings(k key, d *display) []api.Reasoning {
 // span is the time of an agent's reasoning; its end is nil while one of its
 // contexts is open. A context that was left open ends with the agent's answer, or
 // with its next beginning.
-func (b *builder) span(agent protocol.ParticipantID) (begun protocol.Time, ended *protocol.Time) {
+func (b *Builder) span(agent protocol.ParticipantID) (begun protocol.Time, ended *protocol.Time) {
 	own := b.own(agent)
 	if own == nil {
 		return b.callsSpan(agent)
@@ -220,9 +196,9 @@ func (b *builder) span(agent protocol.ParticipantID) (begun protocol.Time, ended
 		}
 		switch {
 		case c.closed != nil:
-			last = later(last, c.closed.env().TS)
+			last = later(last, c.closed.Env().TS)
 		case b.hasAnswered(agent):
-			last = later(last, b.answerOf(agent).env().TS)
+			last = later(last, b.answerOf(agent).Env().TS)
 		case !b.beganAnew(agent, b.contexts[slices.Index(b.contexts, c)+1:]):
 			return begun, nil
 		}
@@ -231,7 +207,7 @@ func (b *builder) span(agent protocol.ParticipantID) (begun protocol.Time, ended
 }
 
 // callsSpan is the same for an agent that called tools without a context.
-func (b *builder) callsSpan(agent protocol.ParticipantID) (begun protocol.Time, ended *protocol.Time) {
+func (b *Builder) callsSpan(agent protocol.ParticipantID) (begun protocol.Time, ended *protocol.Time) {
 	var last time.Time
 	for _, c := range b.calls {
 		switch {
@@ -240,14 +216,14 @@ func (b *builder) callsSpan(agent protocol.ParticipantID) (begun protocol.Time, 
 		case c.end == nil && !b.hasAnswered(agent):
 			last = time.Time{}
 		case c.end != nil:
-			last = later(last, c.end.env().TS)
+			last = later(last, c.end.Env().TS)
 		}
 		if begun.IsZero() {
-			begun = protocol.Time{Time: c.it.env().TS}
+			begun = protocol.Time{Time: c.it.Env().TS}
 		}
 	}
 	if b.hasAnswered(agent) {
-		last = later(last, b.answerOf(agent).env().TS)
+		last = later(last, b.answerOf(agent).Env().TS)
 	}
 	if last.IsZero() {
 		return begun, nil
@@ -257,7 +233,7 @@ func (b *builder) callsSpan(agent protocol.ParticipantID) (begun protocol.Time, 
 
 // own are the outermost contexts of an agent; without any, those that it opened
 // in the contexts of others.
-func (b *builder) own(agent protocol.ParticipantID) []*span {
+func (b *Builder) own(agent protocol.ParticipantID) []*span {
 	var outer, inner []*span
 	for _, c := range b.contexts {
 		switch {
@@ -281,11 +257,23 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-func (b *builder) callsOf(agent protocol.ParticipantID) []*call {
+// Decisions returns the narrative and the newest decisions of an agent, most of
+// them at most, and whether there are more. It reports nothing for a participant
+// that is no agent.
+func (b *Builder) Decisions(agent protocol.ParticipantID, most int, d *Display) (narrative string, list []api.Decision, more bool) {
+	calls := b.callsOf(agent)
+	if len(calls) == 0 || !b.isAgent(agent) {
+		return "", nil, false
+	}
+	older := max(0, len(calls)-most)
+	return b.narrative(agent, d), b.decisions(calls[older:], d), older > 0
+}
+
+func (b *Builder) callsOf(agent protocol.ParticipantID) []*call {
 	return slices.DeleteFunc(slices.Clone(b.calls), func(c *call) bool { return c.state.from != agent })
 }
 
-func (b *builder) decisions(calls []*call, d *display) []api.Decision {
+func (b *Builder) decisions(calls []*call, d *Display) []api.Decision {
 	var list []api.Decision
 	spent := 0
 	for _, c := range calls {
@@ -299,15 +287,15 @@ func (b *builder) decisions(calls []*call, d *display) []api.Decision {
 }
 
 // info is the decision as it is shown; closed: its context is.
-func (c *call) info(closed bool, d *display) api.Decision {
+func (c *call) info(closed bool, d *Display) api.Decision {
 	shown := d.of(c.it)
 	info := api.Decision{
 		ToolName: shown.tool, Rationale: c.rationale(d), Parameters: shown.params, Outcome: c.outcome,
-		CallID: c.it.env().ID, StartedAt: protocol.Time{Time: c.it.env().TS}, Context: c.state.path,
+		CallID: c.it.Env().ID, StartedAt: protocol.Time{Time: c.it.Env().TS}, Context: c.state.path,
 	}
 	switch {
 	case info.Outcome != "":
-	case c.isUndecided() && (closed || c.it.asks.Expired(d.now)):
+	case c.isUndecided() && (closed || c.it.asks.Expired(d.Now)):
 		info.Outcome = api.OutcomeExpired
 	default:
 		info.Outcome = api.OutcomePending
@@ -320,19 +308,19 @@ func (c *call) info(closed bool, d *display) api.Decision {
 	}
 	switch {
 	case c.fulfillment != nil:
-		info.DecidedBy = c.fulfillment.env().From
+		info.DecidedBy = c.fulfillment.Env().From
 		if !bytes.Equal(c.fulfillment.params, c.it.params) {
 			info.FulfilledWith = d.of(c.fulfillment).params
 		}
 	case c.outcome == api.OutcomeRejected:
-		info.DecidedBy = c.end.env().From
+		info.DecidedBy = c.end.Env().From
 	}
 	if c.end != nil {
-		ms := max(0, c.end.env().TS.Sub(c.it.env().TS).Milliseconds())
+		ms := max(0, c.end.Env().TS.Sub(c.it.Env().TS).Milliseconds())
 		info.DurationMS = &ms
-		if c.end.env().Kind == protocol.KindMCPResponse {
+		if c.end.Env().Kind == protocol.KindMCPResponse {
 			info.ResultBytes = &c.end.bytes
-			if from := c.end.env().From; from != c.state.from {
+			if from := c.end.Env().From; from != c.state.from {
 				info.AnsweredBy = from
 			}
 		}
@@ -340,7 +328,7 @@ func (c *call) info(closed bool, d *display) api.Decision {
 	return info
 }
 
-func (c *call) rationale(d *display) string {
+func (c *call) rationale(d *Display) string {
 	if c.explainedBy == nil || c.explainedBy.it.text.text == "" {
 		return DefaultRationale
 	}
@@ -348,7 +336,7 @@ func (c *call) rationale(d *display) string {
 }
 
 // narrative is the text of an agent's thoughts that are no rationales.
-func (b *builder) narrative(agent protocol.ParticipantID, d *display) string {
+func (b *Builder) narrative(agent protocol.ParticipantID, d *Display) string {
 	var out strings.Builder
 	for _, t := range b.inOrder {
 		if t.state.from != agent || !b.isNarrative(t) {
@@ -366,29 +354,9 @@ func (b *builder) narrative(agent protocol.ParticipantID, d *display) string {
 }
 
 // isNarrative reports whether a thought is part of the narrative.
-func (b *builder) isNarrative(t *thought) bool {
+func (b *Builder) isNarrative(t *thought) bool {
 	if t.claimed || t.it.raw || t.it.text.text == "" {
 		return false
 	}
 	return t.it.tool.text == "" || t.divides || b.byPath[t.state.path].closed != nil
-}
-
-// weighTurn is the size of a turn as JSON, in bytes, about.
-func weighTurn(t *api.Turn) int {
-	n := 600 + len(t.UserInput)
-	if t.Response != nil {
-		n += len(*t.Response)
-	}
-	for _, r := range t.Responses {
-		n += 60 + len(r.Text)
-	}
-	n += 80 * len(t.ToolCalls)
-	all := t.AllReasonings()
-	for i := range all {
-		n += 300 + len(all[i].Narrative)
-		for _, d := range all[i].ToolDecisions {
-			n += 400 + len(d.ToolName) + len(d.Rationale) + len(d.Parameters) + len(d.Context)
-		}
-	}
-	return n
 }

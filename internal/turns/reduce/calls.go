@@ -1,8 +1,7 @@
-package turns
+package reduce
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/proposal"
@@ -11,35 +10,35 @@ import (
 
 // call is a decision for a tool: a request, or a proposal and its outcome.
 type call struct {
-	it          *item
+	it          *Item
 	state       *contextState
 	explainedBy *thought
 	group       int // -1: none
 	grouped     bool
-	fulfillment *item  // the request that fulfills the proposal
+	fulfillment *Item  // the request that fulfills the proposal
 	outcome     string // "": none yet
-	end         *item
+	end         *Item
 	assumed     bool    // the asker did not name the answer
-	offers      []*item // answers that may be accepted, the first of each participant
+	offers      []*Item // answers that may be accepted, the first of each participant
 	proposal    bool
 }
 
 // request adds an mcp.request: a call, the fulfillment of a proposal, or the
 // cancellation of a call.
-func (b *builder) request(it *item) {
-	for _, id := range it.env().Correlation.IDs {
+func (b *Builder) request(it *Item) {
+	for _, id := range it.Env().Correlation.IDs {
 		c := b.byID[id]
 		switch {
 		case c == nil:
 		case it.cancels:
-			if asked := c.asked(); asked.ID == id && asked.From == it.env().From {
+			if asked := c.asked(); asked.ID == id && asked.From == it.Env().From {
 				b.endCall(c, c.outcomeOf(it), it)
 				return
 			}
-		case c.it.env().ID == id && c.fulfills(it):
+		case c.it.Env().ID == id && c.fulfills(it):
 			if c.fulfillment == nil && c.outcome == "" {
 				c.fulfillment = it
-				b.byID[it.env().ID] = c
+				b.byID[it.Env().ID] = c
 			}
 			return
 		}
@@ -49,8 +48,8 @@ func (b *builder) request(it *item) {
 
 // begin adds a new call. A call that is in no context, correlates to no thought in
 // one, and answers no other participant's chat, belongs to no reasoning.
-func (b *builder) begin(it *item) {
-	env := it.env()
+func (b *Builder) begin(it *Item) {
+	env := it.Env()
 	if !it.call || b.byID[env.ID] != nil {
 		return
 	}
@@ -80,18 +79,18 @@ func (b *builder) begin(it *item) {
 }
 
 // decides reports whether a call is made for another participant's chat.
-func (b *builder) decides(env *protocol.Envelope) bool {
-	if b.chat == nil || env.From == b.chat.env().From {
+func (b *Builder) decides(env *protocol.Envelope) bool {
+	if b.chat == nil || env.From == b.chat.Env().From {
 		return false
 	}
-	return env.Correlation.Names(b.chat.env().ID) ||
-		slices.ContainsFunc(b.answers, func(it *item) bool { return it.env().From != env.From && env.Correlation.Names(it.env().ID) })
+	return env.Correlation.Names(b.chat.Env().ID) ||
+		slices.ContainsFunc(b.answers, func(it *Item) bool { return it.Env().From != env.From && env.Correlation.Names(it.Env().ID) })
 }
 
 // explained returns the caller's own thought that a call correlates to.
-func (b *builder) explained(env *protocol.Envelope) *thought {
+func (b *Builder) explained(env *protocol.Envelope) *thought {
 	for _, id := range env.Correlation.IDs {
-		if t := b.thoughts[id]; t != nil && t.it.env().From == env.From && !t.it.raw {
+		if t := b.thoughts[id]; t != nil && t.it.Env().From == env.From && !t.it.raw {
 			return t
 		}
 	}
@@ -103,9 +102,9 @@ func (b *builder) explained(env *protocol.Envelope) *thought {
 // the same cases in testdata.
 
 // fulfills reports whether a request fulfills the proposal of a call.
-func (c *call) fulfills(request *item) bool {
-	return request.call && c.proposal && request.env().Correlation.Names(c.it.env().ID) &&
-		proposal.Mismatch(c.it.env(), c.it.asks, request.env(), request.asks) == ""
+func (c *call) fulfills(request *Item) bool {
+	return request.call && c.proposal && request.Env().Correlation.Names(c.it.Env().ID) &&
+		proposal.Mismatch(c.it.Env(), c.it.asks, request.Env(), request.asks) == ""
 }
 
 // answerRole says whether the answer of a participant to a call counts.
@@ -139,14 +138,14 @@ func (c *call) roleOf(from protocol.ParticipantID) answerRole {
 
 // decide adds a rejection or a withdrawal. One after the fulfillment of the
 // proposal has no effect.
-func (b *builder) decide(it *item) {
-	env := it.env()
+func (b *Builder) decide(it *Item) {
+	env := it.Env()
 	for _, id := range env.Correlation.IDs {
 		c := b.byID[id]
-		if c == nil || c.fulfillment != nil || c.it.env().ID != id {
+		if c == nil || c.fulfillment != nil || c.it.Env().ID != id {
 			continue
 		}
-		own := env.From == c.it.env().From
+		own := env.From == c.it.Env().From
 		switch {
 		case env.Kind == protocol.KindMCPReject && c.proposal:
 			b.endCall(c, api.OutcomeRejected, it)
@@ -164,10 +163,10 @@ func (b *builder) decide(it *item) {
 
 // respond adds an mcp.response to a call, or to the request that fulfills a
 // proposal.
-func (b *builder) respond(it *item) {
-	for _, id := range it.env().Correlation.IDs {
+func (b *Builder) respond(it *Item) {
+	for _, id := range it.Env().Correlation.IDs {
 		c := b.byID[id]
-		if c == nil || c.asked().ID != id || c.proposal && c.fulfillment == nil || c.roleOf(it.env().From) == ineligible {
+		if c == nil || c.asked().ID != id || c.proposal && c.fulfillment == nil || c.roleOf(it.Env().From) == ineligible {
 			continue
 		}
 		b.answer(c, it)
@@ -178,16 +177,16 @@ func (b *builder) respond(it *item) {
 // answer adds a response to a call, or the rejection of a request. An offer waits
 // until the asker accepts it: it correlates to the offer, or it continues after
 // one participant alone has offered an answer.
-func (b *builder) answer(c *call, it *item) {
-	switch c.roleOf(it.env().From) {
+func (b *Builder) answer(c *call, it *Item) {
+	switch c.roleOf(it.Env().From) {
 	case mayAnswer:
 		b.endCall(c, c.outcomeOf(it), it)
 	case mayOffer:
 		if c.outcome != "" && !c.assumed {
 			return
 		}
-		b.offers[it.env().ID] = offer{c, it}
-		if c.outcome == "" && len(c.offers) < maxOfferers && !slices.ContainsFunc(c.offers, func(o *item) bool { return o.env().From == it.env().From }) {
+		b.offers[it.Env().ID] = offer{c, it}
+		if c.outcome == "" && len(c.offers) < maxOfferers && !slices.ContainsFunc(c.offers, func(o *Item) bool { return o.Env().From == it.Env().From }) {
 			c.offers = append(c.offers, it)
 		}
 	}
@@ -200,11 +199,11 @@ const maxOfferers = 2
 // offer is an answer that the asker has not accepted.
 type offer struct {
 	call *call
-	it   *item
+	it   *Item
 }
 
 // acceptNamed accepts the offers that an envelope of the asker correlates to.
-func (b *builder) acceptNamed(env *protocol.Envelope) {
+func (b *Builder) acceptNamed(env *protocol.Envelope) {
 	if len(b.offers) == 0 {
 		return
 	}
@@ -223,7 +222,7 @@ func (b *builder) acceptNamed(env *protocol.Envelope) {
 // assumed to be the accepted one, else the outcome stays pending. An answer that
 // counts by itself, or that the asker names later, replaces it. Calls in the
 // batch of the thought by which it continues (group; -1: none) still wait.
-func (b *builder) assumeAccepted(s *contextState, group int) {
+func (b *Builder) assumeAccepted(s *contextState, group int) {
 	if len(b.offers) == 0 {
 		return
 	}
@@ -250,18 +249,18 @@ func (c *call) batch() int {
 // proposal.
 func (c *call) asked() *protocol.Envelope {
 	if c.fulfillment != nil {
-		return c.fulfillment.env()
+		return c.fulfillment.Env()
 	}
-	return c.it.env()
+	return c.it.Env()
 }
 
 // isUndecided reports whether a call is a proposal without a decision.
 func (c *call) isUndecided() bool { return c.proposal && c.fulfillment == nil && c.outcome == "" }
 
 // outcomeOf is the outcome of a call by its answer.
-func (c *call) outcomeOf(it *item) string {
+func (c *call) outcomeOf(it *Item) string {
 	switch {
-	case it.env().Kind == protocol.KindMCPReject:
+	case it.Env().Kind == protocol.KindMCPReject:
 		return api.OutcomeRejected
 	case c.proposal:
 		return api.OutcomeFulfilled
@@ -272,7 +271,7 @@ func (c *call) outcomeOf(it *item) string {
 }
 
 // endCall ends a call; later envelopes do not change it.
-func (b *builder) endCall(c *call, outcome string, it *item) {
+func (b *Builder) endCall(c *call, outcome string, it *Item) {
 	if b.end(c, outcome, it, false) {
 		b.closeStep(c.state)
 	}
@@ -280,7 +279,7 @@ func (b *builder) endCall(c *call, outcome string, it *item) {
 
 // end ends a call and reports whether it was open. An assumed end may be replaced
 // by one that is not.
-func (b *builder) end(c *call, outcome string, it *item, assumed bool) bool {
+func (b *Builder) end(c *call, outcome string, it *Item, assumed bool) bool {
 	if c.outcome != "" && (assumed || !c.assumed) {
 		return false
 	}
@@ -315,7 +314,7 @@ type givenGroup struct {
 
 // number sets the group of a call: the group of its thought, or the group of the
 // calls that it overlaps with.
-func (b *builder) number(c *call) {
+func (b *Builder) number(c *call) {
 	n := b.numbering[c.state.from]
 	if n == nil {
 		n = &numbering{used: make(map[int]bool), given: make(map[givenGroup]int)}
@@ -323,7 +322,7 @@ func (b *builder) number(c *call) {
 	}
 	if c.explainedBy != nil && c.explainedBy.it.group >= 0 {
 		c.grouped = true
-		c.group = n.assign(givenGroup{rootOf(c.state.path), c.explainedBy.it.group})
+		c.group = n.assign(givenGroup{c.state.path.Root(), c.explainedBy.it.group})
 		return
 	}
 	s := c.state
@@ -359,10 +358,4 @@ func (n *numbering) free() int {
 	}
 	n.used[n.low] = true
 	return n.low
-}
-
-// rootOf returns the outermost context of a path.
-func rootOf(p protocol.ContextPath) protocol.ContextPath {
-	root, _, _ := strings.Cut(string(p), "/")
-	return protocol.ContextPath(root)
 }

@@ -1,4 +1,4 @@
-package turns
+package reduce
 
 import (
 	"encoding/json"
@@ -35,7 +35,7 @@ func TestMaskedBeforeItIsCut(t *testing.T) {
 				for at := near - len(secret) - 8; at < near+8; at += 3 {
 					text := strings.Repeat(filler, max(at, 0)/len(filler)) + strings.Repeat("x", max(at, 0)%len(filler))
 					text += secret + strings.Repeat(" tail", 10_000)
-					got := excerptOf(text, n).masked(n, f)
+					got := excerptOf(text, n).Masked(n, f)
 					if strings.Contains(got, "abc") || len(got) > n+len("…") || !strings.HasSuffix(got, "…") {
 						t.Fatalf("%s, at %d of %d: %d bytes, %q", name, at, n, len(got), got[max(0, len(got)-200):])
 					}
@@ -52,12 +52,12 @@ func TestMaskedBeforeItIsCut(t *testing.T) {
 func TestShortTextsAreMaskedAsAWhole(t *testing.T) {
 	for _, n := range []int{maxName, maxThought} {
 		for _, size := range []int{0, 1, n - 1, n} {
-			if got := excerptOf(strings.Repeat("x", size), n).masked(n, noMask{}); len(got) != size {
+			if got := excerptOf(strings.Repeat("x", size), n).Masked(n, NoMask{}); len(got) != size {
 				t.Errorf("%d of %d bytes: %d are shown", size, n, len(got))
 			}
 		}
 		for _, size := range []int{n + 1, n + cutMargin, n + 2*cutMargin, n + 2*cutMargin + 1, 10*n + 100_000} {
-			if got := excerptOf(strings.Repeat("x", size), n).masked(n, noMask{}); len(got) != n+len("…") {
+			if got := excerptOf(strings.Repeat("x", size), n).Masked(n, NoMask{}); len(got) != n+len("…") {
 				t.Errorf("%d of %d bytes: %d are shown", n, size, len(got))
 			}
 		}
@@ -74,8 +74,8 @@ func TestLongTextsAreNotMaskedAsAWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		it := newItem(&Entry{Envelope: &protocol.Envelope{Kind: kind, Payload: payload}})
-		shown := (&display{mask: f}).of(it)
+		it := NewItem(&Entry{Envelope: &protocol.Envelope{Kind: kind, Payload: payload}})
+		shown := (&Display{Mask: f}).of(it)
 		if len(shown.text) < most-1 || f.longest == 0 || f.longest > most+2*cutMargin {
 			t.Errorf("%s: %d bytes are kept, %d were masked at once", kind, len(shown.text), f.longest)
 		}
