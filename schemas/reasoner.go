@@ -3,13 +3,14 @@ package schemas
 import (
 	"errors"
 	"fmt"
+	"path"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Fault describes an error in a document of the Reasoning API.
+// Fault describes an error in a document.
 type Fault struct {
 	Path    string // JSON pointer; empty for the whole document
 	Message string // a sentence that names the expected value
@@ -19,25 +20,15 @@ type Fault struct {
 // Error returns the message.
 func (f *Fault) Error() string { return f.Message }
 
-// AgentIntent checks the body of a request for an agent's next action. The
-// error is a *Fault.
-func AgentIntent(raw []byte) error { return reasonerDocument("agent_intent.request", raw) }
-
-// CancelIntent checks the body of a request to cancel jobs, as AgentIntent
-// does.
-func CancelIntent(raw []byte) error { return reasonerDocument("agent_intent_cancel.request", raw) }
-
-// WorkflowIntent checks the body of a request for a workflow's next node, as
-// AgentIntent does.
-func WorkflowIntent(raw []byte) error { return reasonerDocument("workflow_intent.request", raw) }
-
-// ReasonerAnswer checks a response of the service, by the name of its schema:
-// agent_intent.response, agent_intent.callback, error and so on. It is for
-// tests and for clients that validate responses.
-func ReasonerAnswer(name string, raw []byte) error { return reasonerDocument(name, raw) }
-
-func reasonerDocument(name string, raw []byte) error {
-	schema, ok := reasoner()[name]
+// Document checks a document of the Reasoning API, or a response about turns, by
+// the path of its schema: reasoner/agent_intent.request, turns/history and so
+// on. The error is a *Fault if there is such a schema.
+func Document(name string, raw []byte) error {
+	compiled := reasoner
+	if path.Dir(name) == "turns" {
+		compiled = turns
+	}
+	schema, ok := compiled()[path.Base(name)]
 	if !ok {
 		return fmt.Errorf("there is no schema %s", name)
 	}

@@ -35,11 +35,6 @@ const base = "https://raw.githubusercontent.com/meup-protocol/meup/main/schemas/
 
 const suffix = ".schema.json"
 
-// FS returns the schema files: envelope.schema.json, config.schema.json,
-// payload/KIND.schema.json, reasoner/agent_intent.request.schema.json,
-// turns/history.schema.json, …
-func FS() fs.FS { return files }
-
 // The compiled schemas of the folders, by the name of the file.
 var (
 	documents = sync.OnceValue(func() map[string]*jsonschema.Schema { return compile(".") }) // envelope, config
@@ -102,21 +97,6 @@ func Config(file any) []Violation {
 		return []Violation{{Schema: s, message: err.Error()}}
 	}
 	return violations(nil, s, failed, math.MaxInt)
-}
-
-// TurnsAnswer checks a gateway's response about turns, by the name of its
-// schema: history, threads, turn, or the events reasoning_update and
-// job_reasoning. It is for tests and for clients that validate responses.
-func TurnsAnswer(name string, raw []byte) error {
-	schema, ok := turns()[name]
-	if !ok {
-		return fmt.Errorf("there is no schema %s", name)
-	}
-	doc, err := protocol.ParseJSON(raw, protocol.MaxDepth)
-	if err != nil {
-		return err
-	}
-	return schema.Validate(instance(doc.Root()))
 }
 
 // Payload checks the payload of a kind by section 2. Kinds without a schema,

@@ -24,11 +24,11 @@ func parse(t testing.TB, text string) protocol.Value {
 // TestFiles: every file compiles, has a description, and accepts its own
 // examples.
 func TestFiles(t *testing.T) {
-	err := fs.WalkDir(FS(), ".", func(name string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		raw, err := fs.ReadFile(FS(), name)
+		raw, err := fs.ReadFile(files, name)
 		if err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ func TestSmallBodiesMakeNoLargeTrees(t *testing.T) {
 			raw := []byte(`{"session_id":"s","goal_text":"g","history":` + history + `}`)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			err := AgentIntent(raw)
+			err := Document("reasoner/agent_intent.request", raw)
 			runtime.ReadMemStats(&after)
 			var f *Fault
 			if !errors.As(err, &f) || f.Syntax || !strings.Contains(f.Message, "more than") && !strings.Contains(f.Message, "at most 10000 elements") {
@@ -39,11 +39,11 @@ func TestSmallBodiesMakeNoLargeTrees(t *testing.T) {
 
 func TestValuesAreCountedOutsideTexts(t *testing.T) {
 	text := `{"session_id":"s","goal_text":"g","history":["` + strings.Repeat(`,[{:\"`, MaxValues) + `"]}`
-	if err := AgentIntent([]byte(text)); err != nil {
+	if err := Document("reasoner/agent_intent.request", []byte(text)); err != nil {
 		t.Error(err)
 	}
 	many := `{"session_id":"s","goal_text":"g","memory_state":{"v":[` + strings.Repeat("1,", MaxValues-100) + `1]}}`
-	if err := AgentIntent([]byte(many)); err != nil {
+	if err := Document("reasoner/agent_intent.request", []byte(many)); err != nil {
 		t.Error(err)
 	}
 }
@@ -54,7 +54,7 @@ func TestTextsAreBounded(t *testing.T) {
 		for _, n := range []int{100_000, 100_001} {
 			fields := map[string]string{"goal_text": "g", "instructions": "i"}
 			fields[field] = strings.Repeat("ü", n)
-			err := AgentIntent(fmt.Appendf(nil, `{"session_id":"s","goal_text":%q,"instructions":%q}`, fields["goal_text"], fields["instructions"]))
+			err := Document("reasoner/agent_intent.request", fmt.Appendf(nil, `{"session_id":"s","goal_text":%q,"instructions":%q}`, fields["goal_text"], fields["instructions"]))
 			var f *Fault
 			if n == 100_000 && err != nil || n > 100_000 && (!errors.As(err, &f) || f.Path != "/"+field) {
 				t.Errorf("%s of %d characters: %v", field, n, err)
@@ -79,7 +79,7 @@ func TestManyFaultsAreNotAllExplained(t *testing.T) {
 	}
 	text := `{"run_id":"r","workflow_name":"w","current_node":"","params":{"workflow":{"nodes":[` + strings.Repeat("1,", 90_000) + `1]}}}`
 	var f *Fault
-	if err := WorkflowIntent([]byte(text)); !errors.As(err, &f) || f.Path != "/params/workflow/nodes/0" {
+	if err := Document("reasoner/workflow_intent.request", []byte(text)); !errors.As(err, &f) || f.Path != "/params/workflow/nodes/0" {
 		t.Errorf("%v", err)
 	}
 }

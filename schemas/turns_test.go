@@ -11,13 +11,13 @@ import (
 // TestTurnFiles: every file has a description, accepts its own examples, and
 // rejects them without a required field.
 func TestTurnFiles(t *testing.T) {
-	names, err := fs.Glob(FS(), "turns/*"+suffix)
+	names, err := fs.Glob(files, "turns/*"+suffix)
 	if err != nil || len(names) != len(turns()) || len(names) < 5 {
 		t.Fatalf("%v, %v", names, err)
 	}
 	for _, file := range names {
 		name := strings.TrimSuffix(path.Base(file), suffix)
-		raw, err := fs.ReadFile(FS(), file)
+		raw, err := fs.ReadFile(files, file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func check(t *testing.T, name string, example map[string]json.RawMessage) error 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return TurnsAnswer(name, raw)
+	return Document("turns/"+name, raw)
 }
 
 // TestTurnsRefused: forbidden content of a response is a fault.
@@ -69,7 +69,7 @@ func TestTurnsRefused(t *testing.T) {
 		"threads":       `{"threads":[{}],"next":0,"has_more":false}`,
 		"nothing":       `{}`,
 	} {
-		if TurnsAnswer(name, []byte(text)) == nil {
+		if Document("turns/"+name, []byte(text)) == nil {
 			t.Errorf("%s passes: %s", name, text)
 		}
 	}

@@ -251,7 +251,7 @@ func (v *visit) get(path, schema string, into any) bool {
 	if resp.StatusCode != http.StatusOK {
 		v.t.Fatalf("%s: %s %s", path, resp.Status, body)
 	}
-	if err := schemas.TurnsAnswer(schema, body); err != nil {
+	if err := schemas.Document("turns/"+schema, body); err != nil {
 		v.t.Errorf("%s: %v\n%s", path, err, body)
 	}
 	if into != nil {
@@ -297,7 +297,7 @@ func (r *eventReader) readUpTo(envelopes int) (told int) {
 				heard++
 			case "reasoning_update", "job_reasoning":
 				told++
-				if err := schemas.TurnsAnswer(name, []byte(value)); err != nil {
+				if err := schemas.Document("turns/"+name, []byte(value)); err != nil {
 					r.t.Errorf("%v\n%s", err, value)
 				}
 			}

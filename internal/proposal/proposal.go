@@ -112,12 +112,6 @@ func Fulfills(p, e *protocol.Envelope) bool {
 	return e.Kind == protocol.KindMCPRequest && e.Correlation.Names(p.ID) && Mismatch(p, CallOf(p), e, CallOf(e)) == ""
 }
 
-// Answers reports whether e counts as the answer to the request that fulfills a
-// proposal: only the participant that the request is addressed to can answer it.
-func Answers(request, e *protocol.Envelope) bool {
-	return e.Kind == protocol.KindMCPResponse && e.Correlation.Names(request.ID) && request.AddressedTo(e.From)
-}
-
 // Settles returns how an envelope that follows the proposal p settles it;
 // Pending if it does not.
 func Settles(p, e *protocol.Envelope) Outcome {

@@ -44,17 +44,6 @@ func TestSettles(t *testing.T) {
 	}
 }
 
-func TestAnswers(t *testing.T) {
-	for c := range rules(t, "answers").Elements {
-		t.Run(c.Get("name").Text(), func(t *testing.T) {
-			r, e := decode(t, c.Get("request").Raw()), decode(t, c.Get("envelope").Raw())
-			if got, want := proposal.Answers(r, e), c.Get("counts").Bool(); got != want {
-				t.Errorf("%v, want %v", got, want)
-			}
-		})
-	}
-}
-
 func TestApproval(t *testing.T) {
 	const exact = `{"jsonrpc":"2.0","id":"own","method":"m","params":{"n":1.00}}`
 	const edited = `{"jsonrpc":"2.0","id":"own","method":"m","params":{"n":1.00},"edited":true}`

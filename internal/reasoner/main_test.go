@@ -38,7 +38,7 @@ func checkSchema(t testing.TB, schema string, v any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := schemas.ReasonerAnswer(schema, raw); err != nil {
+	if err := schemas.Document("reasoner/"+schema, raw); err != nil {
 		t.Errorf("%s: %v", raw, err)
 	}
 }

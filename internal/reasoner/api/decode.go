@@ -14,7 +14,7 @@ import (
 // unknown fields, since clients of other versions may send more; null is the
 // same as an absent field. The error is a *Fault.
 func DecodeAgentIntent(raw []byte) (*wire.AgentIntentRequest, error) {
-	if err := schemas.AgentIntent(raw); err != nil {
+	if err := schemas.Document("reasoner/agent_intent.request", raw); err != nil {
 		return nil, schemaFault(err)
 	}
 	var r wire.AgentIntentRequest
@@ -51,7 +51,7 @@ func DecodeAgentIntent(raw []byte) (*wire.AgentIntentRequest, error) {
 
 // DecodeCancel decodes a request to cancel jobs. The error is a *Fault.
 func DecodeCancel(raw []byte) (*wire.CancelRequest, error) {
-	if err := schemas.CancelIntent(raw); err != nil {
+	if err := schemas.Document("reasoner/agent_intent_cancel.request", raw); err != nil {
 		return nil, schemaFault(err)
 	}
 	var r wire.CancelRequest
@@ -64,7 +64,7 @@ func DecodeCancel(raw []byte) (*wire.CancelRequest, error) {
 // DecodeWorkflow decodes a request for a workflow's next node. The error is a
 // *Fault.
 func DecodeWorkflow(raw []byte) (*wire.WorkflowIntentRequest, error) {
-	if err := schemas.WorkflowIntent(raw); err != nil {
+	if err := schemas.Document("reasoner/workflow_intent.request", raw); err != nil {
 		return nil, schemaFault(err)
 	}
 	var r wire.WorkflowIntentRequest

@@ -101,7 +101,7 @@ func TestPost_Signature(t *testing.T) {
 	if err := json.Unmarshal(got.body, &result); err != nil || result.JobID != "job-1" || result.CorrelationID != "c-1" || result.FinalText != "done" {
 		t.Errorf("%s: %v", got.body, err)
 	}
-	if err := schemas.ReasonerAnswer("agent_intent.callback", got.body); err != nil {
+	if err := schemas.Document("reasoner/agent_intent.callback", got.body); err != nil {
 		t.Errorf("%s: %v", got.body, err)
 	}
 	timestamp, signature := got.header.Get("X-Meup-Timestamp"), got.header.Get("X-Meup-Signature")

@@ -51,7 +51,7 @@ func checkSchema(t *testing.T, schema string, v any) {
 	t.Helper()
 	raw, err := json.Marshal(v)
 	if err == nil {
-		err = schemas.ReasonerAnswer(schema, raw)
+		err = schemas.Document("reasoner/"+schema, raw)
 	}
 	if err != nil {
 		t.Errorf("%s: %v", raw, err)

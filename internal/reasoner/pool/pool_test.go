@@ -38,7 +38,7 @@ func checkSchema(t *testing.T, v any) {
 	t.Helper()
 	raw, err := json.Marshal(v)
 	if err == nil {
-		err = schemas.ReasonerAnswer("agent_intent.callback", raw)
+		err = schemas.Document("reasoner/agent_intent.callback", raw)
 	}
 	if err != nil {
 		t.Errorf("%s: %v", raw, err)

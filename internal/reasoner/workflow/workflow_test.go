@@ -23,7 +23,7 @@ func checkSchema(t *testing.T, out *wire.WorkflowIntentResponse) {
 	}
 	raw, err := json.Marshal(full)
 	if err == nil {
-		err = schemas.ReasonerAnswer("workflow_intent.response", raw)
+		err = schemas.Document("reasoner/workflow_intent.response", raw)
 	}
 	if err != nil {
 		t.Errorf("%s: %v", raw, err)
