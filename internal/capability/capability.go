@@ -44,25 +44,12 @@ type Request struct {
 // Deny reports whether the capability takes away instead of giving.
 func (c *Capability) Deny() bool { return c.deny }
 
-// JSON returns the capability as it was given. It is shared: read-only.
-func (c *Capability) JSON() json.RawMessage { return c.source }
-
-// SlashJSON returns the capability as it was given but for its kind, whose
-// first separator is a slash, as dialects with such kinds write it. It is
-// shared: read-only.
-func (c *Capability) SlashJSON() json.RawMessage { return c.slash }
-
 // String returns the JSON text.
 func (c *Capability) String() string { return string(c.source) }
 
-// Match reports whether the capability selects the request. An allowing
+// match reports whether the capability selects the request. An allowing
 // capability selects requests that it certainly matches, a deny rule requests
 // that it might match.
-func (c *Capability) Match(r *Request) bool {
-	w := newWork(r)
-	return c.match(r, &w)
-}
-
 func (c *Capability) match(r *Request, w *work) bool {
 	if c.kindWeight > 0 && !w.spend(len(r.Kind)*c.kindWeight) {
 		return c.deny

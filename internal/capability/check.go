@@ -3,8 +3,6 @@ package capability
 import (
 	"math"
 
-	"github.com/meup-protocol/meup/internal/textutil"
-
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -24,7 +22,7 @@ func (l *Ledger) CheckGrant(g Grant) *protocol.Error {
 	for _, c := range set.allows {
 		q := query{ledger: l, now: g.At, pattern: c, work: remaining}
 		f := q.find(g.Granter, math.MaxUint64, 1)
-		what := textutil.Shorten(c.String(), maxShown)
+		what := short(c.String())
 		switch {
 		case f.by != nil:
 			remaining = q.work
@@ -34,9 +32,9 @@ func (l *Ledger) CheckGrant(g Grant) *protocol.Error {
 		case f.obstacle == nil:
 			return cannotDelegate("you cannot grant %s: you do not hold it, or it was passed on %d times already", what, MaxChain)
 		case f.obstacle.deny:
-			return cannotDelegate("you cannot grant %s: %s denies it to you", what, textutil.Shorten(f.obstacle.String(), maxShown))
+			return cannotDelegate("you cannot grant %s: %s denies it to you", what, short(f.obstacle.String()))
 		}
-		return cannotDelegate("you cannot grant %s: what you hold is %s, which does not contain it", what, textutil.Shorten(f.obstacle.String(), maxShown))
+		return cannotDelegate("you cannot grant %s: what you hold is %s, which does not contain it", what, short(f.obstacle.String()))
 	}
 	return nil
 }

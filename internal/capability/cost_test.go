@@ -53,7 +53,7 @@ func TestGrantCost_LongGlobs(t *testing.T) {
 	for i := range 16 {
 		grant("bob", protocol.ParticipantID(fmt.Sprintf("p%d", i)), globs[2*MaxPerGrant:])
 	}
-	for _, l := range []*Ledger{l.WithConfigured(configured), NewLedger(configured).Apply(changes...)} {
+	for _, l := range []*Ledger{l.WithConfiguredOf(NewLedger(configured)), NewLedger(configured).Apply(changes...)} {
 		for i := range 16 {
 			if got := len(l.Display(protocol.ParticipantID(fmt.Sprintf("p%d", i)), now)); got != MaxPerGrant {
 				t.Errorf("p%d is shown %d capabilities", i, got)

@@ -38,7 +38,7 @@ func FuzzParse(f *testing.F) {
 		}
 		c.Match(r)
 		deny := c.asDeny()
-		for _, shown := range []json.RawMessage{c.JSON(), c.SlashJSON(), deny.JSON(), deny.SlashJSON()} {
+		for _, shown := range []json.RawMessage{c.source, c.slash, deny.source, deny.slash} {
 			if len(shown) > MaxBytes {
 				continue
 			}
@@ -53,8 +53,8 @@ func FuzzParse(f *testing.F) {
 		if !c.Deny() && c.Match(r) && !deny.Match(r) {
 			t.Fatalf("%s allows what it would not deny", text)
 		}
-		Lint([]Holding{{Participant: "a", Capabilities: []*Capability{c, deny}}}, []protocol.ParticipantID{"a"})
-		c.explain(r, c.mode())
+		Lint("a", []*Capability{c, deny}, []protocol.ParticipantID{"a"})
+		c.explain(r)
 		if !c.Deny() && !c.clearlyCovers(c) {
 			t.Fatalf("%s does not cover itself", text)
 		}

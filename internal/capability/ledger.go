@@ -108,17 +108,10 @@ func newBase(caps []*Capability) *base {
 	return b
 }
 
-// WithConfigured returns the state under another configuration, equal to the
-// state after a restart with it. Revocations stay in effect; a grant that the
-// new configuration does not support has no effect until another one does.
-func (l *Ledger) WithConfigured(c Configured) *Ledger {
-	next := *l
-	next.configured = compile(c)
-	return &next
-}
-
 // WithConfiguredOf returns the state under the configuration of another ledger,
-// and shares its compiled form.
+// equal to the state after a restart with it. Revocations stay in effect; a
+// grant that the new configuration does not support has no effect until another
+// one does.
 func (l *Ledger) WithConfiguredOf(other *Ledger) *Ledger {
 	next := *l
 	next.configured = other.configured
@@ -226,7 +219,7 @@ func (h *holder) tookAll(r *record, w *work) bool {
 }
 
 var everything = func() *Capability {
-	c, err := ParseString("*")
+	c, err := ParseJSON([]byte(`"*"`))
 	if err != nil {
 		panic(err)
 	}

@@ -6,104 +6,64 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meup-protocol/meup/internal/textutil"
-
 	"github.com/meup-protocol/meup/protocol"
 )
-
-// Severity is the likelihood that a finding is a mistake.
-type Severity uint8
-
-// A Warning is probably a mistake; an Error certainly is one.
-const (
-	Warning Severity = iota
-	Error
-)
-
-// String returns "warning" or "error".
-func (s Severity) String() string {
-	if s == Error {
-		return "error"
-	}
-	return "warning"
-}
-
-// Holding has the configured capabilities of one participant.
-type Holding struct {
-	Participant  protocol.ParticipantID
-	Capabilities []*Capability
-}
 
 // Finding is a part of a configuration that probably does not have the intended
 // effect.
 type Finding struct {
-	Participant protocol.ParticipantID
-	Index       int // in the Capabilities of the Holding; -1: all of them
-	Severity    Severity
-	Message     string
+	Index   int // of the capability; -1: all of them
+	Message string
 }
 
-// Lint looks for capabilities that can never match, that name unknown kinds or
-// participants, and that make one another pointless. known lists the
-// participants of the space; nil if they cannot be known.
-func Lint(holdings []Holding, known []protocol.ParticipantID) []Finding {
+// Lint looks for capabilities of a participant that can never match, that name
+// unknown kinds or participants, and that make one another pointless. known
+// lists the participants of the space; nil if they cannot be known.
+func Lint(holder protocol.ParticipantID, caps []*Capability, known []protocol.ParticipantID) []Finding {
 	l := linter{known: known, work: work{left: math.MaxInt}}
-	for _, h := range holdings {
-		l.holding(h)
+	useful := false
+	for i, c := range caps {
+		l.index = i
+		if why := c.never(); why != "" {
+			l.report("it can never match: %s", why)
+			continue
+		}
+		l.capability(c)
+		shadowed := l.shadowed(c, caps)
+		l.redundant(caps)
+		useful = useful || !shadowed && !c.deny
+	}
+	if !useful {
+		l.index = -1
+		l.report("%s can do nothing: no capability allows anything", holder)
 	}
 	return l.findings
 }
 
 type linter struct {
-	known       []protocol.ParticipantID
-	work        work // a configuration is trusted: without a bound
-	participant protocol.ParticipantID
-	index       int
-	findings    []Finding
+	known    []protocol.ParticipantID
+	work     work // a configuration is trusted: without a bound
+	index    int
+	findings []Finding
 }
 
-func (l *linter) report(s Severity, format string, args ...any) {
-	l.findings = append(l.findings, Finding{
-		Participant: l.participant, Index: l.index, Severity: s, Message: fmt.Sprintf(format, args...),
-	})
+func (l *linter) report(format string, args ...any) {
+	l.findings = append(l.findings, Finding{l.index, fmt.Sprintf(format, args...)})
 }
 
-func (l *linter) holding(h Holding) {
-	l.participant = h.Participant
-	useful := false
-	for i, c := range h.Capabilities {
-		l.index = i
-		if !l.capability(c) {
-			continue
-		}
-		shadowed := l.shadowed(c, h.Capabilities)
-		l.redundant(i, h.Capabilities)
-		useful = useful || !shadowed && !c.deny
-	}
-	if !useful {
-		l.index = -1
-		l.report(Warning, "%s can do nothing: no capability allows anything", h.Participant)
-	}
-}
-
-// capability reports whether c can match anything.
-func (l *linter) capability(c *Capability) bool {
-	if why := c.never(); why != "" {
-		l.report(Error, "it can never match: %s", why)
-		return false
-	}
+// capability looks at a capability by itself.
+func (l *linter) capability(c *Capability) {
 	l.unknownKind(c)
-	if kind, ok := c.kind.Literal(); ok && kind == Observe && !c.plain && !c.deny {
-		l.report(Warning, "observe is a right to read only without payload, to and context")
-	}
-	if kind, ok := c.kind.Literal(); ok && c.payload != nil {
-		l.unknownFields(kind, c.payload)
+	if kind, ok := c.kind.Literal(); ok {
+		if kind == Observe && !c.plain && !c.deny {
+			l.report("observe is a right to read only without payload, to and context")
+		}
+		if c.payload != nil {
+			l.unknownFields(kind, c.payload)
+		}
 	}
 	l.unknownAddressees(c.to)
-	for _, t := range c.texts() {
-		l.suspicious(t)
-	}
-	return true
+	c.texts(l.suspicious)
 }
 
 // never returns why the capability cannot select any request, or "" if it can
@@ -158,7 +118,7 @@ func (l *linter) shadowed(c *Capability, all []*Capability) bool {
 	}
 	for _, d := range all {
 		if d.deny && d.covers(c, &l.work) {
-			l.report(Warning, "it allows nothing: %s denies all of it", textutil.Shorten(d.String(), maxShown))
+			l.report("it allows nothing: %s denies all of it", short(d.String()))
 			return true
 		}
 	}
@@ -167,7 +127,8 @@ func (l *linter) shadowed(c *Capability, all []*Capability) bool {
 
 // redundant reports capabilities that another one covers: of two equal ones, the
 // later.
-func (l *linter) redundant(i int, all []*Capability) {
+func (l *linter) redundant(all []*Capability) {
+	i := l.index
 	c := all[i]
 	for j, other := range all {
 		if i == j {
@@ -175,13 +136,13 @@ func (l *linter) redundant(i int, all []*Capability) {
 		}
 		if string(c.source) == string(other.source) {
 			if j < i {
-				l.report(Warning, "it is a duplicate of an earlier one")
+				l.report("it is a duplicate of an earlier one")
 				return
 			}
 			continue
 		}
 		if l.contains(other, c) && (j < i || !l.contains(c, other)) {
-			l.report(Warning, "it adds nothing: %s allows all of it", textutil.Shorten(other.String(), maxShown))
+			l.report("it adds nothing: %s allows all of it", short(other.String()))
 			return
 		}
 	}
@@ -199,7 +160,7 @@ func (l *linter) unknownAddressees(to *target) {
 		t := &to.alts[i]
 		matches := func(p protocol.ParticipantID) bool { return t.matches(string(p)) }
 		if !slices.ContainsFunc(l.known, matches) {
-			l.report(Warning, "to %s names no participant of the space", to.source)
+			l.report("to %s names no participant of the space", to.source)
 			return
 		}
 	}
@@ -210,13 +171,13 @@ func (l *linter) suspicious(group []*text) {
 	var negated *text
 	for _, t := range group {
 		if t.class == textRegexp && looksLikeFolder(t.exact) {
-			l.report(Warning, `"/%s/" is a regular expression; a folder and what is in it is "/%s/**"`, t.exact, t.exact)
+			l.report(`"/%s/" is a regular expression; a folder and what is in it is "/%s/**"`, t.exact, t.exact)
 		}
 		if !t.negate {
 			continue
 		}
 		if negated != nil && (negated.class == textExact && !t.matches(negated.exact) || t.class == textExact && !negated.matches(t.exact)) {
-			l.report(Warning, "one of two negations matches every text")
+			l.report("one of two negations matches every text")
 			return
 		}
 		negated = t
@@ -228,45 +189,36 @@ func looksLikeFolder(source string) bool {
 	return strings.Trim(source, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") == ""
 }
 
-// texts returns the text patterns of the capability, grouped by array.
-func (c *Capability) texts() [][]*text {
-	var out [][]*text
+// texts calls visit with the text patterns of the capability, grouped by array.
+func (c *Capability) texts(visit func([]*text)) {
 	for _, t := range []*target{c.to, c.context} {
 		if t != nil {
-			out = append(out, pointers(t.alts))
+			group := make([]*text, len(t.alts))
+			for i := range t.alts {
+				group[i] = &t.alts[i]
+			}
+			visit(group)
 		}
 	}
 	if c.payload != nil {
-		out = c.payload.texts(out)
+		c.payload.texts(visit)
 	}
-	return out
 }
 
-func pointers(list []text) []*text {
-	out := make([]*text, len(list))
-	for i := range list {
-		out[i] = &list[i]
-	}
-	return out
-}
-
-func (p *pattern) texts(out [][]*text) [][]*text {
-	switch p.class {
-	case classText:
-		return append(out, []*text{&p.text})
-	case classOneOf:
-		var group []*text
-		for i := range p.alts {
-			if p.alts[i].class == classText {
-				group = append(group, &p.alts[i].text)
-			} else {
-				out = p.alts[i].texts(out)
-			}
+func (p *pattern) texts(visit func([]*text)) {
+	var group []*text
+	for i := range p.alts {
+		if p.alts[i].class == classText {
+			group = append(group, &p.alts[i].text)
+		} else {
+			p.alts[i].texts(visit)
 		}
-		return append(out, group)
 	}
+	if p.class == classText {
+		group = append(group, &p.text)
+	}
+	visit(group)
 	for i := range p.fields {
-		out = p.fields[i].value.texts(out)
+		p.fields[i].value.texts(visit)
 	}
-	return out
 }

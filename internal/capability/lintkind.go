@@ -39,13 +39,13 @@ func (l *linter) unknownKind(c *Capability) {
 	}
 	kind, literal := c.kind.Literal()
 	if literal && kind.IsReserved() {
-		l.report(Warning, "only the gateway may send %s", kind)
+		l.report("only the gateway may send %s", kind)
 		return
 	}
 	if literal && kind.IsReasoning() {
 		return
 	}
-	l.report(Warning, "no kind of the protocol matches %s; kinds of applications begin with x.", c.kind.String())
+	l.report("no kind of the protocol matches %s; kinds of applications begin with x.", c.kind.String())
 }
 
 // rpcFields are the fields of a JSON-RPC message.
@@ -60,7 +60,7 @@ func (l *linter) unknownFields(kind protocol.Kind, p *pattern) {
 	for i := range p.fields {
 		k := &p.fields[i].key
 		if k.class == keyName && !slices.Contains(rpcFields, k.name) {
-			l.report(Warning, "the payload of %s has no field %s; does it belong inside params?", kind, k.name)
+			l.report("the payload of %s has no field %s; does it belong inside params?", kind, k.name)
 		}
 	}
 }

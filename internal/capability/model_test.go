@@ -250,7 +250,7 @@ func TestLedger_AgreesWithModel(t *testing.T) {
 		}
 		if rapid.Bool().Draw(t, "reload") {
 			w.configured = w.configuration(t)
-			w.ledger = w.ledger.WithConfigured(w.configured)
+			w.ledger = w.ledger.WithConfiguredOf(NewLedger(w.configured))
 		}
 		for _, p := range modelIDs {
 			rights := w.ledger.Effective(p, w.now)
@@ -282,7 +282,7 @@ func TestLedger_AgreesWithModel(t *testing.T) {
 		if got := state(NewLedger(w.configured).Apply(w.changes()...), w.now); got != want {
 			t.Fatalf("replayed:\n%s\nwas:\n%s", got, want)
 		}
-		if got := state(w.ledger.WithConfigured(w.configured), w.now); got != want {
+		if got := state(w.ledger.WithConfiguredOf(NewLedger(w.configured)), w.now); got != want {
 			t.Fatalf("configured again:\n%s\nwas:\n%s", got, want)
 		}
 	})

@@ -84,11 +84,6 @@ func ParseJSON(text []byte) (*Capability, error) {
 	return Parse(doc.Root())
 }
 
-// ParseString is Parse for a kind pattern alone.
-func ParseString(kindPattern string) (*Capability, error) {
-	return ParseJSON(quote(kindPattern))
-}
-
 // parser compiles one capability; its methods do nothing once err is set.
 type parser struct {
 	budget budget

@@ -97,10 +97,10 @@ func TestShown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if string(c.JSON()) != tt.text || string(c.SlashJSON()) != tt.slash {
-			t.Errorf("%s is shown as %s and %s", tt.text, c.JSON(), c.SlashJSON())
+		if string(c.source) != tt.text || string(c.slash) != tt.slash {
+			t.Errorf("%s is shown as %s and %s", tt.text, c.source, c.slash)
 		}
-		if got := string(c.asDeny().JSON()); got != tt.deny {
+		if got := string(c.asDeny().source); got != tt.deny {
 			t.Errorf("%s as a deny rule is %s", tt.text, got)
 		}
 	}

@@ -1,7 +1,7 @@
 package capability
 
 // Set is a list of capabilities that allow and deny together. It is immutable
-// and safe for concurrent use. The zero Set, and a nil one, allow nothing.
+// and safe for concurrent use. The zero Set allows nothing.
 type Set struct {
 	given  []*Capability // all of them, in the order in which they were given
 	allows []*Capability
@@ -34,17 +34,6 @@ func NewSet(caps ...*Capability) *Set {
 // and no deny rule does. It does not allocate, unless a pattern has to decode
 // an escaped text.
 func (s *Set) Decide(r *Request) Decision {
-	if s == nil {
-		return Decision{}
-	}
 	q := query{request: r, work: newWork(r)}
 	return q.judge(s).decision()
-}
-
-// Capabilities returns the capabilities of the set, deny rules last.
-func (s *Set) Capabilities() []*Capability {
-	if s == nil {
-		return nil
-	}
-	return append(append([]*Capability(nil), s.allows...), s.denies...)
 }

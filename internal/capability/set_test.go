@@ -38,9 +38,6 @@ func TestDecide(t *testing.T) {
 			t.Errorf("%s %s to %q: %v by %v", tt.kind, tt.payload, tt.to, d.Allowed, d.By)
 		}
 	}
-	if n := len(planner.Capabilities()); n != 5 {
-		t.Errorf("the set has %d capabilities", n)
-	}
 }
 
 func TestExplain(t *testing.T) {
@@ -67,9 +64,6 @@ func TestExplain(t *testing.T) {
 		if !strings.HasSuffix(reason.Sentence, want[i]) {
 			t.Errorf("reason %d: %s\nwant … %s", i, reason.Sentence, want[i])
 		}
-	}
-	if (*Set)(nil).Explain(r) != nil {
-		t.Error("a nil set has reasons")
 	}
 	long := &Request{Kind: "mcp.request", Payload: payload(t, `{"method":"`+strings.Repeat("é", 500)+`"}`)}
 	for _, reason := range set.Explain(long) {

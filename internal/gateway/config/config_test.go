@@ -90,7 +90,7 @@ func TestOperatorsExample(t *testing.T) {
 		t.Errorf("got %+v", planner)
 	}
 	if c := planner.Capabilities; len(c) != 4 || !c[3].Deny() ||
-		string(c[2].JSON()) != `{"kind":"mcp.request","payload":{"method":"tools/call","params":{"name":"read_*"}}}` {
+		c[2].String() != `{"kind":"mcp.request","payload":{"method":"tools/call","params":{"name":"read_*"}}}` {
 		t.Errorf("got %v", c)
 	}
 	if j := lab.JWT; j == nil || j.Issuer != "https://id.example.org" || j.Audience != "meup" || j.ParticipantClaim != "sub" ||

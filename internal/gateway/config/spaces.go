@@ -143,7 +143,7 @@ func (r *resolver) lintHolder(id protocol.ParticipantID, list []*capability.Capa
 		return
 	}
 	id = protocol.ParticipantID(textutil.Shorten(string(id), 40))
-	for _, f := range capability.Lint([]capability.Holding{{Participant: id, Capabilities: list}}, known) {
+	for _, f := range capability.Lint(id, list, known) {
 		at := n
 		if f.Index >= 0 {
 			at = n.members[f.Index].value
