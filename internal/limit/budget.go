@@ -19,13 +19,6 @@ func NewBudget(total, share int64) *Budget {
 	return &Budget{total: total, share: share, holders: make(map[string]int64)}
 }
 
-// Used returns how many bytes are held, by how many holders.
-func (b *Budget) Used() (bytes int64, holders int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.used, len(b.holders)
-}
-
 // Hold is a part of a Budget. It belongs to one goroutine.
 type Hold struct {
 	budget *Budget

@@ -2,3 +2,6 @@ package limit
 
 // Remembered returns how many addresses are held.
 func (a *Attempts) Remembered() int { return len(a.young) + len(a.old) }
+
+// Used returns how many bytes are held, by how many holders.
+func (b *Budget) Used() (bytes int64, holders int) { return b.used, len(b.holders) }

@@ -1,9 +1,6 @@
 package redact
 
-import (
-	"fmt"
-	"log/slog"
-)
+import "fmt"
 
 // Secret is a text that must not be printed: fmt with any verb, slog, JSON, and
 // printing a struct that contains it, print no part of it. The zero Secret is
@@ -36,11 +33,5 @@ func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(hidden)) }
 // String returns [secret].
 func (s Secret) String() string { return hidden }
 
-// GoString returns [secret].
-func (s Secret) GoString() string { return hidden }
-
-// LogValue returns [secret].
-func (s Secret) LogValue() slog.Value { return slog.StringValue(hidden) }
-
-// MarshalText returns [secret]; JSON and YAML ask for it too.
+// MarshalText returns [secret]; JSON, YAML and slog ask for it.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }

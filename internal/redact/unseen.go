@@ -44,15 +44,6 @@ func Visible(text []byte) []byte {
 	return text
 }
 
-// Unseen returns the length of the character without width and meaning of its
-// own that a text begins with, or 0.
-func Unseen(text []byte) int {
-	if len(text) == 0 || !suspects[text[0]] {
-		return 0
-	}
-	return unseenOne(text)
-}
-
 // stripped returns a reading without invisible characters.
 func stripped(of *reading, text []byte, much unseen) *reading {
 	r := &reading{text: make([]byte, 0, len(text)), of: of}

@@ -199,7 +199,7 @@ func dressed(secret string, dress, at uint8) string {
 // undressed returns a text without characters of zero width.
 func undressed(text string) string {
 	return strings.Map(func(r rune) rune {
-		if redact.Unseen([]byte(string(r))) > 0 {
+		if len(redact.Visible([]byte(string(r)))) == 0 {
 			return -1
 		}
 		return r

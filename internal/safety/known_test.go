@@ -185,7 +185,7 @@ func TestSecretsPrintNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	log.Write(text)
-	fmt.Fprint(&log, secret, holder, secret.String(), secret.GoString(), redact.Secret{})
+	fmt.Fprint(&log, secret, holder, secret.String(), redact.Secret{})
 	said := log.String()
 	for _, form := range []string{value, fmt.Sprintf("%x", value), strings.Trim(fmt.Sprintf("%d", []byte(value)), "[]"), base64.StdEncoding.EncodeToString([]byte(value)), "Battery"} {
 		if strings.Contains(said, form) {
