@@ -211,6 +211,7 @@ func (a *Agent) catchUp(ctx context.Context) {
 			a.conversation.note(env)
 			return env.Kind == protocol.KindChat && a.addressing.IsQuestion(env)
 		},
+		Result: resultIn,
 	})
 	if err != nil {
 		if ctx.Err() == nil {
@@ -226,6 +227,7 @@ func (a *Agent) catchUp(ctx context.Context) {
 	var questions []*question
 	for _, chat := range wanted {
 		q := a.newQuestion(chat)
+		q.earlier = b.Calls(chat.ID)
 		a.questions.Hold(&q.chat, q)
 		questions = append(questions, q)
 	}

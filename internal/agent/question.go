@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/meup-protocol/meup/internal/agent/addressing"
+	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
@@ -29,6 +30,10 @@ type question struct {
 	// asker, and the other addressees. All envelopes about the question are
 	// addressed to them. It is empty for a question to all.
 	private []protocol.ParticipantID
+
+	// earlier are the tool calls of attempts to answer the question before the
+	// agent was restarted.
+	earlier []catchup.Call
 
 	batches atomic.Int64 // parallel groups so far
 
@@ -127,13 +132,16 @@ func (p *problem) startID() protocol.ID { return protocol.ID(p.path.Last()) }
 // start builds the reasoning.start that opens the context: at top level for the
 // question, within the parent's context for a part.
 func (p *problem) start(approach string) protocol.Envelope {
+	fields := []field{
+		{"message", "Looking into: " + textutil.ShortenChars(p.text, 200)},
+		{"metadata", map[string]string{"approach": approach}},
+	}
+	if p.depth == 0 && len(p.q.earlier) > 0 {
+		fields = append(fields, field{"references", requestsOf(p.q.earlier)})
+	}
 	return protocol.Envelope{
 		ID: p.startID(), To: p.q.private, Kind: protocol.KindReasoningStart, Context: p.path.Parent(),
-		Correlation: protocol.CorrelateTo(p.cause),
-		Payload: object(
-			field{"message", "Looking into: " + textutil.ShortenChars(p.text, 200)},
-			field{"metadata", map[string]string{"approach": approach}},
-		),
+		Correlation: protocol.CorrelateTo(p.cause), Payload: object(fields...),
 	}
 }
 

@@ -75,6 +75,10 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 	for {
 		box := a.toolbox(p)
 		state.Tools = box.plannable
+		if earlier, ok := a.earlierRecord(p.q.earlier, box); ok && p.depth == 0 && len(state.Steps) == 0 {
+			state.Steps = append(state.Steps, earlier)
+			state.MaxSteps++ // it uses up none of the steps
+		}
 		d, went, err := a.plan(p, &state)
 		if err != nil {
 			return d, "", err

@@ -126,7 +126,7 @@ var mayImport = map[string][]string{
 	"internal/reasoner/queue":              {"client/reasoner/wire", "internal/reasoner/api", "internal/textutil"},
 	"internal/agent":                       {"protocol", "client", "internal/agent/addressing", "internal/agent/catchup", "internal/agent/contextwindow", "internal/agent/llm", "internal/agent/mcptools", "internal/agent/peers", "internal/agent/planner", "internal/agent/planner/rules", "internal/agent/telemetry", "internal/participant", "internal/proposal", "internal/redact", "internal/textutil"},
 	"internal/agent/addressing":            {"protocol", "internal/participant"},
-	"internal/agent/catchup":               {"protocol", "client", "client/api", "internal/participant", "internal/proposal"},
+	"internal/agent/catchup":               {"protocol", "client", "client/api", "internal/agent/contextwindow", "internal/participant", "internal/proposal", "internal/textutil"},
 	"internal/agent/peers":                 {"protocol", "internal/agent/mcptools", "internal/participant"},
 	"internal/privatedir":                  {},
 	"internal/earlysignal":                 {},

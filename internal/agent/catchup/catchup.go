@@ -13,6 +13,7 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/protocol"
@@ -58,6 +59,8 @@ type Options struct {
 	// Observe is called for each entry that is read, in order. It reports
 	// whether the entry is a question for the agent.
 	Observe func(*protocol.Envelope) (isQuestion bool)
+	// Result reads the response to a tool call.
+	Result func(*protocol.Envelope) contextwindow.Result
 }
 
 const (
@@ -91,6 +94,10 @@ type Backlog struct {
 	proposals map[protocol.ID]protocol.Envelope
 	begun     map[protocol.ID]bool              // chats that it had started to answer
 	waiting   map[protocol.ID]protocol.Envelope // requests to the agent without a response
+
+	attempts  map[protocol.ID][]protocol.ID // the chats that an outermost reasoning.start of the agent correlates to
+	sent      map[protocol.ID]*sentCall     // calls that were made for the agent, by the request
+	sentOrder []protocol.ID                 // oldest first
 }
 
 // oldChat is a question, and whether the agent had sent an envelope before it.
@@ -131,13 +138,22 @@ func (b *Backlog) note(env *protocol.Envelope) {
 // response.
 func (b *Backlog) noteCall(env *protocol.Envelope) {
 	for _, id := range env.Correlation.IDs {
-		if p, open := b.proposals[id]; open && proposal.Settles(&p, env) != proposal.Pending {
-			delete(b.proposals, id)
+		if p, open := b.proposals[id]; open {
+			outcome := proposal.Settles(&p, env)
+			if outcome != proposal.Pending {
+				delete(b.proposals, id)
+			}
+			if outcome == proposal.Fulfilled {
+				b.noteSent(env, p.Context)
+			}
 		}
 		if env.Kind == protocol.KindMCPResponse && env.From == b.o.You {
 			delete(b.requests, id)
 			delete(b.waiting, id)
 		}
+	}
+	if env.Kind == protocol.KindMCPResponse {
+		b.noteResult(env)
 	}
 	if env.Kind == protocol.KindMCPRequest && env.From != b.o.You && env.AddressedTo(b.o.You) && len(b.waiting) < maxWaiting {
 		b.waiting[env.ID] = *env
@@ -165,11 +181,15 @@ func (b *Backlog) noteOwn(env *protocol.Envelope) {
 	case protocol.KindReasoningStart:
 		if path, ok := env.Opens(); ok {
 			b.contexts[path] = *env
+			if env.Context == "" {
+				b.attempts[env.ID] = env.Correlation.IDs
+			}
 			for _, id := range env.Correlation.IDs {
 				b.begun[id] = true
 			}
 		}
 	case protocol.KindMCPRequest:
+		b.noteSent(env, env.Context)
 		if len(env.To) == 0 || env.AddressedTo(b.o.You) {
 			request := *env
 			if start, known := b.contexts[env.Context]; known {
@@ -239,6 +259,8 @@ func Read(ctx context.Context, o Options) (*Backlog, error) {
 		proposals: make(map[protocol.ID]protocol.Envelope),
 		begun:     make(map[protocol.ID]bool),
 		waiting:   make(map[protocol.ID]protocol.Envelope),
+		attempts:  make(map[protocol.ID][]protocol.ID),
+		sent:      make(map[protocol.ID]*sentCall),
 	}
 	head := o.Space.Seq
 	if o.Mode == All {

@@ -46,8 +46,8 @@ func (c *Call) Key() string {
 // Outcome is the outcome of a call.
 type Outcome string
 
-// The outcomes. The last four are outcomes of a proposal, which is made when
-// the capabilities do not allow the call itself.
+// The outcomes. The four before Unknown are outcomes of a proposal, which is made
+// when the capabilities do not allow the call itself.
 const (
 	Success   Outcome = "success"
 	Failure   Outcome = "error"     // the tool failed or could not be called
@@ -56,6 +56,7 @@ const (
 	Rejected  Outcome = "rejected"  // another participant rejected it
 	Withdrawn Outcome = "withdrawn" // the proposer withdrew it
 	Expired   Outcome = "expired"   // no decision in time
+	Unknown   Outcome = "unknown"   // sent before a restart; it may have taken effect or not
 )
 
 // Result is the result of a call.

@@ -110,3 +110,17 @@ func TestModel_LogsNoArguments(t *testing.T) {
 		t.Errorf("log\n%s", log.String())
 	}
 }
+
+// The model is shown a call whose outcome is unknown, and may decide on it.
+func TestModel_UnknownOutcome(t *testing.T) {
+	model := &talker{t: t, says: []func(llm.Request) (llm.Response, error){calls("", `read_file {"path":"a"}`)}}
+	s := planner.State{Question: "q", Tools: []planner.Tool{tool("read_file", pathSchema)}, Steps: []contextwindow.Record{record(0, "read_file", `{"path":"a"}`, "")}}
+	s.Steps[0].Results[0] = contextwindow.Result{Outcome: contextwindow.Unknown, Error: "outcome unknown: it may have taken effect"}
+	d, err := planner.NewModel(planner.ModelOptions{Model: model}).Next(t.Context(), s)
+	if err != nil || len(d.Calls) != 1 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if text := fmt.Sprintf("%+v", model.asked[0].Messages); !strings.Contains(text, "read_file: UNKNOWN") || !strings.Contains(text, "may have taken effect or not") {
+		t.Errorf("the model was asked %s", text)
+	}
+}

@@ -15,6 +15,7 @@ const howToPlan = `You are asked a question. Find out what you need with the too
 - Every call has a reason in one sentence, in the parameter that asks for it. People read it.
 - Before you call tools, say in a sentence or two what you have found so far and what follows from it.
 - Do not repeat a call that succeeded unless another call may have changed its result. A call that failed may be retried once if the reason may have passed.
+- A call with the outcome UNKNOWN may have taken effect or not. If it only reads, call it again if you need its result. If it may change something, find out first whether it took effect, or ask; do not simply repeat it.
 - Results may be shown in part; a mark says so. If some are and you need to look up nothing more, write one sentence that says so: you are shown them whole then and asked for the answer.
 - Otherwise, when you know enough, or the tools cannot help, write the answer and call nothing.`
 

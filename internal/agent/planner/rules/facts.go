@@ -27,8 +27,9 @@ type facts struct {
 // maxAttempts bounds the attempts of a call that fails.
 const maxAttempts = 2
 
-// readFacts reads the records. A call is made again only if its tool failed:
-// a permission is not requested twice.
+// readFacts reads the records. A call is made again only if its tool failed, or
+// if its outcome is unknown and its tool only reads: a permission is not
+// requested twice.
 func readFacts(steps []contextwindow.Record, box *toolbox) facts {
 	f := facts{
 		results: make(map[string]contextwindow.Result), spent: make(map[string]bool),
@@ -47,6 +48,10 @@ func readFacts(steps []contextwindow.Record, box *toolbox) facts {
 			f.results[key] = res
 			if res.OK() {
 				f.add(c, res, box)
+				continue
+			}
+			if res.Outcome == contextwindow.Unknown {
+				f.addUnknown(key, c, box)
 				continue
 			}
 			f.spent[key] = attempts[key] >= maxAttempts || res.Outcome != "" && res.Outcome != contextwindow.Failure
@@ -77,6 +82,17 @@ func (f *facts) add(c contextwindow.Call, res contextwindow.Result, box *toolbox
 	default:
 		f.other = append(f.other, res)
 	}
+}
+
+// addUnknown adds a call whose outcome is unknown. A call of a tool that only
+// reads may be made again; any other may have taken effect and is reported.
+func (f *facts) addUnknown(key string, c contextwindow.Call, box *toolbox) {
+	if box.uses(c.Tool) {
+		f.spent[key] = false
+		delete(f.results, key)
+		return
+	}
+	f.failures = append(f.failures, "`"+c.Tool+"` was called before a restart, and its outcome is unknown: it may have taken effect.")
 }
 
 // pathOf returns the path argument of a call, or "".

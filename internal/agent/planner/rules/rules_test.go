@@ -279,3 +279,45 @@ func TestRules_ReportsFailures(t *testing.T) {
 	}
 	t.Error("it does not give up")
 }
+
+// A call whose outcome is unknown is made again only if its tool reads; any
+// other is reported.
+func TestRules_UnknownOutcome(t *testing.T) {
+	object := func(name string) json.RawMessage {
+		return json.RawMessage(`{"type":"object","properties":{"` + name + `":{"type":"string"}},"required":["` + name + `"]}`)
+	}
+	tools := []planner.Tool{
+		{Name: "list_directory", InputSchema: object("path"), ReadOnly: true, Hinted: true},
+		{Name: "read_text_file", InputSchema: object("path"), ReadOnly: true, Hinted: true},
+		{Name: "write_file", InputSchema: object("path"), Hinted: true},
+	}
+	call := func(tool string) contextwindow.Call {
+		return contextwindow.Call{Tool: tool, Arguments: json.RawMessage(`{"path":"notes.md"}`)}
+	}
+	unknown := contextwindow.Result{Outcome: contextwindow.Unknown, Error: "outcome unknown"}
+	s := planner.State{Question: "What is in notes.md?", Tools: tools, Steps: []contextwindow.Record{{
+		Action: contextwindow.UseTools, Calls: []contextwindow.Call{call("read_text_file"), call("write_file")},
+		Results: []contextwindow.Result{unknown, unknown},
+	}}}
+	seen := make(map[string]bool)
+	for range 4 {
+		d, err := rules.Rules{}.Next(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Action == contextwindow.Finish {
+			if !seen["read_text_file"] || seen["write_file"] || !strings.Contains(d.Answer, "`write_file` was called before a restart, and its outcome is unknown") ||
+				strings.Contains(d.Answer, "`read_text_file` was called") {
+				t.Errorf("called %v; answer %s", seen, d.Answer)
+			}
+			return
+		}
+		r := contextwindow.Record{Index: len(s.Steps), Action: d.Action, Calls: d.Calls}
+		for _, c := range d.Calls {
+			seen[c.Tool] = true
+			r.Results = append(r.Results, contextwindow.Result{Tool: c.Tool, Success: true, Text: "# Notes"})
+		}
+		s.Steps = append(s.Steps, r)
+	}
+	t.Fatal("no answer")
+}
