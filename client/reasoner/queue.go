@@ -111,6 +111,9 @@ func (c *queueClient) AgentIntentAsync(ctx context.Context, req *wire.AgentInten
 
 // Workflow submits a job and waits for its result.
 func (c *queueClient) Workflow(ctx context.Context, req *wire.WorkflowIntentRequest) (*wire.WorkflowIntentResponse, error) {
+	if err := c.checkKey(req.LLM); err != nil {
+		return nil, err
+	}
 	j, err := c.job(wire.JobWorkflowIntent, rand.Text(), req)
 	if err != nil {
 		return nil, err
@@ -162,10 +165,18 @@ type job struct {
 	fresh bool
 }
 
+// checkKey rejects a request with a key that the queue must not store.
+func (c *queueClient) checkKey(l *wire.LLM) error {
+	if l != nil && l.APIKey != "" && !c.opts.AllowAPIKeys {
+		return fmt.Errorf("submit job: %w; the workers have their own, or Options.AllowAPIKeys permits it", ErrAPIKey)
+	}
+	return nil
+}
+
 // intentJob creates a job for a request, without modifying the request.
 func (c *queueClient) intentJob(req *wire.AgentIntentRequest) (*job, error) {
-	if req.LLM != nil && req.LLM.APIKey != "" && !c.opts.AllowAPIKeys {
-		return nil, fmt.Errorf("submit job: %w; the workers have their own, or Options.AllowAPIKeys permits it", ErrAPIKey)
+	if err := c.checkKey(req.LLM); err != nil {
+		return nil, err
 	}
 	r := *req
 	fresh := r.CorrelationID == ""

@@ -30,17 +30,7 @@ func (s *Service) plan(ctx context.Context, r *wire.AgentIntentRequest, q *quest
 	}
 	var decider planner.Decider = heuristics{}
 	if model != nil {
-		observed := s.o.Telemetry.Model(model)
-		if namesModel(r.LLM) {
-			observed = s.o.Telemetry.UntrustedModel(model)
-		}
-		tokens, share := s.contextOf(r)
-		decider = planner.WithFallback(timeoutDecider{
-			within: s.o.ModelTimeout,
-			decider: planner.NewModel(planner.ModelOptions{
-				Model: observed, Budget: tokens, Utilization: share, Summarizer: summarize, Now: s.o.Now, Logger: s.o.Logger,
-			}),
-		}, decider)
+		decider = planner.WithFallback(s.decider(r, model, summarize), decider)
 	}
 	d, err := decider.Next(ctx, q.state)
 	if err != nil {
@@ -52,6 +42,21 @@ func (s *Service) plan(ctx context.Context, r *wire.AgentIntentRequest, q *quest
 		trace = append([]wire.TraceItem{{Step: "fallback", Detail: modelName(model.Provider(), model.Name()) + " " + reason(d.Fault)}}, trace...)
 	}
 	return d, trace, nil
+}
+
+// decider returns a decider that asks a model within ModelTimeout.
+func (s *Service) decider(r *wire.AgentIntentRequest, model llm.Model, summarize contextwindow.Summarizer) planner.Decider {
+	observed := s.o.Telemetry.Model(model)
+	if namesModel(r.LLM) {
+		observed = s.o.Telemetry.UntrustedModel(model)
+	}
+	tokens, share := s.contextOf(r)
+	return timeoutDecider{
+		within: s.o.ModelTimeout,
+		decider: planner.NewModel(planner.ModelOptions{
+			Model: observed, Budget: tokens, Utilization: share, Summarizer: summarize, Now: s.o.Now, Logger: s.o.Logger,
+		}),
+	}
 }
 
 // withoutModel decides by rules because the model of the request is
@@ -68,7 +73,7 @@ func (s *Service) withoutModel(ctx context.Context, r *wire.AgentIntentRequest, 
 }
 
 func (s *Service) logFallback(ctx context.Context, model string, r *wire.AgentIntentRequest, fault error) {
-	s.o.Logger.LogAttrs(ctx, slog.LevelWarn, "the model did not decide; rules decide",
+	s.o.Logger.LogAttrs(ctx, slog.LevelWarn, "the model did not decide",
 		slog.String("model", api.MaskKey(model, r.LLM)), slog.String("session", api.MaskKey(r.SessionID, r.LLM)),
 		slog.String("error", api.MaskKey(fault.Error(), r.LLM)))
 }

@@ -124,13 +124,14 @@ func (s *Service) Workflow(ctx context.Context, r *wire.WorkflowIntentRequest) (
 	began := s.o.Now()
 	id := "wf-" + s.o.NewID()
 	ctx, span := s.o.Telemetry.Span(ctx, telemetry.Plan, "", telemetry.Intent.String(id))
+	var d planner.Decision // of a model, if it chose
 	if ctx.Err() != nil {
 		err = fmt.Errorf("decide workflow: %w", ctx.Err())
 	} else {
-		out, err = workflow.Next(r)
+		out, err = workflow.Next(ctx, r, s.chooser(r, &d))
 	}
 	took := s.o.Now().Sub(began)
-	s.reportWorkflow(ctx, span, r, id, out, took, err)
+	s.reportWorkflow(ctx, span, r, id, d, out, took, err)
 	span.End(err)
 	if err != nil {
 		return nil, err
@@ -172,10 +173,13 @@ const (
 
 // reportWorkflow is report for a workflow, whose tools are defined by the
 // caller.
-func (s *Service) reportWorkflow(ctx context.Context, span *telemetry.Span, r *wire.WorkflowIntentRequest, id string, out *wire.WorkflowIntentResponse, took time.Duration, err error) {
-	done := telemetry.Decision{Intent: id, Source: byWorkflow, Duration: took, Err: err}
-	if r != nil {
-		done.Session = r.RunID
+func (s *Service) reportWorkflow(ctx context.Context, span *telemetry.Span, r *wire.WorkflowIntentRequest, id string, d planner.Decision, out *wire.WorkflowIntentResponse, took time.Duration, err error) {
+	done := telemetry.Decision{
+		Session: r.RunID, Intent: id, Source: cmp.Or(string(d.Source), byWorkflow), Provider: d.Provider, Model: d.Model,
+		Usage: d.Usage, Context: d.Shown, Duration: took, Err: err,
+	}
+	if namesModel(r.LLM) && d.Source != planner.ByModel && d.Usage == (llm.Usage{}) {
+		done.Provider, done.Model = "", ""
 	}
 	switch {
 	case out == nil:

@@ -165,7 +165,7 @@ func TestDecide_CanceledContext(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || out != nil {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	if _, err := New(Options{}).Workflow(ctx, nil); !errors.Is(err, context.Canceled) {
+	if _, err := New(Options{}).Workflow(ctx, &wire.WorkflowIntentRequest{RunID: "r"}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

@@ -143,6 +143,7 @@ type WorkflowIntentRequest struct {
 	Outputs      json.RawMessage `json:"outputs,omitempty"`
 	Params       json.RawMessage `json:"params,omitempty"`
 	MemoryState  json.RawMessage `json:"memory_state,omitempty"`
+	LLM          *LLM            `json:"llm,omitempty"` // the model that chooses where a node lets one
 }
 
 // WorkflowIntentResponse is the transition.

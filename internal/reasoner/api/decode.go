@@ -28,9 +28,8 @@ func DecodeAgentIntent(raw []byte) (*wire.AgentIntentRequest, error) {
 		{"callback_url", &r.CallbackURL}, {"correlation_id", &r.CorrelationID}, {"tools", &tools},
 		{"context_tokens", &r.ContextTokens}, {"context_utilization", &r.ContextUtilization}, {"summarization_model", &r.SummarizationModel},
 	})
-	if err == nil && model != nil {
-		r.LLM = new(wire.LLM)
-		err = Assign("/llm", model, Fields{{"provider", &r.LLM.Provider}, {"model", &r.LLM.Model}, {"api_key", &r.LLM.APIKey}})
+	if err == nil {
+		r.LLM, err = decodeLLM(model)
 	}
 	if err == nil && state != nil {
 		r.AgentState = new(wire.AgentState)
@@ -68,14 +67,27 @@ func DecodeWorkflow(raw []byte) (*wire.WorkflowIntentRequest, error) {
 		return nil, schemaFault(err)
 	}
 	var r wire.WorkflowIntentRequest
+	var model json.RawMessage
 	err := Assign("", raw, Fields{
 		{"run_id", &r.RunID}, {"workflow_name", &r.WorkflowName}, {"current_node", &r.CurrentNode},
-		{"outputs", &r.Outputs}, {"params", &r.Params}, {"memory_state", &r.MemoryState},
+		{"outputs", &r.Outputs}, {"params", &r.Params}, {"memory_state", &r.MemoryState}, {"llm", &model},
 	})
+	if err == nil {
+		r.LLM, err = decodeLLM(model)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return &r, nil
+}
+
+// decodeLLM decodes the field llm; nil if it is missing.
+func decodeLLM(raw json.RawMessage) (*wire.LLM, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	l := new(wire.LLM)
+	return l, Assign("/llm", raw, Fields{{"provider", &l.Provider}, {"model", &l.Model}, {"api_key", &l.APIKey}})
 }
 
 // Fields lists the names of fields and pointers for their values.

@@ -28,6 +28,7 @@ const (
 	CodeUnknownTool    = "unknown_tool"
 	CodeUnknownNode    = "unknown_node"
 	CodeMissingValue   = "missing_value"
+	CodeUndecided      = "undecided"
 	CodeCallback       = "callback_refused"
 	CodeUnauthorized   = "unauthorized"
 	CodeForbidden      = "forbidden"

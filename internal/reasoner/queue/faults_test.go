@@ -98,8 +98,17 @@ func withKey(id string) *wire.AgentIntentRequest {
 func TestAPIKeys(t *testing.T) {
 	s := newSite(t)
 	var made atomic.Int32
-	s.worker(counted(&made, decideNow))
+	s.worker(counted(&made, decideNow), func(o *queue.Options) {
+		o.Workflow = func(context.Context, *wire.WorkflowIntentRequest) (*wire.WorkflowIntentResponse, error) {
+			made.Add(1)
+			return nil, errors.New("decided")
+		}
+	})
 	if _, err := s.client().AgentIntent(t.Context(), withKey("a")); !errors.Is(err, reasonerclient.ErrAPIKey) || strings.Contains(err.Error(), key) {
+		t.Errorf("got %v", err)
+	}
+	workflow := &wire.WorkflowIntentRequest{RunID: "r", WorkflowName: "w", LLM: withKey("a").LLM}
+	if _, err := s.client().Workflow(t.Context(), workflow); !errors.Is(err, reasonerclient.ErrAPIKey) || strings.Contains(err.Error(), key) {
 		t.Errorf("got %v", err)
 	}
 	if n := s.state(names.JobsStream()).LastSeq; n != 0 {
@@ -107,6 +116,8 @@ func TestAPIKeys(t *testing.T) {
 	}
 	permits := s.client(func(o *reasonerclient.Options) { o.AllowAPIKeys = true })
 	_, err := permits.AgentIntent(t.Context(), withKey("b"))
+	wantRefusal(t, err, 422, wire.CodeAPIKeyInQueue)
+	_, err = permits.Workflow(t.Context(), workflow)
 	wantRefusal(t, err, 422, wire.CodeAPIKeyInQueue)
 	if made.Load() != 0 {
 		t.Error("decided with a key from the queue")

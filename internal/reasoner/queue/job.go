@@ -148,12 +148,8 @@ func (q *Queue) compute(ctx context.Context, j *job) (answer any, err error) {
 		if err != nil {
 			return nil, err
 		}
-		j.llm = req.LLM
-		if j.llm != nil && j.llm.APIKey != "" && !q.opts.AllowAPIKeys {
-			return nil, &api.Fault{
-				Status: http.StatusUnprocessableEntity, Code: wire.CodeAPIKeyInQueue, Path: "/llm/api_key",
-				Message: "The key would be stored in the files of the queue. Leave it out; the worker has its own.",
-			}
+		if j.llm = req.LLM; !q.allows(j.llm) {
+			return nil, keyFault()
 		}
 		return q.opts.Decide(ctx, req)
 	case j.Type == wire.JobWorkflowIntent && q.opts.Workflow != nil:
@@ -161,9 +157,24 @@ func (q *Queue) compute(ctx context.Context, j *job) (answer any, err error) {
 		if err != nil {
 			return nil, err
 		}
+		if j.llm = req.LLM; !q.allows(j.llm) {
+			return nil, keyFault()
+		}
 		return q.opts.Workflow(ctx, req)
 	}
 	return nil, &api.Fault{Status: http.StatusBadRequest, Code: wire.CodeUnsupported, Message: "This worker does not support jobs of type " + textutil.Shorten(j.Type, 120) + "."}
+}
+
+// allows reports whether the queue may store the key of a request.
+func (q *Queue) allows(l *wire.LLM) bool {
+	return l == nil || l.APIKey == "" || q.opts.AllowAPIKeys
+}
+
+func keyFault() error {
+	return &api.Fault{
+		Status: http.StatusUnprocessableEntity, Code: wire.CodeAPIKeyInQueue, Path: "/llm/api_key",
+		Message: "The key would be stored in the files of the queue. Leave it out; the worker has its own.",
+	}
 }
 
 // readJob decodes a delivery. If that fails, the job still has the key, under

@@ -1,8 +1,9 @@
 // Package workflow chooses the next node of a workflow that a request contains.
-// It uses no model and stores nothing.
+// It stores nothing. Conditions decide; a model only where a node allows it.
 package workflow
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -15,8 +16,8 @@ import (
 )
 
 // Next returns the next node of a workflow and its action, without an id and a
-// duration. The request must be one that api.DecodeWorkflow accepts. The error
-// is an *api.Fault.
+// duration. The request must be one that api.DecodeWorkflow accepts. choose may
+// be nil: there is no model. The error is an *api.Fault, or wraps ctx's.
 //
 // params.workflow contains the workflow: nodes, and edges between them.
 //
@@ -24,6 +25,8 @@ import (
 //     at the first node.
 //   - Next follows the first outgoing edge whose `when` holds, or else the node's
 //     own `next`.
+//   - If the node has `decide: model` and no condition of its edges holds, choose
+//     chooses one of the edges without a condition.
 //   - It skips a node whose own `when` does not hold, in the same way.
 //   - If no node follows, or one of type end does, the response finishes.
 //   - For a node with a tool the response has action_type "tool", the tool's name and
@@ -32,7 +35,7 @@ import (
 //
 // Without a workflow, params.next names the next node; without either there is
 // no next node.
-func Next(r *wire.WorkflowIntentRequest) (*wire.WorkflowIntentResponse, error) {
+func Next(ctx context.Context, r *wire.WorkflowIntentRequest, choose Chooser) (*wire.WorkflowIntentResponse, error) {
 	var params map[string]json.RawMessage
 	_ = json.Unmarshal(r.Params, &params) // absent: no parameters
 	if raw := params["workflow"]; len(raw) > 0 && !api.IsNull(raw) {
@@ -40,8 +43,10 @@ func Next(r *wire.WorkflowIntentRequest) (*wire.WorkflowIntentResponse, error) {
 		if err != nil {
 			return nil, err
 		}
-		w.values = newValues(r, params)
-		return w.follow(r.CurrentNode)
+		if w.values, w.choose = newValues(r, params), choose; choose == nil {
+			w.choose = func(context.Context, Choice) (Chosen, error) { return Chosen{}, ErrNoModel }
+		}
+		return w.follow(ctx, r.CurrentNode)
 	}
 	var next string
 	_ = json.Unmarshal(params["next"], &next) // absent: no next node
@@ -56,13 +61,14 @@ func Next(r *wire.WorkflowIntentRequest) (*wire.WorkflowIntentResponse, error) {
 
 type node struct {
 	id, kind, tool, next string
+	description, decide  string
 	args                 json.RawMessage
 	when                 conditions
 }
 
 type edge struct {
-	from, to string
-	when     conditions
+	from, to, description string
+	when                  conditions
 }
 
 type workflow struct {
@@ -72,6 +78,9 @@ type workflow struct {
 	byID   map[string]*node
 	values *values
 	trace  []wire.TraceItem
+
+	choose  Chooser
+	choices int
 }
 
 // definitionPath is the JSON pointer of a workflow in its request.
@@ -91,6 +100,7 @@ func parse(raw json.RawMessage) (*workflow, error) {
 		n, path := &w.nodes[i], fmt.Sprintf("%s/nodes/%d", definitionPath, i)
 		if err := api.Assign(path, raw, api.Fields{
 			{"id", &n.id}, {"type", &n.kind}, {"tool", &n.tool}, {"args", &n.args}, {"next", &n.next}, {"when", &n.when},
+			{"description", &n.description}, {"decide", &n.decide},
 		}); err != nil {
 			return nil, err
 		}
@@ -101,7 +111,9 @@ func parse(raw json.RawMessage) (*workflow, error) {
 	}
 	for i, raw := range edges {
 		e := &w.edges[i]
-		if err := api.Assign(fmt.Sprintf("%s/edges/%d", definitionPath, i), raw, api.Fields{{"from", &e.from}, {"to", &e.to}, {"when", &e.when}}); err != nil {
+		if err := api.Assign(fmt.Sprintf("%s/edges/%d", definitionPath, i), raw, api.Fields{
+			{"from", &e.from}, {"to", &e.to}, {"when", &e.when}, {"description", &e.description},
+		}); err != nil {
 			return nil, err
 		}
 	}
@@ -140,8 +152,8 @@ func unknownNode(path string) error {
 }
 
 // follow finds the next node to enter after the node that was completed last.
-func (w *workflow) follow(current string) (*wire.WorkflowIntentResponse, error) {
-	next, why, err := w.first(current)
+func (w *workflow) follow(ctx context.Context, current string) (*wire.WorkflowIntentResponse, error) {
+	next, why, err := w.first(ctx, current)
 	// Each iteration skips one node. There are at most as many as there are
 	// nodes, unless they form a cycle.
 	for range len(w.nodes) + 1 {
@@ -159,7 +171,7 @@ func (w *workflow) follow(current string) (*wire.WorkflowIntentResponse, error) 
 			return w.enter(next, why)
 		}
 		w.addTrace("%s is skipped, since %s does not hold.", quoted(next.id), unmet)
-		next, why, err = w.after(next)
+		next, why, err = w.after(ctx, next)
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +179,7 @@ func (w *workflow) follow(current string) (*wire.WorkflowIntentResponse, error) 
 	return nil, api.Invalid(definitionPath, "The nodes form a circle in which no condition holds: let one of them hold.")
 }
 
-func (w *workflow) first(current string) (*node, string, error) {
+func (w *workflow) first(ctx context.Context, current string) (*node, string, error) {
 	if current == "" {
 		n := &w.nodes[0]
 		if w.start != "" {
@@ -179,11 +191,14 @@ func (w *workflow) first(current string) (*node, string, error) {
 	if n == nil {
 		return nil, "", unknownNode("/current_node")
 	}
-	return w.after(n)
+	return w.after(ctx, n)
 }
 
 // after returns the next node, and why; nil if there is none.
-func (w *workflow) after(n *node) (*node, string, error) {
+func (w *workflow) after(ctx context.Context, n *node) (*node, string, error) {
+	if n.decide == byModel {
+		return w.branch(ctx, n)
+	}
 	unmet := false
 	for _, e := range w.edges {
 		if e.from != n.id {
@@ -199,8 +214,14 @@ func (w *workflow) after(n *node) (*node, string, error) {
 			return w.byID[e.to], quoted(e.to) + " follows " + quoted(e.from) + ", since " + which + " holds.", nil
 		}
 		unmet = true
-		w.addTrace("The edge from %s to %s is not followed, since %s does not hold.", quoted(e.from), quoted(e.to), which)
+		w.notFollowed(&e, which)
 	}
+	return w.ownNext(n, unmet)
+}
+
+// ownNext returns the next of a node itself, since none of its edges is
+// followed. unmet reports that a condition did not hold.
+func (w *workflow) ownNext(n *node, unmet bool) (*node, string, error) {
 	switch {
 	case n.next != "":
 		return w.byID[n.next], quoted(n.next) + " follows " + quoted(n.id) + ".", nil

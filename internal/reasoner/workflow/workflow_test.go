@@ -67,7 +67,7 @@ func TestWorkflow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := Next(r)
+			out, err := Next(t.Context(), r, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +86,7 @@ func TestWorkflow_WithoutDefinition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := Next(r)
+		out, err := Next(t.Context(), r, nil)
 		if err != nil || out.NextNode != want || out.Finish != (want == "") || out.Reasoning == "" {
 			t.Errorf("%s: %+v, %v", params, out, err)
 		}
@@ -118,7 +118,7 @@ func TestWorkflow_Faults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = Next(r)
+			_, err = Next(t.Context(), r, nil)
 			var f *api.Fault
 			if !errors.As(err, &f) || f.Status != 400 || f.Code != test.code || f.Path != test.path || len(f.Message) > 1000 {
 				t.Errorf("%v", err)
@@ -134,7 +134,7 @@ func TestWorkflow_ExactNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := Next(r)
+	out, err := Next(t.Context(), r, nil)
 	if err != nil || out.NextNode != "a" || out.ToolName != "" {
 		t.Fatalf("%+v, %v", out, err)
 	}
@@ -171,7 +171,7 @@ func FuzzWorkflow(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		r, err := api.DecodeWorkflow(raw)
 		if err == nil {
-			out, err := Next(r)
+			out, err := Next(t.Context(), r, nil)
 			if err == nil {
 				checkSchema(t, out)
 				return

@@ -1,0 +1,134 @@
+package reasoner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+
+	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/reasoner/api"
+	"github.com/meup-protocol/meup/internal/reasoner/workflow"
+	"github.com/meup-protocol/meup/internal/textutil"
+)
+
+// enterNode is the tool by which a model chooses the next node of a workflow.
+const enterNode = "enter_node"
+
+// chooser returns the Chooser of a request. It stores the latest decision of
+// the model in d.
+func (s *Service) chooser(r *wire.WorkflowIntentRequest, d *planner.Decision) workflow.Chooser {
+	return func(ctx context.Context, c workflow.Choice) (workflow.Chosen, error) {
+		model, err := s.model(r.LLM)
+		switch {
+		case err != nil:
+			return workflow.Chosen{}, fmt.Errorf("%w that can be used (%s)", workflow.ErrNoModel, api.MaskKey(err.Error(), r.LLM))
+		case model == nil:
+			return workflow.Chosen{}, workflow.ErrNoModel
+		}
+		ask, err := choiceRequest(r, c)
+		if err != nil {
+			return workflow.Chosen{}, err
+		}
+		q, err := newQuestion(ask)
+		if err != nil {
+			return workflow.Chosen{}, err
+		}
+		summarize, err := s.summarizer(ask)
+		if err != nil {
+			return workflow.Chosen{}, err
+		}
+		*d, err = s.decider(ask, model, summarize).Next(ctx, q.state)
+		if err != nil {
+			name := modelName(model.Provider(), model.Name())
+			s.logFallback(ctx, name, ask, err)
+			return workflow.Chosen{}, errors.New(name + " " + strings.TrimSuffix(reason(err), "."))
+		}
+		d.Source = planner.ByModel // the service forced the tool, not its client
+		return chosen(c, d)
+	}
+}
+
+// chosen converts the decision of a model. The planner has validated the
+// arguments against the schema of enterNode.
+func chosen(c workflow.Choice, d *planner.Decision) (workflow.Chosen, error) {
+	var args struct{ Node string }
+	if len(d.Calls) == 0 || json.Unmarshal(d.Calls[0].Arguments, &args) != nil {
+		return workflow.Chosen{}, errors.New("it chose no node")
+	}
+	i := slices.IndexFunc(c.Options, func(o workflow.Option) bool { return o.ID == args.Node })
+	if i < 0 {
+		return workflow.Chosen{}, errors.New("it chose a node that does not follow")
+	}
+	return workflow.Chosen{Index: i, Reason: sentences(d.Thought, d.Calls[0].Reason), Trace: traceOf(*d)}, nil
+}
+
+// choiceRequest returns the choice as a request for an agent's next action: the
+// outputs of the nodes are the history, and the only tool enters a node.
+func choiceRequest(r *wire.WorkflowIntentRequest, c workflow.Choice) (*wire.AgentIntentRequest, error) {
+	ids := make([]string, len(c.Options))
+	var goal strings.Builder
+	fmt.Fprintf(&goal, "The workflow %q has completed its node %q. Choose the node to enter next, by calling %s. The nodes are:\n", r.WorkflowName, c.Node, enterNode)
+	for i, o := range c.Options {
+		ids[i] = o.ID
+		fmt.Fprintf(&goal, "- %q", o.ID)
+		if o.Description = strings.TrimSpace(o.Description); o.Description != "" {
+			goal.WriteString(": " + textutil.Shorten(o.Description, maxQuery/4))
+		}
+		if o.Tool != "" {
+			fmt.Fprintf(&goal, " (calls the tool %s)", o.Tool)
+		}
+		goal.WriteString("\n")
+	}
+	schema, err := json.Marshal(map[string]any{
+		"type": "object", "required": []string{"node"},
+		"properties": map[string]any{"node": map[string]any{"type": "string", "enum": ids, "description": "the node to enter"}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	history, err := outputsAsHistory(r.Outputs)
+	if err != nil {
+		return nil, err
+	}
+	return &wire.AgentIntentRequest{
+		SessionID: r.RunID, GoalText: goal.String(), LLM: r.LLM, MemoryState: r.MemoryState, History: history,
+		Instructions: parameters(r.Params), ForcedTool: enterNode,
+		Tools: []wire.Tool{{Name: enterNode, Description: "Enters a node of the workflow.", InputSchema: schema}},
+	}, nil
+}
+
+// outputsAsHistory returns the outputs of nodes as steps, in the order of their
+// ids.
+func outputsAsHistory(outputs json.RawMessage) ([]wire.HistoryItem, error) {
+	byNode := object(outputs)
+	var items []wire.HistoryItem
+	for _, id := range slices.Sorted(maps.Keys(byNode)) {
+		item, err := json.Marshal(map[string]any{"tool_name": id, "result": byNode[id]})
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	return items, nil
+}
+
+// parameters returns the parameters of a run as instructions, without the
+// workflow itself.
+func parameters(raw json.RawMessage) string {
+	params := object(raw)
+	delete(params, "workflow")
+	if len(params) == 0 {
+		return ""
+	}
+	text, err := json.Marshal(params)
+	if err != nil {
+		return "" // it came from JSON
+	}
+	return "The parameters of the run are: " + string(text)
+}
