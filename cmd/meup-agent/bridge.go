@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/bridge"
@@ -14,7 +16,7 @@ import (
 )
 
 func newBridge() *cobra.Command {
-	var f memberFlags
+	var f bridgeFlags
 	c := &cobra.Command{
 		Use:   "bridge --gateway URL --space NAME (--mcp COMMAND | --mcp-http URL)",
 		Short: "Connect an MCP server to a space",
@@ -25,7 +27,8 @@ decide which requests they may send.
 
 It runs until it receives SIGTERM, SIGINT or participant.shutdown. It restarts a
 server that ends, and answers the requests in progress with an error. It restores
-a lost connection and resumes at its position.
+a lost connection and resumes at its position. When it starts, it answers the
+requests that were sent while it was not running (--answer-missed).
 
 The token comes from the environment variable MEUP_TOKEN, from another one that
 --token-env names, or from the file --token-file. The bridge needs the
@@ -42,9 +45,23 @@ participant.status.`,
 	return c
 }
 
-func runBridge(ctx context.Context, f *memberFlags) error {
+// bridgeFlags are the flags of bridge.
+type bridgeFlags struct {
+	memberFlags
+	answerMissed time.Duration
+}
+
+func (f *bridgeFlags) register(fl *pflag.FlagSet) {
+	f.memberFlags.register(fl)
+	fl.DurationVar(&f.answerMissed, "answer-missed", time.Minute, "answer requests that were sent before the start and have no response, up to this age; 0: none")
+}
+
+func runBridge(ctx context.Context, f *bridgeFlags) error {
 	if err := f.check(); err != nil {
 		return err
+	}
+	if f.answerMissed < 0 {
+		return program.Usagef("--answer-missed must not be negative")
 	}
 	switch n := len(f.mcp) + len(f.mcpHTTP); {
 	case n == 0:
@@ -59,7 +76,7 @@ func runBridge(ctx context.Context, f *memberFlags) error {
 
 // serveBridge starts the server, joins, and answers until ctx ends. The server
 // starts first: a member may receive requests immediately.
-func serveBridge(ctx context.Context, f *memberFlags, token string, servers []mcptools.Server, log *slog.Logger) error {
+func serveBridge(ctx context.Context, f *bridgeFlags, token string, servers []mcptools.Server, log *slog.Logger) error {
 	notices := bridge.NewNotices()
 	set, err := mcptools.Start(ctx, servers, mcptools.Options{
 		CallTimeout: f.toolTimeout, Version: program.Version(version), Logger: log,
@@ -80,5 +97,12 @@ func serveBridge(ctx context.Context, f *memberFlags, token string, servers []mc
 	}
 	defer func() { _ = c.Close() }()
 	warnMissing(log, c.Welcome().You.Capabilities, bridgeNeeds...)
-	return bridge.New(bridge.Options{Space: c, Server: set, Notices: notices, Version: program.Version(version), Logger: log}).Run(ctx)
+	history, err := openHistory(f.gateway, token)
+	if err != nil {
+		return err
+	}
+	defer history.Close()
+	return bridge.New(bridge.Options{
+		Space: c, Server: set, Notices: notices, Missed: f.answerMissed, History: history, Version: program.Version(version), Logger: log,
+	}).Run(ctx)
 }

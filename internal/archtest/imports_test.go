@@ -114,7 +114,7 @@ var mayImport = map[string][]string{
 	"internal/agent/mcptools/mcptoolstest": {},
 	"internal/agent/planner":               {"protocol", "client/reasoner", "client/reasoner/wire", "internal/agent/llm", "internal/agent/llm/models", "internal/agent/contextwindow", "internal/agent/telemetry", "internal/textutil"},
 	"internal/agent/planner/rules":         {"internal/agent/planner", "internal/agent/contextwindow", "internal/textutil"},
-	"internal/agent/bridge":                {"protocol", "client", "internal/agent/mcptools", "internal/participant", "internal/textutil"},
+	"internal/agent/bridge":                {"protocol", "client", "client/api", "internal/agent/mcptools", "internal/participant", "internal/textutil"},
 	"internal/participant":                 {"protocol", "client"},
 	"internal/natsembed":                   {"internal/privatedir"},
 	"internal/reasoner":                    {"client/reasoner/wire", "internal/agent/llm", "internal/agent/llm/models", "internal/agent/planner", "internal/agent/planner/rules", "internal/agent/contextwindow", "internal/agent/telemetry", "internal/reasoner/api", "internal/reasoner/workflow", "internal/recent", "internal/textutil"},

@@ -34,6 +34,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
@@ -46,6 +47,8 @@ import (
 type Server interface {
 	// Do runs op over a session and returns the result as the server wrote it.
 	Do(ctx context.Context, op mcptools.Op) (json.RawMessage, error)
+	// Tools returns the server's tools.
+	Tools() []mcptools.Tool
 }
 
 // Options configures a Bridge. Space and Server are required.
@@ -58,14 +61,23 @@ type Options struct {
 	MaxCalls   int // calls carried out in parallel; 0: 16
 	MaxWaiting int // queued calls; 0: 64
 
-	Version string       // of the program, for the response to initialize
-	Logger  *slog.Logger // nil discards
+	// Missed is the age up to which requests from before the start are answered,
+	// if they have no response; 0: none. It needs History.
+	Missed  time.Duration
+	History History
+
+	Now     func() time.Time // nil: time.Now
+	Version string           // of the program, for the response to initialize
+	Logger  *slog.Logger     // nil discards
 }
 
 func (o Options) withDefaults() Options {
 	o.MaxCalls = cmp.Or(o.MaxCalls, 16)
 	o.MaxWaiting = cmp.Or(o.MaxWaiting, 64)
 	o.Version = cmp.Or(o.Version, "dev")
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	if o.Notices == nil {
 		o.Notices = NewNotices()
 	}
@@ -81,6 +93,8 @@ type Bridge struct {
 	log     *slog.Logger
 	you     protocol.ParticipantID
 	runtime *participant.Runtime
+	joined  protocol.SpaceInfo // when the bridge joined
+	handled protocol.Seq       // last handled entry; owned by the goroutine of Run
 
 	turns      chan struct{} // one token for each call being carried out
 	asyncSlots chan struct{} // one token for each short reply in progress
@@ -103,9 +117,9 @@ var errShutdown = errors.New("the bridge is shutting down")
 // New returns a bridge for a client that has joined and a running server.
 func New(opts Options) *Bridge {
 	opts = opts.withDefaults()
-	runtime := participant.New(opts.Space, opts.Logger, errShutdown)
+	runtime, joined := participant.New(opts.Space, opts.Logger, errShutdown), opts.Space.Welcome().Space
 	return &Bridge{
-		opts: opts, you: runtime.You, log: runtime.Log, runtime: runtime,
+		opts: opts, you: runtime.You, log: runtime.Log, runtime: runtime, joined: joined, handled: joined.Seq,
 		turns:         make(chan struct{}, opts.MaxCalls),
 		asyncSlots:    make(chan struct{}, maxAsync),
 		calls:         participant.Requests[*call]{Places: opts.MaxCalls + opts.MaxWaiting},
@@ -114,20 +128,29 @@ func New(opts Options) *Bridge {
 	}
 }
 
-// Run handles requests until ctx ends, an authorized participant shuts the
+// Run first answers the requests that were missed, and then handles requests
+// until ctx ends, an authorized participant shuts the
 // bridge down (both return nil), or the client ends. Calls in progress are then
 // cancelled, and their requesters receive an error if the gateway can still be
 // reached.
 func (b *Bridge) Run(ctx context.Context) error {
 	start := func() {
 		b.runtime.Group.Go(func() { b.notify(b.runtime.Work) })
+		if b.catchesUp() {
+			b.answerMissed(ctx)
+		}
 		b.log.Info("bridge ready")
 	}
-	return b.runtime.Run(ctx, start, func(env *protocol.Envelope, old bool) {
+	err := b.runtime.Run(ctx, start, func(env *protocol.Envelope, old bool) {
+		b.handled = max(b.handled, env.Seq)
 		if !old && env.AddressedTo(b.you) && env.From != b.you {
 			b.dispatch(env)
 		}
 	})
+	if err == nil && b.catchesUp() {
+		b.writeMark(context.WithoutCancel(ctx), mark{Status: markStopped, Through: b.handled})
+	}
+	return err
 }
 
 // dispatch handles an envelope that another participant addressed to the

@@ -84,6 +84,7 @@ const (
 	TooLarge  Reason = "too_large" // the result does not fit into an envelope; data.bytes, data.limit
 	Unusable  Reason = "unusable"  // the result is not valid in an envelope
 	Shutdown  Reason = "shutdown"  // the bridge is ending
+	Restarted Reason = "restarted" // the bridge was restarted; the state of the call is unknown
 	Failed    Reason = "failed"    // anything else
 )
 

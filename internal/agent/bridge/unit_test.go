@@ -160,6 +160,8 @@ func (s *space) Welcome() protocol.Welcome {
 // refusing is a server that refuses every request.
 type refusing struct{}
 
+func (refusing) Tools() []mcptools.Tool { return nil }
+
 func (refusing) Do(context.Context, mcptools.Op) (json.RawMessage, error) {
 	return nil, &jsonrpc.Error{Code: -1, Message: "no"}
 }

@@ -1,0 +1,203 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/participant"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Requests that were sent while no process of the bridge ran are answered when
+// it starts, if they are not older than Options.Missed.
+//
+// A request that an earlier process may have received is a different matter: it
+// may have been carried out. To tell them apart, the bridge writes two marks to
+// the log, as participant.status addressed to itself: "started" before it
+// handles the first request, and "stopped" after the last, with the seq up to
+// which it has handled the log. If its newest envelope is not "stopped", it was
+// killed, and every request without a response is uncertain. Of those, a tool
+// call is repeated only if the tool just reads; otherwise the response is an
+// error with the reason restarted.
+
+// History is the part of *api.Client that is used to read the log.
+type History interface {
+	Envelopes(ctx context.Context, space string, query api.EnvelopeQuery) (*api.Envelopes, error)
+}
+
+// Bounds of reading the log.
+const (
+	missedPages = 5
+	missedPage  = 1000 // entries
+	missedTime  = 30 * time.Second
+)
+
+// The marks, as the status of a participant.status.
+const (
+	markStarted = "started"
+	markStopped = "stopped"
+)
+
+// mark is the payload of a mark.
+type mark struct {
+	Status  string       `json:"status"`
+	Through protocol.Seq `json:"through,omitempty"` // with stopped: handled up to this seq
+}
+
+func (b *Bridge) catchesUp() bool { return b.opts.History != nil && b.opts.Missed > 0 }
+
+// writeMark writes a mark to the log.
+func (b *Bridge) writeMark(ctx context.Context, m mark) {
+	ctx, cancel := context.WithTimeout(ctx, participant.ClosingTime)
+	defer cancel()
+	_, err := b.opts.Space.Send(ctx, protocol.Envelope{
+		Kind: protocol.KindParticipantStatus, To: []protocol.ParticipantID{b.you}, Payload: mustMarshal(m),
+	})
+	if err != nil {
+		b.log.Warn("mark not written: calls that are in progress when the bridge ends may not be repeated", "mark", m.Status, "err", err)
+	}
+}
+
+// answerMissed writes the mark of the start, and then handles the requests that
+// were sent before.
+func (b *Bridge) answerMissed(ctx context.Context) {
+	reading, cancel := context.WithTimeout(ctx, missedTime)
+	defer cancel()
+	m, err := b.readMissed(reading)
+	if err != nil && ctx.Err() == nil {
+		b.log.Warn("the log cannot be read: requests from before the start are not answered", "err", err)
+	}
+	b.writeMark(ctx, mark{Status: markStarted})
+	if err != nil {
+		return
+	}
+	for _, env := range m.requests {
+		b.handleMissed(m, &env)
+	}
+}
+
+// handleMissed answers one request from before the start.
+func (b *Bridge) handleMissed(m *missed, env *protocol.Envelope) {
+	request, err := participant.ParseRequest(env)
+	if err != nil || request.IsNotification || m.answered[env.ID] {
+		return
+	}
+	c := &call{Request: request, asker: env.From, envelope: env.ID, contextPath: env.Context}
+	switch {
+	case m.isWithdrawn(c, env.Seq):
+		b.sendAsync(b.response(c, outcome{fault: faultOf(participant.CodeCancelled, Cancelled, "%v", errCancelled)}))
+	case env.Seq <= m.through && request.Method == "tools/call" && !b.isReadOnly(request.Params.Get("name").Text()):
+		b.sendAsync(b.response(c, outcome{fault: faultOf(participant.CodeFailed, Restarted,
+			"the bridge was restarted after this request was sent; the call may have been made or not")}))
+	default:
+		b.log.Info("request from before the start", "envelope", env.ID, "from", env.From, "method", request.Method)
+		b.admit(env)
+	}
+}
+
+// isReadOnly reports whether the server declares that a tool changes nothing.
+func (b *Bridge) isReadOnly(name string) bool {
+	for _, t := range b.opts.Server.Tools() {
+		if t.Name == name {
+			return t.Hinted && t.ReadOnly
+		}
+	}
+	return false
+}
+
+// missed is the part of the log that concerns requests to the bridge from
+// before its start.
+type missed struct {
+	requests  []protocol.Envelope // oldest first
+	answered  map[protocol.ID]bool
+	cancelled []cancellation
+	through   protocol.Seq // requests up to it may have been received by an earlier process
+}
+
+// cancellation is the withdrawal of a request.
+type cancellation struct {
+	from protocol.ParticipantID
+	id   protocol.Value
+	seq  protocol.Seq
+}
+
+// isWithdrawn reports whether the requester has withdrawn a request since, by
+// the id of the envelope or of JSON-RPC.
+func (m *missed) isWithdrawn(c *call, seq protocol.Seq) bool {
+	return slices.ContainsFunc(m.cancelled, func(w cancellation) bool {
+		return w.from == c.asker && w.seq > seq && (w.id.EqualText(string(c.envelope)) || sameID(c.ID, w.id))
+	})
+}
+
+// readMissed reads the requests of the window, and what became of them.
+func (b *Bridge) readMissed(ctx context.Context) (*missed, error) {
+	m := &missed{answered: make(map[protocol.ID]bool)}
+	var err error
+	if m.through, err = b.handledThrough(ctx); err != nil {
+		return nil, err
+	}
+	oldest := b.opts.Now().Add(-b.opts.Missed)
+	q := api.EnvelopeQuery{Kinds: []string{"mcp.request", "mcp.response"}, Descending: true, Limit: missedPage, Log: b.joined.Log, Before: b.joined.Seq + 1}
+	for range missedPages {
+		page, err := b.opts.History.Envelopes(ctx, b.joined.Name, q)
+		if err != nil {
+			return nil, fmt.Errorf("read missed requests: %w", err)
+		}
+		for i := range page.Envelopes {
+			env := &page.Envelopes[i]
+			if env.TS.Before(oldest) {
+				slices.Reverse(m.requests)
+				return m, nil
+			}
+			m.note(env, b.you)
+		}
+		if !page.HasMore {
+			break
+		}
+		q.Before = page.Next
+	}
+	slices.Reverse(m.requests)
+	return m, nil
+}
+
+// note records one entry. Entries come newest first.
+func (m *missed) note(env *protocol.Envelope, you protocol.ParticipantID) {
+	switch {
+	case env.From == you && env.Kind == protocol.KindMCPResponse:
+		for _, id := range env.Correlation.IDs {
+			m.answered[id] = true
+		}
+	case env.From != you && env.Kind == protocol.KindMCPRequest && env.AddressedTo(you):
+		if r, err := participant.ParseRequest(env); err == nil && r.Method == "notifications/cancelled" {
+			m.cancelled = append(m.cancelled, cancellation{env.From, r.Params.Get("requestId"), env.Seq})
+			return
+		}
+		m.requests = append(m.requests, *env)
+	}
+}
+
+// handledThrough returns the seq up to which an earlier process may have
+// received requests; 0 if there was none.
+func (b *Bridge) handledThrough(ctx context.Context) (protocol.Seq, error) {
+	page, err := b.opts.History.Envelopes(ctx, b.joined.Name, api.EnvelopeQuery{
+		From: []protocol.ParticipantID{b.you}, Descending: true, Limit: 1, Log: b.joined.Log, Before: b.joined.Seq + 1,
+	})
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("read own envelopes: %w", err)
+	case len(page.Envelopes) == 0 && !page.HasMore:
+		return 0, nil
+	case len(page.Envelopes) == 0:
+		return b.joined.Seq, nil
+	}
+	last := &page.Envelopes[0]
+	var m mark
+	if last.Kind == protocol.KindParticipantStatus && json.Unmarshal(last.Payload, &m) == nil && m.Status == markStopped {
+		return m.Through, nil
+	}
+	return b.joined.Seq, nil
+}
