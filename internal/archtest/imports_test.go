@@ -53,8 +53,11 @@ var mayImport = map[string][]string{
 	"internal/journal/entrydb":       {"protocol", "internal/journal"},
 	"internal/journal/memory":        {"protocol", "internal/journal"},
 	"internal/journal/pebblejournal": {"protocol", "internal/journal", "internal/journal/entrydb"},
-	"internal/journal/natsjournal":   {"protocol", "internal/journal", "internal/journal/entrydb", "internal/natsconn"},
+	"internal/journal/natsjournal":   {"protocol", "internal/journal", "internal/journal/natsjournal/block", "internal/journal/natsjournal/replica", "internal/natsconn"},
 	"internal/journal/journaltest":   {"protocol", "internal/journal"},
+
+	"internal/journal/natsjournal/block":   {"protocol", "internal/journal"},
+	"internal/journal/natsjournal/replica": {"protocol", "internal/journal", "internal/journal/entrydb", "internal/journal/natsjournal/block", "internal/natsconn"},
 
 	// Packages that the gateways of a cluster share, in addition to the log.
 	"internal/natsconn":        {},

@@ -39,6 +39,14 @@ var (
 	ErrNotFound = errors.New("no such entry")
 )
 
+// Unavailable returns an error that wraps ErrUnavailable and the reason.
+func Unavailable(reason error) error {
+	if errors.Is(reason, ErrUnavailable) {
+		return reason
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, reason)
+}
+
 // SettledError rejects a draft because an earlier entry settles the same
 // proposal.
 type SettledError struct {

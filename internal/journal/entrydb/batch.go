@@ -194,7 +194,7 @@ func (b *Batch) guard(write func() error) (err error) {
 // failure returns the reason why the store accepts no writes, or nil.
 func (b *Batch) failure() error {
 	if reason := b.store.fs.failure(); reason != nil {
-		return unavailable(reason)
+		return journal.Unavailable(reason)
 	}
 	return nil
 }

@@ -194,7 +194,7 @@ func (d *DB) acquire() (*store, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.cur == nil {
-		return nil, unavailable(d.err)
+		return nil, journal.Unavailable(d.err)
 	}
 	d.cur.users++
 	return d.cur, nil
@@ -256,9 +256,4 @@ func (d *DB) Close() error {
 		return fmt.Errorf("close log in %s: %w", d.dir, err)
 	}
 	return nil
-}
-
-// unavailable returns an error that wraps ErrUnavailable and the reason.
-func unavailable(reason error) error {
-	return fmt.Errorf("%w: %w", journal.ErrUnavailable, reason)
 }

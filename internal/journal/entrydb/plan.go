@@ -144,7 +144,7 @@ func (d *DB) advance(c *cursor) error {
 	lower, upper, _ := seqRange(spacePrefix(nil, tableEntry, c.space), c.after, 0)
 	it, err := s.pdb.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
-		return unavailable(err)
+		return journal.Unavailable(err)
 	}
 	c.ahead = c.ahead[:0]
 	c.end = true
@@ -166,11 +166,11 @@ func (d *DB) advance(c *cursor) error {
 func (c *cursor) add(it *pebble.Iterator, b *Batch) error {
 	value, err := it.ValueAndErr()
 	if err != nil {
-		return unavailable(err)
+		return journal.Unavailable(err)
 	}
 	e, err := journal.DecodeEntry(value)
 	if err != nil {
-		return unavailable(fmt.Errorf("entry %x: %w", it.Key(), err))
+		return journal.Unavailable(fmt.Errorf("entry %x: %w", it.Key(), err))
 	}
 	c.after = e.Envelope.Seq
 	if !e.State {

@@ -21,7 +21,7 @@ func get(r pebble.Reader, key []byte, f func(value []byte) error) (bool, error) 
 		return false, nil
 	}
 	if err != nil {
-		return false, unavailable(err)
+		return false, journal.Unavailable(err)
 	}
 	err = f(value)
 	return true, first(err, closeErr(closer))
@@ -40,7 +40,7 @@ func first(errs ...error) error {
 
 func closeErr(c io.Closer) error {
 	if err := c.Close(); err != nil {
-		return unavailable(err)
+		return journal.Unavailable(err)
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func (d *DB) ScanMeta(lower, upper string, backwards bool, f func(key string, va
 	defer d.release(s)
 	it, err := s.pdb.NewIter(&pebble.IterOptions{LowerBound: metaKey(lower), UpperBound: metaKey(upper)})
 	if err != nil {
-		return unavailable(err)
+		return journal.Unavailable(err)
 	}
 	begin, next := it.First, it.Next
 	if backwards {
@@ -81,7 +81,7 @@ func (d *DB) ScanMeta(lower, upper string, backwards bool, f func(key string, va
 	for ok := begin(); ok; ok = next() {
 		value, err := it.ValueAndErr()
 		if err != nil {
-			return first(unavailable(err), closeErr(it))
+			return first(journal.Unavailable(err), closeErr(it))
 		}
 		if !f(string(it.Key()[1:]), value) {
 			break
@@ -154,7 +154,7 @@ func (s *store) entryByRef(space string, key []byte) (*journal.Entry, error) {
 	found, err := get(s.pdb, key, func(v []byte) error {
 		var n int
 		if seq, n = binary.Uvarint(v); n <= 0 {
-			return unavailable(fmt.Errorf("%w: index row %q", journal.ErrDamaged, key))
+			return journal.Unavailable(fmt.Errorf("%w: index row %q", journal.ErrDamaged, key))
 		}
 		return nil
 	})
@@ -168,7 +168,7 @@ func (s *store) entryByRef(space string, key []byte) (*journal.Entry, error) {
 func (s *store) entry(key []byte) (e *journal.Entry, err error) {
 	_, err = get(s.pdb, key, func(v []byte) (err error) {
 		if e, err = journal.DecodeEntry(v); err != nil {
-			return unavailable(err)
+			return journal.Unavailable(err)
 		}
 		return nil
 	})
@@ -227,7 +227,7 @@ func boundarySeq(r pebble.Reader, prefix []byte, after protocol.Seq, to func(*pe
 	}
 	it, err := r.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
-		return 0, unavailable(err)
+		return 0, journal.Unavailable(err)
 	}
 	var seq protocol.Seq
 	if to(it) {
@@ -242,7 +242,7 @@ func floor(r pebble.Reader, space string) (seq protocol.Seq, err error) {
 	_, err = get(r, spacePrefix(nil, tableTrimmed, space), func(v []byte) (err error) {
 		var ok bool
 		if seq, ok = keySeq(v); !ok {
-			return unavailable(fmt.Errorf("%w: trim mark of %s", journal.ErrDamaged, space))
+			return journal.Unavailable(fmt.Errorf("%w: trim mark of %s", journal.ErrDamaged, space))
 		}
 		return nil
 	})
@@ -261,13 +261,13 @@ func (d *DB) Spaces() ([]string, error) {
 		LowerBound: []byte{tableEntry}, UpperBound: []byte{tableEntry + 1},
 	})
 	if err != nil {
-		return nil, unavailable(err)
+		return nil, journal.Unavailable(err)
 	}
 	var spaces []string
 	for ok := it.First(); ok; {
 		space, valid := spaceOfKey(it.Key())
 		if !valid {
-			return nil, first(unavailable(journal.ErrDamaged), closeErr(it))
+			return nil, first(journal.Unavailable(journal.ErrDamaged), closeErr(it))
 		}
 		spaces = append(spaces, space)
 		ok = it.SeekGE(append(entryKey(nil, space, math.MaxUint64), 0))

@@ -115,7 +115,7 @@ type reader struct {
 func (s *store) newReader(lower, upper []byte, sc *scan) (*reader, error) {
 	rows, err := s.pdb.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
-		return nil, unavailable(err)
+		return nil, journal.Unavailable(err)
 	}
 	r := &reader{rows: rows, prefix: append(make([]byte, 0, len(sc.entry)+seqBytes), sc.entry...)}
 	if &sc.index[0] == &sc.entry[0] {
@@ -124,7 +124,7 @@ func (s *store) newReader(lower, upper []byte, sc *scan) (*reader, error) {
 	lower, upper, _ = seqRange(sc.entry, 0, 0)
 	r.entries, err = s.pdb.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
-		return nil, first(unavailable(err), closeErr(rows))
+		return nil, first(journal.Unavailable(err), closeErr(rows))
 	}
 	return r, nil
 }
@@ -154,7 +154,7 @@ func (r *reader) read(sc *scan, n int) ([]*journal.Entry, error) {
 		if value != nil {
 			e, err := journal.DecodeEntry(value)
 			if err != nil {
-				return list, unavailable(fmt.Errorf("entry %d: %w", seq, err))
+				return list, journal.Unavailable(fmt.Errorf("entry %d: %w", seq, err))
 			}
 			if !sc.filter || e.Envelope.Context.Within(sc.query.Context) {
 				list = append(list, e)
@@ -183,7 +183,7 @@ func (r *reader) value(seq protocol.Seq) ([]byte, error) {
 	}
 	value, err := it.ValueAndErr()
 	if err != nil {
-		return nil, unavailable(err)
+		return nil, journal.Unavailable(err)
 	}
 	return value, nil
 }

@@ -89,7 +89,7 @@ func (t *trimmer) collect(s *store, before protocol.Seq) (more bool, err error) 
 	upper := entryKey(nil, t.space, before)
 	it, err := s.pdb.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
-		return false, unavailable(err)
+		return false, journal.Unavailable(err)
 	}
 	for ok := it.First(); ok; ok = it.Next() {
 		if t.n == trimChunk {
@@ -108,11 +108,11 @@ func (t *trimmer) collect(s *store, before protocol.Seq) (more bool, err error) 
 func (t *trimmer) add(it *pebble.Iterator) error {
 	value, err := it.ValueAndErr()
 	if err != nil {
-		return unavailable(err)
+		return journal.Unavailable(err)
 	}
 	e, err := journal.DecodeEntry(value)
 	if err != nil {
-		return unavailable(fmt.Errorf("entry %x: %w", it.Key(), err))
+		return journal.Unavailable(fmt.Errorf("entry %x: %w", it.Key(), err))
 	}
 	if e.State {
 		t.kept = append(t.kept, e)
@@ -172,7 +172,7 @@ func (d *DB) Size() (int64, error) {
 func (s *store) size() (n int64, err error) {
 	_, err = get(s.pdb, sizeKey, func(v []byte) (err error) {
 		if n, err = decodeSum(v); err != nil {
-			return unavailable(err)
+			return journal.Unavailable(err)
 		}
 		return nil
 	})

@@ -2,13 +2,12 @@ package natsjournal
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
 )
 
 // Append implements [journal.Journal]. A call that needs several blocks (more
@@ -21,7 +20,9 @@ func (j *Journal) Append(ctx context.Context, space string, drafts []journal.Dra
 		return results
 	}
 	defer j.appending.Done()
-	todo, err := j.checkReplica(space, drafts, results)
+	// Every follower would reject the drafts that the replica can decide, but they
+	// would stay in the stream.
+	todo, err := j.replica.Decide(space, drafts, results)
 	if err != nil {
 		refuseFrom(results, 0, err)
 		return results
@@ -29,48 +30,6 @@ func (j *Journal) Append(ctx context.Context, space string, drafts []journal.Dra
 	j.appendAll(ctx, space, drafts, todo, results)
 	endAtStale(results)
 	return results
-}
-
-// checkReplica sets the results of the drafts that the replica can decide:
-// retries, duplicates and stale drafts. It returns the indexes of the others.
-// Every follower would reject these drafts too, but they would stay in the
-// stream.
-func (j *Journal) checkReplica(space string, drafts []journal.Draft, results []journal.Result) ([]int, error) {
-	db, done, err := j.replica.use()
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	state, err := db.LastState(space)
-	if err != nil {
-		return nil, unavailable(err)
-	}
-	todo := make([]int, 0, len(drafts))
-	for i := range drafts {
-		// An earlier draft of the call may decide: one with the same id, or before a
-		// decision a state entry.
-		d := drafts[i]
-		repeats := slices.ContainsFunc(todo, func(k int) bool { return drafts[k].Envelope.ID == d.Envelope.ID })
-		if repeats {
-			d.CheckedAtStateSeq = state
-		}
-		if repeats || slices.ContainsFunc(todo, func(k int) bool { return drafts[k].State }) {
-			d.Settles = ""
-		}
-		r, _, err := db.Decide(space, &d, state)
-		switch {
-		case err != nil:
-			return nil, unavailable(err)
-		case errors.Is(r.Err, journal.ErrStale):
-			refuseFrom(results, i, journal.ErrStale)
-			return todo, nil
-		case r.Err != nil || r.Retry:
-			results[i] = r
-		default:
-			todo = append(todo, i)
-		}
-	}
-	return todo, nil
 }
 
 // appendAll appends the drafts with these indexes to the log, block by block.
@@ -89,7 +48,7 @@ func (j *Journal) appendAll(ctx context.Context, space string, drafts []journal.
 		last := results[todo[n-1]].Err
 		todo = todo[n:]
 		if errors.Is(last, journal.ErrOutcomeUnknown) {
-			last = unavailable(errNoAnswer) // the remaining drafts were not sent
+			last = journal.Unavailable(errNoAnswer) // the remaining drafts were not sent
 		}
 		if errors.Is(last, journal.ErrStale) || errors.Is(last, journal.ErrUnavailable) {
 			for _, i := range todo {
@@ -108,20 +67,20 @@ func (j *Journal) cutRequest(space string, drafts []journal.Draft, todo []int) (
 	var body, scratch []byte
 	target := j.blockTarget()
 	for _, i := range todo {
-		if req.count == seqsPerBlock || req.count > 0 && (req.state || drafts[i].State) {
+		if req.count == block.MaxDrafts || req.count > 0 && (req.state || drafts[i].State) {
 			break
 		}
 		before := len(body)
-		body, scratch = appendDraft(body, scratch, &drafts[i])
+		body, scratch = block.AppendDraft(body, scratch, &drafts[i])
 		if req.count > 0 && len(body) > target {
 			body = body[:before]
 			break
 		}
 		req.count++
 	}
-	req.data = append(binary.AppendUvarint(make([]byte, 0, len(body)+2), uint64(req.count)), body...)
-	if limit := j.blockLimit(); blockHeader+len(req.data) > limit {
-		req.block = encodeDrafts([][]byte{req.data}, limit)
+	req.data = block.Section(req.count, body)
+	if limit := j.blockLimit(); block.HeaderSize+len(req.data) > limit {
+		req.block = block.EncodeDrafts([][]byte{req.data}, limit)
 		req.data = nil
 		if len(req.block) > limit {
 			return nil, 1
@@ -153,7 +112,7 @@ func (j *Journal) await(ctx context.Context, s *stream, req *request) []journal.
 	case maybePublished:
 		refuseFrom(results, 0, outcomeUnknown(reason))
 	case withdrawn:
-		refuseFrom(results, 0, unavailable(reason))
+		refuseFrom(results, 0, journal.Unavailable(reason))
 	}
 	return results
 }
@@ -196,4 +155,4 @@ func (j *Journal) blockTarget() int { return min(blockBytes, j.blockLimit()/2) }
 // compressed: NATS's max_payload less a few hundred bytes. An envelope of at
 // most max_payload always fits, since JSON text compresses by more than the
 // bytes added to it. Gateways should accept no larger messages.
-func (j *Journal) MaxDraftBytes() int { return j.blockLimit() - blockHeader - 32 }
+func (j *Journal) MaxDraftBytes() int { return j.blockLimit() - block.HeaderSize - 32 }

@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
 )
 
 const (
@@ -48,9 +49,9 @@ type report struct {
 }
 
 type streamReport struct {
-	Index int    `json:"index"`
-	Log   string `json:"log"`
-	Marks []mark `json:"marks"`
+	Index int            `json:"index"`
+	Log   string         `json:"log"`
+	Marks []replica.Mark `json:"marks"`
 }
 
 // auditor compares the copy of this gateway with the copies of the others. A
@@ -62,7 +63,7 @@ type auditor struct {
 
 	// Owned by audit.
 	round      int
-	sent       map[int]mark // the last head sent, by stream
+	sent       map[int]replica.Mark // the last head sent, by stream
 	suspicions map[suspect]suspicion
 	verified   map[int]time.Time
 
@@ -85,7 +86,7 @@ type suspicion struct {
 
 func newAuditor(j *Journal) *auditor {
 	return &auditor{
-		j: j, incoming: make(chan report, auditQueue), sent: make(map[int]mark),
+		j: j, incoming: make(chan report, auditQueue), sent: make(map[int]replica.Mark),
 		suspicions: make(map[suspect]suspicion), verified: make(map[int]time.Time),
 	}
 }
@@ -117,7 +118,7 @@ func (a *auditor) audit() {
 // receive handles one report. nats.go calls it; it does not block.
 func (a *auditor) receive(m *nats.Msg) {
 	var r report
-	if json.Unmarshal(m.Data, &r) != nil || r.Format != replicaFormat || r.Gateway == a.j.gateway {
+	if json.Unmarshal(m.Data, &r) != nil || r.Format != replica.Format || r.Gateway == a.j.gateway {
 		return
 	}
 	select {
@@ -137,11 +138,11 @@ func (a *auditor) send() {
 		}
 		suspected[k.stream] = true
 	}
-	r := report{Format: replicaFormat, Gateway: a.j.gateway}
+	r := report{Format: replica.Format, Gateway: a.j.gateway}
 	all := a.round%auditAll == 0
 	a.round++
 	for i, s := range a.j.streams {
-		log, list := s.marks.latest()
+		log, list := s.local.Marks.Latest()
 		if log == "" {
 			continue
 		}
@@ -170,7 +171,7 @@ func (a *auditor) compare(gateway string, r streamReport) {
 		return
 	}
 	s := a.j.streams[r.Index]
-	theirs, mine, ok := s.marks.compare(r.Log, r.Marks)
+	theirs, mine, ok := s.local.Marks.Compare(r.Log, r.Marks)
 	if !ok {
 		return
 	}
@@ -206,7 +207,7 @@ func (a *auditor) compare(gateway string, r streamReport) {
 // replaces the first.
 func (a *auditor) verify(s *stream) error {
 	j := a.j
-	dir := j.replica.secondDir()
+	dir := j.replica.SecondDir()
 	if err := os.RemoveAll(dir); err != nil {
 		return fmt.Errorf("remove an earlier second copy: %w", err)
 	}
@@ -239,8 +240,8 @@ func (a *auditor) compareCopies(s *stream, second *Journal) (differs map[int]boo
 		differs = make(map[int]bool)
 		comparable := false
 		for i, own := range a.j.streams {
-			log, list := second.streams[i].marks.latest()
-			theirs, mine, ok := own.marks.compare(log, list)
+			log, list := second.streams[i].local.Marks.Latest()
+			theirs, mine, ok := own.local.Marks.Compare(log, list)
 			comparable = comparable || ok && own == s
 			if ok && mine != theirs.Digest {
 				differs[i] = true
@@ -265,12 +266,12 @@ func (a *auditor) compareCopies(s *stream, second *Journal) (differs map[int]boo
 func (a *auditor) replace(s *stream, second *Journal, differs map[int]bool) error {
 	ctx, cancel := context.WithTimeout(a.j.life, verifyWait)
 	defer cancel()
-	defer func() { _ = os.RemoveAll(second.replica.dir) }() // the next verification tries again
-	r := repair{reason: errDiverged, stream: s.name, second: second.replica.path(), done: make(chan struct{})}
+	defer func() { _ = os.RemoveAll(second.replica.Dir()) }() // the next verification tries again
+	r := repair{reason: errDiverged, stream: s.name, done: make(chan struct{})}
 	for i, own := range a.j.streams {
-		pos := second.streams[i].pos
-		if err := own.progress.wait(ctx, pos.seq); err != nil {
-			return fmt.Errorf("wait for message %d of %s: %w", pos.seq, own.name, err)
+		pos := second.streams[i].local.Pos
+		if err := own.progress.wait(ctx, pos.Seq); err != nil {
+			return fmt.Errorf("wait for message %d of %s: %w", pos.Seq, own.name, err)
 		}
 		r.positions = append(r.positions, pos)
 	}
@@ -288,11 +289,11 @@ func (a *auditor) replace(s *stream, second *Journal, differs map[int]bool) erro
 // continue.
 func (j *Journal) adopt(r repair) error {
 	for i, s := range j.streams {
-		if p := r.positions[i]; p.seq > s.sinkSeq || p.seq > 0 && p.created != s.sinkCreated {
+		if p := r.positions[i]; p.Seq > s.sinkSeq || p.Seq > 0 && p.Created != s.sinkCreated {
 			return fmt.Errorf("the second copy is ahead of this one at %s", s.name)
 		}
 	}
-	if err := j.replica.adopt(r.second); err != nil {
+	if err := j.replica.Adopt(); err != nil {
 		return err
 	}
 	for i, s := range j.streams {
@@ -304,16 +305,3 @@ func (j *Journal) adopt(r repair) error {
 
 // audit returns the subject of reports: meup.audit.
 func (n names) audit() string { return strings.ToLower(n.prefix) + ".audit" }
-
-// secondDir returns the folder of a second copy.
-func (r *replica) secondDir() string { return filepath.Join(r.dir, "second") }
-
-// adopt replaces the database with the one at path.
-func (r *replica) adopt(path string) error {
-	return r.renew(func() error {
-		if err := os.RemoveAll(r.path()); err != nil {
-			return err
-		}
-		return os.Rename(path, r.path())
-	})
-}

@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/entrydb"
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -22,15 +23,15 @@ func audited(o *Options) { o.auditEvery = 20 * time.Millisecond }
 
 // sameDigest waits until all journals have the same digest of a space's stream
 // at the same position, and returns it.
-func sameDigest(t *testing.T, space string, journals ...*Journal) mark {
+func sameDigest(t *testing.T, space string, journals ...*Journal) replica.Mark {
 	t.Helper()
-	head := func(j *Journal) (m mark) {
-		if log, list := j.streams[j.names.bucket(space)].marks.latest(); log != "" {
+	head := func(j *Journal) (m replica.Mark) {
+		if log, list := j.streams[j.names.bucket(space)].local.Marks.Latest(); log != "" {
 			m = list[len(list)-1]
 		}
 		return m
 	}
-	var want mark
+	var want replica.Mark
 	eventually(t, "the digests are the same", func() bool {
 		want = head(journals[0])
 		return want.Seq > 0 && !slices.ContainsFunc(journals, func(j *Journal) bool { return head(j) != want })
@@ -83,9 +84,9 @@ func TestAudit_CopiesAgree(t *testing.T) {
 	}
 }
 
-// skipMessage moves the position of a closed replica past the last message of a
-// space's stream without applying it.
-func skipMessage(t *testing.T, tool *Journal, dir, space string) {
+// applyInstead applies a message to a closed replica in place of the last
+// message of a space's stream.
+func applyInstead(t *testing.T, tool *Journal, dir, space string, m replica.Message) {
 	t.Helper()
 	s := tool.streams[tool.names.bucket(space)]
 	handle, err := s.open(t.Context())
@@ -96,59 +97,36 @@ func skipMessage(t *testing.T, tool *Journal, dir, space string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changeRows(t, dir, func(db *entrydb.DB, b *entrydb.Batch) {
-		data, err := db.Meta(metaPosition(s.name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := decodePosition(data)
-		if err != nil || p.seq+1 != last.Sequence {
-			t.Fatalf("position %+v before %d, %v", p, last.Sequence, err)
-		}
-		p.seq, p.time = last.Sequence, last.Time.UnixNano()
-		b.SetMeta(metaPosition(s.name), p.encode())
-	})
-}
-
-// changeRows writes to the replica of a closed journal.
-func changeRows(t *testing.T, dir string, change func(*entrydb.DB, *entrydb.Batch)) {
-	t.Helper()
-	db, err := entrydb.Open(entrydb.Options{Dir: filepath.Join(dir, "db")})
+	r, err := replica.Open(dir, testLog(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := db.NewBatch()
-	change(db, b)
-	if err := b.Commit(true); err != nil {
-		t.Error(err)
+	local := r.NewStream(s.name, testLog(t), noSink{})
+	if err := local.Load(); err != nil || local.Pos.Seq+1 != last.Sequence {
+		t.Fatalf("position %+v before %d, %v", local.Pos, last.Sequence, err)
 	}
-	if err := db.Close(); err != nil {
-		t.Error(err)
+	m.Seq, m.Time = last.Sequence, last.Time.UnixNano()
+	if err := errors.Join(local.Apply([]replica.Message{m}), r.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
+
+type noSink struct{}
+
+func (noSink) Applied(uint64, []replica.Applied, bool) {}
+func (noSink) Trimmed(string, uint64)                  {}
+
+// skipped is a message that is not applied.
+var skipped = replica.Message{Err: block.ErrInvalid}
 
 // A copy that lacks a message, or has an entry that no message has, is detected
 // and replaced; the other gateway keeps its own.
 func TestAudit_WrongCopyIsReplaced(t *testing.T) {
 	t.Parallel()
-	for name, tamper := range map[string]func(t *testing.T, tool *Journal, dir string){
-		"skipped message": func(t *testing.T, tool *Journal, dir string) { skipMessage(t, tool, dir, "lab") },
-		"other entry": func(t *testing.T, tool *Journal, dir string) {
-			s := tool.streams[tool.names.bucket("lab")]
-			skipMessage(t, tool, dir, "lab")
-			changeRows(t, dir, func(db *entrydb.DB, b *entrydb.Batch) {
-				e := chat("b", "mallory")
-				entry := &journal.Entry{Envelope: e.Envelope}
-				data, _ := db.Meta(metaPosition(s.name))
-				p, _ := decodePosition(data)
-				entry.Envelope.Seq = protocol.Seq(p.seq) * seqsPerBlock
-				if err := b.Put("lab", entry); err != nil {
-					t.Fatal(err)
-				}
-				p.digest = p.digest.add(new(entryHasher).sum("lab", b.Encoded()))
-				b.SetMeta(metaPosition(s.name), p.encode())
-			})
-		},
+	other := chat("b", "mallory")
+	for name, instead := range map[string]replica.Message{
+		"skipped message": skipped,
+		"other entry":     {Space: "lab", Block: block.Block{Calls: [][]*journal.Draft{{&other}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -161,7 +139,7 @@ func TestAudit_WrongCopyIsReplaced(t *testing.T) {
 			waitForAgreement(t, "lab", 1, []*Journal{a, b})
 			closeTest(t, b)
 			mustAppend(t, a, "lab", chat("b", "alice"))
-			tamper(t, a, dir)
+			applyInstead(t, a, dir, "lab", instead)
 			b = openTest(t, n.url(), keep)
 			r := record(b)
 			var replaced, other atomic.Int64
@@ -223,7 +201,7 @@ func TestAudit_ServerStopsWhileVerifying(t *testing.T) {
 	waitForAgreement(t, "lab", 1, []*Journal{a, b, c})
 	closeTest(t, c)
 	mustAppend(t, a, "lab", chat("b", "alice"))
-	skipMessage(t, a, dir, "lab")
+	applyInstead(t, a, dir, "lab", skipped)
 	c = openTest(t, urls(nodes), keep)
 	mustAppend(t, b, "lab", chat("c", "alice"))
 	eventually(t, "the copy is verified", func() bool { return c.auditor.verifications.Load() > 0 })
@@ -251,7 +229,7 @@ func TestAudit_ServerStopsWhileVerifying(t *testing.T) {
 	for i, j := range []*Journal{a, b, c} {
 		compared := j.auditor.compared.Load()
 		eventually(t, "copies are compared again", func() bool { return j.auditor.compared.Load() > compared })
-		aside, err := filepath.Glob(j.replica.path() + ".replaced-*")
+		aside, err := filepath.Glob(filepath.Join(j.replica.Dir(), "db.replaced-*"))
 		if err != nil || len(aside) > 0 {
 			t.Errorf("gateway %d kept a copy aside: %q %v", i, aside, err)
 		}
@@ -285,7 +263,7 @@ func TestAudit_KilledWhileVerifying(t *testing.T) {
 	waitForAgreement(t, "lab", 1, []*Journal{a, b})
 	closeTest(t, b)
 	mustAppend(t, a, "lab", chat("b", "alice"))
-	skipMessage(t, a, dir, "lab")
+	applyInstead(t, a, dir, "lab", skipped)
 	b = openTest(t, n.url(), keep)
 	mustAppend(t, a, "lab", chat("c", "alice"))
 	second := filepath.Join(dir, "second")

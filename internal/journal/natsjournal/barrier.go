@@ -1,6 +1,7 @@
 package natsjournal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -23,13 +24,13 @@ func (j *Journal) Barrier(ctx context.Context, space string) error {
 	if err == nil {
 		err = s.progress.wait(ctx, last)
 	}
-	switch {
-	case err == nil, errors.Is(err, journal.ErrUnavailable):
-		return err
-	case errors.Is(err, context.DeadlineExceeded) && s.healthErr() != nil:
-		return unavailable(s.healthErr())
+	if err == nil {
+		return nil
 	}
-	return unavailable(err)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = cmp.Or(s.healthErr(), err)
+	}
+	return journal.Unavailable(err)
 }
 
 // durableEnd returns the sequence up to which a gateway must have applied the

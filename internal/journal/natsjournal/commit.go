@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
 )
 
 // Bounds of the blocks that a stream has in flight.
@@ -219,7 +220,7 @@ func (q *queue) cut(target int) *inflight {
 	f := &inflight{space: q.space, since: time.Now(), done: make(chan struct{})}
 	for len(q.requests) > 0 {
 		req := q.requests[0]
-		full := f.drafts+req.count > seqsPerBlock || f.bytes+len(req.data) > target
+		full := f.drafts+req.count > block.MaxDrafts || f.bytes+len(req.data) > target
 		if f.drafts > 0 && (full || !req.merges()) {
 			break
 		}
@@ -248,7 +249,7 @@ func (f *inflight) encode(limit int) []byte {
 	for i, req := range f.requests {
 		sections[i] = req.data
 	}
-	return encodeDrafts(sections, limit)
+	return block.EncodeDrafts(sections, limit)
 }
 
 // remove removes a block from the table; the caller sends its results. It

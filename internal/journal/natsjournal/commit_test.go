@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
 )
 
 // committerOf returns a committer that collects the blocks it publishes.
@@ -30,7 +31,7 @@ func TestGroupCommit(t *testing.T) {
 		c.submit(requestOf("a", 1, 400, false))
 	}
 	c.submit(requestOf("a", 1, 10, true)) // alone
-	c.submit(requestOf("a", seqsPerBlock, 10, false))
+	c.submit(requestOf("a", block.MaxDrafts, 10, false))
 	c.submit(requestOf("a", 1, 10, false)) // does not fit into the block
 	c.submit(requestOf("b", 1, 10, false)) // another space does not wait
 	if n := len(*launched); n != maxSpaceBlocks+1 {

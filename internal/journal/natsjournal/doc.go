@@ -7,25 +7,14 @@
 // by the hash of its name. [Journal.Append] publishes drafts, packed into
 // blocks of one space each, and decides nothing. Every gateway follows every
 // stream and applies the blocks in stream order, by the same rules, to its own
-// replica (entrydb). So all gateways make the same decision on every draft
-// without communication:
-//
-//   - its id was used by the same sender: a retry; by another sender: a
-//     duplicate;
-//   - its CheckedAtStateSeq is older than the space's last state entry:
-//     rejected as stale, with all later drafts of the same Append;
-//   - otherwise it is an entry, with Seq = sequence of the message * 1024 +
-//     position in the block.
+// replica, see [replica.Stream.Apply]. So all gateways make the same decision on
+// every draft without communication.
 //
 // A rejected draft stays in its stream as a few dead bytes; no replica has it
 // and no reader sees it. Append returns when this gateway has applied the block
 // and the sink has the entries.
 //
 // # The replica
-//
-// The replica is written without sync, each batch together with the position of
-// the stream that it covers; a gateway that was killed resumes from there. The
-// replica can be lost at any time: it is rebuilt from the streams.
 //
 // A gap in the messages of a stream is skipped only if the stream proves that
 // the messages were removed. A copy with messages that its stream lacks (the
@@ -36,27 +25,20 @@
 //
 // # Comparing replicas
 //
-// The position of a stream includes the digest of the replica's entries of that
-// stream: a sum of hashes, from which a trim subtracts. Gateways publish their
-// digests to each other ([auditor]) and compare digests at equal positions. A
-// difference does not show which replica is wrong, so both gateways verify
-// their own: a second [Journal] in the same process makes a copy from the
+// Gateways publish the digests of their replicas to each other and compare them
+// at equal positions, see [auditor]. A difference does not show which replica
+// is wrong, so both gateways verify their own: a second [Journal] in the same process makes a copy from the
 // streams while the first remains in use. If the copies differ, the second one
 // replaces the replica. The streams restart from its positions. The sink has
 // passed these, so no reader misses an entry; readers of the streams that
 // differed are notified of a replaced log.
-//
-// Digests are not comparable everywhere. A gateway that finds messages purged
-// lacks the entries that others drop only at the trim after them. After a gap
-// it therefore compares nothing before the position at which the stream ended
-// then.
 //
 // # Retention
 //
 // One gateway decides on trims and all apply them: a control block "trim this
 // space below that Seq" is applied like every other block. Then the messages
 // are purged from the stream. State entries have a subject of their own that is
-// never purged. See guard for the one hazard of purges.
+// never purged. [replica.Replica.PurgeBound] prevents the one hazard of purges.
 //
 // # Goroutines
 //

@@ -16,6 +16,8 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/entrydb"
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
 )
 
 // load appends from several goroutines until it is stopped.
@@ -201,13 +203,13 @@ func TestReplica_Rebuilt(t *testing.T) { //nolint:tparallel // the cases share a
 		"manifest": func() { damage(t, dir, "MANIFEST-*") },
 		"deleted":  func() { _ = os.RemoveAll(dir) },
 		"format": func() {
-			r, err := openReplica(dir, testLog(t))
+			db, err := entrydb.Open(entrydb.Options{Dir: filepath.Join(dir, "db")})
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := r.db.NewBatch()
-			b.SetMeta(metaFormat, []byte("0"))
-			if err := errors.Join(b.Commit(true), r.close()); err != nil {
+			b := db.NewBatch()
+			b.SetMeta("format", []byte("0"))
+			if err := errors.Join(b.Commit(true), db.Close()); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -300,9 +302,9 @@ func TestRepairUnderLoad(t *testing.T) {
 	l := startLoad(t, "lab", a, b)
 	for range 3 {
 		l.more(t, 50)
-		before := a.replica.completed()
+		before := a.replica.Completed()
 		a.repair(repair{reason: errors.New("the test says so"), wipe: true})
-		eventually(t, "it is repaired", func() bool { return a.replica.completed() != before && a.Ready() == nil })
+		eventually(t, "it is repaired", func() bool { return a.replica.Completed() != before && a.Ready() == nil })
 	}
 	l.more(t, 50)
 	l.end()
@@ -325,7 +327,7 @@ func TestForeignMessages(t *testing.T) {
 		subject:                      "garbage",
 		subject + ".and.more":        "garbage",
 		j.names.root(0) + "%zz":      "garbage",
-		j.names.root(1) + "no-space": string(encodeTrim(7)), // of another stream, mostly
+		j.names.root(1) + "no-space": string(block.EncodeTrim(7)), // of another stream, mostly
 	} {
 		if _, err := j.js.Publish(t.Context(), subject, []byte(data)); err != nil {
 			t.Fatal(err)
@@ -335,12 +337,12 @@ func TestForeignMessages(t *testing.T) {
 	if err := j.Ready(); err != nil {
 		t.Error(err)
 	}
-	later := encodeDrafts([][]byte{section(chat("c", "alice"))}, 1<<20)
+	later := block.EncodeTrim(1)
 	later[1]++
 	if _, err := j.js.Publish(t.Context(), subject, later); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the journal stops there", func() bool { return errors.Is(j.Ready(), errNewer) })
+	eventually(t, "the journal stops there", func() bool { return errors.Is(j.Ready(), block.ErrNewer) })
 	if list := content(t, j, "lab"); len(list) != 2 {
 		t.Errorf("%q", list)
 	}

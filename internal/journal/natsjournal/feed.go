@@ -10,6 +10,9 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
 )
 
 const (
@@ -43,7 +46,7 @@ type feed struct {
 	sub  *nats.Subscription
 	name string
 
-	items        chan item
+	items        chan replica.Message
 	broken       chan error // at most one
 	done         chan struct{}
 	lastReceived atomic.Int64 // when JetStream last sent anything, Unix nanoseconds
@@ -58,7 +61,7 @@ const msgFollowed = "stream is followed"
 // openFeed subscribes to the stream after the position.
 func (s *stream) openFeed(ctx context.Context) (*feed, error) {
 	f := &feed{
-		s: s, items: make(chan item, feedItems),
+		s: s, items: make(chan replica.Message, feedItems),
 		broken: make(chan error, 1), done: make(chan struct{}),
 	}
 	f.lastReceived.Store(time.Now().UnixNano())
@@ -76,7 +79,7 @@ func (s *stream) openFeed(ctx context.Context) (*feed, error) {
 		Name:              "gateway-" + s.j.gateway + "-" + inbox[max(0, len(inbox)-8):], // for operators
 		DeliverSubject:    inbox,
 		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
-		OptStartSeq:       s.pos.seq + 1,
+		OptStartSeq:       s.local.Pos.Seq + 1,
 		AckPolicy:         jetstream.AckNonePolicy,
 		MaxDeliver:        1,
 		FlowControl:       true,
@@ -96,7 +99,7 @@ func (s *stream) openFeed(ctx context.Context) (*feed, error) {
 	if info.Cluster != nil {
 		server = info.Cluster.Leader
 	}
-	s.log.Debug(msgFollowed, "consumer", f.name, "server", server, "after", s.pos.seq)
+	s.log.Debug(msgFollowed, "consumer", f.name, "server", server, "after", s.local.Pos.Seq)
 	return f, nil
 }
 
@@ -126,30 +129,32 @@ func (f *feed) receive(m *nats.Msg) {
 		return
 	}
 	f.delivered++
-	it := item{seq: md.Sequence.Stream, time: md.Timestamp.UnixNano(), id: m.Header.Get(jetstream.MsgIDHeader)}
-	it.decode(m, f.s.j.names, f.s.index)
+	it := f.s.j.names.decode(f.s.index, m)
+	it.Seq, it.Time = md.Sequence.Stream, md.Timestamp.UnixNano()
 	select {
 	case f.items <- it:
 	case <-f.done:
 	}
 }
 
-// decode decodes the block of a message. An epoch belongs to the stream,
+// decode decodes a message of a stream. An epoch belongs to the stream,
 // everything else to a space.
-func (it *item) decode(m *nats.Msg, n names, index int) {
-	it.block, it.err = decodeBlock(m.Data)
+func (n names) decode(index int, m *nats.Msg) replica.Message {
+	it := replica.Message{ID: m.Header.Get(jetstream.MsgIDHeader)}
+	it.Block, it.Err = block.Decode(m.Data)
 	if m.Subject == n.epoch(index) {
-		if it.err == nil && it.block.epoch == "" {
-			it.err = fmt.Errorf("%w: no epoch", errGarbage)
+		if it.Err == nil && it.Block.Epoch == "" {
+			it.Err = fmt.Errorf("%w: no epoch", block.ErrInvalid)
 		}
-		return
+		return it
 	}
 	var ok bool
-	if it.space, ok = n.space(index, m.Subject); !ok {
-		it.err = fmt.Errorf("%w: subject of no space", errGarbage)
-	} else if it.block.epoch != "" {
-		it.err = fmt.Errorf("%w: epoch of a space", errGarbage)
+	if it.Space, ok = n.space(index, m.Subject); !ok {
+		it.Err = fmt.Errorf("%w: subject of no space", block.ErrInvalid)
+	} else if it.Block.Epoch != "" {
+		it.Err = fmt.Errorf("%w: epoch of a space", block.ErrInvalid)
 	}
+	return it
 }
 
 // control responds to heartbeats and flow control. A heartbeat contains the

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
 )
 
 // delivered returns a message as a consumer delivers it.
@@ -26,26 +29,26 @@ func status(code string, header ...string) *nats.Msg {
 }
 
 func TestFeed_MissingMessages(t *testing.T) {
-	block := encodeTrim(1)
+	trim := block.EncodeTrim(1)
 	for name, test := range map[string]struct {
 		messages []*nats.Msg
 		items    int // passed on before the failure
 		fault    error
 	}{
 		// The stream was purged between the two.
-		"in order":               {[]*nats.Msg{delivered(10, 1, block), delivered(20, 2, block)}, 2, nil},
-		"first is missing":       {[]*nats.Msg{delivered(11, 2, block)}, 0, errGap},
-		"one is missing":         {[]*nats.Msg{delivered(10, 1, block), delivered(12, 3, block)}, 1, errGap},
-		"one comes twice":        {[]*nats.Msg{delivered(10, 1, block), delivered(10, 1, block)}, 1, errGap},
-		"heartbeat":              {[]*nats.Msg{delivered(10, 1, block), status("100", "Nats-Last-Consumer", "1")}, 1, nil},
-		"last is missing":        {[]*nats.Msg{delivered(10, 1, block), status("100", "Nats-Last-Consumer", "2")}, 1, errGap},
+		"in order":               {[]*nats.Msg{delivered(10, 1, trim), delivered(20, 2, trim)}, 2, nil},
+		"first is missing":       {[]*nats.Msg{delivered(11, 2, trim)}, 0, errGap},
+		"one is missing":         {[]*nats.Msg{delivered(10, 1, trim), delivered(12, 3, trim)}, 1, errGap},
+		"one comes twice":        {[]*nats.Msg{delivered(10, 1, trim), delivered(10, 1, trim)}, 1, errGap},
+		"heartbeat":              {[]*nats.Msg{delivered(10, 1, trim), status("100", "Nats-Last-Consumer", "1")}, 1, nil},
+		"last is missing":        {[]*nats.Msg{delivered(10, 1, trim), status("100", "Nats-Last-Consumer", "2")}, 1, errGap},
 		"consumer deleted":       {[]*nats.Msg{status("409")}, 0, errSilence},
-		"no message of a stream": {[]*nats.Msg{{Sub: new(nats.Subscription), Reply: "x", Data: block}}, 0, errGap},
-		"more after a fault":     {[]*nats.Msg{status("409"), delivered(10, 1, block), status("409")}, 0, errSilence},
+		"no message of a stream": {[]*nats.Msg{{Sub: new(nats.Subscription), Reply: "x", Data: trim}}, 0, errGap},
+		"more after a fault":     {[]*nats.Msg{status("409"), delivered(10, 1, trim), status("409")}, 0, errSilence},
 	} {
 		f := &feed{
 			s:     &stream{j: &Journal{names: names{prefix: "meup", streams: 1}}},
-			items: make(chan item, feedItems), broken: make(chan error, 1), done: make(chan struct{}),
+			items: make(chan replica.Message, feedItems), broken: make(chan error, 1), done: make(chan struct{}),
 		}
 		for _, m := range test.messages {
 			f.receive(m)
@@ -63,11 +66,11 @@ func TestFeed_MissingMessages(t *testing.T) {
 
 // The position never decreases, whichever sequences the consumer delivers.
 func TestStream_PositionNeverDecreases(t *testing.T) {
-	s := &stream{pos: position{seq: 10}, first: 100}
+	s := &stream{local: &replica.Stream{Pos: replica.Position{Seq: 10}}, first: 100}
 	for _, seqs := range [][]uint64{{10}, {9}, {11, 11}, {12, 11}} {
-		var items []item
+		var items []replica.Message
 		for _, seq := range seqs {
-			items = append(items, item{seq: seq})
+			items = append(items, replica.Message{Seq: seq})
 		}
 		if err := s.applyContiguous(t.Context(), items); !errors.Is(err, errGap) {
 			t.Errorf("messages %v after 10: %v", seqs, err)
@@ -82,12 +85,12 @@ func TestFeed_SilenceIsBoundedByHeartbeats(t *testing.T) {
 		t.Errorf("silence is noticed after %v, with a heartbeat every %v", silence+silenceCheckEvery, heartbeat)
 	}
 	last := time.Unix(1_700_000_000, 0)
-	f := &feed{items: make(chan item, 1)}
+	f := &feed{items: make(chan replica.Message, 1)}
 	f.lastReceived.Store(last.UnixNano())
 	if f.isSilent(last.Add(silence)) || !f.isSilent(last.Add(silence+1)) {
 		t.Error("silence does not begin with the third heartbeat that is missed")
 	}
-	f.items <- item{}
+	f.items <- replica.Message{}
 	if f.isSilent(last.Add(time.Hour)) {
 		t.Error("a feed that waits for this gateway counts as silent")
 	}

@@ -43,7 +43,7 @@ func (s *stream) newChecks(ctx context.Context) *checks {
 func (c *checks) start() {
 	if now := time.Now(); !c.running && now.Sub(c.lastStart) >= checkAgain/2 {
 		c.running, c.lastStart = true, now
-		pos, gaps := c.s.pos.seq, c.s.gaps
+		pos, gaps := c.s.local.Pos.Seq, c.s.gaps
 		c.workers.Go(func() {
 			a := checkResult{gaps: gaps}
 			var handle jetstream.Stream
@@ -68,8 +68,8 @@ func (c *checks) stop() {
 // assess handles the result of a check. An error means that a new feed is
 // needed.
 func (s *stream) assess(a checkResult, f *feed, c *checks, live bool) error {
-	if a.err == nil && (a.info.Created.UnixNano() != s.pos.created || a.info.State.LastSeq < s.pos.seq ||
-		a.info.State.Msgs == 0 && s.pos.seq > 0) {
+	if a.err == nil && (a.info.Created.UnixNano() != s.local.Pos.Created || a.info.State.LastSeq < s.local.Pos.Seq ||
+		a.info.State.Msgs == 0 && s.local.Pos.Seq > 0) {
 		return errAgain // the next session determines the cause
 	}
 	if a.err == nil && a.info.Cluster != nil && a.info.Cluster.Leader == "" {
@@ -84,20 +84,20 @@ func (s *stream) assess(a checkResult, f *feed, c *checks, live bool) error {
 		s.setHealth(nil)
 	}
 	if a.gaps == s.gaps {
-		s.markComparable(a.info)
+		s.local.MarkComparable(a.info.State.LastSeq)
 	}
 	c.ticker.Reset(checkEvery)
-	if a.last <= s.pos.seq || len(f.items) > 0 {
+	if a.last <= s.local.Pos.Seq || len(f.items) > 0 {
 		s.stalled = 0
 		return nil
 	}
 	// The stream has more messages than were delivered. They may be on their way:
 	// fail only if the next check finds the same.
-	if s.stalled == s.pos.seq+1 {
+	if s.stalled == s.local.Pos.Seq+1 {
 		s.stalled = 0
 		return errStalled
 	}
-	s.stalled = s.pos.seq + 1
+	s.stalled = s.local.Pos.Seq + 1
 	c.ticker.Reset(checkAgain)
 	return nil
 }

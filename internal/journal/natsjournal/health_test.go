@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
 )
 
 // A gap in the delivered messages is skipped only if the stream proves that
@@ -75,8 +77,8 @@ func TestApplyContiguous_UnprovenGap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	probe := &stream{j: j, handle: handle, pos: position{seq: 1}}
-	if err := probe.applyContiguous(t.Context(), []item{{seq: 3}}); !errors.Is(err, errUnproven) || probe.pos.seq != 1 {
-		t.Errorf("position %d, %v", probe.pos.seq, err)
+	probe := &stream{j: j, handle: handle, local: &replica.Stream{Pos: replica.Position{Seq: 1}}}
+	if err := probe.applyContiguous(t.Context(), []replica.Message{{Seq: 3}}); !errors.Is(err, errUnproven) || probe.local.Pos.Seq != 1 {
+		t.Errorf("position %d, %v", probe.local.Pos.Seq, err)
 	}
 }

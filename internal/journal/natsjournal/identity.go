@@ -11,6 +11,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nuid"
+
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
 )
 
 // ErrForeignReplica means that the folder has a copy of another log.
@@ -27,8 +29,6 @@ var errReplaced = errors.New("the local copy is built anew")
 
 // logMetadata is the key of a stream's metadata that names its log.
 const logMetadata = "meup-log"
-
-const metaLog = "log"
 
 // logName returns the name of the log that a stream belongs to. Streams without
 // metadata, which were created before it was introduced, use their creation
@@ -54,15 +54,15 @@ func (j *Journal) identifyLog(ctx context.Context) error {
 	if o := j.opts.copyOf; o != "" && found != o {
 		return fmt.Errorf("%w: NATS has log %q, and the copy is one of log %s", ErrForeignReplica, found, o)
 	}
-	mine, hasEntries, err := j.replica.logName()
+	mine, hasEntries, err := j.replica.Name()
 	if err != nil {
 		return err
 	}
 	if hasEntries && found != mine {
-		reason := fmt.Errorf("%w: no stream %s is there, and %s has a copy of log %s", errLost, j.names.stream(0), j.replica.dir, mine)
+		reason := fmt.Errorf("%w: no stream %s is there, and %s has a copy of log %s", errLost, j.names.stream(0), j.replica.Dir(), mine)
 		if found != "" {
 			reason = fmt.Errorf("%w: %s has a copy of log %s, and NATS at %s has log %s",
-				ErrForeignReplica, j.replica.dir, mine, j.nc.ConnectedUrlRedacted(), found)
+				ErrForeignReplica, j.replica.Dir(), mine, j.nc.ConnectedUrlRedacted(), found)
 		}
 		if !j.opts.AcceptLoss {
 			return reason
@@ -79,7 +79,7 @@ func (j *Journal) identifyLog(ctx context.Context) error {
 		return errAgain // another gateway may have created it
 	}
 	j.logName = found
-	return j.replica.setLogName(found)
+	return j.replica.SetName(found)
 }
 
 // findLog returns the name of the log on NATS; "" if no stream exists.
@@ -104,11 +104,10 @@ func (s *stream) identify(ctx context.Context, info *jetstream.StreamInfo) error
 	created := info.Created.UnixNano()
 	s.since.missing = time.Time{}
 	if name := logName(info); info.Config.Metadata[logMetadata] != "" && name != s.j.logName {
-		return fmt.Errorf("%w: %s has a copy of log %s, and the stream is a part of log %s", ErrForeignReplica, s.j.replica.dir, s.j.logName, name)
+		return fmt.Errorf("%w: %s has a copy of log %s, and the stream is a part of log %s", ErrForeignReplica, s.j.replica.Dir(), s.j.logName, name)
 	}
-	if s.pos.seq == 0 {
-		s.announce = s.announce || s.pos.created != 0 && s.pos.created != created
-		s.pos = position{created: created}
+	if s.local.Pos.Seq == 0 {
+		s.announce = s.announce || s.local.Pos.Created != 0 && s.local.Pos.Created != created
 	} else if why, err := s.compare(ctx, info, created); err != nil {
 		return err
 	} else if why != "" {
@@ -119,11 +118,11 @@ func (s *stream) identify(ctx context.Context, info *jetstream.StreamInfo) error
 	case s.sinkCreated == 0:
 		// The sink does not receive the entries that the replica had when the journal
 		// was opened.
-		s.sinkCreated, s.sinkSeq = created, s.pos.seq
+		s.sinkCreated, s.sinkSeq = created, s.local.Pos.Seq
 	case s.sinkCreated != created:
 		s.sinkCreated, s.sinkSeq = created, 0
 	}
-	s.setLogID()
+	s.local.Identified(created)
 	return nil
 }
 
@@ -132,12 +131,12 @@ func (s *stream) identify(ctx context.Context, info *jetstream.StreamInfo) error
 // operator.
 func (s *stream) compare(ctx context.Context, info *jetstream.StreamInfo, created int64) (why string, err error) {
 	st := info.State
-	replaced, shorter := s.pos.created != created, st.LastSeq < s.pos.seq
+	replaced, shorter := s.local.Pos.Created != created, st.LastSeq < s.local.Pos.Seq
 	if st.Msgs == 0 {
 		// Retention keeps at least its own control block, so no gateway purged all of
 		// this.
 		if !s.j.acceptsLoss() {
-			return "", fmt.Errorf("%w: the stream is empty, the copy in %s has messages up to %d", errLost, s.j.replica.dir, s.pos.seq)
+			return "", fmt.Errorf("%w: the stream is empty, the copy in %s has messages up to %d", errLost, s.j.replica.Dir(), s.local.Pos.Seq)
 		}
 		return "the stream is empty, and the loss was accepted", s.publishEpoch(ctx, true)
 	}
@@ -159,17 +158,17 @@ func (s *stream) compare(ctx context.Context, info *jetstream.StreamInfo, create
 // hasLastRead reports whether the stream has the last message that was read, or
 // may have had it before retention removed it.
 func (s *stream) hasLastRead(ctx context.Context) (bool, error) {
-	if s.pos.time == 0 {
+	if s.local.Pos.Time == 0 {
 		return true, nil
 	}
-	m, err := s.getMsg(ctx, s.pos.seq)
+	m, err := s.getMsg(ctx, s.local.Pos.Seq)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return true, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look at message %d: %w", s.pos.seq, err)
+		return false, fmt.Errorf("look at message %d: %w", s.local.Pos.Seq, err)
 	}
-	return m.Time.UnixNano() == s.pos.time, nil
+	return m.Time.UnixNano() == s.local.Pos.Time, nil
 }
 
 // acceptsLoss reports whether the operator has accepted the loss of messages on
@@ -205,12 +204,12 @@ func (s *stream) publishEpoch(ctx context.Context, reset bool) error {
 	case err != nil:
 		return fmt.Errorf("look for the epoch: %w", err)
 	default:
-		if b, err := decodeBlock(last.Data); err == nil && b.epoch != s.epoch {
+		if b, err := block.Decode(last.Data); err == nil && b.Epoch != s.local.Epoch {
 			return nil
 		}
 		after = last.Sequence
 	}
-	_, err = s.j.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: encodeEpoch(nuid.Next(), reset)},
+	_, err = s.j.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: block.EncodeEpoch(nuid.Next(), reset)},
 		jetstream.WithExpectStream(s.name), jetstream.WithExpectLastSequencePerSubject(after))
 	var api *jetstream.APIError
 	if errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant) {
@@ -220,31 +219,6 @@ func (s *stream) publishEpoch(ctx context.Context, reset bool) error {
 		return fmt.Errorf("begin a new epoch: %w", err)
 	}
 	return nil
-}
-
-// setLogID publishes the id of the stream's logs.
-func (s *stream) setLogID() {
-	id := strconv.FormatInt(s.pos.created, 36)
-	if s.epoch != "" {
-		id += "-" + s.epoch
-	}
-	s.logID.Store(&id)
-}
-
-// LogID implements [journal.Journal]. It consists of the stream's creation time
-// and epoch, which all gateways see. It changes for all spaces of a stream at
-// once.
-func (j *Journal) LogID(_ context.Context, space string) (string, error) {
-	_, done, err := j.replica.use()
-	if err != nil {
-		return "", err
-	}
-	defer done()
-	id := j.streams[j.names.bucket(space)].logID.Load()
-	if id == nil {
-		return "", unavailable(errReplaying)
-	}
-	return *id, nil
 }
 
 // affects reports whether the stream has a space.

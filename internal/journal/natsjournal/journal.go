@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nuid"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
 )
 
 // catchUpStreams is the maximum number of streams that catch up concurrently.
@@ -37,7 +38,7 @@ type Journal struct {
 	nc *nats.Conn
 	js jetstream.JetStream
 
-	replica    *replica
+	replica    *replica.Replica
 	streams    []*stream
 	replicas   replicas
 	sink       atomic.Pointer[journal.Sink]
@@ -104,7 +105,7 @@ func open(o Options) (*Journal, error) {
 	if j.js, err = jetstream.New(j.nc); err != nil {
 		return nil, err
 	}
-	if j.replica, err = openReplica(o.ReplicaDir, o.Logger); err != nil {
+	if j.replica, err = replica.Open(o.ReplicaDir, o.Logger); err != nil {
 		return nil, err
 	}
 	j.start()
@@ -146,7 +147,7 @@ func (j *Journal) Close() error {
 	j.supervising.Wait()
 	close(j.deliveries)
 	j.answering.Wait()
-	if err := j.replica.close(); err != nil {
+	if err := j.replica.Close(); err != nil {
 		return fmt.Errorf("close replica: %w", err)
 	}
 	return nil
@@ -161,7 +162,7 @@ func (j *Journal) Follow(sink journal.Sink, replaced journal.Replaced) {
 // Ready implements [journal.Journal].
 func (j *Journal) Ready() error {
 	if reason := j.notReady(); reason != nil {
-		return unavailable(reason)
+		return journal.Unavailable(reason)
 	}
 	return nil
 }
@@ -188,7 +189,7 @@ func (j *Journal) notReady() error {
 		catchingUp = cmp.Or(catchingUp, err)
 	}
 	if behind > 0 {
-		return fmt.Errorf("%w: %d of %d streams to go", errReplaying, behind, len(j.streams))
+		return fmt.Errorf("%w: %d of %d streams to go", replica.ErrIncomplete, behind, len(j.streams))
 	}
 	return catchingUp
 }
@@ -202,9 +203,9 @@ func (j *Journal) startCall(space string) error {
 	defer j.mu.Unlock()
 	switch {
 	case j.closed:
-		return unavailable(errClosed)
+		return journal.Unavailable(errClosed)
 	case !j.downSince.IsZero() && time.Since(j.downSince) > j.opts.AppendTimeout && !j.nc.IsConnected():
-		return unavailable(errDisconnected) // it would only time out
+		return journal.Unavailable(errDisconnected) // it would only time out
 	}
 	j.appending.Add(1)
 	return nil
@@ -221,7 +222,7 @@ func (j *Journal) markCaughtUp(s *stream) {
 	if len(j.lagging) > 0 {
 		return
 	}
-	j.replica.complete()
+	j.replica.Complete()
 	select {
 	case <-j.complete:
 	default:
@@ -253,10 +254,7 @@ func (j *Journal) nextID() string {
 }
 
 // isOurs reports whether this process created a block's id.
-func (j *Journal) isOurs(id string) bool {
-	own, ok := strings.CutPrefix(id, j.gateway)
-	return ok && strings.HasPrefix(own, ".")
-}
+func (j *Journal) isOurs(id string) bool { return strings.HasPrefix(id, j.gateway+".") }
 
 // warnReplicas logs once which guarantees a log with fewer replicas than
 // configured gives.

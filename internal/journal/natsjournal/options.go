@@ -11,8 +11,12 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
 	"github.com/meup-protocol/meup/internal/natsconn"
 )
+
+// ErrReplicaInUse means that another process uses the folder of the replica.
+var ErrReplicaInUse = replica.ErrInUse
 
 // Defaults of [Options].
 const (

@@ -32,10 +32,6 @@ var (
 	errAbandoned    = errors.New("no caller waits for it")
 )
 
-func unavailable(reason error) error {
-	return fmt.Errorf("%w: %w", journal.ErrUnavailable, reason)
-}
-
 // outcomeUnknown returns the error of a draft that may have been appended.
 func outcomeUnknown(reason error) error {
 	return fmt.Errorf("%w: %w", journal.ErrOutcomeUnknown, reason)
@@ -53,7 +49,7 @@ func (s *stream) publish(f *inflight) {
 		if late.unknown {
 			late.refuse(outcomeUnknown(reason))
 		} else {
-			late.refuse(unavailable(reason))
+			late.refuse(journal.Unavailable(reason))
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/entrydb"
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -74,12 +74,7 @@ func (j *Journal) propose(ctx context.Context, now time.Time) error {
 	if j.opts.Retention == (journal.Retention{}) || j.notReady() != nil {
 		return nil
 	}
-	db, done, err := j.replica.use()
-	if err != nil {
-		return err
-	}
-	plan, err := db.TrimPlan(j.opts.Retention, now)
-	done()
+	plan, err := j.replica.TrimPlan(j.opts.Retention, now)
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}
@@ -94,49 +89,9 @@ func (j *Journal) propose(ctx context.Context, now time.Time) error {
 func (j *Journal) publishTrim(ctx context.Context, space string, before protocol.Seq) error {
 	ctx, cancel := context.WithTimeout(ctx, apiWait)
 	defer cancel()
-	msg := &nats.Msg{Subject: j.names.subject(space, false), Data: encodeTrim(before)}
+	msg := &nats.Msg{Subject: j.names.subject(space, false), Data: block.EncodeTrim(before)}
 	_, err := j.js.PublishMsg(ctx, msg, jetstream.WithMsgID("trim."+space+"."+before.String()))
 	return err
-}
-
-// trim applies a control block. The database must have everything before it,
-// and nothing after it.
-func (s *stream) trim(it item) error {
-	// The digest and the entries that it covers change in one batch, or an
-	// interrupted trim would make it wrong.
-	n, err := s.j.replica.db.TrimWith(it.space, it.block.trim, entrydb.TrimHooks{
-		Dropped: func(encoded []byte) { s.pos.digest = s.pos.digest.sub(s.hasher.sum(it.space, encoded)) },
-		Commit:  func(b *entrydb.Batch) { b.SetMeta(metaPosition(s.name), s.pos.encode()) },
-	})
-	if err != nil {
-		return err
-	}
-	if n > 0 {
-		s.log.Debug("trimmed", "space", it.space, "below", it.block.trim, "entries", n)
-	}
-	below, err := s.purgeable(it.space, it.block.trim)
-	if err != nil {
-		return err
-	}
-	s.j.retainer.add(it.space, below)
-	signal(s.j.retainer.wake)
-	return nil
-}
-
-// purgeable returns the message below which a trimmed space needs no messages.
-// The block in which the trim ends may have later entries.
-func (s *stream) purgeable(space string, before protocol.Seq) (uint64, error) {
-	last := uint64(before-1) / seqsPerBlock
-	q := journal.Query{After: before - 1, Limit: 1}
-	for e, err := range s.j.replica.db.Range(s.j.life, space, q) {
-		if err != nil {
-			return 0, err
-		}
-		if uint64(e.Envelope.Seq)/seqsPerBlock == last {
-			return last, nil
-		}
-	}
-	return last + 1, nil
 }
 
 // purgeAll purges trimmed messages from the streams. All gateways do; only the
@@ -156,12 +111,8 @@ func (j *Journal) purgeAll(ctx context.Context) {
 // message, as far as the guards allow.
 func (j *Journal) purge(ctx context.Context, space string, below uint64) error {
 	s := j.streams[j.names.bucket(space)]
-	var safe uint64
-	var remove []uint64
-	if err := j.withReplica(func(db *entrydb.DB) (err error) {
-		safe, remove, err = purgeBound(db, space, below)
-		return err
-	}); err != nil {
+	safe, remove, err := j.replica.PurgeBound(space, below)
+	if err != nil {
 		return fmt.Errorf("read guards: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*apiWait)
@@ -180,16 +131,7 @@ func (j *Journal) purge(ctx context.Context, space string, below uint64) error {
 	if err != nil {
 		return err
 	}
-	return j.withReplica(func(db *entrydb.DB) error { return dropGuards(db, space, safe, remove) })
-}
-
-func (j *Journal) withReplica(f func(*entrydb.DB) error) error {
-	db, done, err := j.replica.use()
-	if err != nil {
-		return err
-	}
-	defer done()
-	return f(db)
+	return j.replica.Purged(space, safe, remove)
 }
 
 // isGone reports whether err means that the message to delete was already

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -111,7 +112,7 @@ func publishRaw(t *testing.T, j *Journal, space string, drafts ...journal.Draft)
 	if count != len(drafts) {
 		t.Fatal("not one block")
 	}
-	msg := &nats.Msg{Subject: j.names.subject(space, u.state), Data: encodeDrafts([][]byte{u.data}, j.blockLimit())}
+	msg := &nats.Msg{Subject: j.names.subject(space, u.state), Data: block.EncodeDrafts([][]byte{u.data}, j.blockLimit())}
 	if _, err := j.js.PublishMsg(t.Context(), msg); err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +209,7 @@ func TestGuards_SurviveRestart(t *testing.T) {
 	mustAppend(t, j, "lab", chat("y", "alice"))
 	closeTest(t, j)
 	j = openTest(t, n.url(), keep)
-	if safe, _, err := purgeBound(j.replica.db, "lab", 2); safe != 1 || err != nil {
+	if safe, _, err := j.replica.PurgeBound("lab", 2); safe != 1 || err != nil {
 		t.Errorf("cut at %d between an entry and its retry, %v", safe, err)
 	}
 }

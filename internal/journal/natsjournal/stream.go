@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
 )
 
 const (
@@ -48,9 +51,7 @@ type stream struct {
 	// following is set while a feed delivers and no messages are known to be
 	// missing.
 	following atomic.Bool
-	logID     atomic.Pointer[string] // id of the stream's logs
 	progress  progress
-	marks     marks
 	ends      sharedCall
 
 	resync        chan struct{} // opens a new feed
@@ -59,24 +60,18 @@ type stream struct {
 	retries chan struct{}
 
 	// Owned by run.
-	pos   position
-	epoch string // of the last block that began one
+	local *replica.Stream // its Marks and LogID have no owner
 	// announce is set from the moment when the local copy turns out to be of
 	// another log until the new one is complete. Meanwhile the sink receives
 	// nothing.
 	announce bool
-	hasher   entryHasher
-	// comparable is the position from which on the digest equals the digest of all
-	// gateways. After a gap it is unknown at first: the messages were purged
-	// because of a trim that comes later in the stream.
-	comparable uint64
-	gaps       int              // passed so far
-	handle     jetstream.Stream // as of the last session
-	first      uint64           // the stream's first sequence, according to its leader
-	since      transientState
-	failures   int    // consecutive sessions that ended before they had caught up
-	stalled    uint64 // 1 above the position at the last check, if the stream had more
-	adapted    bool   // its configuration was updated once
+	gaps     int              // passed so far
+	handle   jetstream.Stream // as of the last session
+	first    uint64           // the stream's first sequence, according to its leader
+	since    transientState
+	failures int    // consecutive sessions that ended before they had caught up
+	stalled  uint64 // 1 above the position at the last check, if the stream had more
+	adapted  bool   // its configuration was updated once
 
 	// The sink has received the entries up to sinkSeq, of the stream created at
 	// sinkCreated. Both outlive the replica, so that no entry is delivered twice.
@@ -105,6 +100,7 @@ func newStream(j *Journal, index int) *stream {
 		j.publishing.Add(1)
 		go s.publish(f)
 	}, j.nextID, j.blockTarget)
+	s.local = j.replica.NewStream(name, s.log, s)
 	s.setHealth(errCatchingUp)
 	return s
 }
@@ -137,22 +133,11 @@ func signal(c chan struct{}) {
 
 // load reads the replica's position.
 func (s *stream) load() error {
-	db := s.j.replica.db
-	data, err := db.Meta(metaPosition(s.name))
-	if err != nil {
+	if err := s.local.Load(); err != nil {
 		return err
 	}
-	if s.pos, err = decodePosition(data); err != nil {
-		return err
-	}
-	if data, err = db.Meta(metaEpoch(s.name)); err != nil {
-		return err
-	}
-	s.epoch = string(data)
 	s.since, s.stalled = transientState{}, 0
-	s.comparable = notComparable
-	s.marks.clear()
-	s.progress.reset(s.pos.seq)
+	s.progress.reset(s.local.Pos.Seq)
 	return nil
 }
 
@@ -160,7 +145,7 @@ func (s *stream) load() error {
 func (s *stream) run(ctx context.Context) {
 	pause := restartMin
 	for ctx.Err() == nil {
-		start := s.pos.seq
+		start := s.local.Pos.Seq
 		err := s.session(ctx)
 		if ctx.Err() != nil {
 			return
@@ -170,7 +155,7 @@ func (s *stream) run(ctx context.Context) {
 			s.j.failOpen(fmt.Errorf("stream %s: %w", s.name, err))
 		}
 		s.log.Debug("stream is followed anew", "reason", err)
-		if s.pos.seq != start || errors.Is(err, errAgain) {
+		if s.local.Pos.Seq != start || errors.Is(err, errAgain) {
 			pause = restartMin
 		}
 		s.failures = min(s.failures+1, 3)
@@ -196,9 +181,9 @@ func (s *stream) session(ctx context.Context) error {
 	if err := s.identify(ctx, info); err != nil {
 		return err
 	}
-	s.markComparable(info)
+	s.local.MarkComparable(info.State.LastSeq)
 	release := func() {}
-	if info.State.LastSeq > s.pos.seq+catchUpFew {
+	if info.State.LastSeq > s.local.Pos.Seq+catchUpFew {
 		// Catching up loads the whole machine, so only a few streams do so at a time.
 		// The others do not wait for them, nor for a late response.
 		select {
@@ -227,13 +212,13 @@ func (s *stream) session(ctx context.Context) error {
 	s.j.markCaughtUp(s)
 	if s.announce {
 		select {
-		case <-s.j.replica.completed():
+		case <-s.j.replica.Completed():
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 		// The replica has the new logs.
-		s.j.deliveries <- delivery{stream: s, seq: s.pos.seq, replaced: s.j.replaced.Load()}
-		s.announce, s.sinkSeq = false, s.pos.seq
+		s.j.deliveries <- delivery{stream: s, seq: s.local.Pos.Seq, replaced: s.j.replaced.Load()}
+		s.announce, s.sinkSeq = false, s.local.Pos.Seq
 	}
 	s.following.Store(true)
 	defer s.following.Store(false)
@@ -243,7 +228,7 @@ func (s *stream) session(ctx context.Context) error {
 // catchUp applies all messages that the leader has. The consumer's pending
 // count is no measure: its server may lag.
 func (s *stream) catchUp(ctx context.Context, f *feed, info *jetstream.StreamInfo) error {
-	if info.State.LastSeq <= s.pos.seq {
+	if info.State.LastSeq <= s.local.Pos.Seq {
 		return nil
 	}
 	s.setHealth(errCatchingUp)
@@ -255,17 +240,14 @@ func (s *stream) catchUp(ctx context.Context, f *feed, info *jetstream.StreamInf
 }
 
 // endOfStream is a sequence that no stream reaches.
-const (
-	endOfStream   = math.MaxUint64
-	notComparable = math.MaxUint64
-)
+const endOfStream = math.MaxUint64
 
 // read applies the messages of the feed until the position reaches a sequence.
 // An error means that a new feed is needed.
 func (s *stream) read(ctx context.Context, f *feed, until uint64) error {
 	checks := s.newChecks(ctx)
 	defer checks.stop()
-	for s.pos.seq < until {
+	for s.local.Pos.Seq < until {
 		select {
 		case it := <-f.items:
 			if err := s.applyContiguous(ctx, gather(it, f.items)); err != nil {
@@ -297,8 +279,8 @@ func (s *stream) read(ctx context.Context, f *feed, until uint64) error {
 
 // gather returns first and the items that are already queued, to apply them
 // together.
-func gather(first item, more <-chan item) []item {
-	items := []item{first}
+func gather(first replica.Message, more <-chan replica.Message) []replica.Message {
+	items := []replica.Message{first}
 	for len(items) < passItems {
 		select {
 		case it := <-more:
@@ -312,24 +294,27 @@ func gather(first item, more <-chan item) []item {
 
 // applyContiguous applies messages that follow the position. A message may be
 // missing only where the stream proves that it was removed.
-func (s *stream) applyContiguous(ctx context.Context, items []item) error {
-	last := s.pos.seq
+func (s *stream) applyContiguous(ctx context.Context, items []replica.Message) error {
+	last := s.local.Pos.Seq
 	for _, it := range items {
-		if it.seq <= last {
+		if it.Seq <= last {
 			return errGap
 		}
-		if err := s.proveRemoved(ctx, last+1, it.seq); err != nil {
+		if err := s.proveRemoved(ctx, last+1, it.Seq); err != nil {
 			return err
 		}
-		if it.seq > last+1 {
-			s.comparable = notComparable
+		if it.Seq > last+1 {
+			s.local.Gap()
 			s.gaps++
 		}
-		last = it.seq
+		last = it.Seq
 	}
-	err := s.apply(items)
-	if err == nil || errors.Is(err, errNewer) || errors.Is(err, errReplaced) {
+	err := s.local.Apply(items)
+	switch {
+	case err == nil, errors.Is(err, block.ErrNewer):
 		return err
+	case errors.Is(err, replica.ErrReset):
+		return s.startOver("the loss of the stream's messages was accepted at another gateway")
 	}
 	return s.replicaFailed(err)
 }

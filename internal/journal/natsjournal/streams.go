@@ -111,12 +111,12 @@ func (s *stream) create(ctx context.Context) (jetstream.Stream, error) {
 	if s.j.opts.copyOf != "" {
 		return nil, errMissing
 	}
-	if s.pos.seq > 0 {
+	if s.local.Pos.Seq > 0 {
 		if elapsedSince(&s.since.missing) < s.j.opts.missingWait {
 			return nil, errMissing
 		}
 		if !s.j.acceptsLoss() {
-			return nil, fmt.Errorf("%w: the stream is not there, the copy in %s has messages up to %d", errLost, s.j.replica.dir, s.pos.seq)
+			return nil, fmt.Errorf("%w: the stream is not there, the copy in %s has messages up to %d", errLost, s.j.replica.Dir(), s.local.Pos.Seq)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*apiWait)

@@ -73,7 +73,7 @@ func TestAllStreams(t *testing.T) {
 		t.Errorf("%d spaces, %v", len(spaces), err)
 	}
 	for _, s := range j.streams {
-		if s.pos.seq == 0 {
+		if s.local.Pos.Seq == 0 {
 			t.Errorf("stream %s is not used", s.name)
 		}
 	}

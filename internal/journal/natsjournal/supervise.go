@@ -6,8 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/nats-io/nats.go"
+
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
 )
 
 const (
@@ -26,10 +27,9 @@ type repair struct {
 	stream string // the stream that noticed the failure
 	wipe   bool   // the replica is wrong, not only damaged
 
-	// second is the path of a second copy that replaces the replica. It has these
-	// positions, and these streams differed.
-	second    string
-	positions []position
+	// positions, if set, are those of a second copy that replaces the replica.
+	// These streams differed.
+	positions []replica.Position
 	differs   map[int]bool
 	done      chan struct{} // closed when the second copy is no longer in use; may be nil
 }
@@ -66,12 +66,12 @@ func (j *Journal) supervise() {
 		if time.Since(start) > calm {
 			pause = repairMin
 		}
-		for mended := false; !mended; {
+		for again := true; again; again = j.replica.Failed() {
 			if !j.sleep(pause) {
 				return // the replica may be closed by now
 			}
 			pause = min(2*pause, repairMax)
-			mended = j.repairReplica(r)
+			j.repairReplica(r)
 		}
 		r.finish()
 	}
@@ -117,7 +117,7 @@ func (j *Journal) runStreams() (r repair, ok bool) {
 	ctx, cancel := context.WithCancel(j.life)
 	defer cancel()
 	var running sync.WaitGroup
-	if err := j.replica.setLogName(j.logName); err != nil {
+	if err := j.replica.SetName(j.logName); err != nil {
 		j.repair(repair{reason: err})
 	}
 	for _, s := range j.streams {
@@ -146,46 +146,39 @@ func (j *Journal) runStreams() (r repair, ok bool) {
 	return r, ok
 }
 
-// repairReplica repairs the replica. It returns false if it has to be retried.
-func (j *Journal) repairReplica(r repair) bool {
-	log := j.log.With("folder", j.replica.dir, "stream", r.stream, "reason", r.reason)
-	if broken := j.replica.db == nil || j.replica.db.Err() != nil; broken && !r.wipe {
-		err := j.replica.reopen()
-		if err == nil {
+// repairReplica repairs the replica. If it fails the replica has failed too.
+func (j *Journal) repairReplica(r repair) {
+	log := j.log.With("folder", j.replica.Dir(), "stream", r.stream, "reason", r.reason)
+	if j.replica.Failed() && !r.wipe {
+		damaged, err := j.replica.Reopen()
+		switch {
+		case err == nil:
 			log.Info("replica is open again")
-			return true
-		}
-		if !pebble.IsCorruptionError(err) {
+			return
+		case !damaged:
 			log.Warn("replica cannot be written", "error", err)
-			return false
+			return
 		}
 	}
-	if r.second != "" {
-		if err := j.adopt(r); err != nil {
-			log.Error("the second copy of the log is not used", "error", err)
-			return j.replica.db != nil
-		}
-		return true
+	var err error
+	switch {
+	case r.positions != nil:
+		err = j.adopt(r)
+	case r.wipe:
+		err = j.setAside(r.reason)
+	default:
+		log.Warn("replica is made again from NATS")
+		err = j.replica.Rebuild()
 	}
-	if r.wipe {
-		if err := j.setAside(r.reason); err != nil {
-			log.Error("replica cannot be made", "error", err)
-			return false
-		}
-		return true
-	}
-	log.Warn("replica is made again from NATS")
-	if err := j.replica.wipe(); err != nil {
+	if err != nil {
 		log.Error("replica cannot be made", "error", err)
-		return false
 	}
-	return true
 }
 
 // setAside keeps a replica that is intact but not a copy of the log on NATS,
 // and creates an empty one.
 func (j *Journal) setAside(reason error) error {
-	name, err := j.replica.setAside(time.Now())
+	name, err := j.replica.SetAside()
 	if err != nil {
 		return err
 	}

@@ -131,7 +131,7 @@ func (j *Journal) fail(g *group, err error) {
 			if r.results[i].Err == nil {
 				r.results[i] = journal.Result{Err: fmt.Errorf("%w: %w", journal.ErrOutcomeUnknown, err)}
 			} else {
-				r.results[i] = journal.Result{Err: unavailable(err)}
+				r.results[i] = journal.Result{Err: journal.Unavailable(err)}
 			}
 		}
 		close(r.done)
@@ -166,7 +166,7 @@ func (j *Journal) add(g *group, r *request) {
 	g.requests = append(g.requests, r)
 	l, err := j.spaceLog(r.space)
 	if err != nil {
-		r.refuse(unavailable(err))
+		r.refuse(journal.Unavailable(err))
 		return
 	}
 	for i := range r.drafts {

@@ -16,7 +16,7 @@ func (j *Journal) decide(g *group, l *spaceLog, space string, d *journal.Draft) 
 	r, _, err := j.batch.Decide(space, d, l.lastState)
 	switch {
 	case err != nil:
-		return refused(env.ID, unavailable(err))
+		return refused(env.ID, journal.Unavailable(err))
 	case r.Err != nil:
 		return refused(env.ID, r.Err)
 	case r.Retry:
@@ -24,7 +24,7 @@ func (j *Journal) decide(g *group, l *spaceLog, space string, d *journal.Draft) 
 	}
 	e := entryOf(d, l.last+1)
 	if err := j.batch.Put(space, e); err != nil {
-		return refused(env.ID, unavailable(err))
+		return refused(env.ID, journal.Unavailable(err))
 	}
 	l.last++
 	if d.State {

@@ -184,21 +184,21 @@ func (j *Journal) Append(ctx context.Context, space string, drafts []journal.Dra
 		return r.results
 	}
 	if !j.startCall() {
-		r.refuse(unavailable(errClosed))
+		r.refuse(journal.Unavailable(errClosed))
 		return r.results
 	}
 	defer j.appending.Done()
 	select {
 	case j.queue <- r:
 	case <-ctx.Done():
-		r.refuse(unavailable(context.Cause(ctx)))
+		r.refuse(journal.Unavailable(context.Cause(ctx)))
 		return r.results
 	}
 	select {
 	case <-r.done:
 	case <-ctx.Done():
 		if r.claimed.CompareAndSwap(false, true) {
-			r.refuse(unavailable(context.Cause(ctx)))
+			r.refuse(journal.Unavailable(context.Cause(ctx)))
 			return r.results
 		}
 		<-r.done
@@ -223,13 +223,13 @@ func (j *Journal) Ready() error {
 	closed := j.closed
 	j.mu.Unlock()
 	if closed {
-		return unavailable(errClosed)
+		return journal.Unavailable(errClosed)
 	}
 	if reason := j.down.Load(); reason != nil {
-		return unavailable(*reason)
+		return journal.Unavailable(*reason)
 	}
 	if reason := j.db.Err(); reason != nil {
-		return unavailable(reason)
+		return journal.Unavailable(reason)
 	}
 	return nil
 }
@@ -247,14 +247,6 @@ func (j *Journal) Close() error {
 	}
 	j.running.Wait()
 	return errors.Join(j.closeMark(), j.db.Close())
-}
-
-// unavailable returns an error that wraps ErrUnavailable and the reason.
-func unavailable(reason error) error {
-	if errors.Is(reason, journal.ErrUnavailable) {
-		return reason
-	}
-	return fmt.Errorf("%w: %w", journal.ErrUnavailable, reason)
 }
 
 // head is the part of a space's state that readers use.

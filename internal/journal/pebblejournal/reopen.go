@@ -3,6 +3,8 @@ package pebblejournal
 import (
 	"fmt"
 	"time"
+
+	"github.com/meup-protocol/meup/internal/journal"
 )
 
 // maxBackoff is the maximum factor by which the pause between two attempts
@@ -24,7 +26,7 @@ func (j *Journal) reopenStore(reason error) bool {
 				return false
 			}
 			if r.claimed.CompareAndSwap(false, true) {
-				r.refuse(unavailable(reason))
+				r.refuse(journal.Unavailable(reason))
 				close(r.done)
 			}
 		case <-timer.C:

@@ -1,23 +1,21 @@
-package natsjournal
+package replica
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/entrydb"
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 func TestGuards_Cut(t *testing.T) {
-	db, err := entrydb.Open(entrydb.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	r := openTest(t)
+	db := r.db
 	// A separate pass writes each inner list.
 	for _, pass := range [][]struct {
 		space    string
@@ -29,7 +27,7 @@ func TestGuards_Cut(t *testing.T) {
 		{{"a", 41, 50, false}, {"a", 60, 62, false}, {"b", 90, 100, false}},
 		{{"a", 60, 62, false}}, // applied again after a failure
 	} {
-		var rows guardRows
+		rows := make(guards)
 		for _, g := range pass {
 			rows.record(g.space, g.from, g.to, g.state)
 		}
@@ -43,7 +41,7 @@ func TestGuards_Cut(t *testing.T) {
 	}
 	check := func(space string, upTo, safe uint64, remove ...uint64) {
 		t.Helper()
-		gotSafe, gotRemove, err := purgeBound(db, space, upTo)
+		gotSafe, gotRemove, err := r.PurgeBound(space, upTo)
 		if err != nil || gotSafe != safe || !slices.Equal(gotRemove, remove) {
 			t.Errorf("cut(%s, %d) = %d %v, want %d %v; %v", space, upTo, gotSafe, gotRemove, safe, remove, err)
 		}
@@ -61,7 +59,7 @@ func TestGuards_Cut(t *testing.T) {
 	check("b", 15, 1)
 	check("b", 16, 16)
 	check("c", 16, 16)
-	if err := dropGuards(db, "a", 51, []uint64{40}); err != nil {
+	if err := r.Purged("a", 51, []uint64{40}); err != nil {
 		t.Fatal(err)
 	}
 	check("a", 11, 11)
@@ -74,36 +72,29 @@ func TestGuards_Cut(t *testing.T) {
 func TestGuards_CostOfManySpaces(t *testing.T) {
 	for _, spaces := range []int{1000, 5000} {
 		t.Run(fmt.Sprint(spaces), func(t *testing.T) {
-			db, err := entrydb.Open(entrydb.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = db.Close() })
-			s := &stream{name: "MEUP_00", comparable: notComparable, j: &Journal{
-				replica: &replica{db: db}, deliveries: make(chan delivery, 1), log: testLog(t),
-			}}
-			var drained sync.WaitGroup
-			drained.Go(s.j.deliver)
-			t.Cleanup(func() { close(s.j.deliveries); drained.Wait() })
-			calls := func(id string) block {
-				return block{calls: [][]*journal.Draft{{{Envelope: chat(id, "alice").Envelope}}}}
+			r := openTest(t)
+			s := r.NewStream("MEUP_00", slog.New(slog.DiscardHandler), ignore{})
+			calls := func() block.Block {
+				return block.Block{Calls: [][]*journal.Draft{{{Envelope: protocol.Envelope{
+					ID: "x", From: "alice", Kind: protocol.KindChat, Payload: []byte(`{"message":"x"}`),
+				}}}}}
 			}
 			began := cpuTime(t)
 			seq := uint64(0)
 			for round := range 4 { // an entry, and three retries of it
 				for i := 0; i < spaces; i += 50 {
-					var items []item
+					var messages []Message
 					for k := range 50 {
 						seq++
-						items = append(items, item{seq: seq, space: fmt.Sprintf("space-%d", i+k), block: calls("x")})
+						messages = append(messages, Message{Seq: seq, Space: fmt.Sprintf("space-%d", i+k), Block: calls()})
 					}
 					p := s.newPass()
-					for _, it := range items {
+					for _, it := range messages {
 						if err := p.add(it); err != nil {
 							t.Fatal(err)
 						}
 					}
-					if err := p.guards.write(db, p.batch); err != nil {
+					if err := p.guards.write(r.db, p.batch); err != nil {
 						t.Fatal(err)
 					}
 					if n := p.batch.Bytes(); round > 0 && n > 50*400 {
@@ -119,11 +110,29 @@ func TestGuards_CostOfManySpaces(t *testing.T) {
 			} else {
 				t.Logf("%d refused drafts took %s of CPU", 3*spaces, used)
 			}
-			if safe, _, err := purgeBound(db, "space-7", uint64(spaces)); safe != 8 || err != nil {
+			if safe, _, err := r.PurgeBound("space-7", uint64(spaces)); safe != 8 || err != nil {
 				t.Errorf("cut at %d, %v", safe, err)
 			}
 		})
 	}
+}
+
+// ignore is a sink without effects.
+type ignore struct{}
+
+func (ignore) Applied(uint64, []Applied, bool) {}
+func (ignore) Trimmed(string, uint64)          {}
+
+// openTest opens an empty, complete replica.
+func openTest(t *testing.T) *Replica {
+	t.Helper()
+	r, err := Open(t.TempDir(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	r.Complete()
+	return r
 }
 
 func cpuTime(t *testing.T) time.Duration {

@@ -1,0 +1,115 @@
+package block
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// section encodes drafts as the section of one Append.
+func section(drafts ...journal.Draft) []byte {
+	var out, scratch []byte
+	for i := range drafts {
+		out, scratch = AppendDraft(out, scratch, &drafts[i])
+	}
+	return Section(len(drafts), out)
+}
+
+func chat(id, from string) journal.Draft {
+	return journal.Draft{CheckedAtStateSeq: 1 << 52, Envelope: protocol.Envelope{
+		ID: protocol.ID(id), From: protocol.ParticipantID(from), Kind: protocol.KindChat, Payload: []byte(`{"message":"hello"}`),
+	}}
+}
+
+func grant(id string, basis protocol.Seq) journal.Draft {
+	d := chat(id, "admin")
+	d.State, d.CheckedAtStateSeq = true, basis
+	return d
+}
+
+func TestDecode(t *testing.T) {
+	hidden := chat("c", "bob")
+	hidden.Hidden, hidden.Private, hidden.Audience = true, []byte("note"), []protocol.ParticipantID{"alice"}
+	sections := [][]byte{section(chat("a", "alice"), grant("b", 7)), section(hidden)}
+	for _, limit := range []int{1 << 20, 0} { // plain, and packed
+		b, err := Decode(EncodeDrafts(sections, limit))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(b.Calls) != 2 || len(b.Calls[0]) != 2 || len(b.Calls[1]) != 1 {
+			t.Fatalf("calls: %+v", b.Calls)
+		}
+		if d := b.Calls[0][1]; d.CheckedAtStateSeq != 7 || !d.State || d.Envelope.ID != "b" {
+			t.Errorf("second draft: %+v", d)
+		}
+		if e := b.Calls[1][0]; !e.Hidden || string(e.Private) != "note" || len(e.Audience) != 1 {
+			t.Errorf("third draft: %+v", e)
+		}
+	}
+	if b, err := Decode(EncodeTrim(12)); err != nil || b.Trim != 12 {
+		t.Errorf("trim: %+v, %v", b, err)
+	}
+}
+
+func TestDecode_Invalid(t *testing.T) {
+	good := EncodeDrafts([][]byte{section(chat("a", "alice"))}, 1<<20)
+	newer := slices.Clone(good)
+	newer[1]++
+	newerEntry := slices.Clone(good)
+	version := journal.AppendEntry(nil, new(journal.Entry))[0]
+	newerEntry[bytes.IndexByte(good[HeaderSize+9:], version)+HeaderSize+9] = journal.MaxVersion + 1
+	many := append([]byte{magic, version, typeDrafts}, 0x81, 0x08) // 1025 drafts
+	for name, test := range map[string]struct {
+		data []byte
+		want error
+	}{
+		"empty":          {nil, ErrInvalid},
+		"text":           {[]byte("hello"), ErrInvalid},
+		"newer":          {newer, ErrNewer},
+		"no drafts":      {good[:HeaderSize], ErrInvalid},
+		"cut":            {good[:len(good)-3], ErrInvalid},
+		"too many":       {many, ErrInvalid},
+		"trim of all":    {EncodeTrim(0), ErrInvalid},
+		"not packed":     {[]byte{magic, version, typePacked, 1, 2, 3}, ErrInvalid},
+		"unknown type":   {[]byte{magic, version, 99}, ErrInvalid},
+		"more of a trim": {append(EncodeTrim(5), 1), ErrInvalid},
+	} {
+		if _, err := Decode(test.data); !errors.Is(err, test.want) {
+			t.Errorf("%s: %v, want %v", name, err, test.want)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(EncodeDrafts([][]byte{section(chat("a", "alice"), grant("b", 7))}, 1<<20))
+	f.Add(EncodeDrafts([][]byte{section(chat("a", "alice"))}, 0))
+	f.Add(EncodeTrim(12))
+	f.Add(EncodeEpoch("e", true))
+	f.Add([]byte{magic, version, typeDrafts, 1, 0, 0})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b, err := Decode(data)
+		if err != nil {
+			if !errors.Is(err, ErrInvalid) && !errors.Is(err, ErrNewer) {
+				t.Errorf("unexpected error %v", err)
+			}
+			return
+		}
+		total := 0
+		for _, call := range b.Calls {
+			total += len(call)
+		}
+		kinds := 0
+		for _, is := range []bool{total > 0, b.Trim > 0, b.Epoch != ""} {
+			if is {
+				kinds++
+			}
+		}
+		if kinds != 1 || total > MaxDrafts {
+			t.Errorf("%d drafts, trim %d and epoch %q", total, b.Trim, b.Epoch)
+		}
+	})
+}

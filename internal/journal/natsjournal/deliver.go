@@ -1,0 +1,77 @@
+package natsjournal
+
+import (
+	"time"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
+)
+
+// delivery is the output of applied messages for the sink and for waiting calls
+// of Append.
+type delivery struct {
+	stream *stream
+	seq    uint64        // of the last message
+	sink   *journal.Sink // nil: no sink was set at that time
+	blocks []replica.Applied
+
+	// replaced, if set, is called for the spaces of the stream, after the blocks.
+	replaced *journal.Replaced
+}
+
+// Applied implements [replica.Sink]: it queues applied messages for deliver.
+// Entries that the sink received before the replica was rebuilt are not sent
+// again; results are for calls in this process.
+func (s *stream) Applied(seq uint64, blocks []replica.Applied, epoch bool) {
+	d := delivery{stream: s, seq: seq, sink: s.j.sink.Load()}
+	for _, b := range blocks {
+		if b.Seq <= s.sinkSeq || s.announce {
+			b.Entries = nil
+		}
+		if !s.j.isOurs(b.ID) {
+			b.ID, b.Results = "", nil
+		}
+		if len(b.Entries) > 0 || b.ID != "" {
+			d.blocks = append(d.blocks, b)
+		}
+	}
+	if epoch && seq > s.sinkSeq && !s.announce {
+		s.log.Warn("the stream has lost messages: its spaces have another log now", "sequence", seq, "epoch", s.local.Epoch)
+		d.replaced = s.j.replaced.Load()
+	}
+	s.sinkSeq = max(s.sinkSeq, seq)
+	s.j.deliveries <- d // deliver ends after the streams
+}
+
+// Trimmed implements [replica.Sink]: it requests a purge of the space.
+func (s *stream) Trimmed(space string, below uint64) {
+	s.j.retainer.add(space, below)
+	signal(s.j.retainer.wake)
+}
+
+// deliver passes applied entries to the sink, then sends the results of Append.
+// One goroutine serves all streams, as the contract of Sink requires.
+func (j *Journal) deliver() {
+	for d := range j.deliveries {
+		for _, b := range d.blocks {
+			if d.sink != nil && len(b.Entries) > 0 {
+				(*d.sink)(b.Space, b.Entries)
+			}
+			if b.ID == "" {
+				continue
+			}
+			f := d.stream.commit.remove(b.ID)
+			if f == nil {
+				continue // its callers have given up
+			}
+			f.answer(b.Results)
+			if j.opts.OnCommit != nil {
+				j.opts.OnCommit(f.drafts, f.bytes, time.Since(f.since))
+			}
+		}
+		if d.replaced != nil && *d.replaced != nil {
+			(*d.replaced)(d.stream.affects)
+		}
+		d.stream.progress.advance(d.seq)
+	}
+}

@@ -1,0 +1,259 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/entrydb"
+)
+
+// ErrInUse means that another process uses the folder of the replica.
+var ErrInUse = errors.New("in use by another process")
+
+// ErrIncomplete is the reason why a replica that is being filled cannot be read.
+var ErrIncomplete = errors.New("the log is being read from NATS")
+
+// Format is stored in the replica; a replica of another format is rebuilt. It
+// also changes with the encoding of entries, because digests cover that.
+const Format = "4"
+
+const (
+	metaFormat = "format"
+	metaLog    = "log"
+)
+
+// Replica is a local copy of the log. Only the streams use it until it is
+// complete. Reopen, Rebuild, SetAside, Adopt and Close require that the streams
+// have stopped.
+type Replica struct {
+	dir  string
+	temp bool // remove dir on close
+	lock io.Closer
+	log  *slog.Logger
+
+	db      *entrydb.DB    // nil if it could not be opened
+	readers sync.WaitGroup // grows only under mu while the replica is complete
+
+	mu       sync.Mutex
+	complete chan struct{} // closed when every stream has caught up once since db was opened
+}
+
+// Open opens the replica in dir, or a temporary one. A replica that cannot be
+// read is deleted. Err: the folder is in use or cannot be written.
+func Open(dir string, log *slog.Logger) (*Replica, error) {
+	r := &Replica{dir: dir, log: log, complete: make(chan struct{})}
+	if dir == "" {
+		temp, err := os.MkdirTemp("", "meup-replica-")
+		if err != nil {
+			return nil, fmt.Errorf("make a folder for the replica: %w", err)
+		}
+		r.dir, r.temp = temp, true
+	}
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the replica's folder: %w", err)
+	}
+	// Without this lock, the database lock of another gateway would look like
+	// damage.
+	lock, err := vfs.Default.Lock(filepath.Join(r.dir, "replica.lock"))
+	if err != nil {
+		return nil, fmt.Errorf("replica in %s: %w: %w", r.dir, ErrInUse, err)
+	}
+	r.lock = lock
+	_ = os.RemoveAll(r.SecondDir()) // left by a killed process; the next verification tries again
+	if err := r.open(); err != nil {
+		log.Warn("replica cannot be read and is made again from NATS", "folder", r.dir, "error", err)
+		if err := r.Rebuild(); err != nil {
+			return nil, errors.Join(err, lock.Close())
+		}
+	}
+	return r, nil
+}
+
+// Dir returns the replica's folder.
+func (r *Replica) Dir() string { return r.dir }
+
+// SecondDir returns the folder of a second replica, which Adopt uses.
+func (r *Replica) SecondDir() string { return filepath.Join(r.dir, "second") }
+
+func (r *Replica) path() string { return filepath.Join(r.dir, "db") }
+
+// open opens the database and checks its format.
+func (r *Replica) open() error {
+	db, err := entrydb.Open(entrydb.Options{Dir: r.path(), Logger: r.log})
+	if err != nil {
+		return err
+	}
+	if err := checkFormat(db); err != nil {
+		return errors.Join(err, db.Close())
+	}
+	r.db = db
+	return nil
+}
+
+func checkFormat(db *entrydb.DB) error {
+	format, err := db.Meta(metaFormat)
+	if err != nil {
+		return fmt.Errorf("read the replica's format: %w", err)
+	}
+	if string(format) == Format {
+		return nil
+	}
+	spaces, err := db.Spaces()
+	if err != nil {
+		return fmt.Errorf("read the replica's spaces: %w", err)
+	}
+	if len(format) > 0 || len(spaces) > 0 {
+		return fmt.Errorf("replica has format %q", format)
+	}
+	b := db.NewBatch()
+	b.SetMeta(metaFormat, []byte(Format))
+	return b.Commit(true)
+}
+
+// Name returns the name of the log that the replica is a copy of, if any, and
+// whether it has entries.
+func (r *Replica) Name() (name string, hasEntries bool, err error) {
+	data, err := r.db.Meta(metaLog)
+	if err != nil {
+		return "", false, err
+	}
+	spaces, err := r.db.Spaces()
+	return string(data), len(spaces) > 0, err
+}
+
+// SetName sets the name of the log.
+func (r *Replica) SetName(name string) error {
+	b := r.db.NewBatch()
+	b.SetMeta(metaLog, []byte(name))
+	return b.Commit(false)
+}
+
+// use returns the database to a reader, which calls readers.Done when it is
+// finished. Err: ErrUnavailable until the replica is complete.
+func (r *Replica) use() (*entrydb.DB, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.isComplete() {
+		return nil, journal.Unavailable(ErrIncomplete)
+	}
+	r.readers.Add(1)
+	return r.db, nil
+}
+
+// Complete admits readers.
+func (r *Replica) Complete() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.isComplete() {
+		close(r.complete)
+	}
+}
+
+// Completed returns a channel that is closed when the replica is complete.
+func (r *Replica) Completed() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.complete
+}
+
+func (r *Replica) isComplete() bool {
+	select {
+	case <-r.complete:
+		return true
+	default:
+		return false
+	}
+}
+
+// drainReaders admits no more readers and waits for the current ones.
+func (r *Replica) drainReaders() {
+	r.mu.Lock()
+	if r.isComplete() {
+		r.complete = make(chan struct{})
+	}
+	r.mu.Unlock()
+	r.readers.Wait()
+}
+
+// Failed reports whether the database accepts no writes.
+func (r *Replica) Failed() bool { return r.db == nil || r.db.Err() != nil }
+
+// Reopen opens a database again after a failed write. rebuild means that it is
+// damaged.
+func (r *Replica) Reopen() (rebuild bool, err error) {
+	r.drainReaders()
+	if r.db == nil {
+		err = r.open()
+	} else {
+		err = r.db.Reopen()
+	}
+	return pebble.IsCorruptionError(err), err
+}
+
+// Rebuild replaces the replica with an empty one.
+func (r *Replica) Rebuild() error {
+	return r.renew(func() error { return os.RemoveAll(r.path()) })
+}
+
+// SetAside replaces the replica, which is intact but a copy of a log that NATS
+// no longer has, with an empty one. It returns the path at which the former one
+// is kept.
+func (r *Replica) SetAside() (kept string, err error) {
+	kept = r.path() + ".replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
+	return kept, r.renew(func() error {
+		if r.temp {
+			return os.RemoveAll(r.path())
+		}
+		return os.Rename(r.path(), kept)
+	})
+}
+
+// Adopt replaces the database with the one of the closed replica in SecondDir.
+func (r *Replica) Adopt() error {
+	return r.renew(func() error {
+		if err := os.RemoveAll(r.path()); err != nil {
+			return err
+		}
+		return os.Rename(filepath.Join(r.SecondDir(), "db"), r.path())
+	})
+}
+
+// renew opens the database that replace leaves in the place of the former one.
+func (r *Replica) renew(replace func() error) error {
+	r.drainReaders()
+	if r.db != nil {
+		_ = r.db.Close() // its unwritten data is discarded with it
+		r.db = nil
+	}
+	if err := replace(); err != nil {
+		return fmt.Errorf("remove the replica: %w", err)
+	}
+	if err := r.open(); err != nil {
+		return fmt.Errorf("make a replica in %s: %w", r.dir, err)
+	}
+	return nil
+}
+
+// Close closes the database.
+func (r *Replica) Close() error {
+	r.drainReaders()
+	var errs []error
+	if r.db != nil {
+		errs = append(errs, r.db.Close())
+	}
+	errs = append(errs, r.lock.Close())
+	if r.temp {
+		errs = append(errs, os.RemoveAll(r.dir))
+	}
+	return errors.Join(errs...)
+}
