@@ -27,8 +27,8 @@ type repair struct {
 	stream string // the stream that noticed the failure
 	wipe   bool   // the replica is wrong, not only damaged
 
-	// positions, if set, are those of a second copy that replaces the replica.
-	// These streams differed.
+	// positions has the positions of a second copy that replaces the replica; nil:
+	// there is none. These streams differed.
 	positions []replica.Position
 	differs   map[int]bool
 	done      chan struct{} // closed when the second copy is no longer in use; may be nil
