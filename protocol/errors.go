@@ -112,8 +112,11 @@ func (e *Error) Is(target error) bool {
 // AsError returns the Error in the chain of err; nil if err is nil. Any other
 // error becomes an internal one without its text, which may be private.
 func AsError(err error) *Error {
+	if err == nil {
+		return nil
+	}
 	var e *Error
-	if err == nil || errors.As(err, &e) {
+	if errors.As(err, &e) {
 		return e
 	}
 	return Errorf(CodeInternal, "The request failed.")

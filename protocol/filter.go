@@ -51,10 +51,10 @@ type Matcher struct {
 }
 
 // Compile checks the filter and prepares it for matching. A filter that selects
-// all envelopes compiles to nil.
-func (f Filter) Compile() (*Matcher, *Error) {
+// all envelopes compiles to nil. The error is an *Error.
+func (f Filter) Compile() (*Matcher, error) {
 	m := &Matcher{filter: f}
-	var err *Error
+	var err error
 	if m.include, err = prefixes("contexts", f.Contexts); err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (m *Matcher) passesAll() bool {
 	return len(m.include)+len(m.exclude)+len(m.kinds)+len(m.from) == 0 && m.filter.Depth == nil && !m.filter.ConclusionsOnly
 }
 
-func prefixes(name string, list []string) ([]ContextPath, *Error) {
+func prefixes(name string, list []string) ([]ContextPath, error) {
 	if len(list) > maxFilterItems {
 		return nil, filterError(name, fmt.Sprintf("at most %d prefixes", maxFilterItems))
 	}
@@ -106,7 +106,7 @@ func prefixes(name string, list []string) ([]ContextPath, *Error) {
 	return out, nil
 }
 
-func kindPatterns(list []string) (out []KindPattern, expressions int, refused *Error) {
+func kindPatterns(list []string) (out []KindPattern, expressions int, err error) {
 	if len(list) > maxFilterItems {
 		return nil, 0, filterError("kinds", fmt.Sprintf("at most %d patterns", maxFilterItems))
 	}
@@ -218,8 +218,9 @@ func (m *Matcher) matchConclusions(e *Envelope) bool {
 }
 
 // ParseFilter parses the payload of system.subscribe. Unknown keys are errors,
-// because a misspelled key would otherwise silently change the selection.
-func ParseFilter(v Value) (Filter, *Error) {
+// because a misspelled key would otherwise silently change the selection. The error
+// is an *Error.
+func ParseFilter(v Value) (Filter, error) {
 	var f Filter
 	for k, x := range v.Members {
 		if err := f.set(k.Text(), x); err != nil {
@@ -229,7 +230,7 @@ func ParseFilter(v Value) (Filter, *Error) {
 	return f, nil
 }
 
-func (f *Filter) set(key string, v Value) *Error {
+func (f *Filter) set(key string, v Value) error {
 	var ok bool
 	switch key {
 	case "contexts":

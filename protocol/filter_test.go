@@ -114,7 +114,7 @@ func TestFilterFaults(t *testing.T) {
 		if err == nil {
 			_, err = f.Compile()
 		}
-		if err == nil || err.Code != CodeInvalidPayload || err.Path != path || err.Detail == "" {
+		if refused := AsError(err); refused == nil || refused.Code != CodeInvalidPayload || refused.Path != path || refused.Detail == "" {
 			t.Errorf("%s: got %+v, want it at %s", text, err, path)
 		}
 	}
@@ -177,7 +177,7 @@ func TestFilterExpressionsAreSmallTogether(t *testing.T) {
 		t.Fatalf("one: %v", err)
 	}
 	many := slices.Repeat([]string{large}, maxFilterExpressions)
-	if _, err := (Filter{Kinds: many}).Compile(); err == nil || err.Path != "/payload/kinds" {
+	if _, err := (Filter{Kinds: many}).Compile(); err == nil || AsError(err).Path != "/payload/kinds" {
 		t.Errorf("%d of them: got %v", len(many), err)
 	}
 	small := slices.Repeat([]string{"/^reasoning[./](start|thought|conclusion)$/"}, maxFilterExpressions)

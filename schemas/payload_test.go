@@ -124,7 +124,7 @@ var invalid = []struct {
 
 func TestInvalidPayloads(t *testing.T) {
 	for _, c := range invalid {
-		err := Payload(c.kind, parse(t, c.text))
+		err := protocol.AsError(Payload(c.kind, parse(t, c.text)))
 		if err == nil {
 			t.Errorf("%s %s: accepted", c.kind, c.text)
 			continue
@@ -140,8 +140,8 @@ func TestFault_Deterministic(t *testing.T) {
 	payload := parse(t, `{"recipient":5,"capabilities":{},"ttl_seconds":"x","reason":5}`)
 	first := Payload(protocol.KindCapabilityGrant, payload)
 	for range 50 {
-		if again := Payload(protocol.KindCapabilityGrant, payload); again.Message != first.Message {
-			t.Fatalf("got %q, and before %q", again.Message, first.Message)
+		if again := Payload(protocol.KindCapabilityGrant, payload); again.Error() != first.Error() {
+			t.Fatalf("got %q, and before %q", again, first)
 		}
 	}
 }

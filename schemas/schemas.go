@@ -103,9 +103,9 @@ func Config(file any) []Violation {
 // mostly kinds of applications, are always valid. It does not allocate for the
 // most frequent shapes.
 //
-// The error is invalid_payload, with the place in the envelope as Path
+// The error is a *protocol.Error, invalid_payload, with the place in the envelope as Path
 // ("/payload/message"), the expected value as Detail, and advice as Message.
-func Payload(kind protocol.Kind, payload protocol.Value) *protocol.Error {
+func Payload(kind protocol.Kind, payload protocol.Value) error {
 	if fastAccept(kind, payload) {
 		return nil
 	}

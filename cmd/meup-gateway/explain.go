@@ -117,12 +117,11 @@ func readEnvelope(f explainFlags, in io.Reader) (*protocol.Inbound, error) {
 		return nil, fmt.Errorf("read the envelope: %w", err)
 	}
 	inbound, err := protocol.Decode(frame, d, protocol.DefaultContextDepth)
-	refused := protocol.AsError(err)
-	if refused == nil {
-		refused = schemas.Payload(inbound.Envelope.Kind, inbound.Payload)
+	if err == nil {
+		err = schemas.Payload(inbound.Envelope.Kind, inbound.Payload)
 	}
-	if refused != nil {
-		return nil, fmt.Errorf("the envelope would be rejected before its capabilities are checked: %w", refused)
+	if err != nil {
+		return nil, fmt.Errorf("the envelope would be rejected before its capabilities are checked: %w", err)
 	}
 	return inbound, nil
 }

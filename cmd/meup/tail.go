@@ -318,8 +318,8 @@ func (f *filterFlags) filter(fl *pflag.FlagSet) (protocol.Filter, *protocol.Matc
 	if fl.Changed("depth") {
 		out.Depth = &f.depth
 	}
-	m, refused := out.Compile()
-	if refused != nil {
+	m, err := out.Compile()
+	if refused := protocol.AsError(err); refused != nil {
 		return out, nil, program.Usagef("%s: %s", flagOf(refused.Path), refused.Detail)
 	}
 	return out, m, nil

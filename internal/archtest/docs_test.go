@@ -44,11 +44,10 @@ func tryExample(t *testing.T, text []byte) {
 	}
 	dialect, _ := protocol.ParseDialect(doc.Root().Get("protocol").Text()) // the default if there is none
 	in, err := protocol.Decode(text, dialect, protocol.DefaultContextDepth)
-	refused := protocol.AsError(err)
-	if refused == nil && !in.Envelope.Kind.IsReserved() {
-		refused = schemas.Payload(in.Envelope.Kind, in.Payload)
+	if err == nil && !in.Envelope.Kind.IsReserved() {
+		err = schemas.Payload(in.Envelope.Kind, in.Payload)
 	}
-	if refused != nil {
+	if refused := protocol.AsError(err); refused != nil {
 		t.Errorf("refused: %v (%s %s):\n%s", refused, refused.Path, refused.Detail, text)
 	}
 }

@@ -13,7 +13,7 @@ func TestCheckRevocation(t *testing.T) {
 	id := s.grant("alice", "bob", time.Minute, "chat")
 	check := func(v Revocation) *protocol.Error {
 		v.At = s.now
-		return s.ledger.CheckRevocation(v)
+		return protocol.AsError(s.ledger.CheckRevocation(v))
 	}
 	if err := check(Revocation{Recipient: "bob", GrantID: id}); err != nil {
 		t.Error(err)

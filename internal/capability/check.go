@@ -10,7 +10,7 @@ import (
 // capability, unless the granter clearly holds all capabilities of the grant. It
 // may reject a grant whose coverage is not clear. A grant that passes gives no
 // more than the granter holds, since each request is evaluated along the chain.
-func (l *Ledger) CheckGrant(g Grant) *protocol.Error {
+func (l *Ledger) CheckGrant(g Grant) error {
 	set := NewSet(g.Capabilities...)
 	if len(set.allows) == 0 && (len(g.Capabilities) > 0 || !g.Invitation) {
 		return cannotDelegate("the grant gives nothing: deny rules only limit the other capabilities of the same grant")
@@ -41,7 +41,7 @@ func (l *Ledger) CheckGrant(g Grant) *protocol.Error {
 
 // checkSize checks the grant against the bounds of the recipient and of the
 // space.
-func (l *Ledger) checkSize(g Grant) *protocol.Error {
+func (l *Ledger) checkSize(g Grant) error {
 	add := sizeOf(g.Capabilities)
 	var held size
 	for _, r := range l.holder(g.Recipient).grants {
@@ -67,7 +67,7 @@ func cannotDelegate(format string, args ...any) *protocol.Error {
 
 // CheckRevocation reports whether there is something to revoke: a named grant
 // must be live and the recipient's. The error has the code invalid_payload.
-func (l *Ledger) CheckRevocation(v Revocation) *protocol.Error {
+func (l *Ledger) CheckRevocation(v Revocation) error {
 	if v.GrantID == "" {
 		return nil
 	}

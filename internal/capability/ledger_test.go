@@ -43,7 +43,7 @@ func (s *scene) tryGrant(from, to string, ttl time.Duration, caps ...string) (pr
 		g.ExpiresAt = s.now.Add(ttl)
 	}
 	if err := s.ledger.CheckGrant(g); err != nil {
-		return g.ID, err
+		return g.ID, protocol.AsError(err)
 	}
 	s.ledger = s.ledger.Apply(g)
 	return g.ID, nil

@@ -9,7 +9,7 @@ import (
 
 // ReadGrant reads the payload of a capability.grant that the envelope id sent
 // by from carries. The error has the code invalid_payload.
-func ReadGrant(id protocol.ID, from protocol.ParticipantID, payload protocol.Value, at time.Time) (Grant, *protocol.Error) {
+func ReadGrant(id protocol.ID, from protocol.ParticipantID, payload protocol.Value, at time.Time) (Grant, error) {
 	r := payloadReader{payload: payload}
 	g := Grant{
 		ID: id, Granter: from, At: at,
@@ -18,12 +18,12 @@ func ReadGrant(id protocol.ID, from protocol.ParticipantID, payload protocol.Val
 		ExpiresAt:    r.end(at),
 		Reason:       payload.Get("reason").Text(),
 	}
-	return g, r.err
+	return g, r.result()
 }
 
 // ReadInvite reads the payload of a space.invite, which grants its initial
 // capabilities. The error has the code invalid_payload.
-func ReadInvite(id protocol.ID, from protocol.ParticipantID, payload protocol.Value, at time.Time) (Grant, *protocol.Error) {
+func ReadInvite(id protocol.ID, from protocol.ParticipantID, payload protocol.Value, at time.Time) (Grant, error) {
 	r := payloadReader{payload: payload}
 	g := Grant{
 		ID: id, Granter: from, At: at, Invitation: true,
@@ -32,12 +32,12 @@ func ReadInvite(id protocol.ID, from protocol.ParticipantID, payload protocol.Va
 		ExpiresAt:    r.end(at),
 		Reason:       payload.Get("reason").Text(),
 	}
-	return g, r.err
+	return g, r.result()
 }
 
 // ReadRevocation reads the payload of a capability.revoke. The error has the
 // code invalid_payload.
-func ReadRevocation(payload protocol.Value, at time.Time) (Revocation, *protocol.Error) {
+func ReadRevocation(payload protocol.Value, at time.Time) (Revocation, error) {
 	r := payloadReader{payload: payload}
 	v := Revocation{
 		At:           at,
@@ -57,13 +57,21 @@ func ReadRevocation(payload protocol.Value, at time.Time) (Revocation, *protocol
 			r.fail("/capabilities/"+strconv.Itoa(i), "a deny rule cannot be revoked; name what to take away")
 		}
 	}
-	return v, r.err
+	return v, r.result()
 }
 
 // payloadReader reads fields; its methods do nothing more once err is set.
 type payloadReader struct {
 	payload protocol.Value
 	err     *protocol.Error
+}
+
+// result returns the error as an interface, which is nil if there is none.
+func (r *payloadReader) result() error {
+	if r.err == nil {
+		return nil
+	}
+	return r.err
 }
 
 func (r *payloadReader) fail(path, detail string) {

@@ -40,7 +40,7 @@ func TestRead(t *testing.T) {
 		{"revoke", `{"recipient":"bob","grant_id":""}`, "/grant_id"},
 		{"revoke", `{"recipient":"bob","capabilities":[{"kind":"chat","deny":true}]}`, "/capabilities/0"},
 	} {
-		var err *protocol.Error
+		var err error
 		switch v := payload(t, tt.text); tt.kind {
 		case "grant":
 			_, err = ReadGrant("e", "a", v, at)
@@ -49,8 +49,8 @@ func TestRead(t *testing.T) {
 		default:
 			_, err = ReadRevocation(v, at)
 		}
-		if err == nil || err.Code != protocol.CodeInvalidPayload || err.Path != tt.path {
-			t.Errorf("%s %s: %v at %q, want %q", tt.kind, tt.text, err, err.Path, tt.path)
+		if refused := protocol.AsError(err); refused == nil || refused.Code != protocol.CodeInvalidPayload || refused.Path != tt.path {
+			t.Errorf("%s %s: %+v, want it at %q", tt.kind, tt.text, refused, tt.path)
 		}
 	}
 }

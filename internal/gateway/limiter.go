@@ -24,7 +24,7 @@ func newLimiter(l limit.Limits) func(space.Limiter) space.Limiter {
 }
 
 // Reserve charges bytes and kinds.
-func (l limiter) Reserve(now time.Time, kind protocol.Kind, bytes int) (space.Reservation, *protocol.Error) {
+func (l limiter) Reserve(now time.Time, kind protocol.Kind, bytes int) (space.Reservation, error) {
 	r, err := l.Bucket.Reserve(now, kind, bytes)
 	if err != nil {
 		return nil, err

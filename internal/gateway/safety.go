@@ -87,7 +87,7 @@ func (r *redactor) Applies(kind protocol.Kind) bool { return r.pipeline.Load().A
 
 // enter waits for a slot if an inspection covers many bytes. release returns
 // the slot.
-func (r *redactor) enter(ctx context.Context, bytes int) (release func(), err *protocol.Error) {
+func (r *redactor) enter(ctx context.Context, bytes int) (release func(), err error) {
 	if bytes <= smallInspection {
 		return func() {}, nil
 	}
@@ -100,7 +100,7 @@ func (r *redactor) enter(ctx context.Context, bytes int) (release func(), err *p
 }
 
 // Envelope inspects a payload and the other fields of its envelope.
-func (r *redactor) Envelope(ctx context.Context, kind protocol.Kind, payload, extra protocol.Value) (space.Redaction, *protocol.Error) {
+func (r *redactor) Envelope(ctx context.Context, kind protocol.Kind, payload, extra protocol.Value) (space.Redaction, error) {
 	release, err := r.enter(ctx, len(payload.Raw())+len(extra.Raw()))
 	if err != nil {
 		return space.Redaction{}, err
@@ -120,7 +120,7 @@ type streamRedactor struct {
 }
 
 // Data inspects a chunk of the stream.
-func (s *streamRedactor) Data(ctx context.Context, payload, extra protocol.Value) (space.Redaction, bool, *protocol.Error) {
+func (s *streamRedactor) Data(ctx context.Context, payload, extra protocol.Value) (space.Redaction, bool, error) {
 	release, err := s.enter(ctx, len(payload.Raw())+len(extra.Raw())+s.text.Held())
 	if err != nil {
 		return space.Redaction{}, false, err

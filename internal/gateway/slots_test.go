@@ -32,7 +32,7 @@ func TestLargeInspections_WaitForASlot(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := r.Envelope(ended, protocol.KindReasoningThought, payload(smallInspection), protocol.Value{}); err == nil || err.Code != protocol.CodeUnavailable {
+	if _, err := r.Envelope(ended, protocol.KindReasoningThought, payload(smallInspection), protocol.Value{}); err == nil || protocol.AsError(err).Code != protocol.CodeUnavailable {
 		t.Errorf("large: got %v", err)
 	}
 	for range cap(r.slots) {

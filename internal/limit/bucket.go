@@ -80,11 +80,11 @@ func (b *Bucket) clock(now time.Time) time.Time {
 }
 
 // Envelope charges a frame, admitted or not. Error: rate_limited.
-func (b *Bucket) Envelope(now time.Time) *protocol.Error { return b.takeOne(now, &b.envelopes, "rate") }
+func (b *Bucket) Envelope(now time.Time) error { return b.takeOne(now, &b.envelopes, "rate") }
 
 // takeOne takes a token of one of the buckets, which an update replaces under the
 // lock, or refuses by the name of the limit.
-func (b *Bucket) takeOne(now time.Time, from *tokens, limit string) *protocol.Error {
+func (b *Bucket) takeOne(now time.Time, from *tokens, limit string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now = b.clock(now)
@@ -104,16 +104,16 @@ const (
 )
 
 // Join charges one connection that is opened. Error: rate_limited.
-func (b *Bucket) Join(now time.Time) *protocol.Error {
-	e := b.takeOne(now, &b.joins, "rate")
-	if e != nil {
+func (b *Bucket) Join(now time.Time) error {
+	if e := protocol.AsError(b.takeOne(now, &b.joins, "rate")); e != nil {
 		e.Message = fmt.Sprintf("You are opening connections faster than your limit allows; try again in %d ms.", e.RetryAfterMS)
+		return e
 	}
-	return e
+	return nil
 }
 
 // Read charges a request that reads. Error: rate_limited.
-func (b *Bucket) Read(now time.Time) *protocol.Error { return b.takeOne(now, &b.reads, "requests") }
+func (b *Bucket) Read(now time.Time) error { return b.takeOne(now, &b.reads, "requests") }
 
 // Refused charges the bytes of envelopes that were refused, on credit, and
 // returns how long the sender has to keep quiet; 0: it may go on.
@@ -132,7 +132,7 @@ const workFactor = 16
 
 // Work returns rate_limited while the participant's debt for earlier work is not
 // paid.
-func (b *Bucket) Work(now time.Time) *protocol.Error {
+func (b *Bucket) Work(now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if wait := b.work.wait(b.clock(now), 1); wait > 0 {
@@ -162,7 +162,7 @@ type Reservation struct {
 // Reserve takes the bytes of an envelope and a token of every kind limit that
 // selects its kind: all of them, or none. Error: rate_limited, naming the
 // limit that keeps the sender waiting longest.
-func (b *Bucket) Reserve(now time.Time, kind protocol.Kind, size int) (Reservation, *protocol.Error) {
+func (b *Bucket) Reserve(now time.Time, kind protocol.Kind, size int) (Reservation, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now = b.clock(now)

@@ -24,7 +24,7 @@ func pattern(t testing.TB, s string) protocol.KindPattern {
 }
 
 // admitted counts how many of n calls pass.
-func admitted(n int, call func() *protocol.Error) int {
+func admitted(n int, call func() error) int {
 	passed := 0
 	for range n {
 		if call() == nil {
@@ -34,8 +34,8 @@ func admitted(n int, call func() *protocol.Error) int {
 	return passed
 }
 
-func reserve(b *limit.Bucket, now time.Time, kind protocol.Kind, size int) func() *protocol.Error {
-	return func() *protocol.Error {
+func reserve(b *limit.Bucket, now time.Time, kind protocol.Kind, size int) func() error {
+	return func() error {
 		_, err := b.Reserve(now, kind, size)
 		return err
 	}
@@ -43,8 +43,8 @@ func reserve(b *limit.Bucket, now time.Time, kind protocol.Kind, size int) func(
 
 func TestEnvelopeAdmitsTheBurstAndThenTheRate(t *testing.T) {
 	b := limit.New(limit.Limits{Rate: 10, Burst: 5})
-	frame := func(now time.Time) func() *protocol.Error {
-		return func() *protocol.Error { return b.Envelope(now) }
+	frame := func(now time.Time) func() error {
+		return func() error { return b.Envelope(now) }
 	}
 	if got := admitted(9, frame(start)); got != 5 {
 		t.Fatalf("admitted %d at once, want 5", got)
@@ -72,7 +72,7 @@ func TestZeroLimitsAreUnlimited(t *testing.T) {
 func TestBurstOfZeroIsASecondsWorth(t *testing.T) {
 	for rate, want := range map[float64]int{0.1: 1, 2.5: 3, 7: 7} {
 		b := limit.New(limit.Limits{Rate: rate})
-		if got := admitted(20, func() *protocol.Error { return b.Envelope(start) }); got != want {
+		if got := admitted(20, func() error { return b.Envelope(start) }); got != want {
 			t.Errorf("rate %v: %d at once, want %d", rate, got, want)
 		}
 	}
@@ -85,14 +85,14 @@ func TestRefusalSaysWhichLimitAndWhenToComeBack(t *testing.T) {
 	}
 	cases := []struct {
 		limit string
-		call  func(b *limit.Bucket, now time.Time) *protocol.Error
+		call  func(b *limit.Bucket, now time.Time) error
 		ms    int64
 	}{
-		{"rate", func(b *limit.Bucket, now time.Time) *protocol.Error { return b.Envelope(now) }, 500},
-		{"bytes_per_second", func(b *limit.Bucket, now time.Time) *protocol.Error {
+		{"rate", func(b *limit.Bucket, now time.Time) error { return b.Envelope(now) }, 500},
+		{"bytes_per_second", func(b *limit.Bucket, now time.Time) error {
 			return reserve(b, now, "chat", 750)()
 		}, 500},
-		{"kinds: reasoning/*", func(b *limit.Bucket, now time.Time) *protocol.Error {
+		{"kinds: reasoning/*", func(b *limit.Bucket, now time.Time) error {
 			return reserve(b, now, thought, 1)()
 		}, 2000},
 	}
@@ -101,11 +101,11 @@ func TestRefusalSaysWhichLimitAndWhenToComeBack(t *testing.T) {
 		if err := c.call(b, start); err != nil {
 			t.Fatalf("%s: first call: %v", c.limit, err)
 		}
-		err := c.call(b, start)
+		err := protocol.AsError(c.call(b, start))
 		if err == nil || err.Code != protocol.CodeRateLimited || err.Limit != c.limit || err.RetryAfterMS != c.ms || err.Message == "" {
 			t.Fatalf("%s: got %+v, want limit %q after %d ms", c.limit, err, c.limit, c.ms)
 		}
-		if early := c.call(b, start.Add(err.RetryAfter()-2*time.Millisecond)); early == nil || early.RetryAfterMS < 1 {
+		if early := protocol.AsError(c.call(b, start.Add(err.RetryAfter()-2*time.Millisecond))); early == nil || early.RetryAfterMS < 1 {
 			t.Errorf("%s: admitted before retry_after_ms, or without it: %+v", c.limit, early)
 		}
 		if late := c.call(b, start.Add(err.RetryAfter())); late != nil {
@@ -122,7 +122,7 @@ func TestRefusalNamesTheLongestWait(t *testing.T) {
 	if err := reserve(b, start, "chat", 1)(); err != nil {
 		t.Fatal(err)
 	}
-	if err := reserve(b, start, "chat", 1)(); err == nil || err.Limit != "kinds: chat" {
+	if err := reserve(b, start, "chat", 1)(); err == nil || protocol.AsError(err).Limit != "kinds: chat" {
 		t.Fatalf("got %+v, want the limit on chat", err)
 	}
 }
@@ -182,7 +182,7 @@ func TestLargestMessageIsNeverImpossible(t *testing.T) {
 	if err := reserve(b, start, "chat", 50_000)(); err != nil {
 		t.Fatalf("a message within message_bytes: %v", err)
 	}
-	err := reserve(b, start, "chat", 50_000)()
+	err := protocol.AsError(reserve(b, start, "chat", 50_000)())
 	if err == nil || err.RetryAfter() != 50*time.Second {
 		t.Fatalf("got %+v, want to wait 50 s", err)
 	}
@@ -325,7 +325,7 @@ func TestBucket_JoinsHaveABucketOfTheirOwn(t *testing.T) {
 			t.Fatalf("connection %d: %v", i, err)
 		}
 	}
-	err := b.Join(now)
+	err := protocol.AsError(b.Join(now))
 	if err == nil || err.Code != protocol.CodeRateLimited || err.RetryAfter() != time.Second {
 		t.Errorf("one too many: %v", err)
 	}
@@ -348,7 +348,7 @@ func TestWorkIsOwed(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Worked(start, 16_000+32_000)
-	err := b.Work(start)
+	err := protocol.AsError(b.Work(start))
 	if err == nil || err.Code != protocol.CodeRateLimited || err.Limit != "inspected_bytes_per_second" || err.RetryAfterMS != 2001 {
 		t.Fatalf("got %+v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/limit"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -56,7 +57,7 @@ func TestRead_RequestsPerSecond(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := b.Read(noon); err == nil || err.Limit != "requests" || err.RetryAfterMS < 1 {
+			if err := protocol.AsError(b.Read(noon)); err == nil || err.Limit != "requests" || err.RetryAfterMS < 1 {
 				t.Errorf("beyond the burst: %v", err)
 			}
 			for range c.after {

@@ -33,7 +33,8 @@ func TestModel(t *testing.T) {
 				level = min(float64(burst), level+1)
 				continue
 			}
-			r, err := b.Reserve(now, "chat", 1)
+			r, failed := b.Reserve(now, "chat", 1)
+			err := protocol.AsError(failed)
 			switch {
 			case err == nil && level < 1-1e-3:
 				t.Fatalf("admitted with %v tokens left", level)

@@ -31,7 +31,7 @@ type Verdict struct {
 //
 // Error (a rule that blocks, in a kind that is not of reasoning):
 // invalid_payload, naming the rule and the place, never the text.
-func (p *Pipeline) Payload(kind protocol.Kind, payload protocol.Value) (Verdict, *protocol.Error) {
+func (p *Pipeline) Payload(kind protocol.Kind, payload protocol.Value) (Verdict, error) {
 	return p.Envelope(kind, payload, protocol.Value{})
 }
 
@@ -39,7 +39,7 @@ func (p *Pipeline) Payload(kind protocol.Kind, payload protocol.Value) (Verdict,
 // extra, which may be absent. Changes of both are recorded in the payload.
 //
 // Error: as of [Pipeline.Payload].
-func (p *Pipeline) Envelope(kind protocol.Kind, payload, extra protocol.Value) (Verdict, *protocol.Error) {
+func (p *Pipeline) Envelope(kind protocol.Kind, payload, extra protocol.Value) (Verdict, error) {
 	if payload.Type() != protocol.TypeObject {
 		return Verdict{}, nil
 	}
@@ -53,7 +53,7 @@ func (p *Pipeline) Envelope(kind protocol.Kind, payload, extra protocol.Value) (
 }
 
 // envelope inspects a payload, and the fields beside it.
-func (w *walk) envelope(payload, extra protocol.Value) (Verdict, *protocol.Error) {
+func (w *walk) envelope(payload, extra protocol.Value) (Verdict, error) {
 	w.value(payload, nil, false)
 	if w.refused != "" {
 		return Verdict{Work: w.work}, w.refusal("/payload", payload)

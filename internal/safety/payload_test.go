@@ -33,11 +33,13 @@ func pipeline(t testing.TB, c Config) *Pipeline {
 // thought and request pass a payload through a pipeline as kinds that are
 // treated differently when a rule blocks.
 func thought(p *Pipeline, v protocol.Value) (Verdict, *protocol.Error) {
-	return p.Payload(protocol.KindReasoningThought, v)
+	verdict, err := p.Payload(protocol.KindReasoningThought, v)
+	return verdict, protocol.AsError(err)
 }
 
 func request(p *Pipeline, v protocol.Value) (Verdict, *protocol.Error) {
-	return p.Payload(protocol.KindMCPRequest, v)
+	verdict, err := p.Payload(protocol.KindMCPRequest, v)
+	return verdict, protocol.AsError(err)
 }
 
 // Secrets that the tests write with; random, and the same in every run.

@@ -40,7 +40,7 @@ func TestReasoningIsNotStopped(t *testing.T) {
 		}
 	}
 	for _, kind := range []protocol.Kind{protocol.KindChat, protocol.KindMCPRequest, "x.reasoning", "reasoningx"} {
-		if _, err := p.Payload(kind, parse(t, `{"message":"`+ghp+`"}`)); err == nil || err.Code != protocol.CodeInvalidPayload {
+		if _, err := p.Payload(kind, parse(t, `{"message":"`+ghp+`"}`)); err == nil || protocol.AsError(err).Code != protocol.CodeInvalidPayload {
 			t.Errorf("%s: got %v", kind, err)
 		}
 	}

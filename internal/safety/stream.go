@@ -53,7 +53,7 @@ func (s *Stream) Size() int { return cap(s.text) }
 // reasoning; stream_id is not.
 //
 // Error: as of [Pipeline.Payload].
-func (p *Pipeline) StreamData(s *Stream, payload, extra protocol.Value) (Verdict, *protocol.Error) {
+func (p *Pipeline) StreamData(s *Stream, payload, extra protocol.Value) (Verdict, error) {
 	w := walks.Get().(*walk) //nolint:forcetypeassert // the pool holds nothing else
 	defer w.release()
 	w.p, w.root, w.reasoning, w.stream = p, payload.Offset(), true, s

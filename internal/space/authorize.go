@@ -16,7 +16,7 @@ import (
 // the Seq of that state in the draft. When the log has a later state entry at the
 // time of the append, the journal rejects the draft as stale and it is authorized
 // again.
-func (b *batch) authorize(ctx context.Context, p *Pending) *protocol.Error {
+func (b *batch) authorize(ctx context.Context, p *Pending) error {
 	st := b.space.state.Load()
 	p.draft.CheckedAtStateSeq = st.Seq
 	e := &p.In.Envelope
@@ -108,7 +108,7 @@ func (b *batch) violation(st *authority.State, kind protocol.Kind) *protocol.Err
 
 // checkStart checks the context that a reasoning.start opens against the limits
 // of contexts.
-func (b *batch) checkStart(p *Pending) *protocol.Error {
+func (b *batch) checkStart(p *Pending) error {
 	limits := b.space.settings(b.from.ID).Limits
 	depth := limits.ContextDepth
 	if depth <= 0 {
@@ -140,7 +140,7 @@ func (b *batch) starting() int {
 
 // checkInvite checks an invitation and creates its token. Only the token's hash is
 // stored.
-func (b *batch) checkInvite(st *authority.State, p *Pending) *protocol.Error {
+func (b *batch) checkInvite(st *authority.State, p *Pending) error {
 	g, hasToken, err := st.CheckInvite(&p.draft.Envelope, p.In.Payload)
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func (b *batch) checkInvite(st *authority.State, p *Pending) *protocol.Error {
 
 // admitGuest records a participant that the configuration does not name, so that
 // every gateway accepts it as an addressee while it is disconnected.
-func (s *Space) admitGuest(ctx context.Context, id protocol.ParticipantID) *protocol.Error {
+func (s *Space) admitGuest(ctx context.Context, id protocol.ParticipantID) error {
 	if s.IsKnown(id) {
 		return nil
 	}

@@ -18,7 +18,7 @@ type Redactor interface {
 	// Envelope returns the masked form of a payload and of the fields that the
 	// protocol does not define, an object or absent. An error rejects the
 	// envelope. It may wait for other inspections to end.
-	Envelope(ctx context.Context, kind protocol.Kind, payload, extra protocol.Value) (Redaction, *protocol.Error)
+	Envelope(ctx context.Context, kind protocol.Kind, payload, extra protocol.Value) (Redaction, error)
 	// Stream returns a redactor of one stream.
 	Stream() streams.Redactor
 }
@@ -48,7 +48,7 @@ type Observer interface {
 // Services are the dependencies of spaces on the rest of the gateway.
 type Services struct {
 	Journal  journal.Journal
-	Validate func(kind protocol.Kind, payload protocol.Value) *protocol.Error
+	Validate func(kind protocol.Kind, payload protocol.Value) error
 	Safety   Redactor         // nil: nothing is masked
 	Peers    Peers            // nil: a single gateway
 	Observer Observer         // nil: nothing is counted

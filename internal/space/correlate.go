@@ -123,9 +123,12 @@ func (b *batch) catchUp(ctx context.Context) error {
 // current runs a check of the space's state. A rejection may be due to a state
 // that lacks an entry which another gateway has acknowledged already, such as a
 // grant. Then the check runs again after this gateway has caught up.
-func (b *batch) current(ctx context.Context, p *Pending, check func(*batch, context.Context, *Pending) *protocol.Error) *protocol.Error {
+func (b *batch) current(ctx context.Context, p *Pending, check func(*batch, context.Context, *Pending) error) error {
 	err := check(b, ctx, p)
-	if err == nil || b.caughtUp || err.Code == protocol.CodeUnavailable || err.Code == protocol.CodeRateLimited {
+	if err == nil || b.caughtUp {
+		return err
+	}
+	if code := protocol.AsError(err).Code; code == protocol.CodeUnavailable || code == protocol.CodeRateLimited {
 		return err
 	}
 	if b.catchUp(ctx) != nil {

@@ -28,7 +28,7 @@ func proposalsAmong(parents []*parent) []*parent {
 // checkDecision checks an envelope that fulfills, rejects or withdraws a proposal
 // against the proposal and the sender's right to decide. The journal ensures that
 // it is the first decision.
-func (b *batch) checkDecision(st *authority.State, p *Pending) *protocol.Error {
+func (b *batch) checkDecision(st *authority.State, p *Pending) error {
 	e := &p.draft.Envelope
 	if e.Kind == protocol.KindMCPWithdraw {
 		if err := checkProposer(e, p.proposals); err != nil {
@@ -65,7 +65,7 @@ func (b *batch) checkDecision(st *authority.State, p *Pending) *protocol.Error {
 }
 
 // checkProposer lets only the proposer withdraw a proposal.
-func checkProposer(e *protocol.Envelope, proposals []*parent) *protocol.Error {
+func checkProposer(e *protocol.Envelope, proposals []*parent) error {
 	for _, id := range e.Correlation.IDs {
 		if !slices.ContainsFunc(proposals, func(x *parent) bool { return x.envelope.ID == id && x.envelope.From == e.From }) {
 			return protocol.Errorf(protocol.CodeNotProposer, "%s is not a proposal of yours; only the proposer can withdraw it.", id)

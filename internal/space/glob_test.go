@@ -18,24 +18,24 @@ import (
 // few is a limiter that admits a fixed number of envelopes.
 type few struct{ left atomic.Int64 }
 
-func (l *few) Envelope(time.Time) *protocol.Error {
+func (l *few) Envelope(time.Time) error {
 	if l.left.Add(-1) < 0 {
 		return protocol.Errorf(protocol.CodeRateLimited, "enough")
 	}
 	return nil
 }
 
-func (*few) Join(time.Time) *protocol.Error { return nil }
+func (*few) Join(time.Time) error { return nil }
 
-func (*few) Reserve(time.Time, protocol.Kind, int) (space.Reservation, *protocol.Error) {
+func (*few) Reserve(time.Time, protocol.Kind, int) (space.Reservation, error) {
 	return nil, nil
 }
 
-func (*few) Work(time.Time) *protocol.Error { return nil }
+func (*few) Work(time.Time) error { return nil }
 
 func (*few) Worked(time.Time, int) {}
 
-func (*few) Read(time.Time) *protocol.Error { return nil }
+func (*few) Read(time.Time) error { return nil }
 
 func (*few) Refused(time.Time, int) time.Duration { return 0 }
 

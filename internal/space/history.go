@@ -54,19 +54,19 @@ type Page struct {
 // History begins a page of the log as far as a participant may see it. The error
 // is a *protocol.Error, like the ones of the page.
 func (s *Space) History(ctx context.Context, who Viewer, q HistoryQuery) (*Page, error) {
-	matcher, refused := q.Filter.Compile()
-	if refused != nil {
+	matcher, err := q.Filter.Compile()
+	if refused := protocol.AsError(err); refused != nil {
 		refused.Code = protocol.CodeBadRequest
 		return nil, refused
 	}
 	limiter := s.limiterOf(who.ID)
 	if limiter != nil {
-		if refused := limiter.Work(s.now()); refused != nil {
-			return nil, refused
+		if err := limiter.Work(s.now()); err != nil {
+			return nil, err
 		}
 	}
-	if refused := s.checkPosition(ctx, &q); refused != nil {
-		return nil, refused
+	if err := s.checkPosition(ctx, &q); err != nil {
+		return nil, err
 	}
 	p := &Page{
 		Log: s.logID, Next: q.Since, space: s, visibility: s.VisibilityOf(who), matcher: matcher, limiter: limiter, limit: min(q.Limit, MaxHistory),
@@ -126,7 +126,7 @@ func (s *Space) limiterOf(id protocol.ParticipantID) Limiter {
 
 // checkPosition rejects a position in another log. For a position beyond the head
 // it waits until this gateway has caught up.
-func (s *Space) checkPosition(ctx context.Context, q *HistoryQuery) *protocol.Error {
+func (s *Space) checkPosition(ctx context.Context, q *HistoryQuery) error {
 	other := q.Log != "" && q.Log != s.logID
 	if !other && q.Since <= s.Head() {
 		return nil

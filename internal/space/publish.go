@@ -101,7 +101,7 @@ func (s *Space) Publish(ctx context.Context, from *Sender, list []*Pending) {
 		if answered || kind.IsLive() {
 			b.flush(ctx) // earlier envelopes decide whether it is allowed
 		}
-		err := b.check(ctx, p)
+		err := protocol.AsError(b.check(ctx, p))
 		switch {
 		case err != nil && !b.admittedBefore(ctx, p, err):
 			b.refuse(p, err)
@@ -158,16 +158,13 @@ func (s *Space) ChargeRead(id protocol.ParticipantID) error {
 	if limiter == nil {
 		return nil
 	}
-	if err := limiter.Read(s.now()); err != nil {
-		return err
-	}
-	return nil
+	return limiter.Read(s.now())
 }
 
 // Charge charges the sender's rate for an envelope that only the gateway
 // processes, and checks its claimed sender. The error is a *protocol.Error.
 func (s *Space) Charge(from *Sender, in *protocol.Inbound) error {
-	var err *protocol.Error
+	var err error
 	if limiter := from.who.limits(); limiter != nil {
 		err = limiter.Envelope(s.now())
 	}
@@ -175,10 +172,9 @@ func (s *Space) Charge(from *Sender, in *protocol.Inbound) error {
 		err = checkFrom(from, in)
 	}
 	if err != nil {
-		s.observer().Refused(err.Code)
-		return err
+		s.observer().Refused(protocol.AsError(err).Code)
 	}
-	return nil
+	return err
 }
 
 func duplicate(id protocol.ID) *protocol.Error {
@@ -202,7 +198,7 @@ func (b *batch) admittedBefore(ctx context.Context, p *Pending, err *protocol.Er
 
 // check runs all checks of an envelope, in order, and completes its draft by the
 // fields that the gateway sets.
-func (b *batch) check(ctx context.Context, p *Pending) *protocol.Error {
+func (b *batch) check(ctx context.Context, p *Pending) error {
 	s, sent, limiter := b.space, &p.In.Envelope, b.from.who.limits()
 	if s.hub.draining.Load() {
 		return protocol.Errorf(protocol.CodeUnavailable, "The gateway is going down; send it again once you are connected again.")
@@ -289,7 +285,7 @@ func (b *batch) answerRetry(p *Pending, seq protocol.Seq) {
 }
 
 // checkFrom compares the claimed sender with the actual one.
-func checkFrom(from *Sender, in *protocol.Inbound) *protocol.Error {
+func checkFrom(from *Sender, in *protocol.Inbound) error {
 	if in.ClaimedFrom == "" || in.ClaimedFrom == from.ID {
 		return nil
 	}
@@ -298,7 +294,7 @@ func checkFrom(from *Sender, in *protocol.Inbound) *protocol.Error {
 
 // checkNames rejects kinds that only the gateway may send, and unknown
 // addressees.
-func (b *batch) checkNames(_ context.Context, p *Pending) *protocol.Error {
+func (b *batch) checkNames(_ context.Context, p *Pending) error {
 	e := &p.In.Envelope
 	if e.Kind.IsReserved() {
 		return protocol.Errorf(protocol.CodeReservedKind, "Only the gateway sends %s.", b.from.Dialect.SpellKind(e.Kind))
@@ -317,7 +313,7 @@ const minLookup = 1 << 10
 
 // redact masks the envelope before it becomes durable, and charges the work to
 // the sender. The log names the rules that removed text, and no text.
-func (b *batch) redact(ctx context.Context, p *Pending) *protocol.Error {
+func (b *batch) redact(ctx context.Context, p *Pending) error {
 	e := &p.draft.Envelope
 	safety := b.space.hub.services.Safety
 	if safety == nil || !safety.Applies(e.Kind) || e.Kind == protocol.KindStreamData { // stream.data is inspected as a stream
@@ -333,7 +329,7 @@ func (b *batch) redact(ctx context.Context, p *Pending) *protocol.Error {
 			return nil
 		}
 	}
-	r, err := b.inspect(p, func(extra protocol.Value) (Redaction, *protocol.Error) {
+	r, err := b.inspect(p, func(extra protocol.Value) (Redaction, error) {
 		return safety.Envelope(ctx, e.Kind, p.In.Payload, extra)
 	})
 	if err == nil && len(r.Blocked)+len(r.Warned) > 0 {
@@ -346,7 +342,7 @@ func (b *batch) redact(ctx context.Context, p *Pending) *protocol.Error {
 // inspect runs an inspection of the draft's payload and of the fields that the
 // protocol does not define, charges its work to the sender, and stores the masked
 // forms.
-func (b *batch) inspect(p *Pending, run func(extra protocol.Value) (Redaction, *protocol.Error)) (Redaction, *protocol.Error) {
+func (b *batch) inspect(p *Pending, run func(extra protocol.Value) (Redaction, error)) (Redaction, error) {
 	limiter, e := b.from.who.limits(), &p.draft.Envelope
 	if limiter != nil {
 		if err := limiter.Work(b.now); err != nil {
@@ -378,8 +374,8 @@ func (b *batch) inspect(p *Pending, run func(extra protocol.Value) (Redaction, *
 }
 
 // refuse rejects an envelope: only the envelope bucket stays charged.
-func (b *batch) refuse(p *Pending, err *protocol.Error) {
-	p.ID, p.Seq, p.Invite, p.Err = p.In.Envelope.ID, 0, nil, err
+func (b *batch) refuse(p *Pending, err error) {
+	p.ID, p.Seq, p.Invite, p.Err = p.In.Envelope.ID, 0, nil, protocol.AsError(err)
 	if p.reservation != nil {
 		p.reservation.Cancel(b.now)
 	}

@@ -127,7 +127,7 @@ func TestReload_DuringOpen(t *testing.T) {
 	}
 }
 
-func noSchema(protocol.Kind, protocol.Value) *protocol.Error { return nil }
+func noSchema(protocol.Kind, protocol.Value) error { return nil }
 
 // Changing rights, joins, leaves and reads of the space do not deadlock.
 func TestJoin_DuringRightsChanges(t *testing.T) {

@@ -119,9 +119,9 @@ func (s *Space) LookupInvitation(hash [32]byte) (Invitation, bool) {
 // member's first frame is the welcome. Leave must be called in the end. The error
 // is a *protocol.Error.
 func (s *Space) Join(ctx context.Context, o JoinOptions) (*Member, error) {
-	matcher, refused := o.Filter.Compile()
-	if refused != nil {
-		return nil, refused
+	matcher, err := o.Filter.Compile()
+	if err != nil {
+		return nil, err
 	}
 	if err := s.chargeJoin(o.ID); err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (s *Space) Join(ctx context.Context, o JoinOptions) (*Member, error) {
 
 // chargeJoin charges the participant's rate of connections, for rejected ones
 // too.
-func (s *Space) chargeJoin(id protocol.ParticipantID) *protocol.Error {
+func (s *Space) chargeJoin(id protocol.ParticipantID) error {
 	s.mu.Lock()
 	limiter := s.participantLocked(id).limits()
 	s.mu.Unlock()
@@ -174,7 +174,7 @@ func (s *Space) recheck(m *Member) {
 // startCursor positions a member that requested a replay. A position beyond this
 // log belongs to another log, or to a gateway that is ahead of this one; it is
 // checked again after this gateway has caught up.
-func (s *Space) startCursor(ctx context.Context, m *Member) *protocol.Error {
+func (s *Space) startCursor(ctx context.Context, m *Member) error {
 	if m.Since == nil {
 		return nil
 	}
@@ -232,7 +232,7 @@ func unavailable(message string) *protocol.Error {
 
 // enter registers the connection and announces the participant if this is its
 // first one on any gateway.
-func (s *Space) enter(m *Member) *protocol.Error {
+func (s *Space) enter(m *Member) error {
 	limits := s.settings(m.ID).Limits
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,13 +20,13 @@ const hoard = 16 << 10
 
 func (hoarder) Applies(protocol.Kind) bool { return false }
 
-func (hoarder) Envelope(context.Context, protocol.Kind, protocol.Value, protocol.Value) (space.Redaction, *protocol.Error) {
+func (hoarder) Envelope(context.Context, protocol.Kind, protocol.Value, protocol.Value) (space.Redaction, error) {
 	return space.Redaction{}, nil
 }
 
 func (hoarder) Stream() space.StreamRedactor { return &hoarder{} }
 
-func (h *hoarder) Data(_ context.Context, payload, _ protocol.Value) (space.Redaction, bool, *protocol.Error) {
+func (h *hoarder) Data(_ context.Context, payload, _ protocol.Value) (space.Redaction, bool, error) {
 	h.text += payload.Get("data").Text()
 	return space.Redaction{Work: 1}, true, nil
 }

@@ -33,7 +33,7 @@ func (f *Sender) answersStream(k protocol.Kind) protocol.Kind {
 func isStream(k protocol.Kind) bool { return strings.HasPrefix(string(k), "stream.") }
 
 // checkStream rejects operations on a stream that the sender may not do.
-func (b *batch) checkStream(p *Pending) *protocol.Error {
+func (b *batch) checkStream(p *Pending) error {
 	e := &p.In.Envelope
 	if !isStream(e.Kind) {
 		return nil
@@ -74,7 +74,7 @@ func (b *batch) addressData(p *Pending) {
 // answerStream sends the answer to an admitted request about a stream to everyone
 // that may see the stream. The gateway's stream.open gives its own id to the
 // stream, so that no id is used twice.
-func (b *batch) answerStream(ctx context.Context, p *Pending) *protocol.Error {
+func (b *batch) answerStream(ctx context.Context, p *Pending) error {
 	request, kind := &p.draft.Envelope, b.from.answersStream(p.draft.Envelope.Kind)
 	if kind == "" {
 		return nil

@@ -10,7 +10,7 @@ import (
 
 // inspected returns the stream of an envelope's data; nil: the data is not
 // inspected.
-func (b *batch) inspected(p *Pending) (*streams.Text, *protocol.Error) {
+func (b *batch) inspected(p *Pending) (*streams.Text, error) {
 	s, e := b.space, &p.draft.Envelope
 	safety := s.hub.services.Safety
 	if e.Kind != protocol.KindStreamData || safety == nil {
@@ -36,13 +36,13 @@ func (b *batch) inspected(p *Pending) (*streams.Text, *protocol.Error) {
 // redactStream masks a chunk of a stream and charges the work to the sender. It
 // reports whether there is anything to deliver. before is the text to be delivered
 // first; nil: none.
-func (b *batch) redactStream(ctx context.Context, p *Pending) (deliver bool, before *journal.Draft, err *protocol.Error) {
+func (b *batch) redactStream(ctx context.Context, p *Pending) (deliver bool, before *journal.Draft, err error) {
 	x, err := b.inspected(p)
 	if x == nil {
 		return err == nil, nil, err
 	}
 	empty := false
-	_, err = b.inspect(p, func(extra protocol.Value) (r Redaction, err *protocol.Error) {
+	_, err = b.inspect(p, func(extra protocol.Value) (r Redaction, err error) {
 		c := streams.Chunk{Draft: &p.draft, Spelling: p.spelling, Payload: p.In.Payload, Extra: extra}
 		r, empty, before, err = b.space.texts.Data(ctx, x, &c, b.space.hub.services.Safety.Stream)
 		return r, err

@@ -19,7 +19,7 @@ type inspector struct {
 
 func (i *inspector) Applies(protocol.Kind) bool { return true }
 
-func (i *inspector) Envelope(_ context.Context, _ protocol.Kind, payload, _ protocol.Value) (space.Redaction, *protocol.Error) {
+func (i *inspector) Envelope(_ context.Context, _ protocol.Kind, payload, _ protocol.Value) (space.Redaction, error) {
 	i.inspected++
 	r := space.Redaction{Work: 10 * len(payload.Raw())}
 	if i.refuse {
@@ -37,14 +37,14 @@ type ledger struct {
 	retries      int // for which only the kinds were returned
 }
 
-func (l *ledger) Envelope(time.Time) *protocol.Error { return nil }
-func (l *ledger) Join(time.Time) *protocol.Error     { return nil }
-func (l *ledger) Read(time.Time) *protocol.Error     { return nil }
-func (l *ledger) Worked(_ time.Time, bytes int)      { l.worked += bytes }
-func (l *ledger) Cancel(time.Time)                   { l.canceled++ }
-func (l *ledger) CancelKinds(time.Time)              { l.retries++ }
+func (l *ledger) Envelope(time.Time) error      { return nil }
+func (l *ledger) Join(time.Time) error          { return nil }
+func (l *ledger) Read(time.Time) error          { return nil }
+func (l *ledger) Worked(_ time.Time, bytes int) { l.worked += bytes }
+func (l *ledger) Cancel(time.Time)              { l.canceled++ }
+func (l *ledger) CancelKinds(time.Time)         { l.retries++ }
 
-func (l *ledger) Work(time.Time) *protocol.Error {
+func (l *ledger) Work(time.Time) error {
 	if l.worked > l.most {
 		return protocol.Errorf(protocol.CodeRateLimited, "too much work")
 	}
@@ -53,7 +53,7 @@ func (l *ledger) Work(time.Time) *protocol.Error {
 
 func (l *ledger) Refused(time.Time, int) time.Duration { return 0 }
 
-func (l *ledger) Reserve(time.Time, protocol.Kind, int) (space.Reservation, *protocol.Error) {
+func (l *ledger) Reserve(time.Time, protocol.Kind, int) (space.Reservation, error) {
 	return l, nil
 }
 

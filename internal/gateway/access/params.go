@@ -36,8 +36,8 @@ func ParseConnect(r *http.Request) (*ConnectOptions, error) {
 		o.DialectNamed = o.offered(r)
 	}
 	_, err := o.Join.Filter.Compile()
-	if err != nil {
-		return nil, BadRequest(err.Message)
+	if refused := protocol.AsError(err); refused != nil {
+		return nil, BadRequest(refused.Message)
 	}
 	return o, nil
 }

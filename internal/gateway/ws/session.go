@@ -298,22 +298,23 @@ func (s *session) heartbeat(in *protocol.Inbound) error {
 }
 
 func (s *session) subscribe(in *protocol.Inbound) error {
-	err := protocol.AsError(s.member.Space().Charge(s.sender, in))
+	err := s.member.Space().Charge(s.sender, in)
 	var f protocol.Filter
 	if err == nil {
 		f, err = protocol.ParseFilter(in.Payload)
 	}
 	if err == nil {
-		err = protocol.AsError(s.member.Subscribe(in.Envelope.ID, f))
+		err = s.member.Subscribe(in.Envelope.ID, f)
 	}
-	if err == nil {
+	refused := protocol.AsError(err)
+	if refused == nil {
 		return nil
 	}
 	if s.sender.ChargeRefused(in.Size) > 0 {
-		s.member.Refuse(in.Envelope.ID, err)
+		s.member.Refuse(in.Envelope.ID, refused)
 		return s.endViolation(errViolations)
 	}
-	return s.refuse(in.Envelope.ID, err)
+	return s.refuse(in.Envelope.ID, refused)
 }
 
 // writeLoop writes the frames from the member's cursor until the connection

@@ -1,6 +1,7 @@
 package authority
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/capability"
@@ -12,7 +13,7 @@ import (
 
 // CheckGrant checks a capability.grant. The errors of all checks have the codes of
 // section 3.
-func (st *State) CheckGrant(e *protocol.Envelope, payload protocol.Value) *protocol.Error {
+func (st *State) CheckGrant(e *protocol.Envelope, payload protocol.Value) error {
 	g, err := capability.ReadGrant(e.ID, e.From, payload, e.TS)
 	if err != nil {
 		return inPayload(err)
@@ -24,7 +25,7 @@ func (st *State) CheckGrant(e *protocol.Envelope, payload protocol.Value) *proto
 }
 
 // CheckRevoke checks a capability.revoke.
-func (st *State) CheckRevoke(e *protocol.Envelope, payload protocol.Value) *protocol.Error {
+func (st *State) CheckRevoke(e *protocol.Envelope, payload protocol.Value) error {
 	r, err := capability.ReadRevocation(payload, e.TS)
 	if err != nil {
 		return inPayload(err)
@@ -36,11 +37,11 @@ func (st *State) CheckRevoke(e *protocol.Envelope, payload protocol.Value) *prot
 }
 
 // CheckKick checks a space.kick.
-func (st *State) CheckKick(payload protocol.Value) *protocol.Error {
+func (st *State) CheckKick(payload protocol.Value) error {
 	return st.checkKnown(participantIn(payload, "participant_id"))
 }
 
-func (st *State) checkKnown(id protocol.ParticipantID) *protocol.Error {
+func (st *State) checkKnown(id protocol.ParticipantID) error {
 	if st.IsKnown(id) {
 		return nil
 	}
@@ -49,8 +50,8 @@ func (st *State) checkKnown(id protocol.ParticipantID) *protocol.Error {
 
 // CheckInvite checks a space.invite. hasToken: the invitation gives a token to its
 // bearer, unlike one that readmits a guest, who has a token of the issuer.
-func (st *State) CheckInvite(e *protocol.Envelope, payload protocol.Value) (g capability.Grant, hasToken bool, refused *protocol.Error) {
-	g, err := capability.ReadInvite(e.ID, e.From, payload, e.TS)
+func (st *State) CheckInvite(e *protocol.Envelope, payload protocol.Value) (g capability.Grant, hasToken bool, err error) {
+	g, err = capability.ReadInvite(e.ID, e.From, payload, e.TS)
 	if err != nil {
 		return g, false, inPayload(err)
 	}
@@ -70,7 +71,7 @@ func (st *State) CheckInvite(e *protocol.Envelope, payload protocol.Value) (g ca
 // checkIdentityGiven checks an invitation against the identity that its token
 // gives to the bearer. The inviter must be able to delegate everything that the
 // participant holds, and must not take over an identity with another owner.
-func (st *State) checkIdentityGiven(g capability.Grant) *protocol.Error {
+func (st *State) checkIdentityGiven(g capability.Grant) error {
 	id := g.Recipient
 	_, configured := st.Config.Participants[id]
 	m := st.Member(id)
@@ -93,9 +94,10 @@ func (st *State) checkIdentityGiven(g capability.Grant) *protocol.Error {
 }
 
 // inPayload completes the JSON pointer of an error in a payload.
-func inPayload(err *protocol.Error) *protocol.Error {
-	if err != nil && err.Code == protocol.CodeInvalidPayload {
-		err.Path = "/payload" + err.Path
+func inPayload(err error) error {
+	var refused *protocol.Error
+	if errors.As(err, &refused) && refused.Code == protocol.CodeInvalidPayload {
+		refused.Path = "/payload" + refused.Path
 	}
 	return err
 }

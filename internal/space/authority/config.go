@@ -71,19 +71,19 @@ type ParticipantConfig struct {
 // Its methods may be called concurrently.
 type Limiter interface {
 	// Envelope charges one envelope, admitted or not.
-	Envelope(now time.Time) *protocol.Error
+	Envelope(now time.Time) error
 	// Join charges one connection that the participant opens.
-	Join(now time.Time) *protocol.Error
+	Join(now time.Time) error
 	// Work rejects work beyond the participant's share: inspections, and scans of
 	// the log.
-	Work(now time.Time) *protocol.Error
+	Work(now time.Time) error
 	// Worked charges work that was done, in bytes scanned.
 	Worked(now time.Time, bytes int)
 	// Reserve charges the bytes and the buckets of the kind. The reservation
 	// returns them; it is nil when nothing was charged.
-	Reserve(now time.Time, kind protocol.Kind, bytes int) (Reservation, *protocol.Error)
+	Reserve(now time.Time, kind protocol.Kind, bytes int) (Reservation, error)
 	// Read charges a read request.
-	Read(now time.Time) *protocol.Error
+	Read(now time.Time) error
 	// Refused charges bytes of rejected envelopes and returns how long the sender
 	// must pause; 0: not at all.
 	Refused(now time.Time, bytes int) time.Duration

@@ -21,7 +21,7 @@ type Request struct {
 }
 
 // Check rejects an operation on a stream that its sender may not do.
-func (t *Table) Check(r *Request) *protocol.Error {
+func (t *Table) Check(r *Request) error {
 	id := r.Payload.Get("stream_id").Text()
 	s, open := t.Get(id)
 	switch r.Kind {
@@ -58,7 +58,7 @@ func (t *Table) Check(r *Request) *protocol.Error {
 	return nil
 }
 
-func (t *Table) checkRequest(r *Request) *protocol.Error {
+func (t *Table) checkRequest(r *Request) error {
 	var unknown []protocol.ParticipantID
 	for _, id := range TargetsIn(r.Payload) {
 		if !r.IsKnown(id) {
@@ -73,7 +73,7 @@ func (t *Table) checkRequest(r *Request) *protocol.Error {
 	return t.checkQuota(r, r.Size)
 }
 
-func (t *Table) checkOpen(r *Request, id string) *protocol.Error {
+func (t *Table) checkOpen(r *Request, id string) error {
 	if len(id) > maxStreamID {
 		return &protocol.Error{Code: protocol.CodeInvalidPayload, Path: "/payload/stream_id", Detail: "at most 256 bytes",
 			Message: "The id of a stream may have at most 256 bytes."}
@@ -81,7 +81,7 @@ func (t *Table) checkOpen(r *Request, id string) *protocol.Error {
 	return t.checkQuota(r, 0)
 }
 
-func (t *Table) checkQuota(r *Request, bytes int) *protocol.Error {
+func (t *Table) checkQuota(r *Request, bytes int) error {
 	if t.admits(r.From, r.Opening, bytes) {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (t *Table) checkQuota(r *Request, bytes int) *protocol.Error {
 }
 
 // checkOwner checks a grant, a revocation or a transfer.
-func checkOwner(r *Request, s *Stream, open bool) *protocol.Error {
+func checkOwner(r *Request, s *Stream, open bool) error {
 	whom := participantIn(r.Payload, "participant_id")
 	switch {
 	case !open:

@@ -19,7 +19,7 @@ import (
 type Redactor interface {
 	// Data inspects a payload of stream.data and its unknown fields, an object or
 	// absent. empty: all of its data is held back.
-	Data(ctx context.Context, payload, extra protocol.Value) (r Redaction, empty bool, err *protocol.Error)
+	Data(ctx context.Context, payload, extra protocol.Value) (r Redaction, empty bool, err error)
 	// Rest returns the masked rest at the end of the stream, and the rules that
 	// changed it.
 	Rest() (text string, redacted []string)
@@ -208,7 +208,7 @@ type Chunk struct {
 // Data inspects a chunk; open returns a redactor for a new text. empty: all of
 // its data is held back. before is the text that was held back for another writer
 // or other recipients, to be delivered first; nil: none.
-func (t *Texts) Data(ctx context.Context, x *Text, c *Chunk, open func() Redactor) (r Redaction, empty bool, before *journal.Draft, err *protocol.Error) {
+func (t *Texts) Data(ctx context.Context, x *Text, c *Chunk, open func() Redactor) (r Redaction, empty bool, before *journal.Draft, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	e := &c.Draft.Envelope
