@@ -52,7 +52,7 @@ func globHub(t *testing.T, participants map[protocol.ParticipantID]space.Partici
 
 func anything(t *testing.T) []*capability.Capability {
 	t.Helper()
-	c, err := capability.ParseString("*")
+	c, err := capability.ParseJSON([]byte(`"*"`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -40,7 +41,7 @@ func (r rights) config(t testing.TB) *space.Config {
 	for id, kinds := range r {
 		var p space.ParticipantConfig
 		for _, k := range kinds {
-			c, err := capability.ParseString(k)
+			c, err := capability.ParseJSON([]byte(strconv.Quote(k)))
 			if err != nil {
 				t.Fatal(err)
 			}

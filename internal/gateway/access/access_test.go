@@ -31,7 +31,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // alice, whose tokens are "lab-alice" and "other-alice".
 func newAdmission(t *testing.T) *access.Admission {
 	t.Helper()
-	everything, err := capability.ParseString("*")
+	everything, err := capability.ParseJSON([]byte(`"*"`))
 	if err != nil {
 		t.Fatal(err)
 	}

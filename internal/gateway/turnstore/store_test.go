@@ -35,7 +35,7 @@ type house struct {
 
 func newHouse(t testing.TB, log journal.Journal) *house {
 	t.Helper()
-	all, err := capability.ParseString("*")
+	all, err := capability.ParseJSON([]byte(`"*"`))
 	if err != nil {
 		t.Fatal(err)
 	}

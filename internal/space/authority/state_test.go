@@ -22,7 +22,7 @@ type stateLog struct {
 }
 
 func newStateLog(t testing.TB) *stateLog {
-	everything, err := capability.ParseString("*")
+	everything, err := capability.ParseJSON([]byte(`"*"`))
 	if err != nil {
 		t.Fatal(err)
 	}
