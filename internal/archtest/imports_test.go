@@ -147,7 +147,8 @@ var mayImport = map[string][]string{
 // it.
 func mayImportAll(name string) bool {
 	return strings.HasPrefix(name, "cmd/") || name == "bench" || strings.HasPrefix(name, "bench/") ||
-		name == "e2e" || strings.HasPrefix(name, "e2e/") || strings.HasPrefix(name, "scripts/")
+		name == "e2e" || strings.HasPrefix(name, "e2e/") || strings.HasPrefix(name, "scripts/") ||
+		strings.HasPrefix(name, "examples/")
 }
 
 // goPackage is the part of the output of go list that the test uses.
