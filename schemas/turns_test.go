@@ -67,6 +67,8 @@ func TestTurnsRefused(t *testing.T) {
 		"job_reasoning": `{"type":"job_reasoning","job_id":"j","agent":"a","tool_decisions":[{"tool_name":"t","rationale":"","outcome":"success","parallel_group":null}]}`,
 		"history":       `{"thread_id":"q","session_id":"550e8400-e29b-41d4-a716-446655440000","has_more":false,"turns":[{"turn_number":0}]}`,
 		"threads":       `{"threads":[{}],"next":0,"has_more":false}`,
+		"jobs":          `{"jobs":[{}],"next":0,"has_more":false}`,
+		"job":           `{"job_id":"j","session_id":"550e8400-e29b-41d4-a716-446655440000","has_more":false,"turns":[]}`,
 		"nothing":       `{}`,
 	} {
 		if Document("turns/"+name, []byte(text)) == nil {

@@ -29,8 +29,8 @@ func (c *Client) History(ctx context.Context, space string, thread protocol.ID, 
 	return &h, nil
 }
 
-// TurnOf returns the turn that contains an envelope: the question, the answer,
-// a thought or a call.
+// TurnOf returns the turn or the job that contains an envelope: the question, the
+// answer, a thought or a call.
 func (c *Client) TurnOf(ctx context.Context, space string, envelope protocol.ID) (*TurnOf, error) {
 	var t TurnOf
 	if err := c.get(ctx, inSpace(space, "envelopes", string(envelope), "turn"), nil, &t); err != nil {
@@ -54,20 +54,52 @@ func (c *Client) Threads(ctx context.Context, space string, limit int, before pr
 	return &t, nil
 }
 
+// Jobs returns the jobs of a space like Threads.
+func (c *Client) Jobs(ctx context.Context, space string, limit int, before protocol.Seq) (*Jobs, error) {
+	q := make(url.Values)
+	setNumber(q, "limit", limit)
+	if before > 0 {
+		q.Set("before", before.String())
+	}
+	var j Jobs
+	if err := c.get(ctx, inSpace(space, "jobs"), q, &j); err != nil {
+		return nil, fmt.Errorf("list jobs of space %q: %w", space, err)
+	}
+	return &j, nil
+}
+
+// Job returns a job, as the only turn of a page.
+func (c *Client) Job(ctx context.Context, space string, job protocol.ID) (*History, error) {
+	var h History
+	if err := c.get(ctx, inSpace(space, "jobs", string(job)), nil, &h); err != nil {
+		return nil, fmt.Errorf("read job %s: %w", job, err)
+	}
+	return &h, nil
+}
+
 // Transcript returns a thread as Markdown.
 func (c *Client) Transcript(ctx context.Context, space string, thread protocol.ID) ([]byte, error) {
-	r, err := c.request(ctx, http.MethodGet, inSpace(space, "threads", string(thread)+".md"), nil, nil)
+	return c.markdown(ctx, space, "thread", thread)
+}
+
+// JobTranscript returns a job as Markdown.
+func (c *Client) JobTranscript(ctx context.Context, space string, job protocol.ID) ([]byte, error) {
+	return c.markdown(ctx, space, "job", job)
+}
+
+func (c *Client) markdown(ctx context.Context, space, kind string, id protocol.ID) ([]byte, error) {
+	r, err := c.request(ctx, http.MethodGet, inSpace(space, kind+"s", string(id)+".md"), nil, nil)
 	if err == nil {
 		var text []byte
 		var h http.Header
 		switch text, h, err = c.do(r); {
 		case err == nil && strings.HasPrefix(h.Get("Content-Type"), "text/markdown"):
 			return text, nil
-		case err == nil: // the turns of another thread, as JSON
-			err = fmt.Errorf("the gateway did not answer with Markdown; is there a thread %s.md?", thread)
+		case err == nil: // the turns of another one, as JSON
+			err = fmt.Errorf("the gateway did not answer with Markdown; is there a %s %s.md?", kind, id)
 		}
 	}
-	return nil, fmt.Errorf("read transcript of thread %s: %w", thread, err)
+	return nil, fmt.Errorf("read transcript of %s %s: %w", kind, id, err)
 }
 
 // setNumber sets a parameter unless n is 0.

@@ -26,9 +26,10 @@ const (
 	OutcomeExpired   = "expired"   // there was no decision in time
 )
 
-// History is a page of a thread, oldest turn first.
+// History is a page of a thread, oldest turn first, or a job as its only turn.
 type History struct {
-	ThreadID  protocol.ID `json:"thread_id"`
+	ThreadID  protocol.ID `json:"thread_id,omitempty"` // of a thread
+	JobID     protocol.ID `json:"job_id,omitempty"`    // of a job
 	SessionID string      `json:"session_id"`
 	Turns     []Turn      `json:"turns"`
 	// HasMore means that there are older turns; to get them, use the number of
@@ -36,9 +37,10 @@ type History struct {
 	HasMore bool `json:"has_more"`
 }
 
-// TurnOf is one turn with its thread.
+// TurnOf is one turn with its thread, or a job.
 type TurnOf struct {
-	ThreadID  protocol.ID `json:"thread_id"`
+	ThreadID  protocol.ID `json:"thread_id,omitempty"` // of a turn
+	JobID     protocol.ID `json:"job_id,omitempty"`    // of a job
 	SessionID string      `json:"session_id"`
 	Turn      Turn        `json:"turn"`
 }
@@ -62,9 +64,29 @@ type Thread struct {
 	Seq       protocol.Seq  `json:"seq"` // of its first chat
 }
 
-// Turn is a question with its reasoning and answers.
+// Jobs is a page of jobs, the newest first.
+type Jobs struct {
+	Jobs []Job `json:"jobs"`
+	// Next selects the next page; it is valid if HasMore.
+	Next    protocol.Seq `json:"next"`
+	HasMore bool         `json:"has_more"`
+}
+
+// Job is a summary of one job: reasoning that no chat asked for.
+type Job struct {
+	JobID     protocol.ID            `json:"job_id"` // its outermost context
+	SessionID string                 `json:"session_id"`
+	From      protocol.ParticipantID `json:"from"`
+	Title     string                 `json:"title"` // the beginning of its subject; empty if it has none, or if that is not visible
+	StartedAt protocol.Time          `json:"started_at"`
+	Seq       protocol.Seq           `json:"seq"` // of its first envelope
+}
+
+// Turn is a question with its reasoning and answers. A job has the same form: its
+// number is 0, MessageID, From and UserInput are of its first envelope, and
+// Response is its conclusion.
 type Turn struct {
-	TurnNumber int                    `json:"turn_number"` // from 1, with gaps if some turns are not visible
+	TurnNumber int                    `json:"turn_number"` // from 1, with gaps if some turns are not visible; 0: a job
 	MessageID  protocol.ID            `json:"message_id"`  // of the chat that began it
 	From       protocol.ParticipantID `json:"from"`
 	UserInput  string                 `json:"user_input"`
@@ -78,8 +100,8 @@ type Turn struct {
 	StartedAt   protocol.Time  `json:"started_at"`
 	CompletedAt *protocol.Time `json:"completed_at"` // nil while it is open
 	ToolCalls   []ToolCall     `json:"tool_calls"`   // of all agents, in order
-	// Reasoning is the reasoning of the first agent that called a tool; nil if
-	// there is none.
+	// Reasoning is the reasoning of the first agent that called a tool (of a job,
+	// of the first agent); nil if there is none.
 	Reasoning *Reasoning `json:"reasoning,omitempty"`
 	// Reasonings contains the reasoning of all agents if there are several.
 	Reasonings []Reasoning `json:"reasonings,omitempty"`
@@ -107,7 +129,8 @@ type ToolCall struct {
 // Reasoning is the reasoning of one agent in a turn.
 type Reasoning struct {
 	SessionID     string                 `json:"session_id"`
-	ThreadID      protocol.ID            `json:"thread_id"`
+	ThreadID      protocol.ID            `json:"thread_id,omitempty"` // of a turn
+	JobID         protocol.ID            `json:"job_id,omitempty"`    // of a job
 	TurnNumber    int                    `json:"turn_number"`
 	Agent         protocol.ParticipantID `json:"agent"`
 	StartedAt     protocol.Time          `json:"started_at"`   // of its first context

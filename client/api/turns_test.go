@@ -120,6 +120,44 @@ func TestTranscript_NameCollision(t *testing.T) {
 	}
 }
 
+// TestJobs: a job is listed, read by its id and by an envelope of it, and as
+// Markdown.
+func TestJobs(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	publish(t, g, "bob",
+		envelope("j1", "reasoning.start", "", "", `{"message":"nightly sweep"}`),
+		envelope("t1", "reasoning.thought", "j1", "", `{"message":"It is late."}`),
+		envelope("x1", "reasoning.conclusion", "j1", "", `{"message":"Nothing to do."}`),
+		envelope("j2", "reasoning.start", "", "", `{}`),
+	)
+	c := newClient(t, g, "alice")
+	list, err := c.Jobs(deadline(t), "lab", 1, 0)
+	if err != nil || len(list.Jobs) != 1 || list.Jobs[0].JobID != "j2" || !list.HasMore {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	list, err = c.Jobs(deadline(t), "lab", 1, list.Next)
+	if err != nil || len(list.Jobs) != 1 || list.HasMore || list.Jobs[0].Title != "nightly sweep" || list.Jobs[0].From != "bob" {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	h, err := c.Job(deadline(t), "lab", "j1")
+	if err != nil || h.JobID != "j1" || len(h.Turns) != 1 || h.SessionID != list.Jobs[0].SessionID {
+		t.Fatalf("%+v, %v", h, err)
+	}
+	turn := h.Turns[0]
+	if turn.TurnNumber != 0 || turn.Response == nil || *turn.Response != "Nothing to do." || turn.Reasoning == nil || turn.Reasoning.Narrative != "It is late." {
+		t.Errorf("%+v", turn)
+	}
+	if of, err := c.TurnOf(deadline(t), "lab", "t1"); err != nil || of.JobID != "j1" || of.ThreadID != "" || of.Turn.MessageID != "j1" {
+		t.Errorf("%+v, %v", of, err)
+	}
+	if text, err := c.JobTranscript(deadline(t), "lab", "j1"); err != nil || !strings.HasPrefix(string(text), "# Job `j1`") {
+		t.Errorf("%s, %v", text, err)
+	}
+	if _, err := c.Job(deadline(t), "lab", "none"); !errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestHistory_UnknownThread(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	c := newClient(t, g, "alice")

@@ -23,6 +23,7 @@ import (
 type exportFlags struct {
 	space    string
 	thread   string
+	job      string
 	config   string
 	data     string
 	gateway  string
@@ -36,7 +37,7 @@ func newExport() *cobra.Command {
 	var f exportFlags
 	c := &cobra.Command{
 		Use:   "export --space S (--data DIR | --config FILE | --gateway URL)",
-		Short: "Writes a space or one thread of it as JSON Lines, Markdown or traces",
+		Short: "Writes a space, or one thread or job of it, as JSON Lines, Markdown or traces",
 		Long: `export writes the log of a space to standard output or to a file. With --gateway
 it reads from a running gateway and writes the envelopes that the token's
 participant may see. With --data or --config it reads the whole log from the
@@ -46,12 +47,13 @@ standard error.
 The formats:
   jsonl  one envelope per line, in the order of the log. Invisible characters
          and terminal control characters are written as \\u escapes
-  md     the threads, oldest first: each turn with its question, the agents'
-         reasoning and the answers
-  otel   one trace per turn as a line of OTLP JSON, for any collector
+  md     the threads and jobs, oldest first: each turn with its question, the
+         agents' reasoning and the answers
+  otel   one trace per turn or job as a line of OTLP JSON, for any collector
 
---thread selects one thread; in jsonl, all envelopes of the thread. The id of a
-thread is the id of its first message.
+--thread selects one thread, --job one job; in jsonl, all its envelopes. The id of
+a thread is the id of its first message. A job is reasoning that no message asked
+for; its id is its outermost context.
 
 md and otel mask secrets. With --gateway, the gateway does this and numbers the
 turns. With --config, its safety settings, rules and secrets are used, and its
@@ -68,6 +70,7 @@ are used. jsonl is the log as it is stored, after the gateway's safety rules.`,
 	fl := c.Flags()
 	fl.StringVar(&f.space, "space", "", "space to export (required)")
 	fl.StringVar(&f.thread, "thread", "", "export only this thread")
+	fl.StringVar(&f.job, "job", "", "export only this job")
 	fl.StringVar(&f.config, "config", "", "configuration of a stopped gateway: its folder, rules and secrets are used")
 	fl.StringVar(&f.data, "data", "", "folder of the embedded log of a stopped gateway")
 	fl.StringVar(&f.gateway, "gateway", "", "base URL of a running gateway")
@@ -93,6 +96,10 @@ func (f *exportFlags) check() error {
 		return &usageError{fmt.Errorf("unknown format %q; use jsonl, md or otel", f.format)}
 	case f.thread != "" && !protocol.ValidID(f.thread):
 		return &usageError{fmt.Errorf("--thread %q is not the id of a message", f.thread)}
+	case f.job != "" && !protocol.ValidID(f.job):
+		return &usageError{fmt.Errorf("--job %q is not the id of a job", f.job)}
+	case f.thread != "" && f.job != "":
+		return &usageError{errors.New("--thread and --job cannot be combined")}
 	case f.since > 0 && f.format != export.Lines:
 		return &usageError{fmt.Errorf("--since requires --format jsonl")}
 	}
@@ -109,7 +116,7 @@ func runExport(ctx context.Context, f exportFlags, stdout, progress io.Writer) (
 		return err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	o := export.Options{Thread: protocol.ID(f.thread), Format: f.format, Since: protocol.Seq(f.since), Output: f.output}
+	o := export.Options{Thread: protocol.ID(f.thread), Job: protocol.ID(f.job), Format: f.format, Since: protocol.Seq(f.since), Output: f.output}
 	return export.Write(ctx, source, o, stdout, progress)
 }
 

@@ -141,6 +141,16 @@ func answersOf(t *testing.T, file string) (told int) {
 		v.get("/api/chat/history?thread_id="+url.QueryEscape(th.ThreadID), "history", nil)
 		v.get("/api/spaces/lab/threads/"+url.PathEscape(th.ThreadID), "history", nil)
 	}
+	var jobs struct {
+		Jobs []struct {
+			JobID string `json:"job_id"`
+		}
+	}
+	v.get("/api/spaces/lab/jobs", "jobs", &jobs)
+	for _, j := range jobs.Jobs {
+		v.get("/api/chat/history?job_id="+url.QueryEscape(j.JobID), "job", nil)
+		v.get("/api/spaces/lab/jobs/"+url.PathEscape(j.JobID), "job", nil)
+	}
 	turns := 0
 	for _, line := range lines {
 		if line.ID != "" && v.get("/api/spaces/lab/envelopes/"+url.PathEscape(line.ID)+"/turn", "turn", nil) {

@@ -186,6 +186,6 @@ func (t *Tracker) keep(r *turnRef) {
 
 // holdsLocked reports whether the index still has the turn.
 func (t *Tracker) holdsLocked(r *turnRef) bool {
-	th := t.index.threads[r.at.root]
+	th := t.index.all[r.at.root]
 	return th != nil && th.turn(r.at.turn) == r.tu
 }

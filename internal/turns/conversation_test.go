@@ -30,6 +30,8 @@ var rewrite = flag.Bool("update", false, "write down what the conversations give
 //	history THREAD as WHO without P   the same, while P is not connected
 //	turn N of THREAD as WHO
 //	threads as WHO
+//	jobs as WHO
+//	job ID as WHO
 //	events as WHO                     all of them, a line each, by seq
 //
 // Everything is asked three times: as it went by, when the contents have been
@@ -147,6 +149,15 @@ func answerTo(t *testing.T, p *Tracker, events []Event, question string) string 
 	case "threads":
 		list, _ := p.Threads(0, 0, v)
 		return marshal(t, list)
+	case "jobs":
+		list, _ := p.Jobs(0, 0, v)
+		return marshal(t, list)
+	case "job":
+		h, err := p.Job(t.Context(), protocol.ID(words[1]), v)
+		if err != nil {
+			return orError(t, nil, err)
+		}
+		return marshal(t, plain(t, h))
 	case "events":
 		return told(t, p, events, v)
 	}
@@ -158,7 +169,7 @@ func answerTo(t *testing.T, p *Tracker, events []Event, question string) string 
 // HTTP are those of these types, with a cached encoding too.
 func plain(t *testing.T, h *History) *api.History {
 	t.Helper()
-	p := &api.History{ThreadID: h.ThreadID, SessionID: h.SessionID, Turns: []api.Turn{}, HasMore: h.HasMore}
+	p := &api.History{ThreadID: h.ThreadID, JobID: h.JobID, SessionID: h.SessionID, Turns: []api.Turn{}, HasMore: h.HasMore}
 	for _, turn := range h.Turns {
 		p.Turns = append(p.Turns, turn.Turn)
 	}

@@ -39,7 +39,8 @@
 // restart. A viewer that may not see all of them sees gaps.
 //
 // Reasoning that answers no chat is a job. Its id is the first segment of its
-// contexts. It is indexed like a thread of one turn, and is not listed.
+// contexts. It is indexed and shown like a thread of one turn, in a list of its
+// own.
 //
 // # Visibility and masking
 //

@@ -129,7 +129,7 @@ func (t *Tracker) Data(ctx context.Context, e Event, v Viewer) (json.RawMessage,
 		u.ToolDecisions[i] = updateDecision{ToolName: dec.ToolName, Rationale: dec.Rationale, Outcome: dec.Outcome, ParallelGroup: dec.ParallelGroup}
 	}
 	if k := r.key(t.opts.Space); e.at.isJob() {
-		u.JobID = k.Thread
+		u.JobID = k.Job
 	} else {
 		u.ThreadID, u.SessionID, u.TurnNumber = k.Thread, k.Session, k.Turn
 	}
@@ -139,7 +139,7 @@ func (t *Tracker) Data(ctx context.Context, e Event, v Viewer) (json.RawMessage,
 func (t *Tracker) refOf(at ref) *turnRef {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if th := t.index.threads[at.root]; th != nil {
+	if th := t.index.all[at.root]; th != nil {
 		return th.outline(at.turn)
 	}
 	return nil

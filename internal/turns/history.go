@@ -8,14 +8,13 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/turns/reduce"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// ErrUnknown: the thread or turn does not exist, the viewer may not see it, or it
+// ErrUnknown: the thread, turn or job does not exist, the viewer may not see it, or it
 // was quiet for so long that the index dropped it.
 var ErrUnknown = errors.New("no such thread or turn")
 
@@ -51,8 +50,14 @@ type turnRef struct {
 	shown     *reduce.View   // of all items, if it is cached
 }
 
-func (r *turnRef) key(space string) reduce.Key {
-	return reduce.Key{Session: SessionID(space, r.id), Thread: r.id, Turn: r.at.turn}
+func (r *turnRef) key(space string) Key {
+	k := Key{Session: SessionID(space, r.id), Turn: r.at.turn}
+	if r.at.isJob() {
+		k.Job = r.id
+	} else {
+		k.Thread = r.id
+	}
+	return k
 }
 
 // outline copies the part of a turn that decides who may see it; nil: there is no
@@ -91,7 +96,7 @@ func (t *Tracker) visible(id protocol.ID, from, step int, v *Viewer) iter.Seq[*t
 func (t *Tracker) outlines(id protocol.ID, from, step, most int) (some []*turnRef) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	th := t.index.byID[id]
+	th := t.index.threads.byID[id]
 	if th == nil {
 		return nil
 	}
@@ -193,6 +198,30 @@ func (t *Tracker) Turn(ctx context.Context, thread protocol.ID, number int, v Vi
 	return Turn{}, fmt.Errorf("turn %d of thread %s: %w", number, thread, ErrUnknown)
 }
 
+// Job returns a job, as the only turn of a page. The error wraps [ErrUnknown], or is
+// the log's.
+func (t *Tracker) Job(ctx context.Context, id protocol.ID, v Viewer) (*History, error) {
+	if r := t.jobRef(id); r != nil && v.isVisible(r.entry) {
+		shown, visible, err := t.show(ctx, r, &v)
+		if err != nil {
+			return nil, err
+		}
+		if visible {
+			return &History{JobID: id, SessionID: SessionID(t.opts.Space, id), Turns: []Turn{shown}}, nil
+		}
+	}
+	return nil, fmt.Errorf("job %s: %w", id, ErrUnknown)
+}
+
+func (t *Tracker) jobRef(id protocol.ID) *turnRef {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if th := t.index.jobs.byID[id]; th != nil {
+		return th.outline(0)
+	}
+	return nil
+}
+
 // show returns a turn that a viewer may see. It reports false if its chat, or the
 // turn, is gone.
 func (t *Tracker) show(ctx context.Context, r *turnRef, v *Viewer) (shown Turn, visible bool, err error) {
@@ -206,11 +235,11 @@ func (t *Tracker) show(ctx context.Context, r *turnRef, v *Viewer) (shown Turn, 
 	return Turn{}, false, nil
 }
 
-// view renders a turn for a viewer; nil if it does not see the chat. The view of
-// all items is cached.
+// view renders a turn for a viewer; nil if it does not see the chat, or nothing of
+// a job. The view of all items is cached.
 func (t *Tracker) view(r *turnRef, v *Viewer, d *reduce.Display) *reduce.View {
 	visible := filterVisible(r.items, v)
-	if len(visible) == 0 || visible[0].Env().Seq != r.entry.Envelope.Seq {
+	if len(visible) == 0 || !r.at.isJob() && visible[0].Env().Seq != r.entry.Envelope.Seq {
 		return nil
 	}
 	whole := len(visible) == len(r.items)
@@ -240,89 +269,27 @@ func filterVisible(items []*reduce.Item, v *Viewer) []*reduce.Item {
 	return slices.DeleteFunc(slices.Clone(items), hidden)
 }
 
-// Threads returns the threads of which the viewer may see a turn, youngest
-// first, limit of them at most (0: DefaultPage, at most MaxPage) and only such
-// as began before a Seq (0: all). next is the bound of the next page; 0: there is
-// none. Of each thread the beginning of one chat is masked, and nothing else.
-func (t *Tracker) Threads(limit int, before protocol.Seq, v Viewer) (list []api.Thread, next protocol.Seq) {
-	list = []api.Thread{}
-	limit = pageSize(limit)
-	d := t.display()
-	for range maxScanned {
-		th := t.threadBefore(before)
-		if th == nil {
-			return list, 0
-		}
-		if len(list) == limit {
-			return list, before
-		}
-		before = th.seq
-		if info, ok := t.describe(th, &v, d); ok {
-			list = append(list, info)
-		}
-	}
-	return list, before
-}
-
-// threadBefore returns the youngest thread that began before a Seq; nil: none.
-func (t *Tracker) threadBefore(before protocol.Seq) *thread {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	order := t.index.order
-	i := len(order)
-	if before > 0 {
-		i = sort.Search(len(order), func(i int) bool { return order[i] >= before })
-	}
-	for i--; i >= 0; i-- {
-		if th := t.index.threads[order[i]]; th != nil && t.index.byID[th.id] == th {
-			return th
-		}
-	}
-	return nil
-}
-
-// describe returns a thread as a viewer may see it. It reports false when the
-// viewer sees none of its turns.
-func (t *Tracker) describe(th *thread, v *Viewer, d *reduce.Display) (api.Thread, bool) {
-	last := t.nearest(th.id, newest, -1, v)
-	if last == nil {
-		return api.Thread{}, false
-	}
-	updated := protocol.Time{Time: last.entry.Envelope.TS}
-	info := api.Thread{
-		ThreadID: th.id, SessionID: SessionID(t.opts.Space, th.id), Seq: th.seq,
-		LastTurn: last.at.turn, UpdatedAt: updated, StartedAt: updated,
-	}
-	if first := t.nearest(th.id, 1, 1, v); first != nil && first.at.turn == 1 {
-		info.Title, info.StartedAt = t.titleOf(th, d), protocol.Time{Time: first.entry.Envelope.TS}
-	}
-	return info, true
-}
-
-// titleOf returns the masked title of a thread.
-func (t *Tracker) titleOf(th *thread, d *reduce.Display) string {
-	t.mu.Lock()
-	now := th.title
-	t.mu.Unlock()
-	if now.done && now.rules == d.Rules {
-		return now.shown
-	}
-	now.shown, now.rules, now.done = now.Masked(maxTitle, d.Mask), d.Rules, true
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	th.title = now
-	return now.shown
-}
-
 // DefaultRationale is the rationale of a call without an explanation.
 const DefaultRationale = reduce.DefaultRationale
 
-// History is a page of a thread, oldest turn first.
+// History is a page of a thread, oldest turn first, or a job as its only turn.
 type History struct {
-	ThreadID  protocol.ID
+	ThreadID  protocol.ID // of a thread
+	JobID     protocol.ID // of a job
 	SessionID string
 	Turns     []Turn
 	HasMore   bool // there are older turns
+}
+
+// All yields the turns of the page, and no error.
+func (h *History) All() iter.Seq2[*api.Turn, error] {
+	return func(yield func(*api.Turn, error) bool) {
+		for i := range h.Turns {
+			if !yield(&h.Turns[i].Turn, nil) {
+				return
+			}
+		}
+	}
 }
 
 // Turn is a turn as it is shown to a viewer.
@@ -331,7 +298,7 @@ type Turn = reduce.Turn
 // JSON encodes the page like an [api.History], each turn once for all viewers that
 // see the same: most of the cost of a cached page is encoding.
 func (h *History) JSON() ([]byte, error) {
-	body, err := reduce.Encode(&api.History{ThreadID: h.ThreadID, SessionID: h.SessionID, Turns: []api.Turn{}, HasMore: h.HasMore})
+	body, err := reduce.Encode(&api.History{ThreadID: h.ThreadID, JobID: h.JobID, SessionID: h.SessionID, Turns: []api.Turn{}, HasMore: h.HasMore})
 	if err != nil {
 		return nil, err
 	}

@@ -12,15 +12,24 @@ import (
 
 // index holds all threads and jobs as far as that takes no reading of the log.
 type index struct {
-	max, cost int // bytes, about
-	threads   map[protocol.Seq]*thread
-	byID      map[protocol.ID]*thread
-	order     []protocol.Seq // of threads by their beginning, without jobs; dropped ones may be among them
-	lru       *list.List     // of *thread, the quietest at the back
+	max, cost int                      // bytes, about
+	all       map[protocol.Seq]*thread // threads and jobs
+	threads   directory
+	jobs      directory
+	lru       *list.List // of *thread, the quietest at the back
+}
+
+// directory is all threads, or all jobs.
+type directory struct {
+	byID  map[protocol.ID]*thread
+	order []protocol.Seq // by their beginning; dropped ones may be among them
 }
 
 func newIndex(most int) index {
-	return index{max: most, threads: make(map[protocol.Seq]*thread), byID: make(map[protocol.ID]*thread), lru: list.New()}
+	return index{
+		max: most, all: make(map[protocol.Seq]*thread), lru: list.New(),
+		threads: directory{byID: make(map[protocol.ID]*thread)}, jobs: directory{byID: make(map[protocol.ID]*thread)},
+	}
 }
 
 // role is the part of a participant in a thread.
@@ -40,6 +49,7 @@ const (
 
 // thread is a thread, or a job: then it has one turn, number 0, without a chat.
 type thread struct {
+	job     bool
 	seq     protocol.Seq
 	id      protocol.ID
 	title   title
@@ -50,7 +60,7 @@ type thread struct {
 	cost    int
 }
 
-// title is the beginning of the first chat of a thread. The masked form is
+// title is the beginning of the first chat of a thread, or of the subject of a job. The masked form is
 // computed when it is shown first, and again for other rules.
 type title struct {
 	reduce.Excerpt
@@ -64,7 +74,7 @@ type turn struct {
 	from     protocol.ParticipantID
 	started  int64        // µs since 1970
 	audience *audience    // nil: all participants
-	chat     protocol.Seq // the first entry; of a job no chat
+	chat     protocol.Seq // the first entry; of a job not a chat
 	size
 	latest    protocol.Seq
 	deltas    []byte // from each entry after the chat to the one before it, as varints
@@ -72,7 +82,8 @@ type turn struct {
 	contents  *contents // nil: in the log alone
 }
 
-// audience is who may see a chat that is addressed.
+// audience is who may see a chat that is addressed, or at least one entry of a job
+// that has only addressed ones.
 type audience struct{ to, thread []protocol.ParticipantID }
 
 // Bounds of one turn. Entries beyond are left out, with some room beyond for
@@ -136,25 +147,26 @@ func (x *index) charge(th *thread, n int) {
 	x.cost += n
 }
 
-// begin adds a thread.
-func (x *index) begin(id protocol.ID, seq protocol.Seq, chat reduce.Excerpt) *thread {
-	th := x.add(&thread{seq: seq, id: id, first: 1, title: title{Excerpt: chat}})
-	x.byID[id] = th
-	x.order = append(x.order, seq)
-	x.charge(th, th.title.Len())
-	return th
+// directoryOf returns the directory that has a thread or a job.
+func (x *index) directoryOf(job bool) *directory {
+	if job {
+		return &x.jobs
+	}
+	return &x.threads
 }
 
-// beginJob adds a job.
-func (x *index) beginJob(id protocol.ID, seq protocol.Seq) *thread {
-	return x.add(&thread{seq: seq, id: id})
-}
-
-func (x *index) add(th *thread) *thread {
-	th.roles = make(map[protocol.ParticipantID]role)
-	x.threads[th.seq] = th
+// begin adds a thread, or a job.
+func (x *index) begin(job bool, id protocol.ID, seq protocol.Seq, about reduce.Excerpt) *thread {
+	th := &thread{job: job, seq: seq, id: id, first: 1, title: title{Excerpt: about}, roles: make(map[protocol.ParticipantID]role)}
+	if job {
+		th.first = 0
+	}
+	x.all[seq] = th
+	dir := x.directoryOf(job)
+	dir.byID[id] = th
+	dir.order = append(dir.order, seq)
 	th.element = x.lru.PushFront(th)
-	x.charge(th, threadCost)
+	x.charge(th, threadCost+th.title.Len())
 	return th
 }
 
@@ -181,10 +193,34 @@ func (x *index) setRole(th *thread, who protocol.ParticipantID, as role) {
 	th.roles[who] = as
 }
 
+// maxAudience bounds the participants that are recorded for a job.
+const maxAudience = 64
+
+// widen records who may see another entry of a job.
+func (x *index) widen(th *thread, tu *turn, e *Entry) {
+	if tu.audience == nil {
+		return
+	}
+	before := tu.cost()
+	if len(e.Envelope.To) == 0 {
+		tu.audience = nil
+	} else {
+		for _, who := range slices.Concat([]protocol.ParticipantID{e.Envelope.From}, e.Envelope.To, e.Thread) {
+			if len(tu.audience.thread) < maxAudience && !slices.Contains(tu.audience.thread, who) {
+				tu.audience.thread = append(tu.audience.thread, who)
+			}
+		}
+	}
+	x.charge(th, tu.cost()-before)
+}
+
 // extend records that an entry belongs to a turn.
 func (x *index) extend(th *thread, tu *turn, e *Entry) {
 	x.lru.MoveToFront(th.element)
 	tu.add(e)
+	if th.job {
+		x.widen(th, tu, e)
+	}
 	if e.Envelope.Seq == tu.chat {
 		return
 	}
@@ -226,7 +262,7 @@ func (x *index) drop() []*contents {
 		return nil
 	}
 	gone := th.turns
-	if len(x.threads) > 1 || len(gone) == 0 {
+	if len(x.all) > 1 || len(gone) == 0 {
 		x.forget(th)
 	} else {
 		half := (len(gone) + 1) / 2
@@ -258,11 +294,12 @@ func (t *turn) cost() int {
 func (x *index) forget(th *thread) {
 	x.cost -= th.cost
 	x.lru.Remove(th.element)
-	delete(x.threads, th.seq)
-	if x.byID[th.id] == th {
-		delete(x.byID, th.id)
+	delete(x.all, th.seq)
+	dir := x.directoryOf(th.job)
+	if dir.byID[th.id] == th {
+		delete(dir.byID, th.id)
 	}
-	if len(x.order) > 2*len(x.threads)+16 {
-		x.order = slices.DeleteFunc(x.order, func(s protocol.Seq) bool { return x.threads[s] == nil })
+	if len(dir.order) > 2*len(dir.byID)+16 {
+		dir.order = slices.DeleteFunc(dir.order, func(s protocol.Seq) bool { return x.all[s] == nil })
 	}
 }

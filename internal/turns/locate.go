@@ -18,7 +18,7 @@ func (t *Tracker) locate(e *Entry, it *reduce.Item) (ref, bool) {
 	}
 	question, taken := t.question(env)
 	if env.Context != "" {
-		return t.locateInContext(e, question, taken)
+		return t.locateInContext(e, it, question, taken)
 	}
 	if taken && env.Kind == protocol.KindChat {
 		return question, true
@@ -32,7 +32,7 @@ func (t *Tracker) locate(e *Entry, it *reduce.Item) (ref, bool) {
 			found, ok = question, taken
 		}
 		if !ok {
-			found = t.beginJob(env.ID, e)
+			found = t.beginJob(env.ID, e, it)
 		}
 		t.contexts.put(string(env.ID), found)
 		t.recordAgent(env.From, found)
@@ -59,7 +59,7 @@ func (t *Tracker) question(env *protocol.Envelope) (ref, bool) {
 // locateInContext returns the turn of an entry in a context. An unknown context
 // belongs to the turn of the first entry's correlation, else to the question that
 // it is opened for.
-func (t *Tracker) locateInContext(e *Entry, question ref, taken bool) (ref, bool) {
+func (t *Tracker) locateInContext(e *Entry, it *reduce.Item, question ref, taken bool) (ref, bool) {
 	env := e.Envelope
 	root := string(env.Context.Root())
 	at, known := t.contexts.get(root)
@@ -74,7 +74,7 @@ func (t *Tracker) locateInContext(e *Entry, question ref, taken bool) (ref, bool
 			return ref{}, false
 		}
 		if !known {
-			at = t.beginJob(protocol.ID(root), e)
+			at = t.beginJob(protocol.ID(root), e, it)
 		}
 		t.contexts.put(root, at)
 		if answers.Opens(env.Kind) {
@@ -135,7 +135,7 @@ func (t *Tracker) find(id protocol.ID) (ref, bool) {
 // without a context. (A call that fulfills a proposal correlates to the
 // proposal.)
 func (t *Tracker) decides(env *protocol.Envelope, at ref) bool {
-	th := t.index.threads[at.root]
+	th := t.index.all[at.root]
 	if at.isJob() || th == nil || th.roles[env.From] == asker {
 		return false
 	}
@@ -148,12 +148,12 @@ func (t *Tracker) decides(env *protocol.Envelope, at ref) bool {
 }
 
 // isIndexed reports whether the thread or job of a reference is still in the index.
-func (t *Tracker) isIndexed(at ref) bool { return t.index.threads[at.root] != nil }
+func (t *Tracker) isIndexed(at ref) bool { return t.index.all[at.root] != nil }
 
 // recordAgent records that a participant opened a context.
 func (t *Tracker) recordAgent(who protocol.ParticipantID, at ref) {
 	t.agents.put(string(who), ref{})
-	if th := t.index.threads[at.root]; th != nil && !at.isJob() {
+	if th := t.index.all[at.root]; th != nil && !at.isJob() {
 		t.index.setRole(th, who, agent)
 	}
 }
@@ -163,10 +163,10 @@ func (t *Tracker) recordAgent(who protocol.ParticipantID, at ref) {
 func (t *Tracker) locateChat(e *Entry, it *reduce.Item, found ref, ok bool) ref {
 	env := e.Envelope
 	if !ok || found.isJob() {
-		th := t.index.begin(env.ID, env.Seq, it.Beginning(maxTitle))
+		th := t.index.begin(false, env.ID, env.Seq, it.Beginning(maxTitle))
 		return t.beginTurn(th, e)
 	}
-	th := t.index.threads[found.root]
+	th := t.index.all[found.root]
 	switch th.roles[env.From] {
 	case agent:
 		return found
@@ -184,8 +184,13 @@ func (t *Tracker) beginTurn(th *thread, e *Entry) ref {
 	return ref{root: th.seq, turn: th.last()}
 }
 
-func (t *Tracker) beginJob(id protocol.ID, e *Entry) ref {
-	th := t.index.beginJob(id, e.Envelope.Seq)
+// beginJob begins a job. It has no title if its first entry is addressed.
+func (t *Tracker) beginJob(id protocol.ID, e *Entry, it *reduce.Item) ref {
+	var about reduce.Excerpt
+	if e.Envelope.Kind == protocol.KindReasoningStart && len(e.Envelope.To) == 0 {
+		about = it.Beginning(maxTitle)
+	}
+	th := t.index.begin(true, id, e.Envelope.Seq, about)
 	t.cache.put(t.index.beginTurn(th, e), nil, reduce.NewBuilder())
 	return ref{root: th.seq}
 }

@@ -106,6 +106,15 @@ func everything(t testing.TB, p *Tracker, v Viewer) string {
 		b.WriteString(marshal(t, th))
 		b.WriteString(marshal(t, h))
 	}
+	jobs, _ := p.Jobs(MaxPage, 0, v)
+	for _, j := range jobs {
+		h, err := p.Job(t.Context(), j.JobID, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.WriteString(marshal(t, j))
+		b.WriteString(marshal(t, h))
+	}
 	return b.String()
 }
 
@@ -238,7 +247,7 @@ func TestEveryDecisionIsACall(t *testing.T) {
 func checkBounds(t rapid.TB, p *Tracker) {
 	t.Helper()
 	cost, bytes := 0, 0
-	for _, th := range p.index.threads {
+	for _, th := range p.index.all {
 		cost += th.cost
 		sum := threadCost + nameCost*len(th.roles) + th.title.Len()
 		for _, tu := range th.turns {
@@ -257,8 +266,10 @@ func checkBounds(t rapid.TB, p *Tracker) {
 	if cost != p.index.cost || cost > p.index.max || bytes != p.cache.bytes || bytes > p.cache.max {
 		t.Fatalf("index %d (says %d, may %d), cache %d (says %d, may %d)", cost, p.index.cost, p.index.max, bytes, p.cache.bytes, p.cache.max)
 	}
-	if n := len(p.index.order); n > 2*len(p.index.threads)+17 {
-		t.Fatalf("%d threads in order, %d there", n, len(p.index.threads))
+	for _, dir := range []directory{p.index.threads, p.index.jobs} {
+		if n := len(dir.order); n > 2*len(dir.byID)+17 {
+			t.Fatalf("%d in order, %d there", n, len(dir.byID))
+		}
 	}
 	for _, r := range []refs{p.chats, p.others} {
 		if r.Len() > 2*p.opts.IDs {

@@ -169,7 +169,7 @@ func isRelevant(k protocol.Kind) bool {
 
 // addLocked adds an entry to its turn.
 func (t *Tracker) addLocked(ctx context.Context, at ref, e *Entry, it *reduce.Item) (Event, bool) {
-	th := t.index.threads[at.root]
+	th := t.index.all[at.root]
 	tu := th.turn(at.turn)
 	if tu == nil || !tu.admits(e) {
 		return Event{}, false
@@ -229,32 +229,33 @@ func (t *Tracker) LimitCache(bytes int) {
 	t.shrink()
 }
 
-// TurnOf returns the thread and the number of the turn that an envelope belongs
-// to. It reports false when it belongs to none, or is too old to be known by its
-// id. It does not check who may see that turn: [Tracker.Turn] does.
-func (t *Tracker) TurnOf(id protocol.ID) (thread protocol.ID, turn int, ok bool) {
+// Key names a turn, or a job.
+type Key = reduce.Key
+
+// TurnOf returns the turn or the job that an envelope belongs to. It reports false
+// when it belongs to none, or is too old to be known by its id. It does not check
+// who may see that turn: [Tracker.Turn] and [Tracker.Job] do.
+func (t *Tracker) TurnOf(id protocol.ID) (Key, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	at, known := t.chats.get(string(id))
 	if !known {
 		at, known = t.others.get(string(id))
 	}
-	if !known || at.isJob() {
-		return "", 0, false
+	if th := t.index.all[at.root]; known && th != nil {
+		if r := th.outline(at.turn); r != nil {
+			return r.key(t.opts.Space), true
+		}
 	}
-	th := t.index.threads[at.root]
-	if th == nil || th.turn(at.turn) == nil {
-		return "", 0, false
-	}
-	return th.id, at.turn, true
+	return Key{}, false
 }
 
 // sessions is the namespace of session ids.
 var sessions = uuid.NewSHA1(uuid.NameSpaceURL, []byte("urn:meup:session"))
 
-// SessionID names the session of a thread: the UUID of version 5 of
-// "SPACE/THREAD" in the namespace that is itself that of the URL
+// SessionID names the session of a thread or a job: the UUID of version 5 of
+// "SPACE/ID" in the namespace that is itself that of the URL
 // "urn:meup:session".
-func SessionID(space string, thread protocol.ID) string {
-	return uuid.NewSHA1(sessions, []byte(space+"/"+string(thread))).String()
+func SessionID(space string, id protocol.ID) string {
+	return uuid.NewSHA1(sessions, []byte(space+"/"+string(id))).String()
 }

@@ -1,13 +1,15 @@
-// Package export writes the log of a space, or one thread of it, as JSON Lines,
-// Markdown or traces. The log is in the folder of a stopped gateway, or a
+// Package export writes the log of a space, or one thread or job of it, as JSON
+// Lines, Markdown or traces. The log is in the folder of a stopped gateway, or a
 // running gateway returns it.
 package export
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/internal/turns"
@@ -23,7 +25,8 @@ const (
 
 // Options selects a part of a log, and a format.
 type Options struct {
-	Thread protocol.ID // "": all threads
+	Thread protocol.ID // one thread
+	Job    protocol.ID // one job; with neither: all threads and jobs
 	Format string
 	Since  protocol.Seq // of Lines: only entries after it
 	Output string       // file to write completely or not at all; "": standard output
@@ -35,7 +38,7 @@ type Source interface {
 	turns.Reader
 	io.Closer
 	spaceName() string
-	// turns writes threads in a format other than Lines.
+	// turns writes threads and jobs in a format other than Lines.
 	turns(ctx context.Context, x *exporter) error
 }
 
@@ -75,20 +78,44 @@ func (x *exporter) run(ctx context.Context) error {
 // atEnd is greater than the Seq of every entry of a log.
 const atEnd = protocol.Seq(math.MaxInt64 - 1)
 
-// lines writes envelopes: all after a Seq, or the envelopes of a thread.
+// part is a thread or a job.
+type part struct {
+	thread, job protocol.ID // one of them
+	seq         protocol.Seq
+}
+
+func (p part) String() string {
+	if p.job != "" {
+		return "job " + string(p.job)
+	}
+	return "thread " + string(p.thread)
+}
+
+// selected returns the only part to export; false: all are.
+func (o *Options) selected() (part, bool) {
+	return part{thread: o.Thread, job: o.Job}, o.Thread != "" || o.Job != ""
+}
+
+// byBeginning sorts parts, the oldest first.
+func byBeginning(list []part) []part {
+	slices.SortFunc(list, func(a, b part) int { return cmp.Compare(a.seq, b.seq) })
+	return list
+}
+
+// lines writes envelopes: all after a Seq, or the envelopes of a thread or a job.
 func (x *exporter) lines(ctx context.Context) error {
-	begin, thread := x.Since+1, (*membership)(nil)
-	if x.Thread != "" {
-		// To find the thread of each entry, it has to read the log from the
+	begin, only := x.Since+1, (*membership)(nil)
+	if _, one := x.selected(); one {
+		// To find the part of each entry, it has to read the log from the
 		// beginning.
-		begin, thread = 1, x.membership(newTracker(x.log.spaceName(), nil, nil))
+		begin, only = 1, x.membership(newTracker(x.log.spaceName(), nil, nil))
 	}
 	var line []byte
 	for e, err := range x.log.Range(ctx, begin, atEnd) {
 		if err != nil {
 			return err
 		}
-		if thread != nil && !thread.has(ctx, e) || e.Envelope.Seq <= x.Since {
+		if only != nil && !only.has(ctx, e) || e.Envelope.Seq <= x.Since {
 			x.progress.read()
 			continue
 		}
@@ -98,8 +125,8 @@ func (x *exporter) lines(ctx context.Context) error {
 		}
 		x.progress.wrote()
 	}
-	if thread == nil {
+	if only == nil {
 		return nil
 	}
-	return thread.missing()
+	return only.missing()
 }

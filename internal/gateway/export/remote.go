@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,56 +68,83 @@ func (l *remote) Close() error {
 	return nil
 }
 
-// turns writes threads as the gateway returns them: numbered, and with its
-// secrets masked.
+// turns writes threads and jobs as the gateway returns them: numbered, and with
+// its secrets masked.
 func (l *remote) turns(ctx context.Context, x *exporter) error {
-	list := []protocol.ID{x.Thread}
-	if x.Thread == "" {
+	only, one := x.selected()
+	list := []part{only}
+	if !one {
 		var err error
-		if list, err = l.threads(ctx); err != nil {
+		if list, err = l.parts(ctx); err != nil {
 			return fmt.Errorf("read from the gateway: %w", err)
 		}
 	}
 	if len(list) == 0 {
-		return fmt.Errorf("the space %s has no threads", l.space)
+		return fmt.Errorf("the space %s has no threads or jobs", l.space)
 	}
 	write := l.markdown
 	if x.Format == Traces {
 		write = l.traces
 	}
-	for _, id := range list {
-		if err := write(ctx, x, id); err != nil {
-			return l.notFound(ctx, id, err)
+	for _, of := range list {
+		if err := write(ctx, x, of); err != nil {
+			return l.notFound(ctx, of, err)
 		}
 	}
 	return nil
 }
 
-// threads lists the threads, oldest first.
-func (l *remote) threads(ctx context.Context) ([]protocol.ID, error) {
-	var all []protocol.ID
-	for before := protocol.Seq(0); ; {
+// parts lists the threads and jobs, oldest first.
+func (l *remote) parts(ctx context.Context) ([]part, error) {
+	threads, err := allPages(func(before protocol.Seq) (list []part, next protocol.Seq, more bool, err error) {
 		page, err := l.client.Threads(ctx, l.space, turns.MaxPage, before)
 		if err != nil {
-			return nil, err
+			return nil, 0, false, err
 		}
 		for i := range page.Threads {
-			all = append(all, page.Threads[i].ThreadID)
+			list = append(list, part{thread: page.Threads[i].ThreadID, seq: page.Threads[i].Seq})
 		}
-		if !page.HasMore {
-			slices.Reverse(all)
-			return all, nil
+		return list, page.Next, page.HasMore, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := allPages(func(before protocol.Seq) (list []part, next protocol.Seq, more bool, err error) {
+		page, err := l.client.Jobs(ctx, l.space, turns.MaxPage, before)
+		if err != nil {
+			return nil, 0, false, err
 		}
-		if page.Next == 0 || before > 0 && page.Next >= before {
+		for i := range page.Jobs {
+			list = append(list, part{job: page.Jobs[i].JobID, seq: page.Jobs[i].Seq})
+		}
+		return list, page.Next, page.HasMore, nil
+	})
+	return byBeginning(append(threads, jobs...)), err
+}
+
+// allPages reads pages until there are no more.
+func allPages(read func(before protocol.Seq) ([]part, protocol.Seq, bool, error)) (all []part, err error) {
+	for before := protocol.Seq(0); ; {
+		list, next, more, err := read(before)
+		switch {
+		case err != nil:
+			return nil, err
+		case !more:
+			return append(all, list...), nil
+		case next == 0 || before > 0 && next >= before:
 			return nil, errors.New("the gateway returned the same page again")
 		}
-		before = page.Next
+		all, before = append(all, list...), next
 	}
 }
 
-// markdown writes a thread in the gateway's Markdown.
-func (l *remote) markdown(ctx context.Context, x *exporter, thread protocol.ID) error {
-	text, err := l.client.Transcript(ctx, l.space, thread)
+// markdown writes a thread or a job in the gateway's Markdown.
+func (l *remote) markdown(ctx context.Context, x *exporter, of part) error {
+	read, id := l.client.Transcript, of.thread
+	if of.job != "" {
+		read, id = l.client.JobTranscript, of.job
+	}
+	text, err := read(ctx, l.space, id)
 	if err != nil {
 		return fmt.Errorf("read from the gateway: %w", err)
 	}
@@ -127,13 +155,22 @@ func (l *remote) markdown(ctx context.Context, x *exporter, thread protocol.ID) 
 	return nil
 }
 
-// traces writes a thread from the turns that the gateway returns.
-func (l *remote) traces(ctx context.Context, x *exporter, thread protocol.ID) error {
-	newest, err := l.page(ctx, thread, 0)
+// traces writes a thread or a job from the turns that the gateway returns.
+func (l *remote) traces(ctx context.Context, x *exporter, of part) error {
+	head := transcript.Head{Space: l.space, ThreadID: of.thread, JobID: of.job, Exported: time.Now().UTC()}
+	var newest *api.History
+	var err error
+	if of.job != "" {
+		if newest, err = l.client.Job(ctx, l.space, of.job); err != nil {
+			err = fmt.Errorf("read from the gateway: %w", err)
+		}
+	} else {
+		newest, err = l.page(ctx, of.thread, 0)
+	}
 	if err != nil {
 		return err
 	}
-	head := transcript.Head{Space: l.space, ThreadID: thread, SessionID: newest.SessionID, Exported: time.Now().UTC()}
+	head.SessionID = newest.SessionID
 	return traces(x.out, head, x.counted(l.turnsOf(ctx, newest)))
 }
 
@@ -200,15 +237,16 @@ func each(list []api.Turn, yield func(*api.Turn, error) bool) bool {
 	return true
 }
 
-// notFound turns a 404 for a thread into an error that names the thread's id if
-// the given id is of a message in it.
-func (l *remote) notFound(ctx context.Context, thread protocol.ID, err error) error {
+// notFound turns a 404 for a thread or a job into an error that names the one that
+// the given id is a message in.
+func (l *remote) notFound(ctx context.Context, wanted part, err error) error {
 	var status *api.StatusError
 	if !errors.As(err, &status) || status.Status != http.StatusNotFound {
 		return err
 	}
-	if of, other := l.client.TurnOf(ctx, l.space, thread); other == nil && of.ThreadID != thread {
-		return isMessageOf(thread, of.ThreadID)
+	of, other := l.client.TurnOf(ctx, l.space, cmp.Or(wanted.thread, wanted.job))
+	if other == nil && (of.ThreadID != wanted.thread || of.JobID != wanted.job) {
+		return isPartOf(wanted, part{thread: of.ThreadID, job: of.JobID})
 	}
 	return err
 }

@@ -1,11 +1,11 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/meup-protocol/meup/client/api"
@@ -23,105 +23,124 @@ func newTracker(space string, log turns.Reader, mask turns.Masker) *turns.Tracke
 	return turns.NewTracker(turns.Options{Space: space, Reader: log, Mask: mask, IndexBytes: 1 << 30, CacheBytes: -1})
 }
 
-// membership finds the entries of a thread.
+// membership finds the entries of a thread or a job.
 type membership struct {
 	space   string
-	thread  protocol.ID
+	part    part
 	tracker *turns.Tracker
 	found   bool
-	other   protocol.ID // the thread in which the id was found
+	other   turns.Key // where the id was found
 }
 
 func (x *exporter) membership(p *turns.Tracker) *membership {
-	return &membership{space: x.log.spaceName(), thread: x.Thread, tracker: p}
+	only, _ := x.selected()
+	return &membership{space: x.log.spaceName(), part: only, tracker: p}
 }
 
-// has handles the next entry of the log and reports whether it is in the
-// thread. It queries the tracker immediately, before the entry's id can be
+// has handles the next entry of the log and reports whether it belongs to the
+// part. It queries the tracker immediately, before the entry's id can be
 // evicted.
 func (m *membership) has(ctx context.Context, e turns.Entry) bool {
 	m.tracker.Apply(ctx, e)
-	if m.thread == "" {
-		return true
+	key, ok := m.tracker.TurnOf(e.Envelope.ID)
+	if ok && (e.Envelope.ID == m.part.thread || e.Envelope.ID == m.part.job) {
+		m.other = key
 	}
-	thread, _, ok := m.tracker.TurnOf(e.Envelope.ID)
-	if ok && e.Envelope.ID == m.thread {
-		m.other = thread
-	}
-	in := ok && thread == m.thread
+	in := ok && key.Thread == m.part.thread && key.Job == m.part.job
 	m.found = m.found || in
 	return in
 }
 
-// missing returns the error for an unknown thread; nil if the thread was found.
+// missing returns the error for an unknown part; nil if it was found.
 func (m *membership) missing() error {
 	switch {
-	case m.found || m.thread == "":
+	case m.found:
 		return nil
-	case m.other != "":
-		return isMessageOf(m.thread, m.other)
+	case m.other.Thread != "" || m.other.Job != "":
+		return isPartOf(m.part, part{thread: m.other.Thread, job: m.other.Job})
 	}
-	return fmt.Errorf("the space %s has no thread %s", m.space, m.thread)
+	return fmt.Errorf("the space %s has no %s", m.space, m.part)
 }
 
-func isMessageOf(id, thread protocol.ID) error {
-	return fmt.Errorf("%s is a message in thread %s: use --thread with that id", id, thread)
+func isPartOf(wanted, is part) error {
+	id := cmp.Or(wanted.thread, wanted.job)
+	if is.job != "" {
+		return fmt.Errorf("%s is in %s: use --job with that id", id, is)
+	}
+	return fmt.Errorf("%s is a message in %s: use --thread with that id", id, is)
 }
 
-// turns writes threads. It reads the log twice: once to build the index, and
-// then thread by thread.
+// turns writes threads and jobs. It reads the log twice: once to build the index,
+// and then part by part.
 func (l *folder) turns(ctx context.Context, x *exporter) error {
 	p := newTracker(l.space, l, l.mask)
 	place := x.membership(p)
+	only, one := x.selected()
 	for e, err := range l.Range(ctx, 1, atEnd) {
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case one:
+			place.has(ctx, e)
+		default:
+			p.Apply(ctx, e)
 		}
-		place.has(ctx, e)
 		x.progress.read()
 	}
-	if err := place.missing(); err != nil {
+	list := []part{only}
+	if !one {
+		list = partsOf(p)
+	} else if err := place.missing(); err != nil {
 		return err
 	}
-	list := []protocol.ID{place.thread}
-	if place.thread == "" {
-		list = threadsOf(p)
-	}
 	if len(list) == 0 {
-		return fmt.Errorf("the space %s has no threads", l.space)
+		return fmt.Errorf("the space %s has no threads or jobs", l.space)
 	}
-	return x.threads(ctx, p, list)
+	return x.parts(ctx, p, list)
 }
 
-// threadsOf lists the threads, oldest first.
-func threadsOf(p *turns.Tracker) []protocol.ID {
-	var all []protocol.ID
-	for before := protocol.Seq(0); ; {
-		list, next := p.Threads(turns.MaxPage, before, turns.Viewer{})
+// partsOf lists the threads and jobs, oldest first.
+func partsOf(p *turns.Tracker) (all []part) {
+	for before, more := protocol.Seq(0), true; more; more = before > 0 {
+		var list []api.Thread
+		list, before = p.Threads(turns.MaxPage, before, turns.Viewer{})
 		for _, th := range list {
-			all = append(all, th.ThreadID)
-		}
-		if before = next; next == 0 {
-			slices.Reverse(all)
-			return all
+			all = append(all, part{thread: th.ThreadID, seq: th.Seq})
 		}
 	}
+	for before, more := protocol.Seq(0), true; more; more = before > 0 {
+		var list []api.Job
+		list, before = p.Jobs(turns.MaxPage, before, turns.Viewer{})
+		for _, j := range list {
+			all = append(all, part{job: j.JobID, seq: j.Seq})
+		}
+	}
+	return byBeginning(all)
 }
 
-// threads writes threads in order. No participant counts as connected, since no
-// gateway is running.
-func (x *exporter) threads(ctx context.Context, p *turns.Tracker, list []protocol.ID) error {
+// parts writes threads and jobs in order. No participant counts as connected,
+// since no gateway is running.
+func (x *exporter) parts(ctx context.Context, p *turns.Tracker, list []part) error {
 	nobody := turns.Viewer{Present: func(protocol.ParticipantID) bool { return false }}
 	write := transcript.Markdown
 	if x.Format == Traces {
 		write = traces
 	}
-	for _, id := range list {
+	for _, of := range list {
 		head := transcript.Head{
-			Space: x.log.spaceName(), ThreadID: id, SessionID: turns.SessionID(x.log.spaceName(), id), Exported: time.Now().UTC(),
+			Space: x.log.spaceName(), ThreadID: of.thread, JobID: of.job,
+			SessionID: turns.SessionID(x.log.spaceName(), cmp.Or(of.thread, of.job)), Exported: time.Now().UTC(),
 		}
-		if err := write(x.out, head, x.counted(p.All(ctx, id, nobody))); err != nil {
-			return fmt.Errorf("thread %s: %w", id, err)
+		turns := p.All(ctx, of.thread, nobody)
+		if of.job != "" {
+			h, err := p.Job(ctx, of.job, nobody)
+			if err != nil {
+				return err
+			}
+			turns = h.All()
+		}
+		if err := write(x.out, head, x.counted(turns)); err != nil {
+			return fmt.Errorf("%s: %w", of, err)
 		}
 	}
 	return nil

@@ -88,6 +88,8 @@ func (s *Server) routes() {
 	handle("GET /api/spaces/{space}/events", s.inSpace(s.events))
 	handle("GET /api/spaces/{space}/threads", s.inSpace(s.threads))
 	handle("GET /api/spaces/{space}/threads/{thread}", s.inSpace(s.thread))
+	handle("GET /api/spaces/{space}/jobs", s.inSpace(s.jobs))
+	handle("GET /api/spaces/{space}/jobs/{job}", s.inSpace(s.job))
 	handle("GET /api/spaces/{space}/envelopes/{id}", s.inSpace(s.envelope))
 	handle("GET /api/spaces/{space}/envelopes/{id}/turn", s.inSpace(s.turnOf))
 	handle("GET /api/chat/history", s.chatHistory)

@@ -79,6 +79,10 @@ func (s *Server) turnsOf(w http.ResponseWriter, r *http.Request, v caller, threa
 		writeTurnError(w, err)
 		return
 	}
+	v.writeHistory(w, h)
+}
+
+func (v caller) writeHistory(w http.ResponseWriter, h *turns.History) {
 	body, err := h.JSON()
 	if err != nil {
 		access.WriteError(w, protocol.Errorf(protocol.CodeInternal, "The answer could not be written."))
@@ -87,9 +91,9 @@ func (s *Server) turnsOf(w http.ResponseWriter, r *http.Request, v caller, threa
 	v.write(w, append(body, '\n'))
 }
 
-// turnOf returns the turn that explains an envelope.
+// turnOf returns the turn, or the job, that explains an envelope.
 func (s *Server) turnOf(w http.ResponseWriter, r *http.Request, v caller) {
-	thread, info, err := s.findTurn(r, v, protocol.ID(r.PathValue("id")))
+	key, info, err := s.findTurn(r, v, protocol.ID(r.PathValue("id")))
 	if errors.Is(err, turns.ErrUnknown) {
 		access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "This space has no turn with this envelope, or you cannot see it."))
 		return
@@ -98,28 +102,35 @@ func (s *Server) turnOf(w http.ResponseWriter, r *http.Request, v caller) {
 		writeTurnError(w, err)
 		return
 	}
-	v.writeJSON(w, api.TurnOf{ThreadID: thread, SessionID: turns.SessionID(v.space.Name(), thread), Turn: info.Turn})
+	v.writeJSON(w, api.TurnOf{ThreadID: key.Thread, JobID: key.Job, SessionID: key.Session, Turn: info.Turn})
 }
 
-// findTurn returns the turn that an envelope belongs to, and its thread. If the
+// findTurn returns the turn or the job that an envelope belongs to. If the
 // participant may not see the envelope, it does not exist.
-func (s *Server) findTurn(r *http.Request, v caller, id protocol.ID) (protocol.ID, *turns.Turn, error) {
+func (s *Server) findTurn(r *http.Request, v caller, id protocol.ID) (turns.Key, turns.Turn, error) {
 	if _, err := v.space.Envelope(r.Context(), v.viewer(), id); err != nil {
 		if errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
-			return "", nil, turns.ErrUnknown
+			err = turns.ErrUnknown
 		}
-		return "", nil, err
+		return turns.Key{}, turns.Turn{}, err
 	}
 	view, err := s.options.Turns.View(r.Context(), v.space, v.viewer())
 	if err != nil {
-		return "", nil, err
+		return turns.Key{}, turns.Turn{}, err
 	}
-	thread, number, ok := view.TurnOf(id)
+	key, ok := view.TurnOf(id)
 	if !ok {
-		return "", nil, turns.ErrUnknown
+		return key, turns.Turn{}, turns.ErrUnknown
 	}
-	info, err := view.Turn(r.Context(), thread, number, view.Viewer)
-	return thread, &info, err
+	if key.Job == "" {
+		info, err := view.Turn(r.Context(), key.Thread, key.Turn, view.Viewer)
+		return key, info, err
+	}
+	h, err := view.Job(r.Context(), key.Job, view.Viewer)
+	if err != nil {
+		return key, turns.Turn{}, err
+	}
+	return key, h.Turns[0], nil
 }
 
 // transcript writes a thread as Markdown. An error before the first byte has
@@ -154,18 +165,38 @@ func (b *markdownBody) Write(p []byte) (int, error) {
 	return b.to.Write(p)
 }
 
-// chatHistory finds a thread in the spaces that the token is valid for.
+// chatHistory returns turns of a thread, or a job.
 func (s *Server) chatHistory(w http.ResponseWriter, r *http.Request) {
-	thread := protocol.ID(r.URL.Query().Get("thread_id"))
-	if thread == "" {
-		access.WriteError(w, access.BadRequest("The parameter thread_id is required: the id of the first message of the thread. /api/spaces/SPACE/threads lists them."))
-		return
-	}
+	thread, job := protocol.ID(r.URL.Query().Get("thread_id")), protocol.ID(r.URL.Query().Get("job_id"))
 	names, refused := s.spacesOfRequest(r)
-	if refused != nil {
+	switch {
+	case (thread == "") == (job == ""):
+		access.WriteError(w, access.BadRequest("One of the parameters thread_id and job_id is required. /api/spaces/SPACE/threads and /api/spaces/SPACE/jobs list them."))
+	case refused != nil:
 		access.WriteError(w, refused)
-		return
+	case job != "":
+		s.inOnly(w, r, names, func(w http.ResponseWriter, r *http.Request, v caller) { s.jobOf(w, r, v, job) })
+	default:
+		s.threadIn(w, r, names, thread)
 	}
+}
+
+// inOnly serves a request that names a space, or whose token is valid for only one:
+// the id in it does not tell which space is meant.
+func (s *Server) inOnly(w http.ResponseWriter, r *http.Request, names []string, next spaceHandler) {
+	switch len(names) {
+	case 0:
+		writeTurnError(w, turns.ErrUnknown)
+	case 1:
+		r.SetPathValue("space", names[0])
+		s.inSpace(next)(w, r)
+	default:
+		access.WriteError(w, access.BadRequest("Your token is valid for several spaces. Select one with space=NAME."))
+	}
+}
+
+// threadIn finds a thread in the spaces that the token is valid for.
+func (s *Server) threadIn(w http.ResponseWriter, r *http.Request, names []string, thread protocol.ID) {
 	found, refused := s.findThread(r, names, thread)
 	switch {
 	case refused != nil:
@@ -267,7 +298,7 @@ func writeTurnError(w http.ResponseWriter, err error) { access.WriteError(w, tur
 func turnError(err error) *protocol.Error {
 	switch {
 	case errors.Is(err, turns.ErrUnknown):
-		return protocol.Errorf(protocol.CodeNotFound, "This space has no such thread, or you cannot see it.")
+		return protocol.Errorf(protocol.CodeNotFound, "This space has no such thread or job, or you cannot see it.")
 	case errors.Is(err, turnstore.ErrClosed):
 		return protocol.Errorf(protocol.CodeShuttingDown, "The gateway is shutting down; try again in a moment.")
 	case errors.Is(err, space.ErrRetired):

@@ -1,4 +1,4 @@
-// Package transcript exports threads for readers and for tracing systems: as
+// Package transcript exports threads and jobs for readers and for tracing systems: as
 // Markdown, for an issue or a post-mortem, and as traces in the JSON Lines form
 // of OTLP.
 //
@@ -15,7 +15,7 @@
 //
 // A turn is a trace. Its spans follow the GenAI semantic conventions:
 //
-//	turn                         from the question to the end of the turn
+//	turn, or job                 from the question to the end of the turn
 //	└── invoke_agent {agent}     the reasoning of one agent
 //	    └── execute_tool {tool}  a decision for a tool
 //

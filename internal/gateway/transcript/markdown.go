@@ -11,15 +11,16 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Head identifies a thread.
+// Head identifies a thread, or a job.
 type Head struct {
 	Space     string
-	ThreadID  protocol.ID
+	ThreadID  protocol.ID // of a thread
+	JobID     protocol.ID // of a job
 	SessionID string
 	Exported  time.Time // zero: omitted
 }
 
-// Markdown writes a thread: its head, then each turn with the question, the
+// Markdown writes a thread or a job: its head, then each turn with the question, the
 // folded reasoning of every agent, and the answers. Turns are in chronological
 // order; they are neither modified nor retained. The error comes from the
 // iterator or the writer. Nothing is written before the first turn is
@@ -55,7 +56,11 @@ func write(w io.Writer, text string) error {
 // there is one.
 func head(h *Head, first *api.Turn) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Thread %s\n\n- Space: %s\n- Session: %s\n", code(string(h.ThreadID)), code(h.Space), code(h.SessionID))
+	kind, id := "Thread", h.ThreadID
+	if h.JobID != "" {
+		kind, id = "Job", h.JobID
+	}
+	fmt.Fprintf(&b, "# %s %s\n\n- Space: %s\n- Session: %s\n", kind, code(string(id)), code(h.Space), code(h.SessionID))
 	if first != nil {
 		fmt.Fprintf(&b, "- Started: %s by %s\n", clock(first.StartedAt.Time), code(string(first.From)))
 	}
@@ -71,9 +76,17 @@ func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC"
 // turn returns one turn, with an empty line after each of its blocks.
 func turn(t *api.Turn) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## Turn %d\n\n", t.TurnNumber)
+	result := "Answer"
+	if t.TurnNumber > 0 {
+		fmt.Fprintf(&b, "## Turn %d\n\n", t.TurnNumber)
+	} else {
+		result = "Conclusion"
+		b.WriteString("## Reasoning\n\n")
+	}
 	fmt.Fprintf(&b, "**%s** · %s · %s\n\n", code(string(t.From)), clock(t.StartedAt.Time), state(t))
-	b.WriteString(formatText(t.UserInput))
+	if t.TurnNumber > 0 || !blank(t.UserInput) {
+		b.WriteString(formatText(t.UserInput))
+	}
 	if t.Truncated {
 		b.WriteString("_The turn is longer than what is kept of it._\n\n")
 	}
@@ -84,10 +97,10 @@ func turn(t *api.Turn) string {
 	switch {
 	case len(t.Responses) > 0:
 		for _, r := range t.Responses {
-			fmt.Fprintf(&b, "**Answer of %s**\n\n%s", code(string(r.From)), formatText(r.Text))
+			fmt.Fprintf(&b, "**%s of %s**\n\n%s", result, code(string(r.From)), formatText(r.Text))
 		}
 	case t.Response != nil:
-		fmt.Fprintf(&b, "**Answer of %s**\n\n%s", code(string(t.ResponseFrom)), formatText(*t.Response))
+		fmt.Fprintf(&b, "**%s of %s**\n\n%s", result, code(string(t.ResponseFrom)), formatText(*t.Response))
 	}
 	return b.String()
 }

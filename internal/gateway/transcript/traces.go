@@ -15,7 +15,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Traces writes the turns of a thread as OTLP traces, one trace per turn and
+// Traces writes the turns of a thread, or a job, as OTLP traces, one trace per turn and
 // one line per trace. A line is the JSON of a TracesData, which has the form of
 // an ExportTraceServiceRequest: it can be posted to a collector unchanged. The
 // error comes from the iterator or the writer.
@@ -99,6 +99,9 @@ type ids struct {
 
 func idsOf(h *Head, turn int) ids {
 	about := fmt.Sprintf("%s/%s/%d", h.SessionID, h.ThreadID, turn)
+	if h.JobID != "" {
+		about = fmt.Sprintf("job/%s/%s", h.Space, h.JobID)
+	}
 	return ids{turn: about, trace: hash(traceBytes, "trace", about)}
 }
 
@@ -160,13 +163,15 @@ func failures(t *api.Turn) func(r *api.Reasoning, i int) bool {
 // add adds a span. A span without an end, or with an end before its start, ends
 // at its start.
 func (r *tree) add(parent *traceSpan, id, name string, begun time.Time, ended *time.Time, attrs ...attribute) *traceSpan {
+	about := []attribute{text("gen_ai.conversation.id", r.head.Space), text("meup.session.id", r.head.SessionID)}
+	if r.head.JobID != "" {
+		about = append(about, text("meup.job.id", string(r.head.JobID)))
+	} else {
+		about = append(about, text("meup.thread.id", string(r.head.ThreadID)), number("meup.turn.number", r.turn.TurnNumber))
+	}
 	s := &traceSpan{
 		TraceID: r.ids.trace, SpanID: id, Name: valid(name), Kind: kindInternal,
-		Start: nanos(begun), End: nanos(begun),
-		Attributes: append([]attribute{
-			text("gen_ai.conversation.id", r.head.Space), text("meup.session.id", r.head.SessionID),
-			text("meup.thread.id", string(r.head.ThreadID)), number("meup.turn.number", r.turn.TurnNumber),
-		}, attrs...),
+		Start: nanos(begun), End: nanos(begun), Attributes: append(about, attrs...),
 	}
 	if parent != nil {
 		s.ParentSpanID = parent.SpanID
@@ -205,9 +210,13 @@ func (r *tree) root() *traceSpan {
 	if t.Truncated {
 		attrs = append(attrs, truth("meup.turn.truncated"))
 	}
-	s := r.add(nil, r.ids.span("turn", ""), "turn", t.StartedAt.Time, instant(t.CompletedAt), attrs...)
+	name := "turn"
+	if r.head.JobID != "" {
+		name = "job"
+	}
+	s := r.add(nil, r.ids.span("turn", ""), name, t.StartedAt.Time, instant(t.CompletedAt), attrs...)
 	if t.State == api.TurnFailed || t.State == api.TurnInterrupted {
-		failed(s, t.State, "turn "+t.State)
+		failed(s, t.State, name+" "+t.State)
 	}
 	return s
 }

@@ -12,6 +12,7 @@ import (
 // those that one viewer may see. It depends on no text of an item but the name of
 // a tool.
 type Builder struct {
+	first    *Item
 	chat     *Item // that began the turn; nil for a job
 	answers  []*Item
 	contexts []*span // in order of their beginning
@@ -94,6 +95,9 @@ type thought struct {
 // one.
 func (b *Builder) Add(it *Item) (agent protocol.ParticipantID, ended bool) {
 	b.ended = nil
+	if b.first == nil {
+		b.first = it
+	}
 	env := it.Env()
 	if env.Context != "" { // opened or not
 		if c := b.context(env.Context, it); c.opener == "" && answers.Opens(env.Kind) {

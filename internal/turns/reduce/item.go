@@ -156,6 +156,10 @@ func NewItem(e *Entry) *Item {
 	switch slim.Kind {
 	case protocol.KindChat:
 		it.text = excerptOf(firstText(p, "message", "text"), maxChat)
+	case protocol.KindReasoningStart:
+		it.text = excerptOf(firstText(p, "message", "input"), maxThought)
+	case protocol.KindReasoningConclusion:
+		it.text = excerptOf(firstText(p, "message", "decision", "recommendation"), maxThought)
 	case protocol.KindReasoningThought:
 		it.readThought(p)
 	case protocol.KindReasoningObservation, protocol.KindReasoningHypothesis, protocol.KindReasoningQuestion:

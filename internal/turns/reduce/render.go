@@ -25,17 +25,28 @@ const (
 	maxNarrative = 64 << 10
 )
 
-// Render returns the turn as it is shown; nil without the chat.
+// Render returns the turn as it is shown; nil without the chat. A job is shown in
+// the same form: its first envelope in place of the question, and its conclusion
+// in place of the answer.
 func (b *Builder) Render(k Key, truncated bool, d *Display) *View {
-	if b.chat == nil {
+	begin := b.chat
+	if k.Job != "" {
+		begin = b.first
+	}
+	if begin == nil {
 		return nil
 	}
-	chat := b.chat.Env()
 	v := &View{rules: d.Rules, Info: api.Turn{
-		TurnNumber: k.Turn, MessageID: chat.ID, From: chat.From, UserInput: d.of(b.chat).text,
-		StartedAt: protocol.Time{Time: chat.TS}, ToolCalls: []api.ToolCall{}, Truncated: truncated,
+		TurnNumber: k.Turn, MessageID: begin.Env().ID, From: begin.Env().From,
+		StartedAt: protocol.Time{Time: begin.Env().TS}, ToolCalls: []api.ToolCall{}, Truncated: truncated,
 	}}
-	b.renderAnswers(&v.Info, d)
+	switch {
+	case k.Job == "":
+		v.Info.UserInput = d.of(begin).text
+		b.renderAnswers(&v.Info, d)
+	default:
+		b.renderJob(&v.Info, d)
+	}
 	b.renderState(v)
 	all := b.reasonings(k, d)
 	b.renderCalls(&v.Info, len(all) > 1, d)
@@ -69,6 +80,22 @@ func (b *Builder) renderAnswers(info *api.Turn, d *Display) {
 	}
 	for _, it := range b.answers {
 		info.Responses = append(info.Responses, api.Response{From: it.Env().From, Text: d.of(it).text})
+	}
+}
+
+// renderJob sets the subject of a job, if a reasoning.start names it, and the last
+// conclusion of its outermost contexts.
+func (b *Builder) renderJob(info *api.Turn, d *Display) {
+	if b.first.Env().Kind == protocol.KindReasoningStart {
+		info.UserInput = d.of(b.first).text
+	}
+	for _, c := range b.contexts {
+		if !b.outermost(c) || !c.concluded {
+			continue
+		}
+		if text := d.of(c.closed).text; text != "" {
+			info.Response, info.ResponseFrom = &text, c.closed.Env().From
+		}
 	}
 }
 
@@ -165,17 +192,21 @@ func (c *call) hasError() bool {
 	return c.outcome != "" && c.outcome != api.OutcomePending && !c.hasResult()
 }
 
-// reasonings are those of the agents that called a tool.
+// reasonings returns the reasoning of each agent that called a tool; in a job, of
+// each that called a tool or has a narrative.
 func (b *Builder) reasonings(k Key, d *Display) []api.Reasoning {
 	var all []api.Reasoning
 	for _, agent := range b.agents {
-		if decisions := b.decisions(b.callsOf(agent), d); len(decisions) > 0 {
-			begun, ended := b.span(agent)
-			all = append(all, api.Reasoning{
-				SessionID: k.Session, ThreadID: k.Thread, TurnNumber: k.Turn, Agent: agent,
-				StartedAt: begun, CompletedAt: ended,
-				Narrative: b.narrative(agent, d), ToolDecisions: decisions,
-			})
+		decisions := b.decisions(b.callsOf(agent), d)
+		if len(decisions) == 0 && k.Job == "" {
+			continue
+		}
+		r := api.Reasoning{
+			SessionID: k.Session, ThreadID: k.Thread, JobID: k.Job, TurnNumber: k.Turn, Agent: agent,
+			Narrative: b.narrative(agent, d), ToolDecisions: decisions,
+		}
+		if r.StartedAt, r.CompletedAt = b.span(agent); len(decisions) > 0 || r.Narrative != "" {
+			all = append(all, r)
 		}
 	}
 	return all
@@ -231,8 +262,8 @@ func (b *Builder) callsSpan(agent protocol.ParticipantID) (begun protocol.Time, 
 	return begun, &protocol.Time{Time: last}
 }
 
-// own are the outermost contexts of an agent; without any, those that it opened
-// in the contexts of others.
+// own returns the outermost contexts of an agent; without any, the ones that it
+// opened in the contexts of others.
 func (b *Builder) own(agent protocol.ParticipantID) []*span {
 	var outer, inner []*span
 	for _, c := range b.contexts {
@@ -274,7 +305,7 @@ func (b *Builder) callsOf(agent protocol.ParticipantID) []*call {
 }
 
 func (b *Builder) decisions(calls []*call, d *Display) []api.Decision {
-	var list []api.Decision
+	list := make([]api.Decision, 0, len(calls))
 	spent := 0
 	for _, c := range calls {
 		info := c.info(b.isClosed(c.state.path), d)

@@ -11,11 +11,12 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Key names a turn.
+// Key names a turn, or a job.
 type Key struct {
 	Session string
-	Thread  protocol.ID
-	Turn    int
+	Thread  protocol.ID // of a turn
+	Job     protocol.ID // of a job
+	Turn    int         // from 1; 0: a job
 }
 
 // View is a turn as it is shown, except for the part that depends on the
