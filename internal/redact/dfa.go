@@ -21,8 +21,6 @@ type dfa struct {
 	class  []uint8
 	ascii  [utf8.RuneSelf]uint8
 	sample []rune // one rune of each class
-	// through: a state goes on beyond a match, as long as the match can be longer.
-	through bool
 
 	mu     sync.Mutex // guards states
 	states map[string]*dfaState
@@ -34,14 +32,15 @@ const maxStates = 4096
 
 // dfaState is a set of instructions. matched and dead have no successors.
 type dfaState struct {
+	accept bool // a match is complete before the last rune; it may go on
 	insts  []uint32
 	before rune                       // a sample of the rune before, -1 at the beginning
 	next   []atomic.Pointer[dfaState] // by class; the last one is the end of the text
 }
 
-var matched, dead = &dfaState{}, &dfaState{}
+var matched, dead = &dfaState{accept: true}, &dfaState{}
 
-func newDFA(expression string, through bool) (*dfa, error) {
+func newDFA(expression string) (*dfa, error) {
 	re, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
 		return nil, err
@@ -51,7 +50,7 @@ func newDFA(expression string, through bool) (*dfa, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &dfa{prog: prog, states: map[string]*dfaState{}, through: through}
+	d := &dfa{prog: prog, states: map[string]*dfaState{}}
 	d.classify()
 	return d, nil
 }
@@ -178,7 +177,7 @@ func (d *dfa) start(text []byte, at int) *dfaState {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	s := d.state([]uint32{uint32(d.prog.Start)}, before)
+	s := d.state([]uint32{uint32(d.prog.Start)}, before, false)
 	d.starts[context].Store(s)
 	return s
 }
@@ -195,6 +194,27 @@ type trail struct {
 // limit. End is where it can be complete first, and work how many bytes the
 // dfa has run over.
 func (d *dfa) match(text []byte, at, limit int, t *trail) (ok bool, end, work int) {
+	s, end, work := d.run(text, at, limit, false, t)
+	if limit < len(text) || s.accept || s == dead {
+		return s.accept, end, work
+	}
+	last := s.next[len(d.sample)].Load()
+	if last == nil {
+		last = d.step(s, len(d.sample))
+	}
+	return last.accept, end, work
+}
+
+// open reports whether a match that begins at text[at:] can go on after the
+// end of the text. Work is how many bytes the dfa has run over.
+func (d *dfa) open(text []byte, at int) (ok bool, work int) {
+	s, _, work := d.run(text, at, len(text), true, &trail{})
+	return s != dead && s != matched, work
+}
+
+// run returns the state at limit, or the first one in which a match is complete
+// or impossible; with through, only where it cannot go on.
+func (d *dfa) run(text []byte, at, limit int, through bool, t *trail) (s *dfaState, end, work int) {
 	s, loop := d.start(text, at), trail{}
 	for i := at; i < limit; {
 		var class uint8
@@ -212,13 +232,13 @@ func (d *dfa) match(text []byte, at, limit int, t *trail) (ok bool, end, work in
 		}
 		i += size
 		work++
-		switch next {
-		case matched:
-			return true, i, work
-		case dead:
+		switch {
+		case next == dead:
 			*t = loop
-			return false, i, work
-		case s:
+			return dead, i, work
+		case next.accept && (!through || next == matched):
+			return next, i, work
+		case next == s:
 			if loop.state != s {
 				loop = trail{state: s, from: i}
 			}
@@ -229,46 +249,8 @@ func (d *dfa) match(text []byte, at, limit int, t *trail) (ok bool, end, work in
 		}
 		s = next
 	}
-	if limit < len(text) {
-		*t = loop
-		return false, limit, work
-	}
-	last := s.next[len(d.sample)].Load()
-	if last == nil {
-		last = d.step(s, len(d.sample))
-	}
-	if last != matched {
-		*t = loop
-	}
-	return last == matched, limit, work
-}
-
-// open reports whether a match that begins at text[at:] can go on after the
-// end of the text. Work is how many bytes it has run over. The dfa is one that
-// runs through.
-func (d *dfa) open(text []byte, at int) (ok bool, work int) {
-	s := d.start(text, at)
-	for i := at; i < len(text); work++ {
-		var class uint8
-		size := 1
-		if b := text[i]; b < utf8.RuneSelf {
-			class = d.ascii[b]
-		} else {
-			var r rune
-			r, size = utf8.DecodeRune(text[i:])
-			class = d.lookup(r)
-		}
-		next := s.next[class].Load()
-		if next == nil {
-			next = d.step(s, int(class))
-		}
-		if next == dead {
-			return false, work
-		}
-		s = next
-		i += size
-	}
-	return true, work
+	*t = loop
+	return s, limit, work
 }
 
 // step builds the successor of a state.
@@ -287,6 +269,7 @@ func (d *dfa) step(s *dfaState, class int) *dfaState {
 func (d *dfa) successor(s *dfaState, r rune) *dfaState {
 	flags := syntax.EmptyOpContext(s.before, r)
 	seen := make(map[uint32]bool, 2*len(s.insts))
+	accept := false
 	var insts []uint32
 	stack := slices.Clone(s.insts)
 	for len(stack) > 0 {
@@ -298,9 +281,7 @@ func (d *dfa) successor(s *dfaState, r rune) *dfaState {
 		seen[pc] = true
 		switch inst := &d.prog.Inst[pc]; inst.Op {
 		case syntax.InstMatch:
-			if !d.through {
-				return matched
-			}
+			accept = true
 		case syntax.InstAlt, syntax.InstAltMatch:
 			stack = append(stack, inst.Out, inst.Arg)
 		case syntax.InstCapture, syntax.InstNop:
@@ -316,7 +297,10 @@ func (d *dfa) successor(s *dfaState, r rune) *dfaState {
 			}
 		}
 	}
-	if len(insts) == 0 {
+	switch {
+	case len(insts) == 0 && accept:
+		return matched
+	case len(insts) == 0:
 		return dead
 	}
 	slices.Sort(insts)
@@ -327,12 +311,16 @@ func (d *dfa) successor(s *dfaState, r rune) *dfaState {
 	default:
 		r = ' '
 	}
-	return d.state(slices.Compact(insts), r)
+	return d.state(slices.Compact(insts), r, accept)
 }
 
 // state returns the state of a set of instructions. d.mu is held.
-func (d *dfa) state(insts []uint32, before rune) *dfaState {
-	key := binary.AppendVarint(nil, int64(before))
+func (d *dfa) state(insts []uint32, before rune, accept bool) *dfaState {
+	key := []byte{0}
+	if accept {
+		key[0] = 1
+	}
+	key = binary.AppendVarint(key, int64(before))
 	for _, pc := range insts {
 		key = binary.AppendUvarint(key, uint64(pc))
 	}
@@ -345,7 +333,7 @@ func (d *dfa) state(insts []uint32, before rune) *dfaState {
 			d.starts[i].Store(nil)
 		}
 	}
-	s := &dfaState{insts: insts, before: before, next: make([]atomic.Pointer[dfaState], len(d.sample)+1)}
+	s := &dfaState{accept: accept, insts: insts, before: before, next: make([]atomic.Pointer[dfaState], len(d.sample)+1)}
 	d.states[string(key)] = s
 	return s
 }

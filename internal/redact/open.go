@@ -30,25 +30,7 @@ func (s *Set) Open(text []byte, b *Budget) Opening {
 	if len(text) < o.Hold {
 		o = Opening{len(text), len(text)}
 	}
-	s.openIn(c, nil, text, &o)
-	var r *reading
-	last := text
-	has := traitsOf(text)
-	if s.encoded && has&mayEncode != 0 {
-		if r = decoded(text); r != nil {
-			last, has = r.text, traitsOf(r.text)
-			s.openIn(c, r, last, &o)
-		}
-	}
-	if has&mayHide != 0 && hasUnseen(last) {
-		if steersTerminal(last) {
-			plain := stripped(r, last, characters)
-			s.openIn(c, plain, plain.text, &o)
-		}
-		r = stripped(r, last, sequences)
-		last = r.text
-		s.openIn(c, r, last, &o)
-	}
+	last, r := s.readings(text, true, func(text []byte, r *reading) { s.openIn(c, r, text, &o) })
 	if s.encoded {
 		if joined := joinedEnd(r, last); joined != nil {
 			s.openIn(c, joined, joined.text, &o)
@@ -67,12 +49,9 @@ func (s *Set) Quiet(text []byte) (o Opening, ok bool) {
 	if len(s.always) > 0 || traitsOf(text) != 0 || bytes.IndexByte(text, '\n') >= 0 {
 		return o, false
 	}
-	a := s.automaton
-	state := uint32(0)
-	for _, b := range text {
-		if state = a.next[state+uint32(a.class[b])]; state&matchFlag != 0 {
-			return o, false
-		}
+	state, found := s.firstKeyword(text)
+	if found {
+		return o, false
 	}
 	if s.encoded {
 		if start, end := nextRun(&sextets, s.runs.min, text, 0); start < end {
@@ -114,23 +93,9 @@ func (s *Set) openIn(c *scratch, r *reading, text []byte, o *Opening) {
 		o.note(r, lineStart(text), lineStart(text))
 	}
 	first := Opening{len(text), len(text)} // in this reading
-	a := s.automaton
-	state := uint32(0)
-	for i, b := range text {
-		state = a.next[state+uint32(a.class[b])]
-		if state&matchFlag == 0 {
-			continue
-		}
-		state &^= matchFlag
-		for _, k := range a.matches[state/a.width] {
-			at := i + 1 - a.lengths[k]
-			for _, rule := range s.byKeyword[k] {
-				s.openNear(c, rule, text, at, i+1, &first)
-			}
-		}
-		if c.budget.exceeded() {
-			return
-		}
+	state := s.eachKeyword(c, text, func(rule, at, end int) { s.openNear(c, rule, text, at, end, &first) })
+	if c.budget.exceeded() {
+		return
 	}
 	s.unfinished(text, state, &first)
 	o.note(r, first.Start, first.Hold)
@@ -177,7 +142,7 @@ func (s *Set) openNear(c *scratch, i int, text []byte, at, end int, o *Opening) 
 		if from >= o.Start && hold >= o.Hold {
 			return
 		}
-		ok, work := rule.opener().open(text, from)
+		ok, work := rule.matcher().dfa.open(text, from)
 		c.budget.spend(work)
 		if ok {
 			o.note(nil, from, hold)
@@ -281,15 +246,6 @@ func codeGoesOn(first byte, rest []byte) bool {
 		}
 	}
 	return true
-}
-
-func hasUnseen(text []byte) bool {
-	for i := range text {
-		if suspects[text[i]] && unseenOne(text[i:]) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // joinedEnd returns the lines at the end of a text, joined, that may have been

@@ -3,8 +3,8 @@ package redact
 import (
 	"bytes"
 	"encoding/binary"
+	"html"
 	"sort"
-	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -219,33 +219,13 @@ func hexNumber(text []byte, from, to int) (rune, bool) {
 // maxEntity bounds an entity, in bytes.
 const maxEntity = 12
 
-// entities are the HTML entities of characters in secrets and assignments.
-var entities = map[string]rune{
-	"amp": '&', "lt": '<', "gt": '>', "quot": '"', "apos": '\'', "nbsp": ' ', "equals": '=', "colon": ':', "sol": '/', "bsol": '\\',
-	"lowbar": '_', "UnderBar": '_', "period": '.', "plus": '+', "commat": '@', "num": '#', "percnt": '%', "hyphen": '-', "dash": '-',
-	"excl": '!', "ast": '*', "dollar": '$', "comma": ',', "semi": ';', "quest": '?', "lpar": '(', "rpar": ')', "NewLine": '\n', "Tab": '\t',
-}
-
-// entity reads an HTML entity.
+// entity reads an HTML entity of one character.
 func entity(text []byte) (c rune, size int) {
-	n := bytes.IndexByte(text[:min(len(text), maxEntity)], ';')
-	if n < 3 {
+	n := bytes.IndexByte(text[:min(len(text), maxEntity)], ';') + 1
+	plain := html.UnescapeString(string(text[:n]))
+	c, size = utf8.DecodeRuneInString(plain)
+	if size != len(plain) {
 		return 0, 0
 	}
-	name := string(text[1:n])
-	if name[0] != '#' {
-		if c, ok := entities[name]; ok {
-			return c, n + 1
-		}
-		return 0, 0
-	}
-	digits, base := name[1:], 10
-	if digits[0]|0x20 == 'x' {
-		digits, base = digits[1:], 16
-	}
-	v, err := strconv.ParseUint(digits, base, 21)
-	if err != nil || !utf8.ValidRune(rune(v)) {
-		return 0, 0
-	}
-	return rune(v), n + 1
+	return c, n
 }

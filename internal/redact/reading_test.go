@@ -156,7 +156,7 @@ func TestReadingsKnowTheirPlaces(t *testing.T) {
 		if first != nil {
 			last = first.text
 		}
-		second := stripped(first, last, sequences)
+		second := stripped(first, last, true)
 		for at := range second.text {
 			from, to := second.span(at, at+1)
 			if from < 0 || to > len(text) || from >= to {

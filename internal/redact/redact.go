@@ -151,26 +151,7 @@ func (s *Set) Find(dst []Finding, key, body []byte, b *Budget) []Finding {
 
 // read searches all readings of a text.
 func (s *Set) read(c *scratch, text []byte) {
-	s.search(c, nil, text)
-	var r *reading
-	last := text
-	has := traitsOf(text)
-	if s.encoded && has&mayEncode != 0 {
-		if r = decoded(text); r != nil {
-			last, has = r.text, traitsOf(r.text)
-			s.search(c, r, last)
-		}
-	}
-	steers := has&mayHide != 0 && steersTerminal(last)
-	if steers || has&mayHide != 0 && splitsWord(last) {
-		if steers {
-			plain := stripped(r, last, characters)
-			s.search(c, plain, plain.text)
-		}
-		r = stripped(r, last, sequences)
-		last = r.text
-		s.search(c, r, last)
-	}
+	last, r := s.readings(text, false, func(text []byte, r *reading) { s.search(c, r, text) })
 	if !s.encoded {
 		return
 	}
@@ -188,16 +169,21 @@ func (s *Set) read(c *scratch, text []byte) {
 // name nothing.
 const maxKey = 64
 
-// hasKeyword reports whether a keyword is in a text.
-func (s *Set) hasKeyword(text []byte) bool {
-	state := uint32(0)
+// firstKeyword returns the state of the automaton at the end of a text without
+// keywords, or at the end of the first one.
+func (s *Set) firstKeyword(text []byte) (state uint32, found bool) {
+	a := s.automaton
 	for _, b := range text {
-		state = s.automaton.next[state+uint32(s.automaton.class[b])]
-		if state&matchFlag != 0 {
-			return true
+		if state = a.next[state+uint32(a.class[b])]; state&matchFlag != 0 {
+			return state, true
 		}
 	}
-	return false
+	return state, false
+}
+
+func (s *Set) hasKeyword(text []byte) bool {
+	_, found := s.firstKeyword(text)
+	return found
 }
 
 // candidate is a finding before overlaps are resolved. The rule of a literal

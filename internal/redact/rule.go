@@ -39,19 +39,13 @@ type ruleEntry struct {
 	Allowlists  []allowlistEntry `toml:"allowlists"`
 
 	// Not of a text: see ruleReader.rule.
-	Path       string          `toml:"path"`
-	Tags       []string        `toml:"tags"`
-	SkipReport bool            `toml:"skipReport"`
-	Required   []requiredEntry `toml:"required"`
+	Path       string           `toml:"path"`
+	Tags       []string         `toml:"tags"`
+	SkipReport bool             `toml:"skipReport"`
+	Required   []map[string]any `toml:"required"`
 
 	// Beyond the format: of the policy.
 	Severity string `toml:"severity"`
-}
-
-type requiredEntry struct {
-	ID            string `toml:"id"`
-	WithinLines   int    `toml:"withinLines"`
-	WithinColumns int    `toml:"withinColumns"`
 }
 
 type allowlistEntry struct {
@@ -91,9 +85,6 @@ type compiled struct {
 	// at matches from the beginning of a text; after takes one byte along that
 	// is before the match, so that \b sees it.
 	at, after *regexp.Regexp
-
-	onceOpen sync.Once
-	through  *dfa // of texts whose end is not there yet
 }
 
 // matcher returns the compiled forms of a planned rule.
@@ -103,26 +94,13 @@ func (r *Rule) matcher() *compiled {
 		expression := r.re.String()
 		c.at = regexp.MustCompile(`\A(?:` + expression + `)`)
 		c.after = regexp.MustCompile(`\A(?s:.)(?:` + expression + `)`)
-		d, err := newDFA(expression, false)
+		d, err := newDFA(expression)
 		if err != nil {
 			panic(err) // regexp has compiled it
 		}
 		c.dfa = d
 	})
 	return c
-}
-
-// opener returns the dfa of texts whose end is not there yet.
-func (r *Rule) opener() *dfa {
-	c := r.lazy
-	c.onceOpen.Do(func() {
-		d, err := newDFA(r.re.String(), true)
-		if err != nil {
-			panic(err) // regexp has compiled it
-		}
-		c.through = d
-	})
-	return c.through
 }
 
 // allowlist has conditions under which a finding is ignored.
@@ -144,7 +122,7 @@ var (
 	errSeverity = fmt.Errorf("the severity must be one of %s", strings.Join(severities, ", "))
 )
 
-func (e *ruleEntry) compile(general []allowlist) (*Rule, error) {
+func (e *ruleEntry) compile() (*Rule, error) {
 	switch {
 	case !ruleID.MatchString(e.ID) || len(e.ID) > maxRuleID:
 		return nil, errRuleID
@@ -158,13 +136,11 @@ func (e *ruleEntry) compile(general []allowlist) (*Rule, error) {
 	if e.SecretGroup < 0 || e.SecretGroup > re.NumSubexp() {
 		return nil, fmt.Errorf("secretGroup %d: the regex has %d groups", e.SecretGroup, re.NumSubexp())
 	}
-	own, err := compileAllowlists(withSingle(e.Allowlist, e.Allowlists))
+	allow, err := compileAllowlists(withSingle(e.Allowlist, e.Allowlists))
 	if err != nil {
 		return nil, err
 	}
-	r := &Rule{
-		ID: e.ID, Severity: e.Severity, group: e.SecretGroup, entropy: e.Entropy, allow: slices.Concat(general, own), re: re,
-	}
+	r := &Rule{ID: e.ID, Severity: e.Severity, group: e.SecretGroup, entropy: e.Entropy, allow: allow, re: re}
 	for _, k := range e.Keywords {
 		if k != "" {
 			r.keywords = append(r.keywords, strings.ToLower(k))

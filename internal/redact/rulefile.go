@@ -124,7 +124,7 @@ func (r *ruleReader) rule(e *ruleEntry) {
 	case len(e.Required) > 0:
 		r.warn("the required rules of rule %q are not checked", e.ID)
 	}
-	compiled, err := e.compile(nil)
+	compiled, err := e.compile()
 	if err != nil {
 		r.fault("rule %q: %v", e.ID, err)
 		return
@@ -158,23 +158,14 @@ func (f *RuleFile) Change(r *Rule) *Rule {
 
 // CompileRules reads a file of the program's own, in the same format.
 func CompileRules(text string) ([]*Rule, error) {
-	var file ruleEntries
-	if _, err := toml.Decode(text, &file); err != nil {
-		return nil, fmt.Errorf("read rules: %w", err)
+	f, faults := ParseRules(text, nil)
+	if len(faults) > 0 {
+		return nil, fmt.Errorf("read rules: %s", faults[0].Message)
 	}
-	general, err := compileAllowlists(withSingle(file.Allowlist, file.Allowlists))
-	if err != nil {
-		return nil, fmt.Errorf("read rules: %w", err)
+	for i, r := range f.Rules {
+		f.Rules[i] = f.Change(r)
 	}
-	rules := make([]*Rule, 0, len(file.Rules))
-	for i := range file.Rules {
-		r, err := file.Rules[i].compile(general)
-		if err != nil {
-			return nil, fmt.Errorf("read rule %q: %w", file.Rules[i].ID, err)
-		}
-		rules = append(rules, r)
-	}
-	return rules, nil
+	return f.Rules, nil
 }
 
 //go:embed rules.toml

@@ -42,9 +42,20 @@ func (s *Set) search(c *scratch, r *reading, text []byte) {
 	for _, i := range s.always {
 		s.searchAll(c, r, i, text)
 	}
+	s.eachKeyword(c, text, func(rule, at, _ int) {
+		if rule < 0 {
+			s.literally(c, r, rule, text, at)
+		} else {
+			s.searchNear(c, r, rule, text, at)
+		}
+	})
+}
+
+// eachKeyword visits the keywords in a text, with their rules, and returns the
+// last state of the automaton. It stops when the budget is exceeded.
+func (s *Set) eachKeyword(c *scratch, text []byte, visit func(rule, at, end int)) (state uint32) {
 	a := s.automaton
 	next, class := a.next, &a.class
-	state := uint32(0)
 	for i, b := range text {
 		state = next[state+uint32(class[b])]
 		if state&matchFlag == 0 {
@@ -52,19 +63,15 @@ func (s *Set) search(c *scratch, r *reading, text []byte) {
 		}
 		state &^= matchFlag
 		for _, k := range a.matches[state/a.width] {
-			at := i + 1 - a.lengths[k]
 			for _, rule := range s.byKeyword[k] {
-				if rule < 0 {
-					s.literally(c, r, rule, text, at)
-					continue
-				}
-				s.searchNear(c, r, rule, text, at)
+				visit(rule, i+1-a.lengths[k], i+1)
 			}
 		}
 		if c.budget.exceeded() {
-			return
+			break
 		}
 	}
+	return state
 }
 
 // literally compares a literal with the text at its keyword.

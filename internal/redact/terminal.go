@@ -2,16 +2,6 @@ package redact
 
 import "bytes"
 
-// unseen selects which part of a terminal sequence a reading omits. A terminal hides
-// the whole sequence, other readers only its control character, so a text with
-// one has both readings.
-type unseen uint8
-
-const (
-	characters unseen = iota // control characters and those without width
-	sequences                // and whole sequences, from ESC or a C1 control on
-)
-
 const esc = 0x1b
 
 // c1 reports whether a text goes on with a control character of two bytes.
@@ -21,38 +11,8 @@ func c1(text []byte, at int) bool {
 
 // steersTerminal reports whether there is an ESC or a C1 control in a text.
 func steersTerminal(text []byte) bool {
-	if bytes.IndexByte(text, esc) >= 0 {
-		return true
-	}
-	for i := 0; i < len(text); i++ {
-		n := bytes.IndexByte(text[i:], 0xc2)
-		if n < 0 {
-			return false
-		}
-		if i += n; c1(text, i) {
-			return true
-		}
-	}
-	return false
-}
-
-// at returns the length of the invisible prefix of a text.
-func (u unseen) at(text []byte) int {
-	if u == characters {
-		return unseenAt(text)
-	}
-	n := 0
-	for n < len(text) && suspects[text[n]] {
-		size := escapeAt(text[n:])
-		if size == 0 {
-			size = unseenOne(text[n:])
-		}
-		if size == 0 {
-			break
-		}
-		n += size
-	}
-	return n
+	return bytes.IndexByte(text, esc) >= 0 ||
+		bytes.IndexByte(text, 0xc2) >= 0 && bytes.ContainsFunc(text, func(r rune) bool { return between(r, 0x80, 0x9f) })
 }
 
 // escapeAt returns the length of the sequence that a text begins with, or 0.

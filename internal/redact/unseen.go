@@ -13,19 +13,47 @@ var suspects = func() (s [256]bool) {
 	return s
 }()
 
+// readings visits the readings of a text, but for those of joined lines, and
+// returns the last one. partial: the text may go on.
+func (s *Set) readings(text []byte, partial bool, visit func([]byte, *reading)) (last []byte, r *reading) {
+	visit(text, nil)
+	last = text
+	has := traitsOf(text)
+	if s.encoded && has&mayEncode != 0 {
+		if r = decoded(text); r != nil {
+			last, has = r.text, traitsOf(r.text)
+			visit(last, r)
+		}
+	}
+	if has&mayHide == 0 {
+		return last, r
+	}
+	steers := steersTerminal(last)
+	if !steers && !splitsWord(last, partial) {
+		return last, r
+	}
+	if steers {
+		plain := stripped(r, last, false)
+		visit(plain.text, plain)
+	}
+	r = stripped(r, last, true)
+	visit(r.text, r)
+	return r.text, r
+}
+
 // splitsWord reports whether invisible characters are between two ASCII characters,
 // as secrets and instructions use. Invisible characters that join emoji or letters
-// of other scripts are legitimate.
-func splitsWord(text []byte) bool {
+// of other scripts are legitimate. In a partial text, all of them count.
+func splitsWord(text []byte, partial bool) bool {
 	for i := 0; i < len(text); i++ {
 		if !suspects[text[i]] {
 			continue
 		}
-		n := unseenAt(text[i:])
+		n := unseenAt(text[i:], false)
 		if n == 0 {
 			continue
 		}
-		if i > 0 && text[i-1] < utf8.RuneSelf && i+n < len(text) && text[i+n] < utf8.RuneSelf {
+		if partial || i > 0 && text[i-1] < utf8.RuneSelf && i+n < len(text) && text[i+n] < utf8.RuneSelf {
 			return true
 		}
 		i += n - 1
@@ -38,20 +66,22 @@ func splitsWord(text []byte) bool {
 func Visible(text []byte) []byte {
 	for i := range text {
 		if suspects[text[i]] {
-			return stripped(nil, text, sequences).text
+			return stripped(nil, text, true).text
 		}
 	}
 	return text
 }
 
-// stripped returns a reading without invisible characters.
-func stripped(of *reading, text []byte, much unseen) *reading {
+// stripped returns a reading without invisible characters, and with sequences
+// without whole sequences for a terminal. A terminal hides the sequence, other
+// readers only its control character, so a text with one has both readings.
+func stripped(of *reading, text []byte, sequences bool) *reading {
 	r := &reading{text: make([]byte, 0, len(text)), of: of}
 	r.copied(0)
 	last := 0
 	for i := 0; i < len(text); {
 		if suspects[text[i]] {
-			if n := much.at(text[i:]); n > 0 {
+			if n := unseenAt(text[i:], sequences); n > 0 {
 				r.text = append(r.text, text[last:i]...)
 				i += n
 				last = i
@@ -65,26 +95,25 @@ func stripped(of *reading, text []byte, much unseen) *reading {
 	return r
 }
 
-// unseenAt returns the length of the unseen characters that a text begins with.
-func unseenAt(text []byte) int {
+// unseenAt returns the length of the unseen characters, or sequences, that a text
+// begins with.
+func unseenAt(text []byte, sequences bool) int {
 	n := 0
 	for n < len(text) && suspects[text[n]] {
-		size := unseenOne(text[n:])
+		size := 0
+		if sequences {
+			size = escapeAt(text[n:])
+		}
 		if size == 0 {
-			break
+			r, width := utf8.DecodeRune(text[n:])
+			if !isUnseen(r) {
+				break
+			}
+			size = width
 		}
 		n += size
 	}
 	return n
-}
-
-// unseenOne returns the length of the one that a text begins with, or 0.
-func unseenOne(text []byte) int {
-	r, size := utf8.DecodeRune(text)
-	if !isUnseen(r) {
-		return 0
-	}
-	return size
 }
 
 // isUnseen reports whether a character has no width and no meaning of its own.
