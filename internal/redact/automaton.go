@@ -48,12 +48,15 @@ func newAutomaton(keywords []string) *automaton {
 func (a *automaton) classes(keywords []string) {
 	n := uint8(1)
 	for _, k := range keywords {
-		for i := range len(k) {
-			if a.class[k[i]] != 0 {
+		for _, c := range []byte(k) {
+			if c >= 'A' && c <= 'Z' {
+				c += 'a' - 'A'
+			}
+			if a.class[c] != 0 {
 				continue
 			}
-			a.class[k[i]] = n
-			if c := k[i]; c >= 'a' && c <= 'z' {
+			a.class[c] = n
+			if c >= 'a' && c <= 'z' {
 				a.class[c-'a'+'A'] = n
 			}
 			n++

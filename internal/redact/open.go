@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"regexp"
 	"unicode/utf8"
 )
 
@@ -131,7 +132,7 @@ func (s *Set) openNear(c *scratch, i int, text []byte, at, end int, o *Opening) 
 		o.note(nil, lineStart(text), lineStart(text))
 		return
 	}
-	if rule.plan.tail != unbounded && at+rule.plan.tail+utf8.UTFMax < len(text) {
+	if at+rule.plan.tail+utf8.UTFMax < len(text) {
 		return
 	}
 	for from := max(0, at-rule.plan.lead); from <= at-rule.plan.near; from++ {
@@ -206,46 +207,26 @@ func harmless(run []byte) int {
 // maxCode bounds an incomplete character code or terminal sequence, in bytes.
 const maxCode = 64
 
+// partialEncoding matches the beginning of an encoded character at the end of a text.
+var partialEncoding = regexp.MustCompile(`(?:%[[:xdigit:]]?|&#?[0-9A-Za-z]*|\\(?:x[[:xdigit:]]?|u[[:xdigit:]]{0,3})?)$`)
+
 // partialCode returns the length of the encoded character, or the sequence for
 // a terminal, that a text ends with a part of.
 func (s *Set) partialCode(text []byte) int {
-	n := len(text)
-	for i := n - 1; i >= 0 && i >= n-maxCode; i-- {
-		switch {
-		case text[i] == esc || c1(text, i):
-			if escapeAt(text[i:]) == 0 {
-				return n - i
-			}
-			return 0
-		case !s.encoded || i < n-maxEntity:
-		case text[i] == '%' && n-i < 3, text[i] == '&', text[i] == '\\' && n-i < 6:
-			if _, size := decodeOne(text[i:]); size == 0 && codeGoesOn(text[i], text[i+1:]) {
-				return n - i
-			}
-			return 0
+	for i := len(text) - 1; i >= max(0, len(text)-maxCode); i-- {
+		if text[i] != esc && !c1(text, i) {
+			continue
 		}
+		if escapeAt(text[i:]) == 0 {
+			return len(text) - i
+		}
+		break
 	}
-	return 0
-}
-
-// codeGoesOn reports whether the rest of a text can be the middle of a code.
-func codeGoesOn(first byte, rest []byte) bool {
-	if first == '\\' && len(rest) > 0 {
-		if rest[0] != 'u' && rest[0] != 'x' {
-			return false
-		}
-		rest = rest[1:]
+	end := text[max(0, len(text)-maxEntity):]
+	if !s.encoded || !bytes.ContainsAny(end, `%&\`) {
+		return 0
 	}
-	for i, b := range rest {
-		word := nibbles[b] != none
-		if first == '&' {
-			word = b == '#' && i == 0 || b >= '0' && b <= '9' || b|0x20 >= 'a' && b|0x20 <= 'z'
-		}
-		if !word {
-			return false
-		}
-	}
-	return true
+	return len(partialEncoding.Find(end))
 }
 
 // joinedEnd returns the lines at the end of a text, joined, that may have been

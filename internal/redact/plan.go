@@ -12,10 +12,10 @@ import (
 // bytes before the keyword and ends at most tail bytes after its beginning.
 type plan struct {
 	near, lead int
-	tail       int // unbounded: no bound
+	tail       int
 }
 
-const unbounded = -1
+const unbounded = 1 << 30 // longer than any text
 
 // planOf reads the plan off an expression. It reports false when a match need
 // not have one of the keywords within a bounded distance; then the expression
@@ -181,7 +181,10 @@ func shortest(re *syntax.Regexp) int {
 func longest(re *syntax.Regexp) int {
 	switch re.Op {
 	case syntax.OpLiteral:
-		return literalBytes(re)
+		if re.Flags&syntax.FoldCase != 0 {
+			return utf8.UTFMax * len(re.Rune)
+		}
+		return len(string(re.Rune))
 	case syntax.OpCharClass:
 		n := 1
 		for _, r := range re.Rune {
@@ -197,11 +200,7 @@ func longest(re *syntax.Regexp) int {
 	case syntax.OpAlternate:
 		n := 0
 		for _, sub := range re.Sub {
-			m := longest(sub)
-			if m == unbounded {
-				return unbounded
-			}
-			n = max(n, m)
+			n = max(n, longest(sub))
 		}
 		return n
 	case syntax.OpStar, syntax.OpPlus:
@@ -216,26 +215,10 @@ func longest(re *syntax.Regexp) int {
 	return 0 // assertions
 }
 
-func literalBytes(re *syntax.Regexp) int {
-	n := 0
-	for _, r := range re.Rune {
-		if re.Flags&syntax.FoldCase != 0 {
-			n += utf8.UTFMax
-			continue
-		}
-		n += utf8.RuneLen(r)
-	}
-	return n
-}
-
 func longestOf(items []*syntax.Regexp) int {
 	sum := 0
 	for _, item := range items {
-		n := longest(item)
-		if n == unbounded {
-			return unbounded
-		}
-		sum += n
+		sum = min(sum+longest(item), unbounded)
 	}
 	return sum
 }

@@ -10,6 +10,7 @@
 package redact
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"sync"
@@ -25,7 +26,8 @@ const (
 )
 
 // MinKnown is the length from which on a known value is searched for, in
-// bytes. Shorter ones are words of their own.
+// bytes. Shorter ones are words of their own. So much of it is a keyword: the
+// automaton of many whole ones would be large, and little is gained by it.
 const MinKnown = 8
 
 // Finding is a part of a text.
@@ -98,24 +100,12 @@ func NewSet(rules []*Rule, o Options) *Set {
 			seen[text] = true
 			s.literals = append(s.literals, k)
 			s.runs.fit(text)
-			add(literalKeyword(text), ^(len(s.literals) - 1))
+			add(text[:MinKnown], ^(len(s.literals) - 1))
 		}
 	}
 	s.automaton = newAutomaton(keywords)
 	s.scratch.New = func() any { return &scratch{rules: make([]progress, len(rules))} }
 	return s
-}
-
-// literalKeyword is how a literal begins, in lower case: the automaton of many
-// whole ones would be large, and little is gained by it.
-func literalKeyword(text string) string {
-	k := []byte(text[:min(len(text), 8)])
-	for i, c := range k {
-		if c >= 'A' && c <= 'Z' {
-			k[i] = c + 'a' - 'A'
-		}
-	}
-	return string(k)
 }
 
 // Find appends the findings in a text to dst, in order and without overlap. key is
@@ -161,7 +151,8 @@ func (s *Set) read(c *scratch, text []byte) {
 		known := len(c.found)
 		s.search(c, joined, joined.text)
 		s.unwrap(c, joined, joined.text)
-		c.found = slices.Delete(c.found, known, known+dropCovered(c.found[known:], c.settled, text))
+		whole := slices.DeleteFunc(c.found[known:], func(f candidate) bool { return covered(f, c.settled, text) })
+		c.found = c.found[:known+len(whole)]
 	}
 }
 
@@ -207,39 +198,18 @@ func merged(found []candidate) []candidate {
 	return list
 }
 
-// dropCovered moves those candidates to the front that are but lines which were
-// found one by one, and returns how many they are. Settled is in order.
-func dropCovered(found, settled []candidate, text []byte) int {
-	n := 0
-	for i, f := range found {
-		at := f.start
-		k, _ := slices.BinarySearchFunc(settled, f.start, func(c candidate, start int) int {
-			if c.end <= start {
-				return -1
-			}
-			return 1
-		})
-		for at < f.end {
-			switch {
-			case k < len(settled) && settled[k].start <= at:
-				at = settled[k].end
-				k++
-				continue
-			case bytesSpace[text[at]]:
-				at++
-				continue
-			}
-			break
-		}
-		if at >= f.end {
-			found[n], found[i] = found[i], found[n]
-			n++
-		}
+// covered reports whether settled findings, which are in order, cover a candidate,
+// apart from the ends of lines and their indentation.
+func covered(f candidate, settled []candidate, text []byte) bool {
+	at := f.start
+	k, _ := slices.BinarySearchFunc(settled, at+1, func(c candidate, end int) int { return c.end - end })
+	for ; k < len(settled) && settled[k].start < f.end && isGap(text[at:max(at, settled[k].start)]); k++ {
+		at = settled[k].end
 	}
-	return n
+	return at >= f.end || isGap(text[at:f.end])
 }
 
-var bytesSpace = byteSet(" \t\r\n>")
+func isGap(text []byte) bool { return len(bytes.Trim(text, " \t\r\n>")) == 0 }
 
 // resolve converts candidates to findings. offset is the beginning of the body in
 // the searched text; candidates outside of the body are ignored.

@@ -9,54 +9,41 @@ import (
 	"sync"
 )
 
-// ruleEntries is a rules file in the format of gitleaks. A text has no path and no
-// commit, so conditions on them are never true.
+// ruleEntries is a rules file in the format of gitleaks, whose keys match the fields
+// in any case. A text has no path and no commit, so conditions on them are never
+// true.
 type ruleEntries struct {
-	Title       string           `toml:"title"`
-	Description string           `toml:"description"`
-	MinVersion  string           `toml:"minVersion"`
-	Extend      extendEntry      `toml:"extend"`
-	Allowlist   *allowlistEntry  `toml:"allowlist"`
-	Allowlists  []allowlistEntry `toml:"allowlists"`
-	Rules       []ruleEntry      `toml:"rules"`
-}
-
-type extendEntry struct {
-	Path          string   `toml:"path"`
-	URL           string   `toml:"url"`
-	UseDefault    bool     `toml:"useDefault"`
-	DisabledRules []string `toml:"disabledRules"`
+	Title, Description, MinVersion string
+	Extend                         struct {
+		Path, URL     string
+		UseDefault    bool
+		DisabledRules []string
+	}
+	Allowlist  *allowlistEntry
+	Allowlists []allowlistEntry
+	Rules      []ruleEntry
 }
 
 type ruleEntry struct {
-	ID          string           `toml:"id"`
-	Description string           `toml:"description"`
-	Regex       string           `toml:"regex"`
-	SecretGroup int              `toml:"secretGroup"`
-	Entropy     float64          `toml:"entropy"`
-	Keywords    []string         `toml:"keywords"`
-	Allowlist   *allowlistEntry  `toml:"allowlist"`
-	Allowlists  []allowlistEntry `toml:"allowlists"`
+	ID, Description, Regex string
+	SecretGroup            int
+	Entropy                float64
+	Keywords               []string
+	Allowlist              *allowlistEntry
+	Allowlists             []allowlistEntry
 
 	// Not of a text: see ruleReader.rule.
-	Path       string           `toml:"path"`
-	Tags       []string         `toml:"tags"`
-	SkipReport bool             `toml:"skipReport"`
-	Required   []map[string]any `toml:"required"`
+	Path       string
+	Tags       []string
+	SkipReport bool
+	Required   []map[string]any
 
-	// Beyond the format: of the policy.
-	Severity string `toml:"severity"`
+	Severity string // beyond the format: of the policy
 }
 
 type allowlistEntry struct {
-	Description string   `toml:"description"`
-	Condition   string   `toml:"condition"`
-	TargetRules []string `toml:"targetRules"`
-	RegexTarget string   `toml:"regexTarget"`
-	Regexes     []string `toml:"regexes"`
-	StopWords   []string `toml:"stopwords"`
-	Paths       []string `toml:"paths"`
-	Commits     []string `toml:"commits"`
+	Description, Condition, RegexTarget             string
+	TargetRules, Regexes, StopWords, Paths, Commits []string
 }
 
 // Rule is one compiled rule. It does not change once it is in a [Set].

@@ -109,10 +109,7 @@ func (s *Set) searchNear(c *scratch, r *reading, i int, text []byte, at int) {
 		p.done = len(text) + 1
 		return
 	}
-	limit := len(text)
-	if rule.plan.tail != unbounded {
-		limit = min(limit, at+rule.plan.tail+utf8.UTFMax) // and the character after it
-	}
+	limit := min(len(text), at+rule.plan.tail+utf8.UTFMax) // and the character after it
 	for from := max(p.done, at-rule.plan.lead, 0); from <= at-rule.plan.near; from++ {
 		if s.matchAt(c, r, i, text, from, limit) {
 			return

@@ -15,41 +15,29 @@ func steersTerminal(text []byte) bool {
 		bytes.IndexByte(text, 0xc2) >= 0 && bytes.ContainsFunc(text, func(r rune) bool { return between(r, 0x80, 0x9f) })
 }
 
-// escapeAt returns the length of the sequence that a text begins with, or 0.
+// escapeAt returns the length of the sequence that a text begins with, or 0. A
+// mark of ours is none.
 func escapeAt(text []byte) int {
-	var kind byte
-	switch {
-	case len(text) < 2:
+	if len(text) < 2 || text[0] != esc && !c1(text, 0) {
 		return 0
-	case text[0] == esc:
-		kind = text[1]
-	case c1(text, 0): // ESC and the character in one
-		kind = text[1] - 0x40
+	}
+	kind, last := text[1], byte('0') // the first character that can end it
+	if text[0] != esc {
+		kind -= 0x40 // ESC and the character in one
 	}
 	switch {
-	case kind == '[':
-		return control(text)
-	case kind == ']' || kind == 'P' || kind == 'X' || kind == '^' || kind == '_':
+	case bytes.IndexByte([]byte("]PX^_"), kind) >= 0:
 		return stringEnd(text)
-	case text[0] == esc && kind >= ' ' && kind < '0':
-		return sequenceEnd(text, '0')
-	case text[0] == esc && kind >= '0' && kind < 0x7f:
+	case kind == '[':
+		if bytes.HasPrefix(text[1:], []byte(redactedMark)) || bytes.HasPrefix(text[1:], []byte(markedMark)) {
+			return 0
+		}
+		last = '@'
+	case text[0] != esc || kind < ' ' || kind >= 0x7f:
+		return 0
+	case kind >= '0':
 		return 2
 	}
-	return 0
-}
-
-// control returns the length of a control sequence. A mark of ours is none.
-func control(text []byte) int {
-	if text[0] == esc && (bytes.HasPrefix(text[1:], []byte(redactedMark)) || bytes.HasPrefix(text[1:], []byte(markedMark))) {
-		return 0
-	}
-	return sequenceEnd(text, '@')
-}
-
-// sequenceEnd returns the length of a sequence whose last character is the first
-// one that is not below last.
-func sequenceEnd(text []byte, last byte) int {
 	at := 2
 	for at < len(text) && text[at] >= ' ' && text[at] < last {
 		at++

@@ -33,9 +33,7 @@ func lineAt(text []byte, from int) (l textLine, next int) {
 	if n := bytes.IndexByte(text[from:], '\n'); n >= 0 {
 		l.end, next = from+n, from+n+1
 	}
-	for l.start = from; l.start < l.end && bytes.IndexByte([]byte(" \t>"), text[l.start]) >= 0; {
-		l.start++
-	}
+	l.start = l.end - len(bytes.TrimLeft(text[from:l.end], " \t>"))
 	if l.end > l.start && text[l.end-1] == '\r' {
 		l.end--
 	}
