@@ -20,6 +20,7 @@ import (
 // deciderFlags select how the agent decides.
 type deciderFlags struct {
 	model, baseURL   string
+	api              string
 	reasoner         string
 	reasonerTokenEnv string
 	rulesBehind      bool
@@ -36,6 +37,7 @@ type deciderFlags struct {
 func (f *deciderFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.model, "model", os.Getenv("MEUP_MODEL"), "PROVIDER:NAME of a language model (openai, anthropic, ollama, lmstudio, vllm, openrouter, deepseek), or rules; default $MEUP_MODEL, else a model whose key is in the environment, else rules")
 	fl.StringVar(&f.baseURL, "base-url", os.Getenv("MEUP_BASE_URL"), "URL of the model's API, if it is not the provider's, such as http://localhost:11434/v1")
+	fl.StringVar(&f.api, "api", "", "API of OpenAI that the model's server has: chat (Chat Completions), responses; default $MEUP_MODEL_API, else responses for openai at its own URL, and chat elsewhere")
 	fl.StringVar(&f.reasoner, "reasoner", os.Getenv("MEUP_REASONER"), "URL of a Reasoning API that decides instead")
 	fl.StringVar(&f.reasonerTokenEnv, "reasoner-token-env", "REASONING_API_TOKEN", "environment variable that holds its token, if it needs one")
 	fl.BoolVar(&f.rulesBehind, "rules-behind", false, "let the rules decide if the model or the Reasoning API fails")
@@ -55,6 +57,9 @@ func (f *deciderFlags) check() error {
 	}
 	if !slices.Contains([]string{"", "low", "medium", "high"}, f.effort) {
 		return program.Usagef("--effort %q: expected low, medium or high", f.effort)
+	}
+	if !slices.Contains([]string{"", "chat", "responses"}, f.api) {
+		return program.Usagef("--api %q: expected chat or responses", f.api)
 	}
 	if f.contextTokens < 0 || f.maxTokens < 0 {
 		return program.Usagef("--context-tokens and --max-tokens must not be negative")
@@ -88,7 +93,7 @@ func (f *deciderFlags) open(session string, tel *telemetry.Telemetry, log *slog.
 		return nil, err
 	}
 	opened, err := planner.Open(planner.Options{
-		Rules: rules.Rules{}, RulesFallback: f.rulesBehind, ModelName: f.model, BaseURL: f.baseURL, Summarize: f.summarise,
+		Rules: rules.Rules{}, RulesFallback: f.rulesBehind, ModelName: f.model, BaseURL: f.baseURL, API: f.api, Summarize: f.summarise,
 		ModelOptions: planner.ModelOptions{
 			Budget: f.contextTokens, Utilization: share, Effort: f.effort, MaxTokens: f.maxTokens, Logger: log,
 		},

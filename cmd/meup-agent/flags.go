@@ -9,6 +9,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent/addressing"
 	"github.com/meup-protocol/meup/internal/agent/catchup"
+	"github.com/meup-protocol/meup/internal/agent/llm/models"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/program"
 )
@@ -31,7 +32,7 @@ type runFlags struct {
 // variables maps flags to the environment variables that replace them if they
 // are not set.
 var variables = map[string]string{
-	"gateway": "MEUP_GATEWAY", "space": "MEUP_SPACE", "model": "MEUP_MODEL", "base-url": "MEUP_BASE_URL", "reasoner": "MEUP_REASONER",
+	"gateway": "MEUP_GATEWAY", "space": "MEUP_SPACE", "model": "MEUP_MODEL", "base-url": "MEUP_BASE_URL", "api": models.APIVariable, "reasoner": "MEUP_REASONER",
 }
 
 func (f *runFlags) register(fl *pflag.FlagSet) {

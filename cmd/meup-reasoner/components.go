@@ -72,7 +72,7 @@ func assemble(ctx context.Context, f *commonFlags, log *slog.Logger, secrets []s
 }
 
 // open opens a model by name: the service's own, or a request's. The
-// address of --base-url, and a key without a provider, apply to the provider of
+// address of --base-url, --api, and a key without a provider, apply to the provider of
 // --model only; a request that names another provider must not send the
 // operator's key there.
 //
@@ -84,10 +84,10 @@ func (f *commonFlags) open(name, key string, log *slog.Logger) (llm.Model, error
 	}
 	o := models.Options{Key: key, Getenv: os.Getenv, Logger: log}
 	if sameProvider(name, f.model) {
-		o.BaseURL = f.baseURL
+		o.BaseURL, o.API = f.baseURL, f.api
 	} else {
 		o.Getenv = func(variable string) string {
-			if variable == models.AnyKey {
+			if variable == models.AnyKey || variable == models.APIVariable {
 				return ""
 			}
 			return os.Getenv(variable)

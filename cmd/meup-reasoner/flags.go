@@ -20,6 +20,7 @@ import (
 type commonFlags struct {
 	// The model that decides.
 	model, baseURL string
+	api            string
 	allowLocal     []string
 	modelTimeout   time.Duration
 	// Its input.
@@ -43,6 +44,7 @@ const (
 func (f *commonFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.model, "model", "", "PROVIDER:NAME of the model for requests that name none (none: rules decide)")
 	fl.StringVar(&f.baseURL, "base-url", "", "address of the provider of --model, if it is not the usual one")
+	fl.StringVar(&f.api, "api", "", "API of OpenAI that the provider of --model has: chat, responses; default $MEUP_MODEL_API, else responses for openai at its own URL, and chat elsewhere")
 	fl.StringSliceVar(&f.allowLocal, "allow-local-model", nil, "provider on this host (ollama, lmstudio, vllm) whose models requests may name; may be repeated")
 	fl.DurationVar(&f.modelTimeout, "model-timeout", reasoner.DefaultModelTimeout, "maximum time of a model for one decision; after it rules decide")
 	fl.IntVar(&f.contextTokens, "context-tokens", 0, "size of the context window of the model, in tokens, at least 4096; 0: 128000; requests may set context_tokens")
@@ -60,6 +62,8 @@ func (f *commonFlags) check() error {
 	switch {
 	case f.baseURL != "" && f.model == "":
 		return program.Usagef("--base-url %s needs --model", f.baseURL)
+	case f.api != "" && f.model == "":
+		return program.Usagef("--api %s needs --model", f.api)
 	case f.modelTimeout <= 0:
 		return program.Usagef("--model-timeout must be positive")
 	case f.contextTokens != 0 && (f.contextTokens < minContextTokens || f.contextTokens > maxContextTokens):

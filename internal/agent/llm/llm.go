@@ -82,6 +82,10 @@ type Request struct {
 	// Effort is the amount of thinking: "", "low", "medium", "high". Empty
 	// leaves it to the model.
 	Effort string
+	// Schema is a JSON schema that the text of the answer must match; empty
+	// means free text. In every object of it, additionalProperties is false and
+	// all properties are required. Some servers ignore or reject it.
+	Schema json.RawMessage
 }
 
 // DeltaKind is the kind of content in a Delta.

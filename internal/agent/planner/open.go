@@ -24,6 +24,7 @@ type Options struct {
 	// environment has a key, otherwise the rules.
 	ModelName    string
 	BaseURL      string // of the provider; empty: its default
+	API          string // as in models.Options
 	Summarize    bool   // the model summarizes long results
 	ModelOptions        // Model and Summarizer are set by Open
 
@@ -72,7 +73,7 @@ func Open(o Options) (*Opened, error) {
 		opened.Decider = o.Rules
 		return opened, nil
 	default:
-		model, err := models.Open(name, models.Options{BaseURL: o.BaseURL, Getenv: o.Getenv, Logger: o.Logger})
+		model, err := models.Open(name, models.Options{BaseURL: o.BaseURL, API: o.API, Getenv: o.Getenv, Logger: o.Logger})
 		if err != nil {
 			return nil, err
 		}

@@ -17,15 +17,20 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/planner/rules"
 )
 
-// served returns a planner with a model that is asked over HTTP, in OpenAI's
-// format.
+// served returns a planner with a model that is asked over HTTP, with Chat
+// Completions.
 func served(t *testing.T, script llmtest.Script) (*planner.Model, *llmtest.Server) {
+	t.Helper()
+	return servedBy(t, openai.Chat, script)
+}
+
+func servedBy(t *testing.T, api openai.API, script llmtest.Script) (*planner.Model, *llmtest.Server) {
 	t.Helper()
 	srv := llmtest.Start(t, script)
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
 	model := openai.New(openai.Options{
-		BaseURL: srv.URL() + "/v1", Model: "scripted-1",
+		BaseURL: srv.URL() + "/v1", Model: "scripted-1", API: api,
 		HTTP: &http.Client{Transport: transport}, Retry: llmhttp.Retry{Attempts: 1},
 	})
 	return planner.NewModel(planner.ModelOptions{Model: model, Effort: "low", MaxTokens: 777}), srv
@@ -38,7 +43,13 @@ func toolCall(name, args string) llm.ToolCall {
 // A complete question over HTTP: a faulty turn, two calls at once, a long
 // result, and an answer based on all of it.
 func TestModelOverTheWire(t *testing.T) {
-	m, srv := served(t, llmtest.Turns(
+	for _, api := range []openai.API{openai.Chat, openai.Responses} {
+		t.Run(string(api), func(t *testing.T) { testOverTheWire(t, api) })
+	}
+}
+
+func testOverTheWire(t *testing.T, api openai.API) {
+	m, srv := servedBy(t, api, llmtest.Turns(
 		llmtest.Turn{Calls: []llm.ToolCall{toolCall("context_fts_search", `{"q":"x"}`)}},
 		llmtest.Turn{Thinking: "both", Text: "I look in two places.", Calls: []llm.ToolCall{
 			toolCall("context_fts_search", `{"rationale":"It may be indexed.","query":"x"}`), toolCall("read_file", `{"rationale":"It may be here.","path":"a.md"}`),
@@ -86,6 +97,9 @@ func TestModelOverTheWire(t *testing.T) {
 	}
 	if shows(requests[2].Request, "END") || !shows(requests[3].Request, "END") || requests[3].Choice != llm.None {
 		t.Errorf("the long result is shown whole for planning, or not for the answer")
+	}
+	if api == openai.Responses && strings.Count(string(requests[3].Body), `"encrypted_content":"gAAAA`) != 1 {
+		t.Errorf("the reasoning is not returned with its calls: %s", requests[3].Body)
 	}
 }
 

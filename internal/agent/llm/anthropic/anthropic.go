@@ -122,7 +122,7 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, on func(llm.Delta
 		body = withoutThinking(body)
 	}
 	resp, err := m.ask(ctx, body, on)
-	if (body.Thinking != nil || body.OutputConfig != nil) && !hasThinking(body.Messages) && refusesParameter(err) {
+	if (body.Thinking != nil || body.OutputConfig != nil && body.OutputConfig.Effort != "") && !hasThinking(body.Messages) && refusesParameter(err) {
 		m.plain.Store(true)
 		return m.ask(ctx, withoutThinking(body), on)
 	}
@@ -146,7 +146,13 @@ func refusesParameter(err error) bool {
 // withoutThinking removes the parameters that only models with thinking
 // support.
 func withoutThinking(body request) request {
-	body.Thinking, body.OutputConfig = nil, nil
+	body.Thinking = nil
+	if config := body.OutputConfig; config != nil {
+		body.OutputConfig = nil
+		if config.Format != nil {
+			body.OutputConfig = &outputConfig{Format: config.Format}
+		}
+	}
 	return body
 }
 

@@ -57,7 +57,13 @@ type toolChoice struct {
 }
 
 type outputConfig struct {
-	Effort string `json:"effort,omitempty"`
+	Effort string        `json:"effort,omitempty"`
+	Format *outputFormat `json:"format,omitempty"`
+}
+
+type outputFormat struct {
+	Type   string          `json:"type"` // json_schema
+	Schema json.RawMessage `json:"schema"`
 }
 
 // cache marks the end of a prefix that the provider may cache for later
@@ -91,8 +97,12 @@ func build(model string, answerTokens int, req llm.Request, blocks bool) request
 	if len(out.Tools) > 0 {
 		out.ToolChoice = choice
 	}
-	if plan.effort != "" {
-		out.OutputConfig = &outputConfig{Effort: plan.effort}
+	config := outputConfig{Effort: plan.effort}
+	if len(req.Schema) > 0 {
+		config.Format = &outputFormat{"json_schema", req.Schema}
+	}
+	if config != (outputConfig{}) {
+		out.OutputConfig = &config
 	}
 	return out
 }

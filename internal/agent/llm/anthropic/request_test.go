@@ -56,11 +56,22 @@ func TestRequests(t *testing.T) {
 		"forced_by_default":  {"claude-opus-5", llm.Request{Messages: conversation, Tools: weather, Choice: "get_time"}},
 		"forced_budget":      {"claude-haiku-4-5", llm.Request{Messages: conversation, Tools: weather, Choice: llm.Required, Effort: "low"}},
 		"none":               {"claude-opus-4-8", llm.Request{Messages: conversation, Tools: weather, Choice: llm.None, Effort: "low"}},
+		"schema":             {"claude-sonnet-5-5", llm.Request{Messages: conversation[:4], Effort: "low", Schema: json.RawMessage(`{"type":"object"}`)}},
 		"choice_no_tools":    {"claude-opus-4-8", llm.Request{Messages: conversation[:4], Choice: llm.Required}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			golden(t, "request_"+name+".json", build(req.model, DefaultMaxTokens, req.Request, true))
 		})
+	}
+}
+
+func TestWithoutThinking(t *testing.T) {
+	body := build("claude-opus-5-5", DefaultMaxTokens, llm.Request{Effort: "low", Schema: json.RawMessage(`{}`)}, true)
+	if c := withoutThinking(body).OutputConfig; c == nil || c.Effort != "" || c.Format == nil {
+		t.Errorf("got %+v, want the format alone", c)
+	}
+	if c := withoutThinking(build("claude-opus-5-5", DefaultMaxTokens, llm.Request{Effort: "low"}, true)).OutputConfig; c != nil {
+		t.Errorf("got %+v, want none", c)
 	}
 }
 

@@ -41,6 +41,9 @@ type Turn struct {
 	Message    string
 	RetryAfter time.Duration
 
+	// Fail ends a stream of Responses with a failure, with Code and Message.
+	Fail bool
+
 	// Hang, if not nil, delays the response, including its status.
 	Hang <-chan struct{}
 	// Gate, if not nil, delays each chunk: a value releases one chunk, closing

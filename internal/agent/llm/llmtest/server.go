@@ -1,7 +1,7 @@
 // Package llmtest is a scripted model server with the providers' real wire
-// formats: OpenAI's Chat Completions at /v1/chat/completions and Anthropic's
-// Messages at /v1/messages. It serves tests of agents, and a demonstration
-// without a model.
+// formats: OpenAI's Chat Completions at /v1/chat/completions and Responses at
+// /v1/responses, and Anthropic's Messages at /v1/messages. It serves tests of
+// agents, and a demonstration without a model.
 //
 // A [Server] is an http.Handler; [Start] serves it for a test.
 // [Server.Requests] returns the requests, converted to the types of package
@@ -36,7 +36,7 @@ type Request struct {
 	Header http.Header
 	Body   json.RawMessage // as received
 
-	stream, usage bool // requested
+	stream, usage, summary, encrypted bool // requested
 }
 
 // LastUser returns the text of the user's last message, "" if there is none.
@@ -177,6 +177,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serve(w, r, s.completions())
 	case r.Method == http.MethodPost && r.URL.Path == "/v1/messages":
 		s.messages(w, r)
+	case r.Method == http.MethodPost && r.URL.Path == "/v1/responses":
+		s.serve(w, r, responses())
 	default:
 		writeJSON(w, http.StatusNotFound, refusal("not_found_error", "there is nothing at "+r.URL.Path))
 	}
@@ -206,6 +208,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, f format) {
 		return
 	}
 	req, err := f.parse(body)
+	if invalid, ok := errors.AsType[*rejection](err); ok {
+		writeJSON(w, invalid.status, invalid.body())
+		return
+	}
 	if err != nil {
 		writeJSON(w, http.StatusBadRequest, f.refusal("invalid_request_error", err.Error()))
 		return

@@ -12,8 +12,10 @@
 //
 // A configured base URL replaces the URL in the table. No key is needed then,
 // since the keys in the table are sent only to the hosts in the table.
-// MEUP_MODEL_KEY is a key for any provider and any base URL. All providers
-// except anthropic use Chat Completions.
+// MEUP_MODEL_KEY is a key for any provider and any base URL. anthropic has an
+// API of its own. openai uses Responses at its own host; with another base URL,
+// and for all other providers, Chat Completions is used. [Options].API or
+// MEUP_MODEL_API (chat, responses) selects the other one.
 package models
 
 import (
@@ -32,8 +34,12 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm/openai"
 )
 
-// AnyKey is the environment variable with a key for any provider.
-const AnyKey = "MEUP_MODEL_KEY"
+const (
+	// AnyKey is the environment variable with a key for any provider.
+	AnyKey = "MEUP_MODEL_KEY"
+	// APIVariable is the environment variable that selects the API.
+	APIVariable = "MEUP_MODEL_API"
+)
 
 // provider is a row of the table.
 type provider struct {
@@ -41,18 +47,19 @@ type provider struct {
 	baseURL  string // empty: must be configured
 	variable string // environment variable of its key; empty: no key needed
 	model    string // default model; empty: none
-	messages bool   // Anthropic's API, else Chat Completions
+	messages bool   // Anthropic's API, else one of OpenAI's
 }
 
 // providers lists the providers in the order in which FromEnvironment checks
-// their keys. The default models are mid-priced and can call tools through the
-// API in use: OpenAI's models of version 5.4 and later do not do so through
-// Chat Completions while they reason.
+// their keys. The default models are the current mid-priced ones that can call
+// tools, as of November 2026, according to the providers' lists of models:
+// developers.openai.com/api/docs/models, platform.claude.com/docs (models) and
+// api-docs.deepseek.com (quick start).
 var providers = []provider{
 	{name: "anthropic", baseURL: anthropic.DefaultBaseURL, variable: "ANTHROPIC_API_KEY", model: "claude-sonnet-5-5", messages: true},
-	{name: "openai", baseURL: openai.DefaultBaseURL, variable: "OPENAI_API_KEY", model: "gpt-5.2"},
+	{name: "openai", baseURL: openai.DefaultBaseURL, variable: "OPENAI_API_KEY", model: "gpt-6.1-terra"},
 	{name: "openrouter", baseURL: "https://openrouter.ai/api/v1", variable: "OPENROUTER_API_KEY", model: "anthropic/claude-sonnet-5.5"},
-	{name: "deepseek", baseURL: "https://api.deepseek.com/v1", variable: "DEEPSEEK_API_KEY", model: "deepseek-v4-flash"},
+	{name: "deepseek", baseURL: "https://api.deepseek.com/v1", variable: "DEEPSEEK_API_KEY", model: "deepseek-flash"},
 	{name: "ollama", baseURL: "http://localhost:11434/v1"},
 	{name: "lmstudio", baseURL: "http://localhost:1234/v1"},
 	{name: "vllm"},
@@ -63,6 +70,9 @@ var providers = []provider{
 type Options struct {
 	BaseURL string // http or https; empty means the provider's own
 	Key     string // overrides the keys of the environment
+	// API is chat or responses, for providers with OpenAI's APIs; empty means
+	// APIVariable, or the default.
+	API string
 	// Getenv reads the environment; nil means an empty one.
 	Getenv func(string) string
 
@@ -87,6 +97,10 @@ func Open(name string, o Options) (llm.Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}
+	api, err := p.api(o)
+	if err != nil {
+		return nil, fmt.Errorf("model %s: %w", name, err)
+	}
 	if o.Logger != nil && key != "" && base.exposed() {
 		o.Logger.Warn("the model's key is sent over plain http", slog.String("host", base.Host))
 	}
@@ -97,7 +111,7 @@ func Open(name string, o Options) (llm.Model, error) {
 	if p.name == "openai" {
 		label = "" // openai.New derives it from the host
 	}
-	return openai.New(openai.Options{BaseURL: base.String(), Key: key, Model: model, Provider: label, HTTP: o.HTTP, Retry: o.Retry, Logger: o.Logger}), nil
+	return openai.New(openai.Options{BaseURL: base.String(), Key: key, Model: model, API: api, Provider: label, HTTP: o.HTTP, Retry: o.Retry, Logger: o.Logger}), nil
 }
 
 // parse splits a name at its first colon; names of Ollama models contain
@@ -109,7 +123,7 @@ func parse(name string) (provider, string, error) {
 	case !ok:
 		return provider{}, "", fmt.Errorf("model %q: a model is named PROVIDER:NAME, such as anthropic:claude-sonnet-5-5; the providers are %s", name, names())
 	case i < 0:
-		return provider{}, "", fmt.Errorf("model %q: there is no provider %q; there are %s (for any other server with Chat Completions, openai:NAME and its base URL)", name, kind, names())
+		return provider{}, "", fmt.Errorf("model %q: there is no provider %q; there are %s (for any other server with an API of OpenAI, openai:NAME and its base URL)", name, kind, names())
 	case strings.TrimSpace(model) == "":
 		return provider{}, "", fmt.Errorf("model %q: it says no model of %s", name, kind)
 	}
@@ -143,6 +157,21 @@ func (p provider) key(base baseURL, o Options) (string, error) {
 		return "", errors.New("the key has characters in it that no key has")
 	}
 	return key, nil
+}
+
+// api returns the API for a provider; empty for the default.
+func (p provider) api(o Options) (openai.API, error) {
+	name := o.API
+	if name == "" && !p.messages {
+		name = value(orEmpty(o.Getenv), APIVariable)
+	}
+	switch api := openai.API(name); {
+	case p.messages && name != "":
+		return "", fmt.Errorf("%s has an API of its own: do not set %s", p.name, name)
+	case api == "" || api == openai.Chat || api == openai.Responses:
+		return api, nil
+	}
+	return "", fmt.Errorf("the API %q: expected chat or responses", name)
 }
 
 func unprintable(r rune) bool { return r <= ' ' || r > '~' }

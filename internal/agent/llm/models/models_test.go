@@ -48,11 +48,11 @@ func TestOpen(t *testing.T) {
 		getenv                   func(string) string
 		wantURL, wantKey, wantBy string
 	}{
-		{"openai:gpt-5.2", "", "", all, "https://api.openai.com/v1/chat/completions", "sk-openai", "openai"},
-		{"openai:gpt-5.2", "", "sk-given", all, "https://api.openai.com/v1/chat/completions", "sk-given", "openai"},
-		{"openai:gpt-5.2", "", "", any, "https://api.openai.com/v1/chat/completions", "sk-any", "openai"},
-		{"openai:gpt-5.2", "https://API.openai.com/v1/", "", all, "https://api.openai.com/v1/chat/completions", "sk-openai", "openai"},
-		{"openai:gpt-5.2", "http://api.openai.com/v1", "", all, "http://api.openai.com/v1/chat/completions", "", "openai"},
+		{"openai:gpt-6.1-terra", "", "", all, "https://api.openai.com/v1/responses", "sk-openai", "openai"},
+		{"openai:gpt-6.1-terra", "", "sk-given", all, "https://api.openai.com/v1/responses", "sk-given", "openai"},
+		{"openai:gpt-6.1-terra", "", "", any, "https://api.openai.com/v1/responses", "sk-any", "openai"},
+		{"openai:gpt-6.1-terra", "https://API.openai.com/v1/", "", all, "https://api.openai.com/v1/responses", "sk-openai", "openai"},
+		{"openai:gpt-6.1-terra", "http://api.openai.com/v1", "", all, "http://api.openai.com/v1/responses", "", "openai"},
 		{"openai:local", "http://127.0.0.1:9000", "", all, "http://127.0.0.1:9000/v1/chat/completions", "", "openai-compatible"},
 		{"openai:local", "http://127.0.0.1:9000/api/v2/", "", any, "http://127.0.0.1:9000/api/v2/chat/completions", "sk-any", "openai-compatible"},
 		{"openai:local", "http://127.0.0.1:9000", "sk-given", nil, "http://127.0.0.1:9000/v1/chat/completions", "sk-given", "openai-compatible"},
@@ -80,6 +80,41 @@ func TestOpen(t *testing.T) {
 		if !strings.EqualFold(w.url, c.wantURL) || key != c.wantKey || m.Provider() != c.wantBy || m.Name() != name {
 			t.Errorf("%s %s: %s by %s at %s with %q", c.name, c.base, m.Name(), m.Provider(), w.url, key)
 		}
+	}
+}
+
+func TestOpen_API(t *testing.T) {
+	chosen := env("MEUP_MODEL_API", "responses", "OPENAI_API_KEY", "k", "ANTHROPIC_API_KEY", "k")
+	for name, c := range map[string]struct {
+		model, base, api string
+		getenv           func(string) string
+		want             string // the path, or an error
+	}{
+		"OpenAI":                {"openai:x", "", "", chosen, "/v1/responses"},
+		"chat at OpenAI":        {"openai:x", "", "chat", chosen, "/v1/chat/completions"},
+		"a compatible server":   {"openai:x", "http://localhost:1", "", nil, "/v1/chat/completions"},
+		"responses by variable": {"vllm:x", "http://localhost:1", "", chosen, "/v1/responses"},
+		"responses":             {"ollama:x", "", "responses", nil, "/v1/responses"},
+		"chat over variable":    {"ollama:x", "", "chat", chosen, "/v1/chat/completions"},
+		"anthropic, variable":   {"anthropic:x", "", "", chosen, "/v1/messages"},
+		"anthropic":             {"anthropic:x", "", "chat", chosen, "an API of its own"},
+		"another API":           {"ollama:x", "", "grpc", nil, "expected chat or responses"},
+		"another by variable":   {"ollama:x", "", "", env("MEUP_MODEL_API", "grpc"), "expected chat or responses"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &wire{}
+			m, err := Open(c.model, Options{BaseURL: c.base, API: c.api, Getenv: c.getenv, HTTP: &http.Client{Transport: w}})
+			if err != nil {
+				if !strings.Contains(err.Error(), c.want) {
+					t.Error(err)
+				}
+				return
+			}
+			_, _ = m.Generate(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "?"}}}, nil)
+			if !strings.HasSuffix(w.url, c.want) {
+				t.Errorf("asked at %s, want %s", w.url, c.want)
+			}
+		})
 	}
 }
 
@@ -144,9 +179,9 @@ func TestFromEnvironment(t *testing.T) {
 		{nil, ""},
 		{env("MEUP_MODEL_KEY", "k"), ""},
 		{env("OPENAI_API_KEY", " "), ""},
-		{env("OPENAI_API_KEY", "k"), "openai:gpt-5.2"},
+		{env("OPENAI_API_KEY", "k"), "openai:gpt-6.1-terra"},
 		{env("DEEPSEEK_API_KEY", "k", "ANTHROPIC_API_KEY", "k"), "anthropic:claude-sonnet-5-5"},
-		{env("DEEPSEEK_API_KEY", "k"), "deepseek:deepseek-v4-flash"},
+		{env("DEEPSEEK_API_KEY", "k"), "deepseek:deepseek-flash"},
 		{env("OPENROUTER_API_KEY", "k"), "openrouter:anthropic/claude-sonnet-5.5"},
 	} {
 		got, ok := FromEnvironment(c.getenv)

@@ -10,8 +10,8 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-func seeds(f *testing.F) []string {
-	files, _ := filepath.Glob("testdata/*.sse")
+func seeds(f *testing.F, pattern string) []string {
+	files, _ := filepath.Glob(pattern)
 	var out []string
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -31,12 +31,12 @@ func seeds(f *testing.F) []string {
 
 // FuzzChunks decodes arbitrary chunks, one per line.
 func FuzzChunks(f *testing.F) {
-	for _, s := range seeds(f) {
+	for _, s := range seeds(f, "testdata/*.sse") {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, lines string) {
 		var text, thinking strings.Builder
-		a := newAnswer(New(Options{Model: "m"}), func(d llm.Delta) {
+		a := newChatAnswer(New(Options{Model: "m"}), func(d llm.Delta) {
 			if d.Text == "" {
 				t.Error("an empty delta")
 			}
@@ -68,7 +68,7 @@ func FuzzChunks(f *testing.F) {
 		}
 		// Every answer can be sent back.
 		resp.Message.Opaque.Provider = "openai"
-		body, err := json.Marshal(a.model.body(llm.Request{Messages: []llm.Message{resp.Message}}))
+		body, err := json.Marshal(a.model.chatBody(llm.Request{Messages: []llm.Message{resp.Message}}))
 		if err != nil || !json.Valid(body) {
 			t.Errorf("%s %v", body, err)
 		}

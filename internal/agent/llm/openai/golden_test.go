@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -101,11 +102,16 @@ func generate(t *testing.T, m *Model) golden {
 func TestTranscripts(t *testing.T) {
 	streams, _ := filepath.Glob("testdata/*.sse")
 	documents, _ := filepath.Glob("testdata/not-streamed*.json")
-	if len(streams) < 30 || len(documents) < 2 {
+	more, _ := filepath.Glob("testdata/responses/*")
+	if len(streams) < 30 || len(documents) < 2 || len(more) < 30 {
 		t.Fatal("transcripts are missing")
 	}
-	for _, file := range append(streams, documents...) {
+	for _, file := range slices.Concat(streams, documents, more) {
+		api := Chat
 		name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+		if filepath.Base(filepath.Dir(file)) == "responses" {
+			api, name = Responses, "responses-"+name
+		}
 		t.Run(name, func(t *testing.T) {
 			transcript, err := os.ReadFile(file)
 			if err != nil {
@@ -115,7 +121,7 @@ func TestTranscripts(t *testing.T) {
 			if filepath.Ext(file) == ".json" {
 				kind = "application/json"
 			}
-			got := generate(t, serve(t, answers(kind, transcript)))
+			got := generate(t, serve(t, answers(kind, transcript), func(o *Options) { o.API = api }))
 			compare(t, filepath.Join("testdata", "golden", name+".json"), got)
 			if strings.Contains(got.Error, "sk-") {
 				t.Errorf("the answer is in the error: %s", got.Error)

@@ -1,8 +1,15 @@
-// Package openai implements OpenAI's Chat Completions, streaming, for OpenAI
-// and the many compatible servers: Ollama, vLLM, LM Studio, DeepSeek,
-// OpenRouter.
+// Package openai implements the two APIs of OpenAI, streaming: Responses, for
+// OpenAI itself, and Chat Completions, for the many compatible servers: Ollama,
+// vLLM, LM Studio, DeepSeek, OpenRouter. OpenAI's models from version 5.4 on
+// call tools only through Responses.
 //
-// It handles their differences as follows:
+// With Responses, nothing is stored at the server. The reasoning items of a turn
+// arrive encrypted and are returned with it, since the API rejects a call
+// without the reasoning before it; summaries of them become thinking. If the API
+// rejects returned items, the request is sent once more with turns that are
+// rebuilt from their text and calls.
+//
+// With Chat Completions, the differences of the servers are handled as follows:
 //
 //   - Thinking arrives as reasoning_content (DeepSeek, older vLLM), as reasoning
 //     (OpenRouter, Ollama, newer vLLM), as reasoning_details (OpenRouter: raw
@@ -23,9 +30,9 @@
 //   - An answer is complete with a finish_reason or [DONE]; without either it
 //     was cut off.
 //
-// OpenAI's Responses API is not supported. OpenAI itself sends no reasoning of
-// its models through Chat Completions, not even summaries; summaries come from
-// compatible servers, as reasoning_details of the type reasoning.summary.
+// OpenAI itself sends no reasoning of its models through Chat Completions, not
+// even summaries; summaries come from compatible servers, as reasoning_details
+// of the type reasoning.summary.
 package openai
 
 import (
@@ -35,6 +42,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -48,11 +56,22 @@ const DefaultBaseURL = "https://api.openai.com/v1"
 
 const officialHost = "api.openai.com"
 
+// API is one of the two APIs.
+type API string
+
+// Values of API. The zero value means Responses at OpenAI's own host, and Chat
+// elsewhere.
+const (
+	Chat      API = "chat"      // POST /chat/completions
+	Responses API = "responses" // POST /responses
+)
+
 // Options configures a Model.
 type Options struct {
 	BaseURL string // including /v1; "" means DefaultBaseURL
 	Key     string // "" sends none, which local servers accept
 	Model   string
+	API     API
 	// Provider is the name in errors, logs and Opaque; "" derives it from the
 	// host of BaseURL.
 	Provider string
@@ -66,17 +85,20 @@ type Options struct {
 	NewID func() string
 }
 
-// Model is a model with a Chat Completions API. Its methods are safe for
-// concurrent use.
+// Model is a model with one of the APIs. Its methods are safe for concurrent
+// use.
 type Model struct {
 	name     string
 	provider string
+	api      API
 	newID    func() string
 	client   *llmhttp.Client
 
 	// Parameters that the server was found to require or reject.
-	newTokens atomic.Bool // max_completion_tokens instead of max_tokens
-	noEffort  atomic.Bool // no reasoning_effort
+	newTokens   atomic.Bool // Chat: max_completion_tokens instead of max_tokens
+	noEffort    atomic.Bool // no reasoning effort
+	noSummary   atomic.Bool // Responses: no summaries; OpenAI requires a verified organization
+	noEncrypted atomic.Bool // Responses: no encrypted reasoning
 }
 
 var _ llm.Model = (*Model)(nil)
@@ -88,7 +110,13 @@ func New(o Options) *Model {
 		o.BaseURL = DefaultBaseURL
 	}
 	host := hostOf(o.BaseURL)
-	m := &Model{name: o.Model, provider: o.Provider, newID: o.NewID}
+	m := &Model{name: o.Model, provider: o.Provider, api: o.API, newID: o.NewID}
+	if m.api == "" {
+		m.api = Chat
+		if isSubdomain(host, officialHost) {
+			m.api = Responses
+		}
+	}
 	m.newTokens.Store(isSubdomain(host, officialHost) || isSubdomain(host, "openai.azure.com") || isSubdomain(host, "services.ai.azure.com"))
 	if m.provider == "" {
 		m.provider = providerAt(host)
@@ -117,12 +145,15 @@ func (m *Model) Provider() string { return m.provider }
 // servers support, the request is sent again without it, and so are all later
 // requests.
 func (m *Model) Generate(ctx context.Context, req llm.Request, on func(llm.Delta)) (llm.Response, error) {
-	resp, err := m.ask(ctx, req, on)
-	for range 2 { // parameters that can be rejected
+	resp, err := m.ask(ctx, req, true, on)
+	for range 3 { // parameters that can be rejected
 		if !m.adapt(req, err) {
 			break
 		}
-		resp, err = m.ask(ctx, req, on)
+		resp, err = m.ask(ctx, req, true, on)
+	}
+	if m.api == Responses && refusesItems(err) && m.hasItems(req.Messages) {
+		return m.ask(ctx, req, false, on)
 	}
 	return resp, err
 }
@@ -130,32 +161,68 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, on func(llm.Delta
 // adapt records the parameter of the request that the server rejected. It
 // returns false if err is about none that can be changed.
 func (m *Model) adapt(req llm.Request, err error) bool {
-	var refusal *llm.Error
-	if !errors.As(err, &refusal) || refusal.Status != http.StatusBadRequest && refusal.Status != http.StatusUnprocessableEntity {
+	refusal := invalidRequest(err)
+	if refusal == nil {
 		return false
 	}
-	switch text := refusal.Message; {
-	case req.Effort != "" && !m.noEffort.Load() && (strings.Contains(text, "reasoning_effort") || strings.Contains(text, "reasoning.effort")):
-		m.noEffort.Store(true)
-	case req.MaxTokens > 0 && !m.newTokens.Load() && strings.Contains(text, "max_completion_tokens"):
-		m.newTokens.Store(true)
-	default:
-		return false
+	responses := m.api == Responses
+	for _, p := range []struct {
+		sent     bool
+		rejected *atomic.Bool
+		words    []string
+	}{
+		{req.Effort != "", &m.noEffort, []string{"reasoning_effort", "reasoning.effort"}},
+		{req.MaxTokens > 0 && !responses, &m.newTokens, []string{"max_completion_tokens"}},
+		{responses, &m.noSummary, []string{"reasoning.summary", "reasoning summaries"}},
+		{responses, &m.noEncrypted, []string{"Encrypted content is not supported", "'include'", encryptedReasoning}},
+	} {
+		mentioned := slices.ContainsFunc(p.words, func(word string) bool { return strings.Contains(refusal.Message, word) })
+		if p.sent && mentioned && p.rejected.CompareAndSwap(false, true) {
+			return true
+		}
 	}
-	return true
+	return false
 }
 
-func (m *Model) ask(ctx context.Context, req llm.Request, on func(llm.Delta)) (llm.Response, error) {
+// refusesItems reports whether the API rejected the returned items: they are of
+// another model or key, or one of them was removed.
+func refusesItems(err error) bool {
+	refusal := invalidRequest(err)
+	return refusal != nil && (refusal.Code == "invalid_encrypted_content" || refusal.Code == "unknown_parameter" ||
+		strings.Contains(refusal.Message, "reasoning") || strings.Contains(refusal.Message, "Item "))
+}
+
+// invalidRequest returns the refusal of a request that is not valid, or nil.
+func invalidRequest(err error) *llm.Error {
+	var refusal *llm.Error
+	if errors.As(err, &refusal) && (refusal.Status == http.StatusBadRequest || refusal.Status == http.StatusUnprocessableEntity || refusal.Status == http.StatusNotFound) {
+		return refusal
+	}
+	return nil
+}
+
+// ask sends a request once. With items, it returns the items of earlier answers
+// of Responses.
+func (m *Model) ask(ctx context.Context, req llm.Request, items bool, on func(llm.Delta)) (llm.Response, error) {
+	path, body := "/chat/completions", any(nil)
+	if m.api == Responses {
+		path, body = "/responses", m.responsesBody(req, items)
+	} else {
+		body = m.chatBody(req)
+	}
 	var resp llm.Response
-	err := m.client.Ask(ctx, "/chat/completions", m.body(req), on, func(s *llmhttp.Stream, on func(llm.Delta)) error {
-		a := newAnswer(m, on)
-		if err := a.read(s); err != nil {
-			return err
-		}
-		resp = a.response()
-		return nil
+	err := m.client.Ask(ctx, path, body, on, func(s *llmhttp.Stream, on func(llm.Delta)) (err error) {
+		resp, err = m.decode(s, m.newDecoder(on))
+		return err
 	})
 	return resp, err
+}
+
+func (m *Model) newDecoder(emit func(llm.Delta)) decoder {
+	if m.api == Responses {
+		return newResponsesAnswer(m, emit)
+	}
+	return newChatAnswer(m, emit)
 }
 
 func bearer(key string) func(http.Header) {

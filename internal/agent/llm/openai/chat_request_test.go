@@ -50,6 +50,7 @@ func TestRequests(t *testing.T) {
 			Options{BaseURL: "http://localhost:11434/v1", Model: "qwen3:8b"},
 			llm.Request{Messages: question, Tools: tools[:1], Choice: llm.Required, MaxTokens: 900},
 		},
+		"schema":             {Options{Model: "m"}, llm.Request{Messages: question, Schema: json.RawMessage(`{"type":"object"}`)}},
 		"no-tools-no-choice": {Options{Model: "m"}, llm.Request{Messages: question, Choice: llm.Required}},
 		"choice-none":        {Options{Model: "m"}, llm.Request{Messages: question, Tools: tools[1:], Choice: llm.None}},
 		// DeepSeek requires the thinking of every question with tools, in all
@@ -90,7 +91,7 @@ func TestRequests(t *testing.T) {
 		}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			compare(t, filepath.Join("testdata", "golden", "request-"+name+".json"), New(tc.o).body(tc.req))
+			compare(t, filepath.Join("testdata", "golden", "request-"+name+".json"), New(tc.o).chatBody(tc.req))
 		})
 	}
 }
@@ -117,7 +118,7 @@ func TestGenerate_Request(t *testing.T) {
 	if a := header.Get("Authorization"); a != "Bearer sk-secret-key" {
 		t.Errorf("authorization %q", a)
 	}
-	if want := m.body(req); !reflect.DeepEqual(got, want) {
+	if want := m.chatBody(req); !reflect.DeepEqual(got, want) {
 		t.Errorf("sent %+v, want %+v", got, want)
 	}
 	if _, err := serve(t, h, func(o *Options) { o.Key = "" }).Generate(t.Context(), req, nil); err != nil {

@@ -17,8 +17,27 @@ type chatRequest struct {
 	MaxCompletionTokens int            `json:"max_completion_tokens,omitempty"`
 	MaxTokens           int            `json:"max_tokens,omitempty"`
 	ReasoningEffort     string         `json:"reasoning_effort,omitempty"`
+	ResponseFormat      *jsonFormat    `json:"response_format,omitempty"`
 	Stream              bool           `json:"stream"`
 	StreamOptions       *streamOptions `json:"stream_options,omitempty"`
+}
+
+// jsonFormat requests an answer that matches a schema. The Responses API has the
+// fields of the schema next to the type.
+type jsonFormat struct {
+	Type       string        `json:"type"`
+	JSONSchema *schemaFormat `json:"json_schema,omitempty"`
+	schemaFormat
+}
+
+type schemaFormat struct {
+	Name   string          `json:"name,omitempty"`
+	Schema json.RawMessage `json:"schema,omitempty"`
+	Strict bool            `json:"strict,omitempty"`
+}
+
+func newSchemaFormat(schema json.RawMessage) schemaFormat {
+	return schemaFormat{Name: "answer", Schema: schema, Strict: true}
 }
 
 type streamOptions struct {
@@ -61,16 +80,22 @@ type functionTool struct {
 
 var emptySchema = json.RawMessage(`{"type":"object","properties":{}}`)
 
-func (m *Model) body(req llm.Request) chatRequest {
+func (m *Model) chatBody(req llm.Request) chatRequest {
 	out := chatRequest{
 		Model: m.name, Messages: m.messages(req.Messages),
 		Stream: true, StreamOptions: &streamOptions{IncludeUsage: true},
 	}
 	for _, t := range req.Tools {
-		out.Tools = append(out.Tools, toolOf(t))
+		out.Tools = append(out.Tools, chatTool{"function", functionOf(t)})
 	}
 	if len(out.Tools) > 0 { // servers reject tool_choice without tools
-		out.ToolChoice = choiceOf(req.Choice)
+		out.ToolChoice = choiceOf(req.Choice, func(name string) any {
+			return map[string]any{"type": "function", "function": map[string]any{"name": name}}
+		})
+	}
+	if len(req.Schema) > 0 {
+		format := newSchemaFormat(req.Schema)
+		out.ResponseFormat = &jsonFormat{Type: "json_schema", JSONSchema: &format}
 	}
 	if !m.noEffort.Load() {
 		out.ReasoningEffort = req.Effort
@@ -85,22 +110,23 @@ func (m *Model) body(req llm.Request) chatRequest {
 	return out
 }
 
-func toolOf(t llm.Tool) chatTool {
+func functionOf(t llm.Tool) functionTool {
 	schema := t.InputSchema
 	if len(schema) == 0 {
 		schema = emptySchema
 	}
-	return chatTool{"function", functionTool{t.Name, t.Description, schema}}
+	return functionTool{t.Name, t.Description, schema}
 }
 
-func choiceOf(c llm.ToolChoice) any {
+// choiceOf returns the tool choice; named returns the form for one tool.
+func choiceOf(c llm.ToolChoice, named func(string) any) any {
 	switch c {
 	case llm.Auto:
 		return nil
 	case llm.None, llm.Required:
 		return string(c)
 	}
-	return map[string]any{"type": "function", "function": map[string]any{"name": string(c)}}
+	return named(string(c))
 }
 
 func (m *Model) messages(in []llm.Message) []chatMessage {

@@ -1,0 +1,187 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/llm/llmhttp"
+)
+
+// chatAnswer assembles an answer of Chat Completions from its chunks.
+type chatAnswer struct {
+	model *Model
+	pieces
+
+	id, name string
+	refused  bool
+	tags     thinkTags
+	calls    calls
+	kept     replayBuilder
+	usage    llm.Usage
+	begun    bool   // a choice has arrived
+	finish   string // the finish_reason
+}
+
+func newChatAnswer(m *Model, emit func(llm.Delta)) *chatAnswer {
+	a := &chatAnswer{model: m, pieces: pieces{emit: emit}}
+	a.tags = thinkTags{text: a.addText, thinking: a.addThinking}
+	return a
+}
+
+// event applies one event, up to [DONE].
+func (a *chatAnswer) event(ev llmhttp.Event) (done bool, err error) {
+	if bytes.Equal(bytes.TrimSpace(ev.Data), doneMark) {
+		if !a.begun {
+			return false, errEmpty
+		}
+		return true, nil
+	}
+	if ev.Name == "error" {
+		return false, a.model.refusal(ev.Data)
+	}
+	return false, a.add(ev.Data)
+}
+
+// complete reports whether the answer has ended: a connection that breaks
+// between the finish_reason and [DONE] loses the usage at most.
+func (a *chatAnswer) complete() bool { return a.finish != "" }
+
+// document applies the answer of a server that does not stream.
+func (a *chatAnswer) document(body []byte) error {
+	if err := a.add(body); err != nil {
+		return err
+	}
+	if !a.begun {
+		return errEmpty
+	}
+	return nil
+}
+
+// add applies a chunk, or a complete answer.
+func (a *chatAnswer) add(data []byte) error {
+	var c chunk
+	if err := json.Unmarshal(data, &c); err != nil {
+		return err // its text contains only names of fields and single characters
+	}
+	if some(c.Error) || c.Object == "error" {
+		return a.model.refusal(data)
+	}
+	if a.id == "" {
+		a.id = string(c.ID)
+	}
+	if a.name == "" {
+		a.name = string(c.Model)
+	}
+	if some(c.Usage) {
+		a.usage = readUsage(c.Usage)
+	}
+	for _, ch := range c.Choices {
+		if ch.Index != 0 { // one choice was requested
+			continue
+		}
+		if err := a.choice(ch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *chatAnswer) choice(ch choice) error {
+	a.begun = true
+	d := ch.Delta
+	if d == nil {
+		d = ch.Message
+	}
+	if d != nil {
+		if err := a.delta(d); err != nil {
+			return err
+		}
+	}
+	if ch.FinishReason == "" {
+		return nil
+	}
+	a.finish = string(ch.FinishReason)
+	return a.broken()
+}
+
+// broken returns an error for the finish reasons of an incomplete answer.
+func (a *chatAnswer) broken() error {
+	switch a.finish {
+	case "error", "insufficient_system_resource":
+		return a.model.client.Refusal(0, a.finish, "the answer was broken off")
+	case "abort", "aborted":
+		return fmt.Errorf("aborted by the server: %w", llm.ErrTruncated)
+	}
+	return nil
+}
+
+func (a *chatAnswer) delta(d *delta) error {
+	a.reasoning(d)
+	a.addThinking(d.Content.thinking)
+	a.tags.write(d.Content.text)
+	if d.Refusal != "" {
+		a.refused = true
+		a.addText(string(d.Refusal))
+	}
+	for _, c := range d.ToolCalls {
+		if err := a.calls.add(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reasoning adds a piece of thinking in one of its forms: a server that sends
+// several forms sends the same text in each.
+func (a *chatAnswer) reasoning(d *delta) {
+	switch {
+	case d.ReasoningContent != "":
+		a.kept.content.WriteString(string(d.ReasoningContent))
+		a.addThinking(string(d.ReasoningContent))
+	case d.Reasoning != "":
+		a.kept.reasoning.WriteString(string(d.Reasoning))
+		a.addThinking(string(d.Reasoning))
+	default:
+		a.addThinking(a.kept.textOf(d.ReasoningDetails))
+	}
+	a.kept.add(d.ReasoningDetails)
+}
+
+// response returns the complete answer.
+func (a *chatAnswer) response() llm.Response {
+	a.tags.end()
+	calls, extra := a.calls.finish(a.model.newID)
+	text, thinking := splitUnopened(a.text.String(), a.thinking.String())
+	return llm.Response{
+		ID: a.id, Model: a.name,
+		Message: llm.Message{
+			Role: llm.Assistant, Text: text, Calls: calls,
+			Opaque: a.kept.opaque(a.model.provider, extra),
+		},
+		Thinking: thinking,
+		Stop:     a.stop(len(calls) > 0),
+		Usage:    a.usage,
+	}
+}
+
+// stop returns the reason why the answer ended. Some servers send stop together
+// with calls.
+func (a *chatAnswer) stop(called bool) llm.Stop {
+	if a.refused {
+		return llm.StopRefusal
+	}
+	switch a.finish {
+	case "", "stop", "tool_calls", "function_call", "end_turn", "eos":
+		if called {
+			return llm.StopTools
+		}
+		return llm.StopEnd
+	case "length", "max_tokens":
+		return llm.StopLength
+	case "content_filter", "refusal":
+		return llm.StopRefusal
+	}
+	return llm.StopOther
+}
