@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/meup-protocol/meup/client/reasoner/wire"
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
@@ -15,6 +19,7 @@ import (
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/reasoner"
 	"github.com/meup-protocol/meup/internal/reasoner/callback"
+	"github.com/meup-protocol/meup/internal/reasoner/decisionlog"
 	"github.com/meup-protocol/meup/internal/reasoner/httpapi"
 )
 
@@ -26,6 +31,10 @@ type components struct {
 	callbacks *callback.Poster
 	telemetry *telemetry.Telemetry
 	metrics   *httpapi.Metrics
+	records   *decisionlog.Store
+	started   time.Time
+	about     map[string]any // the configuration, for diagnostics
+	counts    func(context.Context) (wire.QueueCounts, error)
 	log       *slog.Logger
 }
 
@@ -56,10 +65,19 @@ func assemble(ctx context.Context, f *commonFlags, log *slog.Logger, secrets []s
 	if err != nil {
 		return nil, err
 	}
+	records, err := f.records.open(tel.Mask, log)
+	if err != nil {
+		return nil, errors.Join(err, tel.Close(ctx))
+	}
 	metrics := httpapi.NewMetrics(tel.Registerer())
 	return &components{
+		records: records, started: time.Now(),
+		about: map[string]any{
+			"model": f.model, "model_timeout": f.modelTimeout.String(), "context_tokens": f.contextTokens,
+			"context_utilization": f.utilization, "summarization_model": f.summarization, "queue": f.queue.wanted(), "workers": f.queue.workers,
+		},
 		service: reasoner.New(reasoner.Options{
-			Model: model, ModelTimeout: f.modelTimeout, Telemetry: tel, Logger: log,
+			Model: model, ModelTimeout: f.modelTimeout, Record: records.Add, Telemetry: tel, Logger: log,
 			Context: reasoner.ContextOptions{
 				Tokens: f.contextTokens, Utilization: contextwindow.Utilization(f.utilization), Summarizer: summarizer,
 			},
@@ -108,6 +126,7 @@ func sameProvider(a, b string) bool {
 // close closes the parts.
 func (p *components) close(ctx context.Context) {
 	p.callbacks.Close()
+	closeLog(ctx, p.records, p.log)
 	if err := p.telemetry.Close(ctx); err != nil {
 		p.log.Warn("not all spans were exported", "error", err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"log/slog"
 	"net"
 	"os"
@@ -32,6 +33,9 @@ type commonFlags struct {
 	secretNamed   func() bool // reports whether --callback-secret-env was given
 
 	logLevel, logFormat string
+	tokenEnv            string
+	metricsListen       string
+	records             logFlags
 	queue               queueFlags
 }
 
@@ -53,8 +57,10 @@ func (f *commonFlags) register(fl *pflag.FlagSet) {
 	fl.StringSliceVar(&f.allowCallback, "callback-allow", nil, "host, address or prefix that is not public and to which results may be posted; may be repeated")
 	fl.StringVar(&f.secretEnv, "callback-secret-env", "MEUP_CALLBACK_SECRET", "environment variable with the secret that signs callbacks")
 	f.secretNamed = func() bool { return fl.Changed("callback-secret-env") }
+	fl.StringVar(&f.tokenEnv, "token-env", defaultTokenEnv, "environment variable with the accepted tokens, separated by commas; if the default one is empty, no token is required")
 	fl.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	fl.StringVar(&f.logFormat, "log-format", "text", "text or json")
+	f.records.register(fl)
 	f.queue.register(fl)
 }
 
@@ -77,7 +83,7 @@ func (f *commonFlags) check() error {
 			return program.Usagef("--allow-local-model %q: expected one of %s", provider, strings.Join(localProviders, ", "))
 		}
 	}
-	return f.queue.check()
+	return errors.Join(checkReplaced(), f.records.check(), f.queue.check())
 }
 
 func (f *commonFlags) logger() (*slog.Logger, error) {
@@ -101,11 +107,10 @@ func (f *commonFlags) secret() ([]byte, error) {
 // serveFlags are the flags of serve.
 type serveFlags struct {
 	commonFlags
-	listen, metricsListen string
-	tokenEnv              string
-	maxConcurrency        int
-	maxBody               int64
-	drain                 time.Duration
+	listen         string
+	maxConcurrency int
+	maxBody        int64
+	drain          time.Duration
 }
 
 // defaultTokenEnv is the variable that clients of the API read too.
@@ -114,7 +119,6 @@ const defaultTokenEnv = "REASONING_API_TOKEN"
 func (f *serveFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.listen, "listen", defaultListen(), "address to listen on, host:port (default from $UVICORN_HOST and $UVICORN_PORT)")
 	fl.StringVar(&f.metricsListen, "metrics-listen", "", "separate address for /metrics (default: on --listen)")
-	fl.StringVar(&f.tokenEnv, "token-env", defaultTokenEnv, "environment variable with the accepted tokens, separated by commas; if the default one is empty, no token is required")
 	fl.IntVar(&f.maxConcurrency, "max-concurrency", httpapi.DefaultMaxConcurrent, "maximum number of concurrent requests; more are rejected with 503")
 	fl.Int64Var(&f.maxBody, "max-body", httpapi.DefaultMaxBody, "maximum size of a request, in bytes")
 	fl.DurationVar(&f.drain, "drain-timeout", 10*time.Second, "time for running requests and jobs to finish on shutdown")
@@ -150,7 +154,7 @@ func (f *serveFlags) check() error {
 
 // tokens reads the tokens that requests may use. An explicitly named variable
 // must have one: a misspelled name would open the service to all clients.
-func (f *serveFlags) tokens() ([]string, error) {
+func (f *commonFlags) tokens() ([]string, error) {
 	list := strings.FieldsFunc(os.Getenv(f.tokenEnv), func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\r' || r == '\t' })
 	if len(list) == 0 && f.tokenEnv != defaultTokenEnv {
 		return nil, program.Usagef("--token-env %s: the variable is empty or has no token", f.tokenEnv)

@@ -2,11 +2,14 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -16,6 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	reasonerclient "github.com/meup-protocol/meup/client/reasoner"
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 	"github.com/meup-protocol/meup/internal/natsembed"
 	"github.com/meup-protocol/meup/internal/program"
@@ -37,6 +41,7 @@ type running struct {
 	*exec.Cmd
 	address string
 
+	stdout  bytes.Buffer // complete after Wait
 	reading sync.WaitGroup
 	mu      sync.Mutex
 	log     strings.Builder
@@ -47,12 +52,18 @@ var serving = regexp.MustCompile(`msg=serving address=(\S+)`)
 // start runs serve on a free port, and returns when it listens.
 func start(t *testing.T, env []string, args ...string) *running {
 	t.Helper()
+	return launch(t, serving, env, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+}
+
+// launch runs the program, and returns when its log has an address.
+func launch(t *testing.T, address *regexp.Regexp, env []string, args ...string) *running {
+	t.Helper()
 	bin, err := exec.LookPath("meup-reasoner") // installed by testscript
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &running{Cmd: exec.Command(bin, append([]string{"serve", "--listen", "127.0.0.1:0", "--log-level", "debug"}, args...)...)}
-	p.Env = append(os.Environ(), env...)
+	p := &running{Cmd: exec.Command(bin, append(args, "--log-level", "debug")...)}
+	p.Env, p.Stdout = append(os.Environ(), env...), &p.stdout
 	stderr, err := p.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +78,7 @@ func start(t *testing.T, env []string, args ...string) *running {
 			p.mu.Lock()
 			p.log.WriteString(lines.Text() + "\n")
 			p.mu.Unlock()
-			if m := serving.FindStringSubmatch(lines.Text()); m != nil {
+			if m := address.FindStringSubmatch(lines.Text()); m != nil {
 				found <- m[1]
 			}
 		}
@@ -186,6 +197,74 @@ func TestMetrics_OwnListener(t *testing.T) {
 	p.address = m[1]
 	if status, body := p.ask(t, "GET", "/metrics", "", ""); status != 200 || !strings.Contains(body, "meup_build_info") {
 		t.Errorf("%d %s", status, body)
+	}
+}
+
+// TestRecords: records of decisions are in a file and on standard output, and
+// are restored after a restart.
+func TestRecords(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "decisions.jsonl")
+	env := []string{"REASONING_LOG_FILE=" + file, "REASONING_LOG_STDOUT=1"}
+	p := start(t, env)
+	if status, body := p.ask(t, "POST", "/agent_intent", "", example); status != 200 {
+		t.Fatalf("%d %s", status, body)
+	}
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	p.reading.Wait()
+	if err := p.Wait(); err != nil {
+		t.Errorf("it ended with %v:\n%s", err, p.said())
+	}
+	raw, err := os.ReadFile(file)
+	if err != nil || !strings.Contains(string(raw), `"session_id":"s1"`) || !strings.Contains(p.stdout.String(), `"session_id":"s1"`) {
+		t.Errorf("%v, file %s, standard output %s", err, raw, &p.stdout)
+	}
+	p = start(t, env)
+	if status, body := p.ask(t, "GET", "/reasoning_logs?session_id=s1", "", ""); status != 200 || !strings.Contains(body, `"outcome":"use_tools"`) {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+// TestWorker_Observed: a worker with --metrics-listen serves its metrics and
+// records, to clients with a token.
+func TestWorker_Observed(t *testing.T) {
+	server, err := natsembed.Start(t.Context(), natsembed.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	address := regexp.MustCompile(`serving metrics" address=(\S+)`)
+	p := launch(t, address, []string{"REASONING_API_TOKEN=token"}, "worker", "--nats", server.URL(), "--metrics-listen", "127.0.0.1:0")
+	c, err := reasonerclient.NewQueue(reasonerclient.Options{NATSURL: server.URL(), NATSOptions: server.ClientOptions(), Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	deadline := time.Now().Add(time.Minute)
+	for {
+		_, err := c.AgentIntent(t.Context(), &wire.AgentIntentRequest{SessionID: "s1", GoalText: "find x", CorrelationID: "c-1"})
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, reasonerclient.ErrNoQueue) || time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+	if status, body := p.ask(t, "GET", "/metrics", "", ""); status != 200 || !strings.Contains(body, "meup_decisions_total") {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, _ := p.ask(t, "GET", "/reasoning_logs", "", ""); status != 401 {
+		t.Errorf("%d", status)
+	}
+	if status, body := p.ask(t, "GET", "/reasoning_logs?correlation_id=c-1", "token", ""); status != 200 || !strings.Contains(body, `"session_id":"s1"`) {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, body := p.ask(t, "GET", "/reasoning_diagnostics", "token", ""); status != 200 || !strings.Contains(body, `"queue":{"queued":0`) {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, _ := p.ask(t, "POST", "/agent_intent", "token", example); status != 404 {
+		t.Errorf("%d", status)
 	}
 }
 

@@ -103,6 +103,10 @@ func (f *queueFlags) connect(ctx context.Context, p *components) (r *queueRuntim
 	if err != nil {
 		return r, err
 	}
+	p.counts = func(ctx context.Context) (wire.QueueCounts, error) {
+		c, err := r.queue.Counts(ctx)
+		return wire.QueueCounts(c), err
+	}
 	r.client, err = reasonerclient.NewQueue(reasonerclient.Options{
 		Conn: r.conn, Queue: f.name, AllowAPIKeys: f.apiKeys, Timeout: submitTimeout, Retries: reasonerclient.NoRetries,
 	})

@@ -20,7 +20,8 @@ func newServe() *cobra.Command {
 		Use:   "serve",
 		Short: "Serves the Reasoning API over HTTP",
 		Long: `serve answers POST /agent_intent, /agent_intent_async, /agent_intent_cancel and
-/workflow_intent, and GET /healthz, /health, /version and /metrics.
+/workflow_intent, and GET /reasoning_logs, /reasoning_diagnostics, /healthz,
+/health, /version and /metrics.
 
 The llm of a request names the model that decides. Its key is used for that
 request only, and is neither stored nor logged. Without a key the one in the
@@ -100,7 +101,7 @@ func serveHTTP(ctx context.Context, f *serveFlags, p *components, jobs httpapi.J
 	o := httpapi.Options{
 		Service: p.service, Jobs: jobs, CheckCallback: p.guard.Check, Tokens: tokens,
 		MaxBody: f.maxBody, MaxConcurrent: f.maxConcurrency, Version: program.Version(version),
-		Observe: p.metrics.Request, Logger: p.log,
+		Observe: p.metrics.Request, Logger: p.log, Logs: p.records, Diagnostics: p.diagnostics(),
 	}
 	metrics := p.telemetry.Metrics()
 	var listening servers
@@ -142,4 +143,8 @@ func loopbackAddress(address string) bool {
 func loopback(a net.Addr) bool {
 	to, err := netip.ParseAddrPort(a.String())
 	return err == nil && to.Addr().IsLoopback()
+}
+
+func (p *components) diagnostics() httpapi.Diagnostics {
+	return httpapi.Diagnostics{Started: p.started, Configuration: p.about, Queue: p.counts}
 }

@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"errors"
+	"net"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/reasoner/httpapi"
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
 )
 
@@ -17,6 +20,7 @@ type workerFlags struct{ commonFlags }
 
 func (f *workerFlags) register(fl *pflag.FlagSet) {
 	f.commonFlags.register(fl)
+	fl.StringVar(&f.metricsListen, "metrics-listen", "", "address for /metrics, /reasoning_logs, /reasoning_diagnostics and /healthz (none: no listener)")
 	fl.DurationVar(&f.queue.drain, "drain-timeout", queue.DefaultDrain, "time for running jobs to finish on shutdown; other workers get the rest")
 }
 
@@ -26,6 +30,8 @@ func (f *workerFlags) check() error {
 		return program.Usagef("--nats or --data is required")
 	case f.queue.workers == 0:
 		return program.Usagef("--workers must be at least 1")
+	case f.metricsListen != "" && !isHostPort(f.metricsListen):
+		return program.Usagef("--metrics-listen %q: expected host:port", f.metricsListen)
 	case f.queue.drain < time.Millisecond:
 		return program.Usagef("--drain-timeout must be positive")
 	}
@@ -39,7 +45,8 @@ func newWorker() *cobra.Command {
 		Short: "Processes the queue, without HTTP",
 		Long: `worker receives jobs from a queue on NATS JetStream, decides, and writes the
 results, to which clients have subscribed. It has no listener except that of the
-NATS server that it starts with --data.
+NATS server that it starts with --data, and that of --metrics-listen, which serves
+its metrics and the records of its decisions. Tokens are those of serve.
 
 If a worker dies, other workers get its jobs. A job has one result. A job that was
 started --max-deliver times and never settled fails. Jobs with a key for a model
@@ -75,12 +82,22 @@ func work(ctx context.Context, f *workerFlags) error {
 	if err != nil {
 		return err
 	}
-	p, err := assemble(ctx, &f.commonFlags, log, []string{token})
+	tokens, err := f.tokens()
+	if err != nil {
+		return err
+	}
+	p, err := assemble(ctx, &f.commonFlags, log, append([]string{token}, tokens...))
 	if err != nil {
 		return err
 	}
 	defer p.close(context.WithoutCancel(ctx))
 	r, err := f.queue.connect(ctx, p)
+	if err == nil {
+		var stop func()
+		if stop, err = f.observe(ctx, p, tokens); err == nil {
+			defer stop()
+		}
+	}
 	if err == nil {
 		select {
 		case err = <-r.work(ctx, f.queue.workers):
@@ -96,4 +113,37 @@ func work(ctx context.Context, f *workerFlags) error {
 	err = r.close(context.WithoutCancel(ctx))
 	log.Info("stopped")
 	return err
+}
+
+// observe serves the metrics and records of a worker until stop is called. If
+// the listener fails later, it is logged; the worker continues.
+func (f *workerFlags) observe(ctx context.Context, p *components, tokens []string) (stop func(), err error) {
+	if f.metricsListen == "" {
+		return func() {}, nil
+	}
+	var listening servers
+	api := httpapi.New(httpapi.Options{
+		Tokens: tokens, Version: program.Version(version), Observe: p.metrics.Request, Logger: p.log,
+		Metrics: p.telemetry.Metrics(), Logs: p.records, Diagnostics: p.diagnostics(),
+	})
+	if err := listening.add(ctx, f.metricsListen, api, metricsConnections, time.Minute, p.log); err != nil {
+		return nil, err
+	}
+	p.log.Info("serving metrics", "address", listening.addresses()[0].String())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		if err := listening.serve(ctx, observeDrain, p.log); err != nil {
+			p.log.Error("the listener of --metrics-listen failed", "error", err)
+		}
+	})
+	return func() { cancel(); serving.Wait() }, nil
+}
+
+// observeDrain is the time for running requests for metrics on shutdown.
+const observeDrain = time.Second
+
+func isHostPort(address string) bool {
+	_, _, err := net.SplitHostPort(address)
+	return err == nil
 }

@@ -132,9 +132,6 @@ func contextItem(m *contextwindow.Meta) wire.TraceItem {
 		Step: "context",
 		Detail: fmt.Sprintf("The model was shown %d tokens of %d; %d results in part, %d as a summary, %d as a mark.",
 			m.Tokens, m.Budget, m.Previews, m.Summaries, m.Dropped),
-		Context: &wire.ContextTrace{
-			Goal: string(m.Goal), Tokens: m.Tokens, Budget: m.Budget, Previews: m.Previews, Summarized: m.Summaries,
-			Dropped: m.Dropped, Messages: m.History, Thoughts: m.Thoughts, Steps: m.Steps,
-		},
+		Context: contextTrace(m),
 	}
 }

@@ -46,6 +46,10 @@ type Options struct {
 	// Context configures the input of the models that decide.
 	Context ContextOptions
 
+	// Record receives a record of each decision; see decisionlog. It must not
+	// block. nil: none.
+	Record func(*wire.LogRecord)
+
 	Telemetry *telemetry.Telemetry // nil: none
 	Logger    *slog.Logger         // nil: none
 	Now       func() time.Time     // nil: time.Now
@@ -81,7 +85,8 @@ func (s *Service) Check(r *wire.AgentIntentRequest) error {
 }
 
 // Decide returns the next action. The request must be one that
-// api.DecodeAgentIntent accepts. Errors are an *api.Fault, or wrap ctx's.
+// api.DecodeAgentIntent accepts. Errors are an *api.IntentError with an
+// *api.Fault or ctx's error.
 func (s *Service) Decide(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 	began := s.o.Now()
 	id := "agent-" + s.o.NewID()
@@ -91,10 +96,12 @@ func (s *Service) Decide(ctx context.Context, r *wire.AgentIntentRequest) (*wire
 	s.report(ctx, span, r, id, d, took, err) // before the span ends
 	span.End(err)
 	if err != nil {
-		return nil, err
+		s.recordIntent(r, id, d, nil, took, err)
+		return nil, &api.IntentError{ID: id, Took: took, Err: err}
 	}
 	out := answer(d, trace)
 	out.IntentID, out.DurationMS = id, took.Milliseconds()
+	s.recordIntent(r, id, d, out, took, nil)
 	return out, nil
 }
 
@@ -119,7 +126,7 @@ func (s *Service) decide(ctx context.Context, r *wire.AgentIntentRequest) (plann
 }
 
 // Workflow returns the next node of a workflow and its action; see
-// workflow.Next. Errors are an *api.Fault, or wrap ctx's.
+// workflow.Next. Errors are those of Decide.
 func (s *Service) Workflow(ctx context.Context, r *wire.WorkflowIntentRequest) (out *wire.WorkflowIntentResponse, err error) {
 	began := s.o.Now()
 	id := "wf-" + s.o.NewID()
@@ -133,8 +140,9 @@ func (s *Service) Workflow(ctx context.Context, r *wire.WorkflowIntentRequest) (
 	took := s.o.Now().Sub(began)
 	s.reportWorkflow(ctx, span, r, id, d, out, took, err)
 	span.End(err)
+	s.recordWorkflow(r, id, d, out, took, err)
 	if err != nil {
-		return nil, err
+		return nil, &api.IntentError{ID: id, Took: took, Err: err}
 	}
 	out.Status, out.IntentID, out.DurationMS = wire.StatusOK, id, took.Milliseconds()
 	if out.Trace == nil {
@@ -181,18 +189,23 @@ func (s *Service) reportWorkflow(ctx context.Context, span *telemetry.Span, r *w
 	if namesModel(r.LLM) && d.Source != planner.ByModel && d.Usage == (llm.Usage{}) {
 		done.Provider, done.Model = "", ""
 	}
+	if done.Outcome = outcome(workflowOutcome(out), err); err == nil && out.ToolName != "" {
+		span.Set(telemetry.DecisionTools.StringSlice([]string{out.ToolName}))
+	}
+	s.o.Telemetry.Decided(ctx, done)
+}
+
+// workflowOutcome returns the outcome of a transition; "" if there is none.
+func workflowOutcome(out *wire.WorkflowIntentResponse) string {
 	switch {
 	case out == nil:
+		return ""
 	case out.Finish:
-		done.Outcome = string(contextwindow.Finish)
+		return string(contextwindow.Finish)
 	case out.ToolName != "":
-		done.Outcome = string(contextwindow.UseTools)
-		span.Set(telemetry.DecisionTools.StringSlice([]string{out.ToolName}))
-	default:
-		done.Outcome = outcomeNode
+		return string(contextwindow.UseTools)
 	}
-	done.Outcome = outcome(done.Outcome, err)
-	s.o.Telemetry.Decided(ctx, done)
+	return outcomeNode
 }
 
 // outcome returns the outcome of a decision: the decided action, unless there

@@ -49,6 +49,15 @@ func (t *Telemetry) Decided(ctx context.Context, d Decision) {
 	t.logger.LogAttrs(ctx, slog.LevelInfo, "decision", t.logged(d, span.SpanContext())...)
 }
 
+// Mask masks known secrets and texts that look like secrets, as in all
+// telemetry, and bounds the text. A nil Telemetry masks nothing.
+func (t *Telemetry) Mask(text string) string {
+	if t == nil {
+		return text
+	}
+	return t.mask(text)
+}
+
 func (d Decision) attributes() []attribute.KeyValue {
 	attrs := usage(d.Usage)
 	for _, a := range []struct {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 
@@ -49,6 +50,20 @@ const statusGone = 499
 
 // Error returns the code and the message.
 func (f *Fault) Error() string { return f.Code + ": " + f.Message }
+
+// IntentError is the error of a decision, with the id and the duration under
+// which the decision is logged.
+type IntentError struct {
+	ID   string
+	Took time.Duration
+	Err  error
+}
+
+// Error returns the text of Err.
+func (e *IntentError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *IntentError) Unwrap() error { return e.Err }
 
 // Body returns the response body of the fault.
 func (f *Fault) Body() wire.ErrorBody {

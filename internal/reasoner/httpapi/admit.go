@@ -25,7 +25,7 @@ func (h *handler) hasToken(token string) bool {
 	return found == 1
 }
 
-// admit checks the headers of a request.
+// admit checks the token and the version of a request.
 func (h *handler) admit(w http.ResponseWriter, r *http.Request) error {
 	if len(h.tokens) > 0 {
 		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
@@ -36,12 +36,17 @@ func (h *handler) admit(w http.ResponseWriter, r *http.Request) error {
 	if v := r.Header.Get("Accept-Version"); v != "" && !acceptsVersion(v) {
 		return &api.Fault{Status: http.StatusNotAcceptable, Code: api.CodeVersion, Message: "The service supports only " + wire.Version + ": send Accept-Version: " + wire.Version + ", or no such header."}
 	}
-	// A browser sends a form or plain text to another site without a preflight
-	// request, but not JSON. Requiring the type keeps pages of other sites out.
+	w.Header().Set("Content-Version", wire.Version)
+	return nil
+}
+
+// checkJSON requires a JSON body. A browser sends a form or plain text to
+// another site without a preflight request, but not JSON. Requiring the type
+// keeps pages of other sites out.
+func checkJSON(r *http.Request) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return &api.Fault{Status: http.StatusUnsupportedMediaType, Code: api.CodeMediaType, Message: "The body must be JSON: send Content-Type: application/json."}
 	}
-	w.Header().Set("Content-Version", wire.Version)
 	return nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 
 	"github.com/meup-protocol/meup/internal/reasoner/api"
+	"github.com/meup-protocol/meup/internal/reasoner/decisionlog"
 )
 
 // Defaults of Options.
@@ -39,8 +40,9 @@ type Jobs interface {
 	Cancel(ctx context.Context, correlationID string) (bool, error)
 }
 
-// Options configures the HTTP service. Service is required.
+// Options configures the HTTP service.
 type Options struct {
+	// Service decides; nil: only the endpoints with GET exist.
 	Service interface {
 		// Check returns the error of Decide for a request that no decision can
 		// answer.
@@ -66,6 +68,10 @@ type Options struct {
 	MaxConcurrent int
 	Version       string       // for /version
 	Metrics       http.Handler // for /metrics; nil: no such endpoint
+	// Logs is for /reasoning_logs and /reasoning_diagnostics; nil: no such
+	// endpoints.
+	Logs        *decisionlog.Store
+	Diagnostics Diagnostics
 	// Observe is called for every response with its endpoint, or "other", and
 	// its status. It may be nil.
 	Observe func(endpoint string, status int, took time.Duration)
@@ -87,6 +93,7 @@ type handler struct {
 type route struct {
 	method string
 	open   bool // needs no token, version, body or slot
+	query  bool // needs no body or slot
 	health bool // accessible to every client, under any Host
 	serve  func(r *http.Request, raw []byte) (status int, body any, err error)
 }
@@ -99,6 +106,8 @@ type route struct {
 //	POST /workflow_intent      decide a workflow's next node
 //	GET  /healthz, /health     {"status":"ok"}, without a token
 //	GET  /version              without a token
+//	GET  /reasoning_logs       records of decisions
+//	GET  /reasoning_diagnostics  a summary of them
 //	GET  /metrics              for Prometheus, without a token
 //
 // Error responses have a wire.ErrorBody.
@@ -127,15 +136,21 @@ func New(o Options) http.Handler {
 	}}
 	version := map[string]string{"version": o.Version, "api": wire.Version, "go": runtime.Version()}
 	h.routes = map[string]route{
-		"/agent_intent":        {method: http.MethodPost, serve: h.agentIntent},
-		"/agent_intent_async":  {method: http.MethodPost, serve: h.agentIntentAsync},
-		"/agent_intent_cancel": {method: http.MethodPost, serve: h.agentIntentCancel},
-		"/workflow_intent":     {method: http.MethodPost, serve: h.workflowIntent},
-		"/healthz":             healthy,
-		"/health":              healthy,
+		"/healthz": healthy,
+		"/health":  healthy,
 		"/version": {method: http.MethodGet, open: true, serve: func(*http.Request, []byte) (int, any, error) {
 			return http.StatusOK, version, nil
 		}},
+	}
+	if o.Logs != nil {
+		h.routes["/reasoning_logs"] = route{method: http.MethodGet, query: true, serve: h.reasoningLogs}
+		h.routes["/reasoning_diagnostics"] = route{method: http.MethodGet, query: true, serve: h.reasoningDiagnostics}
+	}
+	if o.Service != nil {
+		h.routes["/agent_intent"] = route{method: http.MethodPost, serve: h.agentIntent}
+		h.routes["/agent_intent_async"] = route{method: http.MethodPost, serve: h.agentIntentAsync}
+		h.routes["/agent_intent_cancel"] = route{method: http.MethodPost, serve: h.agentIntentCancel}
+		h.routes["/workflow_intent"] = route{method: http.MethodPost, serve: h.workflowIntent}
 	}
 	return h
 }
@@ -182,7 +197,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) (int, any, error
 		closeUnread(w, r)
 		return 0, nil, err
 	}
-	if route.open {
+	if route.open || route.query {
 		closeUnread(w, r)
 		return route.serve(r, nil)
 	}
@@ -213,7 +228,10 @@ func (h *handler) accept(w http.ResponseWriter, r *http.Request) ([]byte, route,
 	if route.open {
 		return nil, route, nil
 	}
-	if err := h.admit(w, r); err != nil {
+	if err := h.admit(w, r); err != nil || route.query {
+		return nil, route, err
+	}
+	if err := checkJSON(r); err != nil {
 		return nil, route, err
 	}
 	raw, err := h.body(w, r)

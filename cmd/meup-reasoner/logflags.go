@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/reasoner/decisionlog"
+)
+
+// logFlags configure the records of decisions. serve and worker have them.
+type logFlags struct {
+	file    string
+	stdout  bool
+	entries int
+	bytes   int64
+	age     time.Duration
+
+	wrong error // of the environment
+}
+
+// Variables of the records.
+const (
+	envLogFile   = "REASONING_LOG_FILE"
+	envLogStdout = "REASONING_LOG_STDOUT"
+)
+
+func (f *logFlags) register(fl *pflag.FlagSet) {
+	fl.StringVar(&f.file, "reasoning-log-file", os.Getenv(envLogFile), "file to which records of decisions are appended, and from which they are restored; one for each process (default $"+envLogFile+", or none)")
+	fl.BoolVar(&f.stdout, "reasoning-log-stdout", f.fromEnvironment(), "write records of decisions to standard output (default $"+envLogStdout+")")
+	fl.IntVar(&f.entries, "reasoning-log-entries", decisionlog.DefaultEntries, "maximum number of records of decisions that are kept in memory")
+	fl.Int64Var(&f.bytes, "reasoning-log-bytes", decisionlog.DefaultBytes, "maximum size of the kept records, and of the file before it is renamed to FILE.1")
+	fl.DurationVar(&f.age, "reasoning-log-age", decisionlog.DefaultAge, "maximum age of the kept records")
+}
+
+func (f *logFlags) fromEnvironment() bool {
+	text := os.Getenv(envLogStdout)
+	if text == "" {
+		return false
+	}
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		f.wrong = fmt.Errorf("the environment variable %s=%q: expected 1 or 0", envLogStdout, text)
+	}
+	return on
+}
+
+func (f *logFlags) check() error {
+	switch {
+	case f.wrong != nil:
+		return program.Usage(f.wrong)
+	case f.entries < 1 || f.bytes < 1 || f.age <= 0:
+		return program.Usagef("--reasoning-log-entries, --reasoning-log-bytes and --reasoning-log-age must be positive")
+	}
+	return nil
+}
+
+// open returns the store, with its file and standard output.
+func (f *logFlags) open(mask func(string) string, log *slog.Logger) (*decisionlog.Store, error) {
+	s := decisionlog.New(decisionlog.Options{Entries: f.entries, Bytes: f.bytes, Age: f.age, Mask: mask})
+	if f.file != "" {
+		if err := s.MirrorToFile(f.file, log); err != nil {
+			return nil, fmt.Errorf("--reasoning-log-file: %w", err)
+		}
+	}
+	if f.stdout {
+		s.MirrorTo(os.Stdout, log)
+	}
+	return s, nil
+}
+
+// logCloseTimeout bounds writing the last records.
+const logCloseTimeout = 2 * time.Second
+
+func closeLog(ctx context.Context, s *decisionlog.Store, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(ctx, logCloseTimeout)
+	defer cancel()
+	if err := s.Close(ctx); err != nil {
+		log.Warn("not all records of decisions were written", "error", err)
+	}
+}
+
+// replaced are variables of earlier implementations of the API without effect
+// here, and what replaces them. A process that has one does not start.
+var replaced = map[string]string{
+	"REASONING_QUEUE_POLL_MS": "workers are notified of jobs and do not poll; remove the variable",
+}
+
+func checkReplaced() error {
+	for name, instead := range replaced {
+		if os.Getenv(name) != "" {
+			return program.Usagef("the environment variable %s is not supported: %s", name, instead)
+		}
+	}
+	if t := os.Getenv("REASONING_TRANSPORT"); t == "mongo" {
+		return program.Usagef("REASONING_TRANSPORT=mongo is not supported: the queue is on NATS; use --nats or --data here, and REASONING_TRANSPORT=nats with REASONING_NATS_URL for clients")
+	}
+	return nil
+}
