@@ -111,3 +111,27 @@ func TestTurns_Cluster(t *testing.T) {
 		eventually(t, "another gateway returns the same", func() bool { return read(t, g.addr, "dave", path) == want })
 	}
 }
+
+// TestSearch_Cluster: each gateway of a cluster finds what was sent to another one,
+// and finds it again after it was killed.
+func TestSearch_Cluster(t *testing.T) {
+	port, store := freePort(t), t.TempDir()
+	startNATS(t, port, store)
+	nats := "nats://127.0.0.1:" + port
+	list := []*gatewayProc{startGateway(t, labConfig, "--nats", nats), startGateway(t, labConfig, "--nats", nats)}
+	for n := range 40 {
+		if code := post(t, list[n%2].addr, "alice", fmt.Sprintf(`{"kind":"chat","payload":{"message":"needle number%d"}}`, n)); code != "" {
+			t.Fatal(code)
+		}
+	}
+	found := func(g *gatewayProc) bool {
+		var r api.SearchResult
+		return json.Unmarshal([]byte(read(t, g.addr, "dave", "/api/spaces/lab/search?q=needle&limit=100")), &r) == nil && len(r.Hits) == 40
+	}
+	for _, g := range list {
+		eventually(t, "a gateway finds the chats of both", func() bool { return found(g) })
+	}
+	list[0].kill()
+	list[0].restart()
+	eventually(t, "it finds them after a restart", func() bool { return found(list[0]) })
+}

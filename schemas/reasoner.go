@@ -20,13 +20,16 @@ type Fault struct {
 // Error returns the message.
 func (f *Fault) Error() string { return f.Message }
 
-// Document checks a document of the Reasoning API, or a response about turns, by
-// the path of its schema: reasoner/agent_intent.request, turns/history and so
-// on. The error is a *Fault if there is such a schema.
+// Document checks a document of the Reasoning API, a response about turns, or
+// another one of the HTTP API, by the path of its schema:
+// reasoner/agent_intent.request, turns/history, http/search and so on. The error is a *Fault if there is such a schema.
 func Document(name string, raw []byte) error {
 	compiled := reasoner
-	if path.Dir(name) == "turns" {
+	switch path.Dir(name) {
+	case "turns":
 		compiled = turns
+	case "http":
+		compiled = answers
 	}
 	schema, ok := compiled()[path.Base(name)]
 	if !ok {

@@ -27,7 +27,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-//go:embed *.json payload/*.json reasoner/*.json turns/*.json
+//go:embed *.json http/*.json payload/*.json reasoner/*.json turns/*.json
 var files embed.FS
 
 // base is the prefix of the files' ids; nothing is ever fetched from there.
@@ -41,6 +41,7 @@ var (
 	payloads  = sync.OnceValue(func() map[string]*jsonschema.Schema { return compile("payload") })
 	reasoner  = sync.OnceValue(func() map[string]*jsonschema.Schema { return compile("reasoner") })
 	turns     = sync.OnceValue(func() map[string]*jsonschema.Schema { return compile("turns") })
+	answers   = sync.OnceValue(func() map[string]*jsonschema.Schema { return compile("http") })
 )
 
 // compile returns the schemas of a folder. They can refer to each other and to

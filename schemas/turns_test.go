@@ -15,8 +15,12 @@ func TestTurnFiles(t *testing.T) {
 	if err != nil || len(names) != len(turns()) || len(names) < 5 {
 		t.Fatalf("%v, %v", names, err)
 	}
-	for _, file := range names {
-		name := strings.TrimSuffix(path.Base(file), suffix)
+	others, err := fs.Glob(files, "http/*"+suffix)
+	if err != nil || len(others) != len(answers()) || len(others) < 1 {
+		t.Fatalf("%v, %v", others, err)
+	}
+	for _, file := range append(names, others...) {
+		name, folder := strings.TrimSuffix(path.Base(file), suffix), path.Dir(file)+"/"
 		raw, err := fs.ReadFile(files, file)
 		if err != nil {
 			t.Fatal(err)
@@ -35,13 +39,13 @@ func TestTurnFiles(t *testing.T) {
 			t.Errorf("%s: needs its $id, title, description and examples", file)
 		}
 		for _, example := range head.Examples {
-			if err := check(t, name, example); err != nil {
+			if err := check(t, folder+name, example); err != nil {
 				t.Errorf("%s: %v", file, err)
 			}
 			for _, field := range head.Required {
 				value := example[field]
 				delete(example, field)
-				if check(t, name, example) == nil {
+				if check(t, folder+name, example) == nil {
 					t.Errorf("%s: passes without %s", file, field)
 				}
 				example[field] = value
@@ -56,7 +60,7 @@ func check(t *testing.T, name string, example map[string]json.RawMessage) error 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Document("turns/"+name, raw)
+	return Document(name, raw)
 }
 
 // TestTurnsRefused: forbidden content of a response is a fault.

@@ -59,6 +59,10 @@ var mayImport = map[string][]string{
 	"internal/journal/natsjournal/block":   {"protocol", "internal/journal"},
 	"internal/journal/natsjournal/replica": {"protocol", "internal/journal", "internal/journal/entrydb", "internal/journal/natsjournal/block", "internal/natsconn"},
 
+	// Search.
+	"internal/search":              {"protocol"},
+	"internal/gateway/searchstore": {"protocol", "internal/search", "internal/space"},
+
 	// Packages that the gateways of a cluster share, in addition to the log.
 	"internal/natsconn":        {},
 	"internal/gateway/cluster": {"protocol", "internal/natsconn"},
@@ -80,7 +84,7 @@ var mayImport = map[string][]string{
 	"internal/gateway/ws":      {"protocol", "internal/gateway/access", "internal/gateway/auth", "internal/frame", "internal/space"},
 	"internal/gateway/httpapi": {
 		"protocol", "client/api", "internal/gateway/access", "internal/gateway/auth", "internal/frame", "internal/limit", "internal/space",
-		"internal/gateway/transcript", "internal/gateway/turnstore", "internal/turns",
+		"internal/gateway/searchstore", "internal/gateway/transcript", "internal/gateway/turnstore", "internal/search", "internal/turns",
 	},
 	"internal/gateway/web": {},
 
@@ -96,7 +100,7 @@ var mayImport = map[string][]string{
 		"protocol", "schemas", "internal/gateway/access", "internal/gateway/auth", "internal/capability", "internal/gateway/cluster",
 		"internal/gateway/config", "internal/gateway/httpapi", "internal/journal", "internal/journal/memory",
 		"internal/journal/natsjournal", "internal/journal/pebblejournal", "internal/limit", "internal/gateway/metrics",
-		"internal/natsconn", "internal/privatedir", "internal/redact", "internal/safety", "internal/space", "internal/gateway/turnstore", "internal/gateway/web", "internal/gateway/ws",
+		"internal/natsconn", "internal/privatedir", "internal/redact", "internal/safety", "internal/space", "internal/gateway/searchstore", "internal/gateway/turnstore", "internal/gateway/web", "internal/gateway/ws",
 	},
 	"internal/meuptest": {"protocol", "client", "internal/gateway/config", "internal/gateway", "internal/gateway/httpapi"},
 

@@ -19,6 +19,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/gateway/httpapi"
 	"github.com/meup-protocol/meup/internal/gateway/metrics"
+	"github.com/meup-protocol/meup/internal/gateway/searchstore"
 	"github.com/meup-protocol/meup/internal/gateway/turnstore"
 	"github.com/meup-protocol/meup/internal/gateway/ws"
 	"github.com/meup-protocol/meup/internal/journal"
@@ -168,8 +169,12 @@ func (g *Gateway) serveParts(cfg *config.Config) {
 		MaxConnections: cfg.MaxConnections, Observer: g.metrics, Logger: g.log,
 	})
 	g.turns = turnstore.New(turnstore.Options{Mask: g.safety, Logger: g.log})
+	index := searchstore.New(searchstore.Options{
+		Dir: searchDir(cfg), Spaces: g.hub.Open, Bounds: g.journal.Bounds, Mask: g.safety.Text, Logger: g.log,
+	})
+	g.run(func() { index.Run(g.background) })
 	options := httpapi.Options{
-		Turns: g.turns, Has: g.has,
+		Turns: g.turns, Search: index, Has: g.has,
 		Admission: admission, Heavy: heavy, Journal: g.journal, Origins: cfg.Origins, Ready: g.publicReady, WS: g.ws, Page: g.page,
 		Version: g.options.Version, IdleTimeout: zeroMeansNoLimit(cfg.IdleTimeout), Logger: g.log,
 	}

@@ -33,7 +33,16 @@ const defaultReplicas = 3
 const (
 	embeddedDir = "log"
 	replicaDir  = "replica"
+	searchIndex = "search"
 )
+
+// searchDir is the folder of the search index; "": the index is in memory.
+func searchDir(cfg *config.Config) string {
+	if cfg.Data == InMemory {
+		return ""
+	}
+	return filepath.Join(cfg.Data, searchIndex)
+}
 
 // warnUnused warns about a log in the data folder that is not in use.
 func warnUnused(data, folder, message string, log *slog.Logger) {
@@ -47,7 +56,7 @@ func warnUnused(data, folder, message string, log *slog.Logger) {
 func (g *Gateway) openLog(ctx context.Context, cfg *config.Config) error {
 	retention := journal.Retention{Age: cfg.Retention.Age, Bytes: cfg.Retention.Bytes}
 	if cfg.Data != InMemory {
-		if err := privatedir.Secure(cfg.Data, g.log, embeddedDir, replicaDir); err != nil {
+		if err := privatedir.Secure(cfg.Data, g.log, embeddedDir, replicaDir, searchIndex); err != nil {
 			return err
 		}
 	}

@@ -124,6 +124,20 @@ func (s *Space) limiterOf(id protocol.ParticipantID) Limiter {
 	return s.participantLocked(id).limits()
 }
 
+// BeginWork reports whether a participant may cause work beyond that of one read,
+// and returns the function that charges it, in bytes. The error is a
+// *protocol.Error: rate_limited.
+func (s *Space) BeginWork(id protocol.ParticipantID) (charge func(bytes int), err error) {
+	limiter := s.limiterOf(id)
+	if limiter == nil {
+		return func(int) {}, nil
+	}
+	if refused := limiter.Work(s.now()); refused != nil {
+		return nil, refused
+	}
+	return func(bytes int) { limiter.Worked(s.now(), bytes) }, nil
+}
+
 // checkPosition rejects a position in another log. For a position beyond the head
 // it waits until this gateway has caught up.
 func (s *Space) checkPosition(ctx context.Context, q *HistoryQuery) error {

@@ -87,6 +87,13 @@ func (s *Space) Head() protocol.Seq {
 	return head
 }
 
+// Delivered returns how many entries the space has received since it was opened,
+// to measure rates.
+func (s *Space) Delivered() uint64 {
+	_, pos, _ := s.ring.Position()
+	return pos
+}
+
 func (s *Space) config() *Config          { return s.state.Load().Config }
 func (s *Space) journal() journal.Journal { return s.hub.services.Journal }
 func (s *Space) observer() Observer       { return s.hub.services.Observer }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/auth"
+	"github.com/meup-protocol/meup/internal/gateway/searchstore"
 	"github.com/meup-protocol/meup/internal/gateway/turnstore"
 	"github.com/meup-protocol/meup/internal/limit"
 	"github.com/meup-protocol/meup/internal/space"
@@ -46,6 +47,8 @@ type Options struct {
 	Version Version
 	// Turns stores the turns of the spaces.
 	Turns *turnstore.Store
+	// Search is the full-text index.
+	Search *searchstore.Store
 	// Has reports whether the log of a space has an envelope with this id.
 	Has func(ctx context.Context, space string, id protocol.ID) (bool, error)
 
@@ -86,6 +89,7 @@ func (s *Server) routes() {
 	handle("GET /api/spaces/{space}/contexts/{path...}", s.inSpace(s.contexts))
 	handle("GET /api/spaces/{space}/participants", s.inSpace(s.participants))
 	handle("GET /api/spaces/{space}/events", s.inSpace(s.events))
+	handle("GET /api/spaces/{space}/search", s.inSpace(s.search))
 	handle("GET /api/spaces/{space}/threads", s.inSpace(s.threads))
 	handle("GET /api/spaces/{space}/threads/{thread}", s.inSpace(s.thread))
 	handle("GET /api/spaces/{space}/jobs", s.inSpace(s.jobs))

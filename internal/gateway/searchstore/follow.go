@@ -1,0 +1,208 @@
+package searchstore
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/search"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+const (
+	// lookEvery is how often Run looks for new entries, unless a search waits.
+	lookEvery = 250 * time.Millisecond
+	// trimEvery is how often it looks for entries that the log no longer has.
+	trimEvery = time.Minute
+	// reopenEvery is how often it tries to open an index that cannot be opened.
+	reopenEvery = 10 * time.Second
+
+	// batchDocs and batchBytes bound the entries that are applied at once.
+	batchDocs  = 1000
+	batchBytes = 4 << 20
+
+	// busyRate is the rate of entries from which on the gateway counts as busy. Then
+	// the index takes one part in busyShare of the time of one processor, and else
+	// one in idleShare.
+	busyRate  = 2000 // per second
+	busyShare = 20
+	idleShare = 2
+)
+
+// Run follows the logs of the open spaces until ctx ends, then closes the index.
+func (s *Store) Run(ctx context.Context) {
+	defer s.closeIndex()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	last := time.Now()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-s.wake:
+		}
+		if !s.ready() {
+			continue
+		}
+		list, entries := s.update()
+		rate := float64(entries) / max(time.Since(last).Seconds(), 0.01)
+		last = time.Now()
+		share := time.Duration(idleShare)
+		if rate > busyRate {
+			share = busyShare
+		}
+		for _, f := range list {
+			if err := s.follow(ctx, f, share); errors.Is(err, search.ErrDamaged) {
+				s.opts.Logger.Warn("the search index is built again", "reason", err)
+				s.reopen(true)
+				break
+			} else if err != nil && ctx.Err() == nil && !errors.Is(err, space.ErrRetired) {
+				s.opts.Logger.Warn("read the log for the search index", "space", f.space.Name(), "error", err)
+			}
+		}
+	}
+}
+
+// ready opens the index if necessary, and reports whether there is one.
+func (s *Store) ready() bool {
+	if s.index == nil && time.Since(s.opened) >= reopenEvery { // Run alone changes the index
+		s.reopen(false)
+	}
+	return s.index != nil
+}
+
+func (s *Store) reopen(reset bool) {
+	s.opened = time.Now()
+	if err := s.openIndex(reset); err != nil {
+		s.opts.Logger.Error("searches are answered with unavailable", "error", err)
+	}
+}
+
+// update makes followers for the open spaces, drops the others, and returns the ones
+// with something to do, the ones that searches wait for first; and how many entries
+// all have received since the last call.
+func (s *Store) update() (list []*follower, entries uint64) {
+	open := s.opts.Spaces()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.followers
+	s.followers = make(map[string]*follower, len(open))
+	for _, sp := range open {
+		f := before[sp.Name()]
+		if f == nil || f.space != sp {
+			f = &follower{space: sp, pos: sp.Delivered()}
+		}
+		s.followers[sp.Name()] = f
+		pos := sp.Delivered()
+		entries, f.pos = entries+pos-f.pos, pos
+		if f.position.Log != sp.LogID() || f.position.Read != sp.Head() || !f.position.Built || time.Since(f.trimmed) > trimEvery {
+			list = append(list, f)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *follower) int {
+		switch {
+		case a.wanted == b.wanted:
+			return 0
+		case a.wanted:
+			return -1
+		}
+		return 1
+	})
+	return list, entries
+}
+
+// follow indexes what the log of a space has more than the index: for a while, so
+// that other spaces have their turn.
+func (s *Store) follow(ctx context.Context, f *follower, share time.Duration) error {
+	name := f.space.Name()
+	position, err := s.index.Position(name)
+	if err != nil {
+		return err
+	}
+	goal := f.space.Head()
+	if position.Log != f.space.LogID() || position.Read > goal {
+		if err := s.index.Begin(name, f.space.LogID()); err != nil {
+			return err
+		}
+		if position, err = s.index.Position(name); err != nil {
+			return err
+		}
+	}
+	if time.Since(f.trimmed) > trimEvery {
+		f.trimmed = time.Now()
+		oldest, _, err := s.opts.Bounds(ctx, name)
+		if err != nil {
+			return err
+		}
+		if err := s.index.Trim(name, oldest); err != nil {
+			return err
+		}
+	}
+	if position.Built && position.Read >= goal {
+		s.caughtUp(f, position)
+		return nil
+	}
+	c := f.space.Follow(position.Read)
+	defer c.Close()
+	for turns := 0; turns < 16; turns++ {
+		began := time.Now()
+		read, err := s.applyBatch(ctx, c, name, position.Read, goal)
+		if err != nil {
+			return err
+		}
+		if position, err = s.index.Position(name); err != nil {
+			return err
+		}
+		if read >= goal {
+			s.caughtUp(f, position)
+			return nil
+		}
+		s.setPosition(f, position)
+		select { // leave the processors to the rest of the gateway
+		case <-time.After(time.Since(began) * (share - 1)):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// caughtUp records that a follower is where its log was.
+func (s *Store) caughtUp(f *follower, p search.Position) {
+	s.mu.Lock()
+	f.wanted = false
+	s.mu.Unlock()
+	s.setPosition(f, p)
+}
+
+// applyBatch applies the next entries up to goal, and returns the Seq up to which
+// the log was read.
+func (s *Store) applyBatch(ctx context.Context, c *space.Cursor, name string, read, goal protocol.Seq) (protocol.Seq, error) {
+	var docs []search.Doc
+	size := 0
+	for read < goal && len(docs) < batchDocs && size < batchBytes {
+		entries, upTo, err := c.Next(ctx)
+		if err != nil {
+			return read, err
+		}
+		for _, e := range entries {
+			if search.Searchable(e.Envelope.Kind) {
+				docs = append(docs, docOf(e))
+				size += len(e.Envelope.Payload)
+			}
+		}
+		read = upTo
+	}
+	return read, s.index.Apply(name, docs, read, read >= goal)
+}
+
+func docOf(e *space.Entry) search.Doc {
+	d := search.Doc{Envelope: e.Envelope, Payload: e.Payload()}
+	if e.IsAddressed() {
+		d.Audience = slices.Concat([]protocol.ParticipantID{e.Envelope.From}, e.Envelope.To, e.Thread())
+	}
+	return d
+}

@@ -1,0 +1,347 @@
+package searchstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/memory"
+	"github.com/meup-protocol/meup/internal/journal/pebblejournal"
+	"github.com/meup-protocol/meup/internal/search"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+	"github.com/meup-protocol/meup/schemas"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// gateway is a hub over a log with alice, bob, carol, and eve, who observes.
+type gateway struct {
+	t       *testing.T
+	hub     *space.Hub
+	journal *countingJournal
+	ids     int
+	store   *Store
+	stop    func()
+}
+
+// countingJournal counts the entries that are read from the log.
+type countingJournal struct {
+	journal.Journal
+	read atomic.Int64
+}
+
+func (j *countingJournal) Range(ctx context.Context, space string, q journal.Query) iter.Seq2[*journal.Entry, error] {
+	return func(yield func(*journal.Entry, error) bool) {
+		for e, err := range j.Journal.Range(ctx, space, q) {
+			if j.read.Add(1); !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+func newGateway(t *testing.T, log journal.Journal) *gateway {
+	t.Helper()
+	all, err := capability.ParseJSON([]byte(`"*"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	observe, err := capability.ParseJSON([]byte(`"observe"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gateway{t: t, journal: &countingJournal{Journal: log}}
+	// A capability that matches every kind does not include observe.
+	writes := space.ParticipantConfig{Capabilities: []*capability.Capability{all}}
+	participants := map[protocol.ParticipantID]space.ParticipantConfig{
+		"alice": writes, "bob": writes, "carol": writes, "eve": {Capabilities: []*capability.Capability{observe}},
+	}
+	g.hub = space.NewHub(space.Services{
+		Journal: g.journal, Validate: schemas.Payload, RingEntries: 16, NewToken: func() (string, [32]byte) { return "x", [32]byte{1} },
+		NewID: func() protocol.ID { g.ids++; return protocol.ID(fmt.Sprint("made-", g.ids)) },
+	}, func(name string) (*space.Config, bool) {
+		return &space.Config{Name: name, Participants: participants}, true
+	})
+	return g
+}
+
+// run starts a Store; the end of the test, or end, stops it.
+func (g *gateway) run(dir string) {
+	g.store = New(Options{Dir: dir, Spaces: g.hub.Open, Bounds: g.journal.Bounds})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		g.store.Run(ctx)
+	}()
+	g.stop = func() { cancel(); <-ended }
+	g.t.Cleanup(g.stop)
+}
+
+func (g *gateway) space() *space.Space {
+	g.t.Helper()
+	s, err := g.hub.Space(context.Background(), "lab")
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return s
+}
+
+// say publishes frames in turn; it ends the test when one is rejected.
+func (g *gateway) say(who protocol.ParticipantID, frames ...string) {
+	g.t.Helper()
+	sender, err := g.space().Sender(context.Background(), space.Viewer{ID: who})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	var list []*space.Pending
+	for _, f := range frames {
+		in, bad := protocol.Decode([]byte(f), protocol.DialectMEUP01, protocol.DefaultContextDepth)
+		list = append(list, &space.Pending{In: in, Err: protocol.AsError(bad)})
+	}
+	g.space().Publish(context.Background(), sender, list)
+	for i, p := range list {
+		if p.Err != nil {
+			g.t.Fatalf("%s: %v", frames[i], p.Err)
+		}
+	}
+}
+
+func (g *gateway) chats(n int, text string) {
+	g.t.Helper()
+	var frames []string
+	for i := range n {
+		frames = append(frames, fmt.Sprintf(`{"id":"%s-%d","kind":"chat","payload":{"message":"%s %d"}}`, strings.ReplaceAll(text, " ", "-"), g.ids+i, text, i))
+	}
+	g.ids += n
+	g.say("alice", frames...)
+}
+
+// find returns the ids of all hits, once the index has the whole log.
+func (g *gateway) find(who space.Viewer, q search.Query) []protocol.ID {
+	g.t.Helper()
+	ids := []protocol.ID{}
+	for {
+		r, err := g.store.Search(g.t.Context(), g.space(), who, q)
+		if errors.Is(err, &protocol.Error{Code: protocol.CodeUnavailable}) || err == nil && r.Position.Read < r.Head {
+			continue // it has waited
+		}
+		if err != nil || r.Partial {
+			g.t.Fatalf("%+v: %+v, %v", q, r, err)
+		}
+		for _, h := range r.Hits {
+			ids = append(ids, h.Envelope.ID)
+		}
+		if q.Cursor = r.Next; q.Cursor == "" {
+			slices.Sort(ids)
+			return ids
+		}
+	}
+}
+
+func openPebble(t *testing.T, dir string, r journal.Retention) *pebblejournal.Journal {
+	t.Helper()
+	j, err := pebblejournal.Open(pebblejournal.Options{Dir: dir, Retention: r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// TestSearch_FindsOwnWrites: an envelope is found as soon as it is admitted.
+func TestSearch_FindsOwnWrites(t *testing.T) {
+	g := newGateway(t, memory.New(memory.Options{}))
+	g.chats(100, "before")
+	g.run("")
+	for i := range 20 {
+		g.say("alice", fmt.Sprintf(`{"id":"m%d","kind":"chat","payload":{"message":"number%d"}}`, i, i))
+		if got := g.find(space.Viewer{ID: "bob"}, search.Query{Text: fmt.Sprint("number", i)}); len(got) != 1 || got[0] != protocol.ID(fmt.Sprint("m", i)) {
+			t.Fatalf("number%d: %v", i, got)
+		}
+	}
+}
+
+// TestSearch_SeesWhatHistoryShows compares the hits of random envelopes, with
+// addressees and correlations, with the history of each participant.
+func TestSearch_SeesWhatHistoryShows(t *testing.T) {
+	g := newGateway(t, memory.New(memory.Options{}))
+	g.run("")
+	r := rand.New(rand.NewSource(3))
+	people := []protocol.ParticipantID{"alice", "bob", "carol"}
+	words := []string{"alpha", "beta", "gamma"}
+	for i := range 300 {
+		extra := ""
+		if r.Intn(2) == 0 {
+			extra += fmt.Sprintf(`"to":[%q],`, people[r.Intn(3)])
+		}
+		if i > 0 && r.Intn(2) == 0 {
+			extra += fmt.Sprintf(`"correlationId":"m%d",`, r.Intn(i))
+		}
+		g.say(people[r.Intn(3)], fmt.Sprintf(`{"id":"m%d",%s"kind":"chat","payload":{"message":"%s %s"}}`, i, extra, words[r.Intn(3)], words[r.Intn(3)]))
+	}
+	head := g.space().Head()
+	viewers := []space.Viewer{{ID: "alice"}, {ID: "bob"}, {ID: "carol"}, {ID: "eve"}, {ID: "bob", VisibleAfter: head / 2}, {ID: "stranger"}}
+	for _, who := range viewers {
+		for _, word := range words {
+			page, err := g.space().History(t.Context(), who, space.HistoryQuery{Limit: space.MaxHistory, Filter: protocol.Filter{Kinds: []string{"chat"}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []protocol.ID{}
+			for e, err := range page.Entries(t.Context()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if strings.Contains(string(e.Envelope.Payload), word) {
+					want = append(want, e.Envelope.ID)
+				}
+			}
+			slices.Sort(want)
+			if got := g.find(who, search.Query{Text: word, Limit: 50}); !slices.Equal(got, want) {
+				t.Errorf("%+v, %s: got %v, want %v", who, word, got, want)
+			}
+		}
+	}
+}
+
+// TestRun_AfterRestart: the index continues where it was, without reading the log
+// again; also after a stop in the middle of it.
+func TestRun_AfterRestart(t *testing.T) {
+	logDir, dir := t.TempDir(), t.TempDir()
+	j := openPebble(t, logDir, journal.Retention{})
+	g := newGateway(t, j)
+	for range 10 {
+		g.chats(300, "first")
+	}
+	g.run(dir)
+	for {
+		r, err := g.store.Search(t.Context(), g.space(), space.Viewer{ID: "bob"}, search.Query{Text: "first"})
+		if err == nil && r.Position.Read > 0 || errors.Is(err, &protocol.Error{Code: protocol.CodeUnavailable}) {
+			break // in the middle, or at the end
+		}
+	}
+	g.stop()
+	g.run(dir)
+	if got := g.find(space.Viewer{ID: "bob"}, search.Query{Text: "first", Limit: 100}); len(got) != 3000 {
+		t.Fatalf("%d hits", len(got))
+	}
+	g.stop()
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	j = openPebble(t, logDir, journal.Retention{})
+	defer j.Close()
+	g = newGateway(t, j)
+	defer func() { g.stop() }() // before the journal is closed
+	g.chats(2, "second")
+	g.run(dir)
+	before := g.journal.read.Load()
+	if got := g.find(space.Viewer{ID: "bob"}, search.Query{Text: "second"}); len(got) != 2 {
+		t.Fatalf("%d hits", len(got))
+	}
+	if n := g.journal.read.Load() - before; n > 100 {
+		t.Errorf("the index has read %d entries of the log again", n)
+	}
+}
+
+// TestRun_Rebuilds: an index that cannot be read, or that is of another log, is built
+// again.
+func TestRun_Rebuilds(t *testing.T) {
+	dir := t.TempDir()
+	g := newGateway(t, memory.New(memory.Options{}))
+	g.chats(500, "word")
+	g.run(dir)
+	expect := func(text string, want int) {
+		t.Helper()
+		if got := g.find(space.Viewer{ID: "bob"}, search.Query{Text: text, Limit: 100}); len(got) != want {
+			t.Fatalf("%s: %d hits, want %d", text, len(got), want)
+		}
+	}
+	expect("word", 500)
+	g.stop()
+	tables, err := filepath.Glob(filepath.Join(dir, "*.sst"))
+	if err != nil || len(tables) == 0 {
+		t.Fatalf("%v, %v", tables, err)
+	}
+	for _, f := range tables {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range len(b) / 2 {
+			b[i] ^= 0x55
+		}
+		if err := os.WriteFile(f, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.run(dir)
+	expect("word", 500)
+	g.stop()
+	g = newGateway(t, memory.New(memory.Options{})) // another log
+	g.chats(3, "other")
+	g.run(dir)
+	expect("other", 3)
+	expect("word", 0)
+}
+
+// TestRun_Retention: what the log no longer has is not found.
+func TestRun_Retention(t *testing.T) {
+	g := newGateway(t, memory.New(memory.Options{Retention: journal.Retention{Bytes: 20_000}}))
+	g.run("")
+	for i := range 50 {
+		g.chats(10, fmt.Sprint("word round", i))
+		g.find(space.Viewer{ID: "bob"}, search.Query{Text: "word"})
+	}
+	oldest, newest, err := g.journal.Bounds(t.Context(), "lab")
+	if err != nil || oldest <= 1 {
+		t.Fatalf("%d, %v", oldest, err)
+	}
+	if got := g.find(space.Viewer{ID: "bob"}, search.Query{Text: "word", Limit: 100}); len(got) != int(newest-oldest+1) {
+		t.Errorf("%d hits in the log from %d to %d", len(got), oldest, newest)
+	}
+}
+
+// TestSearch_WhileBuilding: until the index has had the whole log, searches are
+// answered with unavailable, within a second.
+func TestSearch_WhileBuilding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGateway(t, memory.New(memory.Options{}))
+		g.chats(1, "word")
+		g.store = New(Options{Spaces: g.hub.Open, Bounds: g.journal.Bounds}) // does not run
+		began := time.Now()
+		r, err := g.store.Search(t.Context(), g.space(), space.Viewer{ID: "bob"}, search.Query{Text: "word"})
+		refused := protocol.AsError(err)
+		if refused == nil || refused.Code != protocol.CodeUnavailable || refused.RetryAfterMS == 0 || !strings.Contains(refused.Message, "being built") {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if waited := time.Since(began); waited != maxWait {
+			t.Errorf("after %v", waited)
+		}
+	})
+}
+
+// TestSearch_Refuses: a query that cannot be answered is refused at once.
+func TestSearch_Refuses(t *testing.T) {
+	g := newGateway(t, memory.New(memory.Options{}))
+	g.store = New(Options{Spaces: g.hub.Open, Bounds: g.journal.Bounds})
+	var syntax search.SyntaxError
+	if _, err := g.store.Search(t.Context(), g.space(), space.Viewer{ID: "bob"}, search.Query{Text: "-x"}); !errors.As(err, &syntax) {
+		t.Error(err)
+	}
+}
