@@ -29,6 +29,19 @@ help: ## list the targets
 demo: ## a space to look at: gateway, reference agent, MCP server
 	$(GO) run $(NOSTAMP) ./cmd/meup-gateway demo
 
+# Options of the program, such as ARGS='--model ollama:qwen3'.
+ARGS ?=
+# The NATS server of the queue; without it the worker starts one.
+REASONING_NATS_URL ?=
+
+.PHONY: reasoner
+reasoner: ## the Reasoning API on 127.0.0.1:9000; ARGS has further options
+	$(GO) run $(NOSTAMP) ./cmd/meup-reasoner serve $(ARGS)
+
+.PHONY: reasoner-worker
+reasoner-worker: ## a worker of its queue, on REASONING_NATS_URL or a NATS server of its own; ARGS has further options
+	$(GO) run $(NOSTAMP) ./cmd/meup-reasoner worker $(if $(REASONING_NATS_URL),,--data meup-data/reasoner-queue) $(ARGS)
+
 .PHONY: build
 build: ## all programs, into bin/
 	mkdir -p bin

@@ -128,3 +128,17 @@ func tooLong(schema *jsonschema.Schema, doc protocol.Value) *Fault {
 	}
 	return nil
 }
+
+// Reasoner returns the schemas of the Reasoning API as they are published, by
+// name: agent_intent.request and so on.
+func Reasoner() map[string][]byte {
+	all := make(map[string][]byte)
+	for name := range reasoner() {
+		text, err := files.ReadFile("reasoner/" + name + suffix)
+		if err != nil {
+			panic(err) // it was compiled
+		}
+		all[name] = text
+	}
+	return all
+}

@@ -20,8 +20,8 @@ func newServe() *cobra.Command {
 		Use:   "serve",
 		Short: "Serves the Reasoning API over HTTP",
 		Long: `serve answers POST /agent_intent, /agent_intent_async, /agent_intent_cancel and
-/workflow_intent, and GET /reasoning_logs, /reasoning_diagnostics, /healthz,
-/health, /version and /metrics.
+/workflow_intent, and GET /reasoning_logs, /reasoning_diagnostics, /schema,
+/openapi.json, /healthz, /health, /version and /metrics.
 
 The llm of a request names the model that decides. Its key is used for that
 request only, and is neither stored nor logged. Without a key the one in the

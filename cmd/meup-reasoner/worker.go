@@ -45,7 +45,7 @@ func newWorker() *cobra.Command {
 		Short: "Processes the queue, without HTTP",
 		Long: `worker receives jobs from a queue on NATS JetStream, decides, and writes the
 results, to which clients have subscribed. It has no listener except that of the
-NATS server that it starts with --data, and that of --metrics-listen, which serves
+NATS server that it starts with --data, and the one of --metrics-listen, which serves
 its metrics and the records of its decisions. Tokens are those of serve.
 
 If a worker dies, other workers get its jobs. A job has one result. A job that was

@@ -133,6 +133,9 @@ type CancelRequest struct {
 type CancelResponse struct {
 	OK    bool   `json:"ok"`
 	Error string `json:"error,omitempty"`
+	// Message explains an Error that is a code: the status is 4xx or 5xx, and
+	// the request has Accept-Version: v1.
+	Message string `json:"message,omitempty"`
 }
 
 // WorkflowIntentRequest requests the next transition of a workflow.
@@ -167,4 +170,16 @@ type ErrorBody struct {
 	// Path is a JSON pointer to the invalid part of the request; empty for the
 	// whole request.
 	Path string `json:"path,omitempty"`
+}
+
+// ErrorResponse is the body of such a response to a request with
+// Accept-Version: v1, except of a cancellation: an AgentIntentResponse or a
+// WorkflowIntentResponse with status error.
+type ErrorResponse struct {
+	Status     string      `json:"status"` // error
+	DurationMS int64       `json:"duration_ms"`
+	IntentID   string      `json:"intent_id"`
+	Finish     bool        `json:"finish"` // false
+	Trace      []TraceItem `json:"trace"`  // empty
+	ErrorBody
 }

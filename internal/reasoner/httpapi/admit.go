@@ -61,6 +61,17 @@ func acceptsVersion(list string) bool {
 	return false
 }
 
+// namesVersion reports whether a list of accepted versions names the version of
+// this service, which selects the form of errors.
+func namesVersion(list string) bool {
+	for v := range strings.SplitSeq(list, ",") {
+		if strings.TrimSpace(v) == wire.Version {
+			return true
+		}
+	}
+	return false
+}
+
 // checkLocal rejects a request that a page of another site may have sent: one
 // with a Host that is not this machine, which a page reaches through DNS that
 // it controls (DNS rebinding), or one with the Origin of another site.

@@ -9,11 +9,11 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"runtime"
 	"runtime/debug"
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
@@ -89,15 +89,6 @@ type handler struct {
 	routes  map[string]route
 }
 
-// route is one endpoint. serve returns a status and a body, or an error.
-type route struct {
-	method string
-	open   bool // needs no token, version, body or slot
-	query  bool // needs no body or slot
-	health bool // accessible to every client, under any Host
-	serve  func(r *http.Request, raw []byte) (status int, body any, err error)
-}
-
 // New returns the HTTP service:
 //
 //	POST /agent_intent         decide an agent's next action
@@ -110,7 +101,10 @@ type route struct {
 //	GET  /reasoning_diagnostics  a summary of them
 //	GET  /metrics              for Prometheus, without a token
 //
-// Error responses have a wire.ErrorBody.
+//	GET  /schema, /openapi.json  the schemas and a description, without a token
+//
+// Error responses have a wire.ErrorBody, or a wire.ErrorResponse if the request
+// has Accept-Version: v1.
 func New(o Options) http.Handler {
 	o.MaxBody = cmp.Or(o.MaxBody, DefaultMaxBody)
 	o.MaxConcurrent = cmp.Or(o.MaxConcurrent, DefaultMaxConcurrent)
@@ -131,27 +125,7 @@ func New(o Options) http.Handler {
 	if len(h.tokens) == 0 && o.Metrics != nil {
 		h.metrics = Local(o.Metrics)
 	}
-	healthy := route{method: http.MethodGet, open: true, health: true, serve: func(*http.Request, []byte) (int, any, error) {
-		return http.StatusOK, map[string]string{"status": "ok"}, nil
-	}}
-	version := map[string]string{"version": o.Version, "api": wire.Version, "go": runtime.Version()}
-	h.routes = map[string]route{
-		"/healthz": healthy,
-		"/health":  healthy,
-		"/version": {method: http.MethodGet, open: true, serve: func(*http.Request, []byte) (int, any, error) {
-			return http.StatusOK, version, nil
-		}},
-	}
-	if o.Logs != nil {
-		h.routes["/reasoning_logs"] = route{method: http.MethodGet, query: true, serve: h.reasoningLogs}
-		h.routes["/reasoning_diagnostics"] = route{method: http.MethodGet, query: true, serve: h.reasoningDiagnostics}
-	}
-	if o.Service != nil {
-		h.routes["/agent_intent"] = route{method: http.MethodPost, serve: h.agentIntent}
-		h.routes["/agent_intent_async"] = route{method: http.MethodPost, serve: h.agentIntentAsync}
-		h.routes["/agent_intent_cancel"] = route{method: http.MethodPost, serve: h.agentIntentCancel}
-		h.routes["/workflow_intent"] = route{method: http.MethodPost, serve: h.workflowIntent}
-	}
+	h.routes = h.newRoutes()
 	return h
 }
 
@@ -309,7 +283,26 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) int 
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", `Bearer realm="meup-reasoner"`)
 	}
-	return write(w, f.Status, f.Body())
+	if !namesVersion(r.Header.Get("Accept-Version")) {
+		return write(w, f.Status, f.Body())
+	}
+	w.Header().Set("Content-Version", wire.Version)
+	return write(w, f.Status, versionedError(r.URL.Path, f, err))
+}
+
+// versionedError returns the body of an error for clients that request v1.
+func versionedError(path string, f *api.Fault, err error) any {
+	if path == "/agent_intent_cancel" {
+		return wire.CancelResponse{Error: f.Code, Message: f.Message}
+	}
+	out := wire.ErrorResponse{Status: wire.StatusError, Trace: []wire.TraceItem{}, ErrorBody: f.Body()}
+	var intent *api.IntentError
+	if errors.As(err, &intent) {
+		out.IntentID, out.DurationMS = intent.ID, intent.Took.Milliseconds()
+	} else {
+		out.IntentID = "error-" + uuid.NewString() // there was no decision
+	}
+	return out
 }
 
 // write sends a JSON response and returns the status.
