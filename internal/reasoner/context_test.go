@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"strings"
 	"testing"
@@ -231,8 +232,9 @@ type scripted struct {
 	answer func(ctx context.Context, r llm.Request) (llm.Response, error)
 }
 
-func (m scripted) Generate(ctx context.Context, r llm.Request, _ func(llm.Delta)) (llm.Response, error) {
-	return m.answer(ctx, r)
+func (m scripted) Generate(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
+	resp, err := m.answer(ctx, r)
+	return llmtest.Answer(r, resp, err)
 }
 func (m scripted) Provider() string { return "test" }
 func (m scripted) Name() string     { return m.name }

@@ -92,7 +92,7 @@ func SummarizeBy(model llm.Model) Summarizer {
 		if rest > 0 {
 			result += moreCharacters(rest)
 		}
-		r, err := model.Generate(ctx, llm.Request{
+		r, err := llm.Ask(ctx, model, llm.Request{
 			Messages: []llm.Message{
 				{Role: llm.System, Text: summaryPrompt(req.Goal)},
 				{Role: llm.User, Text: "Question:\n" + req.Question + "\n\nThe tool " + req.Tool + " returned, between the lines of dashes:\n-----\n" + result + "\n-----"},

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
 )
 
 // fakeSummarizer records its requests.
@@ -140,8 +142,9 @@ func TestBuild_SummaryCanceled(t *testing.T) {
 // model is an llm.Model based on a function.
 type model func(llm.Request) (llm.Response, error)
 
-func (m model) Generate(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Response, error) {
-	return m(r)
+func (m model) Generate(_ context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
+	resp, err := m(r)
+	return llmtest.Answer(r, resp, err)
 }
 func (m model) Name() string     { return "test" }
 func (m model) Provider() string { return "test" }

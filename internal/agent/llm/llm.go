@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -86,6 +87,9 @@ type Request struct {
 	// means free text. In every object of it, additionalProperties is false and
 	// all properties are required. Some servers ignore or reject it.
 	Schema json.RawMessage
+	// Whole requests the complete answer without pieces. A request for it is
+	// retried even if the server fails during the answer.
+	Whole bool
 }
 
 // DeltaKind is the kind of content in a Delta.
@@ -138,16 +142,40 @@ type Response struct {
 	Usage    Usage
 }
 
+// Event is a piece of an answer, or the complete answer.
+type Event struct {
+	Delta              // a piece, if Response is nil
+	Response *Response // the complete answer, which comes last
+}
+
 // Model is a language model. Its methods are safe for concurrent use.
 type Model interface {
-	// Generate sends a request and returns the complete answer. It calls on
-	// with each piece as it arrives, in order, on its own goroutine; on may be
-	// nil. Errors: *Error for a provider's refusal, ErrTruncated for an incomplete
+	// Generate returns the answer to a request: its pieces in order, as they
+	// arrive, then the complete answer. The request is sent when the loop over
+	// the sequence begins, and ended when it is left. An error ends the
+	// sequence: *Error for a provider's refusal, ErrTruncated for an incomplete
 	// answer, ctx's own, and network errors.
-	Generate(ctx context.Context, req Request, on func(Delta)) (Response, error)
+	Generate(ctx context.Context, req Request) iter.Seq2[Event, error]
 	// Name is the model's name at its provider; Provider names the provider.
 	Name() string
 	Provider() string
+}
+
+// Ask returns the complete answer of a model. It calls on with each piece; on
+// may be nil.
+func Ask(ctx context.Context, m Model, req Request, on func(Delta)) (Response, error) {
+	req.Whole = on == nil
+	for event, err := range m.Generate(ctx, req) {
+		switch {
+		case err != nil:
+			return Response{}, err
+		case event.Response != nil:
+			return *event.Response, nil
+		case on != nil:
+			on(event.Delta)
+		}
+	}
+	return Response{}, ErrTruncated
 }
 
 // ErrTruncated: the answer ended early.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 )
 
@@ -131,8 +133,8 @@ func BenchmarkModelNext(b *testing.B) {
 // quick is a model that always makes the same call.
 type quick struct{ talker }
 
-func (*quick) Generate(context.Context, llm.Request, func(llm.Delta)) (llm.Response, error) {
-	return llm.Response{Message: llm.Message{Calls: []llm.ToolCall{{ID: "1", Name: "server_tool_1", Arguments: json.RawMessage(`{"path":"b"}`)}}}}, nil
+func (*quick) Generate(_ context.Context, req llm.Request) iter.Seq2[llm.Event, error] {
+	return llmtest.Answer(req, llm.Response{Message: llm.Message{Calls: []llm.ToolCall{{ID: "1", Name: "server_tool_1", Arguments: json.RawMessage(`{"path":"b"}`)}}}}, nil)
 }
 
 // TestModel_BudgetFollowsTools checks that the current tools are subtracted

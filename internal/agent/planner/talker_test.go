@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 )
 
@@ -34,7 +36,12 @@ type talker struct {
 func (m *talker) Name() string     { return "talker-1" }
 func (m *talker) Provider() string { return "test" }
 
-func (m *talker) Generate(ctx context.Context, req llm.Request, on func(llm.Delta)) (llm.Response, error) {
+func (m *talker) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Event, error] {
+	resp, err := m.next(ctx, req)
+	return llmtest.Answer(req, resp, err)
+}
+
+func (m *talker) next(ctx context.Context, req llm.Request) (llm.Response, error) {
 	if err := ctx.Err(); err != nil {
 		return llm.Response{}, err
 	}
@@ -47,12 +54,7 @@ func (m *talker) Generate(ctx context.Context, req llm.Request, on func(llm.Delt
 		m.t.Errorf("asked %d times, not %d", n, len(m.says))
 		return llm.Response{}, errors.New("nothing more to say")
 	}
-	resp, err := m.says[n-1](req)
-	if on != nil && err == nil {
-		on(llm.Delta{Kind: llm.ThinkingDelta, Text: resp.Thinking})
-		on(llm.Delta{Text: resp.Message.Text})
-	}
-	return resp, err
+	return m.says[n-1](req)
 }
 
 var providersName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)

@@ -204,7 +204,7 @@ func (t *turn) ask(ctx context.Context, goal contextwindow.Goal, req llm.Request
 		t.s.Asking(goal)
 	}
 	req.Effort, req.MaxTokens = t.m.opts.Effort, t.m.opts.MaxTokens
-	resp, err := t.m.opts.Model.Generate(ctx, req, t.s.Watch)
+	resp, err := llm.Ask(ctx, t.m.opts.Model, req, t.s.Watch)
 	t.d.Usage = plus(t.d.Usage, resp.Usage)
 	t.m.calibrate(&req, resp.Usage.Input)
 	if err != nil {

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"iter"
 	"net"
 	"strconv"
 	"sync/atomic"
@@ -175,15 +176,35 @@ type observedModel struct {
 	untrusted bool
 }
 
-// Generate calls the model within a span.
-func (m observedModel) Generate(ctx context.Context, req llm.Request, on func(llm.Delta)) (llm.Response, error) {
-	attrs := []attribute.KeyValue{ProviderName.String(m.Provider())}
-	if req.MaxTokens > 0 {
-		attrs = append(attrs, RequestMaxTokens.Int(req.MaxTokens))
+// Generate calls the model within a span. An answer that its caller leaves
+// before its end is canceled.
+func (m observedModel) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		attrs := []attribute.KeyValue{ProviderName.String(m.Provider())}
+		if req.MaxTokens > 0 {
+			attrs = append(attrs, RequestMaxTokens.Int(req.MaxTokens))
+		}
+		begun := time.Now()
+		ctx, span := m.telemetry.Span(ctx, Chat, m.Name(), attrs...)
+		var resp llm.Response
+		failed := context.Canceled
+		defer func() { m.observe(span, begun, &resp, failed) }()
+		for event, err := range m.Model.Generate(ctx, req) {
+			switch {
+			case err != nil:
+				failed = err
+			case event.Response != nil:
+				resp, failed = *event.Response, nil
+			}
+			if !yield(event, err) {
+				return
+			}
+		}
 	}
-	begun := time.Now()
-	ctx, span := m.telemetry.Span(ctx, Chat, m.Name(), attrs...)
-	resp, err := m.Model.Generate(ctx, req, on)
+}
+
+// observe ends the span of an answer and measures it.
+func (m observedModel) observe(span *Span, begun time.Time, resp *llm.Response, err error) {
 	span.Set(answered(resp)...)
 	span.End(err)
 	label := m.telemetry.metrics.label.model.value
@@ -191,11 +212,10 @@ func (m observedModel) Generate(ctx context.Context, req llm.Request, on func(ll
 		label = m.telemetry.metrics.label.model.known
 	}
 	m.telemetry.metrics.modelCalled(m.Provider(), label(m.Name()), resp.Usage, time.Since(begun), err)
-	return resp, err
 }
 
-// answered returns the attributes of an answer, which may be incomplete.
-func answered(r llm.Response) []attribute.KeyValue {
+// answered returns the attributes of an answer.
+func answered(r *llm.Response) []attribute.KeyValue {
 	attrs := usage(r.Usage)
 	if r.ID != "" {
 		attrs = append(attrs, ResponseID.String(r.ID))

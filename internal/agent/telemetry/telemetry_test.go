@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
 )
 
 // fixed is a model that always returns the same answer.
@@ -23,11 +25,8 @@ type fixed struct {
 	err  error
 }
 
-func (f fixed) Generate(_ context.Context, _ llm.Request, on func(llm.Delta)) (llm.Response, error) {
-	if on != nil {
-		on(llm.Delta{Text: f.resp.Message.Text})
-	}
-	return f.resp, f.err
+func (f fixed) Generate(_ context.Context, req llm.Request) iter.Seq2[llm.Event, error] {
+	return llmtest.Answer(req, f.resp, f.err)
 }
 func (fixed) Name() string     { return "gpt-4.1" }
 func (fixed) Provider() string { return "openai" }
@@ -45,7 +44,7 @@ func intent(t *testing.T, telemetry *Telemetry) {
 	ctx, whole := telemetry.Span(t.Context(), InvokeAgent, "scout", ConversationID.String("lab"), AgentID.String("agent-1"))
 	planning, plan := telemetry.Span(ctx, Plan, "scout")
 	question := llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "the question is private"}}, MaxTokens: 512}
-	if _, err := telemetry.Model(fixed{resp: answer}).Generate(planning, question, nil); err != nil {
+	if _, err := llm.Ask(planning, telemetry.Model(fixed{resp: answer}), question, nil); err != nil {
 		t.Fatal(err)
 	}
 	plan.End(nil)
@@ -137,7 +136,7 @@ func TestMask_Secrets(t *testing.T) {
 	telemetry := start(t, Options{Service: "agent " + known, Logger: log.logger(), Secrets: []string{"", "x", known, known + " staple"}})
 	ctx, whole := telemetry.Span(t.Context(), InvokeAgent, "scout")
 	refused := &llm.Error{Provider: "openai", Status: 401, Message: "Incorrect API key provided: " + known + " staple"}
-	_, err := telemetry.Model(fixed{err: refused}).Generate(ctx, llm.Request{}, nil)
+	_, err := llm.Ask(ctx, telemetry.Model(fixed{err: refused}), llm.Request{}, nil)
 	if !errors.Is(err, error(refused)) {
 		t.Fatalf("the model's error is %v", err)
 	}
@@ -304,9 +303,12 @@ func TestMetrics(t *testing.T) {
 	telemetry := start(t, Options{Service: "meup-agent", Version: "1.2.3"})
 	intent(t, telemetry)
 	telemetry.Decided(t.Context(), Decision{Source: "model", Outcome: "failed", Err: context.DeadlineExceeded})
-	_, err := telemetry.Model(fixed{err: &llm.Error{Provider: "openai", Status: 429}}).Generate(t.Context(), llm.Request{}, nil)
+	_, err := llm.Ask(t.Context(), telemetry.Model(fixed{err: &llm.Error{Provider: "openai", Status: 429}}), llm.Request{}, nil)
 	if err == nil {
 		t.Fatal("no error")
+	}
+	for range telemetry.Model(fixed{resp: answer}).Generate(t.Context(), llm.Request{}) {
+		break // an answer that is left before its end
 	}
 	got := scrape(t, telemetry)
 	for _, line := range []string{
@@ -314,6 +316,7 @@ func TestMetrics(t *testing.T) {
 		`gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="gpt-4.1",gen_ai_token_type="output"} 30`,
 		`gen_ai_client_operation_duration_seconds_count{error_type="",gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="gpt-4.1"} 1`,
 		`gen_ai_client_operation_duration_seconds_count{error_type="429",gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="gpt-4.1"} 1`,
+		`gen_ai_client_operation_duration_seconds_count{error_type="canceled",gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="gpt-4.1"} 1`,
 		`gen_ai_invoke_agent_duration_seconds_count{error_type="",gen_ai_agent_name="scout"} 1`,
 		`gen_ai_execute_tool_duration_seconds_count{error_type="_OTHER",gen_ai_tool_name="read_file"} 1`,
 		`meup_plan_duration_seconds_count{error_type="",gen_ai_agent_name="scout"} 1`,

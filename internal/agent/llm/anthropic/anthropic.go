@@ -26,8 +26,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
+	"iter"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -116,22 +115,27 @@ func (m *Model) Name() string { return m.name }
 func (m *Model) Provider() string { return provider }
 
 // Generate implements llm.Model.
-func (m *Model) Generate(ctx context.Context, req llm.Request, on func(llm.Delta)) (llm.Response, error) {
+func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Event, error] {
 	body := build(m.name, m.maxTokens, req, true)
 	if m.plain.Load() {
 		body = withoutThinking(body)
 	}
-	resp, err := m.ask(ctx, body, on)
-	if (body.Thinking != nil || body.OutputConfig != nil && body.OutputConfig.Effort != "") && !hasThinking(body.Messages) && refusesParameter(err) {
-		m.plain.Store(true)
-		return m.ask(ctx, withoutThinking(body), on)
-	}
-	if refusesThinking(err) && hasThinking(body.Messages) {
-		m.log.LogAttrs(ctx, slog.LevelWarn, "the model refuses its earlier thinking, asking without it",
-			slog.String("provider", provider), slog.String("model", m.name))
-		resp, err = m.ask(ctx, build(m.name, m.maxTokens, req, false), on)
-	}
-	return resp, err
+	return llmhttp.Adapt(func() iter.Seq2[llm.Event, error] {
+		return m.client.Generate(ctx, "/v1/messages", body, req.Whole, m.decoder)
+	}, func(err error) bool {
+		switch thinks := hasThinking(body.Messages); {
+		case thinks && refusesThinking(err):
+			m.log.LogAttrs(ctx, slog.LevelWarn, "the model refuses its earlier thinking, asking without it",
+				slog.String("provider", provider), slog.String("model", m.name))
+			body = build(m.name, m.maxTokens, req, false)
+		case !thinks && (body.Thinking != nil || body.OutputConfig != nil && body.OutputConfig.Effort != "") && refusesParameter(err):
+			m.plain.Store(true)
+			body = withoutThinking(body)
+		default:
+			return false
+		}
+		return true
+	})
 }
 
 // refusesParameter reports whether the model does not support thinking or
@@ -165,45 +169,38 @@ func refusesThinking(err error) bool {
 		strings.Contains(refusal.Message, "thinking")
 }
 
-func (m *Model) ask(ctx context.Context, body request, on func(llm.Delta)) (llm.Response, error) {
-	var resp llm.Response
-	err := m.client.Ask(ctx, "/v1/messages", body, on, func(stream *llmhttp.Stream, on func(llm.Delta)) error {
-		a := &answer{on: on}
-		if err := read(stream, a); err != nil {
-			return m.explain(err)
-		}
-		resp = a.response()
-		return nil
-	})
-	return resp, err
+// decoder decodes one answer.
+type decoder struct {
+	*answer
+	client *llmhttp.Client
 }
 
-func read(stream *llmhttp.Stream, a *answer) error {
-	if body, ok := stream.JSON(); ok {
-		return a.applyDocument(body)
-	}
-	for !a.done {
-		ev, err := stream.Next()
-		if errors.Is(err, io.EOF) {
-			return fmt.Errorf("%w: no message_stop", llm.ErrTruncated)
-		}
-		if err != nil {
-			return err
-		}
-		if err := a.applyEvent(ev.Name, ev.Data); err != nil {
-			return err
-		}
-	}
-	return nil
+func (m *Model) decoder(emit func(llm.Delta)) llmhttp.Decoder {
+	return decoder{&answer{on: emit}, m.client}
 }
 
-// explain converts a refusal within a stream to an *llm.Error.
-func (m *Model) explain(err error) error {
+// Event applies an event.
+func (d decoder) Event(ev llmhttp.Event) (last bool, err error) {
+	err = d.explain(d.applyEvent(ev.Name, ev.Data))
+	return d.done, err
+}
+
+// Document applies an answer in one piece.
+func (d decoder) Document(body []byte) error { return d.explain(d.applyDocument(body)) }
+
+// Complete is false: only message_stop ends an answer.
+func (d decoder) Complete() bool { return false }
+
+// Response returns the complete answer.
+func (d decoder) Response() llm.Response { return d.response() }
+
+// explain converts a refusal within an answer to an *llm.Error.
+func (d decoder) explain(err error) error {
 	var r *refused
 	if errors.As(err, &r) {
-		return m.client.Refusal(0, r.Type, r.Message)
+		return d.client.Refusal(0, r.Type, r.Message)
 	}
-	return fmt.Errorf("read answer of %s: %w", provider, err)
+	return err
 }
 
 // parseError returns the code and the message in the body of a refusal.

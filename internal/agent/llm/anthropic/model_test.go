@@ -104,7 +104,7 @@ func TestAnswers(t *testing.T) {
 			s := serve(t, r)
 			var got seen
 			var text, thinking strings.Builder
-			got.Response, err = s.model("claude-sonnet-5-5", io.Discard).Generate(t.Context(), ask("?"), func(d llm.Delta) {
+			got.Response, err = llm.Ask(t.Context(), s.model("claude-sonnet-5-5", io.Discard), ask("?"), func(d llm.Delta) {
 				got.Deltas = append(got.Deltas, d)
 				if d.Kind == llm.TextDelta {
 					text.WriteString(d.Text)
@@ -128,7 +128,7 @@ func TestAnswers(t *testing.T) {
 func TestAnswers_RedactedNotShown(t *testing.T) {
 	s := serve(t, sse(t, "redacted.sse"))
 	var shown strings.Builder
-	r, err := s.model("claude-sonnet-4-6", &shown).Generate(t.Context(), ask("?"), func(d llm.Delta) { shown.WriteString(d.Text) })
+	r, err := llm.Ask(t.Context(), s.model("claude-sonnet-4-6", &shown), ask("?"), func(d llm.Delta) { shown.WriteString(d.Text) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestBrokenAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, sse(t, name))
-			r, err := s.model("claude-sonnet-5-5", io.Discard).Generate(t.Context(), ask("?"), nil)
+			r, err := llm.Ask(t.Context(), s.model("claude-sonnet-5-5", io.Discard), ask("?"), nil)
 			if err == nil || want != nil && !errors.Is(err, want) {
 				t.Fatalf("got %v, want %v", err, want)
 			}
@@ -173,7 +173,7 @@ func TestGenerate_BrokenConnection(t *testing.T) {
 	r := sse(t, "cut.sse")
 	r.header = map[string]string{"Content-Length": "100000"}
 	s := serve(t, r)
-	_, err := s.model("claude-sonnet-5-5", io.Discard).Generate(t.Context(), ask("?"), nil)
+	_, err := llm.Ask(t.Context(), s.model("claude-sonnet-5-5", io.Discard), ask("?"), nil)
 	if !errors.Is(err, llm.ErrTruncated) {
 		t.Errorf("got %v", err)
 	}
@@ -181,7 +181,7 @@ func TestGenerate_BrokenConnection(t *testing.T) {
 
 func TestGenerate_ErrorInStream(t *testing.T) {
 	s := serve(t, sse(t, "overloaded.sse")) // after the first words, which cannot be withdrawn
-	_, err := s.model("claude-sonnet-5-5", io.Discard).Generate(t.Context(), ask("?"), func(llm.Delta) {})
+	_, err := llm.Ask(t.Context(), s.model("claude-sonnet-5-5", io.Discard), ask("?"), func(llm.Delta) {})
 	var refusal *llm.Error
 	if !errors.As(err, &refusal) {
 		t.Fatalf("got %v", err)
@@ -213,7 +213,7 @@ func TestGenerate_BusyInStream(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, tc.replies...)
 			deltas := ""
-			resp, err := s.model("claude-sonnet-5-5", io.Discard).Generate(t.Context(), ask("?"), func(d llm.Delta) { deltas += d.Text })
+			resp, err := llm.Ask(t.Context(), s.model("claude-sonnet-5-5", io.Discard), ask("?"), func(d llm.Delta) { deltas += d.Text })
 			var refusal *llm.Error
 			if errors.As(err, &refusal); tc.code != "" && (refusal == nil || refusal.Code != tc.code) || tc.code == "" && err != nil {
 				t.Errorf("got %v", err)
@@ -224,7 +224,7 @@ func TestGenerate_BusyInStream(t *testing.T) {
 		})
 	}
 	s := serve(t, sse(t, "overloaded.sse"), sse(t, "text.sse")) // no delta was passed on
-	if _, err := s.model("claude-sonnet-5-5", io.Discard).Generate(t.Context(), ask("?"), nil); err != nil {
+	if _, err := llm.Ask(t.Context(), s.model("claude-sonnet-5-5", io.Discard), ask("?"), nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -233,11 +233,11 @@ func TestGenerate_BusyInStream(t *testing.T) {
 func TestOverloaded(t *testing.T) {
 	busy := reply{status: 529, body: testdata(t, "error_529.json")}
 	s := serve(t, busy, sse(t, "text.sse"))
-	if _, err := s.model("claude-sonnet-5-5", io.Discard).Generate(t.Context(), ask("?"), nil); err != nil {
+	if _, err := llm.Ask(t.Context(), s.model("claude-sonnet-5-5", io.Discard), ask("?"), nil); err != nil {
 		t.Error(err)
 	}
 	s = serve(t, busy, busy)
-	_, err := s.model("claude-sonnet-5-5", io.Discard).Generate(t.Context(), ask("?"), nil)
+	_, err := llm.Ask(t.Context(), s.model("claude-sonnet-5-5", io.Discard), ask("?"), nil)
 	var refusal *llm.Error
 	if !errors.As(err, &refusal) || refusal.Status != 529 || refusal.Code != "overloaded_error" || refusal.Message != "Overloaded" {
 		t.Errorf("got %#v", err)
@@ -248,7 +248,7 @@ func TestHeaders(t *testing.T) {
 	for _, base := range []string{"", "/", "/v1", "/v1/"} {
 		s := serve(t, sse(t, "text.sse"))
 		m := New(Options{BaseURL: s.URL + base, Key: key, Model: "claude-haiku-5-5", HTTP: s.Client()})
-		if _, err := m.Generate(t.Context(), ask("?"), nil); err != nil {
+		if _, err := llm.Ask(t.Context(), m, ask("?"), nil); err != nil {
 			t.Fatal(err)
 		}
 		h := s.headers[0]
@@ -275,7 +275,7 @@ func TestNoSecrets(t *testing.T) {
 	for i, r := range []reply{echo, inStream, bad} {
 		var log bytes.Buffer
 		s := serve(t, r, r)
-		_, err := s.model("claude-sonnet-5-5", &log).Generate(t.Context(), ask("the secret question"), nil)
+		_, err := llm.Ask(t.Context(), s.model("claude-sonnet-5-5", &log), ask("the secret question"), nil)
 		if err == nil {
 			t.Fatal("no error")
 		}
@@ -293,7 +293,7 @@ func TestTwoTurns(t *testing.T) {
 			s := serve(t, sse(t, name+".sse"), sse(t, "thinking.sse"))
 			m := s.model("claude-opus-5-5", io.Discard)
 			req := ask("What is the weather?")
-			first, err := m.Generate(t.Context(), req, nil)
+			first, err := llm.Ask(t.Context(), m, req, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -301,7 +301,7 @@ func TestTwoTurns(t *testing.T) {
 			for _, c := range first.Message.Calls {
 				req.Messages = append(req.Messages, llm.Message{Role: llm.ToolResult, CallID: c.ID, Text: "It is <cold>.", IsError: c.Name == "get_time"})
 			}
-			if _, err := m.Generate(t.Context(), req, nil); err != nil {
+			if _, err := llm.Ask(t.Context(), m, req, nil); err != nil {
 				t.Fatal(err)
 			}
 			var sent, before request
@@ -373,7 +373,7 @@ func TestRefusedThinking(t *testing.T) {
 	var log bytes.Buffer
 	m := s.model("claude-opus-5-5", &log)
 	req := ask("What is the weather?")
-	first, err := m.Generate(t.Context(), req, nil)
+	first, err := llm.Ask(t.Context(), m, req, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -381,7 +381,7 @@ func TestRefusedThinking(t *testing.T) {
 	for _, c := range first.Message.Calls {
 		req.Messages = append(req.Messages, llm.Message{Role: llm.ToolResult, CallID: c.ID, Text: "cold"})
 	}
-	if _, err := m.Generate(t.Context(), req, nil); err != nil {
+	if _, err := llm.Ask(t.Context(), m, req, nil); err != nil {
 		t.Fatal(err)
 	}
 	if body := string(s.bodies[2]); strings.Contains(body, "signature") || !strings.Contains(body, "toolu_01Rome") {
@@ -392,7 +392,7 @@ func TestRefusedThinking(t *testing.T) {
 	}
 
 	s = serve(t, bound) // without thinking there is another reason
-	if _, err := s.model("claude-opus-5-5", io.Discard).Generate(t.Context(), ask("?"), nil); err == nil {
+	if _, err := llm.Ask(t.Context(), s.model("claude-opus-5-5", io.Discard), ask("?"), nil); err == nil {
 		t.Error("no error")
 	}
 }
@@ -401,7 +401,7 @@ func TestCancelled(t *testing.T) {
 	s := serve(t, sse(t, "parallel_tools.sse"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := s.model("claude-sonnet-5-5", io.Discard).Generate(ctx, ask("?"), nil)
+	_, err := llm.Ask(ctx, s.model("claude-sonnet-5-5", io.Discard), ask("?"), nil)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
@@ -424,7 +424,7 @@ func TestGenerate_ModelWithoutThinking(t *testing.T) {
 	req := ask("?")
 	req.Effort = "low"
 	for range 2 {
-		if _, err := m.Generate(t.Context(), req, nil); err != nil {
+		if _, err := llm.Ask(t.Context(), m, req, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

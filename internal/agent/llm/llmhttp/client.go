@@ -2,11 +2,12 @@
 // answer as a stream of events. It is shared by the providers' packages and
 // independent of their formats.
 //
-// A request is one [Client.Ask]: JSON in, server-sent events out (or one JSON
-// document from servers that do not stream). If the server is busy (429, 5xx,
-// or an equivalent error in the stream), the request is retried unless a part
-// of the answer has been passed on. It is not retried if the server cannot be
-// reached, so that the user sees that error at once.
+// A request is one [Client.Generate]: JSON in, server-sent events out (or one
+// JSON document from servers that do not stream), which a provider's [Decoder]
+// assembles. If the server is busy (429, 5xx, or an equivalent error in the
+// stream), the request is retried unless a part of the answer has been passed
+// on. It is not retried if the server cannot be reached, so that the user sees
+// that error at once.
 //
 // The caller sets the key with [Client.Header]. It is sent only to the host of
 // BaseURL and masked in every error text. Requests and answers are not logged.
@@ -16,7 +17,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -59,53 +59,6 @@ type Client struct {
 	FirstByte, Idle time.Duration
 }
 
-// Ask posts body as JSON to path and calls read with the answer; read passes
-// the pieces of the answer to its on argument. The stream ends when read
-// returns or ctx ends. on may be nil, and is then nil for read too.
-//
-// If read returns an *llm.Error that is temporary, or an error that wraps one,
-// the request is retried unless on has been called: a server may detect that it
-// is busy only during the answer. read is called once for every answer.
-//
-// Errors are Stream's, and read's own.
-func (c *Client) Ask(ctx context.Context, path string, body any, on func(llm.Delta), read func(*Stream, func(llm.Delta)) error) error {
-	gone := false
-	pass := on
-	if on != nil {
-		pass = func(d llm.Delta) {
-			gone = true
-			on(d)
-		}
-	}
-	return c.withRetry(ctx, body, func(payload []byte) (*llm.Error, error) {
-		s, refusal, err := c.attempt(ctx, path, payload)
-		if s == nil {
-			return refusal, err
-		}
-		defer s.Close() //nolint:errcheck // the answer has been read
-		err = read(s, pass)
-		var within *llm.Error
-		if !gone && errors.As(err, &within) && within.Temporary() {
-			return within, ctx.Err()
-		}
-		return nil, err
-	})
-}
-
-// Stream posts body as JSON to path and returns the answer, which the caller
-// closes. The stream ends when ctx ends.
-//
-// Errors: *llm.Error for a refusal (of a busy server: after the last attempt),
-// ErrStalled for a server that sends nothing, ctx's own, and network errors.
-func (c *Client) Stream(ctx context.Context, path string, body any) (*Stream, error) {
-	var s *Stream
-	err := c.withRetry(ctx, body, func(payload []byte) (refusal *llm.Error, err error) {
-		s, refusal, err = c.attempt(ctx, path, payload)
-		return refusal, err
-	})
-	return s, err
-}
-
 // withRetry calls ask until it returns no refusal or an error, or Retry allows
 // no further attempt.
 func (c *Client) withRetry(ctx context.Context, body any, ask func(payload []byte) (*llm.Error, error)) error {
@@ -132,11 +85,11 @@ func (c *Client) withRetry(ctx context.Context, body any, ask func(payload []byt
 }
 
 // attempt sends the request once.
-func (c *Client) attempt(ctx context.Context, path string, payload []byte) (answer *Stream, refusal *llm.Error, err error) {
+func (c *Client) attempt(ctx context.Context, path string, payload []byte) (answer *stream, refusal *llm.Error, err error) {
 	s := newStream(ctx, c)
 	defer func() {
 		if answer == nil {
-			_ = s.Close() // the returned error is more specific
+			s.close()
 		}
 	}()
 	resp, err := c.send(s.request, path, payload) //nolint:bodyclose // the stream closes it

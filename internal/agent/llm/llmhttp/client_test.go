@@ -42,6 +42,16 @@ func serve(t *testing.T, h http.HandlerFunc) *Client {
 	}
 }
 
+// stream sends a request and returns the answer before it is decoded.
+func (c *Client) stream(ctx context.Context, path string, body any) (*stream, error) {
+	var s *stream
+	err := c.withRetry(ctx, body, func(payload []byte) (refusal *llm.Error, err error) {
+		s, refusal, err = c.attempt(ctx, path, payload)
+		return refusal, err
+	})
+	return s, err
+}
+
 func sse(w http.ResponseWriter, text string) {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	io.WriteString(w, text)
@@ -63,22 +73,22 @@ func TestStream(t *testing.T) {
 		}
 		sse(w, "event: a\ndata: 1\n\ndata: 2\n\n")
 	})
-	s, err := c.Stream(t.Context(), "/chat", map[string]int{"q": 1})
+	s, err := c.stream(t.Context(), "/chat", map[string]int{"q": 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	if _, ok := s.JSON(); ok {
+	defer s.close()
+	if s.isJSON {
 		t.Error("a stream is no document")
 	}
 	for _, want := range events("a", "1", "", "2") {
-		ev, err := s.Next()
+		ev, err := s.next()
 		if err != nil || ev.Name != want.Name || !bytes.Equal(ev.Data, want.Data) {
 			t.Fatalf("%q %v, want %q", ev, err, want)
 		}
 	}
 	for range 2 {
-		if _, err := s.Next(); !errors.Is(err, io.EOF) {
+		if _, err := s.next(); !errors.Is(err, io.EOF) {
 			t.Fatal(err)
 		}
 	}
@@ -90,17 +100,17 @@ func TestStream_JSONAnswer(t *testing.T) {
 			w.Header().Set("Content-Type", kind)
 			io.WriteString(w, `{"a":1}`)
 		})
-		s, err := c.Stream(t.Context(), "/", nil)
+		s, err := c.stream(t.Context(), "/", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if body, ok := s.JSON(); !ok || string(body) != `{"a":1}` {
-			t.Errorf("%q %v", body, ok)
+		if !s.isJSON || string(s.json) != `{"a":1}` {
+			t.Errorf("%q %v", s.json, s.isJSON)
 		}
-		if _, err := s.Next(); !errors.Is(err, io.EOF) {
+		if _, err := s.next(); !errors.Is(err, io.EOF) {
 			t.Error(err)
 		}
-		s.Close()
+		s.close()
 	}
 }
 
@@ -110,20 +120,20 @@ func TestStream_ContentTypes(t *testing.T) {
 			w.Header()["Content-Type"] = []string{kind}
 			io.WriteString(w, "data: 1\n\n")
 		})
-		s, err := c.Stream(t.Context(), "/", nil)
+		s, err := c.stream(t.Context(), "/", nil)
 		if err != nil {
 			t.Fatalf("%q: %v", kind, err)
 		}
-		if ev, err := s.Next(); err != nil || string(ev.Data) != "1" {
+		if ev, err := s.next(); err != nil || string(ev.Data) != "1" {
 			t.Errorf("%q: %q %v", kind, ev.Data, err)
 		}
-		s.Close()
+		s.close()
 	}
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		io.WriteString(w, "<html>")
 	})
-	if _, err := c.Stream(t.Context(), "/", nil); err == nil || !strings.Contains(err.Error(), "web page") {
+	if _, err := c.stream(t.Context(), "/", nil); err == nil || !strings.Contains(err.Error(), "web page") {
 		t.Errorf("a web page: %v", err)
 	}
 }
@@ -136,7 +146,7 @@ func TestStream_RefusalNotRetried(t *testing.T) {
 			w.WriteHeader(status)
 			io.WriteString(w, `{"code":"bad","message":"so not"}`)
 		})
-		_, err := c.Stream(t.Context(), "/", nil)
+		_, err := c.stream(t.Context(), "/", nil)
 		var e *llm.Error
 		if !errors.As(err, &e) || e.Status != status || e.Code != "bad" || e.Message != "so not" || e.Provider != "acme" {
 			t.Errorf("%d: %v", status, err)
@@ -159,7 +169,7 @@ func TestRefusal_UnknownForm(t *testing.T) {
 			io.WriteString(w, body)
 		})
 		c.ParseError = nil
-		_, err := c.Stream(t.Context(), "/", nil)
+		_, err := c.stream(t.Context(), "/", nil)
 		var e *llm.Error
 		if !errors.As(err, &e) || e.Message != want {
 			t.Errorf("%.20q: %v, want %q", body, err, want)
@@ -179,7 +189,7 @@ func TestRefusal_BodyBound(t *testing.T) {
 	})
 	var got int
 	c.ParseError = func(_ int, body []byte) (string, string) { got = len(body); return "", "" }
-	if _, err := c.Stream(t.Context(), "/", nil); err == nil {
+	if _, err := c.stream(t.Context(), "/", nil); err == nil {
 		t.Fatal("no error")
 	}
 	if got != maxErrorBody {
@@ -210,7 +220,7 @@ func TestClient_MasksKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := serve(t, h)
 			c.Logger = slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
-			_, err := c.Stream(t.Context(), "/", nil)
+			_, err := c.stream(t.Context(), "/", nil)
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -253,9 +263,9 @@ func TestRedirects(t *testing.T) {
 				}
 				sse(w, "data: 1\n\n")
 			})
-			s, err := c.Stream(t.Context(), "/a", "q")
+			s, err := c.stream(t.Context(), "/a", "q")
 			if err == nil {
-				s.Close()
+				s.close()
 			}
 			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("%v, want %q", err, tc.want)
@@ -296,7 +306,7 @@ func TestStream_LostServerNotRetried(t *testing.T) {
 	}}
 	c := &Client{Provider: "acme", BaseURL: "http://acme.test", HTTP: &http.Client{Transport: tr}}
 	c.Retry.Sleep = func(context.Context, time.Duration) error { t.Error("waited"); return nil }
-	_, err := c.Stream(t.Context(), "/", nil)
+	_, err := c.stream(t.Context(), "/", nil)
 	if err == nil || !strings.Contains(err.Error(), "ask acme") || !strings.Contains(err.Error(), "connection refused") {
 		t.Error(err)
 	}
@@ -314,31 +324,31 @@ func TestStream_TooLarge(t *testing.T) {
 			}
 		}
 	})
-	s, err := c.Stream(t.Context(), "/", nil)
+	s, err := c.stream(t.Context(), "/", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	if _, err := s.Next(); !errors.Is(err, ErrTooLarge) {
+	defer s.close()
+	if _, err := s.next(); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("an event: %v", err)
 	}
 
-	s2 := &Stream{client: c, ctx: t.Context(), left: 10, body: io.NopCloser(strings.NewReader("data: 12345\n\n"))}
+	s2 := &stream{client: c, ctx: t.Context(), left: 10, body: io.NopCloser(strings.NewReader("data: 12345\n\n"))}
 	s2.timer = time.AfterFunc(time.Hour, func() {})
 	defer s2.timer.Stop()
 	s2.events = newReader(s2, maxEvent)
-	if _, err := s2.Next(); !errors.Is(err, ErrTooLarge) {
+	if _, err := s2.next(); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("a stream: %v", err)
 	}
 }
 
 func TestUnmarshallableBody(t *testing.T) {
 	c := &Client{Provider: "acme"}
-	if _, err := c.Stream(t.Context(), "/", func() {}); err == nil {
+	if _, err := c.stream(t.Context(), "/", func() {}); err == nil {
 		t.Error("no error")
 	}
 	c.BaseURL = "http://\x7f"
-	if _, err := c.Stream(t.Context(), "/", nil); err == nil {
+	if _, err := c.stream(t.Context(), "/", nil); err == nil {
 		t.Error("no error for a broken URL")
 	}
 }

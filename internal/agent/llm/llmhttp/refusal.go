@@ -39,7 +39,7 @@ func (c *Client) Mask(text string) string {
 }
 
 // refusal reads the response to a refused request.
-func (c *Client) refusal(resp *http.Response, s *Stream) *llm.Error {
+func (c *Client) refusal(resp *http.Response, s *stream) *llm.Error {
 	body, _ := io.ReadAll(io.LimitReader(s, maxErrorBody)) // a partial body is still useful
 	var code, message string
 	if c.ParseError != nil {

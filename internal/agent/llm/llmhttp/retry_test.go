@@ -86,9 +86,9 @@ func TestRetry(t *testing.T) {
 			if tc.set != nil {
 				tc.set(&c.Retry)
 			}
-			s, err := c.Stream(t.Context(), "/", nil)
+			s, err := c.stream(t.Context(), "/", nil)
 			if err == nil {
-				s.Close()
+				s.close()
 			}
 			var e *llm.Error
 			if errors.As(err, &e) != (tc.status != 0) || e != nil && e.Status != tc.status {
@@ -103,7 +103,7 @@ func TestRetry(t *testing.T) {
 
 func TestRefusal_RetryAfter(t *testing.T) {
 	c, _ := busy(t, http.Header{"Retry-After": {"3600"}}, 429)
-	_, err := c.Stream(t.Context(), "/", nil)
+	_, err := c.stream(t.Context(), "/", nil)
 	var e *llm.Error
 	if !errors.As(err, &e) || e.RetryAfter != time.Hour || !e.Temporary() {
 		t.Errorf("%+v", e)
@@ -114,11 +114,11 @@ func TestRetry_LogWithoutBodies(t *testing.T) {
 	c, _ := busy(t, nil, 503)
 	var logs bytes.Buffer
 	c.Logger = slog.New(slog.NewTextHandler(&logs, nil))
-	s, err := c.Stream(t.Context(), "/", "the question")
+	s, err := c.stream(t.Context(), "/", "the question")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Close()
+	s.close()
 	for _, want := range []string{"provider=acme", "status=503", "attempt=1", "wait=375ms"} {
 		if !strings.Contains(logs.String(), want) {
 			t.Errorf("no %s in %s", want, &logs)
@@ -138,7 +138,7 @@ func TestRetry_Cancel(t *testing.T) {
 	c.Retry.Min = time.Hour
 	c.Retry.Max = time.Hour
 	c.Retry.Rand = func() float64 { cancel(); return 0 }
-	if _, err := c.Stream(ctx, "/", nil); !errors.Is(err, context.Canceled) {
+	if _, err := c.stream(ctx, "/", nil); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

@@ -26,9 +26,9 @@ var (
 	errClosed = errors.New("the stream is closed")
 )
 
-// Stream is an incoming answer. Next must be called from one goroutine; Close
+// stream is an incoming answer. next must be called from one goroutine; close
 // may be called from any, and more than once.
-type Stream struct {
+type stream struct {
 	client  *Client
 	ctx     context.Context // the caller's
 	request context.Context // of this attempt; ends with ErrStalled or errClosed
@@ -40,13 +40,13 @@ type Stream struct {
 	left    int64 // remaining bytes of maxAnswer
 
 	events *reader
-	json   []byte
+	json   []byte // the answer of a server that does not stream; it has no events
 	isJSON bool
 }
 
 // newStream starts the timer of an attempt.
-func newStream(ctx context.Context, c *Client) *Stream {
-	s := &Stream{client: c, ctx: ctx, idle: orDefault(c.Idle, defaultIdle), left: maxAnswer}
+func newStream(ctx context.Context, c *Client) *stream {
+	s := &stream{client: c, ctx: ctx, idle: orDefault(c.Idle, defaultIdle), left: maxAnswer}
 	s.request, s.cancel = context.WithCancelCause(ctx)
 	cancel := s.cancel
 	s.timer = time.AfterFunc(orDefault(c.FirstByte, defaultFirstByte), func() { cancel(ErrStalled) })
@@ -54,7 +54,7 @@ func newStream(ctx context.Context, c *Client) *Stream {
 }
 
 // accept selects the form of the answer by its content type.
-func (s *Stream) accept(contentType string) error {
+func (s *stream) accept(contentType string) error {
 	kind, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
 		kind = "" // some servers send no type with a stream
@@ -69,7 +69,7 @@ func (s *Stream) accept(contentType string) error {
 	return nil
 }
 
-func (s *Stream) readJSON() error {
+func (s *stream) readJSON() error {
 	body, err := io.ReadAll(io.LimitReader(s, maxJSON+1))
 	if err != nil {
 		return err
@@ -81,37 +81,33 @@ func (s *Stream) readJSON() error {
 	return nil
 }
 
-// JSON returns the answer of a server that did not stream. It has no events.
-func (s *Stream) JSON() (body []byte, ok bool) { return s.json, s.isJSON }
-
-// Next returns the next event; the caller owns its Data. At the end of the body
+// next returns the next event; the caller owns its Data. At the end of the body
 // it returns io.EOF, even if the provider's format does not allow an end there:
 // the caller checks that.
 //
 // Other errors: llm.ErrTruncated for a broken connection, with ErrStalled if the
 // server sent nothing for too long; ErrTooLarge; ctx's own.
-func (s *Stream) Next() (Event, error) {
+func (s *stream) next() (Event, error) {
 	if s.events == nil {
 		return Event{}, io.EOF
 	}
 	return s.events.next()
 }
 
-// Close ends the stream and discards its unread part.
-func (s *Stream) Close() error {
+// close ends the stream and discards its unread part.
+func (s *stream) close() {
 	s.timer.Stop()
 	s.cancel(errClosed)
-	if s.body == nil {
-		return nil
+	if s.body != nil {
+		_ = s.body.Close() // its unread part is of no use
 	}
-	return s.body.Close()
 }
 
 // Read reads the body for the package itself, within the time and size bounds,
 // with errors that callers can distinguish. The timer of the first byte runs
 // from the request on; later it runs only during a Read, so that a slow caller
 // does not end the stream.
-func (s *Stream) Read(p []byte) (int, error) {
+func (s *stream) Read(p []byte) (int, error) {
 	if s.begun {
 		s.timer.Reset(s.idle)
 	}
@@ -130,7 +126,7 @@ func (s *Stream) Read(p []byte) (int, error) {
 }
 
 // cutOff returns the reason why an answer ended early.
-func (s *Stream) cutOff(err error) error {
+func (s *stream) cutOff(err error) error {
 	err = s.explain(err)
 	if s.ctx.Err() != nil || errors.Is(err, errClosed) {
 		return err
@@ -139,8 +135,8 @@ func (s *Stream) cutOff(err error) error {
 }
 
 // explain returns the reason why the connection failed: the end of the caller's
-// ctx, a timeout and Close all cancel the same request.
-func (s *Stream) explain(err error) error {
+// ctx, a timeout and close all cancel the same request.
+func (s *stream) explain(err error) error {
 	if s.ctx.Err() != nil {
 		return s.ctx.Err()
 	}

@@ -67,12 +67,12 @@ func TestStream_Stalled(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := pipe(t, tc.say)
 				start := time.Now()
-				s, err := c.Stream(t.Context(), "/", nil)
+				s, err := c.stream(t.Context(), "/", nil)
 				for err == nil {
-					_, err = s.Next()
+					_, err = s.next()
 				}
 				if s != nil {
-					s.Close()
+					s.close()
 				}
 				if !errors.Is(err, ErrStalled) || errors.Is(err, llm.ErrTruncated) != tc.cut {
 					t.Errorf("error %v", err)
@@ -89,18 +89,18 @@ func TestStream_Stalled(t *testing.T) {
 func TestStream_SlowCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := pipe(t, func(c net.Conn) { io.WriteString(c, head+"data: 1\n\ndata: 2\n\n") })
-		s, err := c.Stream(t.Context(), "/", nil)
+		s, err := c.stream(t.Context(), "/", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer s.Close()
+		defer s.close()
 		for range 2 {
-			if _, err := s.Next(); err != nil {
+			if _, err := s.next(); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Hour)
 		}
-		if _, err := s.Next(); !errors.Is(err, io.EOF) {
+		if _, err := s.next(); !errors.Is(err, io.EOF) {
 			t.Fatal(err)
 		}
 	})
@@ -119,12 +119,12 @@ func TestStream_Cancel(t *testing.T) {
 				cancel()
 				gone(r)
 			})
-			s, err := c.Stream(ctx, "/", nil)
+			s, err := c.stream(ctx, "/", nil)
 			for err == nil {
-				_, err = s.Next()
+				_, err = s.next()
 			}
 			if s != nil {
-				s.Close()
+				s.close()
 			}
 			if !errors.Is(err, context.Canceled) || errors.Is(err, llm.ErrTruncated) {
 				t.Errorf("error %v", err)
@@ -146,12 +146,12 @@ func TestStream_BrokenConnection(t *testing.T) {
 			say(w)
 			panic(http.ErrAbortHandler)
 		})
-		s, err := c.Stream(t.Context(), "/", nil)
+		s, err := c.stream(t.Context(), "/", nil)
 		for err == nil {
-			_, err = s.Next()
+			_, err = s.next()
 		}
 		if s != nil {
-			s.Close()
+			s.close()
 		}
 		if !errors.Is(err, llm.ErrTruncated) || errors.Is(err, ErrStalled) {
 			t.Errorf("%s: %v", name, err)
@@ -164,20 +164,20 @@ func TestStream_ConcurrentClose(t *testing.T) {
 		sse(w, "data: 1\n\n")
 		gone(r)
 	})
-	s, err := c.Stream(t.Context(), "/", nil)
+	s, err := c.stream(t.Context(), "/", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Next(); err != nil {
+	if _, err := s.next(); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error)
-	go func() { _, err := s.Next(); done <- err }()
-	s.Close()
+	go func() { _, err := s.next(); done <- err }()
+	s.close()
 	if err := <-done; err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("error %v", err)
 	}
-	s.Close()
+	s.close()
 }
 
 func TestMaskError_Unwrap(t *testing.T) {

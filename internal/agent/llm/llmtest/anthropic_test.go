@@ -39,7 +39,7 @@ func TestMessages(t *testing.T) {
 		}
 		s := llmtest.Start(t, llmtest.Turns(turn), func(s *llmtest.Server) { s.Key = "sk-test" })
 		var text, thinking strings.Builder
-		r, err := anthropicModel(t, s, "claude-sonnet-5-5").Generate(t.Context(), llm.Request{
+		r, err := llm.Ask(t.Context(), anthropicModel(t, s, "claude-sonnet-5-5"), llm.Request{
 			Messages: []llm.Message{{Role: llm.System, Text: "Be brief."}, {Role: llm.User, Text: "How late is it?"}},
 			Tools:    clock, Effort: "low",
 		}, func(d llm.Delta) {
@@ -83,13 +83,13 @@ func TestMessages_ThinkingReturned(t *testing.T) {
 		))
 		m := anthropicModel(t, s, model)
 		req := llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "How late is it?"}}, Tools: clock, Effort: "medium"}
-		first, err := m.Generate(t.Context(), req, nil)
+		first, err := llm.Ask(t.Context(), m, req, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		req.Messages = append(req.Messages, first.Message,
 			llm.Message{Role: llm.ToolResult, CallID: first.Message.Calls[0].ID, Text: "12:00"})
-		if _, err := m.Generate(t.Context(), req, nil); err != nil {
+		if _, err := llm.Ask(t.Context(), m, req, nil); err != nil {
 			t.Fatal(err)
 		}
 		asked := s.Requests()[1]
@@ -106,7 +106,7 @@ func TestMessages_TamperedThinking(t *testing.T) {
 	s := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Text: "Noon."}))
 	opaque := llm.ProviderState{Provider: "anthropic", Data: json.RawMessage(
 		`[{"type":"thinking","thinking":"something else","signature":"` + llmtest.Signature("First the clock.") + `"},{"type":"tool_use","id":"a","name":"get_time","input":{}}]`)}
-	r, err := anthropicModel(t, s, "claude-opus-5-5").Generate(t.Context(), llm.Request{Tools: clock, Messages: []llm.Message{
+	r, err := llm.Ask(t.Context(), anthropicModel(t, s, "claude-opus-5-5"), llm.Request{Tools: clock, Messages: []llm.Message{
 		{Role: llm.User, Text: "How late is it?"},
 		{Role: llm.Assistant, Opaque: opaque, Calls: []llm.ToolCall{{ID: "a", Name: "get_time"}}},
 		{Role: llm.ToolResult, CallID: "a", Text: "12:00"},
@@ -149,7 +149,7 @@ func TestMessages_Refusals(t *testing.T) {
 	if status, _ := post(t, s, `{}`, ""); status != http.StatusBadRequest {
 		t.Errorf("without a version: %d", status)
 	}
-	_, err := anthropicModel(t, s, "claude-sonnet-5-5").Generate(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "?"}}}, nil)
+	_, err := llm.Ask(t.Context(), anthropicModel(t, s, "claude-sonnet-5-5"), llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "?"}}}, nil)
 	var refusal *llm.Error
 	if !errors.As(err, &refusal) || refusal.Status != 529 || refusal.Code != "overloaded_error" {
 		t.Errorf("got %v", err)
@@ -182,7 +182,7 @@ func post(t *testing.T, s *llmtest.Server, body, version string) (status int, an
 // off.
 func TestMessages_Truncated(t *testing.T) {
 	s := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Text: "one two three four", CutAfter: 5}))
-	_, err := anthropicModel(t, s, "claude-sonnet-5-5").Generate(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "?"}}}, nil)
+	_, err := llm.Ask(t.Context(), anthropicModel(t, s, "claude-sonnet-5-5"), llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "?"}}}, nil)
 	if !errors.Is(err, llm.ErrTruncated) {
 		t.Errorf("got %v", err)
 	}

@@ -42,7 +42,7 @@ func TestResponses(t *testing.T) {
 				turn.Document, turn.Usage = document, llm.Usage{Input: 100, Output: 50, Cached: 60, Reasoning: 20}
 				s := llmtest.Start(t, llmtest.Turns(turn), func(s *llmtest.Server) { s.Key = "sk-test" })
 				var h heard
-				r, err := responsesModel(t, s).Generate(t.Context(), llm.Request{
+				r, err := llm.Ask(t.Context(), responsesModel(t, s), llm.Request{
 					Messages: []llm.Message{{Role: llm.System, Text: "Be brief."}, {Role: llm.User, Text: "How late is it?"}},
 					Tools:    clock, Effort: "low", MaxTokens: 5000, Choice: "get_time",
 				}, h.on)
@@ -86,7 +86,7 @@ func TestResponses_ReasoningReturned(t *testing.T) {
 	m := responsesModel(t, s)
 	req := llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "How late is it?"}}, Tools: clock}
 	for step := range 4 {
-		r, err := m.Generate(t.Context(), req, nil)
+		r, err := llm.Ask(t.Context(), m, req, nil)
 		if err != nil {
 			t.Fatalf("step %d: %v", step, err)
 		}
@@ -113,7 +113,7 @@ func TestResponses_ReasoningReturned(t *testing.T) {
 func TestResponses_Failed(t *testing.T) {
 	s := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Text: "It is", Fail: true, Code: "server_error", Message: "sorry"}))
 	var h heard
-	_, err := responsesModel(t, s).Generate(t.Context(), ask("q"), h.on)
+	_, err := llm.Ask(t.Context(), responsesModel(t, s), ask("q"), h.on)
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Status != 0 || e.Code != "server_error" || e.Message != "sorry" || strings.Join(h.text, "") != "It is" {
 		t.Errorf("%v after %q", err, h.text)
@@ -125,11 +125,11 @@ func TestResponses_Schema(t *testing.T) {
 	m := responsesModel(t, s)
 	req := ask("How late is it?")
 	req.Schema = json.RawMessage(`{"type":"object","properties":{"hour":{"type":"integer"}},"required":["hour"],"additionalProperties":false}`)
-	if r, err := m.Generate(t.Context(), req, nil); err != nil || r.Message.Text != `{"hour":12}` || !sameJSON(s.Requests()[0].Schema, req.Schema) {
+	if r, err := llm.Ask(t.Context(), m, req, nil); err != nil || r.Message.Text != `{"hour":12}` || !sameJSON(s.Requests()[0].Schema, req.Schema) {
 		t.Errorf("%q %v", r.Message.Text, err)
 	}
 	req.Schema = json.RawMessage(`{"type":"object"}`)
-	if _, err := m.Generate(t.Context(), req, nil); err == nil || !strings.Contains(err.Error(), "additionalProperties") {
+	if _, err := llm.Ask(t.Context(), m, req, nil); err == nil || !strings.Contains(err.Error(), "additionalProperties") {
 		t.Error(err)
 	}
 }

@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"fmt"
+	"iter"
 	"net/http"
 	"strconv"
 	"strings"
@@ -148,4 +149,22 @@ func isASCII(s string) bool {
 		}
 	}
 	return true
+}
+
+// Answer returns the answer of a model that is not asked over HTTP: thinking and
+// text in one piece each, unless the request is for a whole answer, and the
+// complete answer, or an error.
+func Answer(req llm.Request, resp llm.Response, err error) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		if err != nil {
+			yield(llm.Event{}, err)
+			return
+		}
+		for _, d := range []llm.Delta{{Kind: llm.ThinkingDelta, Text: resp.Thinking}, {Kind: llm.TextDelta, Text: resp.Message.Text}} {
+			if !req.Whole && d.Text != "" && !yield(llm.Event{Delta: d}, nil) {
+				return
+			}
+		}
+		yield(llm.Event{Response: &resp}, nil)
+	}
 }

@@ -62,7 +62,7 @@ func TestCompletions(t *testing.T) {
 			turn.Document = document
 			s := llmtest.Start(t, llmtest.Turns(turn), func(s *llmtest.Server) { s.Key, s.ThinkingField = "sk-test", field })
 			var h heard
-			resp, err := openaiModel(t, s.URL()).Generate(t.Context(), ask("Time?"), h.on)
+			resp, err := llm.Ask(t.Context(), openaiModel(t, s.URL()), ask("Time?"), h.on)
 			if err != nil {
 				t.Fatalf("%q: %v", field, err)
 			}
@@ -92,7 +92,7 @@ func TestServer_RecordsRequests(t *testing.T) {
 		Tools:  []llm.Tool{{Name: "list", Description: "Lists.", InputSchema: json.RawMessage(`{"type":"object"}`)}},
 		Choice: llm.Required, MaxTokens: 70, Effort: "high",
 	}
-	if _, err := openaiModel(t, s.URL()).Generate(t.Context(), req, nil); err != nil {
+	if _, err := llm.Ask(t.Context(), openaiModel(t, s.URL()), req, nil); err != nil {
 		t.Fatal(err)
 	}
 	got := s.Requests()
@@ -122,7 +122,7 @@ func TestScript_ByContent(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, word := range []string{"a", "b", "c", "d"} {
 		wg.Go(func() {
-			resp, err := m.Generate(t.Context(), ask(word), nil)
+			resp, err := llm.Ask(t.Context(), m, ask(word), nil)
 			if err != nil || resp.Message.Text != "You said "+word {
 				t.Errorf("%q %v", resp.Message.Text, err)
 			}
@@ -140,21 +140,21 @@ func TestRefusals(t *testing.T) {
 		llmtest.Turn{Status: 400, Code: "context_length_exceeded", Message: "too long"},
 	))
 	m := openaiModel(t, s.URL())
-	if resp, err := m.Generate(t.Context(), ask("q"), nil); err != nil || resp.Message.Text != "Now." || len(s.Requests()) != 2 {
+	if resp, err := llm.Ask(t.Context(), m, ask("q"), nil); err != nil || resp.Message.Text != "Now." || len(s.Requests()) != 2 {
 		t.Fatalf("%+v %v", resp, err)
 	}
 	for _, want := range []llm.Error{
 		{Status: 400, Code: "context_length_exceeded", Message: "too long"},
 		{Status: 400, Code: "script_over", Message: "the script has 3 turns, this is request 4"},
 	} {
-		_, err := m.Generate(t.Context(), ask("q"), nil)
+		_, err := llm.Ask(t.Context(), m, ask("q"), nil)
 		var e *llm.Error
 		if !errors.As(err, &e) || e.Status != want.Status || e.Code != want.Code || e.Message != want.Message {
 			t.Errorf("%v, want %v", err, &want)
 		}
 	}
 	busy := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Status: 503, RetryAfter: 90 * time.Second}))
-	_, err := openaiModel(t, busy.URL()).Generate(t.Context(), ask("q"), nil)
+	_, err := llm.Ask(t.Context(), openaiModel(t, busy.URL()), ask("q"), nil)
 	var e *llm.Error
 	if !errors.As(err, &e) || e.RetryAfter != 90*time.Second {
 		t.Errorf("%v", err)
@@ -211,7 +211,7 @@ func TestServer_InvalidRequests(t *testing.T) {
 func TestCut(t *testing.T) {
 	s := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Text: "one two three four five", CutAfter: 3}))
 	var h heard
-	_, err := openaiModel(t, s.URL()).Generate(t.Context(), ask("q"), h.on)
+	_, err := llm.Ask(t.Context(), openaiModel(t, s.URL()), ask("q"), h.on)
 	if !errors.Is(err, llm.ErrTruncated) || strings.Join(h.text, "") != "one two " {
 		t.Errorf("%v, heard %q", err, h.text)
 	}
@@ -223,7 +223,7 @@ func TestGate(t *testing.T) {
 	words := make(chan string)
 	done := make(chan error, 1)
 	go func() {
-		_, err := openaiModel(t, s.URL()).Generate(t.Context(), ask("q"), func(d llm.Delta) { words <- d.Text })
+		_, err := llm.Ask(t.Context(), openaiModel(t, s.URL()), ask("q"), func(d llm.Delta) { words <- d.Text })
 		done <- err
 	}()
 	gate <- struct{}{} // the role
@@ -253,7 +253,7 @@ func TestHang(t *testing.T) {
 	m := openaiModel(t, s.URL())
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { _, err := m.Generate(ctx, ask("q"), nil); done <- err }()
+	go func() { _, err := llm.Ask(ctx, m, ask("q"), nil); done <- err }()
 	if _, err := s.Asked(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func TestHang(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	go func() { _, err := m.Generate(t.Context(), ask("again"), nil); done <- err }()
+	go func() { _, err := llm.Ask(t.Context(), m, ask("again"), nil); done <- err }()
 	if r, err := s.Asked(t.Context(), 2); err != nil || r.LastUser() != "again" {
 		t.Fatal(r, err)
 	}
@@ -278,7 +278,7 @@ func TestHang(t *testing.T) {
 func TestServer_CloseEndsHang(t *testing.T) {
 	s := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Hang: make(chan struct{})}))
 	done := make(chan error, 1)
-	go func() { _, err := openaiModel(t, s.URL()).Generate(t.Context(), ask("q"), nil); done <- err }()
+	go func() { _, err := llm.Ask(t.Context(), openaiModel(t, s.URL()), ask("q"), nil); done <- err }()
 	if _, err := s.Asked(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s %s: %v", c.name, c.base, err)
 			continue
 		}
-		if _, err := m.Generate(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "?"}}}, nil); !errors.Is(err, errNotSent) {
+		if _, err := llm.Ask(t.Context(), m, llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "?"}}}, nil); !errors.Is(err, errNotSent) {
 			t.Fatal(err)
 		}
 		key := strings.TrimPrefix(w.header.Get("Authorization"), "Bearer ") + w.header.Get("X-Api-Key")
@@ -110,7 +110,7 @@ func TestOpen_API(t *testing.T) {
 				}
 				return
 			}
-			_, _ = m.Generate(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "?"}}}, nil)
+			_, _ = llm.Ask(t.Context(), m, llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "?"}}}, nil)
 			if !strings.HasSuffix(w.url, c.want) {
 				t.Errorf("asked at %s, want %s", w.url, c.want)
 			}

@@ -30,8 +30,8 @@ func newChatAnswer(m *Model, emit func(llm.Delta)) *chatAnswer {
 	return a
 }
 
-// event applies one event, up to [DONE].
-func (a *chatAnswer) event(ev llmhttp.Event) (done bool, err error) {
+// Event applies one event, up to [DONE].
+func (a *chatAnswer) Event(ev llmhttp.Event) (last bool, err error) {
 	if bytes.Equal(bytes.TrimSpace(ev.Data), doneMark) {
 		if !a.begun {
 			return false, errEmpty
@@ -44,12 +44,12 @@ func (a *chatAnswer) event(ev llmhttp.Event) (done bool, err error) {
 	return false, a.add(ev.Data)
 }
 
-// complete reports whether the answer has ended: a connection that breaks
+// Complete reports whether the answer has ended: a connection that breaks
 // between the finish_reason and [DONE] loses the usage at most.
-func (a *chatAnswer) complete() bool { return a.finish != "" }
+func (a *chatAnswer) Complete() bool { return a.finish != "" }
 
-// document applies the answer of a server that does not stream.
-func (a *chatAnswer) document(body []byte) error {
+// Document applies the answer of a server that does not stream.
+func (a *chatAnswer) Document(body []byte) error {
 	if err := a.add(body); err != nil {
 		return err
 	}
@@ -149,8 +149,8 @@ func (a *chatAnswer) reasoning(d *delta) {
 	a.kept.add(d.ReasoningDetails)
 }
 
-// response returns the complete answer.
-func (a *chatAnswer) response() llm.Response {
+// Response returns the complete answer.
+func (a *chatAnswer) Response() llm.Response {
 	a.tags.end()
 	calls, extra := a.calls.finish(a.model.newID)
 	text, thinking := splitUnopened(a.text.String(), a.thinking.String())

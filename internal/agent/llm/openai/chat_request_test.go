@@ -112,7 +112,7 @@ func TestGenerate_Request(t *testing.T) {
 		done(w, r)
 	}
 	m := serve(t, h)
-	if _, err := m.Generate(t.Context(), req, nil); err != nil {
+	if _, err := llm.Ask(t.Context(), m, req, nil); err != nil {
 		t.Fatal(err)
 	}
 	if a := header.Get("Authorization"); a != "Bearer sk-secret-key" {
@@ -121,7 +121,7 @@ func TestGenerate_Request(t *testing.T) {
 	if want := m.chatBody(req); !reflect.DeepEqual(got, want) {
 		t.Errorf("sent %+v, want %+v", got, want)
 	}
-	if _, err := serve(t, h, func(o *Options) { o.Key = "" }).Generate(t.Context(), req, nil); err != nil {
+	if _, err := llm.Ask(t.Context(), serve(t, h, func(o *Options) { o.Key = "" }), req, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := header["Authorization"]; ok {

@@ -1,75 +1,18 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
-	"github.com/meup-protocol/meup/internal/agent/llm/llmhttp"
 )
 
 var (
 	doneMark = []byte("[DONE]") // ends a stream of Chat Completions
 	errEmpty = fmt.Errorf("the answer is empty: %w", llm.ErrTruncated)
 )
-
-// decoder assembles an answer in one of the two formats.
-type decoder interface {
-	// event applies an event. It returns true for the last one.
-	event(ev llmhttp.Event) (done bool, err error)
-	// document applies an answer in one piece.
-	document(body []byte) error
-	// complete reports whether the answer is complete without further events.
-	complete() bool
-	response() llm.Response
-}
-
-// decode reads the complete answer.
-func (m *Model) decode(s *llmhttp.Stream, d decoder) (llm.Response, error) {
-	if body, ok := s.JSON(); ok {
-		if len(bytes.TrimSpace(body)) == 0 { // DeepSeek sends empty lines while a request is in its queue
-			return llm.Response{}, m.readError(1, errEmpty)
-		}
-		if err := d.document(body); err != nil {
-			return llm.Response{}, m.readError(1, err)
-		}
-		return d.response(), nil
-	}
-	for n := 1; ; n++ {
-		ev, err := s.Next()
-		switch {
-		case err == nil && len(bytes.TrimSpace(ev.Data)) == 0:
-			continue
-		case err == nil:
-		case d.complete() && (errors.Is(err, io.EOF) || errors.Is(err, llm.ErrTruncated)):
-			return d.response(), nil
-		case errors.Is(err, io.EOF):
-			return llm.Response{}, fmt.Errorf("read answer of %s: %w", m.provider, llm.ErrTruncated)
-		default:
-			return llm.Response{}, fmt.Errorf("read answer of %s: %w", m.provider, err)
-		}
-		done, err := d.event(ev)
-		switch {
-		case err != nil:
-			return llm.Response{}, m.readError(n, err)
-		case done:
-			return d.response(), nil
-		}
-	}
-}
-
-func (m *Model) readError(n int, err error) error {
-	var refusal *llm.Error
-	if errors.As(err, &refusal) {
-		return err
-	}
-	return fmt.Errorf("read answer of %s: event %d: %w", m.provider, n, err)
-}
 
 // refusal returns the error in the body of a refusal within a stream.
 func (m *Model) refusal(data []byte) error {

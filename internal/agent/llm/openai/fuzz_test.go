@@ -51,7 +51,7 @@ func FuzzChunks(f *testing.F) {
 				return
 			}
 		}
-		resp := a.response()
+		resp := a.Response()
 		if u := resp.Usage; u.Input < 0 || u.Output < 0 || u.Cached < 0 || u.Reasoning < 0 {
 			t.Errorf("usage %+v", u)
 		}

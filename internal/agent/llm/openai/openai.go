@@ -39,6 +39,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"iter"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -143,19 +144,31 @@ func (m *Model) Provider() string { return m.provider }
 
 // Generate implements llm.Model. If a server rejects a parameter that not all
 // servers support, the request is sent again without it, and so are all later
-// requests.
-func (m *Model) Generate(ctx context.Context, req llm.Request, on func(llm.Delta)) (llm.Response, error) {
-	resp, err := m.ask(ctx, req, true, on)
-	for range 3 { // parameters that can be rejected
-		if !m.adapt(req, err) {
-			break
+// requests. If it rejects the items of earlier answers, the request is sent
+// again without them.
+func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Event, error] {
+	items := m.api == Responses && m.hasItems(req.Messages)
+	return llmhttp.Adapt(func() iter.Seq2[llm.Event, error] {
+		if m.api == Responses {
+			return m.client.Generate(ctx, "/responses", m.responsesBody(req, items), req.Whole, m.responsesDecoder)
 		}
-		resp, err = m.ask(ctx, req, true, on)
-	}
-	if m.api == Responses && refusesItems(err) && m.hasItems(req.Messages) {
-		return m.ask(ctx, req, false, on)
-	}
-	return resp, err
+		return m.client.Generate(ctx, "/chat/completions", m.chatBody(req), req.Whole, m.chatDecoder)
+	}, func(err error) bool {
+		switch {
+		case m.adapt(req, err):
+			return true
+		case items && refusesItems(err):
+			items = false
+			return true
+		}
+		return false
+	})
+}
+
+func (m *Model) chatDecoder(emit func(llm.Delta)) llmhttp.Decoder { return newChatAnswer(m, emit) }
+
+func (m *Model) responsesDecoder(emit func(llm.Delta)) llmhttp.Decoder {
+	return newResponsesAnswer(m, emit)
 }
 
 // adapt records the parameter of the request that the server rejected. It
@@ -199,30 +212,6 @@ func invalidRequest(err error) *llm.Error {
 		return refusal
 	}
 	return nil
-}
-
-// ask sends a request once. With items, it returns the items of earlier answers
-// of Responses.
-func (m *Model) ask(ctx context.Context, req llm.Request, items bool, on func(llm.Delta)) (llm.Response, error) {
-	path, body := "/chat/completions", any(nil)
-	if m.api == Responses {
-		path, body = "/responses", m.responsesBody(req, items)
-	} else {
-		body = m.chatBody(req)
-	}
-	var resp llm.Response
-	err := m.client.Ask(ctx, path, body, on, func(s *llmhttp.Stream, on func(llm.Delta)) (err error) {
-		resp, err = m.decode(s, m.newDecoder(on))
-		return err
-	})
-	return resp, err
-}
-
-func (m *Model) newDecoder(emit func(llm.Delta)) decoder {
-	if m.api == Responses {
-		return newResponsesAnswer(m, emit)
-	}
-	return newChatAnswer(m, emit)
 }
 
 func bearer(key string) func(http.Header) {

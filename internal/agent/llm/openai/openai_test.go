@@ -46,7 +46,7 @@ func TestRefusals(t *testing.T) {
 		fmt.Fprintf(w, `{"error":{"message":"Incorrect API key provided: %s.","type":"invalid_request_error","code":"invalid_api_key"}}`,
 			strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 	})
-	_, err := m.Generate(t.Context(), question, nil)
+	_, err := llm.Ask(t.Context(), m, question, nil)
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Status != 401 || e.Code != "invalid_api_key" || e.Provider != "acme" || e.Message != "Incorrect API key provided: [key]." {
 		t.Fatalf("%v", err)
@@ -56,7 +56,7 @@ func TestRefusals(t *testing.T) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		io.WriteString(w, "data: {\"error\":{\"message\":\"overloaded, sk-secret-key\",\"code\":503}}\n\n")
 	})
-	_, err = m.Generate(t.Context(), question, nil)
+	_, err = llm.Ask(t.Context(), m, question, nil)
 	if !errors.As(err, &e) || e.Status != 0 || e.Code != "503" || e.Message != "overloaded, [key]" {
 		t.Fatalf("%v", err)
 	}
@@ -93,7 +93,7 @@ func TestGenerate_BusyInStream(t *testing.T) {
 				answers("text/event-stream", []byte("data: "+whole+"\n\n"))(w, r)
 			})
 			deltas := ""
-			resp, err := m.Generate(t.Context(), question, func(d llm.Delta) { deltas += d.Text })
+			resp, err := llm.Ask(t.Context(), m, question, func(d llm.Delta) { deltas += d.Text })
 			if asked != tc.asked || deltas != tc.deltas || (err == nil) != (tc.asked == 2) {
 				t.Errorf("asked %d times, %q, %v", asked, deltas, err)
 			}
@@ -121,7 +121,7 @@ func TestGenerate_BusyRetried(t *testing.T) {
 			return nil
 		}}
 	})
-	resp, err := m.Generate(t.Context(), question, nil)
+	resp, err := llm.Ask(t.Context(), m, question, nil)
 	if err != nil || resp.Message.Text != "Hi" || asked != 3 {
 		t.Fatalf("%+v %v, asked %d times", resp, err, asked)
 	}
@@ -133,14 +133,14 @@ func TestGenerate_BrokenAfterFinish(t *testing.T) {
 		answers("text/event-stream", []byte("data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: {\"usa"))(w, r)
 		panic(http.ErrAbortHandler)
 	})
-	if resp, err := m.Generate(t.Context(), question, nil); err != nil || resp.Message.Text != "Hi" {
+	if resp, err := llm.Ask(t.Context(), m, question, nil); err != nil || resp.Message.Text != "Hi" {
 		t.Fatalf("%+v %v", resp, err)
 	}
 	m = serve(t, func(w http.ResponseWriter, r *http.Request) {
 		answers("text/event-stream", []byte("data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n"))(w, r)
 		panic(http.ErrAbortHandler)
 	})
-	if _, err := m.Generate(t.Context(), question, nil); !errors.Is(err, llm.ErrTruncated) {
+	if _, err := llm.Ask(t.Context(), m, question, nil); !errors.Is(err, llm.ErrTruncated) {
 		t.Fatalf("%v", err)
 	}
 }
@@ -152,7 +152,7 @@ func TestCancel(t *testing.T) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
 	})
-	_, err := m.Generate(ctx, question, func(llm.Delta) { cancel() })
+	_, err := llm.Ask(ctx, m, question, func(llm.Delta) { cancel() })
 	if !errors.Is(err, context.Canceled) || errors.Is(err, llm.ErrTruncated) {
 		t.Fatalf("%v", err)
 	}
@@ -165,7 +165,7 @@ func TestTooManyCalls(t *testing.T) {
 			fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":%d,\"function\":{\"name\":\"f\"}}]}}]}\n\n", i*1000000)
 		}
 	})
-	if _, err := m.Generate(t.Context(), question, nil); err == nil || !strings.Contains(err.Error(), "more than 256 tool calls") {
+	if _, err := llm.Ask(t.Context(), m, question, nil); err == nil || !strings.Contains(err.Error(), "more than 256 tool calls") {
 		t.Fatalf("%v", err)
 	}
 }
@@ -176,7 +176,7 @@ func TestFinishReasons(t *testing.T) {
 		"function_call": llm.StopEnd, "repetition": llm.StopOther,
 	} {
 		m := serve(t, answers("text/event-stream", []byte(`data: {"choices":[{"delta":{},"finish_reason":"`+reason+`"}]}`+"\n\n")))
-		if resp, err := m.Generate(t.Context(), question, nil); err != nil || resp.Stop != want {
+		if resp, err := llm.Ask(t.Context(), m, question, nil); err != nil || resp.Stop != want {
 			t.Errorf("%s: %q %v", reason, resp.Stop, err)
 		}
 	}
@@ -186,7 +186,7 @@ func TestFinishReasons(t *testing.T) {
 		"application/json ": `{"choices":[]}`,
 	} {
 		m := serve(t, answers(kind, []byte(body)))
-		if _, err := m.Generate(t.Context(), question, nil); !errors.Is(err, llm.ErrTruncated) {
+		if _, err := llm.Ask(t.Context(), m, question, nil); !errors.Is(err, llm.ErrTruncated) {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
@@ -206,7 +206,7 @@ func TestGenerate_Concurrent(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			word := fmt.Sprint(i)
-			resp, err := m.Generate(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.User, Text: word}}}, nil)
+			resp, err := llm.Ask(t.Context(), m, llm.Request{Messages: []llm.Message{{Role: llm.User, Text: word}}}, nil)
 			if err != nil || resp.Message.Text != strings.Repeat(word, 3) {
 				t.Errorf("%q %v", resp.Message.Text, err)
 			}
@@ -257,7 +257,7 @@ func TestGenerate_RefusedParameters(t *testing.T) {
 			req.Effort, req.MaxTokens = "low", 100
 			for i, want := range []int{test.requests, 1} {
 				requests = 0
-				resp, err := m.Generate(t.Context(), req, nil)
+				resp, err := llm.Ask(t.Context(), m, req, nil)
 				if (err != nil) != test.wrong || !test.wrong && resp.Message.Text != "fine" {
 					t.Errorf("question %d: %q, %v", i, resp.Message.Text, err)
 				}

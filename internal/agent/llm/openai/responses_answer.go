@@ -115,8 +115,8 @@ func newResponsesAnswer(m *Model, emit func(llm.Delta)) *responsesAnswer {
 	}
 }
 
-// event applies one event. Events of unknown types are ignored.
-func (a *responsesAnswer) event(ev llmhttp.Event) (done bool, err error) {
+// Event applies one event. Events of unknown types are ignored.
+func (a *responsesAnswer) Event(ev llmhttp.Event) (last bool, err error) {
 	var e responsesEvent
 	if bytes.Equal(bytes.TrimSpace(ev.Data), doneMark) { // some servers send it after the last event
 		return false, fmt.Errorf("no response.completed: %w", llm.ErrTruncated)
@@ -321,19 +321,19 @@ func (a *responsesAnswer) ended() error {
 	return fmt.Errorf("the answer has the status %.40q: %w", a.status, llm.ErrTruncated)
 }
 
-// complete is false: only the last event has the status of the answer.
-func (a *responsesAnswer) complete() bool { return false }
+// Complete is false: only the last event has the status of the answer.
+func (a *responsesAnswer) Complete() bool { return false }
 
-// document applies the answer of a server that does not stream.
-func (a *responsesAnswer) document(body []byte) error {
+// Document applies the answer of a server that does not stream.
+func (a *responsesAnswer) Document(body []byte) error {
 	if err := a.object(body); err != nil {
 		return err
 	}
 	return a.ended()
 }
 
-// response returns the complete answer.
-func (a *responsesAnswer) response() llm.Response {
+// Response returns the complete answer.
+func (a *responsesAnswer) Response() llm.Response {
 	r := llm.Response{
 		ID: a.id, Model: a.name, Thinking: a.thinking.String(), Usage: a.usage,
 		Message: llm.Message{Role: llm.Assistant, Text: a.text.String()},

@@ -108,7 +108,7 @@ func TestResponses_RefusedParameters(t *testing.T) {
 			req.Effort = "low"
 			for i, want := range []int{tc.requests, 1} {
 				requests = 0
-				resp, err := m.Generate(t.Context(), req, nil)
+				resp, err := llm.Ask(t.Context(), m, req, nil)
 				if requests != want || (err == nil) != (tc.requests == 2) || err == nil && resp.Message.Text != "fine" {
 					t.Errorf("question %d took %d requests: %q, %v", i, requests, resp.Message.Text, err)
 				}
@@ -141,11 +141,11 @@ func TestResponses_RefusedItems(t *testing.T) {
 				answers("application/json", []byte(`{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"fine"}]}]}`))(w, r)
 			}, useResponses)
 			messages := conversation("acme", keptItems, `[]`)
-			resp, err := m.Generate(t.Context(), llm.Request{Messages: messages}, nil)
+			resp, err := llm.Ask(t.Context(), m, llm.Request{Messages: messages}, nil)
 			if err != nil || resp.Message.Text != "fine" || requests != 2 {
 				t.Errorf("%d requests, %q, %v", requests, resp.Message.Text, err)
 			}
-			if _, err := m.Generate(t.Context(), question, nil); err != nil || requests != 3 {
+			if _, err := llm.Ask(t.Context(), m, question, nil); err != nil || requests != 3 {
 				t.Errorf("%d requests, %v", requests, err)
 			}
 		})
@@ -168,7 +168,7 @@ func TestResponses_RateLimit(t *testing.T) {
 	}, useResponses, func(o *Options) {
 		o.Retry = llmhttp.Retry{Sleep: func(_ context.Context, d time.Duration) error { waits = append(waits, d); return nil }}
 	})
-	resp, err := m.Generate(t.Context(), question, func(llm.Delta) {})
+	resp, err := llm.Ask(t.Context(), m, question, func(llm.Delta) {})
 	if err != nil || resp.Message.Text != "Hi" || requests != 3 || len(waits) != 2 || waits[0] != 1500*time.Millisecond {
 		t.Errorf("%q %v after %d requests and %v", resp.Message.Text, err, requests, waits)
 	}
@@ -224,7 +224,7 @@ func TestResponses_HostileServer(t *testing.T) {
 					o.Idle = 50 * time.Millisecond
 				}
 			})
-			_, err := m.Generate(t.Context(), question, func(llm.Delta) {})
+			_, err := llm.Ask(t.Context(), m, question, func(llm.Delta) {})
 			if err == nil || tc.want != nil && !errors.Is(err, tc.want) || !strings.Contains(err.Error(), tc.text) {
 				t.Errorf("%v", err)
 			}
@@ -239,7 +239,7 @@ func TestResponses_Cancel(t *testing.T) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
 	}, useResponses)
-	if _, err := m.Generate(ctx, question, func(llm.Delta) { cancel() }); !errors.Is(err, context.Canceled) || errors.Is(err, llm.ErrTruncated) {
+	if _, err := llm.Ask(ctx, m, question, func(llm.Delta) { cancel() }); !errors.Is(err, context.Canceled) || errors.Is(err, llm.ErrTruncated) {
 		t.Fatalf("%v", err)
 	}
 }
@@ -263,7 +263,7 @@ func FuzzResponses(f *testing.F) {
 			}
 		})
 		for line := range strings.SplitSeq(lines, "\n") {
-			done, err := a.event(llmhttp.Event{Data: []byte(line)})
+			done, err := a.Event(llmhttp.Event{Data: []byte(line)})
 			if err != nil {
 				return
 			}
@@ -271,7 +271,7 @@ func FuzzResponses(f *testing.F) {
 				break
 			}
 		}
-		resp := a.response()
+		resp := a.Response()
 		if u := resp.Usage; u.Input < 0 || u.Output < 0 || u.Cached < 0 || u.Reasoning < 0 {
 			t.Errorf("usage %+v", u)
 		}
