@@ -100,16 +100,27 @@ func readKind(v Value) (Kind, bool) {
 	return ParseKind(v.Text())
 }
 
-// wellKnown are the most frequent kinds, in both spellings.
-var wellKnown = func() map[string]Kind {
-	m := make(map[string]Kind)
-	for _, k := range []Kind{
+// Kinds returns the kinds of section 2 that a participant may send.
+func Kinds() []Kind {
+	return []Kind{
 		KindChat, KindChatAcknowledge, KindChatCancel,
 		KindMCPRequest, KindMCPResponse, KindMCPProposal, KindMCPWithdraw, KindMCPReject,
 		KindReasoningStart, KindReasoningThought, KindReasoningObservation, KindReasoningHypothesis,
 		KindReasoningQuestion, KindReasoningConclusion, KindReasoningCancel,
-		KindParticipantStatus, KindStreamOpen, KindStreamData, KindStreamClose,
-	} {
+		KindCapabilityGrant, KindCapabilityRevoke, KindCapabilityGrantAck,
+		KindSpaceInvite, KindSpaceKick,
+		KindParticipantPause, KindParticipantResume, KindParticipantStatus,
+		KindParticipantRequestStatus, KindParticipantForget, KindParticipantCompact,
+		KindParticipantCompactDone, KindParticipantClear, KindParticipantRestart, KindParticipantShutdown,
+		KindStreamRequest, KindStreamOpen, KindStreamData, KindStreamClose,
+		KindStreamGrantWrite, KindStreamRevokeWrite, KindStreamTransfer,
+	}
+}
+
+// wellKnown has these kinds, in both spellings.
+var wellKnown = func() map[string]Kind {
+	m := make(map[string]Kind)
+	for _, k := range Kinds() {
 		m[string(k)], m[k.Slash()] = k, k
 	}
 	return m

@@ -1,7 +1,6 @@
 package capability
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -109,8 +108,7 @@ func (c *Capability) slashed(v, kind protocol.Value) json.RawMessage {
 		return c.source
 	}
 	at := kind.Offset() - v.Offset()
-	out := append([]byte(nil), c.source[:at]...)
-	out = append(out, quote(spelt)...)
+	out := protocol.AppendString(append([]byte(nil), c.source[:at]...), spelt)
 	return append(out, c.source[at+len(kind.Raw()):]...)
 }
 
@@ -138,13 +136,4 @@ func denyJSON(source json.RawMessage) json.RawMessage {
 		}
 	}
 	return append(out, `"deny":true}`...)
-}
-
-// quote writes s as a JSON string.
-func quote(s string) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string always encodes, into memory
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

@@ -135,7 +135,7 @@ func (t *text) coversContext(u *text, w *work) bool {
 	case u.class == textExact:
 		return t.matchesWithin(u.exact)
 	case u.class == textGlob && t.class != textRegexp:
-		return w.spend(len(u.glob)*len(t.glob)/4) && t.matchesWithin(string(u.glob.asText()))
+		return w.spend(len(u.glob)*len(t.glob)/4) && t.matchesWithin(string(u.glob))
 	}
 	return t.covers(u, w)
 }
@@ -148,7 +148,7 @@ func (t *text) covers(u *text, w *work) bool {
 		return false
 	case t.class == textAny && !t.negate:
 		return true
-	case t.negate == u.negate && t.class == u.class && t.exact == u.exact && string(t.glob.asText()) == string(u.glob.asText()):
+	case t.negate == u.negate && t.class == u.class && t.exact == u.exact && t.glob == u.glob:
 		return true
 	case u.negate:
 		return false
@@ -157,7 +157,7 @@ func (t *text) covers(u *text, w *work) bool {
 	case u.class == textRegexp || t.negate:
 		return false
 	}
-	return t.class == textGlob && t.glob.mayCover(u.glob) && w.spend(len(t.glob)*len(u.glob)/16) && t.glob.covers(u.glob)
+	return t.class == textGlob && strings.HasPrefix(u.prefix, t.prefix) && w.spend(len(t.glob)*len(u.glob)/16) && t.glob.covers(u.glob)
 }
 
 // covers reports whether p, in an allowing rule, matches every value that q

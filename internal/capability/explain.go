@@ -37,11 +37,11 @@ func (c *Capability) explain(r *Request) string {
 	m, w := c.mode(), newWork(r)
 	switch {
 	case !c.kind.Match(r.Kind):
-		x = mismatch{"/kind", string(quote(c.kind.String())), string(quote(string(r.Kind)))}
+		x = mismatch{"/kind", quote(c.kind.String()), quote(string(r.Kind))}
 	case c.to != nil && !c.to.matchTo(r.To, m, &w):
 		x = mismatch{"/to", c.to.source, addressees(r.To)}
 	case c.context != nil && !c.context.matchContext(r.Context, m, &w):
-		x = mismatch{"/context", c.context.source, string(quote(string(r.Context)))}
+		x = mismatch{"/context", c.context.source, quote(string(r.Context))}
 	case c.payload != nil && !c.payload.match(payloadOf(r), m, &w):
 		x = c.payload.mismatch("/payload", payloadOf(r), m, &w)
 	case c.deny:
@@ -89,13 +89,16 @@ func (f *field) single(v protocol.Value, m mode) protocol.Value {
 func addressees(to []protocol.ParticipantID) string {
 	var quoted []string
 	for _, id := range to {
-		quoted = append(quoted, string(quote(string(id))))
+		quoted = append(quoted, quote(string(id)))
 	}
 	if quoted == nil {
 		return ""
 	}
 	return "[" + strings.Join(quoted, ",") + "]"
 }
+
+// quote writes s as a JSON string.
+func quote(s string) string { return string(protocol.AppendString(nil, s)) }
 
 // short shortens a part of a sentence.
 func short(s string) string { return textutil.Shorten(s, 120) }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -20,7 +19,7 @@ func (k *key) selects(name protocol.Value, m mode) bool {
 		return name.EqualText(k.name)
 	}
 	if b, ok := name.Plain(); ok {
-		return equalFold(b, k.name)
+		return bytes.EqualFold(b, []byte(k.name))
 	}
 	return strings.EqualFold(name.Text(), k.name)
 }
@@ -36,38 +35,6 @@ func (k *key) selectsGlob(name protocol.Value, m mode) bool {
 		return globMatch(k.glob, b)
 	}
 	return globMatch(k.glob, name.Text())
-}
-
-// equalFold is strings.EqualFold without a copy of b.
-func equalFold(b []byte, s string) bool {
-	if string(b) == s {
-		return true
-	}
-	if len(b) == len(s) && isASCII(b) && isASCII(s) {
-		for i := range b {
-			if lower(b[i]) != lower(s[i]) {
-				return false
-			}
-		}
-		return true
-	}
-	return bytes.EqualFold(b, []byte(s))
-}
-
-func isASCII[T string | []byte](s T) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
-
-func lower(c byte) byte {
-	if c >= 'A' && c <= 'Z' {
-		return c + 'a' - 'A'
-	}
-	return c
 }
 
 // fold writes s with one rune for all runes that differ in case alone, as

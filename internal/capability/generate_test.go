@@ -229,7 +229,7 @@ func (g *generator) write(b *strings.Builder, v any) {
 
 func (g *generator) writeText(b *strings.Builder, s string) {
 	if g.chance(90) {
-		b.Write(quote(s))
+		b.WriteString(quote(s))
 		return
 	}
 	b.WriteByte('"')

@@ -1,87 +1,37 @@
 package capability
 
-import "strings"
-
-// glob is a compiled glob: bytes of text, and stars. No two stars are
-// neighbours: a run of two or more is one ** .
-type glob []uint16
-
-const (
-	starSegment uint16 = 256 + iota // any text without a slash
-	starAny                         // any text
+import (
+	"regexp"
+	"strings"
 )
 
+// glob is a compiled glob: text, and stars as bytes that occur in no other text,
+// since those are valid UTF-8. No two stars are neighbours: a run of two or more
+// is one ** .
+type glob string
+
+const (
+	starAny     = 0xFE // any text
+	starSegment = 0xFF // any text without a slash
+)
+
+var wideStars = regexp.MustCompile(`\*{2,}`)
+
 func compileGlob(s string) glob {
-	g := make(glob, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		switch {
-		case s[i] != '*':
-			g = append(g, uint16(s[i]))
-		case len(g) > 0 && g[len(g)-1] >= starSegment:
-			g[len(g)-1] = starAny
-		default:
-			g = append(g, starSegment)
-		}
-	}
-	return g
+	return glob(strings.ReplaceAll(wideStars.ReplaceAllLiteralString(s, "\xFE"), "*", "\xFF"))
 }
 
 // compileKeyGlob compiles a glob for keys, which have no segments.
 func compileKeyGlob(s string) glob {
-	g := compileGlob(s)
-	for i, c := range g {
-		if c == starSegment {
-			g[i] = starAny
-		}
-	}
-	return g
+	return glob(strings.ReplaceAll(wideStars.ReplaceAllLiteralString(s, "*"), "*", "\xFE"))
 }
-
-// wideStar represents ** in the text of a glob. It occurs in no other text, since
-// those are valid UTF-8.
-const (
-	wideStar   = 0xFE
-	narrowStar = 0xFF // likewise for a *
-)
 
 // isBoundary reports whether a * does not match the byte.
-func isBoundary(c byte) bool { return c == '/' || c == wideStar }
-
-// asText returns the glob as a text for [glob.covers].
-func (g glob) asText() []byte {
-	out := make([]byte, len(g))
-	for i, c := range g {
-		switch c {
-		case starSegment:
-			out[i] = narrowStar
-		case starAny:
-			out[i] = wideStar
-		default:
-			out[i] = byte(c)
-		}
-	}
-	return out
-}
-
-// mayCover reports whether the texts of both globs before their first stars
-// agree, which is quick and rules out most pairs.
-func (g glob) mayCover(h glob) bool {
-	for i := range min(len(g), len(h)) {
-		if g[i] >= starSegment {
-			return true
-		}
-		if g[i] != h[i] {
-			return false
-		}
-	}
-	return true
-}
+func isBoundary(c byte) bool { return c == '/' || c == starAny }
 
 // covers reports whether g clearly matches every text that h matches: it
 // matches h itself, whose stars only a star at least as wide can match.
-func (g glob) covers(h glob) bool { return globMatch(g, h.asText()) }
-
-func (g glob) all() bool { return len(g) == 1 && g[0] == starAny }
+func (g glob) covers(h glob) bool { return globMatch(g, string(h)) }
 
 // globMatch matches a whole text, in time bounded by the product of both
 // lengths. It remembers the last star of each sort: the shortest text for a
@@ -105,7 +55,7 @@ func globMatch[T string | []byte](g glob, s T) bool {
 			deep, deepEnd, star = i, j, -1
 			i++
 			continue
-		case i < len(g) && j < len(s) && uint16(s[j]) == g[i]:
+		case i < len(g) && j < len(s) && s[j] == g[i]:
 			i++
 			j++
 			continue

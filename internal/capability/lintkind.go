@@ -7,25 +7,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// knownKinds are observe, decide and the kinds of section 2 that a participant
-// may send.
-var knownKinds = []protocol.Kind{
-	Observe, Decide,
-	protocol.KindChat, protocol.KindChatAcknowledge, protocol.KindChatCancel,
-	protocol.KindMCPRequest, protocol.KindMCPResponse, protocol.KindMCPProposal,
-	protocol.KindMCPWithdraw, protocol.KindMCPReject,
-	protocol.KindReasoningStart, protocol.KindReasoningThought, protocol.KindReasoningObservation,
-	protocol.KindReasoningHypothesis, protocol.KindReasoningQuestion,
-	protocol.KindReasoningConclusion, protocol.KindReasoningCancel,
-	protocol.KindCapabilityGrant, protocol.KindCapabilityRevoke, protocol.KindCapabilityGrantAck,
-	protocol.KindSpaceInvite, protocol.KindSpaceKick,
-	protocol.KindParticipantPause, protocol.KindParticipantResume, protocol.KindParticipantStatus,
-	protocol.KindParticipantRequestStatus, protocol.KindParticipantForget, protocol.KindParticipantCompact,
-	protocol.KindParticipantCompactDone, protocol.KindParticipantClear, protocol.KindParticipantRestart,
-	protocol.KindParticipantShutdown,
-	protocol.KindStreamRequest, protocol.KindStreamOpen, protocol.KindStreamData, protocol.KindStreamClose,
-	protocol.KindStreamGrantWrite, protocol.KindStreamRevokeWrite, protocol.KindStreamTransfer,
-}
+var knownKinds = append(protocol.Kinds(), Observe, Decide)
 
 // unknownKind reports patterns that select no kind that means anything.
 // Applications' own kinds (x.*) mean something, and so does any reasoning kind.

@@ -11,7 +11,7 @@ import (
 func must(t testing.TB, text string) *Capability {
 	t.Helper()
 	if !strings.HasPrefix(text, "{") {
-		text = string(quote(text))
+		text = quote(text)
 	}
 	c, err := ParseJSON([]byte(text))
 	if err != nil {

@@ -11,28 +11,22 @@ import (
 // by from carries. The error has the code invalid_payload.
 func ReadGrant(id protocol.ID, from protocol.ParticipantID, payload protocol.Value, at time.Time) (Grant, error) {
 	r := payloadReader{payload: payload}
-	g := Grant{
+	return r.grant(Grant{
 		ID: id, Granter: from, At: at,
 		Recipient:    r.participant("recipient"),
 		Capabilities: r.capabilities("capabilities", true),
-		ExpiresAt:    r.end(at),
-		Reason:       payload.Get("reason").Text(),
-	}
-	return g, r.result()
+	})
 }
 
 // ReadInvite reads the payload of a space.invite, which grants its initial
 // capabilities. The error has the code invalid_payload.
 func ReadInvite(id protocol.ID, from protocol.ParticipantID, payload protocol.Value, at time.Time) (Grant, error) {
 	r := payloadReader{payload: payload}
-	g := Grant{
+	return r.grant(Grant{
 		ID: id, Granter: from, At: at, Invitation: true,
 		Recipient:    r.participant("participant_id"),
 		Capabilities: r.capabilities("initial_capabilities", false),
-		ExpiresAt:    r.end(at),
-		Reason:       payload.Get("reason").Text(),
-	}
-	return g, r.result()
+	})
 }
 
 // ReadRevocation reads the payload of a capability.revoke. The error has the
@@ -113,6 +107,12 @@ func (r *payloadReader) capabilities(name string, required bool) []*Capability {
 		}
 	}
 	return out
+}
+
+// grant completes a grant with the fields that all grants have.
+func (r *payloadReader) grant(g Grant) (Grant, error) {
+	g.ExpiresAt, g.Reason = r.end(g.At), r.payload.Get("reason").Text()
+	return g, r.result()
 }
 
 // end returns when something with the payload's ttl_seconds ends; zero: never.

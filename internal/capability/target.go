@@ -3,6 +3,7 @@ package capability
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -67,12 +68,7 @@ func (t *target) matchTo(to []protocol.ParticipantID, m mode, w *work) bool {
 func (t *target) everyElement() bool { return t.array || t.alts[0].negate }
 
 func (t *target) negates() bool {
-	for i := range t.alts {
-		if t.alts[i].negate {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.alts, func(x text) bool { return x.negate })
 }
 
 func (t *target) holds(s string, m mode, w *work) bool {

@@ -84,7 +84,7 @@ func (b *budget) parseText(s string) (text, error) {
 	}
 	t.class, t.glob, t.prefix = textGlob, compileGlob(body), body[:strings.IndexByte(body, '*')]
 	t.weight = 4 * len(t.glob)
-	if t.glob.all() || body == "*" {
+	if len(t.glob) == 1 {
 		t.class = textAny
 	}
 	return t, nil
