@@ -153,7 +153,7 @@ func (t *text) covers(u *text, w *work) bool {
 	case u.negate:
 		return false
 	case u.class == textExact:
-		return t.holds(u.exact, modeAllow, w)
+		return holds(t, u.exact, modeAllow, w)
 	case u.class == textRegexp || t.negate:
 		return false
 	}

@@ -12,13 +12,17 @@ import (
 // Deny rules ignore case, like the decoders of many receivers: a rule that denies
 // "path" also denies "PATH".
 func (k *key) selects(name protocol.Value, m mode) bool {
-	if k.class == keyGlob {
-		return k.selectsGlob(name, m)
-	}
-	if !m.deny() {
+	b, plain := name.Plain()
+	switch {
+	case k.class == keyGlob && m.deny():
+		return globMatch(k.folded, fold(name.Text()))
+	case k.class == keyGlob && plain:
+		return globMatch(k.glob, b)
+	case k.class == keyGlob:
+		return globMatch(k.glob, name.Text())
+	case !m.deny():
 		return name.EqualText(k.name)
-	}
-	if b, ok := name.Plain(); ok {
+	case plain:
 		return bytes.EqualFold(b, []byte(k.name))
 	}
 	return strings.EqualFold(name.Text(), k.name)
@@ -26,16 +30,6 @@ func (k *key) selects(name protocol.Value, m mode) bool {
 
 // cost is the work of comparing with the key of a member.
 func (k *key) cost(name protocol.Value) int { return 1 + len(name.Raw())*len(k.glob)/16 }
-
-func (k *key) selectsGlob(name protocol.Value, m mode) bool {
-	if m.deny() {
-		return globMatch(k.folded, fold(name.Text()))
-	}
-	if b, ok := name.Plain(); ok {
-		return globMatch(k.glob, b)
-	}
-	return globMatch(k.glob, name.Text())
-}
 
 // fold writes s with one rune for all runes that differ in case alone, as
 // strings.EqualFold compares them.

@@ -158,7 +158,7 @@ func (l *linter) unknownAddressees(to *target) {
 	}
 	for i := range to.alts {
 		t := &to.alts[i]
-		matches := func(p protocol.ParticipantID) bool { return t.matches(string(p)) }
+		matches := func(p protocol.ParticipantID) bool { return matches(t, string(p)) }
 		if !slices.ContainsFunc(l.known, matches) {
 			l.report("to %s names no participant of the space", to.source)
 			return
@@ -176,7 +176,7 @@ func (l *linter) suspicious(group []*text) {
 		if !t.negate {
 			continue
 		}
-		if negated != nil && (negated.class == textExact && !t.matches(negated.exact) || t.class == textExact && !negated.matches(t.exact)) {
+		if negated != nil && (negated.class == textExact && !matches(t, negated.exact) || t.class == textExact && !matches(negated, t.exact)) {
 			l.report("one of two negations matches every text")
 			return
 		}

@@ -111,6 +111,25 @@ func TestDecideDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// Patterns of every class look at a text where it is.
+func TestDecideDoesNotAllocate_Patterns(t *testing.T) {
+	r := &Request{Kind: "mcp.request", Payload: payload(t, callPayload), To: []protocol.ParticipantID{"fs"}, Context: "msg-1/a"}
+	for _, rest := range []string{
+		`"payload":{"method":"tools/call"}`, `"payload":{"params":{"name":"/^read_/"}}`, `"payload":{"$.params.arguments.path":"/home/**"}`,
+		`"payload":{"p*":{"n*":"!write_*"}}`, `"to":"/^f/"`, `"to":["f*"]`, `"context":"/^msg/"`, `"context":"msg-*"`,
+	} {
+		for _, deny := range []string{"", `,"deny":true`} {
+			c := must(t, `{"kind":"mcp.*",`+rest+deny+`}`)
+			if !c.Match(r) {
+				t.Errorf("%s does not match", c)
+			}
+			if n := testing.AllocsPerRun(200, func() { c.Match(r) }); n != 0 && (deny == "" || !strings.Contains(rest, "p*")) {
+				t.Errorf("%s: %v allocations", c, n)
+			}
+		}
+	}
+}
+
 func BenchmarkDecide(b *testing.B) {
 	set := twenty(b)
 	for name, r := range requests(b) {

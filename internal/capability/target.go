@@ -73,7 +73,7 @@ func (t *target) negates() bool {
 
 func (t *target) holds(s string, m mode, w *work) bool {
 	for i := range t.alts {
-		if t.alts[i].holds(s, m, w) {
+		if holds(&t.alts[i], s, m, w) {
 			return true
 		}
 	}
@@ -109,7 +109,7 @@ func (t *text) holdsContext(c string, m mode, w *work) bool {
 // or one that it lies below.
 func (t *text) matchesWithin(c string) bool {
 	for {
-		if t.matches(c) {
+		if matches(t, c) {
 			return true
 		}
 		i := strings.LastIndexByte(c, '/')

@@ -124,56 +124,39 @@ func (b *budget) compileRegexp(source string) (re *regexp.Regexp, size int, err 
 }
 
 // matches reports whether the pattern, negation aside, matches s.
-func (t *text) matches(s string) bool {
+func matches[T string | []byte](t *text, s T) bool {
 	switch t.class {
 	case textExact:
-		return s == t.exact
+		return string(s) == t.exact
 	case textGlob:
 		return globMatch(t.glob, s)
 	case textRegexp:
-		return t.re.MatchString(s)
+		if b, ok := any(s).([]byte); ok {
+			return t.re.Match(b)
+		}
+		return t.re.MatchString(string(s))
 	}
 	return true
 }
 
-// within reports whether matching a text of n bytes stays within the bounds.
-// prefixed: it has the prefix of a glob. Without, which rules out most globs,
-// matching ends at once.
-func (t *text) within(n int, prefixed bool, w *work) bool {
-	if t.class == textRegexp && n > maxRegexpText {
-		return false
+// holds reports whether the pattern, negation included, holds for s. A glob whose
+// prefix s does not have ends at once.
+func holds[T string | []byte](t *text, s T, m mode, w *work) bool {
+	steps := 1
+	if len(s) >= len(t.prefix) && string(s[:len(t.prefix)]) == t.prefix {
+		steps += len(s) * t.weight / 64
 	}
-	if !prefixed {
-		return w.spend(1)
-	}
-	return w.spend(1 + n*t.weight/64)
-}
-
-// holds reports whether the pattern, negation included, holds for s.
-func (t *text) holds(s string, m mode, w *work) bool {
-	if !t.within(len(s), strings.HasPrefix(s, t.prefix), w) {
+	if t.class == textRegexp && len(s) > maxRegexpText || !w.spend(steps) {
 		return m.deny()
 	}
-	return t.matches(s) != t.negate
+	return matches(t, s) != t.negate
 }
 
 // holdsValue is holds for a JSON string. It copies the text only if that was
 // written with escapes.
 func (t *text) holdsValue(v protocol.Value, m mode, w *work) bool {
-	b, ok := v.Plain()
-	if !ok {
-		return t.holds(v.Text(), m, w)
+	if b, ok := v.Plain(); ok {
+		return holds(t, b, m, w)
 	}
-	if !t.within(len(b), len(b) >= len(t.prefix) && string(b[:len(t.prefix)]) == t.prefix, w) {
-		return m.deny()
-	}
-	switch t.class {
-	case textExact:
-		return (string(b) == t.exact) != t.negate
-	case textGlob:
-		return globMatch(t.glob, b) != t.negate
-	case textRegexp:
-		return t.re.Match(b) != t.negate
-	}
-	return !t.negate
+	return holds(t, v.Text(), m, w)
 }
