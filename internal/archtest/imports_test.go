@@ -35,7 +35,8 @@ var mayImport = map[string][]string{
 	"internal/frame":              {},
 	"internal/pmap":               {},
 	"internal/textutil":           {},
-	"internal/capability":         {"protocol", "internal/pmap", "internal/textutil"},
+	"internal/capability":         {"protocol", "internal/capability/pattern", "internal/pmap", "internal/textutil"},
+	"internal/capability/pattern": {"protocol"},
 	"internal/limit":              {"protocol"},
 	"internal/redact":             {},
 	"internal/safety":             {"protocol", "internal/redact"},
@@ -69,7 +70,7 @@ var mayImport = map[string][]string{
 
 	// The gateway.
 	"internal/gateway/auth":    {"protocol", "internal/textutil"},
-	"internal/gateway/config":  {"protocol", "internal/capability", "internal/limit", "internal/redact", "internal/safety", "internal/textutil", "schemas"},
+	"internal/gateway/config":  {"protocol", "internal/capability", "internal/capability/pattern", "internal/limit", "internal/redact", "internal/safety", "internal/textutil", "schemas"},
 	"internal/gateway/metrics": {"protocol"},
 	"internal/space": {
 		"protocol", "internal/capability", "internal/frame", "internal/journal", "internal/proposal", "internal/space/authority",

@@ -3,8 +3,8 @@ package capability
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
+	"github.com/meup-protocol/meup/internal/capability/pattern"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -18,17 +18,16 @@ const Decide protocol.Kind = "decide"
 
 // Capability is one compiled capability. It is immutable.
 type Capability struct {
-	kind    protocol.KindPattern
-	payload *pattern
-	to      *target
-	context *target
+	kind    pattern.Kind
+	payload *pattern.Pattern
+	to      *pattern.Target
+	context *pattern.Target
 	deny    bool
 
-	plain      bool // allows, and has nothing but a kind
-	kindWeight int  // steps for matching a byte of a kind; 0 but for a regexp
-	program    int  // instructions of its regexps
-	source     json.RawMessage
-	slash      json.RawMessage
+	plain   bool // allows, and has nothing but a kind
+	program int  // instructions of its regexps
+	source  json.RawMessage
+	slash   json.RawMessage
 }
 
 // Request has the parts of an envelope that capabilities match. An absent
@@ -49,8 +48,8 @@ func (c *Capability) String() string { return string(c.source) }
 // match reports whether the capability selects the request. An allowing
 // capability selects requests that it certainly matches, a deny rule requests
 // that it might match.
-func (c *Capability) match(r *Request, w *work) bool {
-	if c.kindWeight > 0 && !w.spend(len(r.Kind)*c.kindWeight) {
+func (c *Capability) match(r *Request, w *pattern.Work) bool {
+	if !c.kind.Spend(len(r.Kind), w) {
 		return c.deny
 	}
 	return c.kind.Match(r.Kind) && (c.plain || c.matchRest(r, c.mode(), w))
@@ -61,21 +60,35 @@ func (c *Capability) kindOnly() bool {
 	return c.payload == nil && c.to == nil && c.context == nil
 }
 
-func (c *Capability) mode() mode {
+func (c *Capability) mode() pattern.Mode {
 	if c.deny {
-		return modeDeny
+		return pattern.Deny
 	}
-	return modeAllow
+	return pattern.Allow
 }
 
-func (c *Capability) matchRest(r *Request, m mode, w *work) bool {
-	if c.to != nil && !c.to.matchTo(r.To, m, w) {
+func (c *Capability) matchRest(r *Request, m pattern.Mode, w *pattern.Work) bool {
+	if c.to != nil && !c.to.MatchTo(r.To, m, w) {
 		return false
 	}
-	if c.context != nil && !c.context.matchContext(r.Context, m, w) {
+	if c.context != nil && !c.context.MatchContext(r.Context, m, w) {
 		return false
 	}
-	return c.payload == nil || c.payload.match(payloadOf(r), m, w)
+	return c.payload == nil || c.payload.Match(payloadOf(r), m, w)
+}
+
+// Bounds of work, in steps.
+const (
+	baseWork     = 128 << 10 // of a decision
+	workPerByte  = 8         // and more of them for each byte of the payload
+	maxCheckWork = 256 << 10 // of checking a grant or revocation
+	maxViewWork  = 1 << 20   // of listing a participant's capabilities
+)
+
+// newWork returns the steps for deciding on r. They grow with its payload,
+// which its sender is charged for.
+func newWork(r *Request) pattern.Work {
+	return pattern.Work(baseWork + workPerByte*len(r.Payload.Raw()))
 }
 
 var emptyObject = func() protocol.Value {
@@ -99,12 +112,10 @@ func (c *Capability) observes() bool {
 	return ok && kind == Observe && c.plain
 }
 
-// slashed returns the source of v with its kind spelt with a slash, unless
-// that would turn an odd kind pattern (".x/") into a regexp.
+// slashed returns the source of v with its kind spelt with a slash.
 func (c *Capability) slashed(v, kind protocol.Value) json.RawMessage {
 	spelt := c.kind.Slash()
-	_, regexp := regexpSource(strings.TrimPrefix(spelt, "!"))
-	if regexp || spelt == kind.Text() {
+	if spelt == kind.Text() {
 		return c.source
 	}
 	at := kind.Offset() - v.Offset()
@@ -136,4 +147,35 @@ func denyJSON(source json.RawMessage) json.RawMessage {
 		}
 	}
 	return append(out, `"deny":true}`...)
+}
+
+// covers reports whether c selects all requests that other allows. True is
+// certain; false may mean that it is not clear. It compares the two
+// structurally: equal parts, texts that a pattern matches, globs within globs,
+// and patterns with fewer conditions.
+//
+// A capability selects at least as much when it is read as a deny rule, so
+// true is certain for a deny rule c as well. A string pattern matches an array
+// by one of its elements and an array pattern by all of them, so ["a", "b"]
+// covers ["a"] but not "a".
+func (c *Capability) covers(other *Capability, w *pattern.Work) bool {
+	if !w.Spend(1) || !c.kind.Spend(32, w) || !c.kind.Covers(&other.kind) {
+		return false
+	}
+	if other.observes() && !c.deny && !c.observes() {
+		return false
+	}
+	if c.to != nil && (other.to == nil || !c.to.Covers(other.to, w)) {
+		return false
+	}
+	if c.context != nil && (other.context == nil || !c.context.CoversContext(other.context, w)) {
+		return false
+	}
+	switch {
+	case c.payload == nil:
+		return true
+	case other.payload == nil:
+		return c.payload.MatchesObjects()
+	}
+	return c.payload.Covers(other.payload, w)
 }

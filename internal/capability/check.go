@@ -3,6 +3,7 @@ package capability
 import (
 	"math"
 
+	"github.com/meup-protocol/meup/internal/capability/pattern"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -18,16 +19,16 @@ func (l *Ledger) CheckGrant(g Grant) error {
 	if err := l.checkSize(g); err != nil {
 		return err
 	}
-	remaining := work{left: maxCheckWork}
+	remaining := pattern.Work(maxCheckWork)
 	for _, c := range set.allows {
-		q := query{ledger: l, now: g.At, pattern: c, work: remaining}
+		q := query{ledger: l, now: g.At, subject: c, work: remaining}
 		f := q.find(g.Granter, math.MaxUint64, 1)
 		what := short(c.String())
 		switch {
 		case f.by != nil:
 			remaining = q.work
 			continue
-		case q.work.left < 0:
+		case q.work < 0:
 			return cannotDelegate("you cannot grant %s: the grant takes too much work to check; grant less at once", what)
 		case f.obstacle == nil:
 			return cannotDelegate("you cannot grant %s: you do not hold it, or it was passed on %d times already", what, MaxChain)

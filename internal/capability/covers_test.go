@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/capability/pattern"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -99,7 +100,7 @@ func TestKindsApart(t *testing.T) {
 		{"/^mcp/", "mcp.*", false}, {"/^mcp/", "chat", true}, {"mcp*", "mcp.*", false},
 	} {
 		a, b := must(t, tt.a), must(t, tt.b)
-		if got := kindsApart(&a.kind, &b.kind); got != tt.want {
+		if got := a.kind.Apart(&b.kind); got != tt.want {
 			t.Errorf("%s and %s are apart: %v", tt.a, tt.b, got)
 		}
 	}
@@ -193,7 +194,7 @@ func TestCovers_IsSound(t *testing.T) {
 			continue
 		}
 		deny := a.asDeny()
-		covers, kindsApart := a.clearlyCovers(b), kindsApart(&a.kind, &b.kind)
+		covers, kindsApart := a.clearlyCovers(b), a.kind.Apart(&b.kind)
 		if covers {
 			covered++
 		}
@@ -227,7 +228,7 @@ func TestCovers_IsSound(t *testing.T) {
 
 // clearlyCovers is covers with work to spare.
 func (c *Capability) clearlyCovers(other *Capability) bool {
-	w := work{left: maxCheckWork}
+	w := pattern.Work(maxCheckWork)
 	return !c.deny && !other.deny && c.covers(other, &w)
 }
 

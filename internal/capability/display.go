@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/capability/pattern"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -97,12 +98,13 @@ func (l *Ledger) view(p protocol.ParticipantID, now time.Time) *view {
 func (l *Ledger) makeView(p protocol.ParticipantID, h *holder, now time.Time) *view {
 	v := &view{proof: proof{configured: l.configured, from: now}}
 	v.dependOn(p, h)
-	left := &work{left: maxViewWork}
+	left := new(pattern.Work)
+	*left = maxViewWork
 	base := l.base(p)
 	var rights []right
 	var list []*Capability
 	add := func(x right, position uint64) { // unless revocations since took it
-		q := query{ledger: l, now: now, pattern: x.capability, work: *left}
+		q := query{ledger: l, now: now, subject: x.capability, work: *left}
 		t := q.taken(h)
 		f := t.since(position, finding{by: x.capability, limits: slices.Clip(x.limits)})
 		*left = q.work
@@ -146,10 +148,10 @@ func (l *Ledger) makeView(p protocol.ParticipantID, h *holder, now time.Time) *v
 // regained reports whether one of the rights gives back, without a limit, all
 // that d takes from others. Only a rule of a kind alone is looked at: others
 // forbid more than the same pattern allows.
-func regained(d *Capability, rights []right, left *work) bool {
+func regained(d *Capability, rights []right, left *pattern.Work) bool {
 	return d.kindOnly() && slices.ContainsFunc(rights, func(x right) bool {
 		return x.capability.covers(d, left) && !slices.ContainsFunc(x.limits, func(limit *Capability) bool {
-			return !kindsApart(&limit.kind, &d.kind)
+			return !limit.kind.Apart(&d.kind)
 		})
 	})
 }
@@ -169,13 +171,13 @@ func (v *view) show(list []*Capability) {
 
 // support returns which capabilities of a grant its granter clearly holds, as
 // far as the work that is left suffices.
-func (l *Ledger) support(r *record, now time.Time, left *work) *support {
+func (l *Ledger) support(r *record, now time.Time, left *pattern.Work) *support {
 	if s := r.cache.Load(); s != nil && s.holds(l, now) {
 		return s
 	}
 	s := &support{proof: proof{configured: l.configured, from: now}}
 	for _, c := range r.set.allows {
-		q := query{ledger: l, now: now, pattern: c, work: *left, proof: &s.proof}
+		q := query{ledger: l, now: now, subject: c, work: *left, proof: &s.proof}
 		if f := q.limit(finding{by: c}, r.set.denies); f.by != nil {
 			if above := q.find(r.Granter, r.position, 1); above.by != nil {
 				s.rights = append(s.rights, right{c, append(f.limits, above.limits...)})
@@ -183,7 +185,7 @@ func (l *Ledger) support(r *record, now time.Time, left *work) *support {
 		}
 		*left = q.work
 	}
-	if left.left >= 0 {
+	if *left >= 0 {
 		r.cache.Store(s)
 	}
 	return s

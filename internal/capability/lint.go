@@ -3,9 +3,8 @@ package capability
 import (
 	"fmt"
 	"math"
-	"slices"
-	"strings"
 
+	"github.com/meup-protocol/meup/internal/capability/pattern"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -20,7 +19,7 @@ type Finding struct {
 // unknown kinds or participants, and that make one another pointless. known
 // lists the participants of the space; nil if they cannot be known.
 func Lint(holder protocol.ParticipantID, caps []*Capability, known []protocol.ParticipantID) []Finding {
-	l := linter{known: known, work: work{left: math.MaxInt}}
+	l := linter{known: known, work: math.MaxInt}
 	useful := false
 	for i, c := range caps {
 		l.index = i
@@ -42,7 +41,7 @@ func Lint(holder protocol.ParticipantID, caps []*Capability, known []protocol.Pa
 
 type linter struct {
 	known    []protocol.ParticipantID
-	work     work // a configuration is trusted: without a bound
+	work     pattern.Work // a configuration is trusted: without a bound
 	index    int
 	findings []Finding
 }
@@ -62,8 +61,17 @@ func (l *linter) capability(c *Capability) {
 			l.unknownFields(kind, c.payload)
 		}
 	}
-	l.unknownAddressees(c.to)
-	c.texts(l.suspicious)
+	if c.to != nil && l.known != nil && c.to.NamesUnknown(l.known) {
+		l.report("to %s names no participant of the space", c.to.Source)
+	}
+	for _, t := range []*pattern.Target{c.to, c.context} {
+		if t != nil {
+			t.Suspicious(l.report)
+		}
+	}
+	if c.payload != nil {
+		c.payload.Suspicious(l.report)
+	}
 }
 
 // never returns why the capability cannot select any request, or "" if it can
@@ -72,44 +80,21 @@ func (c *Capability) never() string {
 	if kind := c.kind.String(); kind == "!*" || kind == "!**" {
 		return "it excludes every kind"
 	}
-	if c.to != nil && c.to.never(c.deny, protocol.ValidParticipantID) {
-		return "no to matches " + c.to.source
+	if c.to != nil && c.to.Never(c.deny, protocol.ValidParticipantID) {
+		return "no to matches " + c.to.Source
 	}
-	if c.context != nil && c.context.never(c.deny, validContext) {
-		return "no context matches " + c.context.source
+	if c.context != nil && c.context.Never(c.deny, validContext) {
+		return "no context matches " + c.context.Source
 	}
-	if c.payload != nil && !c.payload.mayBeObject(c.mode()) {
-		return fmt.Sprintf("the payload is an object, which %s does not match", c.payload.source)
+	if c.payload != nil && !c.payload.MayBeObject(c.mode()) {
+		return fmt.Sprintf("the payload is an object, which %s does not match", c.payload.Source)
 	}
 	return ""
-}
-
-func (p *pattern) mayBeObject(m mode) bool {
-	switch p.class {
-	case classAny, classObject:
-		return true
-	case classOneOf:
-		return slices.ContainsFunc(p.alts, func(a pattern) bool { return a.mayBeObject(m) })
-	}
-	return m.deny() && p.absent
 }
 
 func validContext(s string) bool {
 	_, ok := protocol.ParseContextPath(s, protocol.MaxContextBytes)
 	return ok || s == ""
-}
-
-// never reports whether no alternative can match a valid text.
-func (t *target) never(deny bool, valid func(string) bool) bool {
-	for i := range t.alts {
-		switch x := &t.alts[i]; {
-		case x.negate && x.class == textAny && !deny:
-		case !x.negate && x.class == textExact && !valid(x.exact):
-		default:
-			return false
-		}
-	}
-	return true
 }
 
 func (l *linter) shadowed(c *Capability, all []*Capability) bool {
@@ -150,75 +135,4 @@ func (l *linter) redundant(all []*Capability) {
 
 func (l *linter) contains(a, b *Capability) bool {
 	return !a.deny && !b.deny && a.covers(b, &l.work)
-}
-
-func (l *linter) unknownAddressees(to *target) {
-	if to == nil || l.known == nil {
-		return
-	}
-	for i := range to.alts {
-		t := &to.alts[i]
-		matches := func(p protocol.ParticipantID) bool { return matches(t, string(p)) }
-		if !slices.ContainsFunc(l.known, matches) {
-			l.report("to %s names no participant of the space", to.source)
-			return
-		}
-	}
-}
-
-// suspicious reports patterns that are read in another way than they look.
-func (l *linter) suspicious(group []*text) {
-	var negated *text
-	for _, t := range group {
-		if t.class == textRegexp && looksLikeFolder(t.exact) {
-			l.report(`"/%s/" is a regular expression; a folder and what is in it is "/%s/**"`, t.exact, t.exact)
-		}
-		if !t.negate {
-			continue
-		}
-		if negated != nil && (negated.class == textExact && !matches(t, negated.exact) || t.class == textExact && !matches(negated, t.exact)) {
-			l.report("one of two negations matches every text")
-			return
-		}
-		negated = t
-	}
-}
-
-// looksLikeFolder reports whether a regexp has nothing of a regexp in it.
-func looksLikeFolder(source string) bool {
-	return strings.Trim(source, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") == ""
-}
-
-// texts calls visit with the text patterns of the capability, grouped by array.
-func (c *Capability) texts(visit func([]*text)) {
-	for _, t := range []*target{c.to, c.context} {
-		if t != nil {
-			group := make([]*text, len(t.alts))
-			for i := range t.alts {
-				group[i] = &t.alts[i]
-			}
-			visit(group)
-		}
-	}
-	if c.payload != nil {
-		c.payload.texts(visit)
-	}
-}
-
-func (p *pattern) texts(visit func([]*text)) {
-	var group []*text
-	for i := range p.alts {
-		if p.alts[i].class == classText {
-			group = append(group, &p.alts[i].text)
-		} else {
-			p.alts[i].texts(visit)
-		}
-	}
-	if p.class == classText {
-		group = append(group, &p.text)
-	}
-	visit(group)
-	for i := range p.fields {
-		p.fields[i].value.texts(visit)
-	}
 }

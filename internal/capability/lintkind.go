@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/capability/pattern"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -35,14 +36,13 @@ var rpcFields = []string{"jsonrpc", "id", "method", "params", "result", "error"}
 
 // unknownFields reports fields that MCP payloads do not have. Most of them are
 // one level too high.
-func (l *linter) unknownFields(kind protocol.Kind, p *pattern) {
+func (l *linter) unknownFields(kind protocol.Kind, p *pattern.Pattern) {
 	if kind != protocol.KindMCPRequest && kind != protocol.KindMCPProposal && kind != protocol.KindMCPResponse {
 		return
 	}
-	for i := range p.fields {
-		k := &p.fields[i].key
-		if k.class == keyName && !slices.Contains(rpcFields, k.name) {
-			l.report("the payload of %s has no field %s; does it belong inside params?", kind, k.name)
+	for _, name := range p.Names() {
+		if !slices.Contains(rpcFields, name) {
+			l.report("the payload of %s has no field %s; does it belong inside params?", kind, name)
 		}
 	}
 }

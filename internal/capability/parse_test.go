@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/meup-protocol/meup/internal/capability/pattern"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -59,9 +60,9 @@ func TestParseFaults(t *testing.T) {
 		{`"` + strings.Repeat("a", 5000) + `"`, "", "more than 4096 bytes"},
 	} {
 		_, err := ParseJSON([]byte(tt.text))
-		var fault *PatternError
+		var fault *pattern.Error
 		if !errors.As(err, &fault) {
-			t.Errorf("%s: error %v, want a PatternError", tt.text, err)
+			t.Errorf("%s: error %v, want a pattern.Error", tt.text, err)
 			continue
 		}
 		if fault.Pointer != tt.pointer || !strings.Contains(fault.Error(), tt.says) {

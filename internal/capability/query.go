@@ -3,6 +3,7 @@ package capability
 import (
 	"time"
 
+	"github.com/meup-protocol/meup/internal/capability/pattern"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -15,9 +16,9 @@ type query struct {
 	ledger  *Ledger
 	now     time.Time
 	request *Request
-	pattern *Capability // the subject, if not nil
+	subject *Capability // instead of the request, if not nil
 	observe bool        // the subject is the right to read, which only its literal capability gives
-	work    work
+	work    pattern.Work
 	memo    []memo
 	proof   *proof // collects what the findings depend on, if not nil
 }
@@ -66,8 +67,8 @@ func (q *query) selects(c *Capability) bool {
 	switch {
 	case q.observe && !c.observes():
 		return false
-	case q.pattern != nil:
-		return c.covers(q.pattern, &q.work)
+	case q.subject != nil:
+		return c.covers(q.subject, &q.work)
 	}
 	return c.match(q.request, &q.work)
 }
@@ -82,7 +83,7 @@ func (q *query) choose(allows []*Capability) finding {
 		if q.selects(c) {
 			return finding{by: c}
 		}
-		if q.pattern != nil && f.obstacle == nil && c.kindWeight == 0 && kindCovers(&c.kind, &q.pattern.kind) {
+		if q.subject != nil && f.obstacle == nil && c.kind.IsCheap() && c.kind.Covers(&q.subject.kind) {
 			f.obstacle = c
 		}
 	}
@@ -93,7 +94,7 @@ func (q *query) choose(allows []*Capability) finding {
 // rights are passed on as they are, and this costs nothing.
 func (q *query) same(allows []*Capability) *Capability {
 	for _, c := range allows {
-		if q.pattern != nil && string(c.source) == string(q.pattern.source) {
+		if q.subject != nil && string(c.source) == string(q.subject.source) {
 			return c
 		}
 	}
@@ -103,13 +104,13 @@ func (q *query) same(allows []*Capability) *Capability {
 // forbids reports whether a deny rule forbids all of the subject, or may forbid
 // a part of it.
 func (q *query) forbids(d *Capability) (all, some bool) {
-	if q.pattern == nil {
+	if q.subject == nil {
 		return d.match(q.request, &q.work), false
 	}
-	if q.work.spend(1+32*d.kindWeight) && kindsApart(&d.kind, &q.pattern.kind) {
+	if q.work.Spend(1) && d.kind.Spend(32, &q.work) && d.kind.Apart(&q.subject.kind) {
 		return false, false
 	}
-	return d.covers(q.pattern, &q.work), true
+	return d.covers(q.subject, &q.work), true
 }
 
 // limit applies deny rules to a finding.
@@ -145,7 +146,7 @@ func (q *query) judge(s *Set) finding {
 // holds a right in a circle. Having more time or a shorter way can only help,
 // so that one finding is valid for other searches.
 func (q *query) find(p protocol.ParticipantID, before uint64, depth int) finding {
-	if !q.work.spend(1 + len(q.memo)/4) {
+	if !q.work.Spend(1 + len(q.memo)/4) {
 		return finding{}
 	}
 	for i := range q.memo {
@@ -191,7 +192,7 @@ func (q *query) search(p protocol.ParticipantID, before uint64, depth int) findi
 
 // live reports whether a grant has not ended, and charges for looking at it.
 func (q *query) live(r *record) bool {
-	if r.expired(q.now) || !q.work.spend(4+2*len(r.set.given)) {
+	if r.expired(q.now) || !q.work.Spend(4+2*len(r.set.given)) {
 		return false
 	}
 	if q.proof != nil {

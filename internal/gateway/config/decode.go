@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/capability/pattern"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -130,7 +131,7 @@ func (r *report) capability(n *node) *capability.Capability {
 		return c
 	}
 	at := n
-	if where := (*capability.PatternError)(nil); errors.As(err, &where) {
+	if where := (*pattern.Error)(nil); errors.As(err, &where) {
 		for key := range strings.SplitSeq(strings.TrimPrefix(where.Pointer, "/"), "/") {
 			at = cmp.Or(at.member(protocol.UnescapePointer(key)).value, at)
 		}

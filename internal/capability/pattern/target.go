@@ -1,4 +1,4 @@
-package capability
+package pattern
 
 import (
 	"errors"
@@ -10,15 +10,16 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// target is the pattern of a capability's to or context.
-type target struct {
+// Target is the pattern of a capability's to or context.
+type Target struct {
 	alts   []text
-	array  bool // was written as an array
-	source string
+	array  bool   // was written as an array
+	Source string // as it was written
 }
 
-func (p *parser) target(pointer string, v protocol.Value) *target {
-	t := &target{source: string(v.Raw()), array: v.Type() == protocol.TypeArray}
+// Target compiles a pattern of addressees or of a context.
+func (p *Parser) Target(pointer string, v protocol.Value) *Target {
+	t := &Target{Source: string(v.Raw()), array: v.Type() == protocol.TypeArray}
 	if !t.array {
 		p.alternative(t, pointer, v)
 		return t
@@ -27,31 +28,31 @@ func (p *parser) target(pointer string, v protocol.Value) *target {
 		p.alternative(t, pointer+"/"+strconv.Itoa(len(t.alts)), x)
 	}
 	if len(t.alts) == 0 {
-		p.fail(pointer, errors.New("one of nothing: the array is empty"))
+		p.Fail(pointer, errors.New("one of nothing: the array is empty"))
 	}
 	return t
 }
 
-func (p *parser) alternative(t *target, pointer string, v protocol.Value) {
+func (p *Parser) alternative(t *Target, pointer string, v protocol.Value) {
 	if v.Type() != protocol.TypeString {
-		p.fail(pointer, fmt.Errorf("it must be a string or an array of strings, not %s", v.Type()))
+		p.Fail(pointer, fmt.Errorf("it must be a string or an array of strings, not %s", v.Type()))
 		return
 	}
-	if p.budget.patterns++; p.budget.patterns > MaxPatterns {
-		p.fail(pointer, fmt.Errorf("a capability has at most %d field patterns", MaxPatterns))
+	if p.patterns++; p.patterns > MaxPatterns {
+		p.Fail(pointer, fmt.Errorf("a capability has at most %d field patterns", MaxPatterns))
 		return
 	}
-	x, err := p.budget.parseText(v.Text())
+	x, err := p.parseText(v.Text())
 	if err != nil {
-		p.fail(pointer, err)
+		p.Fail(pointer, err)
 	}
 	t.alts = append(t.alts, x)
 }
 
-// matchTo matches the participants that an envelope is addressed to. A string
+// MatchTo matches the participants that an envelope is addressed to. A string
 // asks for one of them, its negation and an array for all of them; a deny rule
 // is content with one.
-func (t *target) matchTo(to []protocol.ParticipantID, m mode, w *work) bool {
+func (t *Target) MatchTo(to []protocol.ParticipantID, m Mode, w *Work) bool {
 	if len(to) == 0 {
 		return m.deny() && t.negates()
 	}
@@ -65,13 +66,13 @@ func (t *target) matchTo(to []protocol.ParticipantID, m mode, w *work) bool {
 }
 
 // everyElement reports whether an allowing rule asks it of all elements.
-func (t *target) everyElement() bool { return t.array || t.alts[0].negate }
+func (t *Target) everyElement() bool { return t.array || t.alts[0].negate }
 
-func (t *target) negates() bool {
+func (t *Target) negates() bool {
 	return slices.ContainsFunc(t.alts, func(x text) bool { return x.negate })
 }
 
-func (t *target) holds(s string, m mode, w *work) bool {
+func (t *Target) holds(s string, m Mode, w *Work) bool {
 	for i := range t.alts {
 		if holds(&t.alts[i], s, m, w) {
 			return true
@@ -80,8 +81,8 @@ func (t *target) holds(s string, m mode, w *work) bool {
 	return false
 }
 
-// matchContext matches the context of an envelope.
-func (t *target) matchContext(c protocol.ContextPath, m mode, w *work) bool {
+// MatchContext matches the context of an envelope.
+func (t *Target) MatchContext(c protocol.ContextPath, m Mode, w *Work) bool {
 	for i := range t.alts {
 		if t.alts[i].holdsContext(string(c), m, w) {
 			return true
@@ -93,13 +94,13 @@ func (t *target) matchContext(c protocol.ContextPath, m mode, w *work) bool {
 // main reports whether the pattern speaks of the main conversation: "" or "!".
 func (t *text) main() bool { return t.class == textExact && t.exact == "" }
 
-func (t *text) holdsContext(c string, m mode, w *work) bool {
+func (t *text) holdsContext(c string, m Mode, w *Work) bool {
 	switch {
 	case t.main():
 		return (c == "") != t.negate
 	case c == "":
 		return m.deny() && t.negate
-	case !w.spend(1 + t.weight):
+	case !w.Spend(1 + t.weight):
 		return m.deny()
 	}
 	return t.matchesWithin(c) != t.negate

@@ -1,4 +1,4 @@
-package capability
+package pattern
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 // selects reports whether a keyName or keyGlob selects the key of a member.
 // Deny rules ignore case, like the decoders of many receivers: a rule that denies
 // "path" also denies "PATH".
-func (k *key) selects(name protocol.Value, m mode) bool {
+func (k *key) selects(name protocol.Value, m Mode) bool {
 	b, plain := name.Plain()
 	switch {
 	case k.class == keyGlob && m.deny():

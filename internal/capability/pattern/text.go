@@ -1,4 +1,4 @@
-package capability
+package pattern
 
 import (
 	"errors"
@@ -10,32 +10,29 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// mode is how a pattern is read.
-type mode uint8
+// Mode is how a pattern is read.
+type Mode uint8
 
+// The readings of an allowing rule, and of a deny rule, for which a possible match
+// is a match.
 const (
-	modeAllow mode = 0
-	modeDeny  mode = 1 << 0 // a possible match is a match
-	modeDeep  mode = 1 << 1 // below "**": absence matches nothing
+	Allow    Mode = 0
+	Deny     Mode = 1 << 0
+	modeDeep Mode = 1 << 1 // below "**": absence matches nothing
 )
 
-// work is the number of steps that a decision may still take, so that many
-// patterns over a large payload cannot stop the gateway. At zero, allowing rules
+func (m Mode) deny() bool { return m&Deny != 0 }
+
+// Work is the number of steps that a decision may still take, so that many
+// patterns over a large payload cannot stop the gateway. Below zero, allowing rules
 // match nothing and deny rules everything. A step takes about 20 ns.
-type work struct{ left int }
+type Work int
 
-// newWork returns the steps for deciding on r. They grow with its payload,
-// which its sender is charged for.
-func newWork(r *Request) work {
-	return work{left: baseWork + workPerByte*len(r.Payload.Raw())}
+// Spend takes n steps and reports whether they were left.
+func (w *Work) Spend(n int) bool {
+	*w -= Work(n)
+	return *w >= 0
 }
-
-func (w *work) spend(n int) bool {
-	w.left -= n
-	return w.left >= 0
-}
-
-func (m mode) deny() bool { return m&modeDeny != 0 }
 
 type textClass uint8
 
@@ -58,7 +55,7 @@ type text struct {
 }
 
 // parseText compiles a text pattern.
-func (b *budget) parseText(s string) (text, error) {
+func (p *Parser) parseText(s string) (text, error) {
 	var t text
 	body := s
 	if rest, ok := strings.CutPrefix(s, "!"); ok {
@@ -68,7 +65,7 @@ func (b *budget) parseText(s string) (text, error) {
 		t.negate, body = true, rest
 	}
 	if source, ok := regexpSource(body); ok {
-		re, size, err := b.compileRegexp(source)
+		re, size, err := p.compileRegexp(source)
 		if err != nil {
 			return text{}, err
 		}
@@ -100,11 +97,11 @@ func regexpSource(s string) (string, bool) {
 
 // compileRegexp compiles a stranger's regexp within the bounds: RE2 matches in
 // time proportional to text and program, so the program must stay small.
-func (b *budget) compileRegexp(source string) (re *regexp.Regexp, size int, err error) {
+func (p *Parser) compileRegexp(source string) (re *regexp.Regexp, size int, err error) {
 	if len(source) > MaxTextBytes {
 		return nil, 0, fmt.Errorf("a regexp has at most %d bytes", MaxTextBytes)
 	}
-	if b.regexps++; b.regexps > MaxRegexps {
+	if p.regexps++; p.regexps > MaxRegexps {
 		return nil, 0, fmt.Errorf("a capability has at most %d regexps", MaxRegexps)
 	}
 	tree, err := syntax.Parse(source, syntax.Perl)
@@ -118,7 +115,7 @@ func (b *budget) compileRegexp(source string) (re *regexp.Regexp, size int, err 
 	if len(prog.Inst) > maxProgram {
 		return nil, 0, errors.New("the regexp is too large; count fewer repetitions")
 	}
-	b.program += len(prog.Inst)
+	p.Program += len(prog.Inst)
 	re, err = regexp.Compile(source)
 	return re, len(prog.Inst), err
 }
@@ -141,12 +138,12 @@ func matches[T string | []byte](t *text, s T) bool {
 
 // holds reports whether the pattern, negation included, holds for s. A glob whose
 // prefix s does not have ends at once.
-func holds[T string | []byte](t *text, s T, m mode, w *work) bool {
+func holds[T string | []byte](t *text, s T, m Mode, w *Work) bool {
 	steps := 1
 	if len(s) >= len(t.prefix) && string(s[:len(t.prefix)]) == t.prefix {
 		steps += len(s) * t.weight / 64
 	}
-	if t.class == textRegexp && len(s) > maxRegexpText || !w.spend(steps) {
+	if t.class == textRegexp && len(s) > maxRegexpText || !w.Spend(steps) {
 		return m.deny()
 	}
 	return matches(t, s) != t.negate
@@ -154,7 +151,7 @@ func holds[T string | []byte](t *text, s T, m mode, w *work) bool {
 
 // holdsValue is holds for a JSON string. It copies the text only if that was
 // written with escapes.
-func (t *text) holdsValue(v protocol.Value, m mode, w *work) bool {
+func (t *text) holdsValue(v protocol.Value, m Mode, w *Work) bool {
 	if b, ok := v.Plain(); ok {
 		return holds(t, b, m, w)
 	}

@@ -1,4 +1,4 @@
-package capability
+package pattern
 
 import "github.com/meup-protocol/meup/protocol"
 
@@ -15,27 +15,27 @@ const (
 	classObject // an object
 )
 
-// pattern is a compiled field pattern.
-type pattern struct {
+// Pattern is a compiled field pattern.
+type Pattern struct {
 	class  class
 	text   text             // classText
 	number protocol.Decimal // classNumber
 	word   string           // classWord
-	alts   []pattern        // classOneOf
+	alts   []Pattern        // classOneOf
 	fields []field          // classObject
 	// scalars: of classNone, "!*" rather than "!**".
 	scalars bool
 	// absent: in a deny rule the pattern matches a field that is not there.
 	absent bool
-	source string // as it was written
-	// inner: a step of a path; its source is the source of the path's value.
+	Source string // as it was written
+	// inner: a step of a path; its Source is the source of the path's value.
 	inner bool
 }
 
 // field asks that some value that key selects is matched by value.
 type field struct {
 	key   key
-	value pattern
+	value Pattern
 }
 
 type keyClass uint8
@@ -58,8 +58,8 @@ type key struct {
 	source string
 }
 
-// match reports whether the pattern matches a value that is there.
-func (p *pattern) match(v protocol.Value, m mode, w *work) bool {
+// Match reports whether the pattern matches a value that is there.
+func (p *Pattern) Match(v protocol.Value, m Mode, w *Work) bool {
 	if v.Type() == protocol.TypeArray && p.class != classAny {
 		return p.matchArray(v, m, w)
 	}
@@ -67,8 +67,8 @@ func (p *pattern) match(v protocol.Value, m mode, w *work) bool {
 }
 
 // matchOne matches a value that is not an array.
-func (p *pattern) matchOne(v protocol.Value, m mode, w *work) bool {
-	if !w.spend(1) {
+func (p *Pattern) matchOne(v protocol.Value, m Mode, w *Work) bool {
+	if !w.Spend(1) {
 		return m.deny()
 	}
 	t := v.Type()
@@ -93,7 +93,7 @@ func (p *pattern) matchOne(v protocol.Value, m mode, w *work) bool {
 		return string(v.Raw()) == p.word
 	case classOneOf:
 		for i := range p.alts {
-			if p.alts[i].match(v, m, w) {
+			if p.alts[i].Match(v, m, w) {
 				return true
 			}
 		}
@@ -103,7 +103,7 @@ func (p *pattern) matchOne(v protocol.Value, m mode, w *work) bool {
 }
 
 // matchArray matches an array against any pattern but "**".
-func (p *pattern) matchArray(v protocol.Value, m mode, w *work) bool {
+func (p *Pattern) matchArray(v protocol.Value, m Mode, w *Work) bool {
 	if p.class == classObject && p.matchFields(v, m, w) {
 		return true
 	}
@@ -126,7 +126,7 @@ func (p *pattern) matchArray(v protocol.Value, m mode, w *work) bool {
 
 // matchAnyElement looks for an element that matches; in a deny rule an empty
 // array counts as an absent field.
-func (p *pattern) matchAnyElement(v protocol.Value, m mode, w *work) bool {
+func (p *Pattern) matchAnyElement(v protocol.Value, m Mode, w *Work) bool {
 	some := false
 	for e := range v.Elements {
 		if p.matchElement(e, m, w) {
@@ -134,11 +134,11 @@ func (p *pattern) matchAnyElement(v protocol.Value, m mode, w *work) bool {
 		}
 		some = true
 	}
-	return !some && m == modeDeny && p.absent && (p.class != classNone || p.scalars)
+	return !some && m == Deny && p.absent && (p.class != classNone || p.scalars)
 }
 
 // matchEvery reports whether there are elements and all of them match.
-func (p *pattern) matchEvery(v protocol.Value, m mode, w *work) bool {
+func (p *Pattern) matchEvery(v protocol.Value, m Mode, w *Work) bool {
 	some := false
 	for e := range v.Elements {
 		if !p.matchElement(e, m, w) {
@@ -151,9 +151,9 @@ func (p *pattern) matchEvery(v protocol.Value, m mode, w *work) bool {
 
 // matchElement matches an element of an array. An allowing rule does not look
 // for texts in an array inside an array.
-func (p *pattern) matchElement(e protocol.Value, m mode, w *work) bool {
+func (p *Pattern) matchElement(e protocol.Value, m Mode, w *Work) bool {
 	if m.deny() || e.Type() != protocol.TypeArray {
-		return p.match(e, m, w)
+		return p.Match(e, m, w)
 	}
 	switch p.class {
 	case classAny:
@@ -171,7 +171,7 @@ func (p *pattern) matchElement(e protocol.Value, m mode, w *work) bool {
 }
 
 // matchFields reports whether every field finds its value in v.
-func (p *pattern) matchFields(v protocol.Value, m mode, w *work) bool {
+func (p *Pattern) matchFields(v protocol.Value, m Mode, w *Work) bool {
 	if len(p.fields) == 0 {
 		return v.Type() == protocol.TypeObject
 	}
@@ -184,16 +184,16 @@ func (p *pattern) matchFields(v protocol.Value, m mode, w *work) bool {
 }
 
 // match reports whether some value that the key selects in v is matched.
-func (f *field) match(v protocol.Value, m mode, w *work) bool {
+func (f *field) match(v protocol.Value, m Mode, w *Work) bool {
 	switch f.key.class {
 	case keyName:
 		return f.matchName(v, m, w)
 	case keyGlob:
 		for k, x := range v.Members {
-			if !w.spend(f.key.cost(k)) {
+			if !w.Spend(f.key.cost(k)) {
 				return m.deny()
 			}
-			if f.key.selects(k, m) && f.value.match(x, m, w) {
+			if f.key.selects(k, m) && f.value.Match(x, m, w) {
 				return true
 			}
 		}
@@ -201,12 +201,12 @@ func (f *field) match(v protocol.Value, m mode, w *work) bool {
 		return f.matchIndex(v, m, w)
 	case keyChild:
 		for _, x := range v.Members {
-			if f.value.match(x, m, w) {
+			if f.value.Match(x, m, w) {
 				return true
 			}
 		}
 		for x := range v.Elements {
-			if f.value.match(x, m, w) {
+			if f.value.Match(x, m, w) {
 				return true
 			}
 		}
@@ -218,42 +218,42 @@ func (f *field) match(v protocol.Value, m mode, w *work) bool {
 
 // matchName looks at one member in an allowing rule, and in a deny rule at all
 // that differ from the name in case alone.
-func (f *field) matchName(v protocol.Value, m mode, w *work) bool {
+func (f *field) matchName(v protocol.Value, m Mode, w *Work) bool {
 	found := false
 	for k, x := range v.Members {
-		if !w.spend(1) {
+		if !w.Spend(1) {
 			return m.deny()
 		}
 		if !f.key.selects(k, m) {
 			continue
 		}
-		if f.value.match(x, m, w) {
+		if f.value.Match(x, m, w) {
 			return true
 		}
 		if found = true; !m.deny() {
 			return false
 		}
 	}
-	return !found && m == modeDeny && f.value.absent
+	return !found && m == Deny && f.value.absent
 }
 
-func (f *field) matchIndex(v protocol.Value, m mode, w *work) bool {
+func (f *field) matchIndex(v protocol.Value, m Mode, w *Work) bool {
 	i := 0
 	for x := range v.Elements {
 		if i == f.key.index {
-			return f.value.match(x, m, w)
+			return f.value.Match(x, m, w)
 		}
-		if i++; !w.spend(1) {
+		if i++; !w.Spend(1) {
 			return m.deny()
 		}
 	}
-	return m == modeDeny && f.value.absent
+	return m == Deny && f.value.absent
 }
 
 // matchBelow reports whether v or anything below it is matched. Containers are
 // matched as themselves only by object patterns and "**"; for the others their
 // contents are looked at one by one.
-func (p *pattern) matchBelow(v protocol.Value, m mode, w *work) bool {
+func (p *Pattern) matchBelow(v protocol.Value, m Mode, w *Work) bool {
 	if p.matchNode(v, m, w) {
 		return true
 	}
@@ -270,8 +270,8 @@ func (p *pattern) matchBelow(v protocol.Value, m mode, w *work) bool {
 	return false
 }
 
-func (p *pattern) matchNode(v protocol.Value, m mode, w *work) bool {
-	if !w.spend(1) {
+func (p *Pattern) matchNode(v protocol.Value, m Mode, w *Work) bool {
+	if !w.Spend(1) {
 		return m.deny()
 	}
 	container := v.Type() == protocol.TypeObject || v.Type() == protocol.TypeArray
