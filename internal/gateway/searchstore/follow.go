@@ -20,7 +20,7 @@ const (
 	reopenEvery = 10 * time.Second
 
 	// batchDocs and batchBytes bound the entries that are applied at once.
-	batchDocs  = 1000
+	batchDocs  = 500
 	batchBytes = 4 << 20
 
 	// busyRate is the rate of entries from which on the gateway counts as busy. Then
@@ -48,14 +48,10 @@ func (s *Store) Run(ctx context.Context) {
 			continue
 		}
 		list, entries := s.update()
-		rate := float64(entries) / max(time.Since(last).Seconds(), 0.01)
+		busy := isBusy(entries, time.Since(last))
 		last = time.Now()
-		share := time.Duration(idleShare)
-		if rate > busyRate {
-			share = busyShare
-		}
 		for _, f := range list {
-			if err := s.follow(ctx, f, share); errors.Is(err, search.ErrDamaged) {
+			if err := s.follow(ctx, f, busy); errors.Is(err, search.ErrDamaged) {
 				s.opts.Logger.Warn("the search index is built again", "reason", err)
 				s.reopen(true)
 				break
@@ -116,7 +112,7 @@ func (s *Store) update() (list []*follower, entries uint64) {
 
 // follow indexes what the log of a space has more than the index: for a while, so
 // that other spaces have their turn.
-func (s *Store) follow(ctx context.Context, f *follower, share time.Duration) error {
+func (s *Store) follow(ctx context.Context, f *follower, busy bool) error {
 	name := f.space.Name()
 	position, err := s.index.Position(name)
 	if err != nil {
@@ -145,11 +141,9 @@ func (s *Store) follow(ctx context.Context, f *follower, share time.Duration) er
 		s.caughtUp(f, position)
 		return nil
 	}
-	c := f.space.Follow(position.Read)
-	defer c.Close()
-	for turns := 0; turns < 16; turns++ {
-		began := time.Now()
-		read, err := s.applyBatch(ctx, c, name, position.Read, goal)
+	for range 16 {
+		began, delivered := time.Now(), f.space.Delivered()
+		read, err := s.applyBatch(ctx, f.space, position.Read, goal)
 		if err != nil {
 			return err
 		}
@@ -161,13 +155,23 @@ func (s *Store) follow(ctx context.Context, f *follower, share time.Duration) er
 			return nil
 		}
 		s.setPosition(f, position)
+		worked := time.Since(began)
+		pause := worked * (idleShare - 1)
+		if busy || isBusy(f.space.Delivered()-delivered, worked) {
+			pause = worked * (busyShare - 1)
+		}
 		select { // leave the processors to the rest of the gateway
-		case <-time.After(time.Since(began) * (share - 1)):
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 	return nil
+}
+
+// isBusy reports whether so many entries in a time make a gateway busy.
+func isBusy(entries uint64, in time.Duration) bool {
+	return float64(entries) > busyRate*max(in.Seconds(), 0.01)
 }
 
 // caughtUp records that a follower is where its log was.
@@ -180,7 +184,9 @@ func (s *Store) caughtUp(f *follower, p search.Position) {
 
 // applyBatch applies the next entries up to goal, and returns the Seq up to which
 // the log was read.
-func (s *Store) applyBatch(ctx context.Context, c *space.Cursor, name string, read, goal protocol.Seq) (protocol.Seq, error) {
+func (s *Store) applyBatch(ctx context.Context, sp *space.Space, read, goal protocol.Seq) (protocol.Seq, error) {
+	c := sp.Follow(read)
+	defer c.Close() // while a cursor follows, the ring keeps parsed payloads
 	var docs []search.Doc
 	size := 0
 	for read < goal && len(docs) < batchDocs && size < batchBytes {
@@ -196,7 +202,7 @@ func (s *Store) applyBatch(ctx context.Context, c *space.Cursor, name string, re
 		}
 		read = upTo
 	}
-	return read, s.index.Apply(name, docs, read, read >= goal)
+	return read, s.index.Apply(sp.Name(), docs, read, read >= goal)
 }
 
 func docOf(e *space.Entry) search.Doc {

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // gateway is a hub over a log with alice, bob, carol, and eve, who observes.
 type gateway struct {
-	t       *testing.T
+	t       testing.TB
 	hub     *space.Hub
 	journal *countingJournal
 	ids     int
@@ -55,7 +55,7 @@ func (j *countingJournal) Range(ctx context.Context, space string, q journal.Que
 	}
 }
 
-func newGateway(t *testing.T, log journal.Journal) *gateway {
+func newGateway(t testing.TB, log journal.Journal) *gateway {
 	t.Helper()
 	all, err := capability.ParseJSON([]byte(`"*"`))
 	if err != nil {
@@ -137,7 +137,7 @@ func (g *gateway) find(who space.Viewer, q search.Query) []protocol.ID {
 	g.t.Helper()
 	ids := []protocol.ID{}
 	for {
-		r, err := g.store.Search(g.t.Context(), g.space(), who, q)
+		r, err := g.store.Search(context.Background(), g.space(), who, q)
 		if errors.Is(err, &protocol.Error{Code: protocol.CodeUnavailable}) || err == nil && r.Position.Read < r.Head {
 			continue // it has waited
 		}
@@ -154,9 +154,9 @@ func (g *gateway) find(who space.Viewer, q search.Query) []protocol.ID {
 	}
 }
 
-func openPebble(t *testing.T, dir string, r journal.Retention) *pebblejournal.Journal {
+func openPebble(t testing.TB, dir string) *pebblejournal.Journal {
 	t.Helper()
-	j, err := pebblejournal.Open(pebblejournal.Options{Dir: dir, Retention: r})
+	j, err := pebblejournal.Open(pebblejournal.Options{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func TestSearch_SeesWhatHistoryShows(t *testing.T) {
 // again; also after a stop in the middle of it.
 func TestRun_AfterRestart(t *testing.T) {
 	logDir, dir := t.TempDir(), t.TempDir()
-	j := openPebble(t, logDir, journal.Retention{})
+	j := openPebble(t, logDir)
 	g := newGateway(t, j)
 	for range 10 {
 		g.chats(300, "first")
@@ -244,7 +244,7 @@ func TestRun_AfterRestart(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	j = openPebble(t, logDir, journal.Retention{})
+	j = openPebble(t, logDir)
 	defer j.Close()
 	g = newGateway(t, j)
 	defer func() { g.stop() }() // before the journal is closed

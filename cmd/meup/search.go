@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// searchFlags are the flags of search.
+type searchFlags struct {
+	from, kinds, contexts []string
+	main                  bool
+	since, until          string
+	limit                 int
+	json                  bool
+}
+
+func newSearch(a *app) *cobra.Command {
+	var f searchFlags
+	c := &cobra.Command{
+		Use:   "search QUERY",
+		Short: "Finds messages, reasoning, calls and results by their text",
+		Long: `search prints the envelopes that a query selects, the best first: those that have
+all words of the query, anywhere in their text. Case and accents do not matter.
+
+  "two words"   the words one after the other
+  inv*          a word with this beginning
+  -word         not this word
+
+Of each hit it prints the seq, the time, the sender, the kind, the context, and the
+text around the first match. If the index lacks the newest envelopes, a note on
+standard error says so.
+
+With --json, each line is a hit as the gateway sends it.
+
+Exit codes: those of meup; 0 also if nothing is found.`,
+		Example: `  meup search invoice march
+  meup search '"rolled back" -draft' --from planner --since 24h
+  meup search 'deploy*' --kind 'reasoning/*' --json | jq -r .id`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			return finish(c.Context(), runSearch(c, a, &f, strings.Join(args, " ")))
+		},
+	}
+	fl := c.Flags()
+	fl.StringSliceVar(&f.from, "from", nil, "only envelopes of these participants")
+	fl.StringSliceVar(&f.kinds, "kind", nil, "only these kinds, such as chat,reasoning/*")
+	fl.StringSliceVar(&f.contexts, "context", nil, "only this context and its children; may be repeated")
+	fl.BoolVar(&f.main, "main", false, "only the main conversation")
+	fl.StringVar(&f.since, "since", "", "only envelopes from then on: a day, a time (RFC 3339), or a duration before now")
+	fl.StringVar(&f.until, "until", "", "only envelopes before then")
+	fl.IntVar(&f.limit, "limit", 20, "maximum number of hits; 0: all")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object per hit")
+	fl.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "kinds" { // as other commands name it
+			name = "kind"
+		}
+		return pflag.NormalizedName(name)
+	})
+	return c
+}
+
+func runSearch(c *cobra.Command, a *app, f *searchFlags, text string) error {
+	q := api.SearchQuery{Text: text, Kinds: f.kinds, Contexts: f.contexts}
+	switch {
+	case strings.TrimSpace(text) == "":
+		return program.Usagef("expected a QUERY")
+	case f.limit < 0:
+		return program.Usagef("--limit must not be negative")
+	}
+	if f.main {
+		q.Contexts = append(q.Contexts, "")
+	}
+	for _, id := range f.from {
+		q.From = append(q.From, protocol.ParticipantID(id))
+	}
+	var err error
+	if q.Since, err = moment("since", f.since, time.Now()); err != nil {
+		return err
+	}
+	if q.Until, err = moment("until", f.until, time.Now()); err != nil {
+		return err
+	}
+	style, err := a.style(c.OutOrStdout())
+	if err != nil {
+		return err
+	}
+	t, err := a.target(c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(c.OutOrStdout())
+	for found := 0; ; {
+		if q.Limit = 100; f.limit > 0 {
+			q.Limit = min(q.Limit, f.limit-found)
+		}
+		page, err := t.api.Search(c.Context(), t.space, q)
+		if err != nil {
+			return err
+		}
+		for i := range page.Hits {
+			if !f.json {
+				writeHit(out, &page.Hits[i], style)
+			} else if err := newEncoder(out).Encode(&page.Hits[i]); err != nil {
+				return err
+			}
+		}
+		found += len(page.Hits)
+		if page.HasMore && (f.limit == 0 || found < f.limit) {
+			q.Cursor = page.Next
+			continue
+		}
+		switch {
+		case page.Indexed < page.Head:
+			warn(c.ErrOrStderr(), "the index lacks the envelopes after %d; search again in a moment", page.Indexed)
+		case page.Partial:
+			warn(c.ErrOrStderr(), "there may be more hits; add words or filters")
+		case found == 0:
+			warn(c.ErrOrStderr(), "nothing found")
+		}
+		return out.Flush()
+	}
+}
+
+// moment parses a flag with a point in time; "" is the zero time.
+func moment(name, s string, now time.Time) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly, time.DateTime} {
+		if t, err := time.ParseInLocation(layout, s, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, program.Usagef("--%s %q is not a day (2026-11-22), a time (2026-11-22T18:00:00Z) or a duration (24h)", name, s)
+}
+
+// writeHit prints a hit on one line. Flushing w returns any write error.
+func writeHit(w *bufio.Writer, h *api.SearchHit, s blockrender.Style) {
+	fmt.Fprintf(w, "%d  %s  %s  %s", h.Seq, s.Paint(s.Dim, h.TS.Local().Format(time.DateTime)),
+		s.Paint(s.Name, termsafe.Words(string(h.From))), s.Paint(s.Tool, termsafe.Words(string(h.Kind))))
+	if h.Context != "" {
+		fmt.Fprintf(w, "  %s", s.Paint(s.Dim, "["+termsafe.Words(string(h.Context))+"]"))
+	}
+	w.WriteString("  ")
+	for i, p := range h.Snippet.Parts {
+		text := termsafe.Line(p.Text)
+		if i == 0 {
+			text = strings.TrimLeft(text, " ")
+		}
+		if p.Match {
+			text = s.Paint(s.Bad, text)
+		}
+		w.WriteString(text)
+	}
+	if h.Snippet.Cut {
+		w.WriteString(s.Paint(s.Dim, " …"))
+	}
+	w.WriteByte('\n')
+}
