@@ -159,6 +159,12 @@ func call(name, arguments string) llm.ToolCall {
 }
 
 func TestAgent_Model(t *testing.T) {
+	for _, api := range []string{"chat", "responses"} {
+		t.Run(api, func(t *testing.T) { testAgentModel(t, api) })
+	}
+}
+
+func testAgentModel(t *testing.T, api string) {
 	server, flags := model(t, llmtest.Turns(
 		llmtest.Turn{Thinking: "nobody's business", Text: "I add and I echo.", Calls: []llm.ToolCall{
 			call("get-sum", `{"a":2,"b":40,"rationale":"The sum is asked for."}`),
@@ -166,7 +172,7 @@ func TestAgent_Model(t *testing.T) {
 		}},
 		llmtest.Turn{Text: "It is 42, and hello."},
 	))
-	s := openAgentStage(t, flags...)
+	s := openAgentStage(t, append(flags, "--api", api)...)
 	question := s.ask("What is 2 and 40, and what does hello sound like?")
 	if text := s.answer(question); text != "It is 42, and hello." {
 		t.Errorf("answer %q\n%s", text, s.script())

@@ -80,7 +80,7 @@ type functionTool struct {
 
 var emptySchema = json.RawMessage(`{"type":"object","properties":{}}`)
 
-func (m *Model) chatBody(req llm.Request) chatRequest {
+func (m *Model) chatBody(req llm.Request, v variant) chatRequest {
 	out := chatRequest{
 		Model: m.name, Messages: m.messages(req.Messages),
 		Stream: true, StreamOptions: &streamOptions{IncludeUsage: true},
@@ -97,12 +97,12 @@ func (m *Model) chatBody(req llm.Request) chatRequest {
 		format := newSchemaFormat(req.Schema)
 		out.ResponseFormat = &jsonFormat{Type: "json_schema", JSONSchema: &format}
 	}
-	if !m.noEffort.Load() {
+	if !v.has(noEffort) {
 		out.ReasoningEffort = req.Effort
 	}
 	// OpenAI's reasoning models reject max_tokens; other servers do not support
 	// its successor.
-	if m.newTokens.Load() {
+	if v.has(newTokens) {
 		out.MaxCompletionTokens = req.MaxTokens
 	} else {
 		out.MaxTokens = req.MaxTokens

@@ -91,10 +91,16 @@ func TestRequests(t *testing.T) {
 		}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			compare(t, filepath.Join("testdata", "golden", "request-"+name+".json"), New(tc.o).chatBody(tc.req))
+			compare(t, filepath.Join("testdata", "golden", "request-"+name+".json"), chatBodyOf(New(tc.o), tc.req))
 		})
 	}
 }
+
+func chatBodyOf(m *Model, req llm.Request) chatRequest {
+	return m.chatBody(req, variant(m.variant.Load()))
+}
+
+func usesNewTokens(m *Model) bool { return variant(m.variant.Load()).has(newTokens) }
 
 func TestGenerate_Request(t *testing.T) {
 	req := llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "q"}}, Tools: tools, MaxTokens: 5}
@@ -118,7 +124,7 @@ func TestGenerate_Request(t *testing.T) {
 	if a := header.Get("Authorization"); a != "Bearer sk-secret-key" {
 		t.Errorf("authorization %q", a)
 	}
-	if want := m.chatBody(req); !reflect.DeepEqual(got, want) {
+	if want := chatBodyOf(m, req); !reflect.DeepEqual(got, want) {
 		t.Errorf("sent %+v, want %+v", got, want)
 	}
 	if _, err := llm.Ask(t.Context(), serve(t, h, func(o *Options) { o.Key = "" }), req, nil); err != nil {
@@ -146,8 +152,8 @@ func TestNames(t *testing.T) {
 		"https://acme.openai.azure.com/openai/v1": {"openai-compatible", true},
 	} {
 		m := New(Options{BaseURL: base, Model: "m"})
-		if m.Provider() != want.provider || m.newTokens.Load() != want.newTokens || m.Name() != "m" {
-			t.Errorf("%q: %s %v", base, m.Provider(), m.newTokens.Load())
+		if m.Provider() != want.provider || usesNewTokens(m) != want.newTokens || m.Name() != "m" {
+			t.Errorf("%q: %s %v", base, m.Provider(), usesNewTokens(m))
 		}
 	}
 	if p := New(Options{Provider: "house"}).Provider(); p != "house" {

@@ -68,7 +68,7 @@ func FuzzChunks(f *testing.F) {
 		}
 		// Every answer can be sent back.
 		resp.Message.Opaque.Provider = "openai"
-		body, err := json.Marshal(a.model.chatBody(llm.Request{Messages: []llm.Message{resp.Message}}))
+		body, err := json.Marshal(a.model.chatBody(llm.Request{Messages: []llm.Message{resp.Message}}, 0))
 		if err != nil || !json.Valid(body) {
 			t.Errorf("%s %v", body, err)
 		}

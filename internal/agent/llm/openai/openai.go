@@ -95,12 +95,20 @@ type Model struct {
 	newID    func() string
 	client   *llmhttp.Client
 
-	// Parameters that the server was found to require or reject.
-	newTokens   atomic.Bool // Chat: max_completion_tokens instead of max_tokens
-	noEffort    atomic.Bool // no reasoning effort
-	noSummary   atomic.Bool // Responses: no summaries; OpenAI requires a verified organization
-	noEncrypted atomic.Bool // Responses: no encrypted reasoning
+	variant atomic.Uint32 // of type variant: what the server was found to require
 }
+
+// variant is a set of deviations of a server, or of a model, in its parameters.
+type variant uint32
+
+const (
+	newTokens   variant = 1 << iota // Chat: max_completion_tokens instead of max_tokens
+	noEffort                        // no reasoning effort
+	noSummary                       // Responses: no summaries; OpenAI requires a verified organization
+	noEncrypted                     // Responses: no encrypted reasoning
+)
+
+func (v variant) has(flag variant) bool { return v&flag != 0 }
 
 var _ llm.Model = (*Model)(nil)
 
@@ -118,7 +126,9 @@ func New(o Options) *Model {
 			m.api = Responses
 		}
 	}
-	m.newTokens.Store(isSubdomain(host, officialHost) || isSubdomain(host, "openai.azure.com") || isSubdomain(host, "services.ai.azure.com"))
+	if isSubdomain(host, officialHost) || isSubdomain(host, "openai.azure.com") || isSubdomain(host, "services.ai.azure.com") {
+		m.variant.Store(uint32(newTokens))
+	}
 	if m.provider == "" {
 		m.provider = providerAt(host)
 	}
@@ -148,14 +158,17 @@ func (m *Model) Provider() string { return m.provider }
 // again without them.
 func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Event, error] {
 	items := m.api == Responses && m.hasItems(req.Messages)
+	var sent variant
 	return llmhttp.Adapt(func() iter.Seq2[llm.Event, error] {
+		sent = variant(m.variant.Load())
 		if m.api == Responses {
-			return m.client.Generate(ctx, "/responses", m.responsesBody(req, items), req.Whole, m.responsesDecoder)
+			return m.client.Generate(ctx, "/responses", m.responsesBody(req, sent, items), req.Whole, m.responsesDecoder)
 		}
-		return m.client.Generate(ctx, "/chat/completions", m.chatBody(req), req.Whole, m.chatDecoder)
+		return m.client.Generate(ctx, "/chat/completions", m.chatBody(req, sent), req.Whole, m.chatDecoder)
 	}, func(err error) bool {
-		switch {
-		case m.adapt(req, err):
+		switch v := m.deviation(req, err); {
+		case v&^sent != 0:
+			m.variant.Or(uint32(v))
 			return true
 		case items && refusesItems(err):
 			items = false
@@ -171,30 +184,27 @@ func (m *Model) responsesDecoder(emit func(llm.Delta)) llmhttp.Decoder {
 	return newResponsesAnswer(m, emit)
 }
 
-// adapt records the parameter of the request that the server rejected. It
-// returns false if err is about none that can be changed.
-func (m *Model) adapt(req llm.Request, err error) bool {
+// deviation returns the parameter of a request that the server rejected, or 0.
+func (m *Model) deviation(req llm.Request, err error) variant {
 	refusal := invalidRequest(err)
 	if refusal == nil {
-		return false
+		return 0
 	}
-	responses := m.api == Responses
 	for _, p := range []struct {
-		sent     bool
-		rejected *atomic.Bool
-		words    []string
+		flag  variant
+		sent  bool
+		words []string
 	}{
-		{req.Effort != "", &m.noEffort, []string{"reasoning_effort", "reasoning.effort"}},
-		{req.MaxTokens > 0 && !responses, &m.newTokens, []string{"max_completion_tokens"}},
-		{responses, &m.noSummary, []string{"reasoning.summary", "reasoning summaries"}},
-		{responses, &m.noEncrypted, []string{"Encrypted content is not supported", "'include'", encryptedReasoning}},
+		{noEffort, req.Effort != "", []string{"reasoning_effort", "reasoning.effort"}},
+		{newTokens, m.api == Chat && req.MaxTokens > 0, []string{"max_completion_tokens"}},
+		{noSummary, m.api == Responses, []string{"reasoning.summary", "reasoning summaries"}},
+		{noEncrypted, m.api == Responses, []string{"Encrypted content is not supported", "'include'", encryptedReasoning}},
 	} {
-		mentioned := slices.ContainsFunc(p.words, func(word string) bool { return strings.Contains(refusal.Message, word) })
-		if p.sent && mentioned && p.rejected.CompareAndSwap(false, true) {
-			return true
+		if p.sent && slices.ContainsFunc(p.words, func(word string) bool { return strings.Contains(refusal.Message, word) }) {
+			return p.flag
 		}
 	}
-	return false
+	return 0
 }
 
 // refusesItems reports whether the API rejected the returned items: they are of

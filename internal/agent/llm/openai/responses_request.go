@@ -67,7 +67,7 @@ type functionCallOutput struct {
 // responsesBody builds a request. With items, the model's turns are returned in
 // the form in which they arrived, otherwise they are rebuilt from their text and
 // calls.
-func (m *Model) responsesBody(req llm.Request, items bool) responsesRequest {
+func (m *Model) responsesBody(req llm.Request, v variant, items bool) responsesRequest {
 	out := responsesRequest{
 		Model: m.name, Input: m.inputItems(req.Messages, items), Stream: true,
 		Reasoning: &reasoning{Summary: "auto"}, Include: []string{encryptedReasoning},
@@ -84,16 +84,16 @@ func (m *Model) responsesBody(req llm.Request, items bool) responsesRequest {
 	if len(req.Schema) > 0 {
 		out.Text = &textConfig{jsonFormat{Type: "json_schema", schemaFormat: newSchemaFormat(req.Schema)}}
 	}
-	if !m.noEffort.Load() {
+	if !v.has(noEffort) {
 		out.Reasoning.Effort = req.Effort
 	}
-	if m.noSummary.Load() {
+	if v.has(noSummary) {
 		out.Reasoning.Summary = ""
 	}
 	if *out.Reasoning == (reasoning{}) {
 		out.Reasoning = nil
 	}
-	if m.noEncrypted.Load() {
+	if v.has(noEncrypted) {
 		out.Include = nil
 	}
 	return out

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,25 +38,22 @@ func TestResponsesRequests(t *testing.T) {
 	for name, tc := range map[string]struct {
 		req   llm.Request
 		items bool
-		set   func(*Model)
+		v     variant
 	}{
-		"plain":               {llm.Request{Messages: question}, true, nil},
-		"tools":               {llm.Request{Messages: question, Tools: tools, Choice: "list", MaxTokens: 900, Effort: "low"}, true, nil},
-		"few-tokens":          {llm.Request{Messages: question, MaxTokens: 5}, true, nil},
-		"no-tools-no-choice":  {llm.Request{Messages: question, Choice: llm.Required}, true, nil},
-		"schema":              {llm.Request{Messages: question, Schema: json.RawMessage(`{"type":"object","properties":{},"required":[],"additionalProperties":false}`)}, true, nil},
-		"conversation":        {llm.Request{Messages: with(keptItems, keptText), Tools: tools}, true, nil},
-		"rebuilt":             {llm.Request{Messages: with(keptItems, keptText), Tools: tools}, false, nil},
-		"other-calls":         {llm.Request{Messages: with(strings.Replace(keptItems, "c2", "c3", 1), `{"reasoning":"of chat"}`)}, true, nil},
-		"another-provider":    {llm.Request{Messages: conversation("anthropic", keptItems, `[]`)}, true, nil},
-		"rejected-parameters": {llm.Request{Messages: question, Effort: "low"}, true, func(m *Model) { m.noEffort.Store(true); m.noSummary.Store(true); m.noEncrypted.Store(true) }},
+		"plain":               {llm.Request{Messages: question}, true, 0},
+		"tools":               {llm.Request{Messages: question, Tools: tools, Choice: "list", MaxTokens: 900, Effort: "low"}, true, 0},
+		"few-tokens":          {llm.Request{Messages: question, MaxTokens: 5}, true, 0},
+		"no-tools-no-choice":  {llm.Request{Messages: question, Choice: llm.Required}, true, 0},
+		"schema":              {llm.Request{Messages: question, Schema: json.RawMessage(`{"type":"object","properties":{},"required":[],"additionalProperties":false}`)}, true, 0},
+		"conversation":        {llm.Request{Messages: with(keptItems, keptText), Tools: tools}, true, 0},
+		"rebuilt":             {llm.Request{Messages: with(keptItems, keptText), Tools: tools}, false, 0},
+		"other-calls":         {llm.Request{Messages: with(strings.Replace(keptItems, "c2", "c3", 1), `{"reasoning":"of chat"}`)}, true, 0},
+		"another-provider":    {llm.Request{Messages: conversation("anthropic", keptItems, `[]`)}, true, 0},
+		"rejected-parameters": {llm.Request{Messages: question, Effort: "low"}, true, noEffort | noSummary | noEncrypted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := New(Options{Model: "gpt-6.1-terra"})
-			if tc.set != nil {
-				tc.set(m)
-			}
-			compare(t, filepath.Join("testdata", "golden", "request-responses-"+name+".json"), m.responsesBody(tc.req, tc.items))
+			compare(t, filepath.Join("testdata", "golden", "request-responses-"+name+".json"), m.responsesBody(tc.req, tc.v, tc.items))
 		})
 	}
 }
@@ -115,6 +113,33 @@ func TestResponses_RefusedParameters(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestResponses_RefusedConcurrently checks that requests that are rejected at
+// the same time for the same parameter are all sent again.
+func TestResponses_RefusedConcurrently(t *testing.T) {
+	const n = 4
+	var together sync.WaitGroup
+	together.Add(n)
+	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if body, _ := io.ReadAll(r.Body); strings.Contains(string(body), `"summary":`) {
+			together.Done()
+			together.Wait()
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"error":{"message":"Unsupported parameter: 'reasoning.summary'"}}`)
+			return
+		}
+		answers("application/json", []byte(`{"status":"completed"}`))(w, r)
+	}, useResponses)
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			if _, err := llm.Ask(t.Context(), m, question, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // TestResponses_RefusedItems checks that rejected items are rebuilt, once.
@@ -289,7 +314,7 @@ func FuzzResponses(f *testing.F) {
 		if resp.Message.Opaque.Data != nil && m.ownItems(&resp.Message) == nil {
 			t.Errorf("the items of %s do not match %+v", resp.Message.Opaque.Data, resp.Message.Calls)
 		}
-		body, err := json.Marshal(m.responsesBody(llm.Request{Messages: []llm.Message{resp.Message}}, true))
+		body, err := json.Marshal(m.responsesBody(llm.Request{Messages: []llm.Message{resp.Message}}, 0, true))
 		if err != nil || !json.Valid(body) {
 			t.Errorf("%s %v", body, err)
 		}
