@@ -112,7 +112,7 @@ var shapes = map[protocol.Kind]shape{
 	protocol.KindMCPReject:   {fields: []field{{"reason", text}}, all: []string{"reason"}},
 
 	protocol.KindReasoningStart: {
-		fields: []field{{"message", text}, {"references", ids}, {"metadata", metadata}},
+		fields: []field{{"message", text}, {"references", ids}, {"metadata", metadata}, {"participant_id", participantID}},
 	},
 	protocol.KindReasoningThought: {
 		fields: []field{{"message", text}, {"content", text}, {"tool_name", text}, {"parallel_group", count}},

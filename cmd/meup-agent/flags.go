@@ -25,6 +25,7 @@ type runFlags struct {
 	catchUp           string
 	maxSteps, maxHops int
 	proposalTimeout   time.Duration
+	delegateTimeout   time.Duration
 	think             deciderFlags
 	metricsListen     string
 }
@@ -47,6 +48,7 @@ func (f *runFlags) register(fl *pflag.FlagSet) {
 	fl.IntVar(&f.maxSteps, "max-steps", 8, "maximum of steps with tools for one question")
 	fl.IntVar(&f.maxHops, "max-hops", 4, "maximum of answers of agents that follow from one another")
 	fl.DurationVar(&f.proposalTimeout, "proposal-timeout", 5*time.Minute, "time until a proposal without a decision expires; 0: do not propose calls that are not allowed")
+	fl.DurationVar(&f.delegateTimeout, "delegate-timeout", 2*time.Minute, "timeout of a part of a question that another agent is asked to reason about; 0: ask no agent")
 	fl.StringVar(&f.metricsListen, "metrics-listen", "", "address to serve /metrics on; empty: none")
 }
 
@@ -62,6 +64,8 @@ func (f *runFlags) check() error {
 		return program.Usagef("--max-hops %d: at least 1", f.maxHops)
 	case f.proposalTimeout < 0:
 		return program.Usagef("--proposal-timeout must not be negative")
+	case f.delegateTimeout < 0:
+		return program.Usagef("--delegate-timeout must not be negative")
 	case f.spaceTools != "auto" && f.spaceTools != "off":
 		return program.Usagef("--space-tools %q: expected auto or off", f.spaceTools)
 	}

@@ -109,12 +109,17 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 		return err
 	}
 	defer history.Close()
+	delegateTimeout := f.delegateTimeout
+	if delegateTimeout == 0 {
+		delegateTimeout = -1 // no agent is asked
+	}
 	return agent.New(agent.Options{
 		Space: c, Tools: tools, Planner: thinker, Approach: thinker.Approach, Instructions: instructions,
 		Name: f.name, Answer: addressing.Mode(f.answer), CatchUp: catchup.Mode(f.catchUp), History: history,
 		ShowThinking: f.think.showThinking, OwnToolsOnly: f.spaceTools == "off",
 		NoProposals: f.proposalTimeout == 0, ProposalTimeout: f.proposalTimeout, ToolTimeout: f.toolTimeout,
-		ContextTokens: f.think.contextTokens, MaxSteps: f.maxSteps, MaxHops: f.maxHops, Telemetry: tel, Logger: log,
+		DelegateTimeout: delegateTimeout,
+		ContextTokens:   f.think.contextTokens, MaxSteps: f.maxSteps, MaxHops: f.maxHops, Telemetry: tel, Logger: log,
 	}).Run(ctx)
 }
 

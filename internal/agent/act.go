@@ -27,6 +27,7 @@ type action struct {
 	thought protocol.Envelope // the reason for the call
 	request protocol.Envelope // correlates to thought; empty for a sub-problem
 	refusal *protocol.Error   // the gateway's refusal of request
+	fault   error             // the note of a planner.Share cannot be published
 }
 
 // act carries out the calls of a step in parallel and returns their results in
@@ -37,7 +38,9 @@ type action struct {
 func (a *Agent) act(p *problem, box toolbox, step contextwindow.Record, thoughts []protocol.Envelope) ([]contextwindow.Result, error) {
 	actions := a.prepare(p, box, step)
 	for i := range actions {
-		thoughts = append(thoughts, actions[i].thought)
+		if actions[i].fault == nil {
+			thoughts = append(thoughts, actions[i].thought)
+		}
 	}
 	if err := a.publish(p.ctx, thoughts...); err != nil {
 		return nil, fmt.Errorf("share reasons: %w", err)
@@ -59,12 +62,21 @@ func (a *Agent) act(p *problem, box toolbox, step contextwindow.Record, thoughts
 
 // prepare builds the reason and the request of every call.
 func (a *Agent) prepare(p *problem, box toolbox, step contextwindow.Record) []action {
-	group := int64(-1)
-	if len(step.Calls) > 1 {
+	group, calls := int64(-1), 0
+	for i := range step.Calls {
+		if step.Calls[i].Tool != planner.Share {
+			calls++
+		}
+	}
+	if calls > 1 {
 		group = p.q.batches.Add(1) - 1
 	}
 	actions := make([]action, len(step.Calls))
 	for i, c := range step.Calls {
+		if c.Tool == planner.Share {
+			actions[i] = p.share(c)
+			continue
+		}
 		reason := c.Reason
 		if reason == "" {
 			reason = planner.DefaultReason
@@ -79,7 +91,7 @@ func (a *Agent) prepare(p *problem, box toolbox, step contextwindow.Record) []ac
 		// because they correlate to the start through this thought.
 		thought.Correlation = protocol.CorrelateTo(p.startID())
 		actions[i] = action{p: p, call: c, tool: box.find(c.Tool), thought: thought}
-		if c.Tool != planner.Subproblem {
+		if !planner.IsBuiltin(c.Tool) {
 			actions[i].request = a.newRequest(&actions[i])
 		}
 	}
@@ -171,6 +183,12 @@ func (a *Agent) perform(x *action) contextwindow.Result {
 	switch {
 	case x.call.Tool == planner.Subproblem:
 		out = a.solvePart(ctx, x)
+	case x.call.Tool == planner.Delegate:
+		out = a.delegate(ctx, x)
+	case x.fault != nil:
+		out = failed(x.fault.Error())
+	case x.call.Tool == planner.Share:
+		out = contextwindow.Result{Success: true, Text: "shared"}
 	case x.refusal != nil:
 		out = a.propose(ctx, x)
 	case x.tool.owner != "":
@@ -179,6 +197,9 @@ func (a *Agent) perform(x *action) contextwindow.Result {
 		out = a.callOwn(ctx, x)
 	}
 	out.Tool = x.call.Tool
+	if x.fault == nil {
+		out.Ref = x.p.q.refs.add(cmp.Or(x.request.ID, x.thought.ID))
+	}
 	if out.Outcome == "" {
 		out.Outcome = outcomeOf(out.Success)
 	}
@@ -191,11 +212,12 @@ func (a *Agent) perform(x *action) contextwindow.Result {
 func (a *Agent) solvePart(ctx context.Context, x *action) contextwindow.Result {
 	var args struct {
 		Question string `json:"question"`
+		planner.Plan
 	}
 	if err := json.Unmarshal(x.call.Arguments, &args); err != nil || args.Question == "" {
 		return failed("a sub-problem needs a question")
 	}
-	part := a.within(ctx, x.p, args.Question, x.thought.ID)
+	part := a.within(ctx, x.p, args.Question, args.Plan, x.thought.ID)
 	defer x.p.q.leave(part)
 	d, _, err := a.solve(part)
 	if err != nil {

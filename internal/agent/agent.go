@@ -7,9 +7,12 @@
 //	  reasoning.thought     why a tool is called (tool_name; parallel_group if several)
 //	  mcp.request           the call, correlates to that thought
 //	  mcp.response          the result, correlates to the call
-//	  reasoning.thought     the findings
+//	  reasoning.thought     the findings; also an observation, a hypothesis or a question
 //	  reasoning.conclusion
 //	chat                  at top level, the answer to the question
+//
+// Steps and chats of others in a context reach the next decision about it; see
+// remarks.go. A part may be given to another agent; see delegate.go.
 //
 // A tool is called only after its request is admitted. A refusal by the gateway
 // is a result like any other. A request is addressed to the participant that
@@ -30,6 +33,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -97,6 +101,9 @@ type Options struct {
 
 	ToolTimeout     time.Duration // for another participant's response; 0: 30 s
 	ProposalTimeout time.Duration // until a proposal expires; 0: 5 min
+	// DelegateTimeout bounds the wait for the conclusion of another agent that
+	// was asked to take a part; 0: 2 min, negative: no agent is asked.
+	DelegateTimeout time.Duration
 
 	// ContextTokens is the size of the model's context window, for the agent's
 	// status; 0: unknown.
@@ -124,6 +131,7 @@ func (o Options) withDefaults() Options {
 	o.MaxHops = cmp.Or(o.MaxHops, 4)
 	o.ToolTimeout = cmp.Or(o.ToolTimeout, 30*time.Second)
 	o.ProposalTimeout = cmp.Or(o.ProposalTimeout, 5*time.Minute)
+	o.DelegateTimeout = cmp.Or(o.DelegateTimeout, 2*time.Minute)
 	o.CatchUp = cmp.Or(o.CatchUp, catchup.Off)
 	o.Answer = cmp.Or(o.Answer, addressing.Auto)
 	o.Approach = cmp.Or(o.Approach, "rules")
@@ -164,12 +172,15 @@ type Agent struct {
 	// Owned by the goroutine of Run.
 	addressing   *addressing.Classifier
 	conversation conversation
+	public       idSet // outermost contexts of others that were opened for all
 
-	questions  participant.Requests[*question] // by the chat; a question of the backlog is held until it is admitted
-	turns      chan struct{}                   // one token per question being answered
-	freed      chan struct{}                   // signals that a question has ended
-	replies    chan protocol.Envelope          // queue of short replies, sent in order
-	sentIDs    sentIDs
+	questions  participant.Requests[*question]          // by the chat; a question of the backlog is held until it is admitted
+	turns      chan struct{}                            // one token per question being answered
+	freed      chan struct{}                            // signals that a question has ended
+	replies    chan protocol.Envelope                   // queue of short replies, sent in order
+	sentIDs    idSet                                    // sent by this process and not received back
+	contexts   sync.Map                                 // protocol.ContextPath → *problem: the agent's open contexts
+	agents     atomic.Pointer[[]protocol.ParticipantID] // the connected agents
 	inbox      inbox
 	peers      peers.Table
 	streamsOff atomic.Bool // the capabilities do not allow streams
@@ -205,6 +216,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	start := func() {
 		a.runtime.Group.Go(a.sendReplies)
 		a.onJoin()
+		a.noteAgents()
 		if a.opts.CatchUp != catchup.Off && a.opts.History != nil {
 			a.catchUp(ctx)
 		}

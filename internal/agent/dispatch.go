@@ -20,13 +20,20 @@ func (a *Agent) dispatch(env *protocol.Envelope) {
 	a.addressing.Observe(env, a.opts.Space.Welcome)
 	a.conversation.note(env)
 	taken := !mine && a.inbox.deliver(env)
+	if env.Context != "" && a.noteRemark(env) {
+		return
+	}
 	switch env.Kind {
 	case protocol.KindSystemWelcome: // the rights may have changed
 		a.streamsOff.Store(false)
 		a.queriesOff.Store(false)
 		a.onJoin()
+		a.noteAgents()
 	case protocol.KindSystemPresence:
 		a.onJoin()
+		a.noteAgents()
+	case protocol.KindReasoningStart:
+		a.onStart(env)
 	case protocol.KindChat:
 		if env.From == a.you && !mine {
 			a.onTakeover(env)
@@ -105,6 +112,9 @@ func (a *Agent) stop(env *protocol.Envelope) {
 		for _, p := range q.closedBy(env) {
 			why := why
 			why.context = p.path
+			if env.Context != "" {
+				why.context = env.Context
+			}
 			p.cancel(&why)
 		}
 	}

@@ -128,7 +128,7 @@ func (a *Agent) describe(p *problem) []attribute.KeyValue {
 
 func (a *Agent) describeCall(x *action) []attribute.KeyValue {
 	id := string(x.request.ID)
-	if x.call.Tool == planner.Subproblem {
+	if x.request.ID == "" {
 		id = string(x.thought.ID)
 	}
 	return append(a.describe(x.p), telemetry.ToolName.String(x.call.Tool), telemetry.ToolCallID.String(id))

@@ -137,33 +137,40 @@ func (a *Agent) finalContext() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(a.runtime.Final, participant.ClosingTime)
 }
 
-// sentIDs stores the ids of envelopes that this process sent and has not
-// received back. Other envelopes of the same participant come from a person
-// with its token, or from another process that takes over.
-type sentIDs struct {
+// idSet is a bounded set of ids. Agent.sentIDs holds the ids of envelopes that
+// this process sent and has not received back: other envelopes of the same
+// participant come from a person with its token, or from another process that
+// takes over.
+type idSet struct {
 	mu    sync.Mutex
 	ids   map[protocol.ID]bool
 	order []protocol.ID // oldest first
 }
 
-// maxSentIDs bounds the stored ids; the oldest are evicted.
-const maxSentIDs = 100_000
+// maxIDs bounds the stored ids; the oldest are evicted.
+const maxIDs = 100_000
 
-func (o *sentIDs) add(id protocol.ID) {
+func (o *idSet) add(id protocol.ID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ids == nil {
 		o.ids = make(map[protocol.ID]bool)
 	}
 	o.ids[id] = true
-	if o.order = append(o.order, id); len(o.order) > maxSentIDs {
+	if o.order = append(o.order, id); len(o.order) > maxIDs {
 		delete(o.ids, o.order[0])
 		o.order = o.order[1:]
 	}
 }
 
-// remove reports whether this process sent the envelope, and removes the id.
-func (o *sentIDs) remove(id protocol.ID) bool {
+func (o *idSet) has(id protocol.ID) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.ids[id]
+}
+
+// remove removes an id, and reports whether it was in the set.
+func (o *idSet) remove(id protocol.ID) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	mine := o.ids[id]
@@ -223,8 +230,8 @@ func (in *inbox) release(id protocol.ID) {
 	}
 }
 
-// deliver passes an envelope to the boxes that it correlates to, and presence
-// to every box. It reports whether a box accepted it as an answer. It does not
+// deliver passes an envelope to the boxes that it correlates to, the end of a
+// context to the box of its reasoning.start, and presence to every box. It reports whether a box accepted it as an answer. It does not
 // block.
 func (in *inbox) deliver(env *protocol.Envelope) bool {
 	in.mu.Lock()
@@ -236,6 +243,11 @@ func (in *inbox) deliver(env *protocol.Envelope) bool {
 		return false
 	}
 	taken := false
+	if env.Kind == protocol.KindReasoningConclusion || env.Kind == protocol.KindReasoningCancel {
+		if b := in.boxes[protocol.ID(env.Context.Last())]; b != nil && !env.Correlation.Names(protocol.ID(env.Context.Last())) {
+			b.put(env) // the end of a part that another agent took
+		}
+	}
 	for _, id := range env.Correlation.IDs {
 		b := in.boxes[id]
 		if b == nil || !b.put(env) {

@@ -7,16 +7,16 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// TestOwn_Bounded: beyond maxSentIDs ids the oldest are evicted, not the
+// TestOwn_Bounded: beyond maxIDs ids the oldest are evicted, not the
 // pending ones.
 func TestOwn_Bounded(t *testing.T) {
-	var o sentIDs
+	var o idSet
 	id := func(n int) protocol.ID { return protocol.ID(fmt.Sprint(n)) }
-	const n = maxSentIDs + 10
+	const n = maxIDs + 10
 	for i := range n {
 		o.add(id(i))
 	}
-	if len(o.ids) != maxSentIDs || len(o.order) != maxSentIDs {
+	if len(o.ids) != maxIDs || len(o.order) != maxIDs {
 		t.Errorf("%d ids in %d places", len(o.ids), len(o.order))
 	}
 	for i, want := range map[int]bool{0: false, 9: false, 10: true, n - 1: true} {

@@ -9,6 +9,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/addressing"
 	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -19,7 +20,8 @@ const (
 	maxAnswer  = 60_000
 )
 
-// question is a chat that is being answered.
+// question is a chat that is being answered, or a part that another agent gave
+// to this one.
 type question struct {
 	chat    protocol.Envelope
 	text    string
@@ -34,6 +36,12 @@ type question struct {
 	// earlier are the tool calls of attempts to answer the question before the
 	// agent was restarted.
 	earlier []catchup.Call
+
+	// part: chat is the reasoning.start of another agent, whose context the
+	// root problem is in. The answer is the conclusion.
+	part bool
+
+	refs refs // envelopes that the planner may refer to
 
 	batches atomic.Int64 // parallel groups so far
 
@@ -54,6 +62,10 @@ type problem struct {
 	cancel context.CancelCauseFunc
 
 	open bool // reasoning.start is in the log and the context is not closed
+
+	plan    planner.Plan // given by the planner of the outer problem
+	remarks remarks
+	asked   []protocol.ID // remarks that ask and got no reply; owned by the goroutine of the problem
 }
 
 func (a *Agent) newQuestion(chat protocol.Envelope) *question {
@@ -82,8 +94,8 @@ func audience(chat *protocol.Envelope, you protocol.ParticipantID) []protocol.Pa
 }
 
 // within opens a problem for a part of another problem.
-func (a *Agent) within(ctx context.Context, p *problem, text string, cause protocol.ID) *problem {
-	return p.q.enter(ctx, &problem{path: p.path.Child(newID()), depth: p.depth + 1, text: text, cause: cause})
+func (a *Agent) within(ctx context.Context, p *problem, text string, plan planner.Plan, cause protocol.ID) *problem {
+	return p.q.enter(ctx, &problem{path: p.path.Child(newID()), depth: p.depth + 1, text: text, plan: plan, cause: cause})
 }
 
 func (q *question) enter(ctx context.Context, p *problem) *problem {
@@ -103,13 +115,14 @@ func (q *question) leave(p *problem) {
 }
 
 // closedBy returns the problems that a reasoning.cancel closes: the problem of
-// its context, or, at top level, the problems whose start it correlates to.
+// its context, or, at top level, the problems whose start it correlates to. It
+// also ends a part of the context that it closes.
 func (q *question) closedBy(env *protocol.Envelope) []*problem {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var list []*problem
 	for path, p := range q.problems {
-		if env.Context == path || env.Context == "" && env.Correlation.Names(p.startID()) {
+		if env.Context == path || env.Context == "" && env.Correlation.Names(p.startID()) || q.part && env.Context != "" && path.Within(env.Context) {
 			list = append(list, p)
 		}
 	}
@@ -134,7 +147,7 @@ func (p *problem) startID() protocol.ID { return protocol.ID(p.path.Last()) }
 func (p *problem) start(approach string) protocol.Envelope {
 	fields := []field{
 		{"message", "Looking into: " + textutil.ShortenChars(p.text, 200)},
-		{"metadata", map[string]string{"approach": approach}},
+		{"metadata", metadata(approach, p.plan)},
 	}
 	if p.depth == 0 && len(p.q.earlier) > 0 {
 		fields = append(fields, field{"references", requestsOf(p.q.earlier)})

@@ -43,7 +43,7 @@ func (a *Agent) answer(q *question) {
 // solveAndReply solves the question and publishes the answer.
 func (a *Agent) solveAndReply(q *question) error {
 	d, stream, err := a.solve(q.root)
-	if err != nil {
+	if err != nil || q.part { // the conclusion of a part is its answer
 		return err
 	}
 	var more []field
@@ -66,22 +66,35 @@ func (a *Agent) solveAndReply(q *question) error {
 // id of the stream that carried its text, if any.
 func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error) {
 	defer func() { a.close(p, err) }()
-	err = a.publish(p.ctx, p.start(a.opts.Approach))
-	p.open = maybePublished(err)
+	a.contexts.Store(p.path, p)
+	defer a.contexts.Delete(p.path)
+	if !p.open {
+		err = a.publish(p.ctx, p.start(a.opts.Approach))
+		p.open = maybePublished(err)
+	}
 	if err != nil {
 		return d, "", fmt.Errorf("open context: %w", err)
 	}
 	state := a.newState(p)
+	reconsidered := 0
 	for {
 		box := a.toolbox(p)
-		state.Tools = box.plannable
+		state.Tools, state.Delegates = box.plannable, a.delegates(p)
 		if earlier, ok := a.earlierRecord(p.q.earlier, box); ok && p.depth == 0 && len(state.Steps) == 0 {
 			state.Steps = append(state.Steps, earlier)
 			state.MaxSteps++ // it uses up none of the steps
 		}
+		a.hear(p, &state)
 		d, went, err := a.plan(p, &state)
 		if err != nil {
 			return d, "", err
+		}
+		if reconsidered < maxReconsidered && p.remarks.waiting() { // nothing of the decision was sent
+			reconsidered++
+			if err := a.dropDecision(p, d, went); err != nil {
+				return d, "", err
+			}
+			continue
 		}
 		if d.Action == contextwindow.Finish || len(d.Calls) == 0 || len(state.Steps) >= state.MaxSteps {
 			d, err := a.conclude(p, d, went)
@@ -97,10 +110,22 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 	}
 }
 
+// dropDecision publishes the thought of a decision that is made again because of
+// remarks that came in the meantime.
+func (a *Agent) dropDecision(p *problem, d planner.Decision, went streams) error {
+	if d.Action != contextwindow.UseTools || d.Thought == "" {
+		return nil
+	}
+	if err := a.publish(p.ctx, p.thought(d.Thought, went.text)); err != nil {
+		return fmt.Errorf("share thoughts: %w", err)
+	}
+	return nil
+}
+
 func (a *Agent) newState(p *problem) planner.State {
 	depth := a.opts.MaxDepth
 	if most := a.opts.Space.Welcome().You.Limits.ContextDepth; most > 0 {
-		depth = min(depth, most-1)
+		depth = min(depth, most-(p.path.Depth()-p.depth)) // a part begins in a nested context
 	}
 	steps := a.opts.MaxSteps
 	if p.depth > 0 {
@@ -108,7 +133,7 @@ func (a *Agent) newState(p *problem) planner.State {
 	}
 	return planner.State{
 		Question: p.text, History: p.q.history, Instructions: a.opts.Instructions,
-		MaxSteps: steps, Depth: p.depth, MaxDepth: depth, Memory: new(planner.Memory),
+		MaxSteps: steps, Depth: p.depth, MaxDepth: depth, Memory: new(planner.Memory), Open: true,
 	}
 }
 
@@ -166,7 +191,7 @@ func (a *Agent) thoughts(p *problem, d planner.Decision, went streams) []protoco
 	if d.Thought != "" {
 		out = append(out, p.thought(d.Thought, went.text))
 	}
-	return out
+	return append(out, a.notes(p, d.Notes)...)
 }
 
 // thought builds a complete thought, with the id of the stream that carried it,
@@ -184,12 +209,26 @@ func (a *Agent) conclude(p *problem, d planner.Decision, went streams) (planner.
 	if d.Answer == "" {
 		d.Answer = "I have come to no answer in the steps that I may take."
 	}
-	fields := []field{{"message", textutil.ShortenChars(d.Conclusion, maxThought)}}
+	message := textutil.ShortenChars(d.Conclusion, maxThought)
+	if p.q.part && p.depth == 0 {
+		message = textutil.ShortenChars(d.Answer, maxAnswer)
+	}
+	fields := []field{{"message", message}}
 	if d.Confidence > 0 {
 		fields = append(fields, field{"confidence", math.Round(100*min(d.Confidence, 1)) / 100})
 	}
-	went.text = ""                                                      // the stream carried the answer
-	if err := a.publish(p.ctx, a.thoughts(p, d, went)...); err != nil { // complete before the conclusion, even if a pause delays one
+	if len(d.KeyFactors) > 0 {
+		fields = append(fields, field{"key_factors", d.KeyFactors})
+	}
+	if d.Recommendation != "" {
+		fields = append(fields, field{"recommendation", d.Recommendation})
+	}
+	if ids := p.q.refs.resolveAll(d.References); len(ids) > 0 {
+		fields = append(fields, field{"references", ids})
+	}
+	went.text = "" // the stream carried the answer
+	last := append(a.thoughts(p, d, went), p.acknowledge()...)
+	if err := a.publish(p.ctx, last...); err != nil { // complete before the conclusion, even if a pause delays one
 		return d, fmt.Errorf("share thoughts: %w", err)
 	}
 	err := a.publish(p.ctx, p.inside(protocol.KindReasoningConclusion, fields...))
@@ -214,6 +253,10 @@ func (a *Agent) close(p *problem, err error) {
 // replyError sends a chat that explains why the question was not answered, if
 // the agent may still send.
 func (a *Agent) replyError(q *question, cause error) {
+	if q.part {
+		a.close(q.root, cause) // not closed yet if the part was waiting
+		return
+	}
 	var stopped *cancelled
 	withdrawn := errors.As(cause, &stopped) && (stopped.context == "" || stopped.takenOver)
 	if withdrawn || errors.Is(cause, errShutdown) || errors.Is(cause, errTakenOver) || errors.Is(cause, client.ErrClosed) {

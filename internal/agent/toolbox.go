@@ -45,7 +45,11 @@ func (b toolbox) find(name string) tool {
 func (a *Agent) toolbox(p *problem) toolbox {
 	b := toolbox{tools: make(map[string]tool)}
 	for _, t := range a.opts.Tools.Tools() {
-		b.add(t.Name, tool{name: t.Name}, t)
+		name := t.Name
+		if planner.IsBuiltin(name) {
+			name = t.Server + "__" + name
+		}
+		b.add(name, tool{name: t.Name}, t)
 	}
 	if a.opts.OwnToolsOnly || len(p.q.private) > 0 {
 		return b
@@ -78,9 +82,11 @@ func (b *toolbox) addOffered(offered []peers.Tool) {
 
 func qualified(t peers.Tool) string { return string(t.Owner) + "__" + t.Name }
 
+// taken reports whether a name belongs to another tool, or to one of the
+// planner's own.
 func (b *toolbox) taken(name string) bool {
 	_, taken := b.tools[name]
-	return taken
+	return taken || planner.IsBuiltin(name)
 }
 
 func (b *toolbox) add(name string, where tool, t mcptools.Tool) {

@@ -27,6 +27,8 @@ func TestToolbox_NamesOfOthers(t *testing.T) {
 			map[string]tool{"own": {name: "own"}, "read": {"files", "read"}}, nil},
 		{"own name", []string{"read"}, [][]peers.Tool{offer("files", "read")},
 			map[string]tool{"read": {name: "read"}, "files__read": {"files", "read"}}, nil},
+		{"a name of the planner's own tools", nil, [][]peers.Tool{offer("files", "share", "subproblem")},
+			map[string]tool{"files__share": {"files", "share"}, "files__subproblem": {"files", "subproblem"}}, []string{"share", "subproblem"}},
 		{"two participants", nil, [][]peers.Tool{offer("aaa", "read"), offer("files", "read")},
 			map[string]tool{"aaa__read": {"aaa", "read"}, "files__read": {"files", "read"}}, []string{"read"}},
 		{"the qualified name of another one's tool", nil, [][]peers.Tool{offer("aaa", "files__read", "read"), offer("files", "read")},

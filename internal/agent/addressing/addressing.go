@@ -151,6 +151,30 @@ func (t *Classifier) allowsAgent(env *protocol.Envelope) bool {
 	return true
 }
 
+// AllowsPart reports whether to reason about another part for an agent, and
+// counts it. People are not bounded.
+func (t *Classifier) AllowsPart(from protocol.ParticipantID) bool {
+	if !t.isAgent(from) {
+		return true
+	}
+	if t.rateGuard[from] >= maxAgentQuestions {
+		return false
+	}
+	t.rateGuard[from]++
+	return true
+}
+
+// Agents returns the connected participants that are agents.
+func (t *Classifier) Agents() []protocol.ParticipantID {
+	var list []protocol.ParticipantID
+	for i := range t.participants {
+		if id := t.participants[i].ID; id != t.you && t.isAgent(id) {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
 // hasOtherAgent reports whether another agent is connected.
 func (t *Classifier) hasOtherAgent() bool {
 	return slices.ContainsFunc(t.participants, func(p protocol.Participant) bool { return p.ID != t.you && t.isAgent(p.ID) })

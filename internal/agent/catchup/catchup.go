@@ -114,6 +114,8 @@ func (b *Backlog) note(env *protocol.Envelope) {
 		b.noteOwn(env)
 	}
 	switch env.Kind {
+	case protocol.KindReasoningStart:
+		b.notePart(env)
 	case protocol.KindChat:
 		if isQuestion {
 			b.chats = append(b.chats, oldChat{*env, b.spoken})
@@ -200,6 +202,17 @@ func (b *Backlog) noteOwn(env *protocol.Envelope) {
 	case protocol.KindMCPProposal:
 		b.proposals[env.ID] = *env
 	}
+}
+
+// notePart records a context in which another agent asked this one to reason.
+func (b *Backlog) notePart(env *protocol.Envelope) {
+	path, ok := env.Opens()
+	if !ok || env.From == b.o.You || !env.AddressedTo(b.o.You) || !env.ParsePayload().Get("participant_id").EqualText(string(b.o.You)) {
+		return
+	}
+	part := *env
+	part.To = []protocol.ParticipantID{env.From}
+	b.contexts[path] = part
 }
 
 // settle removes questions that were answered or withdrawn.

@@ -20,6 +20,7 @@ type Action string
 const (
 	UseTools Action = "use_tools"
 	Finish   Action = "finish"
+	Heard    Action = "heard" // no decision: remarks of others, in Turn as a user's message
 )
 
 // Call is a tool call of a step.
@@ -66,6 +67,7 @@ type Result struct {
 	Outcome Outcome // empty: Success or Failure, according to Success
 	Text    string  // text or JSON
 	Error   string  // a sentence; empty with Success
+	Ref     string  // id by which a model may refer to the result; "": none
 }
 
 // OK reports whether the call succeeded, by Outcome if it is set.
@@ -84,7 +86,7 @@ type Record struct {
 	Calls   []Call
 	Results []Result // in the order of Calls
 
-	// Turn is the model's own message, which is sent back unchanged; nil if no
-	// model decided.
+	// Turn is the model's own message, which is sent back unchanged, or the
+	// message with remarks of others; nil if no model decided.
 	Turn *llm.Message
 }

@@ -97,6 +97,9 @@ func (s *source) head(note string) string {
 	if note != "" {
 		outcome += " (" + note + ")"
 	}
+	if s.result.Ref != "" {
+		outcome += " [" + s.result.Ref + "]"
+	}
 	return "Tool " + s.tool + ": " + outcome + "\n"
 }
 

@@ -33,6 +33,15 @@ func confidence(answer string) (rest string, sure float64) {
 	return rest, sure
 }
 
+// setAnswer sets the answer, the conclusion, and what the lines at the end of the
+// answer give.
+func (d *Decision) setAnswer(text string) {
+	var c closing
+	d.Answer, c = readClosing(text)
+	d.Conclusion = firstSentence(d.Answer)
+	d.Confidence, d.KeyFactors, d.Recommendation, d.References = c.confidence, c.keyFactors, c.recommendation, c.references
+}
+
 // markup matches the Markdown markup at the beginning of a line.
 var markup = regexp.MustCompile(`^(?:#{1,6}\s+|[-*+]\s+|\d{1,3}[.)]\s+|>\s*)+`)
 

@@ -124,3 +124,57 @@ func TestModel_UnknownOutcome(t *testing.T) {
 		t.Errorf("the model was asked %s", text)
 	}
 }
+
+// The planner's own tools and prompts for shared reasoning are offered only
+// where others follow it; notes and closing lines are parsed.
+func TestModel_Open(t *testing.T) {
+	s := planner.State{Question: "q", Tools: []planner.Tool{tool("read_file", pathSchema)}}
+	model := &talker{t: t, says: []func(llm.Request) (llm.Response, error){
+		calls("Observation: it is late.", `read_file {"path":"a"}`),
+		calls("I look.\nObservation: it is late.", `read_file {"path":"a"}`, `share {"kind":"question","text":"why?"}`, `delegate {"participant":"critic","question":"why?","rationale":"it knows"}`),
+		calls("", `delegate {"participant":"mallory","question":"why?"}`, `share {"kind":"order","text":"go"}`),
+		text("It is so.\n\nKey factors: a; b\nConfidence: 0.5\nReferences: e1"),
+	}}
+	m := planner.NewModel(planner.ModelOptions{Model: model})
+	closed, err := m.Next(t.Context(), s)
+	if err != nil || len(closed.Notes) != 0 || closed.Thought != "Observation: it is late." || len(model.asked[0].Tools) != 1 {
+		t.Errorf("%+v, %v", closed, err)
+	}
+	s.Open, s.Delegates = true, []string{"critic", "helper"}
+	d, err := m.Next(t.Context(), s)
+	if err != nil || len(d.Calls) != 3 || d.Thought != "I look." || len(d.Notes) != 1 || d.Notes[0].Text != "it is late." {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if got := string(d.Calls[2].Arguments) + d.Calls[2].Reason; got != `{"participant":"critic","question":"why?"}it knows` {
+		t.Errorf("delegate %s", got)
+	}
+	var names []string
+	for _, x := range model.asked[1].Tools {
+		names = append(names, x.Name)
+	}
+	if strings.Join(names, " ") != "delegate share read_file" || !strings.Contains(model.asked[1].Messages[0].Text, "It never approves a call") ||
+		strings.Contains(model.asked[0].Messages[0].Text, "It never approves a call") {
+		t.Errorf("offered %v: %s", names, model.asked[1].Messages[0].Text)
+	}
+	if d, err = m.Next(t.Context(), s); err != nil || d.Answer != "It is so.\n\nKey factors: a; b" || fmt.Sprint(d.KeyFactors, d.Confidence, d.References) != "[a b] 0.5 [e1]" {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// Remarks of others are a user's message after the results.
+func TestModel_Remarks(t *testing.T) {
+	s := planner.State{Question: "q", Open: true, Tools: []planner.Tool{tool("read_file", pathSchema)}, Steps: []contextwindow.Record{
+		record(0, "read_file", `{"path":"a"}`, "text"),
+		{Index: 1, Action: contextwindow.Heard, Thought: "remark", Turn: &llm.Message{Role: llm.User, Text: "remark"}},
+	}}
+	s.Steps[0].Results[0].Ref = "e1"
+	model := &talker{t: t, says: []func(llm.Request) (llm.Response, error){text("Done.")}}
+	if _, err := planner.NewModel(planner.ModelOptions{Model: model}).Next(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	messages := model.asked[0].Messages
+	result, remark := messages[len(messages)-2], messages[len(messages)-1]
+	if !strings.HasPrefix(result.Text, "Tool read_file: SUCCESS [e1]\n") || remark.Role != llm.User || remark.Text != "remark" {
+		t.Errorf("%+v", messages)
+	}
+}

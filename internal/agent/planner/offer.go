@@ -24,15 +24,6 @@ const (
 	shortDescription = 300 // characters of one description, if the tools do not fit otherwise
 )
 
-// subproblemTool is the tool that every planner has.
-var subproblemTool = Tool{
-	Name: Subproblem,
-	Description: "Reason about a part of the question by itself, with the same tools, and get its answer. " +
-		"Use it for parts that need several steps of their own. Parts that do not need one another may be called together.",
-	InputSchema: json.RawMessage(`{"type":"object","properties":{"question":{"type":"string","minLength":1,"description":"the part, as a question that can be understood without the rest"}},"required":["question"],"additionalProperties":false}`),
-	ReadOnly:    true, Hinted: true,
-}
-
 // offer holds the tools that a model may call, under names that are legal on
 // the wire.
 type offer struct {
@@ -48,8 +39,7 @@ type offered struct {
 	rationale string // the parameter for the reason of a call
 }
 
-// newOffer offers the state's tools and, below the maximum depth, the tool for
-// sub-problems, in definitions of at most room estimated tokens. It leaves out
+// newOffer offers the planner's own tools and the state's, in definitions of at most room estimated tokens. It leaves out
 // duplicates of a name, tools with an unreadable schema, since no call of them
 // would ever be valid, tools beyond maxOffered, and tools that do not fit into
 // room. If the tools do not fit, their descriptions are shortened first.
@@ -58,11 +48,7 @@ type offered struct {
 // the order of the state, in which the agent's own tools precede those of other
 // participants.
 func newOffer(s *State, room int, log *slog.Logger) *offer {
-	tools := s.Tools
-	if s.Depth < s.MaxDepth {
-		tools = append([]Tool{subproblemTool}, tools...)
-	}
-	tools = withoutDuplicates(tools)
+	tools := withoutDuplicates(append(s.builtins(), s.Tools...))
 	o := &offer{names: make(map[string]string, len(tools))}
 	o.name(tools) // all of them, so that the names do not depend on the fit
 	order := priority(s, tools)
@@ -152,6 +138,9 @@ func exceeds(schema json.RawMessage, room int) bool {
 // removed from the schema follow the description; they are not shortened to
 // limit, since a part of them would be misleading.
 func (o *offer) define(t *Tool, limit int) (definition llm.Tool, rationale string) {
+	if t.noReason {
+		return llm.Tool{Name: o.names[t.Name], Description: textutil.ShortenChars(t.Description, limit), InputSchema: t.InputSchema}, ""
+	}
 	schema, rationale, rest := withRationale(t.InputSchema)
 	description := textutil.ShortenChars(strings.TrimSpace(t.Description), limit)
 	if rest != "" {

@@ -30,6 +30,8 @@ type Tool struct {
 	// Host identifies the server that runs the tool. Values that one tool of a
 	// host returns, such as paths, are valid only for tools of the same host.
 	Host string `json:"-"`
+
+	noReason bool // a call needs no reason, because it is shown itself
 }
 
 // Decider decides the next step. *Model, *Remote and rules.Rules implement it. All
@@ -38,11 +40,6 @@ type Tool struct {
 type Decider interface {
 	Next(ctx context.Context, s State) (Decision, error)
 }
-
-// Subproblem is the name of a tool that every planner has in addition to the
-// offered ones. It takes {"question": "…"}, which is reasoned about in a
-// context within the present one. Its result is the answer.
-const Subproblem = "subproblem"
 
 // DefaultReason is the reason of a call that was made without one.
 const DefaultReason = "Tool selected to satisfy the current subtask."
@@ -60,6 +57,12 @@ type State struct {
 	// Depth is the number of problems that contain this one: 0 for the
 	// question. At MaxDepth there are no more sub-problems.
 	Depth, MaxDepth int
+
+	// Open: others follow the reasoning and write into it. The planner may share
+	// notes, and is given remarks as steps with the action Heard.
+	Open bool
+	// Delegates are the agents that can be asked to take a part.
+	Delegates []string
 
 	// Instructions are set by the operator: the agent's role and its
 	// constraints.
@@ -109,11 +112,17 @@ const (
 type Decision struct {
 	Action  contextwindow.Action
 	Thought string // findings so far and their consequence; may be empty
+	Notes   []Note // from the text of a model; may be empty
 	Calls   []contextwindow.Call
 
 	Answer     string  // Markdown, for the asker
 	Conclusion string  // one sentence
 	Confidence float64 // 0 to 1; 0: unknown
+	// The following fields are empty if the model did not give them. References
+	// are ids that it was shown.
+	KeyFactors     []string
+	Recommendation string
+	References     []string
 
 	Source Source
 	// Thinking and the following fields are set for a model's decision: its raw
@@ -132,9 +141,12 @@ type Decision struct {
 
 // Tool returns the tool of that name, or nil.
 func (s *State) Tool(name string) *Tool {
-	if name == Subproblem && s.Depth < s.MaxDepth {
-		t := subproblemTool
-		return &t
+	if IsBuiltin(name) {
+		for _, t := range s.builtins() {
+			if t.Name == name {
+				return &t
+			}
+		}
 	}
 	for i := range s.Tools {
 		if s.Tools[i].Name == name {

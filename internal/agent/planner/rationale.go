@@ -129,7 +129,9 @@ func (o *offered) strip(written json.RawMessage) (json.RawMessage, string, error
 	}
 	var said string
 	_ = json.Unmarshal(fields[o.rationale], &said) // ignore a value that is not a string
-	delete(fields, o.rationale)
+	if o.rationale != "" {
+		delete(fields, o.rationale)
+	}
 	args := Marshal(fields)
 	if len(args) > maxArguments {
 		return nil, "", errors.New("arguments: too long")

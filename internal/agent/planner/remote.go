@@ -93,13 +93,8 @@ func (r *Remote) request(s *State) wire.AgentIntentRequest {
 		SessionID: r.Session, GoalText: s.Question, Instructions: s.Instructions,
 		ForcedTool: s.Forced, MaxSteps: s.Limit(), MemoryState: conversation(s.History),
 	}
-	if s.Depth < s.MaxDepth {
-		req.Tools = append(req.Tools, wire.Tool{Name: Subproblem, Description: subproblemTool.Description, InputSchema: subproblemTool.InputSchema})
-	}
-	for _, t := range s.Tools {
-		if t.Name != Subproblem || s.Depth >= s.MaxDepth {
-			req.Tools = append(req.Tools, wire.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
-		}
+	for _, t := range withoutDuplicates(append(s.builtins(), s.Tools...)) {
+		req.Tools = append(req.Tools, wire.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
 	}
 	if s.Stuck || len(req.Tools) == 0 { // without tools the service can only answer
 		req.AgentState = &wire.AgentState{Stuck: true}
@@ -170,10 +165,10 @@ func decisionOf(s *State, resp *wire.AgentIntentResponse) (Decision, error) {
 	}
 	d := Decision{Source: sourceOf(resp.Trace), Shown: shownOf(resp.Trace)}
 	if resp.Finish {
-		if d.Answer, d.Confidence = confidence(strings.TrimSpace(resp.FinalText)); d.Answer == "" {
+		if d.setAnswer(strings.TrimSpace(resp.FinalText)); d.Answer == "" {
 			return Decision{}, fmt.Errorf("%w: it finishes without a text", ErrRemote)
 		}
-		d.Action, d.Conclusion = contextwindow.Finish, firstSentence(d.Answer)
+		d.Action = contextwindow.Finish
 		d.Thought = textutil.ShortenChars(withoutConclusion(resp.Reasoning, d.Conclusion), maxNarrative)
 		return d, nil
 	}

@@ -81,6 +81,9 @@ func (t *turn) decide(ctx context.Context, choice llm.ToolChoice) error {
 	switch text := strings.TrimSpace(resp.Message.Text); {
 	case len(calls) > 0:
 		t.d.Action, t.d.Calls = contextwindow.UseTools, calls
+		if t.s.Open {
+			text, t.d.Notes = plainNotes(text)
+		}
 		t.d.Thought = textutil.ShortenChars(text, maxNarrative)
 		t.d.Turn = &resp.Message // includes dropped calls: a context marks them as calls without a result
 		if len(faults) > 0 {
@@ -133,8 +136,7 @@ func (t *turn) finish(resp *llm.Response) error {
 		return emptyError(resp.Stop)
 	}
 	t.d.Action = contextwindow.Finish
-	t.d.Answer, t.d.Confidence = confidence(text)
-	t.d.Conclusion = firstSentence(t.d.Answer)
+	t.d.setAnswer(text)
 	switch resp.Stop {
 	case llm.StopLength:
 		t.d.Answer += "\n\n" + cutNote

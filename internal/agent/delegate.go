@@ -1,0 +1,249 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/participant"
+	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// An agent asks another one to take a part of its reasoning by a nested
+// reasoning.start in its own context, addressed to that agent, which the payload
+// also names in participant_id. The other agent reasons in the nested context,
+// and closes it with its conclusion, or with reasoning.cancel. Either may be
+// closed by the first agent too: when it no longer waits, it sends
+// reasoning.cancel in the nested context.
+
+// maxDelegates bounds the agents that a planner can choose from.
+const maxDelegates = 16
+
+// delegates returns the agents that can be asked to take a part: the connected
+// ones, except the one that asked the question. A private question stays
+// with its participants.
+func (a *Agent) delegates(p *problem) []string {
+	depth := a.opts.Space.Welcome().You.Limits.ContextDepth
+	if a.opts.DelegateTimeout < 0 || len(p.q.private) > 0 || depth > 0 && p.path.Depth() >= int(depth) {
+		return nil
+	}
+	known := a.agents.Load()
+	if known == nil {
+		return nil
+	}
+	var list []string
+	for _, id := range *known {
+		if id != p.q.chat.From && len(list) < maxDelegates {
+			list = append(list, string(id))
+		}
+	}
+	return list
+}
+
+// delegate asks another agent to take a part, and waits for its conclusion.
+func (a *Agent) delegate(ctx context.Context, x *action) contextwindow.Result {
+	var args struct {
+		Participant protocol.ParticipantID `json:"participant"`
+		Question    string                 `json:"question"`
+		planner.Plan
+	}
+	if err := json.Unmarshal(x.call.Arguments, &args); err != nil || args.Question == "" {
+		return failed("a part needs a participant and a question")
+	}
+	if !slices.Contains(a.delegates(x.p), string(args.Participant)) {
+		return failed(fmt.Sprintf("%.200q cannot be asked: it is not a connected agent, or it asked this question", args.Participant))
+	}
+	start := protocol.Envelope{
+		ID: newID(), To: []protocol.ParticipantID{args.Participant}, Kind: protocol.KindReasoningStart, Context: x.p.path,
+		Correlation: protocol.CorrelateTo(x.thought.ID),
+		Payload: object(
+			field{"message", textutil.ShortenChars(args.Question, maxThought)}, field{"participant_id", args.Participant},
+			field{"metadata", metadata("delegated", args.Plan)},
+		),
+	}
+	box := a.inbox.expect(start.ID)
+	defer a.inbox.release(start.ID)
+	if err := a.publish(ctx, start); err != nil {
+		if maybePublished(err) {
+			a.cancelPart(x.p.path.Child(start.ID), "no longer needed")
+		}
+		return failed("not asked: " + explain(err))
+	}
+	return a.awaitPart(ctx, x.p.path.Child(start.ID), args.Participant, box)
+}
+
+// awaitPart waits until the other agent closes the context of a part. If it
+// stops waiting, it cancels the part.
+func (a *Agent) awaitPart(ctx context.Context, path protocol.ContextPath, who protocol.ParticipantID, box <-chan protocol.Envelope) contextwindow.Result {
+	timeout := time.NewTimer(a.opts.DelegateTimeout)
+	defer timeout.Stop()
+	var gone <-chan time.Time
+	for {
+		var why string
+		select {
+		case env := <-box:
+			switch {
+			case env.Kind == protocol.KindSystemPresence:
+				gone = a.awayTimer(gone, &env, who)
+			case env.Context == path && env.Kind == protocol.KindReasoningCancel, env.Context == "" && env.Kind == protocol.KindReasoningCancel:
+				verb := "cancelled"
+				if env.From == who {
+					verb = "declined"
+				}
+				return failed(fmt.Sprintf("%s by %s: %s", verb, env.From, orNone(reasonOf(&env))))
+			case env.Context == path && env.Kind == protocol.KindReasoningConclusion && env.From == who:
+				return concluded(&env)
+			}
+			continue
+		case <-gone:
+			why = fmt.Sprintf("%s left the space", who)
+		case <-timeout.C:
+			why = fmt.Sprintf("no conclusion of %s within %s", who, a.opts.DelegateTimeout)
+		case <-ctx.Done():
+			why = explain(context.Cause(ctx))
+		}
+		a.cancelPart(path, why)
+		return failed(why)
+	}
+}
+
+func (a *Agent) cancelPart(path protocol.ContextPath, why string) {
+	a.publishFinal("end of a part", protocol.Envelope{
+		Kind: protocol.KindReasoningCancel, Context: path, Payload: object(field{"reason", textutil.ShortenChars(why, 500)}),
+	})
+}
+
+// concluded returns the conclusion of another agent as a result.
+func concluded(env *protocol.Envelope) contextwindow.Result {
+	var p struct {
+		Message        string   `json:"message"`
+		Decision       any      `json:"decision"`
+		Recommendation string   `json:"recommendation"`
+		KeyFactors     []any    `json:"key_factors"`
+		Confidence     *float64 `json:"confidence"`
+	}
+	_ = json.Unmarshal(env.Payload, &p) // the gateway has checked the types
+	lines := []string{fmt.Sprintf("%s concluded:", env.From)}
+	add := func(label string, value any) { lines = append(lines, fmt.Sprintf("%s%v", label, value)) }
+	if p.Message != "" {
+		add("", p.Message)
+	}
+	if p.Decision != nil {
+		add("Decision: ", p.Decision)
+	}
+	for _, f := range p.KeyFactors {
+		add("Key factor: ", f)
+	}
+	if p.Recommendation != "" {
+		add("Recommendation: ", p.Recommendation)
+	}
+	if p.Confidence != nil {
+		add("Confidence: ", *p.Confidence)
+	}
+	if len(lines) == 1 {
+		return failed(fmt.Sprintf("%s closed the part without a conclusion", env.From))
+	}
+	return contextwindow.Result{Success: true, Text: textutil.Truncate(strings.Join(lines, "\n"), maxSeen)}
+}
+
+// metadata returns the metadata of a reasoning.start: the approach, and what the
+// planner gave.
+func metadata(approach string, plan planner.Plan) map[string]any {
+	m := map[string]any{"approach": cmp.Or(plan.Approach, approach)}
+	if plan.EstimatedDuration != "" {
+		m["estimated_duration"] = textutil.ShortenChars(plan.EstimatedDuration, 100)
+	}
+	if plan.Confidence != nil {
+		m["confidence"] = inUnit(*plan.Confidence)
+	}
+	return m
+}
+
+// onStart handles a reasoning.start of another participant: it may ask this
+// agent to take a part, and it may come from an agent that was not known.
+func (a *Agent) onStart(env *protocol.Envelope) {
+	if env.From == a.you {
+		return
+	}
+	if env.Context == "" && len(env.To) == 0 {
+		a.public.add(env.ID)
+	}
+	if known := a.agents.Load(); known == nil || !slices.Contains(*known, env.From) {
+		a.noteAgents()
+	}
+	if path, ok := env.Opens(); ok && env.Context != "" && env.AddressedTo(a.you) && askedToReason(env) == a.you {
+		a.admitPart(*env, path)
+	}
+}
+
+// askedToReason returns the participant that a reasoning.start asks to reason
+// in its context; "" for none.
+func askedToReason(env *protocol.Envelope) protocol.ParticipantID {
+	var p struct {
+		Participant protocol.ParticipantID `json:"participant_id"`
+	}
+	_ = json.Unmarshal(env.Payload, &p) // a payload of another form asks nobody
+	return p.Participant
+}
+
+// errLoop is the reason to decline a part of the agent's own reasoning.
+var errLoop = errors.New("this is a part of my own reasoning")
+
+// admitPart starts to reason about a part of another agent's question, or
+// declines it.
+func (a *Agent) admitPart(start protocol.Envelope, path protocol.ContextPath) {
+	q := a.newPart(start, path)
+	decline := func(why string) {
+		q.leave(q.root)
+		a.log.Info("part declined", "context", path, "from", start.From, "reason", why)
+		a.reply(q.root.inside(protocol.KindReasoningCancel, field{"reason", why}))
+	}
+	for outer := start.Context; outer != ""; outer = outer.Parent() {
+		if _, mine := a.contexts.Load(outer); mine {
+			decline(errLoop.Error())
+			return
+		}
+	}
+	switch {
+	case strings.TrimSpace(q.text) == "":
+		decline("there is no question")
+	case !a.addressing.AllowsPart(start.From):
+		decline("too many parts in a row without a message of a person")
+	default:
+		switch a.start(q) {
+		case participant.Duplicate:
+			q.leave(q.root)
+		case participant.Overloaded:
+			decline("too many questions are waiting")
+		case participant.Accepted:
+		}
+	}
+}
+
+// newPart returns the part that a reasoning.start asks for. Everything about it
+// is as public as the context that it belongs to: if this agent has seen that
+// context being opened for all, it reasons in public, otherwise it addresses
+// everything to the agent that asks.
+func (a *Agent) newPart(start protocol.Envelope, path protocol.ContextPath) *question {
+	if a.public.has(path.First()) {
+		start.To = nil
+	}
+	q := &question{chat: start, text: remarkText(&start), history: a.conversation.before(&start), part: true, problems: make(map[protocol.ContextPath]*problem)}
+	q.private = audience(&start, a.you)
+	q.root = q.enter(a.runtime.Work, &problem{path: path, text: q.text, cause: start.ID, open: true})
+	return q
+}
+
+// noteAgents stores the connected agents for the planner.
+func (a *Agent) noteAgents() {
+	list := a.addressing.Agents()
+	a.agents.Store(&list)
+}

@@ -1,0 +1,133 @@
+package planner
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/textutil"
+)
+
+// Bounds of the notes and the closing lines of one decision.
+const (
+	maxNotes   = 8    // of one text
+	maxNote    = 2000 // characters of one text
+	maxFactors = 12   // key factors, references and pieces of evidence
+)
+
+// noteLine matches a line of a text that begins a note or continues one.
+var noteLine = regexp.MustCompile(`(?i)^[\s>*_#-]*(observation|hypothesis|question|reply to (e\d{1,4})|evidence for|evidence against)[*_]*\s*:[*_]*\s*(.*\S)\s*$`)
+
+// noteConfidence matches a confidence at the end of a note.
+var noteConfidence = regexp.MustCompile(`(?i)\s*[(\[]confidence[\s:=]*(\d(?:\.\d{1,4})?)[)\]][\s.]*$`)
+
+// plainNotes separates the notes in a text from the rest: the plain form for
+// models that do not call Share.
+func plainNotes(text string) (rest string, notes []Note) {
+	var kept []string
+	for line := range strings.Lines(text) {
+		m := noteLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+		switch label := ""; {
+		case m == nil:
+		default:
+			label = strings.ToLower(m[1])
+			if addNote(&notes, label, m[2], m[3]) {
+				continue
+			}
+		}
+		kept = append(kept, line)
+	}
+	return strings.TrimSpace(strings.Join(kept, "")), notes
+}
+
+// addNote adds a labeled line to the notes. It returns false for a line that
+// does not belong to a note.
+func addNote(notes *[]Note, label, id, text string) bool {
+	switch {
+	case strings.HasPrefix(label, "evidence"):
+		if n := len(*notes); n > 0 && (*notes)[n-1].Kind == Hypothesis {
+			list := &(*notes)[n-1].For
+			if label == "evidence against" {
+				list = &(*notes)[n-1].Against
+			}
+			*list = listOf(text, ";")
+			return true
+		}
+		return false
+	case len(*notes) == maxNotes:
+		return false
+	}
+	note := Note{Kind: NoteKind(label)}
+	if id != "" {
+		note.Kind, note.ReplyTo = Reply, strings.ToLower(id)
+	}
+	if m := noteConfidence.FindStringSubmatchIndex(text); m != nil {
+		if sure, err := strconv.ParseFloat(text[m[2]:m[3]], 64); err == nil && sure <= 1 && m[0] > 0 {
+			note.Confidence, text = &sure, text[:m[0]]
+		}
+	}
+	note.Text = textutil.ShortenChars(text, maxNote)
+	*notes = append(*notes, note)
+	return true
+}
+
+// listOf splits a line into at most maxFactors texts.
+func listOf(line, separators string) []string {
+	list := trimmed(strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(separators, r) }))
+	return list[:min(len(list), maxFactors)]
+}
+
+// closing holds the labeled lines at the end of an answer.
+type closing struct {
+	confidence     float64 // 0: none
+	keyFactors     []string
+	recommendation string
+	references     []string
+}
+
+var closingLine = regexp.MustCompile(`(?i)^[\s>*_-]*(key factors|recommendation|references)[*_]*\s*:[*_]*\s*(.*\S)\s*$`)
+
+// ids matches a list of ids that a model was shown.
+var ids = regexp.MustCompile(`^(e\d{1,4})(?:[\s,;]+e\d{1,4})*\.?$`)
+
+// readClosing reads the labeled lines at the end of an answer. It removes the
+// confidence and the references, which are not text for people.
+func readClosing(answer string) (rest string, c closing) {
+	var kept []string // last line first
+	for body := answer; ; {
+		body = strings.TrimRight(body, " \t\r\n")
+		if shorter, sure := confidence(body); sure > 0 && c.confidence == 0 {
+			body, c.confidence = shorter, sure
+			answer = joinLines(body, kept)
+			continue
+		}
+		start := strings.LastIndexByte(body, '\n')
+		m := closingLine.FindStringSubmatch(body[start+1:])
+		if start < 0 || m == nil || strings.TrimSpace(body[:start]) == "" {
+			return answer, c
+		}
+		line := body[start+1:]
+		body = body[:start]
+		switch label := strings.ToLower(m[1]); {
+		case label == "key factors" && c.keyFactors == nil:
+			c.keyFactors = listOf(m[2], ";")
+			kept = append(kept, line)
+		case label == "recommendation" && c.recommendation == "":
+			c.recommendation = textutil.ShortenChars(m[2], maxNote)
+			kept = append(kept, line)
+		case label == "references" && c.references == nil && ids.MatchString(strings.ToLower(m[2])):
+			c.references = listOf(strings.ToLower(m[2]), ",;. \t")
+			answer = joinLines(strings.TrimRight(body, " \t\r\n"), kept)
+		default:
+			return answer, c
+		}
+	}
+}
+
+// joinLines appends lines, last line first, as paragraphs.
+func joinLines(text string, kept []string) string {
+	for i := len(kept) - 1; i >= 0; i-- {
+		text += "\n\n" + kept[i]
+	}
+	return text
+}

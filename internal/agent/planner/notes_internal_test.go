@@ -1,0 +1,80 @@
+package planner
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestPlainNotes(t *testing.T) {
+	for name, test := range map[string]struct{ text, rest, notes string }{
+		"none":         {"I look at the files.\n\nThen I decide.", "I look at the files.\n\nThen I decide.", ""},
+		"every kind":   {"I have read it.\nObservation: Two tests fail.\n**Hypothesis:** Tokens expire late (confidence 0.85)\n- Evidence for: e1; the log\n- Evidence against: e2\nQuestion: Is there a rollback?\nReply to E3: Yes.\nNow the rest.", "I have read it.\nNow the rest.", "observation  Two tests fail. [] []|hypothesis  Tokens expire late [e1 the log] [e2] 0.85|question  Is there a rollback? [] []|reply e3 Yes. [] []|"},
+		"no kind":      {"Evidence for: nothing\nObservations: many\nReply to alice: no", "Evidence for: nothing\nObservations: many\nReply to alice: no", ""},
+		"no text":      {"Observation:\nQuestion:  ", "Observation:\nQuestion:", ""},
+		"too sure":     {"Hypothesis: so it is (confidence 7)", "", "hypothesis  so it is (confidence 7) [] []|"},
+		"not too many": {strings.Repeat("Question: why?\n", maxNotes+1), "Question: why?", strings.Repeat("question  why? [] []|", maxNotes)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rest, notes := plainNotes(test.text)
+			got := ""
+			for _, n := range notes {
+				got += fmt.Sprint(n.Kind, " ", n.ReplyTo, " ", n.Text, " ", n.For, " ", n.Against)
+				if n.Confidence != nil {
+					got += fmt.Sprint(" ", *n.Confidence)
+				}
+				got += "|"
+			}
+			if rest != test.rest || got != test.notes {
+				t.Errorf("%q, %s\nwant %q, %s", rest, got, test.rest, test.notes)
+			}
+		})
+	}
+}
+
+func TestReadClosing(t *testing.T) {
+	for name, test := range map[string]struct{ text, rest, want string }{
+		"none":             {"Yes.", "Yes.", "{0 []  []}"},
+		"confidence":       {"Yes.\n\nConfidence: 80 %", "Yes.", "{0.8 []  []}"},
+		"all, any order":   {"Yes.\n\nReferences: e1, e12\n**Confidence:** 0.9\nKey factors: tests pass; no load\nRecommendation: Deploy today.", "Yes.\n\nKey factors: tests pass; no load\n\nRecommendation: Deploy today.", "{0.9 [tests pass no load] Deploy today. [e1 e12]}"},
+		"only at the end":  {"Recommendation: none.\nThat is all.", "Recommendation: none.\nThat is all.", "{0 []  []}"},
+		"not the whole":    {"Recommendation: none.", "Recommendation: none.", "{0 []  []}"},
+		"no ids":           {"Yes.\nReferences: the book", "Yes.\nReferences: the book", "{0 []  []}"},
+		"twice":            {"Yes.\nConfidence: 0.1\nConfidence: 0.2", "Yes.\nConfidence: 0.1", "{0.2 []  []}"},
+		"kept when in use": {"Yes.\nKey factors: a", "Yes.\nKey factors: a", "{0 [a]  []}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rest, c := readClosing(test.text)
+			if got := fmt.Sprint(c); rest != test.rest || got != test.want {
+				t.Errorf("%q, %s\nwant %q, %s", rest, got, test.rest, test.want)
+			}
+		})
+	}
+}
+
+// Reading the plain forms ends, invents nothing, and stays within the bounds.
+func FuzzPlainForms(f *testing.F) {
+	f.Add("Yes.\n\nReferences: e1, e12\n**Confidence:** 0.9\nKey factors: a; b\nRecommendation: go")
+	f.Add("Observation: x\nHypothesis: y (confidence 0.5)\nEvidence for: e1; z\nReply to e3: no")
+	f.Fuzz(func(t *testing.T, text string) {
+		rest, c := readClosing(text)
+		if len(rest) > len(text)+8 || c.confidence < 0 || c.confidence > 1 || len(c.keyFactors) > maxFactors || len(c.references) > maxFactors {
+			t.Errorf("%q becomes %q, %+v", text, rest, c)
+		}
+		for _, said := range append(c.keyFactors, strings.TrimSuffix(c.recommendation, "…")) {
+			if !strings.Contains(text, said) {
+				t.Errorf("%q is not in %q", said, text)
+			}
+		}
+		rest, notes := plainNotes(text)
+		if len(rest) > len(text) || len(notes) > maxNotes {
+			t.Errorf("%q becomes %q, %+v", text, rest, notes)
+		}
+		for _, n := range notes {
+			if utf8.ValidString(text) && (n.Text == "" || !strings.Contains(text, strings.TrimSuffix(n.Text, "…"))) {
+				t.Errorf("note %+v of %q", n, text)
+			}
+		}
+	})
+}

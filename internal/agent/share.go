@@ -1,0 +1,112 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+var noteKinds = map[planner.NoteKind]protocol.Kind{
+	planner.Observation: protocol.KindReasoningObservation, planner.Hypothesis: protocol.KindReasoningHypothesis,
+	planner.Question: protocol.KindReasoningQuestion, planner.Reply: protocol.KindReasoningThought,
+}
+
+// note builds the envelope of a note. It contains what the planner gave and
+// nothing else; ids that the planner was not shown are left out. It marks a
+// remark that the note replies to as answered.
+func (p *problem) note(n planner.Note) (protocol.Envelope, error) {
+	kind, known := noteKinds[n.Kind]
+	text := textutil.ShortenChars(n.Text, maxThought)
+	switch {
+	case !known:
+		return protocol.Envelope{}, fmt.Errorf("there is no kind %.40q", n.Kind)
+	case text == "":
+		return protocol.Envelope{}, fmt.Errorf("a note needs a text")
+	}
+	name := "message"
+	if n.Kind == planner.Hypothesis {
+		name = "hypothesis"
+	}
+	fields := []field{{name, text}}
+	if n.Severity != "" {
+		fields = append(fields, field{"severity", n.Severity})
+	}
+	if n.Confidence != nil {
+		fields = append(fields, field{"confidence", inUnit(*n.Confidence)})
+	}
+	if len(n.For) > 0 {
+		fields = append(fields, field{"evidence", p.q.refs.evidence(n.For)})
+	}
+	if len(n.Against) > 0 {
+		fields = append(fields, field{"evidence_against", p.q.refs.evidence(n.Against)})
+	}
+	if ids := p.q.refs.resolveAll(n.References); len(ids) > 0 {
+		fields = append(fields, field{"references", ids})
+	}
+	env := p.inside(kind, fields...)
+	env.ID = newID()
+	if n.Kind != planner.Reply {
+		return env, nil
+	}
+	to, ok := p.q.refs.resolve(n.ReplyTo)
+	if !ok {
+		return protocol.Envelope{}, fmt.Errorf("there is no remark %.40q to reply to", n.ReplyTo)
+	}
+	env.Correlation = protocol.CorrelateTo(to)
+	p.answered(to)
+	return env, nil
+}
+
+// answered records that a remark got a reply.
+func (p *problem) answered(id protocol.ID) {
+	for i, asked := range p.asked {
+		if asked == id {
+			p.asked = append(p.asked[:i], p.asked[i+1:]...)
+			return
+		}
+	}
+}
+
+// evidence replaces the ids in a list of texts by the envelopes' ids.
+func (r *refs) evidence(list []string) []string {
+	var out []string
+	for _, text := range list {
+		if id, ok := r.resolve(text); ok {
+			text = string(id)
+		}
+		out = append(out, textutil.ShortenChars(text, maxThought))
+	}
+	return out
+}
+
+// notes returns the envelopes of the notes in a planner's text. Notes that
+// cannot be published are left out.
+func (a *Agent) notes(p *problem, notes []planner.Note) []protocol.Envelope {
+	var out []protocol.Envelope
+	for _, n := range notes {
+		env, err := p.note(n)
+		if err != nil {
+			a.log.Debug("note left out", "context", p.path, "err", err)
+			continue
+		}
+		out = append(out, env)
+	}
+	return out
+}
+
+// share returns the action of a planner.Share: its thought is the note.
+func (p *problem) share(c contextwindow.Call) action {
+	x := action{p: p, call: c}
+	var n planner.Note
+	if x.fault = json.Unmarshal(c.Arguments, &n); x.fault == nil {
+		x.thought, x.fault = p.note(n)
+	}
+	return x
+}
+
+// inUnit limits a confidence to the range that the protocol allows.
+func inUnit(sure float64) float64 { return min(max(sure, 0), 1) }
