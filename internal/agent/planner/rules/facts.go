@@ -155,7 +155,7 @@ func slashed(p string) string { return strings.ReplaceAll(p, `\`, "/") }
 
 func folderName(dir string) string { return strings.ToLower(base(dir)) }
 
-// sameFile reports whether a path is that of a file, named by the end of its path.
+// sameFile reports whether a path leads to a file, named by the end of its path.
 func sameFile(p, name string) bool {
 	p, name = strings.ToLower(slashed(p)), strings.ToLower(slashed(name))
 	return p == name || strings.HasSuffix(p, "/"+strings.TrimPrefix(name, "./"))

@@ -142,7 +142,7 @@ func (r *run) callLikely() (planner.Decision, bool) {
 	return r.use("", []contextwindow.Call{c})
 }
 
-// choose returns the best call of a tool without a role: of those that the
+// choose returns the best call of a tool without a role: of the tools that the
 // question names with all words of their own, or else of all that were not
 // called yet. A tool without arguments must be named by a word.
 func (r *run) choose(named bool) (best contextwindow.Call, ok bool) {
