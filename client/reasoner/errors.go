@@ -17,6 +17,8 @@ var (
 	// ErrNoQueue means that the NATS server does not have the queue. A worker
 	// creates it when it starts.
 	ErrNoQueue = errors.New("there is no such queue")
+	// ErrNoWorker means that no worker takes jobs from the queue.
+	ErrNoWorker = errors.New("no worker takes jobs from the queue")
 	// ErrAPIKey means that the request contains a provider's API key, which the
 	// queue would store in a file. Options.AllowAPIKeys permits it.
 	ErrAPIKey = errors.New("llm.api_key would be stored in the files of the queue")

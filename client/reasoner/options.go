@@ -62,6 +62,8 @@ type Options struct {
 	// NATSURL is the URL of NATS, or several, separated by commas. Empty:
 	// nats://127.0.0.1:4222.
 	NATSURL string
+	// NATSToken is sent to NATSURL; neither logged nor in an error.
+	NATSToken string
 	// NATSOptions are additional options for a connection to NATSURL.
 	NATSOptions []nats.Option
 	// Queue is the name of the queue; empty: wire.DefaultQueue.
@@ -70,6 +72,14 @@ type Options struct {
 	// then stored in the files of NATS until the job is settled. The workers
 	// must permit it too.
 	AllowAPIKeys bool
+	// WaitForQueue makes a missing queue a temporary error: the client waits
+	// within Timeout until a worker creates it.
+	WaitForQueue bool
+	// Waiting is called, at most once for each request, when a job has to wait
+	// because NATS is unreachable, has no queue (ErrNoQueue), or because no
+	// worker is there (ErrNoWorker). It must not block. It may be nil: then the
+	// client does not look for workers.
+	Waiting func(err error)
 
 	// Rand returns random numbers in [0,1) for the delays between attempts;
 	// nil: math/rand.
@@ -97,7 +107,11 @@ const (
 	EnvTransport = "REASONING_TRANSPORT" // http or nats
 	EnvQueue     = "REASONING_QUEUE"
 	EnvNATS      = "REASONING_NATS_URL"
+	EnvNATSToken = "MEUP_NATS_TOKEN" //nolint:gosec // the name of the variable
 )
+
+// mongo is the value of EnvTransport for clients of earlier implementations.
+const mongo = "mongo"
 
 // FromEnvironment reads Options from the environment; getenv is os.Getenv.
 // Unset variables leave the defaults.
@@ -105,10 +119,12 @@ func FromEnvironment(getenv func(string) string) (Options, error) {
 	o := Options{
 		Transport: getenv(EnvTransport),
 		URL:       getenv(EnvURL), Token: getenv(EnvToken), Version: getenv(EnvVersion),
-		NATSURL: getenv(EnvNATS), Queue: getenv(EnvQueue),
+		NATSURL: getenv(EnvNATS), NATSToken: getenv(EnvNATSToken), Queue: getenv(EnvQueue),
 	}
 	switch o.Transport {
 	case "", HTTP, NATS:
+	case mongo:
+		return o, fmt.Errorf("%s=%s is not supported: the queue is on NATS; set %s=%s, and %s to its server", EnvTransport, mongo, EnvTransport, NATS, EnvNATS)
 	default:
 		return o, fmt.Errorf("%s=%q: expected %s or %s", EnvTransport, o.Transport, HTTP, NATS)
 	}

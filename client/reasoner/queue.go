@@ -51,7 +51,11 @@ func NewQueue(o Options) (Client, error) {
 	}
 	if c.nc == nil {
 		c.ownsConn = true
-		options := append([]nats.Option{nats.Name("meup-reasoner client")}, o.NATSOptions...)
+		options := []nats.Option{nats.Name("meup-reasoner client")}
+		if o.NATSToken != "" {
+			options = append(options, nats.Token(o.NATSToken))
+		}
+		options = append(options, o.NATSOptions...)
 		if c.nc, err = natsconn.Connect(o.NATSURL, nil, options...); err != nil {
 			return nil, err
 		}
@@ -160,6 +164,8 @@ type job struct {
 	id, key string
 	digest  string // of the payload; empty if only the id matters
 	data    []byte
+	// waited means that Options.Waiting was called.
+	waited bool
 	// fresh means that the id was generated here, so that no earlier request
 	// can have used it.
 	fresh bool

@@ -40,7 +40,9 @@ func (c *queueClient) await(ctx context.Context, j *job, into any) error {
 	var result *wire.QueueResult
 	err = c.retry(ctx, "wait for job "+j.id, func(ctx context.Context) error {
 		var err error
-		result, err = c.attempt(ctx, j, done)
+		if result, err = c.attempt(ctx, j, done); err != nil && ctx.Err() == nil && (isTimeout(err) || c.canWait(err)) {
+			c.waiting(j, err)
+		}
 		return err
 	})
 	if err != nil {
@@ -52,6 +54,9 @@ func (c *queueClient) await(ctx context.Context, j *job, into any) error {
 // attempt ensures that the job is in the queue, unless it has a result, and
 // waits for the result. It starts over when the connection was restored.
 func (c *queueClient) attempt(ctx context.Context, j *job, done <-chan *nats.Msg) (*wire.QueueResult, error) {
+	look := c.workerChecks()
+	defer look.Stop()
+	var absent error // no worker was there at the latest check
 	for {
 		back := c.reconnected()
 		if r, err := c.submit(ctx, j); r != nil || err != nil {
@@ -66,9 +71,60 @@ func (c *queueClient) attempt(ctx context.Context, j *job, done <-chan *nats.Msg
 			if c.isClosed() {
 				return nil, ErrClosed
 			}
+		case <-look.C:
+			look.Reset(workerCheckInterval)
+			if absent = c.checkWorkers(ctx); absent != nil {
+				c.waiting(j, absent)
+			}
+			continue
 		case <-ctx.Done():
+			if absent != nil {
+				return nil, fmt.Errorf("%w: %w", absent, ctx.Err())
+			}
 			return nil, ctx.Err()
 		}
+	}
+}
+
+// Times of the checks whether there is a worker, while a job waits.
+const (
+	firstWorkerCheck    = 2 * time.Second
+	workerCheckInterval = 10 * time.Second
+)
+
+// workerChecks returns the timer of the checks, which does not fire if there is
+// no Options.Waiting.
+func (c *queueClient) workerChecks() *time.Timer {
+	t := time.NewTimer(firstWorkerCheck)
+	if c.opts.Waiting == nil {
+		t.Stop()
+	}
+	return t
+}
+
+// checkWorkers returns ErrNoWorker if no worker requests jobs and none has one.
+// Errors of NATS are ignored: the wait itself handles them.
+func (c *queueClient) checkWorkers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	consumer, err := c.js.Consumer(ctx, c.names.JobsStream(), wire.QueueConsumer)
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return ErrNoWorker
+	}
+	if err != nil {
+		return nil
+	}
+	if info := consumer.CachedInfo(); info.NumWaiting == 0 && info.NumAckPending == 0 {
+		return ErrNoWorker
+	}
+	return nil
+}
+
+// waiting calls Options.Waiting once for a job.
+func (c *queueClient) waiting(j *job, err error) {
+	if c.opts.Waiting != nil && !j.waited {
+		j.waited = true
+		c.opts.Waiting(err)
 	}
 }
 
@@ -202,6 +258,12 @@ func (c *queueClient) convertError(err error) error {
 	return err
 }
 
+// canWait reports whether an error of one request may be temporary within an
+// attempt.
+func (c *queueClient) canWait(err error) bool {
+	return isDisconnected(err) || isFull(err) || c.opts.WaitForQueue && errors.Is(err, ErrNoQueue)
+}
+
 // retry calls try until it succeeds, bounded by Timeout each time. Temporary
 // errors of NATS are retried within the attempt.
 func (c *queueClient) retry(ctx context.Context, what string, try func(context.Context) error) error {
@@ -229,7 +291,7 @@ func (c *queueClient) tryOnce(ctx context.Context, try func(context.Context) err
 	for n := 0; ; n++ {
 		err := try(ctx)
 		unheard := isTimeout(err) && ctx.Err() == nil // a request was lost with its connection
-		if err == nil || !unheard && !isDisconnected(err) && !isFull(err) {
+		if err == nil || !unheard && !c.canWait(err) {
 			return err
 		}
 		if late := wait(ctx, c.opts.pause(n)); late != nil {

@@ -38,8 +38,8 @@ func (f *deciderFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.model, "model", os.Getenv("MEUP_MODEL"), "PROVIDER:NAME of a language model (openai, anthropic, ollama, lmstudio, vllm, openrouter, deepseek), or rules; default $MEUP_MODEL, else a model whose key is in the environment, else rules")
 	fl.StringVar(&f.baseURL, "base-url", os.Getenv("MEUP_BASE_URL"), "URL of the model's API, if it is not the provider's, such as http://localhost:11434/v1")
 	fl.StringVar(&f.api, "api", "", "API of OpenAI that the model's server has: chat (Chat Completions), responses; default $MEUP_MODEL_API, else responses for openai at its own URL, and chat elsewhere")
-	fl.StringVar(&f.reasoner, "reasoner", os.Getenv("MEUP_REASONER"), "URL of a Reasoning API that decides instead")
-	fl.StringVar(&f.reasonerTokenEnv, "reasoner-token-env", "REASONING_API_TOKEN", "environment variable that holds its token, if it needs one")
+	fl.StringVar(&f.reasoner, "reasoner", "", "URL of a Reasoning API that decides instead: http://… of the service, or nats://… of its queue; default $MEUP_REASONER, else, without --model, $REASONING_TRANSPORT and $REASONING_API_URL or $REASONING_NATS_URL")
+	fl.StringVar(&f.reasonerTokenEnv, "reasoner-token-env", "REASONING_API_TOKEN", "environment variable that holds its token, if it needs one; the token of NATS is in $MEUP_NATS_TOKEN")
 	fl.BoolVar(&f.rulesBehind, "rules-behind", false, "let the rules decide if the model or the Reasoning API fails")
 	fl.StringVar(&f.instructions, "instructions", "", "instructions for the model: the role of the agent and its rules")
 	fl.StringVar(&f.instructionsFile, "instructions-file", "", "file that holds the instructions")
@@ -52,6 +52,9 @@ func (f *deciderFlags) register(fl *pflag.FlagSet) {
 }
 
 func (f *deciderFlags) check() error {
+	if f.reasoner == "" { // not the flag's default, since --help would print it with its password
+		f.reasoner = os.Getenv("MEUP_REASONER")
+	}
 	if _, err := contextwindow.ParseUtilization(f.utilisation); err != nil {
 		return program.Usagef("--utilisation: %w", err)
 	}
@@ -67,12 +70,21 @@ func (f *deciderFlags) check() error {
 	if f.instructions != "" && f.instructionsFile != "" {
 		return program.Usagef("--instructions and --instructions-file: one of them")
 	}
-	for name, address := range map[string]string{"base-url": f.baseURL, "reasoner": f.reasoner} {
-		if u, err := url.Parse(address); address != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-			return program.Usagef("--%s: expected http://… or https://…", name)
-		}
+	if f.baseURL != "" && !hasScheme(f.baseURL, "http", "https") {
+		return program.Usagef("--base-url: expected http://… or https://…")
+	}
+	if f.reasoner != "" && !hasScheme(f.reasoner, "http", "https", "nats", "tls") {
+		return program.Usagef("--reasoner: expected http://…, https://…, nats://… or tls://…")
 	}
 	return nil
+}
+
+// hasScheme reports whether an address, or the first one of a list, is a URL with
+// a host and one of the schemes.
+func hasScheme(address string, schemes ...string) bool {
+	first, _, _ := strings.Cut(address, ",")
+	u, err := url.Parse(first)
+	return err == nil && u.Host != "" && slices.Contains(schemes, u.Scheme)
 }
 
 // text returns the instructions.

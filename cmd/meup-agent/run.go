@@ -37,7 +37,9 @@ rejects it.
 
 Without --model, --reasoner and a key in the environment (OPENAI_API_KEY,
 ANTHROPIC_API_KEY, OPENROUTER_API_KEY, DEEPSEEK_API_KEY, MEUP_MODEL_KEY) the
-agent decides by rules, which use tools that list, search and read.
+agent decides by rules, which use tools that list, search and read. Without
+--model and --reasoner, REASONING_TRANSPORT (http or nats) or REASONING_API_URL
+selects a Reasoning API.
 
 The agent restores a lost connection and resumes at its position. It exports
 traces by OTLP if OTEL_EXPORTER_OTLP_ENDPOINT is set.`,
@@ -45,7 +47,9 @@ traces by OTLP if OTEL_EXPORTER_OTLP_ENDPOINT is set.`,
   meup-agent run --gateway ws://localhost:8080/ws --space lab --docs ./docs
   meup-agent run --gateway wss://example.org/ws --space lab --answer mentioned --name helper \
     --mcp 'npx -y @modelcontextprotocol/server-filesystem /srv/docs' \
-    --mcp-http http://localhost:9000/mcp --model ollama:qwen3`,
+    --mcp-http http://localhost:9000/mcp --model ollama:qwen3
+  meup-agent run --gateway ws://localhost:8080/ws --space lab --docs ./docs \
+    --reasoner nats://localhost:4222`,
 		Args: program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if f.config != "" {

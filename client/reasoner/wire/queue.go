@@ -118,6 +118,10 @@ func CheckCorrelationID(id string) error {
 // DefaultQueue is the name of the queue if none is given.
 const DefaultQueue = "MEUP_INTENT"
 
+// QueueConsumer is the name of the one consumer that all workers of a queue
+// share.
+const QueueConsumer = "workers"
+
 // QueueNames derives the names of the streams and subjects of one queue.
 // Several queues can share a NATS server under different names.
 type QueueNames struct{ name string }

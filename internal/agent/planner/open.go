@@ -3,10 +3,6 @@ package planner
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"time"
-
-	"github.com/meup-protocol/meup/client/reasoner"
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm/models"
@@ -28,9 +24,11 @@ type Options struct {
 	Summarize    bool   // the model summarizes long results
 	ModelOptions        // Model and Summarizer are set by Open
 
-	// Reasoner is the URL of a Reasoning API, used instead of a model.
+	// Reasoner is the URL of a Reasoning API, used instead of a model: of the
+	// service, or of the NATS server of its queue. If it is empty, the
+	// environment can select a Reasoning API; see package client/reasoner.
 	Reasoner      string
-	ReasonerToken string
+	ReasonerToken string // of the service, not of NATS
 	Session       string // identifies the agent to a Reasoning API
 
 	Getenv    func(string) string
@@ -39,9 +37,6 @@ type Options struct {
 
 // RulesName selects the rules.
 const RulesName = "rules"
-
-// reasonerTime bounds one decision of a Reasoning API, which queries a model.
-const reasonerTime = 2 * time.Minute
 
 // Opened is an opened decider.
 type Opened struct {
@@ -52,23 +47,22 @@ type Opened struct {
 
 // Open opens the decider. Its errors name the invalid option.
 func Open(o Options) (*Opened, error) {
-	name := o.ModelName
+	name, service := o.ModelName, o.usesService()
 	switch {
-	case o.Reasoner != "" && name+o.BaseURL != "":
+	case service && name+o.BaseURL != "":
 		return nil, errors.New("a reasoning service decides by itself: name it, or a model, not both")
-	case name+o.Reasoner == "" && o.BaseURL != "":
+	case name == "" && !service && o.BaseURL != "":
 		return nil, errors.New("a base URL is of no use without the model's name")
-	case name+o.Reasoner == "":
+	case name == "" && !service:
 		name, _ = models.FromEnvironment(o.Getenv)
 	}
 	opened := &Opened{Approach: cmp.Or(name, RulesName), Close: func() error { return nil }}
 	switch {
-	case o.Reasoner != "":
-		c, err := reasoner.New(reasoner.Options{URL: o.Reasoner, Token: o.ReasonerToken, Timeout: reasonerTime})
-		if err != nil {
-			return nil, fmt.Errorf("open reasoning service: %w", err)
+	case service:
+		var err error
+		if opened, err = openService(&o); err != nil {
+			return nil, err
 		}
-		opened.Decider, opened.Approach, opened.Close = &Remote{Client: c, Session: o.Session}, "reasoner", c.Close
 	case opened.Approach == RulesName:
 		opened.Decider = o.Rules
 		return opened, nil

@@ -48,21 +48,25 @@ func TestOpen_Planner(t *testing.T) {
 		options           planner.Options
 		planner, approach string
 	}{
-		"nothing":                       {planner.Options{}, "rules.Rules", "rules"},
-		"no key in the environment":     {planner.Options{Getenv: environment("MEUP_MODEL_KEY", "k")}, "rules.Rules", "rules"},
-		"a key in the environment":      {planner.Options{Getenv: environment("OPENAI_API_KEY", "k")}, "*planner.Model", "openai:gpt-6.1-terra"},
-		"two keys":                      {planner.Options{Getenv: environment("OPENAI_API_KEY", "k", "ANTHROPIC_API_KEY", "k")}, "*planner.Model", "anthropic:claude-sonnet-5-5"},
-		"rules, whatever the key":       {planner.Options{ModelName: "rules", Getenv: environment("OPENAI_API_KEY", "k")}, "rules.Rules", "rules"},
-		"rules behind rules":            {planner.Options{RulesFallback: true}, "rules.Rules", "rules"},
-		"a model without a key":         {planner.Options{ModelName: "ollama:qwen3"}, "*planner.Model", "ollama:qwen3"},
-		"a model elsewhere":             {planner.Options{ModelName: "openai:x", BaseURL: "http://127.0.0.1:1"}, "*planner.Model", "openai:x"},
-		"a model, rules behind":         {planner.Options{ModelName: "ollama:qwen3", RulesFallback: true}, "*planner.fallback", "ollama:qwen3"},
-		"a key, rules behind":           {planner.Options{RulesFallback: true, Getenv: environment("OPENAI_API_KEY", "k")}, "*planner.fallback", "openai:gpt-6.1-terra"},
-		"a service":                     {planner.Options{Reasoner: "http://127.0.0.1:1"}, "*planner.Remote", "reasoner"},
-		"a service, whatever the key":   {planner.Options{Reasoner: "http://127.0.0.1:1", Getenv: environment("OPENAI_API_KEY", "k")}, "*planner.Remote", "reasoner"},
-		"a service, rules behind":       {planner.Options{Reasoner: "http://127.0.0.1:1", RulesFallback: true}, "*planner.fallback", "reasoner"},
-		"a model that others pay for":   {planner.Options{ModelName: "openrouter:a/b", Getenv: environment("OPENROUTER_API_KEY", "k")}, "*planner.Model", "openrouter:a/b"},
-		"a key for whichever is chosen": {planner.Options{ModelName: "deepseek:x", Getenv: environment("MEUP_MODEL_KEY", "k")}, "*planner.Model", "deepseek:x"},
+		"nothing":                        {planner.Options{}, "rules.Rules", "rules"},
+		"no key in the environment":      {planner.Options{Getenv: environment("MEUP_MODEL_KEY", "k")}, "rules.Rules", "rules"},
+		"a key in the environment":       {planner.Options{Getenv: environment("OPENAI_API_KEY", "k")}, "*planner.Model", "openai:gpt-6.1-terra"},
+		"two keys":                       {planner.Options{Getenv: environment("OPENAI_API_KEY", "k", "ANTHROPIC_API_KEY", "k")}, "*planner.Model", "anthropic:claude-sonnet-5-5"},
+		"rules, whatever the key":        {planner.Options{ModelName: "rules", Getenv: environment("OPENAI_API_KEY", "k")}, "rules.Rules", "rules"},
+		"rules behind rules":             {planner.Options{RulesFallback: true}, "rules.Rules", "rules"},
+		"a model without a key":          {planner.Options{ModelName: "ollama:qwen3"}, "*planner.Model", "ollama:qwen3"},
+		"a model elsewhere":              {planner.Options{ModelName: "openai:x", BaseURL: "http://127.0.0.1:1"}, "*planner.Model", "openai:x"},
+		"a model, rules behind":          {planner.Options{ModelName: "ollama:qwen3", RulesFallback: true}, "*planner.fallback", "ollama:qwen3"},
+		"a key, rules behind":            {planner.Options{RulesFallback: true, Getenv: environment("OPENAI_API_KEY", "k")}, "*planner.fallback", "openai:gpt-6.1-terra"},
+		"a service":                      {planner.Options{Reasoner: "http://127.0.0.1:1"}, "*planner.Remote", "reasoner"},
+		"a service, whatever the key":    {planner.Options{Reasoner: "http://127.0.0.1:1", Getenv: environment("OPENAI_API_KEY", "k")}, "*planner.Remote", "reasoner"},
+		"a service, rules behind":        {planner.Options{Reasoner: "http://127.0.0.1:1", RulesFallback: true}, "*planner.fallback", "reasoner"},
+		"a queue":                        {planner.Options{Reasoner: "nats://127.0.0.1:1"}, "*planner.Remote", "reasoner"},
+		"a transport in the environment": {planner.Options{Getenv: environment("REASONING_TRANSPORT", "nats", "OPENAI_API_KEY", "k")}, "*planner.Remote", "reasoner"},
+		"a service in the environment":   {planner.Options{Getenv: environment("REASONING_API_URL", "http://127.0.0.1:1")}, "*planner.Remote", "reasoner"},
+		"a model beside the environment": {planner.Options{ModelName: "ollama:qwen3", Getenv: environment("REASONING_TRANSPORT", "nats")}, "*planner.Model", "ollama:qwen3"},
+		"a model that others pay for":    {planner.Options{ModelName: "openrouter:a/b", Getenv: environment("OPENROUTER_API_KEY", "k")}, "*planner.Model", "openrouter:a/b"},
+		"a key for whichever is chosen":  {planner.Options{ModelName: "deepseek:x", Getenv: environment("MEUP_MODEL_KEY", "k")}, "*planner.Model", "deepseek:x"},
 	} {
 		m := open(t, test.options)
 		if got := fmt.Sprintf("%T", m.Decider); got != test.planner || m.Approach != test.approach {
@@ -81,6 +85,10 @@ func TestOpen_InvalidOptions(t *testing.T) {
 		"a service and a model":         {planner.Options{Reasoner: "http://127.0.0.1:1", ModelName: "ollama:qwen3"}, "name it, or a model, not both"},
 		"a service and a model's URL":   {planner.Options{Reasoner: "http://127.0.0.1:1", BaseURL: "http://127.0.0.1:2"}, "name it, or a model, not both"},
 		"a service nowhere":             {planner.Options{Reasoner: "nowhere"}, "open reasoning service: "},
+		"mongo":                         {planner.Options{Getenv: environment("REASONING_TRANSPORT", "mongo")}, "REASONING_TRANSPORT=mongo is not supported: the queue is on NATS; set REASONING_TRANSPORT=nats"},
+		"mongo and an address":          {planner.Options{Reasoner: "nats://127.0.0.1:1", Getenv: environment("REASONING_TRANSPORT", "mongo")}, "is not supported"},
+		"another transport":             {planner.Options{Reasoner: "nats://127.0.0.1:1", Getenv: environment("REASONING_TRANSPORT", "http")}, "REASONING_TRANSPORT=http does not fit an address that begins with nats://"},
+		"a wrong timeout":               {planner.Options{Reasoner: "http://127.0.0.1:1", Getenv: environment("REASONING_API_TIMEOUT_MS", "5s")}, "REASONING_API_TIMEOUT_MS"},
 		"a model of nobody":             {planner.Options{ModelName: "qwen3"}, "PROVIDER:NAME"},
 		"a model of an unknown company": {planner.Options{ModelName: "acme:qwen3"}, `there is no provider "acme"`},
 		"a model without its key":       {planner.Options{ModelName: "openai:x", Getenv: environment("ANTHROPIC_API_KEY", "k")}, "set OPENAI_API_KEY"},
@@ -232,5 +240,20 @@ func TestRulesDecideBehindAServiceThatDoesNot(t *testing.T) {
 	m = open(t, planner.Options{Reasoner: url, RulesFallback: true})
 	if d, err := m.Next(context.Background(), result("two lines")); err != nil || d.Source != planner.Fallback || d.Fault == nil {
 		t.Errorf("with rules behind: %+v, %v", d, err)
+	}
+}
+
+// TestServiceSettings: the environment has the version, the bound on retries
+// and the timeout of a service.
+func TestServiceSettings(t *testing.T) {
+	url, asked := reasonerService(t, http.StatusInternalServerError)
+	m := open(t, planner.Options{Reasoner: url, Getenv: environment(
+		"REASONING_API_VERSION", "v7", "REASONING_API_RETRIES", "0", "REASONING_API_TIMEOUT_MS", "60000", "REASONING_API_TOKEN", "not-named",
+	)})
+	if _, err := m.Next(t.Context(), result("two lines")); err == nil {
+		t.Error("a failure is a decision")
+	}
+	if _, header := asked(); header.Get("Accept-Version") != "v7" || header.Get("Authorization") != "" {
+		t.Errorf("%v", header)
 	}
 }

@@ -8,10 +8,9 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-)
 
-// consumerName is the name of the one consumer that all workers share.
-const consumerName = "workers"
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+)
 
 // codeNotClustered is JetStream's error code for more replicas than servers.
 const codeNotClustered jetstream.ErrorCode = 10074
@@ -90,7 +89,7 @@ func (q *Queue) resultsConfig() jetstream.StreamConfig {
 // JetStream stopped delivering would be a job without a result.
 func (q *Queue) consumerConfig() jetstream.ConsumerConfig {
 	return jetstream.ConsumerConfig{
-		Durable:    consumerName,
+		Durable:    wire.QueueConsumer,
 		AckPolicy:  jetstream.AckExplicitPolicy,
 		AckWait:    q.opts.AckWait,
 		MaxDeliver: -1,
