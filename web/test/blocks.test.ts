@@ -341,3 +341,17 @@ test("the seconds of a running block are the server's and never decrease", () =>
   assert.equal(blockTitle(b, b.startedAt + 9_900), "Reasoning · 9s");
   assert.equal(elapsedSeconds(b, b.startedAt - 60_000), 0, "a clock that is behind");
 });
+
+test("references, metadata and evidence against a hypothesis", () => {
+  const s = new Stage();
+  const path = s.say("planner", "reasoning.start", { message: "Looking", references: ["a1", 7, "b2"], metadata: { approach: "security-first", estimated_duration: "30s" } }).id;
+  s.say("planner", "reasoning.hypothesis", { hypothesis: "x", evidence: ["for"], evidence_against: ["not"], references: ["c3"] }, { context: path });
+  s.say("planner", "reasoning.conclusion", { references: "d4" }, { context: path });
+  const b = s.block(path);
+  assert.deepEqual(b.cited, ["a1", "b2"]);
+  assert.deepEqual(b.metadata, { approach: "security-first", estimated_duration: "30s" });
+  assert.deepEqual(b.conclusion?.cited, ["d4"]);
+  const [step] = b.steps;
+  assert.ok(step?.type === "hypothesis");
+  assert.deepEqual([step.evidence, step.against, step.cited], [["for"], ["not"], ["c3"]]);
+});

@@ -116,9 +116,9 @@ func everywhere(prefix, text string) []Envelope {
 	call := map[string]any{"id": 1, "method": "tools/call", "params": map[string]any{"name": text, "arguments": map[string]any{text: text, "list": []any{text}}}}
 	return []Envelope{
 		Chat(prefix+"-q", text),
-		{"id": ctx, "kind": "reasoning.start", "correlationId": prefix + "-q", "payload": map[string]any{"message": text, "metadata": map[string]any{"approach": text, text: text}}},
+		{"id": ctx, "kind": "reasoning.start", "correlationId": prefix + "-q", "payload": map[string]any{"message": text, "metadata": map[string]any{"approach": text, "estimated_duration": text, text: text}}},
 		in("-t", "reasoning.thought", map[string]any{"message": text, "tool_name": text, "severity": text, "redacted": []string{text}}),
-		in("-h", "reasoning.hypothesis", map[string]any{"hypothesis": text, "confidence": 0.5, "evidence": []string{text}}),
+		in("-h", "reasoning.hypothesis", map[string]any{"hypothesis": text, "confidence": 0.5, "evidence": []string{text}, "evidence_against": []string{text}}),
 		in("-o", "reasoning.observation", map[string]any{"message": text, "severity": text}),
 		in("-u", "reasoning.question", map[string]any{"questions": []string{text, text}}),
 		in("-s", "chat", map[string]any{"message": text, "format": "markdown"}),
@@ -184,7 +184,7 @@ func wrong() []Envelope {
 		ctx := fmt.Sprintf("wrong-%d", i)
 		list = append(list,
 			Envelope{"id": ctx, "kind": "reasoning.start", "payload": map[string]any{"message": "x", "title": v, "redacted": v}},
-			Envelope{"context": ctx, "kind": "reasoning.thought", "payload": map[string]any{"message": "x", "redacted": v, "severity": v, "evidence": v, "raw": v, "stream_id": v}},
+			Envelope{"context": ctx, "kind": "reasoning.thought", "payload": map[string]any{"message": "x", "redacted": v, "severity": v, "evidence": v, "evidence_against": v, "raw": v, "stream_id": v}},
 			Envelope{"kind": "chat", "payload": map[string]any{"message": "x", "redacted": v, "title": v, "ts": v}},
 			Envelope{"kind": "mcp.request", "to": []string{"bob"}, "context": ctx, "payload": map[string]any{"method": "tools/call", "params": map[string]any{"name": v, "arguments": v}}},
 			Envelope{"kind": "mcp.proposal", "context": ctx, "payload": map[string]any{"method": "tools/call", "params": map[string]any{"name": v, "arguments": v}}},

@@ -85,7 +85,7 @@ func (s *Stage) release(pace time.Duration) {
 	s.Send("ada", Chat("q-release", "Can we release 2.4 today? @planner please look at the open points and the notes."))
 	s.Send("planner",
 		Envelope{"id": in, "kind": "reasoning.start", "correlationId": "q-release", "payload": map[string]any{
-			"message": "Check what blocks 2.4, then whether the notes say what changed", "metadata": map[string]any{"approach": "checklist"}}},
+			"message": "Check what blocks 2.4, then whether the notes say what changed", "metadata": map[string]any{"approach": "checklist", "estimated_duration": "20s"}}},
 		reasons("t-1", "thought", in, map[string]any{"message": "The list of open points is in `docs/release-2.4.md`.", "parallel_group": 0}),
 		reasons("t-2", "thought", in, map[string]any{"message": "The checks need no list, so they run meanwhile.", "parallel_group": 0}),
 		toolCall("c-1", in, "t-1", "read_file", map[string]any{"path": "docs/release-2.4.md"}),
@@ -103,7 +103,7 @@ func (s *Stage) release(pace time.Duration) {
 	s.Send("files", toolResult("c-3", inner, "## 2.4\n- Limits are per kind now: see docs/protocol.md, section 7"))
 	s.Send("planner",
 		reasons("n-end", "conclusion", inner, map[string]any{"message": "They do, in the first line.", "confidence": 0.95}),
-		reasons("h-1", "hypothesis", in, map[string]any{"hypothesis": "2.4 can go out as soon as the announcement is sent.", "confidence": 0.9, "evidence": []string{"412 checks passed", "the notes name the new limits"}}))
+		reasons("h-1", "hypothesis", in, map[string]any{"hypothesis": "2.4 can go out as soon as the announcement is sent.", "confidence": 0.9, "evidence": []string{"412 checks passed", "the notes name the new limits"}, "evidence_against": []string{"two weeks without a canary"}}))
 	pause(pace)
 	s.Send("planner",
 		Envelope{"id": "a-release", "kind": "chat", "correlationId": []string{"q-release", in}, "payload": map[string]any{"format": "markdown", "message": "Yes, once **one thing** is done: the new limits are not announced yet.\n\n| point | state |\n|---|---|\n| checks on `release/2.4` | 412 passed |\n| notes name the new limits | done |\n| announcement | *open* |\n\nI can propose the tag as soon as somebody has sent it."}},

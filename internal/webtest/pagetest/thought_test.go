@@ -34,3 +34,31 @@ func TestSharedThought(t *testing.T) {
 	tab.Await(`(() => { const r = document.querySelector('.tab[aria-selected="true"]').getBoundingClientRect(); return r.left >= 0 && r.right <= innerWidth; })()`)
 	tab.Clean()
 }
+
+// TestReferences shows that references open the envelope that they name, and
+// that the metadata of a start are visible, the estimate beside the duration.
+func TestReferences(t *testing.T) {
+	b := webtest.Start(t)
+	s := NewWith(t, []string{"planner"}, map[string][]string{"ada": {"*"}})
+	const in = "r-refs"
+	s.Send("ada", Envelope{"id": "q-refs", "kind": "chat", "payload": map[string]any{"message": "Is it safe?"}})
+	s.Send("planner",
+		Envelope{"id": in, "kind": "reasoning.start", "correlationId": "q-refs", "payload": map[string]any{
+			"message": "Looking", "references": []string{"q-refs"},
+			"metadata": map[string]any{"approach": "security-first", "estimated_duration": "30s", "confidence": 0.7}}},
+		reasons("h-refs", "hypothesis", in, map[string]any{"hypothesis": "It is.", "evidence_against": []string{"no canary"}, "references": []string{in}}),
+		reasons("e-refs", "conclusion", in, map[string]any{"message": "Safe.", "key_factors": []string{"tests"}, "references": []string{"h-refs"}}))
+
+	tab := b.Private(t)
+	s.Enter(tab, "ada")
+	openBlock(tab, in)
+	block := webtest.Eval[string](tab, `document.querySelector("[data-context=`+in+`]").innerText`)
+	for _, want := range []string{"security-first", "estimated 30s, took 1s", "70% sure", "ada: Is it safe?", "Against", "no canary", "h-refs"} {
+		if !strings.Contains(block, want) {
+			t.Errorf("the block has no %q:\n%s", want, block)
+		}
+	}
+	webtest.Eval[bool](tab, `(document.querySelector('.reference[aria-label="Show envelope h-refs"]').click(), true)`)
+	tab.Await(`document.querySelector("meup-envelope")?.shadowRoot?.textContent.includes("It is.")`)
+	tab.Clean()
+}

@@ -105,6 +105,8 @@ export interface Block extends Versioned {
   readonly message: string;
   readonly approach: string;
   readonly metadata: Payload | null;
+  /** The ids in the `references` of its start. */
+  readonly cited: readonly ID[];
   /** Of the start, or of the first envelope in it. */
   readonly seq: number;
   readonly lastSeq: number;
@@ -147,6 +149,7 @@ export interface Conclusion {
   readonly recommendation: string;
   readonly confidence: number | null;
   readonly keyFactors: readonly string[];
+  readonly cited: readonly ID[];
   readonly redacted: readonly string[];
 }
 
@@ -173,6 +176,10 @@ export interface ThoughtStep extends StepBase {
   readonly confidence: number | null;
   readonly severity: string;
   readonly evidence: readonly string[];
+  /** The evidence against a hypothesis. */
+  readonly against: readonly string[];
+  /** The ids in `references`. */
+  readonly cited: readonly ID[];
   /** The tool whose call it announces. */
   readonly tool: string;
   readonly group: number | null;

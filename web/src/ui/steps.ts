@@ -3,12 +3,14 @@
 import { type TemplateResult, html, nothing } from "lit";
 import { guard } from "lit/directives/guard.js";
 import { repeat } from "lit/directives/repeat.js";
-import { oneLine } from "../core/read.js";
+import { look } from "../core/json.js";
+import { isObject, oneLine, share } from "../core/read.js";
 import type { Block, Conclusion, Step, ThoughtStep } from "../core/state.js";
+import { duration } from "../core/time.js";
 import { author, authorText } from "./author.js";
 import type { SpaceShell } from "./shell.js";
 import { sameThought } from "./call.js";
-import { envelopeLink, redactionNote } from "./envelope-link.js";
+import { envelopeLink, redactionNote, referenceList } from "./envelope-link.js";
 import { longText, percent } from "./format.js";
 import { showsStep } from "./view-filter.js";
 import { thought as thoughtText } from "./prose.js";
@@ -27,11 +29,46 @@ export function stepList(shell: SpaceShell, b: Block): TemplateResult {
   const steps = b.steps.filter((s) => showsStep(shell.view, s) && !isEmptyContext(shell, s));
   const bare = new Set(steps.filter((s, i) => sameThought(steps[i - 1], s)));
   return html`<ol class="steps">
-    ${b.message !== "" && (b.depth === 0 || b.message.length > MAX_ABOUT) ? html`<li class="step aim"><div class="step-text">${thoughtText(b.message)}</div>${b.approach === "" ? nothing : html` <span class="chip">${plain(oneLine(b.approach, 120))}</span>`}</li>` : nothing}
+    ${aim(shell, b)}
     ${b.droppedSteps > 0 ? html`<li class="step faint">${b.droppedSteps} older steps are not loaded.</li>` : nothing}
     ${repeat(batches(steps), (x) => x.key, (x) => batch(shell, b, x, bare))}
     ${steps.length === 0 && b.message === "" && b.conclusion === null ? html`<li class="step faint">No steps</li>` : nothing}
   </ol>`;
+}
+
+/** The first step: the message of the start, its metadata and its references. */
+function aim(shell: SpaceShell, b: Block): TemplateResult | typeof nothing {
+  const says = b.message !== "" && (b.depth === 0 || b.message.length > MAX_ABOUT);
+  const facts = metadata(b);
+  if (!says && facts.length === 0 && b.cited.length === 0) return nothing;
+  return html`<li class="step aim">
+    ${says ? html`<div class="step-text">${thoughtText(b.message)}</div>` : nothing}
+    ${facts.length === 0 ? nothing : html`<p class="step-label metadata">${facts.map((f) => html`<span class="chip">${plain(oneLine(f, 120))}</span>`)}</p>`}
+    ${referenceList(shell, b.cited)}
+  </li>`;
+}
+
+/** Maximum number of metadata values that are rendered. */
+const MAX_METADATA = 12;
+
+/** The metadata of a start, one text per value; the estimate comes with the actual duration. */
+function metadata(b: Block): string[] {
+  return Object.entries(b.metadata ?? {})
+    .slice(0, MAX_METADATA)
+    .map(([name, value]) => {
+      const text = typeof value === "string" ? value : isObject(value) || Array.isArray(value) ? "…" : look(value);
+      switch (name) {
+        case "approach":
+          return text;
+        case "confidence":
+          return share(value) === null ? `confidence: ${text}` : percent(share(value) ?? 0);
+        case "estimated_duration":
+          return b.thoughtSeconds === null ? `estimated ${text}` : `estimated ${text}, took ${duration(b.thoughtSeconds)}`;
+        default:
+          return `${name.replaceAll("_", " ")}: ${text}`;
+      }
+    })
+    .filter((text) => text !== "");
 }
 
 /** Reports whether a step is a context that closed without content. A start inside a context that it names itself opens one. */
@@ -108,7 +145,8 @@ function thought(shell: SpaceShell, b: Block, s: ThoughtStep): TemplateResult {
     <div class=${s.growing ? "step-text growing" : "step-text"}>${thoughtText(s.text)}</div>
     ${s.questions.length === 0 ? nothing : html`<ul class="step-points">${s.questions.map((q) => html`<li>${thoughtText(q)}</li>`)}</ul>`}
     ${s.evidence.length === 0 ? nothing : html`<ul class="step-points evidence" aria-label="Evidence">${s.evidence.map((e) => html`<li>${thoughtText(e)}</li>`)}</ul>`}
-    ${redactionNote(s.redacted)} ${s.id === "" ? nothing : envelopeLink(shell, s.id)}`;
+    ${s.against.length === 0 ? nothing : html`<p class="step-label">Against</p><ul class="step-points evidence" aria-label="Evidence against">${s.against.map((e) => html`<li>${thoughtText(e)}</li>`)}</ul>`}
+    ${referenceList(shell, s.cited)} ${redactionNote(s.redacted)} ${s.id === "" ? nothing : envelopeLink(shell, s.id)}`;
 }
 
 /** The ending of a block, below its steps. */
@@ -129,6 +167,6 @@ function conclusion(shell: SpaceShell, b: Block, c: Conclusion): TemplateResult 
     ${c.decision === "" ? nothing : html`<div class="step-text named"><b>Decision</b> ${thoughtText(c.decision)}</div>`}
     ${c.recommendation === "" ? nothing : html`<div class="step-text named"><b>Recommendation</b> ${thoughtText(c.recommendation)}</div>`}
     ${c.keyFactors.length === 0 ? nothing : html`<ul class="step-points" aria-label="Key factors">${c.keyFactors.map((f) => html`<li>${thoughtText(f)}</li>`)}</ul>`}
-    ${redactionNote(c.redacted)}
+    ${referenceList(shell, c.cited)} ${redactionNote(c.redacted)}
   </div>`;
 }

@@ -60,6 +60,7 @@ function newBlock(path: ContextPath, parent: ContextPath | null, around: Block |
     answer: null,
     message: "",
     approach: "",
+    cited: [],
     metadata: null,
     seq: e.seq,
     lastSeq: e.seq,

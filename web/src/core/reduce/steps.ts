@@ -23,6 +23,7 @@ export function start(c: Ctx, e: Logged, taken: ID): ContextPath {
   const metadata = obj(field(p, "metadata"));
   b.metadata = metadata;
   b.approach = str(field(metadata, "approach"));
+  b.cited = cited(p);
   b.lastSeq = e.seq;
   b.counts = { ...b.counts, envelopes: b.counts.envelopes + 1 };
   take(c, b, e.env.from);
@@ -120,6 +121,8 @@ function readThought(e: Logged, version: number): ThoughtStep {
     confidence: share(field(p, "confidence")),
     severity: str(field(p, "severity")),
     evidence: items(field(p, "evidence")),
+    against: items(field(p, "evidence_against")),
+    cited: cited(p),
     tool: str(field(p, "tool_name")),
     group: count(field(p, "parallel_group")),
     raw: bool(field(p, "raw")) === true,
@@ -128,6 +131,11 @@ function readThought(e: Logged, version: number): ThoughtStep {
     payload: p,
     version,
   };
+}
+
+/** Returns the ids that a payload refers to. */
+function cited(p: Payload): readonly ID[] {
+  return strings(field(p, "references"), 64);
 }
 
 /** Returns the texts of an array; other values as short JSON. */
@@ -157,6 +165,7 @@ function readConclusion(e: Logged, p: Payload): Block["conclusion"] {
     recommendation: str(field(p, "recommendation")),
     confidence: share(field(p, "confidence")),
     keyFactors: items(field(p, "key_factors")),
+    cited: cited(p),
     redacted: strings(field(p, "redacted"), 32),
   };
 }

@@ -90,6 +90,8 @@ function growingStep(s: Stream, text: string, version: Block["version"]): Though
     confidence: null,
     severity: "",
     evidence: [],
+    against: [],
+    cited: [],
     tool: "",
     group: null,
     raw: false,
