@@ -73,6 +73,7 @@ func TestTurnsRefused(t *testing.T) {
 		"threads":       `{"threads":[{}],"next":0,"has_more":false}`,
 		"jobs":          `{"jobs":[{}],"next":0,"has_more":false}`,
 		"job":           `{"job_id":"j","session_id":"550e8400-e29b-41d4-a716-446655440000","has_more":false,"turns":[]}`,
+		"session":       `{"session_id":"s","has_more":false,"turns":[{"turn_number":1,"message_id":"q","from":"a","user_input":"","response":null,"state":"pending","started_at":"2026-02-21T10:00:00Z","completed_at":null,"tool_calls":[]}]}`,
 		"nothing":       `{}`,
 	} {
 		if Document("turns/"+name, []byte(text)) == nil {

@@ -29,6 +29,27 @@ func (c *Client) History(ctx context.Context, space string, thread protocol.ID, 
 	return &h, nil
 }
 
+// SessionPage selects turns and jobs of a session.
+type SessionPage struct {
+	Limit  int          // maximum number, the newest ones; 0: the gateway's default
+	Before protocol.Seq // History.Next of the page before; 0: all
+}
+
+// SessionHistory returns turns and jobs of a session, oldest first. Each has the id of its
+// thread or job.
+func (c *Client) SessionHistory(ctx context.Context, space, session string, page SessionPage) (*History, error) {
+	q := make(url.Values)
+	setNumber(q, "limit", page.Limit)
+	if page.Before > 0 {
+		q.Set("before", page.Before.String())
+	}
+	var h History
+	if err := c.get(ctx, inSpace(space, "sessions", session), q, &h); err != nil {
+		return nil, fmt.Errorf("read session %s: %w", session, err)
+	}
+	return &h, nil
+}
+
 // TurnOf returns the turn or the job that contains an envelope: the question, the
 // answer, a thought or a call.
 func (c *Client) TurnOf(ctx context.Context, space string, envelope protocol.ID) (*TurnOf, error) {

@@ -26,15 +26,18 @@ const (
 	OutcomeExpired   = "expired"   // there was no decision in time
 )
 
-// History is a page of a thread, oldest turn first, or a job as its only turn.
+// History is a page of a thread or a session, oldest turn first, or a job as its
+// only turn.
 type History struct {
 	ThreadID  protocol.ID `json:"thread_id,omitempty"` // of a thread
 	JobID     protocol.ID `json:"job_id,omitempty"`    // of a job
 	SessionID string      `json:"session_id"`
 	Turns     []Turn      `json:"turns"`
 	// HasMore means that there are older turns; to get them, use the number of
-	// the first turn as Page.Before.
+	// the first turn as Page.Before; of a session, use Next.
 	HasMore bool `json:"has_more"`
+	// Next selects the next page of a session; it is valid if HasMore.
+	Next protocol.Seq `json:"next,omitempty"`
 }
 
 // TurnOf is one turn with its thread, or a job.
@@ -86,6 +89,9 @@ type Job struct {
 // number is 0, MessageID, From and UserInput are of its first envelope, and
 // Response is its conclusion.
 type Turn struct {
+	// ThreadID or JobID is set in a page of a session.
+	ThreadID   protocol.ID            `json:"thread_id,omitempty"`
+	JobID      protocol.ID            `json:"job_id,omitempty"`
 	TurnNumber int                    `json:"turn_number"` // from 1, with gaps if some turns are not visible; 0: a job
 	MessageID  protocol.ID            `json:"message_id"`  // of the chat that began it
 	From       protocol.ParticipantID `json:"from"`

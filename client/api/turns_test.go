@@ -158,6 +158,25 @@ func TestJobs(t *testing.T) {
 	}
 }
 
+// TestSessionHistory reads a session of a thread and a job, page by page.
+func TestSessionHistory(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	publish(t, g, "alice", envelope("q1", "chat", "", "", `{"message":"first","session_id":"s-1"}`), envelope("q2", "chat", "", "", `{"message":"second"}`))
+	publish(t, g, "bob", envelope("j1", "reasoning.start", "", "", `{"message":"a job","session_id":"s-1"}`))
+	c := newClient(t, g, "alice")
+	newest, err := c.SessionHistory(deadline(t), "lab", "s-1", api.SessionPage{Limit: 1})
+	if err != nil || len(newest.Turns) != 1 || newest.Turns[0].JobID != "j1" || !newest.HasMore {
+		t.Fatalf("%+v, %v", newest, err)
+	}
+	older, err := c.SessionHistory(deadline(t), "lab", "s-1", api.SessionPage{Limit: 1, Before: newest.Next})
+	if err != nil || len(older.Turns) != 1 || older.Turns[0].ThreadID != "q1" || older.Turns[0].TurnNumber != 1 || older.HasMore {
+		t.Fatalf("%+v, %v", older, err)
+	}
+	if _, err := c.SessionHistory(deadline(t), "lab", "s-2", api.SessionPage{}); !errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestHistory_UnknownThread(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	c := newClient(t, g, "alice")

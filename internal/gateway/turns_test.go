@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -151,6 +152,10 @@ func answersOf(t *testing.T, file string) (told int) {
 		v.get("/api/chat/history?job_id="+url.QueryEscape(j.JobID), "job", nil)
 		v.get("/api/spaces/lab/jobs/"+url.PathEscape(j.JobID), "job", nil)
 	}
+	for _, id := range sessionsOf(v) {
+		v.get("/api/chat/history?session_id="+url.QueryEscape(id), "session", nil)
+		v.get("/api/spaces/lab/sessions/"+url.PathEscape(id)+"?limit=2", "session", nil)
+	}
 	turns := 0
 	for _, line := range lines {
 		if line.ID != "" && v.get("/api/spaces/lab/envelopes/"+url.PathEscape(line.ID)+"/turn", "turn", nil) {
@@ -161,6 +166,21 @@ func answersOf(t *testing.T, file string) (told int) {
 		t.Error("no envelope has a turn")
 	}
 	return events.readUpTo(admitted)
+}
+
+// sessionsOf returns the sessions of all threads and jobs.
+func sessionsOf(v *visit) (ids []string) {
+	var all struct {
+		Threads, Jobs []struct {
+			SessionID string `json:"session_id"`
+		}
+	}
+	v.get("/api/spaces/lab/threads", "threads", &all)
+	v.get("/api/spaces/lab/jobs", "jobs", &all)
+	for _, x := range slices.Concat(all.Threads, all.Jobs) {
+		ids = append(ids, x.SessionID)
+	}
+	return ids
 }
 
 // logLine is an envelope of a conversation.

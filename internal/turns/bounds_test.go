@@ -389,6 +389,58 @@ func TestChatOfATurnIsGone(t *testing.T) {
 	}
 }
 
+// TestJob_EntriesGone: of a job, retention may drop the oldest entries; without any,
+// there is no job, and its session has nothing.
+func TestJob_EntriesGone(t *testing.T) {
+	log := new(memoryLog)
+	log.add(protocol.Envelope{ID: "j", From: "bob", Kind: protocol.KindReasoningStart, Payload: []byte(`{"message":"x","session_id":"s"}`)})
+	log.add(protocol.Envelope{ID: "r", From: "bob", Kind: protocol.KindMCPRequest, Context: "j", Payload: []byte(`{"method":"tools/call","params":{"name":"look"}}`)})
+	for kept, want := range map[protocol.Seq]string{1: "j", 2: "r", 3: ""} {
+		t.Run(fmt.Sprintf("from %d", kept), func(t *testing.T) {
+			p := NewTracker(Options{Space: "lab", Reader: broken{log, nil, kept}})
+			apply(p, log.entries)
+			p.forget()
+			session, err := p.Session(t.Context(), "s", 0, 0, Viewer{})
+			if err != nil || len(session.Turns) != min(len(want), 1) {
+				t.Fatalf("%+v, %v", session, err)
+			}
+			h, err := p.Job(t.Context(), "j", Viewer{})
+			if want == "" {
+				if !errors.Is(err, ErrUnknown) {
+					t.Error(err)
+				}
+				return
+			}
+			if err != nil || string(h.Turns[0].MessageID) != want || len(h.Turns[0].ToolCalls) != 1 {
+				t.Errorf("%+v, %v", h, err)
+			}
+		})
+	}
+}
+
+// TestJobs_Bound: jobs are dropped from the index like threads, the quietest one
+// first, and their session with them.
+func TestJobs_Bound(t *testing.T) {
+	log := new(memoryLog)
+	for n := range 100 {
+		log.add(protocol.Envelope{ID: protocol.ID(fmt.Sprint("j", n)), From: "bob", Kind: protocol.KindReasoningStart,
+			Payload: []byte(`{"session_id":"s"}`)})
+	}
+	p := NewTracker(Options{Space: "lab", Reader: log, IndexBytes: 20_000})
+	apply(p, log.entries)
+	list, _ := p.Jobs(MaxPage, 0, Viewer{})
+	if len(list) < 10 || len(list) > 30 || list[0].JobID != "j99" {
+		t.Fatalf("%d jobs are kept, the newest is %v", len(list), list[0].JobID)
+	}
+	if _, err := p.Job(t.Context(), "j0", Viewer{}); !errors.Is(err, ErrUnknown) {
+		t.Error(err)
+	}
+	if h, err := p.Session(t.Context(), "s", MaxPage, 0, Viewer{}); err != nil || len(h.Turns) != len(list) {
+		t.Errorf("%d turns of the session, %v", len(h.Turns), err)
+	}
+	checkBounds(t, p)
+}
+
 // TestSessionID: clients may work it out themselves.
 func TestSessionID(t *testing.T) {
 	if got := SessionID("lab", "7c9e6679"); got != SessionID("lab", "7c9e6679") || got[14] != '5' {

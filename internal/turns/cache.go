@@ -93,7 +93,7 @@ type wanted struct {
 func (t *Tracker) load(ctx context.Context, refs []*turnRef) ([]*turnRef, error) {
 	refs, cold := t.loadCached(refs)
 	if err := t.read(ctx, cold); err != nil {
-		return nil, fmt.Errorf("read the turns of %s: %w", cold[0].id, err)
+		return nil, fmt.Errorf("read the turns of session %s: %w", cold[0].key.Session, err)
 	}
 	for _, r := range cold {
 		t.keep(r)

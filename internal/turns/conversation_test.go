@@ -32,6 +32,7 @@ var rewrite = flag.Bool("update", false, "write down what the conversations give
 //	threads as WHO
 //	jobs as WHO
 //	job ID as WHO
+//	session ID [LIMIT BEFORE] as WHO
 //	events as WHO                     all of them, a line each, by seq
 //
 // Everything is asked three times: as it went by, when the contents have been
@@ -149,6 +150,19 @@ func answerTo(t *testing.T, p *Tracker, events []Event, question string) string 
 	case "threads":
 		list, _ := p.Threads(0, 0, v)
 		return marshal(t, list)
+	case "session":
+		var limit int
+		var before protocol.Seq
+		if at > 2 {
+			if _, err := fmt.Sscan(strings.Join(words[2:at], " "), &limit, &before); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h, err := p.Session(t.Context(), words[1], limit, before, v)
+		if err != nil {
+			return orError(t, nil, err)
+		}
+		return marshal(t, plain(t, h))
 	case "jobs":
 		list, _ := p.Jobs(0, 0, v)
 		return marshal(t, list)
@@ -169,7 +183,7 @@ func answerTo(t *testing.T, p *Tracker, events []Event, question string) string 
 // HTTP are those of these types, with a cached encoding too.
 func plain(t *testing.T, h *History) *api.History {
 	t.Helper()
-	p := &api.History{ThreadID: h.ThreadID, JobID: h.JobID, SessionID: h.SessionID, Turns: []api.Turn{}, HasMore: h.HasMore}
+	p := &api.History{ThreadID: h.ThreadID, JobID: h.JobID, SessionID: h.SessionID, Turns: []api.Turn{}, HasMore: h.HasMore, Next: h.Next}
 	for _, turn := range h.Turns {
 		p.Turns = append(p.Turns, turn.Turn)
 	}

@@ -42,6 +42,9 @@
 // contexts. It is indexed and shown like a thread of one turn, in a list of its
 // own.
 //
+// A thread or a job is in the session that its first envelope names (session_id in
+// the payload), or in one of its own.
+//
 // # Visibility and masking
 //
 // A turn is computed from the envelopes that its viewer may see, and from no

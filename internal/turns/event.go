@@ -128,7 +128,7 @@ func (t *Tracker) Data(ctx context.Context, e Event, v Viewer) (json.RawMessage,
 	for i, dec := range decisions {
 		u.ToolDecisions[i] = updateDecision{ToolName: dec.ToolName, Rationale: dec.Rationale, Outcome: dec.Outcome, ParallelGroup: dec.ParallelGroup}
 	}
-	if k := r.key(t.opts.Space); e.at.isJob() {
+	if k := r.key; e.at.isJob() {
 		u.JobID = k.Job
 	} else {
 		u.ThreadID, u.SessionID, u.TurnNumber = k.Thread, k.Session, k.Turn
@@ -139,8 +139,5 @@ func (t *Tracker) Data(ctx context.Context, e Event, v Viewer) (json.RawMessage,
 func (t *Tracker) refOf(at ref) *turnRef {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if th := t.index.all[at.root]; th != nil {
-		return th.outline(at.turn)
-	}
-	return nil
+	return t.index.outlineOf(at)
 }

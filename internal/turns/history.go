@@ -38,7 +38,7 @@ func pageSize(limit int) int {
 // turnRef is a requested turn as it was at one moment.
 type turnRef struct {
 	at    ref
-	id    protocol.ID // of the thread or job
+	key   Key
 	tu    *turn
 	entry *Entry // the first one, as far as the index has it
 	bytes int
@@ -50,16 +50,6 @@ type turnRef struct {
 	shown     *reduce.View   // of all items, if it is cached
 }
 
-func (r *turnRef) key(space string) Key {
-	k := Key{Session: SessionID(space, r.id), Turn: r.at.turn}
-	if r.at.isJob() {
-		k.Job = r.id
-	} else {
-		k.Thread = r.id
-	}
-	return k
-}
-
 // outline copies the part of a turn that decides who may see it; nil: there is no
 // such turn.
 func (th *thread) outline(n int) *turnRef {
@@ -67,22 +57,29 @@ func (th *thread) outline(n int) *turnRef {
 	if tu == nil {
 		return nil
 	}
-	return &turnRef{at: ref{th.seq, n}, id: th.id, tu: tu, entry: tu.entry(), bytes: tu.bytes}
+	r := &turnRef{at: ref{th.seq, n}, key: Key{Session: th.session, Turn: n}, tu: tu, entry: tu.entry(), bytes: tu.bytes}
+	if th.job {
+		r.key.Job = th.id
+	} else {
+		r.key.Thread = th.id
+	}
+	return r
 }
 
 // newest is the number from which visible yields all turns downward.
 const newest = math.MaxInt
 
-// visible yields the turns of a thread that a viewer may see: those with a number
-// and higher, or with step -1 those with it and lower. It takes the lock in short
-// steps, so that Apply does not wait for long and the viewer is not asked under
-// the lock.
-func (t *Tracker) visible(id protocol.ID, from, step int, v *Viewer) iter.Seq[*turnRef] {
+// inSteps yields the turns that a viewer may see of those that read returns, which
+// is called with the last one that it returned (nil: none yet) and how many to
+// return. read takes the lock in short steps, so that Apply does not wait for long
+// and the viewer is not asked under the lock.
+func inSteps(v *Viewer, read func(after *turnRef, most int) []*turnRef) iter.Seq[*turnRef] {
 	return func(yield func(*turnRef) bool) {
+		var after *turnRef
 		for most := 2; ; most = min(2*most, 64) {
-			some := t.outlines(id, from, step, most)
+			some := read(after, most)
 			for _, r := range some {
-				if from = r.at.turn + step; v.isVisible(r.entry) && !yield(r) {
+				if after = r; v.isVisible(r.entry) && !yield(r) {
 					return
 				}
 			}
@@ -91,6 +88,17 @@ func (t *Tracker) visible(id protocol.ID, from, step int, v *Viewer) iter.Seq[*t
 			}
 		}
 	}
+}
+
+// visible yields the turns of a thread that a viewer may see: those with a number
+// and higher, or with step -1 those with it and lower.
+func (t *Tracker) visible(id protocol.ID, from, step int, v *Viewer) iter.Seq[*turnRef] {
+	return inSteps(v, func(after *turnRef, most int) []*turnRef {
+		if after != nil {
+			from = after.at.turn + step
+		}
+		return t.outlines(id, from, step, most)
+	})
 }
 
 func (t *Tracker) outlines(id protocol.ID, from, step, most int) (some []*turnRef) {
@@ -111,12 +119,16 @@ func (t *Tracker) outlines(id protocol.ID, from, step, most int) (some []*turnRe
 }
 
 // nearest returns the first turn that visible yields; nil: none.
-func (t *Tracker) nearest(id protocol.ID, from, step int, v *Viewer) (found *turnRef) {
-	t.visible(id, from, step, v)(func(r *turnRef) bool {
-		found = r
-		return false
-	})
-	return found
+func (t *Tracker) nearest(id protocol.ID, from, step int, v *Viewer) *turnRef {
+	return first(t.visible(id, from, step, v))
+}
+
+// first returns the first turn of a sequence; nil: none.
+func first(all iter.Seq[*turnRef]) *turnRef {
+	for r := range all {
+		return r
+	}
+	return nil
 }
 
 // History returns turns of a thread that the viewer may see: the newest limit
@@ -128,39 +140,58 @@ func (t *Tracker) History(ctx context.Context, thread protocol.ID, limit, before
 	if before == 0 {
 		from = newest
 	}
-	h := &History{ThreadID: thread, SessionID: SessionID(t.opts.Space, thread)}
-	var refs []*turnRef
-	size := 0
-	for r := range t.visible(thread, from, -1, &v) {
-		if size += r.bytes; len(refs) == pageSize(limit) || len(refs) > 0 && size > maxPageBytes {
-			h.HasMore = true
-			break
-		}
-		refs = append(refs, r)
-	}
-	// A viewer that sees no turn gets the answer for a thread that does not exist.
-	if len(refs) == 0 && t.nearest(thread, newest, -1, &v) == nil {
-		return nil, fmt.Errorf("thread %s: %w", thread, ErrUnknown)
-	}
-	refs, err := t.load(ctx, refs)
+	list, last, more, err := t.page(ctx, t.visible(thread, from, -1, &v), limit, &v)
 	if err != nil {
 		return nil, err
+	}
+	// A viewer that sees no turn gets the answer for a thread that does not exist.
+	if last == nil && t.nearest(thread, newest, -1, &v) == nil {
+		return nil, fmt.Errorf("thread %s: %w", thread, ErrUnknown)
+	}
+	h := &History{ThreadID: thread, SessionID: t.SessionOf(thread), HasMore: more}
+	for _, s := range list {
+		h.Turns = append(h.Turns, s.Turn)
+	}
+	return h, nil
+}
+
+// pageTurn is a turn of a page.
+type pageTurn struct {
+	Turn
+	key Key
+}
+
+// page shows the first limit of the turns of a sequence from new to old, in
+// chronological order. It also returns the oldest turn that it looked at, nil if
+// there is none, and whether there are more.
+func (t *Tracker) page(ctx context.Context, all iter.Seq[*turnRef], limit int, v *Viewer) (list []pageTurn, last *turnRef, more bool, err error) {
+	var refs []*turnRef
+	size := 0
+	for r := range all {
+		if size += r.bytes; len(refs) == pageSize(limit) || len(refs) > 0 && size > maxPageBytes {
+			more = true
+			break
+		}
+		refs, last = append(refs, r), r
+	}
+	if refs, err = t.load(ctx, refs); err != nil {
+		return nil, nil, false, err
 	}
 	d := t.display()
 	size = 0
 	for _, r := range refs {
-		shown := t.view(r, &v, d)
+		shown := t.view(r, v, d)
 		if shown == nil {
 			continue
 		}
-		if size += shown.Bytes; size > maxPageBytes && len(h.Turns) > 0 {
-			h.HasMore = true
+		if size += shown.Bytes; size > maxPageBytes && len(list) > 0 {
+			more = true
 			break
 		}
-		h.Turns = append(h.Turns, shown.Show(v.Present))
+		list, last = append(list, pageTurn{shown.Show(v.Present), r.key}), r
 	}
-	slices.Reverse(h.Turns)
-	return h, nil
+	slices.Reverse(list)
+	return list, last, more, nil
 }
 
 // All yields all turns of a thread that the viewer may see, oldest first, and
@@ -207,7 +238,7 @@ func (t *Tracker) Job(ctx context.Context, id protocol.ID, v Viewer) (*History, 
 			return nil, err
 		}
 		if visible {
-			return &History{JobID: id, SessionID: SessionID(t.opts.Space, id), Turns: []Turn{shown}}, nil
+			return &History{JobID: id, SessionID: r.key.Session, Turns: []Turn{shown}}, nil
 		}
 	}
 	return nil, fmt.Errorf("job %s: %w", id, ErrUnknown)
@@ -246,7 +277,7 @@ func (t *Tracker) view(r *turnRef, v *Viewer, d *reduce.Display) *reduce.View {
 	if whole && r.shown != nil && r.shown.IsCurrent(r.truncated, d) {
 		return r.shown
 	}
-	out := reduce.Build(visible).Render(r.key(t.opts.Space), r.truncated, d)
+	out := reduce.Build(visible).Render(r.key, r.truncated, d)
 	if !whole {
 		return out
 	}
@@ -272,13 +303,15 @@ func filterVisible(items []*reduce.Item, v *Viewer) []*reduce.Item {
 // DefaultRationale is the rationale of a call without an explanation.
 const DefaultRationale = reduce.DefaultRationale
 
-// History is a page of a thread, oldest turn first, or a job as its only turn.
+// History is a page of a thread or a session, oldest turn first, or a job as its
+// only turn.
 type History struct {
 	ThreadID  protocol.ID // of a thread
 	JobID     protocol.ID // of a job
 	SessionID string
 	Turns     []Turn
-	HasMore   bool // there are older turns
+	HasMore   bool         // there are older turns
+	Next      protocol.Seq // of a session: before for the page with them
 }
 
 // All yields the turns of the page, and no error.
@@ -298,7 +331,7 @@ type Turn = reduce.Turn
 // JSON encodes the page like an [api.History], each turn once for all viewers that
 // see the same: most of the cost of a cached page is encoding.
 func (h *History) JSON() ([]byte, error) {
-	body, err := reduce.Encode(&api.History{ThreadID: h.ThreadID, JobID: h.JobID, SessionID: h.SessionID, Turns: []api.Turn{}, HasMore: h.HasMore})
+	body, err := reduce.Encode(&api.History{ThreadID: h.ThreadID, JobID: h.JobID, SessionID: h.SessionID, Turns: []api.Turn{}, HasMore: h.HasMore, Next: h.Next})
 	if err != nil {
 		return nil, err
 	}

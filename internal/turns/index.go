@@ -16,6 +16,7 @@ type index struct {
 	all       map[protocol.Seq]*thread // threads and jobs
 	threads   directory
 	jobs      directory
+	sessions  map[string]*session
 	lru       *list.List // of *thread, the quietest at the back
 }
 
@@ -27,7 +28,7 @@ type directory struct {
 
 func newIndex(most int) index {
 	return index{
-		max: most, all: make(map[protocol.Seq]*thread), lru: list.New(),
+		max: most, all: make(map[protocol.Seq]*thread), lru: list.New(), sessions: make(map[string]*session),
 		threads: directory{byID: make(map[protocol.ID]*thread)}, jobs: directory{byID: make(map[protocol.ID]*thread)},
 	}
 }
@@ -52,6 +53,7 @@ type thread struct {
 	job     bool
 	seq     protocol.Seq
 	id      protocol.ID
+	session string
 	title   title
 	roles   map[protocol.ParticipantID]role
 	first   int     // number of the oldest turn that is kept
@@ -137,8 +139,8 @@ func (th *thread) turn(n int) *turn {
 
 // What the index takes, in bytes, about.
 const (
-	threadCost = 500
-	turnCost   = 220
+	threadCost = 650
+	turnCost   = 250
 	nameCost   = 64
 )
 
@@ -156,8 +158,11 @@ func (x *index) directoryOf(job bool) *directory {
 }
 
 // begin adds a thread, or a job.
-func (x *index) begin(job bool, id protocol.ID, seq protocol.Seq, about reduce.Excerpt) *thread {
-	th := &thread{job: job, seq: seq, id: id, first: 1, title: title{Excerpt: about}, roles: make(map[protocol.ParticipantID]role)}
+func (x *index) begin(job bool, id protocol.ID, seq protocol.Seq, session string, about reduce.Excerpt) *thread {
+	th := &thread{
+		job: job, seq: seq, id: id, session: session, first: 1,
+		title: title{Excerpt: about}, roles: make(map[protocol.ParticipantID]role),
+	}
 	if job {
 		th.first = 0
 	}
@@ -166,7 +171,7 @@ func (x *index) begin(job bool, id protocol.ID, seq protocol.Seq, about reduce.E
 	dir.byID[id] = th
 	dir.order = append(dir.order, seq)
 	th.element = x.lru.PushFront(th)
-	x.charge(th, threadCost+th.title.Len())
+	x.charge(th, threadCost+len(session)+th.title.Len())
 	return th
 }
 
@@ -178,6 +183,7 @@ func (x *index) beginTurn(th *thread, e *Entry) *turn {
 		x.charge(th, nameCost*(len(env.To)+len(e.Thread)))
 	}
 	th.turns = append(th.turns, tu)
+	x.addToSession(th, env.Seq)
 	x.charge(th, turnCost)
 	return tu
 }
@@ -268,6 +274,7 @@ func (x *index) drop() []*contents {
 		half := (len(gone) + 1) / 2
 		th.turns, gone = slices.Clone(gone[half:]), gone[:half]
 		th.first += half
+		x.dropFromSession(th, half)
 		spent := 0
 		for _, tu := range gone {
 			spent += tu.cost()
@@ -295,6 +302,7 @@ func (x *index) forget(th *thread) {
 	x.cost -= th.cost
 	x.lru.Remove(th.element)
 	delete(x.all, th.seq)
+	x.dropFromSession(th, len(th.turns))
 	dir := x.directoryOf(th.job)
 	if dir.byID[th.id] == th {
 		delete(dir.byID, th.id)

@@ -48,7 +48,7 @@ func (t *Tracker) Jobs(limit int, before protocol.Seq, v Viewer) (list []api.Job
 		before = th.seq
 		if r := t.jobRef(th.id); r != nil && v.isVisible(r.entry) {
 			list = append(list, api.Job{
-				JobID: th.id, SessionID: SessionID(t.opts.Space, th.id), From: r.entry.Envelope.From, Title: t.titleOf(th, d),
+				JobID: th.id, SessionID: th.session, From: r.entry.Envelope.From, Title: t.titleOf(th, d),
 				StartedAt: protocol.Time{Time: r.entry.Envelope.TS}, Seq: th.seq,
 			})
 		}
@@ -82,7 +82,7 @@ func (t *Tracker) describe(th *thread, v *Viewer, d *reduce.Display) (api.Thread
 	}
 	updated := protocol.Time{Time: last.entry.Envelope.TS}
 	info := api.Thread{
-		ThreadID: th.id, SessionID: SessionID(t.opts.Space, th.id), Seq: th.seq,
+		ThreadID: th.id, SessionID: th.session, Seq: th.seq,
 		LastTurn: last.at.turn, UpdatedAt: updated, StartedAt: updated,
 	}
 	if first := t.nearest(th.id, 1, 1, v); first != nil && first.at.turn == 1 {

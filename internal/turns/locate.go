@@ -163,7 +163,7 @@ func (t *Tracker) recordAgent(who protocol.ParticipantID, at ref) {
 func (t *Tracker) locateChat(e *Entry, it *reduce.Item, found ref, ok bool) ref {
 	env := e.Envelope
 	if !ok || found.isJob() {
-		th := t.index.begin(false, env.ID, env.Seq, it.Beginning(maxTitle))
+		th := t.index.begin(false, env.ID, env.Seq, t.sessionOf(it, env.ID), it.Beginning(maxTitle))
 		return t.beginTurn(th, e)
 	}
 	th := t.index.all[found.root]
@@ -184,13 +184,22 @@ func (t *Tracker) beginTurn(th *thread, e *Entry) ref {
 	return ref{root: th.seq, turn: th.last()}
 }
 
+// sessionOf returns the session of a thread or a job that begins with an item: the
+// one that it names, else one of its own.
+func (t *Tracker) sessionOf(it *reduce.Item, id protocol.ID) string {
+	if it.Session != "" {
+		return it.Session
+	}
+	return SessionID(t.opts.Space, id)
+}
+
 // beginJob begins a job. It has no title if its first entry is addressed.
 func (t *Tracker) beginJob(id protocol.ID, e *Entry, it *reduce.Item) ref {
 	var about reduce.Excerpt
 	if e.Envelope.Kind == protocol.KindReasoningStart && len(e.Envelope.To) == 0 {
 		about = it.Beginning(maxTitle)
 	}
-	th := t.index.begin(true, id, e.Envelope.Seq, about)
+	th := t.index.begin(true, id, e.Envelope.Seq, t.sessionOf(it, id), about)
 	t.cache.put(t.index.beginTurn(th, e), nil, reduce.NewBuilder())
 	return ref{root: th.seq}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,14 +93,17 @@ func drawPayload(t *rapid.T, k protocol.Kind, id protocol.ID) json.RawMessage {
 	case protocol.KindMCPReject, protocol.KindMCPWithdraw:
 		return json.RawMessage(rapid.SampledFrom([]string{`{"reason":"timeout"}`, `{"reason":"unsafe"}`}).Draw(t, "reason"))
 	}
-	return json.RawMessage(fmt.Sprintf(`{"message":%q}`, secret))
+	session := rapid.SampledFrom([]string{"", `,"session_id":"s1"`, `,"session_id":"s2"`, `,"session_id":5`}).Draw(t, "session")
+	return json.RawMessage(fmt.Sprintf(`{"message":%q%s}`, secret, session))
 }
 
 // everything is all that a viewer may know of a projection.
 func everything(t testing.TB, p *Tracker, v Viewer) string {
 	var b strings.Builder
+	sessions := make(map[string]bool)
 	threads, _ := p.Threads(MaxPage, 0, v)
 	for _, th := range threads {
+		sessions[th.SessionID] = true
 		h, err := p.History(t.Context(), th.ThreadID, MaxPage, 0, v)
 		if err != nil {
 			t.Fatal(err)
@@ -114,6 +119,17 @@ func everything(t testing.TB, p *Tracker, v Viewer) string {
 		}
 		b.WriteString(marshal(t, j))
 		b.WriteString(marshal(t, h))
+		sessions[j.SessionID] = true
+	}
+	for _, id := range slices.Sorted(maps.Keys(sessions)) {
+		for before, more := protocol.Seq(0), true; more; {
+			h, err := p.Session(t.Context(), id, 3, before, v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.WriteString(marshal(t, h))
+			before, more = h.Next, h.HasMore
+		}
 	}
 	return b.String()
 }
@@ -249,7 +265,7 @@ func checkBounds(t rapid.TB, p *Tracker) {
 	cost, bytes := 0, 0
 	for _, th := range p.index.all {
 		cost += th.cost
-		sum := threadCost + nameCost*len(th.roles) + th.title.Len()
+		sum := threadCost + nameCost*len(th.roles) + len(th.session) + th.title.Len()
 		for _, tu := range th.turns {
 			sum += tu.cost()
 			if tu.size.items > maxAllItems {
@@ -260,6 +276,7 @@ func checkBounds(t rapid.TB, p *Tracker) {
 			t.Fatalf("a thread costs %d, it says %d", sum, th.cost)
 		}
 	}
+	checkSessions(t, p)
 	for at := p.cache.used.Front(); at != nil; at = at.Next() {
 		bytes += at.Value.(*contents).bytes
 	}
@@ -275,5 +292,36 @@ func checkBounds(t rapid.TB, p *Tracker) {
 		if r.Len() > 2*p.opts.IDs {
 			t.Fatalf("%d names, %d may be there", r.Len(), 2*p.opts.IDs)
 		}
+	}
+}
+
+// checkSessions checks that the sessions have the turns of the index, in order, and
+// few others.
+func checkSessions(t rapid.TB, p *Tracker) {
+	t.Helper()
+	turns, listed := 0, 0
+	for _, th := range p.index.all {
+		turns += len(th.turns)
+	}
+	for id, s := range p.index.sessions {
+		kept := 0
+		for i, e := range s.list {
+			if i > 0 && s.list[i-1].seq >= e.seq {
+				t.Fatalf("session %s: %d is before %d", id, s.list[i-1].seq, e.seq)
+			}
+			if r := p.index.outlineOf(e.at); r != nil {
+				kept++
+				if r.key.Session != id {
+					t.Fatalf("a turn of session %s is in %s", r.key.Session, id)
+				}
+			}
+		}
+		if kept == 0 || kept != len(s.list)-s.dropped || s.dropped > len(s.list)/2+16 {
+			t.Fatalf("session %s has %d, of which %d are kept and %d dropped", id, len(s.list), kept, s.dropped)
+		}
+		listed += kept
+	}
+	if listed != turns {
+		t.Fatalf("%d turns are in sessions, %d in the index", listed, turns)
 	}
 }

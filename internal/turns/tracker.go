@@ -242,10 +242,11 @@ func (t *Tracker) TurnOf(id protocol.ID) (Key, bool) {
 	if !known {
 		at, known = t.others.get(string(id))
 	}
-	if th := t.index.all[at.root]; known && th != nil {
-		if r := th.outline(at.turn); r != nil {
-			return r.key(t.opts.Space), true
-		}
+	if !known {
+		return Key{}, false
+	}
+	if r := t.index.outlineOf(at); r != nil {
+		return r.key, true
 	}
 	return Key{}, false
 }

@@ -128,8 +128,7 @@ func (x *exporter) parts(ctx context.Context, p *turns.Tracker, list []part) err
 	}
 	for _, of := range list {
 		head := transcript.Head{
-			Space: x.log.spaceName(), ThreadID: of.thread, JobID: of.job,
-			SessionID: turns.SessionID(x.log.spaceName(), cmp.Or(of.thread, of.job)), Exported: time.Now().UTC(),
+			Space: x.log.spaceName(), ThreadID: of.thread, JobID: of.job, SessionID: p.SessionOf(of.thread), Exported: time.Now().UTC(),
 		}
 		turns := p.All(ctx, of.thread, nobody)
 		if of.job != "" {
@@ -137,7 +136,7 @@ func (x *exporter) parts(ctx context.Context, p *turns.Tracker, list []part) err
 			if err != nil {
 				return err
 			}
-			turns = h.All()
+			turns, head.SessionID = h.All(), h.SessionID
 		}
 		if err := write(x.out, head, x.counted(turns)); err != nil {
 			return fmt.Errorf("%s: %w", of, err)

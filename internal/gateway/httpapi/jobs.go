@@ -29,6 +29,31 @@ func (s *Server) jobs(w http.ResponseWriter, r *http.Request, v caller) {
 	v.writeJSON(w, api.Jobs{Jobs: list, Next: next, HasMore: next > 0})
 }
 
+func (s *Server) session(w http.ResponseWriter, r *http.Request, v caller) {
+	s.sessionHistory(w, r, v, r.PathValue("session"))
+}
+
+// sessionHistory returns a page of the turns and jobs of a session: the newest, or the
+// ones before a given seq.
+func (s *Server) sessionHistory(w http.ResponseWriter, r *http.Request, v caller, id string) {
+	q, refused := turnQueryOf(r)
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
+	}
+	view, err := s.options.Turns.View(r.Context(), v.space, v.viewer())
+	if err != nil {
+		writeTurnError(w, err)
+		return
+	}
+	h, err := view.Session(r.Context(), id, q.limit, protocol.Seq(q.before), view.Viewer)
+	if err != nil {
+		writeTurnError(w, err)
+		return
+	}
+	v.writeHistory(w, h)
+}
+
 func (s *Server) job(w http.ResponseWriter, r *http.Request, v caller) {
 	s.jobOf(w, r, v, protocol.ID(r.PathValue("job")))
 }

@@ -94,6 +94,7 @@ func (s *Server) routes() {
 	handle("GET /api/spaces/{space}/threads/{thread}", s.inSpace(s.thread))
 	handle("GET /api/spaces/{space}/jobs", s.inSpace(s.jobs))
 	handle("GET /api/spaces/{space}/jobs/{job}", s.inSpace(s.job))
+	handle("GET /api/spaces/{space}/sessions/{session}", s.inSpace(s.session))
 	handle("GET /api/spaces/{space}/envelopes/{id}", s.inSpace(s.envelope))
 	handle("GET /api/spaces/{space}/envelopes/{id}/turn", s.inSpace(s.turnOf))
 	handle("GET /api/chat/history", s.chatHistory)

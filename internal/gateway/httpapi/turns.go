@@ -54,7 +54,7 @@ func (s *Server) thread(w http.ResponseWriter, r *http.Request, v caller) {
 		s.turnsOf(w, r, v, whole)
 	case errors.Is(err, turns.ErrUnknown):
 		head := transcript.Head{
-			Space: v.space.Name(), ThreadID: protocol.ID(id), SessionID: turns.SessionID(v.space.Name(), protocol.ID(id)), Exported: time.Now().UTC(),
+			Space: v.space.Name(), ThreadID: protocol.ID(id), SessionID: view.SessionOf(protocol.ID(id)), Exported: time.Now().UTC(),
 		}
 		s.transcript(w, head, view.All(r.Context(), head.ThreadID, view.Viewer))
 	default:
@@ -165,17 +165,26 @@ func (b *markdownBody) Write(p []byte) (int, error) {
 	return b.to.Write(p)
 }
 
-// chatHistory returns turns of a thread, or a job.
+// chatHistory returns turns of a thread or a session, or a job.
 func (s *Server) chatHistory(w http.ResponseWriter, r *http.Request) {
-	thread, job := protocol.ID(r.URL.Query().Get("thread_id")), protocol.ID(r.URL.Query().Get("job_id"))
+	q := r.URL.Query()
+	thread, job, session := protocol.ID(q.Get("thread_id")), protocol.ID(q.Get("job_id")), q.Get("session_id")
+	selected := 0
+	for _, id := range []string{string(thread), string(job), session} {
+		if id != "" {
+			selected++
+		}
+	}
 	names, refused := s.spacesOfRequest(r)
 	switch {
-	case (thread == "") == (job == ""):
-		access.WriteError(w, access.BadRequest("One of the parameters thread_id and job_id is required. /api/spaces/SPACE/threads and /api/spaces/SPACE/jobs list them."))
+	case selected != 1:
+		access.WriteError(w, access.BadRequest("One of the parameters thread_id, job_id and session_id is required. /api/spaces/SPACE/threads and /api/spaces/SPACE/jobs list them."))
 	case refused != nil:
 		access.WriteError(w, refused)
 	case job != "":
 		s.inOnly(w, r, names, func(w http.ResponseWriter, r *http.Request, v caller) { s.jobOf(w, r, v, job) })
+	case session != "":
+		s.inOnly(w, r, names, func(w http.ResponseWriter, r *http.Request, v caller) { s.sessionHistory(w, r, v, session) })
 	default:
 		s.threadIn(w, r, names, thread)
 	}
@@ -298,7 +307,7 @@ func writeTurnError(w http.ResponseWriter, err error) { access.WriteError(w, tur
 func turnError(err error) *protocol.Error {
 	switch {
 	case errors.Is(err, turns.ErrUnknown):
-		return protocol.Errorf(protocol.CodeNotFound, "This space has no such thread or job, or you cannot see it.")
+		return protocol.Errorf(protocol.CodeNotFound, "This space has no such thread, job or session, or you cannot see it.")
 	case errors.Is(err, turnstore.ErrClosed):
 		return protocol.Errorf(protocol.CodeShuttingDown, "The gateway is shutting down; try again in a moment.")
 	case errors.Is(err, space.ErrRetired):

@@ -98,7 +98,7 @@ type ids struct {
 }
 
 func idsOf(h *Head, turn int) ids {
-	about := fmt.Sprintf("%s/%s/%d", h.SessionID, h.ThreadID, turn)
+	about := fmt.Sprintf("%s/%s/%d", h.Space, h.ThreadID, turn)
 	if h.JobID != "" {
 		about = fmt.Sprintf("job/%s/%s", h.Space, h.JobID)
 	}

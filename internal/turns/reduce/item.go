@@ -59,9 +59,11 @@ type Item struct {
 	Entry  Entry // the envelope without payload
 	Weight int   // in memory with its masked form, in bytes, about and at most
 
-	text  Excerpt
-	tool  Excerpt // that is called, or that a thought names
-	group int     // that a thought gives; -1: none
+	// Session is the session that a chat or a reasoning.start names; "": none.
+	Session string
+	text    Excerpt
+	tool    Excerpt // that is called, or that a thought names
+	group   int     // that a thought gives; -1: none
 
 	call       bool          // asks for tools/call
 	asks       proposal.Call // what a call asks for, to compare a request with a proposal
@@ -156,8 +158,10 @@ func NewItem(e *Entry) *Item {
 	switch slim.Kind {
 	case protocol.KindChat:
 		it.text = excerptOf(firstText(p, "message", "text"), maxChat)
+		it.readSession(p)
 	case protocol.KindReasoningStart:
 		it.text = excerptOf(firstText(p, "message", "input"), maxThought)
+		it.readSession(p)
 	case protocol.KindReasoningConclusion:
 		it.text = excerptOf(firstText(p, "message", "decision", "recommendation"), maxThought)
 	case protocol.KindReasoningThought:
@@ -172,6 +176,13 @@ func NewItem(e *Entry) *Item {
 		it.text = Excerpt{text: textutil.Shorten(p.Get("reason").Text(), maxName)}
 	}
 	return it
+}
+
+// readSession reads the session. A name that is no valid id names none.
+func (it *Item) readSession(p protocol.Value) {
+	if name := p.Get("session_id").Text(); protocol.ValidID(name) {
+		it.Session = strings.Clone(name)
+	}
 }
 
 func (it *Item) readThought(p protocol.Value) {

@@ -57,6 +57,25 @@ type Turn struct {
 // JSON returns the turn encoded, once for all viewers that see the same.
 func (t *Turn) JSON() ([]byte, error) { return t.encoded() }
 
+// In returns the turn with the id of its thread or job, for a page of several.
+func (t Turn) In(k Key) Turn {
+	plain := t.encoded
+	t.ThreadID, t.JobID = k.Thread, k.Job
+	t.encoded = func() ([]byte, error) {
+		body, err := plain()
+		if err != nil {
+			return nil, err
+		}
+		name, id := `{"thread_id":`, k.Thread
+		if k.Job != "" {
+			name, id = `{"job_id":`, k.Job
+		}
+		text, err := Encode(id)
+		return slices.Concat([]byte(name), text, []byte{','}, body[1:]), err
+	}
+	return t
+}
+
 // encodeOnce returns a function that encodes a turn on its first call.
 func encodeOnce(t *api.Turn) func() ([]byte, error) {
 	return sync.OnceValues(func() ([]byte, error) { return Encode(t) })
