@@ -102,7 +102,7 @@ func (t *Tracker) load(ctx context.Context, refs []*turnRef) ([]*turnRef, error)
 }
 
 // loadCached leaves out the references whose turns the index has dropped, and
-// returns those that are not cached in addition.
+// also returns the ones that are not cached.
 func (t *Tracker) loadCached(refs []*turnRef) (kept, cold []*turnRef) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -69,7 +69,7 @@ func (th *thread) outline(n int) *turnRef {
 // newest is the number from which visible yields all turns downward.
 const newest = math.MaxInt
 
-// inSteps yields the turns that a viewer may see of those that read returns, which
+// inSteps yields the turns from read that a viewer may see. read
 // is called with the last one that it returned (nil: none yet) and how many to
 // return. read takes the lock in short steps, so that Apply does not wait for long
 // and the viewer is not asked under the lock.

@@ -89,7 +89,7 @@ type turn struct {
 type audience struct{ to, thread []protocol.ParticipantID }
 
 // Bounds of one turn. Entries beyond are left out, with some room beyond for
-// those that end a call or answer the chat.
+// entries that end a call or answer the chat.
 const (
 	maxItems    = 2048
 	maxAllItems = 2 * maxItems

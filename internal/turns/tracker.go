@@ -255,7 +255,7 @@ func (t *Tracker) TurnOf(id protocol.ID) (Key, bool) {
 var sessions = uuid.NewSHA1(uuid.NameSpaceURL, []byte("urn:meup:session"))
 
 // SessionID names the session of a thread or a job: the UUID of version 5 of
-// "SPACE/ID" in the namespace that is itself that of the URL
+// "SPACE/ID" in the namespace that is itself the UUID of the URL
 // "urn:meup:session".
 func SessionID(space string, id protocol.ID) string {
 	return uuid.NewSHA1(sessions, []byte(space+"/"+string(id))).String()

@@ -9,7 +9,7 @@ import (
 )
 
 // Builder is the reducer of one turn: it is fed its items in order, all of them or
-// those that one viewer may see. It depends on no text of an item but the name of
+// the ones that one viewer may see. It depends on no text of an item but the name of
 // a tool.
 type Builder struct {
 	first    *Item
@@ -197,7 +197,7 @@ func (b *Builder) openContext(it *Item) {
 	}
 }
 
-// closeContexts closes the context of an item, or those that a cancel outside of
+// closeContexts closes the context of an item, or the ones that a cancel outside of
 // all contexts names.
 func (b *Builder) closeContexts(it *Item) {
 	env := it.Env()
