@@ -21,9 +21,6 @@ const (
 	// defaultVerifyAgain is the minimum time between two verifications of a
 	// stream.
 	defaultVerifyAgain = 10 * time.Minute
-	// auditAll is the number of reports after which one includes the unchanged
-	// streams.
-	auditAll = 12
 	// auditQueue bounds the reports in the queue; further ones are dropped.
 	auditQueue = 64
 	// auditConfirm is the number of consecutive reports of one gateway that must
@@ -62,9 +59,7 @@ type auditor struct {
 	incoming chan report
 
 	// Owned by audit.
-	round      int
-	sent       map[int]replica.Mark // the last head sent, by stream
-	suspicions map[suspect]suspicion
+	suspicions map[suspect]int // consecutive reports that differed
 	verified   map[int]time.Time
 
 	// For tests.
@@ -79,15 +74,10 @@ type suspect struct {
 	gateway string
 }
 
-type suspicion struct {
-	count int
-	last  time.Time
-}
-
 func newAuditor(j *Journal) *auditor {
 	return &auditor{
-		j: j, incoming: make(chan report, auditQueue), sent: make(map[int]replica.Mark),
-		suspicions: make(map[suspect]suspicion), verified: make(map[int]time.Time),
+		j: j, incoming: make(chan report, auditQueue),
+		suspicions: make(map[suspect]int), verified: make(map[int]time.Time),
 	}
 }
 
@@ -127,33 +117,13 @@ func (a *auditor) receive(m *nats.Msg) {
 	}
 }
 
-// send publishes the digests of changed and suspected streams, and every
-// auditAll rounds the digests of all streams.
+// send publishes the digests of all streams.
 func (a *auditor) send() {
-	suspected := make(map[int]bool)
-	for k, s := range a.suspicions {
-		if time.Since(s.last) > 2*auditAll*a.j.opts.auditEvery { // the gateway is gone
-			delete(a.suspicions, k)
-			continue
-		}
-		suspected[k.stream] = true
-	}
 	r := report{Format: replica.Format, Gateway: a.j.gateway}
-	all := a.round%auditAll == 0
-	a.round++
 	for i, s := range a.j.streams {
-		log, list := s.local.Marks.Latest()
-		if log == "" {
-			continue
-		}
-		head := list[len(list)-1]
-		if all || suspected[i] || a.sent[i] != head {
+		if log, list := s.local.Marks.Latest(); log != "" {
 			r.Streams = append(r.Streams, streamReport{i, log, list})
-			a.sent[i] = head
 		}
-	}
-	if len(r.Streams) == 0 {
-		return
 	}
 	data, err := json.Marshal(r)
 	if err == nil {
@@ -184,9 +154,8 @@ func (a *auditor) compare(gateway string, r streamReport) {
 	if len(a.suspicions) >= maxSuspicions {
 		clear(a.suspicions)
 	}
-	n := a.suspicions[key].count + 1
-	a.suspicions[key] = suspicion{n, time.Now()}
-	if n < auditConfirm {
+	a.suspicions[key]++
+	if a.suspicions[key] < auditConfirm {
 		return
 	}
 	if last, ok := a.verified[r.Index]; ok && time.Since(last) < a.j.opts.verifyAgain {

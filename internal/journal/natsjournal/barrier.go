@@ -13,7 +13,7 @@ import (
 // stream's leader, then waits until this gateway has applied it and the sink
 // has its entries. Concurrent calls share a request.
 func (j *Journal) Barrier(ctx context.Context, space string) error {
-	s := j.streams[j.names.bucket(space)]
+	s := j.streamOf(space)
 	if err := j.startCall(space); err != nil {
 		return err
 	}

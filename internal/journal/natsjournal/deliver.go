@@ -1,7 +1,7 @@
 package natsjournal
 
 import (
-	"time"
+	"strings"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
@@ -28,7 +28,7 @@ func (s *stream) Applied(seq uint64, blocks []replica.Applied, epoch bool) {
 		if b.Seq <= s.sinkSeq || s.announce {
 			b.Entries = nil
 		}
-		if !s.j.isOurs(b.ID) {
+		if !strings.HasPrefix(b.ID, s.j.gateway) {
 			b.ID, b.Results = "", nil
 		}
 		if len(b.Entries) > 0 || b.ID != "" {
@@ -45,8 +45,8 @@ func (s *stream) Applied(seq uint64, blocks []replica.Applied, epoch bool) {
 
 // Trimmed implements [replica.Sink]: it requests a purge of the space.
 func (s *stream) Trimmed(space string, below uint64) {
-	s.j.retainer.add(space, below)
-	signal(s.j.retainer.wake)
+	s.j.addPurge(space, below)
+	signal(s.j.purgeRequests)
 }
 
 // deliver passes applied entries to the sink, then sends the results of Append.
@@ -57,20 +57,12 @@ func (j *Journal) deliver() {
 			if d.sink != nil && len(b.Entries) > 0 {
 				(*d.sink)(b.Space, b.Entries)
 			}
-			if b.ID == "" {
-				continue
-			}
-			f := d.stream.commit.remove(b.ID)
-			if f == nil {
-				continue // its callers have given up
-			}
-			f.answer(b.Results)
-			if j.opts.OnCommit != nil {
-				j.opts.OnCommit(f.drafts, f.bytes, time.Since(f.since))
+			if b.ID != "" {
+				d.stream.publisher.Applied(b.ID, b.Results)
 			}
 		}
 		if d.replaced != nil && *d.replaced != nil {
-			(*d.replaced)(d.stream.affects)
+			(*d.replaced)(func(space string) bool { return j.streamOf(space) == d.stream })
 		}
 		d.stream.progress.advance(d.seq)
 	}

@@ -46,7 +46,7 @@
 //	checks.start   at most one per stream, for one request to JetStream
 //	feed.receive   nats.go's, one per stream: decodes blocks for it
 //	deliver        one: calls the sink, then sends the results of Append
-//	publish        one for each block in flight, at most 64 per stream
+//	Publisher.work at most two per space with calls of Append in progress
 //	supervise      one: starts the streams, repairs the replica
 //	watch          one: connection, readiness
 //	retain         one: retention

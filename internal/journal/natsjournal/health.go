@@ -12,18 +12,14 @@ import (
 
 // checks requests the state of a stream from JetStream at intervals,
 // concurrently with reading: a late response must not delay delivery.
-// stream.run owns it.
+// stream.read owns it.
 type checks struct {
-	s       *stream
-	ctx     context.Context
-	cancel  context.CancelFunc
-	workers sync.WaitGroup
-
-	ticker        *time.Ticker
-	silenceTicker *time.Ticker
-	running       bool
-	lastStart     time.Time
-	results       chan checkResult // capacity one: only one check runs at a time
+	s         *stream
+	workers   sync.WaitGroup
+	running   bool
+	lastStart time.Time
+	next      time.Time
+	results   chan checkResult // capacity one: only one check runs at a time
 }
 
 type checkResult struct {
@@ -33,36 +29,25 @@ type checkResult struct {
 	err  error
 }
 
-func (s *stream) newChecks(ctx context.Context) *checks {
-	c := &checks{s: s, ticker: time.NewTicker(checkEvery), silenceTicker: time.NewTicker(silenceCheckEvery), results: make(chan checkResult, 1)}
-	c.ctx, c.cancel = context.WithCancel(ctx)
-	return c
-}
-
 // start starts a check, unless one was started recently.
-func (c *checks) start() {
-	if now := time.Now(); !c.running && now.Sub(c.lastStart) >= checkAgain/2 {
-		c.running, c.lastStart = true, now
-		pos, gaps := c.s.local.Pos.Seq, c.s.gaps
-		c.workers.Go(func() {
-			a := checkResult{gaps: gaps}
-			var handle jetstream.Stream
-			if handle, a.err = c.s.open(c.ctx); a.err == nil {
-				a.info = handle.CachedInfo()
-				if a.info.State.LastSeq > pos {
-					a.last, a.err = c.s.lastStored(c.ctx, handle)
-				}
-			}
-			c.results <- a
-		})
+func (c *checks) start(ctx context.Context) {
+	now := time.Now()
+	if c.running || now.Sub(c.lastStart) < checkAgain/2 {
+		return
 	}
-}
-
-func (c *checks) stop() {
-	c.ticker.Stop()
-	c.silenceTicker.Stop()
-	c.cancel()
-	c.workers.Wait()
+	c.running, c.lastStart, c.next = true, now, now.Add(checkEvery)
+	pos, gaps := c.s.local.Pos.Seq, c.s.gaps
+	c.workers.Go(func() {
+		a := checkResult{gaps: gaps}
+		var handle jetstream.Stream
+		if handle, a.err = c.s.open(ctx); a.err == nil {
+			a.info = handle.CachedInfo()
+			if a.info.State.LastSeq > pos {
+				a.last, a.err = c.s.lastStored(ctx, handle)
+			}
+		}
+		c.results <- a
+	})
 }
 
 // assess handles the result of a check. An error means that a new feed is
@@ -77,7 +62,7 @@ func (s *stream) assess(a checkResult, f *feed, c *checks, live bool) error {
 	}
 	if a.err != nil {
 		s.setHealth(a.err)
-		c.ticker.Reset(checkAgain)
+		c.next = time.Now().Add(checkAgain)
 		return nil
 	}
 	if live {
@@ -86,7 +71,6 @@ func (s *stream) assess(a checkResult, f *feed, c *checks, live bool) error {
 	if a.gaps == s.gaps {
 		s.local.MarkComparable(a.info.State.LastSeq)
 	}
-	c.ticker.Reset(checkEvery)
 	if a.last <= s.local.Pos.Seq || len(f.items) > 0 {
 		s.stalled = 0
 		return nil
@@ -98,7 +82,7 @@ func (s *stream) assess(a checkResult, f *feed, c *checks, live bool) error {
 		return errStalled
 	}
 	s.stalled = s.local.Pos.Seq + 1
-	c.ticker.Reset(checkAgain)
+	c.next = time.Now().Add(checkAgain)
 	return nil
 }
 

@@ -102,7 +102,7 @@ func (j *Journal) findLog(ctx context.Context) (string, error) {
 // stream still has the messages that were read from it.
 func (s *stream) identify(ctx context.Context, info *jetstream.StreamInfo) error {
 	created := info.Created.UnixNano()
-	s.since.missing = time.Time{}
+	s.missing = time.Time{}
 	if name := logName(info); info.Config.Metadata[logMetadata] != "" && name != s.j.logName {
 		return fmt.Errorf("%w: %s has a copy of log %s, and the stream is a part of log %s", ErrForeignReplica, s.j.replica.Dir(), s.j.logName, name)
 	}
@@ -113,7 +113,7 @@ func (s *stream) identify(ctx context.Context, info *jetstream.StreamInfo) error
 	} else if why != "" {
 		return s.startOver(why)
 	}
-	s.since.shorter = time.Time{}
+	s.shorter = time.Time{}
 	switch {
 	case s.sinkCreated == 0:
 		// The sink does not receive the entries that the replica had when the journal
@@ -143,7 +143,7 @@ func (s *stream) compare(ctx context.Context, info *jetstream.StreamInfo, create
 	switch {
 	case replaced:
 		return "the stream was deleted and made again", nil
-	case shorter && elapsedSince(&s.since.shorter) < s.j.opts.shorterWait: // a new leader may lag for a moment
+	case shorter && elapsedSince(&s.shorter) < s.j.opts.shorterWait: // a new leader may lag for a moment
 		return "", errShorter
 	case shorter:
 		return "the stream lost messages", s.publishEpoch(ctx, false)
@@ -211,8 +211,7 @@ func (s *stream) publishEpoch(ctx context.Context, reset bool) error {
 	}
 	_, err = s.j.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: block.EncodeEpoch(nuid.Next(), reset)},
 		jetstream.WithExpectStream(s.name), jetstream.WithExpectLastSequencePerSubject(after))
-	var api *jetstream.APIError
-	if errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant) {
+	if hasCode(err, jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant) {
 		return nil // another gateway was first
 	}
 	if err != nil {
@@ -220,6 +219,3 @@ func (s *stream) publishEpoch(ctx context.Context, reset bool) error {
 	}
 	return nil
 }
-
-// affects reports whether the stream has a space.
-func (s *stream) affects(space string) bool { return s.j.names.bucket(space) == s.index }

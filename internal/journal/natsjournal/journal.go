@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,26 +43,26 @@ type Journal struct {
 	replaced   atomic.Pointer[journal.Replaced]
 	logName    string // name of the log on NATS; set before any stream is followed
 	deliveries chan delivery
-	counter    atomic.Uint64 // used for the ids of blocks
 
-	catchUp  chan struct{} // semaphore of the streams that catch up
-	repairs  chan repair
-	fatal    chan error // the error because of which the journal will never be ready
-	retainer retainer
-	auditor  *auditor
+	catchUp chan struct{} // semaphore of the streams that catch up
+	repairs chan repair
+	fatal   chan error // the error because of which the journal will never be ready
+	auditor *auditor
+
+	purgeRequests chan struct{} // runs the added purges
 
 	life context.Context // ends after Close has waited for every Append
 	end  context.CancelFunc
 
-	appending, publishing  sync.WaitGroup
-	supervising, answering sync.WaitGroup
-	warned                 sync.Once
+	appending, supervising, answering sync.WaitGroup
+	warned                            sync.Once
 
 	mu        sync.Mutex
 	closed    bool
 	downSince time.Time        // zero while there is a connection
 	lagging   map[*stream]bool // streams that have not caught up since the replica was opened
 	complete  chan struct{}    // closed when lagging is empty
+	purges    map[string]uint64
 }
 
 // Open opens the log and returns when this gateway has read all of it. While
@@ -100,7 +98,11 @@ func open(o Options) (*Journal, error) {
 		fatal:      make(chan error, 1),
 		complete:   make(chan struct{}),
 		lagging:    make(map[*stream]bool),
-		replicas:   replicas{n: o.Replicas},
+		purges:     make(map[string]uint64),
+
+		purgeRequests: make(chan struct{}, 1),
+
+		replicas: replicas{n: o.Replicas},
 	}
 	if j.js, err = jetstream.New(j.nc); err != nil {
 		return nil, err
@@ -115,7 +117,6 @@ func open(o Options) (*Journal, error) {
 // start creates the streams and starts all goroutines.
 func (j *Journal) start() {
 	j.life, j.end = context.WithCancel(context.Background())
-	j.retainer.wake = make(chan struct{}, 1)
 	for i := range j.opts.streams {
 		s := newStream(j, i)
 		j.streams = append(j.streams, s)
@@ -143,7 +144,9 @@ func (j *Journal) Close() error {
 	}
 	j.appending.Wait()
 	j.end()
-	j.publishing.Wait()
+	for _, s := range j.streams {
+		s.publisher.Wait()
+	}
 	j.supervising.Wait()
 	close(j.deliveries)
 	j.answering.Wait()
@@ -248,13 +251,8 @@ func (j *Journal) failOpen(err error) {
 	}
 }
 
-// nextID returns an id for a block that is unique among all gateways, forever.
-func (j *Journal) nextID() string {
-	return j.gateway + "." + strconv.FormatUint(j.counter.Add(1), 10)
-}
-
-// isOurs reports whether this process created a block's id.
-func (j *Journal) isOurs(id string) bool { return strings.HasPrefix(id, j.gateway+".") }
+// streamOf returns the stream that has a space.
+func (j *Journal) streamOf(space string) *stream { return j.streams[j.names.bucket(space)] }
 
 // warnReplicas logs once which guarantees a log with fewer replicas than
 // configured gives.

@@ -210,8 +210,8 @@ func TestStreamLost_OperatorDecides(t *testing.T) {
 			before := logIDOf(t, j, "lab")
 			s := j.streams[j.names.bucket("lab")]
 			lose(t, j, s)
-			s.requestCheck()
-			b.streams[s.index].requestCheck()
+			signal(s.checkRequests)
+			signal(b.streams[s.index].checkRequests)
 			eventually(t, "not ready", func() bool { return errors.Is(j.Ready(), errLost) && errors.Is(b.Ready(), errLost) })
 			if r := j.Append(t.Context(), "lab", []journal.Draft{chat("b", "alice")})[0]; !errors.Is(r.Err, journal.ErrUnavailable) {
 				t.Errorf("append: %+v", r)

@@ -35,7 +35,7 @@ func (j *Journal) LogID(_ context.Context, space string) (string, error) {
 	if err := j.replica.Ready(); err != nil {
 		return "", err
 	}
-	id := j.streams[j.names.bucket(space)].local.LogID()
+	id := j.streamOf(space).local.LogID()
 	if id == nil {
 		return "", journal.Unavailable(replica.ErrIncomplete)
 	}

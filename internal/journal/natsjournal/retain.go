@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -15,33 +14,6 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// retainer holds the pending work of retention.
-type retainer struct {
-	wake chan struct{} // runs the requested purges
-
-	mu     sync.Mutex
-	purges map[string]uint64 // by space: messages below this one
-}
-
-// add requests a purge, to run with the next ones.
-func (r *retainer) add(space string, below uint64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.purges == nil {
-		r.purges = make(map[string]uint64)
-	}
-	r.purges[space] = max(r.purges[space], below)
-}
-
-// drain removes and returns the requested purges.
-func (r *retainer) drain() map[string]uint64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	purges := r.purges
-	r.purges = nil
-	return purges
-}
-
 // retain proposes trims, and purges the messages that were trimmed.
 func (j *Journal) retain() {
 	next := time.NewTimer(jitter(j.opts.RetainEvery))
@@ -51,7 +23,7 @@ func (j *Journal) retain() {
 		select {
 		case <-j.life.Done():
 			return
-		case <-j.retainer.wake:
+		case <-j.purgeRequests:
 			j.purgeAll(j.life)
 		case <-next.C:
 			now, ahead := clock.Now()
@@ -94,23 +66,32 @@ func (j *Journal) publishTrim(ctx context.Context, space string, before protocol
 	return err
 }
 
+// addPurge adds the messages of a space below this one to the next purge.
+func (j *Journal) addPurge(space string, below uint64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.purges[space] = max(j.purges[space], below)
+}
+
 // purgeAll purges trimmed messages from the streams. All gateways do; only the
 // first finds any.
 func (j *Journal) purgeAll(ctx context.Context) {
-	for space, below := range j.retainer.drain() {
-		err := j.purge(ctx, space, below)
-		if err == nil {
-			continue
+	j.mu.Lock()
+	purges := j.purges
+	j.purges = make(map[string]uint64)
+	j.mu.Unlock()
+	for space, below := range purges {
+		if err := j.purge(ctx, space, below); err != nil {
+			j.log.Debug("purge is tried again later", "space", space, "error", err)
+			j.addPurge(space, below)
 		}
-		j.log.Debug("purge is tried again later", "space", space, "error", err)
-		j.retainer.add(space, below)
 	}
 }
 
 // purge removes the blocks without state entries of a space up to (exclusive) a
 // message, as far as the guards allow.
 func (j *Journal) purge(ctx context.Context, space string, below uint64) error {
-	s := j.streams[j.names.bucket(space)]
+	s := j.streamOf(space)
 	safe, remove, err := j.replica.PurgeBound(space, below)
 	if err != nil {
 		return fmt.Errorf("read guards: %w", err)
@@ -123,7 +104,7 @@ func (j *Journal) purge(ctx context.Context, space string, below uint64) error {
 	}
 	for _, seq := range remove {
 		err := handle.DeleteMsg(ctx, seq)
-		if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) && !isGone(err) {
+		if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) && !hasCode(err, codeNoMessage) {
 			return fmt.Errorf("delete message %d: %w", seq, err)
 		}
 	}
@@ -132,11 +113,4 @@ func (j *Journal) purge(ctx context.Context, space string, below uint64) error {
 		return err
 	}
 	return j.replica.Purged(space, safe, remove)
-}
-
-// isGone reports whether err means that the message to delete was already
-// deleted by another gateway.
-func isGone(err error) bool {
-	var api *jetstream.APIError
-	return errors.As(err, &api) && api.ErrorCode == codeNoMessage
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/internal/journal"
@@ -108,22 +107,14 @@ func TestRetentionAcrossGateways(t *testing.T) {
 // that has not yet read the latest messages of the stream.
 func publishRaw(t *testing.T, j *Journal, space string, drafts ...journal.Draft) {
 	t.Helper()
-	u, count := j.cutRequest(space, drafts, upTo(len(drafts)))
-	if count != len(drafts) {
-		t.Fatal("not one block")
+	var body []byte
+	for i := range drafts {
+		body, _ = block.AppendDraft(body, nil, &drafts[i])
 	}
-	msg := &nats.Msg{Subject: j.names.subject(space, u.state), Data: block.EncodeDrafts([][]byte{u.data}, j.blockLimit())}
-	if _, err := j.js.PublishMsg(t.Context(), msg); err != nil {
+	data := block.EncodeDrafts([][]byte{block.Section(len(drafts), body)}, 1<<20)
+	if _, err := j.js.Publish(t.Context(), j.names.subject(space, drafts[0].State), data); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func upTo(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
 }
 
 // A decision is trimmed while a later, rejected one stays in the stream. A

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/publisher"
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
 )
 
@@ -45,9 +46,9 @@ type stream struct {
 	name  string
 	log   *slog.Logger
 
-	commit *committer
+	publisher *publisher.Publisher
 
-	health atomic.Pointer[error] // the reason why the stream is unhealthy; nil: healthy
+	health atomic.Pointer[error] // why the stream is unhealthy, or nil
 	// following is set while a feed delivers and no messages are known to be
 	// missing.
 	following atomic.Bool
@@ -68,22 +69,16 @@ type stream struct {
 	gaps     int              // passed so far
 	handle   jetstream.Stream // as of the last session
 	first    uint64           // the stream's first sequence, according to its leader
-	since    transientState
-	failures int    // consecutive sessions that ended before they had caught up
-	stalled  uint64 // 1 above the position at the last check, if the stream had more
-	adapted  bool   // its configuration was updated once
+	missing  time.Time        // since when the stream does not exist, or zero
+	shorter  time.Time        // since when the stream ends before the position, or zero
+	failures int              // consecutive sessions that ended before they had caught up
+	stalled  uint64           // 1 above the position at the last check, if the stream had more
+	adapted  bool             // its configuration was updated once
 
 	// The sink has received the entries up to sinkSeq, of the stream created at
 	// sinkCreated. Both outlive the replica, so that no entry is delivered twice.
 	sinkSeq     uint64
 	sinkCreated int64
-}
-
-// transientState records since when the stream has been in a state that may
-// resolve itself.
-type transientState struct {
-	missing time.Time // the stream does not exist
-	shorter time.Time // the stream ends before the position
 }
 
 func newStream(j *Journal, index int) *stream {
@@ -96,33 +91,23 @@ func newStream(j *Journal, index int) *stream {
 		retries:       make(chan struct{}, 1),
 		ends:          sharedCall{turn: make(chan struct{}, 1)},
 	}
-	s.commit = newCommitter(func(f *inflight) {
-		j.publishing.Add(1)
-		go s.publish(f)
-	}, j.nextID, j.blockTarget)
+	s.publisher = publisher.New(j.life, publisher.Options{
+		Stream: s, Prefix: j.gateway + ".", Timeout: j.opts.AppendTimeout, OnCommit: j.opts.OnCommit,
+	})
 	s.local = j.replica.NewStream(name, s.log, s)
 	s.setHealth(errCatchingUp)
 	return s
 }
 
-func (s *stream) setHealth(err error) {
-	if err == nil {
-		s.health.Store(nil)
-		return
-	}
-	s.health.Store(&err)
-}
+func (s *stream) setHealth(err error) { s.health.Store(&err) }
 
 // healthErr returns the reason why the stream is unhealthy, or nil.
 func (s *stream) healthErr() error {
-	if err := s.health.Load(); err != nil {
-		return fmt.Errorf("stream %s: %w", s.name, *err)
+	if err := *s.health.Load(); err != nil {
+		return fmt.Errorf("stream %s: %w", s.name, err)
 	}
 	return nil
 }
-
-// requestCheck requests a health check from run.
-func (s *stream) requestCheck() { signal(s.checkRequests) }
 
 func signal(c chan struct{}) {
 	select {
@@ -136,7 +121,7 @@ func (s *stream) load() error {
 	if err := s.local.Load(); err != nil {
 		return err
 	}
-	s.since, s.stalled = transientState{}, 0
+	s.missing, s.shorter, s.stalled = time.Time{}, time.Time{}, 0
 	s.progress.reset(s.local.Pos.Seq)
 	return nil
 }
@@ -199,7 +184,14 @@ func (s *stream) session(ctx context.Context) error {
 		return err
 	}
 	defer f.close()
-	err = s.catchUp(ctx, f, info)
+	if info.State.LastSeq > s.local.Pos.Seq {
+		s.setHealth(errCatchingUp)
+		// The consumer's pending count is no measure: its server may lag.
+		var last uint64
+		if last, err = s.lastStored(ctx, s.handle); err == nil {
+			err = s.read(ctx, f, last)
+		}
+	}
 	release()
 	if err != nil {
 		return err
@@ -225,28 +217,18 @@ func (s *stream) session(ctx context.Context) error {
 	return s.read(ctx, f, endOfStream)
 }
 
-// catchUp applies all messages that the leader has. The consumer's pending
-// count is no measure: its server may lag.
-func (s *stream) catchUp(ctx context.Context, f *feed, info *jetstream.StreamInfo) error {
-	if info.State.LastSeq <= s.local.Pos.Seq {
-		return nil
-	}
-	s.setHealth(errCatchingUp)
-	last, err := s.lastStored(ctx, s.handle)
-	if err != nil {
-		return err
-	}
-	return s.read(ctx, f, last)
-}
-
 // endOfStream is a sequence that no stream reaches.
 const endOfStream = math.MaxUint64
 
 // read applies the messages of the feed until the position reaches a sequence.
 // An error means that a new feed is needed.
 func (s *stream) read(ctx context.Context, f *feed, until uint64) error {
-	checks := s.newChecks(ctx)
-	defer checks.stop()
+	c := &checks{s: s, next: time.Now().Add(checkEvery), results: make(chan checkResult, 1)}
+	defer c.workers.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ticker := time.NewTicker(silenceCheckEvery)
+	defer ticker.Stop()
 	for s.local.Pos.Seq < until {
 		select {
 		case it := <-f.items:
@@ -260,16 +242,17 @@ func (s *stream) read(ctx context.Context, f *feed, until uint64) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-s.checkRequests:
-			checks.start()
-		case now := <-checks.silenceTicker.C:
+			c.start(ctx)
+		case now := <-ticker.C:
 			if f.isSilent(now) {
 				return errSilence
 			}
-		case <-checks.ticker.C:
-			checks.start()
-		case a := <-checks.results:
-			checks.running = false
-			if err := s.assess(a, f, checks, until == endOfStream); err != nil {
+			if !now.Before(c.next) {
+				c.start(ctx)
+			}
+		case a := <-c.results:
+			c.running = false
+			if err := s.assess(a, f, c, until == endOfStream); err != nil {
 				return err
 			}
 		}
@@ -316,12 +299,7 @@ func (s *stream) applyContiguous(ctx context.Context, items []replica.Message) e
 	case errors.Is(err, replica.ErrReset):
 		return s.startOver("the loss of the stream's messages was accepted at another gateway")
 	}
-	return s.replicaFailed(err)
-}
-
-// replicaFailed requests a repair of the replica, after which every stream
-// restarts.
-func (s *stream) replicaFailed(err error) error {
+	// After the repair every stream restarts.
 	s.j.repair(repair{reason: err, stream: s.name})
 	return fmt.Errorf("replica: %w", err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -36,6 +37,12 @@ const (
 	codeOtherStream  jetstream.ErrorCode = 10060 // another stream has the subject
 )
 
+// hasCode reports whether err is JetStream's error with one of the codes.
+func hasCode(err error, codes ...jetstream.ErrorCode) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && slices.Contains(codes, api.ErrorCode)
+}
+
 var (
 	errMissing = errors.New("the stream is not there")
 	errShorter = errors.New("the stream ends before what was read of it")
@@ -61,8 +68,7 @@ func (r *replicas) get() int {
 // reduce handles an error from creating a stream with from replicas, and reports
 // whether to retry with fewer.
 func (r *replicas) reduce(from int, err error) bool {
-	var api *jetstream.APIError
-	if !errors.As(err, &api) || api.ErrorCode != codeNoPeers && api.ErrorCode != codeNotClustered {
+	if !hasCode(err, codeNoPeers, codeNotClustered) {
 		return false
 	}
 	r.mu.Lock()
@@ -73,14 +79,14 @@ func (r *replicas) reduce(from int, err error) bool {
 	if r.tried.IsZero() {
 		r.tried = time.Now()
 	}
-	if r.n == 1 || api.ErrorCode == codeNoPeers && time.Since(r.tried) < peersWait {
+	if r.n == 1 || hasCode(err, codeNoPeers) && time.Since(r.tried) < peersWait {
 		return false
 	}
 	// A majority of 2 or 4 replicas is as large as one of 3 or 5.
 	if r.n--; r.n%2 == 0 {
 		r.n--
 	}
-	if api.ErrorCode == codeNotClustered {
+	if hasCode(err, codeNotClustered) {
 		r.n = 1
 	}
 	r.tried = time.Time{}
@@ -112,7 +118,7 @@ func (s *stream) create(ctx context.Context) (jetstream.Stream, error) {
 		return nil, errMissing
 	}
 	if s.local.Pos.Seq > 0 {
-		if elapsedSince(&s.since.missing) < s.j.opts.missingWait {
+		if elapsedSince(&s.missing) < s.j.opts.missingWait {
 			return nil, errMissing
 		}
 		if !s.j.acceptsLoss() {

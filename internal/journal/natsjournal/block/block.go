@@ -31,6 +31,9 @@ const (
 
 	// HeaderSize is the size of magic, version and type.
 	HeaderSize = 3
+	// Overhead is an upper bound of the difference in size between a block of one
+	// draft that is not packed and the encoded entry.
+	Overhead = HeaderSize + 32
 
 	typeDrafts = 1
 	typePacked = 2
