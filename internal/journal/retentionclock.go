@@ -1,36 +1,36 @@
 package journal
 
 import (
-	"sync"
+	"log/slog"
 	"time"
 )
 
 // maxClockRate bounds how much faster than real time a RetentionClock runs.
 const maxClockRate = 2
 
-// ClockJump is how far the wall clock must be ahead of a RetentionClock to log
+// clockJump is how far the wall clock must be ahead of a RetentionClock to log
 // a warning.
-const ClockJump = time.Minute
+const clockJump = time.Minute
 
 // RetentionClock is the time by which retention expires entries. It follows the
 // wall clock, but never runs backwards and runs at most maxClockRate times as
 // fast as real time. A wall clock that jumps ahead therefore does not expire a
-// log at once: an operator has as much time as the jump to correct it. It is
-// safe for concurrent use.
+// log at once: an operator has as much time as the jump to correct it.
 type RetentionClock struct {
 	wall    func() time.Time
 	elapsed func() time.Duration // monotonic
+	log     *slog.Logger
 
-	mu          sync.Mutex
 	last        time.Time
 	lastElapsed time.Duration
+	jumped      bool
 }
 
 // NewRetentionClock returns a clock that starts at the wall clock's time. wall
 // nil is time.Now. elapsed returns the monotonic time since any fixed moment;
 // nil is the system's monotonic clock, or if wall is set, the time that passes
-// on wall.
-func NewRetentionClock(wall func() time.Time, elapsed func() time.Duration) *RetentionClock {
+// on wall. A jump of the wall clock is logged.
+func NewRetentionClock(wall func() time.Time, elapsed func() time.Duration, log *slog.Logger) *RetentionClock {
 	if elapsed == nil && wall != nil {
 		elapsed = func() time.Duration { return wall().Sub(time.Unix(0, 0)) }
 	}
@@ -41,14 +41,22 @@ func NewRetentionClock(wall func() time.Time, elapsed func() time.Duration) *Ret
 		start := time.Now()
 		elapsed = func() time.Duration { return time.Since(start) }
 	}
-	return &RetentionClock{wall: wall, elapsed: elapsed, last: wall(), lastElapsed: elapsed()}
+	return &RetentionClock{wall: wall, elapsed: elapsed, log: log, last: wall(), lastElapsed: elapsed()}
 }
 
-// Now returns the retention time, and by how much the wall clock is ahead of
-// it.
-func (c *RetentionClock) Now() (now time.Time, ahead time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// Now returns the retention time.
+func (c *RetentionClock) Now() time.Time {
+	now, ahead := c.advance()
+	if jumped := ahead > clockJump; jumped != c.jumped {
+		c.jumped = jumped
+		c.log.Warn("the system clock jumped; retention follows it slowly", "ahead", ahead)
+	}
+	return now
+}
+
+// advance returns the retention time, and by how much the wall clock is ahead
+// of it.
+func (c *RetentionClock) advance() (now time.Time, ahead time.Duration) {
 	wall, elapsed := c.wall(), c.elapsed()
 	limit := c.last.Add(maxClockRate * (elapsed - c.lastElapsed))
 	c.lastElapsed = elapsed

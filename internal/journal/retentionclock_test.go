@@ -24,10 +24,10 @@ func TestRetentionClock(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var now step
-			c := NewRetentionClock(func() time.Time { return start.Add(now.wall) }, func() time.Duration { return now.elapsed })
+			c := NewRetentionClock(func() time.Time { return start.Add(now.wall) }, func() time.Duration { return now.elapsed }, nil)
 			for i, s := range test.steps {
 				now = s
-				got, ahead := c.Now()
+				got, ahead := c.advance()
 				if got.Sub(start) != s.want || ahead != s.ahead {
 					t.Errorf("step %d: %v, ahead %v; want %v, %v", i, got.Sub(start), ahead, s.want, s.ahead)
 				}

@@ -78,7 +78,7 @@ func cutWAL(fs vfs.FS, path string) (kept string, err error) {
 			return "", err
 		}
 	}
-	if err := errors.Join(syncFolder(fs, kept), syncFolder(fs, dir)); err != nil {
+	if err := errors.Join(SyncDir(fs, kept), SyncDir(fs, dir)); err != nil {
 		return "", err
 	}
 	cut := fs.PathJoin(dir, "temporary.000000.dbtmp") // Pebble removes a leftover one
@@ -88,7 +88,7 @@ func cutWAL(fs vfs.FS, path string) (kept string, err error) {
 	if err := fs.Rename(cut, path); err != nil {
 		return "", err
 	}
-	return kept, syncFolder(fs, dir)
+	return kept, SyncDir(fs, dir)
 }
 
 // intactBytes returns the offset of the first damaged record of a write-ahead
@@ -109,7 +109,8 @@ func intactBytes(l wal.LogicalLog) (n int64, err error) {
 	}
 }
 
-func syncFolder(fs vfs.FS, dir string) error {
+// SyncDir makes the names of the files in a folder durable.
+func SyncDir(fs vfs.FS, dir string) error {
 	d, err := fs.OpenDir(dir)
 	if err != nil {
 		return err

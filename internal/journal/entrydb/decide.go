@@ -53,10 +53,11 @@ func (d *DB) Decide(space string, draft *journal.Draft, lastState protocol.Seq) 
 }
 
 func (d *DB) decide(p *pending, space string, draft *journal.Draft, lastState protocol.Seq) (r journal.Result, earlier Ref, err error) {
+	var key [2 + 2*protocol.MaxIDBytes]byte
 	env := &draft.Envelope
 	earlier, known := p.ids[refKey{space, env.ID}]
 	if !known {
-		earlier, err = d.LookupRef(space, env.ID)
+		earlier, err = d.ref(space, idKey(key[:0], space, env.ID))
 	}
 	switch {
 	case err != nil:
@@ -71,7 +72,7 @@ func (d *DB) decide(p *pending, space string, draft *journal.Draft, lastState pr
 		return r, Ref{}, nil
 	}
 	if earlier, known = p.settled[refKey{space, draft.Settles}]; !known {
-		earlier, err = d.settledBy(space, draft.Settles)
+		earlier, err = d.ref(space, settledKey(key[:0], space, draft.Settles))
 	}
 	if err != nil {
 		return r, Ref{}, fmt.Errorf("look up the decision on a proposal in %s: %w", space, err)

@@ -35,6 +35,7 @@
 package entrydb
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -139,7 +140,7 @@ func (d *DB) openStore() (s *store, err error) {
 	}()
 	pdb, err := openPebble(d.dir, pebbleOptions(g, compactions, d.log))
 	if err != nil {
-		return nil, describeOpenError(first(g.failure(), err), g)
+		return nil, describeOpenError(cmp.Or(g.failure(), err), g)
 	}
 	if failure := g.failure(); failure != nil {
 		_ = pdb.Close() // nothing of it is on disk

@@ -139,11 +139,11 @@ func TestDB_Indexes(t *testing.T) {
 	if _, err := d.Lookup("la", "id-4"); !errors.Is(err, journal.ErrNotFound) {
 		t.Errorf("Lookup in another space: %v", err)
 	}
-	if ref, err := d.LookupRef("lab", "id-9"); ref != (Ref{9, "alice"}) || err != nil {
-		t.Errorf("LookupRef = %+v, %v", ref, err)
+	if ref, err := d.ref("lab", idKey(nil, "lab", "id-9")); ref != (Ref{9, "alice"}) || err != nil {
+		t.Errorf("ref = %+v, %v", ref, err)
 	}
-	if ref, err := d.LookupRef("lab", "id-5"); ref != (Ref{}) || err != nil {
-		t.Errorf("LookupRef of an unknown id = %+v, %v", ref, err)
+	if ref, err := d.ref("lab", idKey(nil, "lab", "id-5")); ref != (Ref{}) || err != nil {
+		t.Errorf("ref of an unknown id = %+v, %v", ref, err)
 	}
 }
 

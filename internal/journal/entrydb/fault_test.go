@@ -119,7 +119,7 @@ func (h history) check(t *testing.T, d *DB) {
 			if found[2*k], err = d.Has(space, seq); err != nil {
 				t.Fatal(err)
 			}
-			ref, err := d.LookupRef(space, entry(seq).Envelope.ID)
+			ref, err := d.ref(space, idKey(nil, space, entry(seq).Envelope.ID))
 			if err != nil {
 				t.Fatal(err)
 			}

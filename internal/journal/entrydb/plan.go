@@ -2,10 +2,9 @@ package entrydb
 
 import (
 	"container/heap"
+	"context"
 	"fmt"
 	"time"
-
-	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/protocol"
@@ -104,80 +103,40 @@ type stamp struct {
 // first.
 type cursor struct {
 	space string
-	after protocol.Seq // the last Seq that was read
-	ahead []stamp      // read and not dropped yet
+	scan  *scan
+	ahead []stamp // read and not dropped yet
 	chunk int
-	end   bool
 }
 
 // peek returns the entry at the cursor; nil at the end.
 func (d *DB) peek(c *cursor) (*stamp, error) {
-	for len(c.ahead) == 0 && !c.end {
-		if err := d.advance(c); err != nil {
+	if c.scan == nil {
+		oldest, _, err := d.Bounds(c.space)
+		if err != nil {
 			return nil, err
+		}
+		c.scan = newScan(c.space, journal.Query{After: max(oldest, 1) - 1})
+		c.chunk = 4
+	}
+	for len(c.ahead) == 0 && !c.scan.done {
+		// First few entries are read, then more.
+		c.chunk = min(2*c.chunk, lastChunk)
+		entries, err := d.readChunk(context.Background(), c.scan, c.chunk)
+		if err != nil {
+			return nil, err
+		}
+		var b Batch // only for its buffers
+		for _, e := range entries {
+			if !e.State {
+				b.val = journal.AppendEntry(b.val[:0], e)
+				c.ahead = append(c.ahead, stamp{e.Envelope.Seq, e.Envelope.TS, b.rowBytes(c.space, e, len(b.val))})
+			}
 		}
 	}
 	if len(c.ahead) == 0 {
 		return nil, nil
 	}
 	return &c.ahead[0], nil
-}
-
-// advance reads the next entries of a cursor, first few, then more.
-func (d *DB) advance(c *cursor) error {
-	s, err := d.acquire()
-	if err != nil {
-		return err
-	}
-	defer d.release(s)
-	if c.chunk == 0 {
-		floor, err := floor(s.pdb, c.space)
-		if err != nil {
-			return err
-		}
-		if floor > 0 {
-			c.after = floor - 1
-		}
-		c.chunk = 4
-	}
-	c.chunk = min(2*c.chunk, lastChunk)
-	lower, upper, _ := seqRange(spacePrefix(nil, tableEntry, c.space), c.after, 0)
-	it, err := s.pdb.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
-	if err != nil {
-		return journal.Unavailable(err)
-	}
-	c.ahead = c.ahead[:0]
-	c.end = true
-	var b Batch // only for its buffer
-	for ok := it.First(); ok; ok = it.Next() {
-		if err := c.add(it, &b); err != nil {
-			_ = it.Close()
-			return err
-		}
-		if len(c.ahead) == c.chunk {
-			c.end = false
-			break
-		}
-	}
-	return closeErr(it)
-}
-
-// add records the entry at the iterator, unless it is always kept.
-func (c *cursor) add(it *pebble.Iterator, b *Batch) error {
-	value, err := it.ValueAndErr()
-	if err != nil {
-		return journal.Unavailable(err)
-	}
-	e, err := journal.DecodeEntry(value)
-	if err != nil {
-		return journal.Unavailable(fmt.Errorf("entry %x: %w", it.Key(), err))
-	}
-	c.after = e.Envelope.Seq
-	if !e.State {
-		size := b.rowBytes(c.space, e, len(value))
-		c.ahead = append(c.ahead, stamp{e.Envelope.Seq, e.Envelope.TS, size})
-	}
-	return nil
 }
 
 // cursorHeap orders cursors by the age of their current entries.

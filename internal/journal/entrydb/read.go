@@ -1,6 +1,7 @@
 package entrydb
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -24,18 +25,7 @@ func get(r pebble.Reader, key []byte, f func(value []byte) error) (bool, error) 
 		return false, journal.Unavailable(err)
 	}
 	err = f(value)
-	return true, first(err, closeErr(closer))
-}
-
-// first returns the first error: an error from closing after a failed read has
-// the same cause.
-func first(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return true, cmp.Or(err, closeErr(closer))
 }
 
 func closeErr(c io.Closer) error {
@@ -81,7 +71,7 @@ func (d *DB) ScanMeta(lower, upper string, backwards bool, f func(key string, va
 	for ok := begin(); ok; ok = next() {
 		value, err := it.ValueAndErr()
 		if err != nil {
-			return first(journal.Unavailable(err), closeErr(it))
+			return cmp.Or(journal.Unavailable(err), closeErr(it))
 		}
 		if !f(string(it.Key()[1:]), value) {
 			break
@@ -119,20 +109,9 @@ func (d *DB) Lookup(space string, id protocol.ID) (*journal.Entry, error) {
 	return e, nil
 }
 
-// LookupRef returns the entry with this id, none if there is no such entry. It
+// ref returns the entry that a row refers to, none if there is no such row. It
 // is optimized for ids that are mostly new: then it costs one read of the index.
 // Err: ErrUnavailable.
-func (d *DB) LookupRef(space string, id protocol.ID) (Ref, error) {
-	var buf [2 + 2*protocol.MaxIDBytes]byte
-	return d.ref(space, idKey(buf[:0], space, id))
-}
-
-// settledBy returns the entry that settles a proposal. Err: ErrUnavailable.
-func (d *DB) settledBy(space string, proposal protocol.ID) (Ref, error) {
-	var buf [2 + 2*protocol.MaxIDBytes]byte
-	return d.ref(space, settledKey(buf[:0], space, proposal))
-}
-
 func (d *DB) ref(space string, key []byte) (Ref, error) {
 	s, err := d.acquire()
 	if err != nil {
@@ -188,7 +167,7 @@ func (d *DB) Bounds(space string) (oldest, newest protocol.Seq, err error) {
 	// A Trim between two reads could make a log look as if it had never had an
 	// entry, and its numbers would be assigned again.
 	snap := s.pdb.NewSnapshot()
-	defer func() { err = first(err, closeErr(snap)) }()
+	defer func() { err = cmp.Or(err, closeErr(snap)) }()
 	floor, err := floor(snap, space)
 	if err != nil {
 		return 0, 0, err
@@ -267,7 +246,7 @@ func (d *DB) Spaces() ([]string, error) {
 	for ok := it.First(); ok; {
 		space, valid := spaceOfKey(it.Key())
 		if !valid {
-			return nil, first(journal.Unavailable(journal.ErrDamaged), closeErr(it))
+			return nil, cmp.Or(journal.Unavailable(journal.ErrDamaged), closeErr(it))
 		}
 		spaces = append(spaces, space)
 		ok = it.SeekGE(append(entryKey(nil, space, math.MaxUint64), 0))

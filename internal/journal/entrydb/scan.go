@@ -2,6 +2,7 @@ package entrydb
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -102,7 +103,7 @@ func (d *DB) readChunk(ctx context.Context, sc *scan, n int) ([]*journal.Entry, 
 		sc.query.Limit -= len(entries)
 		sc.done = sc.done || sc.query.Limit == 0
 	}
-	return entries, first(err, r.close())
+	return entries, cmp.Or(err, r.close())
 }
 
 // reader iterates over the rows of a chunk.
@@ -124,7 +125,7 @@ func (s *store) newReader(lower, upper []byte, sc *scan) (*reader, error) {
 	lower, upper, _ = seqRange(sc.entry, 0, 0)
 	r.entries, err = s.pdb.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
-		return nil, first(journal.Unavailable(err), closeErr(rows))
+		return nil, cmp.Or(journal.Unavailable(err), closeErr(rows))
 	}
 	return r, nil
 }
@@ -132,7 +133,7 @@ func (s *store) newReader(lower, upper []byte, sc *scan) (*reader, error) {
 func (r *reader) close() error {
 	err := closeErr(r.rows)
 	if r.entries != nil {
-		err = first(err, closeErr(r.entries))
+		err = cmp.Or(err, closeErr(r.entries))
 	}
 	return err
 }

@@ -17,22 +17,7 @@ const trimChunk = 10_000
 // returns their number. The space remembers up to where entries were dropped:
 // see Bounds. It must not run concurrently for one space. Err: ErrUnavailable;
 // entries dropped before the error stay dropped.
-func (d *DB) Trim(space string, before protocol.Seq) (n int, err error) {
-	return d.TrimWith(space, before, TrimHooks{})
-}
-
-// TrimHooks are called by TrimWith.
-type TrimHooks struct {
-	// Dropped is called with the encoding of each dropped entry, which is valid
-	// only during the call.
-	Dropped func(encoded []byte)
-	// Commit is called with each batch that drops entries, after Dropped was
-	// called for them, and may add meta values.
-	Commit func(*Batch)
-}
-
-// TrimWith is Trim with hooks; nil ones are not called.
-func (d *DB) TrimWith(space string, before protocol.Seq, hooks TrimHooks) (n int, err error) {
+func (d *DB) Trim(space string, before protocol.Seq, hooks TrimHooks) (n int, err error) {
 	for {
 		dropped, more, err := d.trimSome(space, before, hooks)
 		n += dropped
@@ -43,6 +28,16 @@ func (d *DB) TrimWith(space string, before protocol.Seq, hooks TrimHooks) (n int
 			return n, nil
 		}
 	}
+}
+
+// TrimHooks are called by Trim, unless they are nil.
+type TrimHooks struct {
+	// Dropped is called with the encoding of each dropped entry, which is valid
+	// only during the call.
+	Dropped func(encoded []byte)
+	// Commit is called with each batch that drops entries, after Dropped was
+	// called for them, and may add meta values.
+	Commit func(*Batch)
 }
 
 // trimSome drops a chunk; more reports whether entries may be left.
@@ -160,16 +155,12 @@ func (t *trimmer) dropRange(prefix []byte) {
 
 // Size returns the size in bytes of the rows of all entries, before
 // compression; a Retention by bytes limits it. Err: ErrUnavailable.
-func (d *DB) Size() (int64, error) {
+func (d *DB) Size() (n int64, err error) {
 	s, err := d.acquire()
 	if err != nil {
 		return 0, err
 	}
 	defer d.release(s)
-	return s.size()
-}
-
-func (s *store) size() (n int64, err error) {
 	_, err = get(s.pdb, sizeKey, func(v []byte) (err error) {
 		if n, err = decodeSum(v); err != nil {
 			return journal.Unavailable(err)

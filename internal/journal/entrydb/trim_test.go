@@ -17,7 +17,7 @@ const maxSeq = protocol.Seq(1 << 40)
 
 func trim(t *testing.T, d *DB, space string, before protocol.Seq) int {
 	t.Helper()
-	n, err := d.Trim(space, before)
+	n, err := d.Trim(space, before, TrimHooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestTrimPlan(t *testing.T) {
 }
 
 // The hooks receive every dropped entry, no others, and each batch.
-func TestTrimWith_Hooks(t *testing.T) {
+func TestTrim_Hooks(t *testing.T) {
 	d := open(t, Options{})
 	var want []string
 	for seq := protocol.Seq(1); seq <= trimChunk+10; seq++ {
@@ -170,7 +170,7 @@ func TestTrimWith_Hooks(t *testing.T) {
 	put(t, d, "lab", entry(trimChunk+11))
 	var got []string
 	batches := 0
-	n, err := d.TrimWith("lab", trimChunk+11, TrimHooks{
+	n, err := d.Trim("lab", trimChunk+11, TrimHooks{
 		Dropped: func(encoded []byte) { got = append(got, string(encoded)) },
 		Commit: func(b *Batch) {
 			batches++

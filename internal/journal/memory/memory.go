@@ -122,10 +122,10 @@ func refuseAll(results []journal.Result, err error) {
 // unavailable returns the reason why appends are rejected, or nil.
 func (j *Journal) unavailable(ctx context.Context) error {
 	if j.closed {
-		return fmt.Errorf("%w: %w", journal.ErrUnavailable, errClosed)
+		return journal.Unavailable(errClosed)
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("%w: %w", journal.ErrUnavailable, context.Cause(ctx))
+		return journal.Unavailable(context.Cause(ctx))
 	}
 	return nil
 }

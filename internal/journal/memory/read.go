@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
+	"sort"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/protocol"
@@ -58,14 +58,5 @@ func (j *Journal) selectEntries(space string, q journal.Query) []*journal.Entry 
 
 // index returns the index of the first record with this Seq or a greater one.
 func (l *log) index(seq protocol.Seq) int {
-	i, _ := slices.BinarySearchFunc(l.records, seq, func(r *record, seq protocol.Seq) int {
-		switch s := r.entry.Envelope.Seq; {
-		case s < seq:
-			return -1
-		case s > seq:
-			return 1
-		}
-		return 0
-	})
-	return i
+	return sort.Search(len(l.records), func(i int) bool { return l.records[i].entry.Envelope.Seq >= seq })
 }

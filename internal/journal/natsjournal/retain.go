@@ -18,7 +18,7 @@ import (
 func (j *Journal) retain() {
 	next := time.NewTimer(jitter(j.opts.RetainEvery))
 	defer next.Stop()
-	clock, jumped := journal.NewRetentionClock(j.opts.Now, nil), false
+	clock := journal.NewRetentionClock(j.opts.Now, nil, j.log)
 	for {
 		select {
 		case <-j.life.Done():
@@ -26,12 +26,7 @@ func (j *Journal) retain() {
 		case <-j.purgeRequests:
 			j.purgeAll(j.life)
 		case <-next.C:
-			now, ahead := clock.Now()
-			if jumps := ahead > journal.ClockJump; jumps != jumped {
-				jumped = jumps
-				j.log.Warn("the system clock jumped; retention follows it slowly", "ahead", ahead)
-			}
-			if err := j.propose(j.life, now); err != nil {
+			if err := j.propose(j.life, clock.Now()); err != nil {
 				j.log.Warn("retention", "error", err)
 			}
 			j.purgeAll(j.life) // retry failed purges

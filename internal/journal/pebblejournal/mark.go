@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"io/fs"
+	"os"
 	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/uuid"
+
+	"github.com/meup-protocol/meup/internal/journal/entrydb"
 )
 
 // Meta keys of the store.
@@ -80,18 +82,10 @@ func (j *Journal) loadMeta() error {
 	if known {
 		return nil
 	}
-	if err := errors.Join(m.sync(), syncDir(j.db.FS(), j.db.Dir())); err != nil {
+	if err := errors.Join(m.sync(), entrydb.SyncDir(j.db.FS(), j.db.Dir())); err != nil {
 		return errors.Join(fmt.Errorf("create the mark of acknowledged entries: %w", err), m.file.Close())
 	}
 	return nil
-}
-
-func syncDir(fs vfs.FS, dir string) error {
-	d, err := fs.OpenDir(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // writeMark stores the number of acknowledged entries. An old mark is valid, so
@@ -154,7 +148,7 @@ func openMark(fs vfs.FS, dir string) (m *mark, acknowledged uint64, ok bool, err
 		}
 		return &mark{file: file}, acknowledged, ok, nil
 	}
-	if !isNotExist(err) {
+	if !errors.Is(err, os.ErrNotExist) {
 		return nil, 0, false, err
 	}
 	if file, err = fs.Create(name, vfs.WriteCategoryUnspecified); err != nil {
@@ -162,8 +156,6 @@ func openMark(fs vfs.FS, dir string) (m *mark, acknowledged uint64, ok bool, err
 	}
 	return &mark{file: file}, 0, false, nil
 }
-
-func isNotExist(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 func formatMark(n uint64) []byte {
 	text := fmt.Appendf(nil, markFormat, n)

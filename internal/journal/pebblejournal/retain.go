@@ -6,21 +6,16 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/entrydb"
 )
 
 // retain is the retention goroutine.
 func (j *Journal) retain(ctx context.Context) {
 	tick := time.NewTicker(j.opt.RetentionEvery)
 	defer tick.Stop()
-	clock := journal.NewRetentionClock(j.opt.Clock, nil)
-	jumped := false
+	clock := journal.NewRetentionClock(j.opt.Clock, nil, j.log)
 	for {
-		now, ahead := clock.Now()
-		if jumps := ahead > journal.ClockJump; jumps != jumped {
-			jumped = jumps
-			j.log.Warn("the system clock jumped; retention follows it slowly", "ahead", ahead)
-		}
-		if err := j.trim(ctx, now); err != nil && !errors.Is(err, journal.ErrUnavailable) {
+		if err := j.trim(ctx, clock.Now()); err != nil && !errors.Is(err, journal.ErrUnavailable) {
 			j.log.Warn("retention pass ended early", "error", err)
 		}
 		select {
@@ -42,7 +37,7 @@ func (j *Journal) trim(ctx context.Context, now time.Time) error {
 		if ctx.Err() != nil {
 			break
 		}
-		n, err := j.db.Trim(space, before)
+		n, err := j.db.Trim(space, before, entrydb.TrimHooks{})
 		if err != nil {
 			return err
 		}

@@ -226,7 +226,7 @@ func (s *Stream) Apply(messages []Message) error {
 func (s *Stream) trim(space string, before protocol.Seq) error {
 	// The digest and the entries that it covers change in one batch, or an
 	// interrupted trim would make it wrong.
-	n, err := s.r.db.TrimWith(space, before, entrydb.TrimHooks{
+	n, err := s.r.db.Trim(space, before, entrydb.TrimHooks{
 		Dropped: func(encoded []byte) { s.Pos.Digest = s.Pos.Digest.sub(s.hasher.sum(space, encoded)) },
 		Commit:  func(b *entrydb.Batch) { b.SetMeta(metaPosition(s.name), s.Pos.encode()) },
 	})
