@@ -66,12 +66,11 @@ func (j *Journal) supervise() {
 		if time.Since(start) > calm {
 			pause = repairMin
 		}
-		for again := true; again; again = j.replica.Failed() {
+		for repaired := false; !repaired; repaired = j.repairReplica(r) {
 			if !j.sleep(pause) {
 				return // the replica may be closed by now
 			}
 			pause = min(2*pause, repairMax)
-			j.repairReplica(r)
 		}
 		r.finish()
 	}
@@ -146,18 +145,18 @@ func (j *Journal) runStreams() (r repair, ok bool) {
 	return r, ok
 }
 
-// repairReplica repairs the replica. If it fails the replica has failed too.
-func (j *Journal) repairReplica(r repair) {
+// repairReplica repairs the replica. It returns false if it has to be retried.
+func (j *Journal) repairReplica(r repair) bool {
 	log := j.log.With("folder", j.replica.Dir(), "stream", r.stream, "reason", r.reason)
 	if j.replica.Failed() && !r.wipe {
 		damaged, err := j.replica.Reopen()
 		switch {
 		case err == nil:
 			log.Info("replica is open again")
-			return
+			return true
 		case !damaged:
 			log.Warn("replica cannot be written", "error", err)
-			return
+			return false
 		}
 	}
 	var err error
@@ -173,6 +172,7 @@ func (j *Journal) repairReplica(r repair) {
 	if err != nil {
 		log.Error("replica cannot be made", "error", err)
 	}
+	return err == nil || !j.replica.Failed()
 }
 
 // setAside keeps a replica that is intact but not a copy of the log on NATS,
