@@ -75,65 +75,42 @@ func AppendEntry(dst []byte, e *Entry) []byte {
 // DecodeEntry decodes an entry that AppendEntry encoded. The entry shares no
 // memory with data. Errors wrap ErrDamaged; no input causes a panic.
 func DecodeEntry(data []byte) (*Entry, error) {
-	h, rest, err := decodeHeader(data)
-	if err != nil {
-		return nil, err
-	}
-	e := &Entry{State: h.flags&flagState != 0, Hidden: h.flags&flagHidden != 0}
-	e.Envelope.Seq = h.seq
-	e.Envelope.TS = time.UnixMicro(h.micros).UTC()
-	e.Envelope.Correlation.Array = h.flags&flagArray != 0
-	if err := decodeText(e, string(rest[:h.textLen]), h.version == versionSettling); err != nil {
-		return nil, err
-	}
-	if err := decodeBlobs(e, rest[h.textLen:]); err != nil {
-		return nil, err
-	}
-	return e, nil
-}
-
-type header struct {
-	version byte
-	flags   byte
-	seq     protocol.Seq
-	micros  int64
-	textLen int
-}
-
-// decodeHeader reads everything before the text section and returns the rest of
-// data; header.textLen is at most its length.
-func decodeHeader(data []byte) (header, []byte, error) {
 	if len(data) < 2 {
-		return header{}, nil, damaged("header")
+		return nil, damaged("header")
 	}
-	if data[0] < versionPlain || data[0] > MaxVersion {
-		return header{}, nil, fmt.Errorf("%w: version %d is unknown", ErrDamaged, data[0])
+	version, flags, rest := data[0], data[1], data[2:]
+	if version < versionPlain || version > MaxVersion {
+		return nil, fmt.Errorf("%w: version %d is unknown", ErrDamaged, version)
 	}
-	h := header{version: data[0], flags: data[1]}
-	if h.flags&^flagsDefined != 0 {
-		return header{}, nil, damaged("flags")
+	if flags&^flagsDefined != 0 {
+		return nil, damaged("flags")
 	}
-	rest := data[2:]
 	seq, n := binary.Uvarint(rest)
 	if n <= 0 {
-		return header{}, nil, damaged("seq")
+		return nil, damaged("seq")
 	}
 	rest = rest[n:]
 	micros, n := binary.Varint(rest)
 	if n <= 0 {
-		return header{}, nil, damaged("time")
+		return nil, damaged("time")
 	}
 	rest = rest[n:]
-	if len(rest) < textLenBytes {
-		return header{}, nil, damaged("text length")
+	if len(rest) < textLenBytes || uint64(binary.LittleEndian.Uint32(rest)) > uint64(len(rest)-textLenBytes) {
+		return nil, damaged("text length")
 	}
-	textLen := binary.LittleEndian.Uint32(rest)
-	rest = rest[textLenBytes:]
-	if uint64(textLen) > uint64(len(rest)) {
-		return header{}, nil, damaged("text length")
+	textEnd := textLenBytes + int(binary.LittleEndian.Uint32(rest))
+
+	e := &Entry{State: flags&flagState != 0, Hidden: flags&flagHidden != 0}
+	e.Envelope.Seq = protocol.Seq(seq)
+	e.Envelope.TS = time.UnixMicro(micros).UTC()
+	e.Envelope.Correlation.Array = flags&flagArray != 0
+	if err := decodeText(e, string(rest[textLenBytes:textEnd]), version == versionSettling); err != nil {
+		return nil, err
 	}
-	h.seq, h.micros, h.textLen = protocol.Seq(seq), micros, int(textLen)
-	return h, rest, nil
+	if err := decodeBlobs(e, rest[textEnd:]); err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 func entryFlags(e *Entry) byte {

@@ -128,16 +128,8 @@ type Sink func(space string, entries []*Entry)
 // the Sink; it must not block.
 type Replaced func(affected func(space string) bool)
 
-// Journal is a log of many spaces. All methods except Follow may be called
-// concurrently.
-type Journal interface {
-	// Append makes drafts durable, in order, and returns one result for each, in
-	// the same order. When it returns, the sink has received the appended entries.
-	// The drafts of one call are in the log in the order of the call; drafts of
-	// concurrent calls interleave. Within one call, all drafts after one that is
-	// rejected as stale are rejected too.
-	Append(ctx context.Context, space string, drafts []Draft) []Result
-
+// Reader reads a log of many spaces. All methods may be called concurrently.
+type Reader interface {
 	// Range yields entries in order of Seq (or backwards), without a check of who
 	// may see them: that is up to the caller. It yields at most one error, at the
 	// end. Entries appended after the call may or may not be included.
@@ -154,6 +146,19 @@ type Journal interface {
 
 	// Spaces lists the names of the spaces that have entries, sorted.
 	Spaces(ctx context.Context) ([]string, error)
+}
+
+// Journal is a log of many spaces. All methods except Follow may be called
+// concurrently.
+type Journal interface {
+	// Append makes drafts durable, in order, and returns one result for each, in
+	// the same order. When it returns, the sink has received the appended entries.
+	// The drafts of one call are in the log in the order of the call; drafts of
+	// concurrent calls interleave. Within one call, all drafts after one that is
+	// rejected as stale are rejected too.
+	Append(ctx context.Context, space string, drafts []Draft) []Result
+
+	Reader
 
 	// LogID returns the id of a space's log. It is stable across restarts and
 	// equal at all gateways that share the log; it changes when the log was

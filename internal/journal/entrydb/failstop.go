@@ -236,24 +236,21 @@ func (f *failStopFile) do(change func() error) error {
 	return nil
 }
 
-func (f *failStopFile) Write(p []byte) (n int, err error) {
-	err = f.do(func() (err error) {
-		n, err = f.File.Write(p)
-		return err
-	})
-	if err == nil {
-		n = len(p)
-	}
-	return n, err
+func (f *failStopFile) Write(p []byte) (int, error) {
+	return f.write(len(p), func() (int, error) { return f.File.Write(p) })
 }
 
-func (f *failStopFile) WriteAt(p []byte, off int64) (n int, err error) {
+func (f *failStopFile) WriteAt(p []byte, off int64) (int, error) {
+	return f.write(len(p), func() (int, error) { return f.File.WriteAt(p, off) })
+}
+
+func (f *failStopFile) write(size int, write func() (int, error)) (n int, err error) {
 	err = f.do(func() (err error) {
-		n, err = f.File.WriteAt(p, off)
+		n, err = write()
 		return err
 	})
 	if err == nil {
-		n = len(p)
+		n = size
 	}
 	return n, err
 }

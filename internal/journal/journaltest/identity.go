@@ -2,12 +2,10 @@ package journaltest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -52,17 +50,5 @@ func testBarrier(t *testing.T, s *subject) {
 	callers.Wait()
 	if err := s.Barrier(context.Background(), "a.space.without.entries"); err != nil {
 		t.Errorf("Barrier of a space without entries: %v", err)
-	}
-}
-
-// testFailedAppendNamesItsOutcome: an append that never started is known not to
-// be in the log.
-func testFailedAppendNamesItsOutcome(t *testing.T, s *subject) {
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	r := s.append("lab", draft("m-1"))[0]
-	if !errors.Is(r.Err, journal.ErrUnavailable) || errors.Is(r.Err, journal.ErrOutcomeUnknown) {
-		t.Errorf("append to a closed journal: %+v", r)
 	}
 }

@@ -52,7 +52,6 @@ func Run(t *testing.T, open func(t *testing.T) journal.Journal) {
 		{"ClosedJournal", testClosedJournal},
 		{"LogID", testLogID},
 		{"Barrier", testBarrier},
-		{"FailedAppendNamesItsOutcome", testFailedAppendNamesItsOutcome},
 		{"Model", testModel},
 	}
 	for _, test := range tests {

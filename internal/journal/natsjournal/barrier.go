@@ -40,7 +40,8 @@ func (s *stream) durableEnd(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if last := handle.CachedInfo().State.LastSeq; last <= s.progress.at() {
+	last := handle.CachedInfo().State.LastSeq
+	if at, _ := s.progress.get(); last <= at {
 		return last, nil
 	}
 	return s.lastStored(ctx, handle) // the last messages may have been deleted
@@ -54,10 +55,14 @@ type progress struct {
 	changed chan struct{} // closed by the next advance; nil: no call waits
 }
 
-func (p *progress) at() uint64 {
+// get returns the progress, and a channel that the next advance closes.
+func (p *progress) get() (seq uint64, changed <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.seq
+	if p.changed == nil {
+		p.changed = make(chan struct{})
+	}
+	return p.seq, p.changed
 }
 
 // reset sets the progress, which may be lower than before.
@@ -81,13 +86,7 @@ func (p *progress) advance(seq uint64) {
 // wait returns when the progress is at least seq, or ctx ends.
 func (p *progress) wait(ctx context.Context, seq uint64) error {
 	for {
-		p.mu.Lock()
-		at := p.seq
-		if p.changed == nil && at < seq {
-			p.changed = make(chan struct{})
-		}
-		changed := p.changed
-		p.mu.Unlock()
+		at, changed := p.get()
 		if at >= seq {
 			return nil
 		}

@@ -87,7 +87,7 @@ func TestBarrier_DeletedTail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is applied", func() bool { return j.streams[0].progress.at() == ack.Sequence })
+	eventually(t, "it is applied", func() bool { at, _ := j.streams[0].progress.get(); return at == ack.Sequence })
 	handle, err := j.streams[0].open(t.Context())
 	if err != nil {
 		t.Fatal(err)

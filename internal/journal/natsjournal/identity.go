@@ -12,7 +12,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nuid"
 
+	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
 )
 
 // ErrForeignReplica means that the folder has a copy of another log.
@@ -218,4 +220,17 @@ func (s *stream) publishEpoch(ctx context.Context, reset bool) error {
 		return fmt.Errorf("begin a new epoch: %w", err)
 	}
 	return nil
+}
+
+// LogID implements [journal.Journal]. All gateways see the same creation time
+// and epoch of a stream. The id changes for all spaces of a stream at once.
+func (j *Journal) LogID(_ context.Context, space string) (string, error) {
+	if err := j.replica.Ready(); err != nil {
+		return "", err
+	}
+	id := j.streamOf(space).local.LogID()
+	if id == nil {
+		return "", journal.Unavailable(replica.ErrIncomplete)
+	}
+	return *id, nil
 }

@@ -28,6 +28,8 @@ const deliveryQueue = 64
 
 // Journal is the log on JetStream. It implements [journal.Journal].
 type Journal struct {
+	journal.Reader // the replica, even while NATS is unreachable
+
 	opts    Options
 	log     *slog.Logger
 	names   names
@@ -110,6 +112,7 @@ func open(o Options) (*Journal, error) {
 	if j.replica, err = replica.Open(o.ReplicaDir, o.Logger); err != nil {
 		return nil, err
 	}
+	j.Reader = j.replica
 	j.start()
 	return j, nil
 }

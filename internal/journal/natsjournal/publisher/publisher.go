@@ -193,14 +193,10 @@ func (p *Publisher) await(ctx context.Context, space string, req *request) []jou
 	case <-ctx.Done():
 		reason = ctx.Err()
 	}
-	switch p.abandon(space, req) {
-	case withdrawn:
-		return refusals(req.count, journal.Unavailable(reason))
-	case maybePublished: // an answer that still comes is dropped
-		return refusals(req.count, outcomeUnknown(reason))
-	default:
-		return <-req.answer
+	if err := p.abandon(space, req, reason); err != nil {
+		return refusals(req.count, err) // an answer that still comes is dropped
 	}
+	return <-req.answer
 }
 
 // outcomeUnknown returns the error of a draft that may have been appended.
@@ -228,17 +224,10 @@ func (p *Publisher) submit(space string, req *request) {
 	}
 }
 
-// abandonResult is the state in which abandon found a request.
-type abandonResult int
-
-const (
-	withdrawn      abandonResult = iota // it is not in the stream and never will be
-	maybePublished                      // it is in the stream, or may get there
-	answered                            // its results are available, or will be shortly
-)
-
-// abandon withdraws a request whose caller has given up, if possible.
-func (p *Publisher) abandon(space string, req *request) abandonResult {
+// abandon withdraws a request whose caller has given up, if possible, and
+// returns the error of its drafts; nil if it has an answer, or will have one
+// shortly.
+func (p *Publisher) abandon(space string, req *request, reason error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	isReq := func(o *request) bool { return o == req }
@@ -247,17 +236,17 @@ func (p *Publisher) abandon(space string, req *request) abandonResult {
 	case f == nil:
 		q := p.queues[space]
 		q.requests = slices.DeleteFunc(q.requests, isReq)
-		return withdrawn
+		return journal.Unavailable(reason)
 	case p.inflight[f.ID] != f:
-		return answered
+		return nil
 	case f.sending || f.unknown:
-		return maybePublished
+		return outcomeUnknown(reason)
 	}
 	f.requests = slices.DeleteFunc(f.requests, isReq)
 	f.drafts -= req.count
 	f.bytes -= len(req.data) + len(req.block)
 	f.Data = nil
-	return withdrawn
+	return journal.Unavailable(reason)
 }
 
 // work publishes the requests of a space until none waits.

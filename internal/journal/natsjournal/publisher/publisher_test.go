@@ -223,7 +223,7 @@ func TestPublisher_GivenUp(t *testing.T) {
 			synctest.Wait()
 			cancel()
 			outcome(t, r, journal.ErrUnavailable)
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			synctest.Wait()
 			if n := len(h.stream.sent); n != 1 {
 				t.Errorf("a block without requests is sent: %d", n)
@@ -242,7 +242,7 @@ func TestPublisher_GivenUp(t *testing.T) {
 			synctest.Wait()
 			cancel()
 			outcome(t, gone, journal.ErrUnavailable)
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			synctest.Wait()
 			h.store(1)
 			if n := h.store(3); n != 2 {

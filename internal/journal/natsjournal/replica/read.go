@@ -24,7 +24,7 @@ func (r *Replica) Ready() error {
 	return err
 }
 
-// Range is [journal.Journal.Range].
+// Range implements [journal.Reader].
 func (r *Replica) Range(ctx context.Context, space string, q journal.Query) iter.Seq2[*journal.Entry, error] {
 	return func(yield func(*journal.Entry, error) bool) {
 		db, err := r.use()
@@ -37,8 +37,8 @@ func (r *Replica) Range(ctx context.Context, space string, q journal.Query) iter
 	}
 }
 
-// Lookup is [journal.Journal.Lookup].
-func (r *Replica) Lookup(space string, id protocol.ID) (*journal.Entry, error) {
+// Lookup implements [journal.Reader].
+func (r *Replica) Lookup(_ context.Context, space string, id protocol.ID) (*journal.Entry, error) {
 	db, err := r.use()
 	if err != nil {
 		return nil, err
@@ -47,8 +47,8 @@ func (r *Replica) Lookup(space string, id protocol.ID) (*journal.Entry, error) {
 	return db.Lookup(space, id)
 }
 
-// Spaces is [journal.Journal.Spaces].
-func (r *Replica) Spaces() ([]string, error) {
+// Spaces implements [journal.Reader].
+func (r *Replica) Spaces(context.Context) ([]string, error) {
 	db, err := r.use()
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (r *Replica) Spaces() ([]string, error) {
 	return spaces, err
 }
 
-// Bounds is [journal.Journal.Bounds].
+// Bounds implements [journal.Reader].
 func (r *Replica) Bounds(ctx context.Context, space string) (oldest, newest protocol.Seq, err error) {
 	db, err := r.use()
 	if err != nil {
