@@ -24,7 +24,8 @@ type checks struct {
 
 type checkResult struct {
 	info *jetstream.StreamInfo
-	gaps int    // gaps passed when the check started
+	pos  uint64 // position when the check started; info may be as old
+	gaps int    // gaps passed then
 	last uint64 // last message stored, if the stream extends beyond the position
 	err  error
 }
@@ -36,13 +37,12 @@ func (c *checks) start(ctx context.Context) {
 		return
 	}
 	c.running, c.lastStart, c.next = true, now, now.Add(checkEvery)
-	pos, gaps := c.s.local.Pos.Seq, c.s.gaps
+	a := checkResult{pos: c.s.local.Pos.Seq, gaps: c.s.gaps}
 	c.workers.Go(func() {
-		a := checkResult{gaps: gaps}
 		var handle jetstream.Stream
 		if handle, a.err = c.s.open(ctx); a.err == nil {
 			a.info = handle.CachedInfo()
-			if a.info.State.LastSeq > pos {
+			if a.info.State.LastSeq > a.pos {
 				a.last, a.err = c.s.lastStored(ctx, handle)
 			}
 		}
@@ -53,8 +53,8 @@ func (c *checks) start(ctx context.Context) {
 // assess handles the result of a check. An error means that a new feed is
 // needed.
 func (s *stream) assess(a checkResult, f *feed, c *checks, live bool) error {
-	if a.err == nil && (a.info.Created.UnixNano() != s.local.Pos.Created || a.info.State.LastSeq < s.local.Pos.Seq ||
-		a.info.State.Msgs == 0 && s.local.Pos.Seq > 0) {
+	if a.err == nil && (a.info.Created.UnixNano() != s.local.Pos.Created || a.info.State.LastSeq < a.pos ||
+		a.info.State.Msgs == 0 && a.pos > 0) {
 		return errAgain // the next session determines the cause
 	}
 	if a.err == nil && a.info.Cluster != nil && a.info.Cluster.Leader == "" {

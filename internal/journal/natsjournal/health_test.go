@@ -3,6 +3,7 @@ package natsjournal
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -80,5 +81,25 @@ func TestApplyContiguous_UnprovenGap(t *testing.T) {
 	probe := &stream{j: j, handle: handle, local: &replica.Stream{Pos: replica.Position{Seq: 1}}}
 	if err := probe.applyContiguous(t.Context(), []replica.Message{{Seq: 3}}); !errors.Is(err, errUnproven) || probe.local.Pos.Seq != 1 {
 		t.Errorf("position %d, %v", probe.local.Pos.Seq, err)
+	}
+}
+
+// A check that started before messages were applied is no sign of a loss.
+func TestAssess_LateResult(t *testing.T) {
+	s := &stream{local: &replica.Stream{Pos: replica.Position{Created: 1, Seq: 20}}}
+	s.setHealth(nil)
+	info := &jetstream.StreamInfo{Created: time.Unix(0, 1), State: jetstream.StreamState{LastSeq: 15, Msgs: 15}}
+	for name, test := range map[string]struct {
+		pos  uint64 // when the check started
+		want error
+	}{
+		"before messages were applied": {10, nil},
+		"of a shorter stream":          {16, errAgain},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := s.assess(checkResult{info: info, pos: test.pos}, new(feed), new(checks), true); !errors.Is(err, test.want) {
+				t.Errorf("%v, want %v", err, test.want)
+			}
+		})
 	}
 }
