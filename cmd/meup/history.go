@@ -21,6 +21,7 @@ import (
 // historyFlags are the flags of history.
 type historyFlags struct {
 	thread  string
+	session string
 	threads bool
 	limit   int
 	before  int
@@ -34,11 +35,13 @@ func newHistory(a *app) *cobra.Command {
 		Short: "Prints a conversation, turn by turn",
 		Long: `history prints the turns of a conversation: questions, answers, and which tools
 were called for them and why. Without --thread, it prints the conversation that
-began last; --threads lists all.
+began last; --threads lists all. --session prints the turns and jobs of a session:
+the conversations whose first message has that session_id (meup send --session).
 
 With --json, the output is one object, as the gateway sends it.`,
 		Example: `  meup history
   meup history --threads
+  meup history --session sprint-12
   meup history --thread 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f --json | jq .turns[].user_input`,
 		Args: program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -47,21 +50,26 @@ With --json, the output is one object, as the gateway sends it.`,
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.thread, "thread", "", "id of the conversation, which is that of its first message")
+	fl.StringVar(&f.session, "session", "", "turns and jobs of a session, of all its conversations")
 	fl.BoolVar(&f.threads, "threads", false, "list the conversations, newest first")
 	fl.IntVar(&f.limit, "limit", 20, "number of turns or conversations, the newest ones; 0: all")
-	fl.IntVar(&f.before, "before", 0, "only turns below this number")
+	fl.IntVar(&f.before, "before", 0, "only turns below this number; with --session, those that began before this seq")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
 	return c
 }
 
 func runHistory(c *cobra.Command, a *app, f *historyFlags) error {
 	switch {
-	case f.threads && (f.thread != "" || f.before != 0):
-		return program.Usagef("--threads cannot be combined with --thread or --before")
+	case f.threads && (f.thread != "" || f.before != 0 || f.session != ""):
+		return program.Usagef("--threads cannot be combined with --thread, --session or --before")
+	case f.thread != "" && f.session != "":
+		return program.Usagef("--thread cannot be combined with --session")
 	case f.limit < 0 || f.before < 0:
 		return program.Usagef("--limit and --before must not be negative")
 	case f.thread != "" && !protocol.ValidID(f.thread):
 		return program.Usagef("--thread %q is not a valid id", f.thread)
+	case f.session != "" && !protocol.ValidID(f.session):
+		return program.Usagef("--session %q is not a valid id", f.session)
 	}
 	style, err := a.style(c.OutOrStdout())
 	if err != nil {
@@ -74,11 +82,7 @@ func runHistory(c *cobra.Command, a *app, f *historyFlags) error {
 	if f.threads {
 		return listThreads(c, t, f, style)
 	}
-	q, err := openTurns(c.Context(), t, f.thread)
-	if err != nil {
-		return err
-	}
-	h, err := q.turns(c.Context(), f.limit, f.before)
+	h, err := f.read(c.Context(), t)
 	if err != nil {
 		return err
 	}
@@ -88,22 +92,45 @@ func runHistory(c *cobra.Command, a *app, f *historyFlags) error {
 	return writeHistory(c.OutOrStdout(), h, style)
 }
 
+// read reads the turns of a session, or of a thread.
+func (f *historyFlags) read(ctx context.Context, t *target) (*api.History, error) {
+	if f.session != "" {
+		return readSession(ctx, t, f.session, f.limit, protocol.Seq(f.before))
+	}
+	q, err := openTurns(ctx, t, f.thread)
+	if err != nil {
+		return nil, err
+	}
+	return q.turns(ctx, f.limit, f.before)
+}
+
 func writeHistory(w io.Writer, h *api.History, s blockrender.Style) error {
 	out := bufio.NewWriter(w)
-	more := ""
-	if h.HasMore {
-		more = "; there are older turns"
+	head := "session " + termsafe.Words(h.SessionID)
+	if h.ThreadID != "" {
+		head = "thread " + termsafe.Words(string(h.ThreadID))
 	}
-	fmt.Fprintf(out, "%s\n", s.Paint(s.Dim, "thread "+termsafe.Words(string(h.ThreadID))+more))
+	if h.HasMore {
+		head += "; there are older turns"
+	}
+	fmt.Fprintf(out, "%s\n", s.Paint(s.Dim, head))
 	for i := range h.Turns {
-		writeTurn(out, &h.Turns[i], s)
+		t := &h.Turns[i]
+		if t.ThreadID != "" && (i == 0 || t.ThreadID != h.Turns[i-1].ThreadID) {
+			fmt.Fprintf(out, "\n%s\n", s.Paint(s.Dim, "thread "+termsafe.Words(string(t.ThreadID))))
+		}
+		writeTurn(out, t, s)
 	}
 	return out.Flush()
 }
 
 // writeTurn writes a turn: question, answers, reasoning.
 func writeTurn(w io.Writer, t *api.Turn, s blockrender.Style) {
-	head := fmt.Sprintf("turn %d · %s · %s", t.TurnNumber, t.StartedAt.Local().Format(time.DateTime), termsafe.Words(t.State))
+	name := fmt.Sprintf("turn %d", t.TurnNumber)
+	if t.JobID != "" {
+		name = "job " + termsafe.Words(string(t.JobID))
+	}
+	head := fmt.Sprintf("%s · %s · %s", name, t.StartedAt.Local().Format(time.DateTime), termsafe.Words(t.State))
 	if t.CompletedAt != nil {
 		head += " · " + t.CompletedAt.Sub(t.StartedAt.Time).Round(time.Millisecond).String()
 	}

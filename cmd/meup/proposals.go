@@ -55,6 +55,7 @@ type proposalInfo struct {
 	Context    protocol.ContextPath   `json:"context,omitempty"`
 	Rationale  string                 `json:"rationale,omitempty"`
 	ThreadID   protocol.ID            `json:"thread_id,omitempty"`
+	JobID      protocol.ID            `json:"job_id,omitempty"`
 	TurnNumber int                    `json:"turn_number,omitempty"`
 	UserInput  string                 `json:"user_input,omitempty"`
 }
@@ -117,7 +118,7 @@ func (p *proposalInfo) explain(ctx context.Context, t *target, e *protocol.Envel
 	case err != nil && !notFound(err):
 		return err
 	case err == nil:
-		p.ThreadID, p.TurnNumber, p.UserInput = at.ThreadID, at.Turn.TurnNumber, at.Turn.UserInput
+		p.ThreadID, p.JobID, p.TurnNumber, p.UserInput = at.ThreadID, at.JobID, at.Turn.TurnNumber, at.Turn.UserInput
 		for _, r := range at.Turn.AllReasonings() {
 			for i := range r.ToolDecisions {
 				if d := &r.ToolDecisions[i]; d.CallID == p.ID {
@@ -187,6 +188,9 @@ func (p *proposalInfo) write(w *bufio.Writer, s blockrender.Style) {
 	}
 	if p.Rationale != "" {
 		line("rationale: ", `"`+termsafe.Words(p.Rationale)+`"`)
+	}
+	if p.JobID != "" {
+		line("for:       ", fmt.Sprintf("job %s: %s", termsafe.Words(string(p.JobID)), termsafe.Cut(termsafe.Words(p.UserInput), 200)))
 	}
 	if p.TurnNumber > 0 {
 		line("for:       ", fmt.Sprintf("turn %d of %s: %s", p.TurnNumber, p.ThreadID, termsafe.Cut(termsafe.Words(p.UserInput), 200)))

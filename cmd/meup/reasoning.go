@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -16,27 +17,76 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
+// reasoningFlags are the flags of reasoning.
+type reasoningFlags struct {
+	thread  string
+	session string
+	job     string
+	jobs    bool
+	limit   int
+	json    bool
+}
+
 func newReasoning(a *app) *cobra.Command {
-	var thread string
-	var asJSON bool
+	var f reasoningFlags
 	c := &cobra.Command{
 		Use:   "reasoning [N|all]",
 		Short: "Explains which tools an agent called, and why",
 		Long: `reasoning prints the reasoning of agents in a turn of a conversation: the most
 recent completed turn, turn N, or all. Without --thread, it uses the conversation
-that began last.
+that began last. With --session, it uses the turns and jobs of a session.
 
-With --json, it prints one object per line for each agent that called a tool.
+A job is reasoning that no message asked for. --jobs lists the jobs of the space,
+the newest first, and --job prints the reasoning of one.
 
-Exit codes: those of meup; 1 also if there is no such turn.`,
-		Example: "  meup reasoning\n  meup reasoning 2\n  meup reasoning all --thread 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f --json",
+With --json, it prints one object per line for each agent that called a tool; with
+--jobs, one object.
+
+Exit codes: those of meup; 1 also if there is no such turn or job.`,
+		Example: `  meup reasoning
+  meup reasoning 2
+  meup reasoning all --thread 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f --json
+  meup reasoning all --session sprint-12
+  meup reasoning --jobs
+  meup reasoning --job nightly-sweep`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return finish(c.Context(), runReasoning(c, a, args, thread, asJSON))
+			return finish(c.Context(), runReasoning(c, a, args, &f))
 		},
 	}
-	c.Flags().StringVar(&thread, "thread", "", "id of the conversation, which is that of its first message")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	fl := c.Flags()
+	fl.StringVar(&f.thread, "thread", "", "id of the conversation, which is that of its first message")
+	fl.StringVar(&f.session, "session", "", "turns and jobs of a session")
+	fl.StringVar(&f.job, "job", "", "id of the job, which is its outermost context")
+	fl.BoolVar(&f.jobs, "jobs", false, "list the jobs, newest first")
+	fl.IntVar(&f.limit, "limit", 20, "with --jobs: number of jobs, the newest ones; 0: all")
+	fl.BoolVar(&f.json, "json", false, "print JSON")
 	return c
+}
+
+// check rejects conflicting flags. n is the turn, as parseTurnNumber returns it.
+func (f *reasoningFlags) check(args []string, n int) error {
+	selected := 0
+	for _, set := range []bool{f.thread != "", f.session != "", f.job != "", f.jobs} {
+		if set {
+			selected++
+		}
+	}
+	switch {
+	case selected > 1:
+		return program.Usagef("only one of --thread, --session, --job and --jobs is possible")
+	case f.limit < 0:
+		return program.Usagef("--limit must not be negative")
+	case len(args) > 0 && (f.job != "" || f.jobs):
+		return program.Usagef("a job has no turns: %q is not possible with --job or --jobs", args[0])
+	case n > 0 && f.session != "":
+		return program.Usagef("the turns of a session have no numbers of their own: use all, or --thread")
+	}
+	for name, id := range map[string]string{"thread": f.thread, "session": f.session, "job": f.job} {
+		if id != "" && !protocol.ValidID(id) {
+			return program.Usagef("--%s %q is not a valid id", name, id)
+		}
+	}
+	return nil
 }
 
 // parseTurnNumber parses the number of a turn: 0 the most recent completed one, -1 all.
@@ -56,13 +106,13 @@ func parseTurnNumber(args []string) (int, error) {
 	return n, nil
 }
 
-func runReasoning(c *cobra.Command, a *app, args []string, thread string, asJSON bool) error {
+func runReasoning(c *cobra.Command, a *app, args []string, f *reasoningFlags) error {
 	n, err := parseTurnNumber(args)
+	if err == nil {
+		err = f.check(args, n)
+	}
 	if err != nil {
 		return err
-	}
-	if thread != "" && !protocol.ValidID(thread) {
-		return program.Usagef("--thread %q is not a valid id", thread)
 	}
 	style, err := a.style(c.OutOrStdout())
 	if err != nil {
@@ -72,7 +122,23 @@ func runReasoning(c *cobra.Command, a *app, args []string, thread string, asJSON
 	if err != nil {
 		return err
 	}
-	q, err := openTurns(c.Context(), t, thread)
+	switch {
+	case f.jobs:
+		return listJobs(c, t, f, style)
+	case f.job != "":
+		h, err := t.api.Job(c.Context(), t.space, protocol.ID(f.job))
+		if err != nil {
+			return unknown(err)
+		}
+		return writeQueried(c, h.Turns, "", f.json, style)
+	case f.session != "":
+		found, err := selectInSession(c.Context(), t, f.session, n)
+		if err != nil {
+			return err
+		}
+		return writeQueried(c, found, "", f.json, style)
+	}
+	q, err := openTurns(c.Context(), t, f.thread)
 	if err != nil {
 		return err
 	}
@@ -81,8 +147,14 @@ func runReasoning(c *cobra.Command, a *app, args []string, thread string, asJSON
 		return err
 	}
 	if len(found) == 0 {
-		return q.nothing(c, n, asJSON)
+		return q.nothing(c, n, f.json)
 	}
+	return writeQueried(c, found, q.thread, f.json, style)
+}
+
+// writeQueried writes the reasoning of turns. The headings name the thread, or else
+// the thread that a turn has.
+func writeQueried(c *cobra.Command, found []api.Turn, thread protocol.ID, asJSON bool, style blockrender.Style) error {
 	if asJSON {
 		for i := range found {
 			if found[i].Truncated {
@@ -95,7 +167,7 @@ func runReasoning(c *cobra.Command, a *app, args []string, thread string, asJSON
 		if i > 0 {
 			fmt.Fprintln(c.OutOrStdout())
 		}
-		if _, err := io.WriteString(c.OutOrStdout(), blockrender.Query(&found[i], q.thread, style)); err != nil {
+		if _, err := io.WriteString(c.OutOrStdout(), blockrender.Query(&found[i], cmp.Or(thread, found[i].ThreadID), style)); err != nil {
 			return err
 		}
 	}
@@ -176,10 +248,16 @@ func openTurns(ctx context.Context, t *target, thread string) (*turnReader, erro
 // page reads turns of the thread. An unknown thread is not a connection error.
 func (q *turnReader) page(ctx context.Context, page api.Page) (*api.History, error) {
 	h, err := q.api.History(ctx, q.space, q.thread, page)
+	return h, unknown(err)
+}
+
+// unknown returns the error of a request: that the gateway has no such thread, job
+// or session is not a connection error.
+func unknown(err error) error {
 	if notFound(err) {
-		return nil, &program.ExitError{Code: program.ExitFailed, Err: safeError{err}}
+		return &program.ExitError{Code: program.ExitFailed, Err: safeError{err}}
 	}
-	return h, err
+	return err
 }
 
 // turn returns one turn; nil if there is none.

@@ -29,6 +29,7 @@ type sendFlags struct {
 	id        string
 	kind      string
 	payload   string
+	session   string
 	json      bool
 	wait      bool
 	reasoning bool
@@ -57,6 +58,7 @@ error; 3 no answer in time (the message was admitted); 4 no connection, or the
 token is not valid.`,
 		Example: `  meup send 'what is in the docs folder?'
   meup send --wait --reasoning --to guide 'what is in the docs folder?'
+  meup send --session sprint-12 'what is still open?'
   git diff | meup send --wait --timeout 5m
   meup send --kind reasoning/thought --context ctx-1 --payload '{"message":"hm"}'
   meup send --kind space.invite --payload '{"participant_id":"dora","initial_capabilities":["chat"],"ttl_seconds":3600}'`,
@@ -72,6 +74,7 @@ token is not valid.`,
 	fl.StringVar(&f.id, "id", "", "id of the envelope, which makes it safe to send it again (default: a new one)")
 	fl.StringVar(&f.kind, "kind", "chat", "kind of envelope")
 	fl.StringVar(&f.payload, "payload", "", "payload as a JSON object, instead of a text")
+	fl.StringVar(&f.session, "session", "", "session of the conversation that this message begins")
 	fl.BoolVar(&f.json, "json", false, `print {"id":…,"seq":…}, "token" of an invitation, and "answer" with --wait`)
 	fl.BoolVar(&f.wait, "wait", false, "wait for the answer and print it")
 	fl.BoolVar(&f.reasoning, "reasoning", false, "with --wait: print the reasoning on standard error")
@@ -142,6 +145,10 @@ func (f *sendFlags) check(fl *pflag.FlagSet) error {
 		return program.Usagef("--wait cannot be combined with --context: the answer is in the main conversation")
 	case f.reasoning && !f.wait:
 		return program.Usagef("--reasoning requires --wait")
+	case f.session != "" && (fl.Changed("payload") || len(f.replyTo) > 0):
+		return program.Usagef("--session is for a message that begins a conversation: it cannot be combined with --payload or --reply-to")
+	case f.session != "" && !protocol.ValidID(f.session):
+		return program.Usagef("--session %q is not a valid id", f.session)
 	case f.timeout <= 0:
 		return program.Usagef("--timeout must be positive")
 	case fl.Changed("id") && !protocol.ValidID(f.id):
@@ -191,7 +198,11 @@ func (f *sendFlags) body(in io.Reader, args []string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(protocol.AppendString([]byte(`{"message":`), text), '}'), nil
+	payload := protocol.AppendString([]byte(`{"message":`), text)
+	if f.session != "" {
+		payload = protocol.AppendString(append(payload, `,"session_id":`...), f.session)
+	}
+	return append(payload, '}'), nil
 }
 
 // maxText bounds the text read from a file; a gateway accepts 1 MiB by default.

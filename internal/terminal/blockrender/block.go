@@ -16,7 +16,8 @@ import (
 )
 
 // Block formats the reasoning of a turn for display below an answer, with a
-// line break at its end. It is empty for a turn without tool calls. If several
+// line break at its end. It is empty for a turn without tool calls; of a job,
+// reasoning without calls is shown too. If several
 // agents called tools, each has a block.
 func Block(t *api.Turn, s Style) string {
 	var w writer
@@ -24,7 +25,7 @@ func Block(t *api.Turn, s Style) string {
 	all := t.AllReasonings()
 	for i := range all {
 		r := &all[i]
-		if len(r.ToolDecisions) == 0 {
+		if len(r.ToolDecisions) == 0 && r.JobID == "" {
 			continue
 		}
 		w.line("  " + w.dim(dash+"Reasoning ("+where(r, len(all) > 1)+")"))
@@ -39,12 +40,13 @@ func Block(t *api.Turn, s Style) string {
 	return w.String()
 }
 
-// where names a turn, and its agent if there are several.
+// where names a turn or a job, and its agent if there are several.
 func where(r *api.Reasoning, several bool) string {
+	in := turn("turn", "job "+termsafe.Words(string(r.JobID)), r.TurnNumber)
 	if several {
-		return fmt.Sprintf("turn %d, %s", r.TurnNumber, termsafe.Words(string(r.Agent)))
+		in += ", " + termsafe.Words(string(r.Agent))
 	}
-	return fmt.Sprintf("turn %d", r.TurnNumber)
+	return in
 }
 
 // dash begins the lines of a block.

@@ -8,8 +8,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Query formats the reasoning of a turn in answer to a request, with a line
-// break at its end; without reasoning it is one sentence. With a thread, the
+// Query formats the reasoning of a turn or a job in answer to a request, with a
+// line break at its end; without reasoning it is one sentence. With a thread, the
 // heading names it.
 func Query(t *api.Turn, thread protocol.ID, s Style) string {
 	var w writer
@@ -38,21 +38,31 @@ func NoTurn(n int) string {
 	return fmt.Sprintf("  ✗ No reasoning data for turn %d in this thread.", n)
 }
 
-// NoCalls reports that a turn had no tool calls.
-func NoCalls(n int) string { return fmt.Sprintf("  ─ Turn %d had no tool calls.", n) }
+// NoCalls reports that a turn had no tool calls; 0: a job.
+func NoCalls(n int) string { return "  ─ " + turn("Turn", "The job", n) + " had no tool calls." }
 
 // NotRecorded reports that the reasons of a turn's tool calls are unknown.
-func NotRecorded(n int) string { return fmt.Sprintf("  ─ No reasoning recorded for turn %d.", n) }
+func NotRecorded(n int) string {
+	return "  ─ No reasoning recorded for " + turn("turn", "the job", n) + "."
+}
 
 // Truncated reports that the gateway returned only a part of a turn.
 func Truncated(n int) string {
-	return fmt.Sprintf("  ─ Turn %d is too long: a part of it is missing here.", n)
+	return "  ─ " + turn("Turn", "The job", n) + " is too long: a part of it is missing here."
+}
+
+// turn names a turn by its number, or a job.
+func turn(name, job string, n int) string {
+	if n == 0 {
+		return job
+	}
+	return fmt.Sprintf("%s %d", name, n)
 }
 
 // full writes the reasoning of one agent.
 func (w *writer) full(r *api.Reasoning, thread protocol.ID, several bool) {
 	in := ""
-	if thread != "" {
+	if thread != "" && r.JobID == "" {
 		in = "thread " + termsafe.Words(string(thread)) + ", "
 	}
 	w.line("  " + w.dim(dash+"Reasoning — "+in+where(r, several)))

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// readSession reads the newest turns and jobs of a session (most of them, 0: all)
+// that began before a seq (0: all), oldest first.
+func readSession(ctx context.Context, t *target, session string, most int, before protocol.Seq) (*api.History, error) {
+	all := &api.History{SessionID: session, Turns: []api.Turn{}}
+	for {
+		page := api.SessionPage{Limit: 100, Before: before}
+		if most > 0 {
+			page.Limit = min(page.Limit, most-len(all.Turns))
+		}
+		h, err := t.api.SessionHistory(ctx, t.space, session, page)
+		if err != nil {
+			return nil, unknown(err)
+		}
+		all.Turns = append(slices.Clip(h.Turns), all.Turns...)
+		all.HasMore, all.Next = h.HasMore, h.Next
+		if !h.HasMore || h.Next == 0 || before > 0 && h.Next >= before || most > 0 && len(all.Turns) >= most {
+			return all, nil
+		}
+		before = h.Next
+	}
+}
+
+// selectInSession returns all turns and jobs of a session (n -1), or the most recent
+// completed one (n 0).
+func selectInSession(ctx context.Context, t *target, session string, n int) ([]api.Turn, error) {
+	if n < 0 {
+		h, err := readSession(ctx, t, session, 0, 0)
+		if err != nil {
+			return nil, err
+		}
+		return h.Turns, nil
+	}
+	for before := protocol.Seq(0); ; {
+		h, err := readSession(ctx, t, session, 10, before)
+		if err != nil {
+			return nil, err
+		}
+		for i, turn := range slices.Backward(h.Turns) {
+			if turn.State == api.TurnCompleted {
+				return h.Turns[i : i+1], nil
+			}
+		}
+		if !h.HasMore || h.Next == 0 || before > 0 && h.Next >= before {
+			return nil, fmt.Errorf("session %s has no completed turn", session)
+		}
+		before = h.Next
+	}
+}
+
+// listJobs prints the jobs of a space.
+func listJobs(c *cobra.Command, t *target, f *reasoningFlags, s blockrender.Style) error {
+	all := &api.Jobs{Jobs: []api.Job{}}
+	for {
+		limit := 100
+		if f.limit > 0 {
+			limit = min(limit, f.limit-len(all.Jobs))
+		}
+		page, err := t.api.Jobs(c.Context(), t.space, limit, all.Next)
+		if err != nil {
+			return err
+		}
+		again := page.Next == all.Next
+		all.Jobs = append(all.Jobs, page.Jobs...)
+		all.Next, all.HasMore = page.Next, page.HasMore
+		if !page.HasMore || again || f.limit > 0 && len(all.Jobs) >= f.limit {
+			break
+		}
+	}
+	if f.json {
+		return newEncoder(c.OutOrStdout()).Encode(all)
+	}
+	out := bufio.NewWriter(c.OutOrStdout())
+	for _, j := range all.Jobs {
+		fmt.Fprintf(out, "%s  %s  %s", s.Paint(s.Tool, termsafe.Words(string(j.JobID))), j.StartedAt.Local().Format(time.DateTime), termsafe.Words(string(j.From)))
+		if title := termsafe.Cut(termsafe.Words(j.Title), 100); title != "" {
+			fmt.Fprintf(out, "  %s", title)
+		}
+		fmt.Fprintln(out)
+	}
+	return out.Flush()
+}
