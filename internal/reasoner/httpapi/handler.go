@@ -171,9 +171,12 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) (int, any, error
 		closeUnread(w, r)
 		return 0, nil, err
 	}
-	if route.open || route.query {
+	if route.open {
 		closeUnread(w, r)
 		return route.serve(r, nil)
+	}
+	if route.query {
+		closeUnread(w, r)
 	}
 	defer h.bytes.Release(int64(len(raw)))
 	if err := acquire(r.Context(), h.slots); err != nil {

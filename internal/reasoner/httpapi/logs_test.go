@@ -104,3 +104,21 @@ func TestObserver(t *testing.T) {
 		}
 	}
 }
+
+// TestReasoningLogs_Bounded: queries count as concurrent requests.
+func TestReasoningLogs_Bounded(t *testing.T) {
+	store := decisionlog.New(decisionlog.Options{Entries: 100, Bytes: 1 << 20, Age: time.Hour})
+	h, ok := New(Options{Logs: store, MaxConcurrent: 1}).(*handler)
+	if !ok || !h.slots.TryAcquire(1) {
+		t.Fatal("no slot")
+	}
+	a := &testServer{Server: httptest.NewServer(h)}
+	t.Cleanup(a.Close)
+	if resp, body := a.ask(t, "GET", "/reasoning_logs", "", "Content-Type: "); resp.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	h.slots.Release(1)
+	if resp, body := a.ask(t, "GET", "/reasoning_logs", "", "Content-Type: "); resp.StatusCode != http.StatusOK {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+}

@@ -81,7 +81,7 @@ func TestOpenAPI(t *testing.T) {
 	a := serveAll(t, "token")
 	resp, body := a.ask(t, "GET", "/openapi.json", "", "Content-Type: ")
 	var d description
-	if err := json.Unmarshal([]byte(body), &d); err != nil || resp.StatusCode != 200 || d.OpenAPI != "3.1.0" || len(d.Security) != 1 {
+	if err := json.Unmarshal([]byte(body), &d); err != nil || resp.StatusCode != http.StatusOK || d.OpenAPI != "3.1.0" || len(d.Security) != 1 {
 		t.Fatalf("%v %d %.200s", err, resp.StatusCode, body)
 	}
 	if len(d.Components.Schemas) != len(schemas.Reasoner()) || strings.Contains(body, `"$id"`) {
@@ -107,7 +107,7 @@ func TestOpenAPI(t *testing.T) {
 				}
 				if op.Security == nil { // it needs a token
 					resp, body := a.ask(t, strings.ToUpper(method), path, request)
-					if checkSchema(t, "error", json.RawMessage(body)); resp.StatusCode != 401 {
+					if checkSchema(t, "error", json.RawMessage(body)); resp.StatusCode != http.StatusUnauthorized {
 						t.Errorf("%d %s", resp.StatusCode, body)
 					}
 				}
@@ -121,7 +121,7 @@ func TestOpenAPI(t *testing.T) {
 				}
 				for _, p := range op.Parameters {
 					if p.In == "query" {
-						if resp, body := a.ask(t, "GET", path+"?"+p.Name+"=", "", "Authorization: Bearer token"); resp.StatusCode != 400 || !strings.Contains(body, "must have one value") {
+						if resp, body := a.ask(t, "GET", path+"?"+p.Name+"=", "", "Authorization: Bearer token"); resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, "must have one value") {
 							t.Errorf("%s is not a parameter: %d %s", p.Name, resp.StatusCode, body)
 						}
 					}

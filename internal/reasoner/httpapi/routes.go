@@ -12,7 +12,7 @@ import (
 type route struct {
 	method string
 	open   bool // needs no token, version, body or slot
-	query  bool // needs no body or slot
+	query  bool // needs no body
 	health bool // accessible to every client, under any Host
 	serve  func(r *http.Request, raw []byte) (status int, body any, err error)
 	doc    doc
