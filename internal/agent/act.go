@@ -130,7 +130,7 @@ func (a *Agent) publishRequests(p *problem, actions []action) error {
 		}
 		envs, asked = append(envs, x.request), append(asked, x)
 		if x.tool.owner != "" {
-			a.inbox.expect(x.request.ID)
+			a.inbox.Expect(x.request.ID)
 		}
 	}
 	var fatal error
@@ -147,7 +147,7 @@ func (a *Agent) publishRequests(p *problem, actions []action) error {
 	}
 	if fatal != nil {
 		for _, x := range asked {
-			a.inbox.release(x.request.ID)
+			a.inbox.Release(x.request.ID)
 		}
 		a.closeRequests(admitted)
 	}
@@ -178,7 +178,7 @@ func (x *action) response(result json.RawMessage, fault *client.RPCError) protoc
 // perform carries out one call and returns its result.
 func (a *Agent) perform(x *action) contextwindow.Result {
 	ctx, span := a.opts.Telemetry.Span(x.p.ctx, telemetry.ExecuteTool, x.call.Tool, a.describeCall(x)...)
-	defer a.inbox.release(x.request.ID)
+	defer a.inbox.Release(x.request.ID)
 	var out contextwindow.Result
 	switch {
 	case x.call.Tool == planner.Subproblem:
@@ -198,7 +198,7 @@ func (a *Agent) perform(x *action) contextwindow.Result {
 	}
 	out.Tool = x.call.Tool
 	if x.fault == nil {
-		out.Ref = x.p.q.refs.add(cmp.Or(x.request.ID, x.thought.ID))
+		out.Ref = x.p.q.refs.Add(cmp.Or(x.request.ID, x.thought.ID))
 	}
 	if out.Outcome == "" {
 		out.Outcome = outcomeOf(out.Success)
@@ -294,7 +294,7 @@ func (a *Agent) callPeer(ctx context.Context, x *action) contextwindow.Result {
 // (from any participant if asked is empty), or the reason why there is no
 // response.
 func (a *Agent) await(ctx context.Context, request protocol.ID, asked []protocol.ParticipantID) (*protocol.Envelope, error) {
-	answer := a.inbox.expect(request)
+	answer := a.inbox.Expect(request)
 	timeout := time.NewTimer(a.opts.ToolTimeout)
 	defer timeout.Stop()
 	var gone <-chan time.Time

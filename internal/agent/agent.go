@@ -42,6 +42,7 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/addressing"
 	"github.com/meup-protocol/meup/internal/agent/catchup"
+	"github.com/meup-protocol/meup/internal/agent/inbox"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/peers"
 	"github.com/meup-protocol/meup/internal/agent/planner"
@@ -172,16 +173,19 @@ type Agent struct {
 	// Owned by the goroutine of Run.
 	addressing   *addressing.Classifier
 	conversation conversation
-	public       idSet // outermost contexts of others that were opened for all
+	public       inbox.IDs // outermost contexts of others that were opened for all
 
-	questions  participant.Requests[*question]          // by the chat; a question of the backlog is held until it is admitted
-	turns      chan struct{}                            // one token per question being answered
-	freed      chan struct{}                            // signals that a question has ended
-	replies    chan protocol.Envelope                   // queue of short replies, sent in order
-	sentIDs    idSet                                    // sent by this process and not received back
+	questions participant.Requests[*question] // by the chat; a question of the backlog is held until it is admitted
+	turns     chan struct{}                   // one token per question being answered
+	freed     chan struct{}                   // signals that a question has ended
+	replies   chan protocol.Envelope          // queue of short replies, sent in order
+	// sentIDs are envelopes that this process sent and has not received back: others
+	// of the same participant come from a person with its token, or from another
+	// process that takes over.
+	sentIDs    inbox.IDs
 	contexts   sync.Map                                 // protocol.ContextPath → *problem: the agent's open contexts
 	agents     atomic.Pointer[[]protocol.ParticipantID] // the connected agents
-	inbox      inbox
+	inbox      inbox.Inbox
 	peers      peers.Table
 	streamsOff atomic.Bool // the capabilities do not allow streams
 	queriesOff atomic.Bool // the capabilities do not allow tools/list requests

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/agent/addressing"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/participant"
@@ -69,8 +70,8 @@ func (a *Agent) delegate(ctx context.Context, x *action) contextwindow.Result {
 			field{"metadata", metadata("delegated", args.Plan)},
 		),
 	}
-	box := a.inbox.expect(start.ID)
-	defer a.inbox.release(start.ID)
+	box := a.inbox.Expect(start.ID)
+	defer a.inbox.Release(start.ID)
 	if err := a.publish(ctx, start); err != nil {
 		if maybePublished(err) {
 			a.cancelPart(x.p.path.Child(start.ID), "no longer needed")
@@ -174,7 +175,7 @@ func (a *Agent) onStart(env *protocol.Envelope) {
 		return
 	}
 	if env.Context == "" && len(env.To) == 0 {
-		a.public.add(env.ID)
+		a.public.Add(env.ID)
 	}
 	if known := a.agents.Load(); known == nil || !slices.Contains(*known, env.From) {
 		a.noteAgents()
@@ -233,10 +234,10 @@ func (a *Agent) admitPart(start protocol.Envelope, path protocol.ContextPath) {
 // context being opened for all, it reasons in public, otherwise it addresses
 // everything to the agent that asks.
 func (a *Agent) newPart(start protocol.Envelope, path protocol.ContextPath) *question {
-	if a.public.has(path.First()) {
+	if a.public.Has(path.First()) {
 		start.To = nil
 	}
-	q := &question{chat: start, text: remarkText(&start), history: a.conversation.before(&start), part: true, problems: make(map[protocol.ContextPath]*problem)}
+	q := &question{chat: start, text: addressing.ChatText(&start), history: a.conversation.before(&start), part: true, problems: make(map[protocol.ContextPath]*problem)}
 	q.private = audience(&start, a.you)
 	q.root = q.enter(a.runtime.Work, &problem{path: path, text: q.text, cause: start.ID, open: true})
 	return q

@@ -16,10 +16,10 @@ import (
 
 // dispatch handles one received envelope. It does not block.
 func (a *Agent) dispatch(env *protocol.Envelope) {
-	mine := env.From == a.you && a.sentIDs.remove(env.ID)
+	mine := env.From == a.you && a.sentIDs.Remove(env.ID)
 	a.addressing.Observe(env, a.opts.Space.Welcome)
 	a.conversation.note(env)
-	taken := !mine && a.inbox.deliver(env)
+	taken := !mine && a.inbox.Deliver(env)
 	if env.Context != "" && a.noteRemark(env) {
 		return
 	}

@@ -22,7 +22,7 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 		return refused(x.refusal)
 	}
 	proposed := a.newProposal(x)
-	box := a.inbox.expect(proposed.ID)
+	box := a.inbox.Expect(proposed.ID)
 	defer a.closeProposal(ctx, x, proposed.ID, box)
 	if err := a.publish(ctx, proposed); err != nil {
 		if refusal, fatal := refusalOf(err); fatal == nil {
@@ -68,7 +68,7 @@ func (a *Agent) newProposal(x *action) protocol.Envelope {
 // fulfilling requests that arrived later: every request to the agent has a
 // response.
 func (a *Agent) closeProposal(ctx context.Context, x *action, proposal protocol.ID, box <-chan protocol.Envelope) {
-	a.inbox.release(proposal)
+	a.inbox.Release(proposal)
 	for {
 		select {
 		case env := <-box:
@@ -114,7 +114,7 @@ func (a *Agent) fulfilled(ctx context.Context, x *action, request *protocol.Enve
 	} else {
 		out = failed(why.Error())
 	}
-	a.inbox.release(request.ID)
+	a.inbox.Release(request.ID)
 	out.Outcome = contextwindow.Fulfilled
 	if out.Error != "" {
 		out.Error = fmt.Sprintf("fulfilled by %s, but it failed: %s", request.From, out.Error)

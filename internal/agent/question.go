@@ -10,6 +10,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/remarks"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -41,7 +42,7 @@ type question struct {
 	// root problem is in. The answer is the conclusion.
 	part bool
 
-	refs refs // envelopes that the planner may refer to
+	refs remarks.Refs // envelopes that the planner may refer to
 
 	batches atomic.Int64 // parallel groups so far
 
@@ -64,7 +65,7 @@ type problem struct {
 	open bool // reasoning.start is in the log and the context is not closed
 
 	plan    planner.Plan // given by the planner of the outer problem
-	remarks remarks
+	remarks remarks.Box
 	asked   []protocol.ID // remarks that ask and got no reply; owned by the goroutine of the problem
 }
 

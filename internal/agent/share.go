@@ -39,12 +39,12 @@ func (p *problem) note(n planner.Note) (protocol.Envelope, error) {
 		fields = append(fields, field{"confidence", inUnit(*n.Confidence)})
 	}
 	if len(n.For) > 0 {
-		fields = append(fields, field{"evidence", p.q.refs.evidence(n.For)})
+		fields = append(fields, field{"evidence", p.q.refs.Evidence(n.For)})
 	}
 	if len(n.Against) > 0 {
-		fields = append(fields, field{"evidence_against", p.q.refs.evidence(n.Against)})
+		fields = append(fields, field{"evidence_against", p.q.refs.Evidence(n.Against)})
 	}
-	if ids := p.q.refs.resolveAll(n.References); len(ids) > 0 {
+	if ids := p.q.refs.ResolveAll(n.References); len(ids) > 0 {
 		fields = append(fields, field{"references", ids})
 	}
 	env := p.inside(kind, fields...)
@@ -52,7 +52,7 @@ func (p *problem) note(n planner.Note) (protocol.Envelope, error) {
 	if n.Kind != planner.Reply {
 		return env, nil
 	}
-	to, ok := p.q.refs.resolve(n.ReplyTo)
+	to, ok := p.q.refs.Resolve(n.ReplyTo)
 	if !ok {
 		return protocol.Envelope{}, fmt.Errorf("there is no remark %.40q to reply to", n.ReplyTo)
 	}
@@ -69,18 +69,6 @@ func (p *problem) answered(id protocol.ID) {
 			return
 		}
 	}
-}
-
-// evidence replaces the ids in a list of texts by the envelopes' ids.
-func (r *refs) evidence(list []string) []string {
-	var out []string
-	for _, text := range list {
-		if id, ok := r.resolve(text); ok {
-			text = string(id)
-		}
-		out = append(out, textutil.ShortenChars(text, maxThought))
-	}
-	return out
 }
 
 // notes returns the envelopes of the notes in a planner's text. Notes that

@@ -89,7 +89,7 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 		if err != nil {
 			return d, "", err
 		}
-		if reconsidered < maxReconsidered && p.remarks.waiting() { // nothing of the decision was sent
+		if reconsidered < maxReconsidered && p.remarks.Waiting() { // nothing of the decision was sent
 			reconsidered++
 			if err := a.dropDecision(p, d, went); err != nil {
 				return d, "", err
@@ -223,7 +223,7 @@ func (a *Agent) conclude(p *problem, d planner.Decision, went streams) (planner.
 	if d.Recommendation != "" {
 		fields = append(fields, field{"recommendation", d.Recommendation})
 	}
-	if ids := p.q.refs.resolveAll(d.References); len(ids) > 0 {
+	if ids := p.q.refs.ResolveAll(d.References); len(ids) > 0 {
 		fields = append(fields, field{"references", ids})
 	}
 	went.text = "" // the stream carried the answer

@@ -190,8 +190,8 @@ func (a *Agent) listPage(ctx context.Context, id protocol.ParticipantID, cursor 
 	}
 	request := protocol.Envelope{ID: newID(), Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{id}}
 	request.Payload = object(field{"jsonrpc", "2.0"}, field{"id", request.ID}, field{"method", "tools/list"}, field{"params", params})
-	answer := a.inbox.expect(request.ID)
-	defer a.inbox.release(request.ID)
+	answer := a.inbox.Expect(request.ID)
+	defer a.inbox.Release(request.ID)
 	if err := a.publish(ctx, request); err != nil {
 		return nil, "", err
 	}

@@ -1,4 +1,4 @@
-package agent
+package inbox
 
 import (
 	"fmt"
@@ -7,24 +7,23 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// TestOwn_Bounded: beyond maxIDs ids the oldest are evicted, not the
-// pending ones.
-func TestOwn_Bounded(t *testing.T) {
-	var o idSet
+// Beyond maxIDs ids the oldest are evicted.
+func TestIDs_Bounded(t *testing.T) {
+	var o IDs
 	id := func(n int) protocol.ID { return protocol.ID(fmt.Sprint(n)) }
 	const n = maxIDs + 10
 	for i := range n {
-		o.add(id(i))
+		o.Add(id(i))
 	}
 	if len(o.ids) != maxIDs || len(o.order) != maxIDs {
 		t.Errorf("%d ids in %d places", len(o.ids), len(o.order))
 	}
 	for i, want := range map[int]bool{0: false, 9: false, 10: true, n - 1: true} {
-		if o.remove(id(i)) != want {
+		if o.Remove(id(i)) != want {
 			t.Errorf("%d is own: %v", i, !want)
 		}
 	}
-	if o.remove(id(n - 1)) {
+	if o.Remove(id(n - 1)) {
 		t.Error("own twice")
 	}
 }
