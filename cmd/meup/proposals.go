@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,7 +17,6 @@ import (
 	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
-	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -74,7 +74,7 @@ func runProposals(c *cobra.Command, a *app, asJSON bool) error {
 		return err
 	}
 	if !whole {
-		warn(c.ErrOrStderr(), "the log was not read to its beginning: only its last %s calls and proposals", textutil.Thousands(maxScan))
+		warn(c.ErrOrStderr(), "the log was not read to its beginning: there may be older proposals")
 	}
 	out := bufio.NewWriter(c.OutOrStdout())
 	for i := range list {
@@ -274,6 +274,26 @@ func decide(c *cobra.Command, a *app, args []string, draft func(*protocol.Envelo
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "%s %d\n", sent.ID, sent.Seq)
 	return err
+}
+
+// pendingProposals returns the proposals that are not settled, oldest first. whole
+// reports that the log was read to its beginning.
+func pendingProposals(ctx context.Context, t *target) (list []protocol.Envelope, whole bool, err error) {
+	before := protocol.Seq(0)
+	for {
+		page, err := t.api.Proposals(ctx, t.space, "pending", 100, before)
+		if err != nil {
+			return nil, false, err
+		}
+		for i := range page.Proposals {
+			list = append(list, page.Proposals[i].Envelope.Envelope)
+		}
+		if !page.HasMore || page.Next == before {
+			slices.Reverse(list)
+			return list, !page.Partial, nil
+		}
+		before = page.Next
+	}
 }
 
 // pending returns a proposal that is not settled yet.

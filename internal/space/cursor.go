@@ -143,6 +143,22 @@ func (s *Space) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[*
 	}
 }
 
+// Backwards yields the stored entries, the newest first, without hidden ones, and at
+// most one error, at the end.
+func (s *Space) Backwards(ctx context.Context) iter.Seq2[*Entry, error] {
+	return func(yield func(*Entry, error) bool) {
+		for e, err := range s.journal().Range(ctx, s.name, journal.Query{Backwards: true}) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !e.Hidden && !yield(ring.NewEntry(e), nil) {
+				return
+			}
+		}
+	}
+}
+
 // VisibilityOf returns the current visibility of a viewer, from its rights and
 // the configuration.
 func (s *Space) VisibilityOf(who Viewer) Visibility {

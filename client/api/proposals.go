@@ -1,0 +1,70 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Proposals is a page of proposals, the newest first.
+type Proposals struct {
+	Proposals []Proposal `json:"proposals"`
+	// Next selects the next page, as before; it is valid if HasMore.
+	Next    protocol.Seq `json:"next,omitempty"`
+	HasMore bool         `json:"has_more"`
+	// Partial means that the log was not read to its beginning: there may be older
+	// proposals.
+	Partial bool `json:"partial"`
+}
+
+// Proposal is a proposed call with its state, as far as the participant may see it.
+type Proposal struct {
+	State    string      `json:"state"` // pending, fulfilled, rejected, withdrawn, expired
+	Envelope RawEnvelope `json:"envelope"`
+	// SettledBy is the envelope that settled it; nil if it is pending, or expired at
+	// its expires_at.
+	SettledBy *Settlement `json:"settled_by,omitempty"`
+}
+
+// Settlement is the envelope that settled a proposal.
+type Settlement struct {
+	ID     protocol.ID            `json:"id"`
+	Seq    protocol.Seq           `json:"seq"`
+	From   protocol.ParticipantID `json:"from"`
+	Reason string                 `json:"reason,omitempty"`
+}
+
+// RawEnvelope is an envelope inside another document, with the bytes of its payload.
+type RawEnvelope struct{ protocol.Envelope }
+
+// MarshalJSON implements json.Marshaler.
+func (e RawEnvelope) MarshalJSON() ([]byte, error) {
+	return protocol.AppendEnvelope(nil, protocol.DialectMEUP01, &e.Envelope), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (e *RawEnvelope) UnmarshalJSON(text []byte) (err error) {
+	e.Envelope, err = protocol.DecodeDelivered(append(json.RawMessage{}, text...)) // the envelope keeps the bytes
+	return err
+}
+
+// Proposals returns the proposals of a space in a state ("": pending; all), newest
+// first: at most limit (0: the gateway's default), before a Seq (0: all).
+func (c *Client) Proposals(ctx context.Context, space, state string, limit int, before protocol.Seq) (*Proposals, error) {
+	q := make(url.Values)
+	if state != "" {
+		q.Set("state", state)
+	}
+	setNumber(q, "limit", limit)
+	if before > 0 {
+		q.Set("before", before.String())
+	}
+	var p Proposals
+	if err := c.get(ctx, inSpace(space, "proposals"), q, &p); err != nil {
+		return nil, fmt.Errorf("list proposals of space %q: %w", space, err)
+	}
+	return &p, nil
+}

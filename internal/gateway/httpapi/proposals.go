@@ -1,0 +1,133 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/internal/proposal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds of a page of proposals.
+const (
+	defaultProposals = 20
+	maxProposals     = 100
+	// maxProposalScan bounds the entries that are read, proposalWork is what each of
+	// them is charged, in bytes.
+	maxProposalScan = 100_000
+	proposalWork    = 256
+	// maxProposalBytes bounds the payloads of a page, maxOutcomeBytes what is kept of
+	// the log to find outcomes.
+	maxProposalBytes = 1 << 20
+	maxOutcomeBytes  = 12 << 20
+)
+
+type proposalQuery struct {
+	state  string
+	before protocol.Seq
+	limit  int
+}
+
+// proposals lists the proposals in a state, newest first.
+func (s *Server) proposals(w http.ResponseWriter, r *http.Request, v caller) {
+	q, refused := proposalQueryOf(r)
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
+	}
+	if !v.hold.Grow(2*maxProposalBytes + maxOutcomeBytes) {
+		access.WriteError(w, busy())
+		return
+	}
+	charge, err := v.space.BeginWork(v.id)
+	if err != nil {
+		access.WriteError(w, err)
+		return
+	}
+	page, scanned, err := v.proposals(r.Context(), q, time.Now())
+	charge(scanned * proposalWork)
+	if err != nil {
+		access.WriteError(w, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again."))
+		return
+	}
+	writeJSON(w, http.StatusOK, page)
+}
+
+func proposalQueryOf(r *http.Request) (proposalQuery, *protocol.Error) {
+	q := proposalQuery{state: "pending", limit: defaultProposals}
+	for name, values := range r.URL.Query() {
+		value, ok := values[0], true
+		switch name {
+		case "state":
+			q.state = value
+			ok = slices.Contains([]string{"pending", "fulfilled", "rejected", "withdrawn", "expired", "all"}, value)
+		case "before":
+			q.before, ok = seq(value)
+		case "limit":
+			n, err := strconv.Atoi(value)
+			q.limit, ok = min(n, maxProposals), err == nil && n > 0
+		}
+		if !ok {
+			return q, access.BadRequest("The parameter " + name + " cannot be " + strconv.Quote(value) + ".")
+		}
+	}
+	return q, nil
+}
+
+// proposals reads the log backwards, as far as the caller may see it, and returns how
+// many entries it has read.
+func (v caller) proposals(ctx context.Context, q proposalQuery, now time.Time) (page *api.Proposals, scanned int, err error) {
+	page = &api.Proposals{Proposals: []api.Proposal{}}
+	visibility := v.space.VisibilityOf(v.viewer())
+	scan, size := proposal.NewScan(), 0
+	for e, err := range v.space.Backwards(ctx) {
+		if err != nil {
+			return nil, scanned, err
+		}
+		if scanned == maxProposalScan || scan.Size() > maxOutcomeBytes {
+			page.Partial = true
+			break
+		}
+		scanned++
+		env := e.Envelope
+		if !slices.Contains(proposal.Kinds, env.Kind) || !e.VisibleTo(visibility) {
+			continue
+		}
+		if env.Kind != protocol.KindMCPProposal {
+			scan.Add(env)
+			continue
+		}
+		if q.before > 0 && env.Seq >= q.before {
+			continue
+		}
+		p := proposalOf(env, scan, now)
+		if q.state != "all" && p.State != q.state {
+			continue
+		}
+		if len(page.Proposals) == q.limit || size+len(env.Payload) > maxProposalBytes && size > 0 {
+			page.HasMore = true
+			page.Next = page.Proposals[len(page.Proposals)-1].Envelope.Seq
+			break
+		}
+		size += len(env.Payload)
+		page.Proposals = append(page.Proposals, p)
+	}
+	return page, scanned, nil
+}
+
+func proposalOf(env *protocol.Envelope, scan *proposal.Scan, now time.Time) api.Proposal {
+	how, by := scan.Outcome(env, now)
+	p := api.Proposal{State: string(how), Envelope: api.RawEnvelope{Envelope: *env}}
+	if how == proposal.Pending {
+		p.State = "pending"
+	}
+	if by != nil {
+		p.SettledBy = &api.Settlement{ID: by.ID, Seq: by.Seq, From: by.From, Reason: by.Reason}
+	}
+	return p
+}

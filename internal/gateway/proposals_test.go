@@ -1,0 +1,91 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/schemas"
+)
+
+func (v *visit) proposals(who, query string) (p api.Proposals) {
+	v.t.Helper()
+	resp := v.do(http.MethodGet, "/api/spaces/lab/proposals?"+query, who, nil)
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		v.t.Fatalf("%s: %s %s %v", query, resp.Status, body, err)
+	}
+	if err := schemas.Document("http/proposals", body); err != nil {
+		v.t.Errorf("%v\n%s", err, body)
+	}
+	if err := json.Unmarshal(body, &p); err != nil {
+		v.t.Fatal(err)
+	}
+	return p
+}
+
+// TestProposals_HTTP: proposals are listed by state, newest first, in pages, with who
+// settled them, and only as far as the caller may see.
+func TestProposals_HTTP(t *testing.T) {
+	v := &visit{t, meuptest.Start(t, searchConfig)}
+	propose := func(id, extra string) logLine {
+		return logLine{ID: id, From: "bob", Kind: "mcp.proposal", Payload: json.RawMessage(`{"method":"tools/call","params":{"name":"wipe","arguments":{"n":1.00}},"participant_id":"bob"` + extra + `}`)}
+	}
+	hidden := propose("p5", "")
+	hidden.To = json.RawMessage(`["alice"]`)
+	inside := propose("p6", "")
+	inside.Context = "c1"
+	for _, line := range []logLine{
+		propose("p1", ""), propose("p2", ""), propose("p3", ""), propose("p4", `,"expires_at":"2020-01-01T00:00:00Z"`), hidden,
+		{ID: "c1", From: "bob", Kind: "reasoning.start"}, inside, propose("p7", ""),
+		{ID: "d1", From: "alice", Kind: "mcp.request", To: json.RawMessage(`["bob"]`), Answers: json.RawMessage(`"p1"`), Payload: json.RawMessage(`{"id":1,"method":"tools/call","params":{"name":"wipe","arguments":{"n":1}}}`)},
+		{ID: "d2", From: "alice", Kind: "mcp.reject", Answers: json.RawMessage(`"p2"`), Payload: json.RawMessage(`{"reason":"unsafe"}`)},
+		{ID: "d3", From: "bob", Kind: "mcp.withdraw", Answers: json.RawMessage(`"p3"`), Payload: json.RawMessage(`{"reason":"no_longer_needed"}`)},
+		{ID: "d6", From: "bob", Kind: "reasoning.conclusion", Context: "c1"},
+	} {
+		if !v.post(line) {
+			t.Fatal(line.ID)
+		}
+	}
+	for _, c := range []struct{ who, query, want string }{
+		{"alice", "", "p7 p5"}, {"carol", "", "p7 p1"}, {"eve", "state=pending", "p7 p5"}, {"alice", "state=fulfilled", "p1:d1"},
+		{"alice", "state=rejected", "p2:d2"}, {"alice", "state=withdrawn", "p3:d3"}, {"alice", "state=expired", "p6:d6 p4"},
+		{"carol", "state=fulfilled", ""}, {"alice", "state=all", "p7 p6:d6 p5 p4 p3:d3 p2:d2 p1:d1"}, {"bob", "limit=1", "p7 …"},
+	} {
+		t.Run(c.who+" "+c.query, func(t *testing.T) {
+			page := (&visit{t, v.g}).proposals(c.who, c.query)
+			var got []string
+			for _, p := range page.Proposals {
+				line := string(p.Envelope.ID)
+				if p.SettledBy != nil {
+					line += ":" + string(p.SettledBy.ID)
+				}
+				got = append(got, line)
+			}
+			if page.HasMore {
+				got = append(got, "…")
+			}
+			if s := strings.Join(got, " "); s != c.want || page.Partial {
+				t.Errorf("%q, want %q", s, c.want)
+			}
+		})
+	}
+	first := v.proposals("alice", "state=all&limit=3")
+	rest := v.proposals("alice", fmt.Sprintf("state=all&before=%d", first.Next))
+	if len(first.Proposals) != 3 || len(rest.Proposals) != 4 || rest.HasMore || rest.Proposals[0].Envelope.ID != "p4" {
+		t.Errorf("%+v, %+v", first, rest)
+	}
+	if p := rest.Proposals[3]; !strings.Contains(string(p.Envelope.Payload), `"n":1.00`) || rest.Proposals[2].SettledBy.Reason != "unsafe" {
+		t.Errorf("%s, %+v", p.Envelope.Payload, rest.Proposals[2].SettledBy)
+	}
+	for _, query := range []string{"state=open", "limit=0", "before=x"} {
+		if resp := v.do(http.MethodGet, "/api/spaces/lab/proposals?"+query, "alice", nil); resp.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %s", query, resp.Status)
+		}
+	}
+}
