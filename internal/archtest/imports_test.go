@@ -86,7 +86,7 @@ var mayImport = map[string][]string{
 	"internal/gateway/ws":      {"protocol", "internal/gateway/access", "internal/gateway/auth", "internal/frame", "internal/space"},
 	"internal/gateway/httpapi": {
 		"protocol", "client/api", "internal/gateway/access", "internal/gateway/auth", "internal/frame", "internal/limit", "internal/space",
-		"internal/gateway/searchstore", "internal/gateway/transcript", "internal/gateway/turnstore", "internal/search", "internal/turns",
+		"internal/gateway/searchstore", "internal/gateway/transcript", "internal/gateway/turnstore", "internal/proposal", "internal/search", "internal/turns",
 	},
 	"internal/gateway/web": {},
 
