@@ -76,8 +76,8 @@ func TestTurns_Agent(t *testing.T) {
 	}
 }
 
-// Turns have the same numbers and contents at every gateway of a cluster,
-// including one that reads the log again.
+// Turns, jobs and sessions are the same at every gateway of a cluster, including
+// one that reads the log again.
 func TestTurns_Cluster(t *testing.T) {
 	port, store := freePort(t), t.TempDir()
 	startNATS(t, port, store)
@@ -99,17 +99,27 @@ func TestTurns_Cluster(t *testing.T) {
 		say(b, "bob", `{"id":"m%d","kind":"chat","correlationId":"q%d","payload":{"message":"answer %d"}}`, n, n, n)
 		answers = fmt.Sprint("m", n)
 	}
-	const path = "/api/chat/history?thread_id=q0"
-	want := ""
-	eventually(t, "all turns are at the first gateway", func() bool {
-		want = read(t, a.addr, "dave", path)
-		var h api.History
-		return json.Unmarshal([]byte(want), &h) == nil && len(h.Turns) == 10 && h.Turns[9].Response != nil
-	})
-	c := startGateway(t, labConfig, "--nats", nats)
-	for _, g := range []*gatewayProc{b, c} {
-		eventually(t, "another gateway returns the same", func() bool { return read(t, g.addr, "dave", path) == want })
+	say(b, "carol", `{"id":"s0","kind":"chat","payload":{"message":"begins a thread","session_id":"sprint-12"}}`)
+	say(a, "dave", `{"id":"j0","kind":"reasoning.start","payload":{"message":"nightly sweep","session_id":"sprint-12"}}`)
+	say(b, "dave", `{"id":"jr","kind":"mcp.request","context":"j0","payload":{"method":"tools/call","params":{"name":"sweep"}}}`)
+	say(a, "carol", `{"id":"ja","kind":"mcp.response","context":"j0","correlationId":"jr","payload":{"result":{}}}`)
+	say(b, "dave", `{"id":"je","kind":"reasoning.conclusion","context":"j0","payload":{"message":"swept"}}`)
+	history := func(path string, ready func(h *api.History) bool) {
+		t.Helper()
+		want := ""
+		eventually(t, "the first gateway has all of "+path, func() bool {
+			want = read(t, a.addr, "alice", path)
+			var h api.History
+			return json.Unmarshal([]byte(want), &h) == nil && len(h.Turns) > 0 && h.Turns[len(h.Turns)-1].Response != nil && ready(&h)
+		})
+		c := startGateway(t, labConfig, "--nats", nats)
+		for _, g := range []*gatewayProc{b, c} {
+			eventually(t, "another gateway returns the same of "+path, func() bool { return read(t, g.addr, "alice", path) == want })
+		}
 	}
+	history("/api/chat/history?thread_id=q0", func(h *api.History) bool { return len(h.Turns) == 10 })
+	history("/api/chat/history?job_id=j0&space=lab", func(h *api.History) bool { return h.JobID == "j0" && h.Turns[0].State == api.TurnCompleted })
+	history("/api/chat/history?session_id=sprint-12&space=lab", func(h *api.History) bool { return len(h.Turns) == 2 && h.Turns[1].JobID == "j0" })
 }
 
 // TestSearch_Cluster: each gateway of a cluster finds what was sent to another one,
