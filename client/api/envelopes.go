@@ -64,6 +64,18 @@ func (c *Client) envelopes(ctx context.Context, space string, query EnvelopeQuer
 	return page, err
 }
 
+// Envelope returns one envelope as JSON, unchanged.
+func (c *Client) Envelope(ctx context.Context, space string, id protocol.ID) ([]byte, error) {
+	r, err := c.request(ctx, http.MethodGet, inSpace(space, "envelopes", string(id)), nil, nil)
+	if err == nil {
+		var text []byte
+		if text, _, err = c.do(r); err == nil {
+			return text, nil
+		}
+	}
+	return nil, fmt.Errorf("read envelope %s: %w", id, err)
+}
+
 // DecodeLines decodes envelopes, one per line. It skips empty lines. The
 // envelopes share the text's bytes.
 func DecodeLines(text []byte) ([]protocol.Envelope, error) {

@@ -20,6 +20,7 @@ type runFlags struct {
 	config            string
 	name              string
 	docs              string
+	memory            bool
 	spaceTools        string
 	answer            string
 	catchUp           string
@@ -42,6 +43,7 @@ func (f *runFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.config, "config", "", "YAML file with these flags as keys, such as max_steps: 12; the command line and the environment override it")
 	fl.StringVar(&f.name, "name", "", "name for mentions, in addition to the participant's id")
 	fl.StringVar(&f.docs, "docs", "", "folder of text files to answer from; needs no MCP server")
+	fl.BoolVar(&f.memory, "memory", false, "search and read the log of the space with the tools context.fts_search, context.read and context.thread")
 	fl.StringVar(&f.spaceTools, "space-tools", "auto", "auto: also use the tools that other participants offer; off: only the tools of the agent's own servers")
 	fl.StringVar(&f.answer, "answer", string(addressing.Auto), "chats to answer: addressed, mentioned (also @name), any (also chats to all), auto (any, or mentioned if another agent is connected)")
 	fl.StringVar(&f.catchUp, "catch-up", string(catchup.Auto), "questions from before the start to answer: auto (of the last hour, if the agent was in the space before them), all (all without an answer), off (none)")

@@ -15,6 +15,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/addressing"
 	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/memorytools"
 	"github.com/meup-protocol/meup/internal/program"
 )
 
@@ -94,6 +95,14 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 		return err
 	}
 	defer func() { _ = thinker.Close() }()
+	history, err := openHistory(f.gateway, token)
+	if err != nil {
+		return err
+	}
+	defer history.Close()
+	if f.memory {
+		servers = append(servers, mcptools.Server{Name: "memory", InProcess: memorytools.New(history, f.space, program.Version(version))})
+	}
 	tools, err := mcptools.Start(ctx, servers, mcptools.Options{CallTimeout: f.toolTimeout, Version: program.Version(version), Logger: log})
 	if err != nil {
 		return err
@@ -108,11 +117,6 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 	if f.proposalTimeout > 0 {
 		warnMissing(log, c.Welcome().You.Capabilities, proposalNeeds...)
 	}
-	history, err := openHistory(f.gateway, token)
-	if err != nil {
-		return err
-	}
-	defer history.Close()
 	delegateTimeout := f.delegateTimeout
 	if delegateTimeout == 0 {
 		delegateTimeout = -1 // no agent is asked

@@ -63,6 +63,8 @@ var mayImport = map[string][]string{
 
 	// Search.
 	"internal/search":              {"protocol"},
+	"internal/memorytools":         {"protocol", "client/api", "internal/textutil"},
+	"internal/gateway/mcpserver":   {"protocol", "client/api", "internal/gateway/access", "internal/memorytools"},
 	"internal/gateway/searchstore": {"protocol", "internal/search", "internal/space"},
 
 	// Packages that the gateways of a cluster share, in addition to the log.
@@ -102,7 +104,7 @@ var mayImport = map[string][]string{
 		"protocol", "schemas", "internal/gateway/access", "internal/gateway/auth", "internal/capability", "internal/gateway/cluster",
 		"internal/gateway/config", "internal/gateway/httpapi", "internal/journal", "internal/journal/memory",
 		"internal/journal/natsjournal", "internal/journal/pebblejournal", "internal/limit", "internal/gateway/metrics",
-		"internal/natsconn", "internal/privatedir", "internal/redact", "internal/safety", "internal/space", "internal/gateway/searchstore", "internal/gateway/turnstore", "internal/gateway/web", "internal/gateway/ws",
+		"internal/natsconn", "internal/privatedir", "internal/redact", "internal/safety", "internal/space", "internal/gateway/mcpserver", "internal/gateway/searchstore", "internal/gateway/turnstore", "internal/gateway/web", "internal/gateway/ws",
 	},
 	"internal/meuptest": {"protocol", "client", "internal/gateway/config", "internal/gateway", "internal/gateway/httpapi"},
 

@@ -18,6 +18,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/auth"
 	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/gateway/httpapi"
+	"github.com/meup-protocol/meup/internal/gateway/mcpserver"
 	"github.com/meup-protocol/meup/internal/gateway/metrics"
 	"github.com/meup-protocol/meup/internal/gateway/searchstore"
 	"github.com/meup-protocol/meup/internal/gateway/turnstore"
@@ -177,6 +178,9 @@ func (g *Gateway) serveParts(cfg *config.Config) {
 		Turns: g.turns, Search: index, Has: g.has,
 		Admission: admission, Heavy: heavy, Journal: g.journal, Origins: cfg.Origins, Ready: g.publicReady, WS: g.ws, Page: g.page,
 		Version: g.options.Version, IdleTimeout: zeroMeansNoLimit(cfg.IdleTimeout), Logger: g.log,
+	}
+	options.MCP = func(api http.Handler) http.Handler {
+		return mcpserver.New(mcpserver.Options{API: api, Origins: cfg.Origins, Version: g.options.Version.Version, Logger: g.log})
 	}
 	if cfg.MetricsListen == "" {
 		options.Metrics = g.metrics.Handler()

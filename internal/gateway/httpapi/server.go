@@ -49,6 +49,8 @@ type Options struct {
 	Turns *turnstore.Store
 	// Search is the full-text index.
 	Search *searchstore.Store
+	// MCP makes the handler of /mcp from this API; nil: there is none.
+	MCP func(api http.Handler) http.Handler
 	// Has reports whether the log of a space has an envelope with this id.
 	Has func(ctx context.Context, space string, id protocol.ID) (bool, error)
 
@@ -106,6 +108,9 @@ func (s *Server) routes() {
 	handle("GET /healthz", s.health)
 	handle("GET /readyz", s.ready)
 	handle("GET /version", s.ownHosts(http.HandlerFunc(s.version)))
+	if s.options.MCP != nil {
+		handle("POST /mcp", s.options.MCP(s).ServeHTTP)
+	}
 	if s.options.Metrics != nil {
 		handle("GET /metrics", s.ownHosts(s.options.Metrics))
 	}

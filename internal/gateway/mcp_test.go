@@ -1,0 +1,176 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/meup-protocol/meup/internal/meuptest"
+)
+
+const mcpConfig = `
+spaces:
+  lab:
+    participants:
+      alice: {token: alice-token, capabilities: ["*"]}
+      bob: {token: bob-token, capabilities: [chat]}
+      eve: {token: eve-token, capabilities: [chat]}
+  attic:
+    participants:
+      alice: {token: alice-token, capabilities: ["*"]}
+`
+
+// withToken sends a token with each request.
+type withToken string
+
+func (t withToken) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(t))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func mcpClient(t *testing.T, g *meuptest.Gateway, token, query string) *mcp.ClientSession {
+	t.Helper()
+	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
+	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{
+		Endpoint: g.HTTP() + "/mcp" + query, HTTPClient: &http.Client{Transport: withToken(token)}, DisableStandaloneSSE: true,
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	return session
+}
+
+func callTool(t *testing.T, s *mcp.ClientSession, name string, args map[string]any) (text string, isError bool) {
+	t.Helper()
+	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: args})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range r.Content {
+		text += c.(*mcp.TextContent).Text
+	}
+	return text, r.IsError
+}
+
+func postAs(t *testing.T, g *meuptest.Gateway, token, path, body string, header ...string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.HTTP()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		if header[i] == "Host" {
+			r.Host = header[i+1]
+		}
+		r.Header.Set(header[i], header[i+1])
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+func TestMCP_Memory(t *testing.T) {
+	g := meuptest.Start(t, mcpConfig)
+	for _, e := range []string{
+		`{"id":"q1","kind":"chat","payload":{"message":"where is the zebra?"}}`,
+		`{"id":"c1","kind":"reasoning.start","correlationId":"q1","payload":{"message":"looking for the zebra"}}`,
+		`{"id":"s1","kind":"chat","to":["bob"],"payload":{"message":"the zebra is hidden"}}`,
+	} {
+		if status, body := postAs(t, g, "alice-token", "/api/spaces/lab/envelopes", e); status != http.StatusOK {
+			t.Fatal(status, body)
+		}
+	}
+	bob, eve := mcpClient(t, g, "bob-token", ""), mcpClient(t, g, "eve-token", "?space=lab")
+	tools, err := bob.ListTools(t.Context(), nil)
+	if err != nil || len(tools.Tools) != 3 {
+		t.Fatal(tools, err)
+	}
+	for _, test := range []struct {
+		name, tool string
+		session    *mcp.ClientSession
+		args       map[string]any
+		want       string
+		without    string
+		isError    bool
+	}{
+		{name: "all that bob may see", tool: "context.fts_search", session: bob, args: map[string]any{"query": "zebra"}, want: "3 envelopes found."},
+		{name: "nothing addressed to others", tool: "context.fts_search", session: eve, args: map[string]any{"query": "zebra"}, want: "2 envelopes found.", without: "hidden"},
+		{name: "by kind", tool: "context.fts_search", session: bob, args: map[string]any{"query": "zebra", "kinds": []string{"reasoning/*"}}, want: "id c1: reasoning.start from alice at "},
+		{name: "no match", tool: "context.fts_search", session: eve, args: map[string]any{"query": "hidden"}, want: "Nothing found."},
+		{name: "no query", tool: "context.fts_search", session: bob, args: map[string]any{"query": " "}, want: "query: expected words", isError: true},
+		{name: "a bad time", tool: "context.fts_search", session: bob, args: map[string]any{"query": "x", "since": "yesterday"}, want: "since: expected a time", isError: true},
+		{name: "too many", tool: "context.fts_search", session: bob, args: map[string]any{"query": "x", "limit": 51}, want: "limit: expected", isError: true},
+		{name: "an envelope", tool: "context.read", session: bob, args: map[string]any{"id": "s1"}, want: `"the zebra is hidden"`},
+		{name: "an envelope to others", tool: "context.read", session: eve, args: map[string]any{"id": "s1"}, want: "read envelope s1", without: "hidden", isError: true},
+		{name: "a thread", tool: "context.thread", session: eve, args: map[string]any{"id": "c1"}, want: "where is the zebra?"},
+		{name: "no thread", tool: "context.thread", session: eve, args: map[string]any{"id": "nothing"}, want: "nothing", isError: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			text, isError := callTool(t, test.session, test.tool, test.args)
+			if !strings.Contains(text, test.want) || isError != test.isError || test.without != "" && strings.Contains(text, test.without) {
+				t.Errorf("%v %s\nwant %q", isError, text, test.want)
+			}
+		})
+	}
+}
+
+func TestMCP_Refusals(t *testing.T) {
+	g := meuptest.Start(t, mcpConfig)
+	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	for _, test := range []struct {
+		name, token, query, body string
+		header                   []string
+		status                   int
+		want                     string
+	}{
+		{name: "no token", body: list, status: http.StatusUnauthorized, want: "unauthorized"},
+		{name: "an unknown token", token: "no-such-token", body: list, status: http.StatusUnauthorized, want: "unauthorized"},
+		{name: "two spaces", token: "alice-token", body: list, status: http.StatusBadRequest, want: "add ?space=NAME"},
+		{name: "one of two spaces", token: "alice-token", query: "?space=attic", body: list, status: http.StatusOK, want: "context.fts_search"},
+		{name: "a page under another host name", token: "bob-token", body: list, header: []string{"Host", "evil.example:80"}, status: http.StatusForbidden, want: "localhost"},
+		{name: "a page of another origin", token: "bob-token", body: list, header: []string{"Origin", "https://evil.example"}, status: http.StatusForbidden, want: "origin"},
+		{name: "a body that is too large", token: "bob-token", body: fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":%q}}`, strings.Repeat("x", 64<<10)), status: http.StatusRequestEntityTooLarge},
+		{name: "no JSON", token: "bob-token", body: "{", status: http.StatusBadRequest},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			status, body := postAs(t, g, test.token, "/mcp"+test.query, test.body, test.header...)
+			if status != test.status || !strings.Contains(body, test.want) {
+				t.Errorf("%d %s, want %d %s", status, body, test.status, test.want)
+			}
+		})
+	}
+	t.Run("a token for another space", func(t *testing.T) {
+		text, isError := callTool(t, mcpClient(t, g, "bob-token", "?space=attic"), "context.fts_search", map[string]any{"query": "x"})
+		if !isError || !strings.Contains(text, "space") {
+			t.Errorf("%v %s", isError, text)
+		}
+	})
+	t.Run("a canceled call", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := mcpClient(t, g, "bob-token", "")
+		cancel()
+		if _, err := s.CallTool(ctx, &mcp.CallToolParams{Name: "context.fts_search", Arguments: map[string]any{"query": "x"}}); err == nil {
+			t.Error("it returned a result")
+		}
+	})
+}
