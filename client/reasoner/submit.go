@@ -288,11 +288,20 @@ func (c *queueClient) retry(ctx context.Context, what string, try func(context.C
 func (c *queueClient) tryOnce(ctx context.Context, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
 	defer cancel()
+	var reason error // of the wait so far
 	for n := 0; ; n++ {
 		err := try(ctx)
+		if reason != nil && ctx.Err() != nil && isTimeout(err) {
+			return errors.Join(reason, err)
+		}
 		unheard := isTimeout(err) && ctx.Err() == nil // a request was lost with its connection
 		if err == nil || !unheard && !c.canWait(err) {
 			return err
+		}
+		if unheard {
+			err = errors.Join(reason, err)
+		} else {
+			reason = err
 		}
 		if late := wait(ctx, c.opts.pause(n)); late != nil {
 			return errors.Join(err, late)

@@ -42,9 +42,10 @@ func TestClientWaits_NoQueue(t *testing.T) {
 // TestClientWaits_NoQueueInTime: the wait is bounded by Timeout, and the error
 // has the reason. Without WaitForQueue the error is immediate.
 func TestClientWaits_NoQueueInTime(t *testing.T) {
+	t.Parallel() // it only waits
 	s := newSite(t)
 	option, _ := waits()
-	_, err := s.client(option, func(o *reasoner.Options) { o.Timeout = 100 * time.Millisecond }).AgentIntent(t.Context(), request("a"))
+	_, err := s.client(option, func(o *reasoner.Options) { o.Timeout = 12 * time.Second }).AgentIntent(t.Context(), request("a"))
 	if !errors.Is(err, reasoner.ErrTimeout) || !errors.Is(err, reasoner.ErrNoQueue) {
 		t.Errorf("got %v", err)
 	}
@@ -57,10 +58,11 @@ func TestClientWaits_NoQueueInTime(t *testing.T) {
 // the answer of one that starts later, and has the reason in the error if none
 // does.
 func TestClientWaits_NoWorker(t *testing.T) {
+	t.Parallel() // it only waits
 	s := newSite(t)
 	s.open()
 	option, errs := waits()
-	_, err := s.client(option, func(o *reasoner.Options) { o.Timeout = 8 * time.Second }).AgentIntent(t.Context(), request("a"))
+	_, err := s.client(option, func(o *reasoner.Options) { o.Timeout = 12 * time.Second }).AgentIntent(t.Context(), request("a"))
 	if !errors.Is(err, reasoner.ErrTimeout) || !errors.Is(err, reasoner.ErrNoWorker) {
 		t.Errorf("got %v", err)
 	}
