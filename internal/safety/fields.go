@@ -9,30 +9,32 @@ import (
 // maxName bounds the names of fields that are looked at; longer ones are text.
 const maxName = 96
 
-// endings are the last words of names of secrets, and which words they need
+// endings are the last words of names of secrets, with conditions on the words
 // before them.
-var endings = map[string]ending{
-	"password": alone, "passwords": alone, "passwd": alone, "passphrase": alone, "passcode": alone, "pwd": alone,
-	"secret": alone, "secrets": alone, "credential": alone, "credentials": alone, "authorization": alone,
-	"cookie": alone, "cookies": alone, "bearer": alone, "otp": alone, "pin": alone, "cvv": alone, "cvc": alone,
-	"mnemonic": alone, "apikey": alone, "apikeys": alone, "accesskey": alone, "secretkey": alone, "privatekey": alone,
-	"token": token, "key": key, "keys": key, "pass": alone, "phrase": phrase, "string": connection,
-	"auth": access, "sig": access, "signature": signed,
+var endings = func() map[string]ending {
+	m := map[string]ending{
+		"token": {not: tokenOf}, "key": {after: keyOf}, "keys": {after: keyOf}, "phrase": {after: set("seed", "recovery")},
+		"string": {after: set("connection")}, "auth": {after: accessOf, alone: true}, "sig": {after: accessOf, alone: true},
+		"signature": {after: accessOf}, // others are public, or of functions
+	}
+	for word := range set("password", "passwords", "passwd", "passphrase", "passcode", "pwd", "pass", "secret", "secrets", "credential",
+		"credentials", "authorization", "cookie", "cookies", "bearer", "otp", "pin", "cvv", "cvc", "mnemonic", "apikey", "apikeys",
+		"accesskey", "secretkey", "privatekey") {
+		m[word] = ending{}
+	}
+	return m
+}()
+
+// ending is the condition on the word before a last word.
+type ending struct {
+	not   map[string]bool // none of these
+	after map[string]bool // one of these; nil: any
+	alone bool            // or no word
 }
 
-// ending is the condition on the words before a last word.
-type ending uint8
-
-const (
-	noEnding   ending = iota
-	alone             // nothing
-	token             // no word of tokenOf
-	key               // a word of keyOf
-	phrase            // "seed" or "recovery"
-	connection        // "connection"
-	access            // nothing, or a word of accessOf
-	signed            // a word of accessOf: other signatures are public, or of functions
-)
+func (e *ending) follows(before []byte) bool {
+	return !e.not[string(before)] && (e.after == nil || e.after[string(before)] || e.alone && len(before) == 0)
+}
 
 // tokenOf are words before "token" that make it a mark in a text or in a list.
 var tokenOf = set("page", "next", "previous", "prev", "continuation", "pagination", "eos", "bos", "pad", "unk", "sep", "cls",
@@ -97,22 +99,8 @@ func secretName(name []byte) bool {
 	if several {
 		before = before[bytes.LastIndexByte(before, '_')+1:]
 	}
-	switch endings[string(last)] {
-	case alone:
-		return true
-	case token:
-		return !tokenOf[string(before)]
-	case key:
-		return keyOf[string(before)]
-	case phrase:
-		return string(before) == "seed" || string(before) == "recovery"
-	case connection:
-		return string(before) == "connection"
-	case access:
-		return len(before) == 0 || accessOf[string(before)]
-	case signed:
-		return accessOf[string(before)]
-	case noEnding:
+	if e, ok := endings[string(last)]; ok {
+		return e.follows(before)
 	}
 	for _, j := range joined {
 		if bytes.HasSuffix(last, []byte(j)) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/meup-protocol/meup/internal/redact"
@@ -56,11 +57,11 @@ func (p *Pipeline) Envelope(kind protocol.Kind, payload, extra protocol.Value) (
 func (w *walk) envelope(payload, extra protocol.Value) (Verdict, error) {
 	w.value(payload, nil, false)
 	if w.refused != "" {
-		return Verdict{Work: w.work}, w.refusal("/payload", payload)
+		return Verdict{Work: w.work}, w.refusal("/payload")
 	}
 	outside := w.inspectExtra(extra)
 	if w.refused != "" {
-		return Verdict{Work: w.work}, w.refusal("", extra)
+		return Verdict{Work: w.work}, w.refusal("")
 	}
 	w.note(payload, redactedField, w.redacted)
 	w.note(payload, reviewField, w.review)
@@ -108,7 +109,7 @@ type walk struct {
 	edits     []edit // in order
 	refused   string // the rule that blocks the payload
 	refusedBy string // its stage
-	at        int    // offset of the string where that is
+	place     string // where it blocks it
 
 	text  []byte // a decoded string
 	out   []byte // of a stream
@@ -147,9 +148,6 @@ func (w *walk) release() {
 // value inspects v and all below it. key is the name of the nearest enclosing
 // member, secret whether this name makes v a secret.
 func (w *walk) value(v protocol.Value, key []byte, secret bool) {
-	if w.refused != "" {
-		return
-	}
 	switch v.Type() {
 	case protocol.TypeString:
 		if text, changed := w.string(v, key, secret); changed {
@@ -165,11 +163,24 @@ func (w *walk) value(v protocol.Value, key []byte, secret bool) {
 			w.replace(v, cmp.Or(text, redact.Marker(ruleField)))
 		}
 	case protocol.TypeArray:
-		for x := range v.Elements {
-			w.value(x, key, secret)
-		}
+		w.elements(v, key, secret, nil)
 	case protocol.TypeObject:
 		w.object(v)
+	}
+}
+
+// elements inspects the elements of an array, except names.
+func (w *walk) elements(v protocol.Value, key []byte, secret bool, names map[string]bool) {
+	i := 0
+	for x := range v.Elements {
+		if names == nil || x.Type() != protocol.TypeString || !names[x.Text()] {
+			w.value(x, key, secret)
+		}
+		if w.refused != "" {
+			w.within(strconv.Itoa(i))
+			return
+		}
+		i++
 	}
 }
 
@@ -181,44 +192,53 @@ func (w *walk) object(v protocol.Value) {
 		if !plain {
 			name = []byte(k.Text())
 		}
-		if top && (string(name) == redactedField || string(name) == reviewField) {
-			w.names(x, name)
-			continue
+		known := false // the key is one of the protocol's
+		if top {
+			known = w.field(x, name)
 		}
-		if top && w.stream != nil && x.Type() == protocol.TypeString {
-			switch string(name) {
-			case "stream_id":
-				continue
-			case "data":
-				w.chunk(x)
-				continue
+		if !known {
+			if text, changed := w.string(k, nil, false); changed {
+				w.replace(k, names.free(v, text))
 			}
+			if w.refused != "" {
+				return
+			}
+			if top && (string(name) == "message" || string(name) == "content") {
+				w.blank = w.rationale
+			}
+			name = redact.Visible(name)
+			w.fields = fields || parameters[string(name)]
+			w.value(x, name, fields && isSecret(name, x.Type()))
+			w.blank, w.fields = "", fields
 		}
-		if text, changed := w.string(k, nil, false); changed {
-			w.replace(k, names.free(v, text))
+		if w.refused != "" {
+			w.within(w.cleanKey(k))
+			return
 		}
-		if top && (string(name) == "message" || string(name) == "content") {
-			w.blank = w.rationale
-		}
-		name = redact.Visible(name)
-		w.fields = fields || parameters[string(name)]
-		w.value(x, name, fields && isSecret(name, x.Type()))
-		w.blank, w.fields = "", fields
 	}
 }
 
-// names inspects a list of rule names. Names of rules stay, even if one is a known
-// value.
-func (w *walk) names(v protocol.Value, key []byte) {
-	if v.Type() != protocol.TypeArray {
-		w.value(v, key, false)
-		return
-	}
-	for x := range v.Elements {
-		if x.Type() != protocol.TypeString || !w.p.rules[x.Text()] {
-			w.value(x, key, false)
+// field inspects a field of a payload that is not like others, and reports whether
+// it is one: a list of rules, or of a stream.
+func (w *walk) field(x protocol.Value, name []byte) bool {
+	switch string(name) {
+	case redactedField, reviewField:
+		if x.Type() == protocol.TypeArray {
+			w.elements(x, name, false, w.p.rules) // names of rules stay, even if one is a known value
+		} else {
+			w.value(x, name, false)
 		}
+		return true
+	case "stream_id":
+		return w.stream != nil && x.Type() == protocol.TypeString
+	case "data":
+		if w.stream == nil || x.Type() != protocol.TypeString {
+			return false
+		}
+		w.chunk(x)
+		return true
 	}
+	return false
 }
 
 func (w *walk) replace(v protocol.Value, text string) {
@@ -250,7 +270,7 @@ func (w *walk) inspect(v protocol.Value, t input) (replacement string, changed b
 		}
 		return string(t.body), true
 	case !w.reasoning:
-		w.refused, w.refusedBy, w.at = rule, stage, v.Offset()
+		w.refused, w.refusedBy = rule, stage
 		return "", false
 	}
 	w.redacted, w.blocked = with(w.redacted, rule), with(w.blocked, rule)

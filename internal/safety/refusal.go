@@ -1,47 +1,27 @@
 package safety
 
 import (
-	"strconv"
-
 	"github.com/meup-protocol/meup/internal/redact"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// refusal returns the error for an envelope that is blocked by the value v at place.
-func (w *walk) refusal(place string, v protocol.Value) *protocol.Error {
+// refusal returns the error for an envelope that is blocked by a value in root.
+func (w *walk) refusal(root string) *protocol.Error {
 	const leak = "The payload seems to contain a secret (%s). Remove it and send the envelope again."
 	const other = "The gateway's policy rejects the payload (%s). Change it and send the envelope again."
 	sentence := other
-	if w.refusedBy == (*leaks)(nil).name() {
+	if w.refusedBy == stageLeaks {
 		sentence = leak
 	}
 	e := protocol.Errorf(protocol.CodeInvalidPayload, sentence, w.refused)
-	e.Path = place + w.pathTo(v)
+	e.Path = root + w.place
 	e.Detail = "found by the rule " + w.refused
 	return e
 }
 
-// pathTo returns the JSON pointer of the string where the first finding is; of
-// the object, if it is in a key.
-func (w *walk) pathTo(v protocol.Value) string {
-	i := 0
-	for x := range v.Elements {
-		if w.within(x) {
-			return "/" + strconv.Itoa(i) + w.pathTo(x)
-		}
-		i++
-	}
-	for k, x := range v.Members {
-		if w.within(x) {
-			return "/" + protocol.EscapePointer(w.cleanKey(k)) + w.pathTo(x)
-		}
-	}
-	return ""
-}
-
-func (w *walk) within(v protocol.Value) bool {
-	return w.at >= v.Offset() && w.at < v.Offset()+len(v.Raw())
-}
+// within adds a step to the place of a value that blocks the payload, which is its
+// JSON pointer; of the object, if it is a key.
+func (w *walk) within(step string) { w.place = "/" + protocol.EscapePointer(step) + w.place }
 
 // cleanKey returns a key without findings, which an error must not contain.
 func (w *walk) cleanKey(k protocol.Value) string {

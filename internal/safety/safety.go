@@ -98,14 +98,15 @@ func build(c *Config, book *ruleBook) *Pipeline {
 	if c.blocksLeaks() {
 		shown = c.leaks(book, names, func(string) Action { return ActionMask })
 	}
+	policy := newRuleStage(stagePolicy, book.policy, c.policyAction, redact.Options{Names: names, Plain: true})
 	sanitizerAction := func(r *redact.Rule) Action { return c.Actions[r.ID] }
 	return &Pipeline{
 		kinds: c.Kinds, found: c.Found, rules: names,
 		stages: []stage{
 			lengthGuard{max(c.MaxText, MinText)},
 			detector,
-			&policy{newRuleStage(book.policy, c.policyAction, redact.Options{Names: names, Plain: true})},
-			&sanitizer{newRuleStage(book.sanitizer, sanitizerAction, redact.Options{Names: names, Plain: true, Marked: true}), c.Actions, book.off},
+			&policy,
+			&sanitizer{newRuleStage(stageSanitizer, book.sanitizer, sanitizerAction, redact.Options{Names: names, Plain: true, Marked: true}), c.Actions, book.off},
 		},
 		shown: &Pipeline{found: func(string, string) {}, stages: []stage{shown}},
 	}
@@ -117,14 +118,14 @@ func (c *Config) leaks(book *ruleBook, names map[string]bool, action func(rule s
 	if book.off[ruleField] {
 		l.field = ""
 	}
-	l.ruleStage = newRuleStage(book.leaks, func(r *redact.Rule) Action { return action(r.ID) }, redact.Options{Known: c.Secrets, Names: names})
+	l.ruleStage = newRuleStage(stageLeaks, book.leaks, func(r *redact.Rule) Action { return action(r.ID) }, redact.Options{Known: c.Secrets, Names: names})
 	l.actions[redact.RuleKnown], l.limit = action(redact.RuleKnown), action(redact.RuleLimit)
 	return l
 }
 
 // newRuleStage returns a stage of rules, stably sorted with the strictest first.
-func newRuleStage(rules []*redact.Rule, action func(*redact.Rule) Action, o redact.Options) ruleStage {
-	s := ruleStage{actions: make(map[string]Action, len(rules))}
+func newRuleStage(label string, rules []*redact.Rule, action func(*redact.Rule) Action, o redact.Options) ruleStage {
+	s := ruleStage{label: label, unnamed: o.Plain, actions: make(map[string]Action, len(rules))}
 	for _, r := range rules {
 		s.actions[r.ID] = action(r)
 	}

@@ -27,14 +27,11 @@ const (
 	ruleBidi   = "bidi-override"
 )
 
-func (*sanitizer) name() string { return "sanitiser" }
-
 func (z *sanitizer) inspect(dst []finding, t input) []finding {
 	n := len(dst)
 	if dst = z.unseen(dst, t.body); len(dst) > n {
 		return dst // and the rest once it is gone
 	}
-	t.key = nil
 	dst = z.ruleStage.inspect(dst, t)
 	for i := range dst[n:] {
 		if f := &dst[n+i]; f.action == "" && f.Rule != redact.RuleLimit {

@@ -61,12 +61,21 @@ type stage interface {
 
 // ruleStage is a stage that is a set of rules.
 type ruleStage struct {
+	label   string
+	unnamed bool // the names of members do not matter
 	set     *redact.Set
 	actions map[string]Action
 	limit   Action // for texts that take too much work
 }
 
+func (s *ruleStage) name() string { return s.label }
+
+func (s *ruleStage) rules() *redact.Set { return s.set }
+
 func (s *ruleStage) inspect(dst []finding, t input) []finding {
+	if s.unnamed {
+		t.key = nil
+	}
 	var buffer [8]redact.Finding
 	for _, f := range s.set.Find(buffer[:0], t.key, t.body, t.budget) {
 		action := s.actions[f.Rule]
@@ -76,17 +85,6 @@ func (s *ruleStage) inspect(dst []finding, t input) []finding {
 		dst = append(dst, finding{Finding: f, action: action})
 	}
 	return dst
-}
-
-// policy is the stage that holds a text against the operator's policy: rules
-// with a severity, and an action for each severity.
-type policy struct{ ruleStage }
-
-func (p *policy) name() string { return "policy" }
-
-func (p *policy) inspect(dst []finding, t input) []finding {
-	t.key = nil
-	return p.ruleStage.inspect(dst, t)
 }
 
 // DefaultPolicy returns the actions of severities without configuration.
@@ -105,7 +103,12 @@ type leaks struct {
 // ruleField is the rule of parameters whose names make them secrets.
 const ruleField = "secret-field"
 
-func (*leaks) name() string { return "leaks" }
+// Names of stages.
+const (
+	stageLeaks     = "leaks"
+	stagePolicy    = "policy" // holds a text against rules with a severity
+	stageSanitizer = "sanitiser"
+)
 
 func (l *leaks) inspect(dst []finding, t input) []finding {
 	n := len(dst)

@@ -144,16 +144,7 @@ func (s *Stream) force(at int) int {
 // sets returns the sets of rules of all stages.
 func (p *Pipeline) sets(yield func(*redact.Set) bool) {
 	for _, stage := range p.stages {
-		var set *redact.Set
-		switch stage := stage.(type) {
-		case *leaks:
-			set = stage.set
-		case *policy:
-			set = stage.set
-		case *sanitizer:
-			set = stage.set
-		}
-		if set != nil && !yield(set) {
+		if s, ok := stage.(interface{ rules() *redact.Set }); ok && !yield(s.rules()) {
 			return
 		}
 	}
