@@ -2,6 +2,7 @@ package safety
 
 import (
 	"bytes"
+	"regexp"
 
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -149,31 +150,7 @@ func separate(dst []byte) []byte {
 
 func lower(c byte) bool { return c >= 'a' && c <= 'z' }
 
-// standsFor reports whether a text is a placeholder for a secret: a reference, a
-// blank, or masked text.
-func standsFor(text []byte) bool {
-	t := bytes.TrimSpace(text)
-	if len(bytes.Trim(t, "*•.xX")) == 0 {
-		return true
-	}
-	for _, b := range brackets {
-		inner, opened := bytes.CutPrefix(t, []byte(b.open))
-		inner, closed := bytes.CutSuffix(inner, []byte(b.close))
-		if opened && closed && len(bytes.Trim(inner, b.inside)) == 0 {
-			return true
-		}
-	}
-	return false
-}
+// placeholder matches references to a secret, blanks, and masked text.
+var placeholder = regexp.MustCompile(`\A(?:[*•.xX]*|\$\{[\w.:-]*\}|\$[A-Z0-9_]*|\{\{[\w.\- ]*\}\}|<[a-zA-Z_\- ]*>|%[A-Z0-9_]*%|\[redacted:[a-z0-9-]*\])\z`)
 
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-// brackets enclose placeholders.
-var brackets = [...]struct{ open, close, inside string }{
-	{"${", "}", letters + "0123456789_.:-"},
-	{"$", "", letters[26:] + "0123456789_"},
-	{"{{", "}}", letters + "0123456789_.- "},
-	{"<", ">", letters + "_- "},
-	{"%", "%", letters[26:] + "0123456789_"},
-	{"[redacted:", "]", letters[:26] + "0123456789-"},
-}

@@ -75,7 +75,9 @@ func checkPayload(t *testing.T, name string, p *Pipeline, kind protocol.Kind, pa
 	if err != nil || !utf8.Valid(v.Payload) {
 		t.Fatalf("%s: %s: %v", name, v.Payload, err)
 	}
-	named := slices.Concat(textsOf(after.Root().Get(redactedField)), textsOf(after.Root().Get(reviewField)))
+	redacted, _ := new(walk).sentNames(after.Root().Get(redactedField))
+	review, _ := new(walk).sentNames(after.Root().Get(reviewField))
+	named := slices.Concat(redacted, review)
 	for _, r := range slices.Concat(v.Redacted, v.Review) {
 		if !slices.Contains(named, r) {
 			t.Fatalf("%s: %s does not name %s", name, v.Payload, r)
@@ -99,7 +101,7 @@ func checkBeside(t *testing.T, name string, p *Pipeline, kind protocol.Kind, ext
 		t.Fatalf("%s: %s: %v", name, v.Extra, err)
 	}
 	payload := parse(t, string(v.Payload))
-	if named := textsOf(payload.Get(redactedField)); !slices.Equal(named, v.Redacted) || len(named) == 0 {
+	if named, _ := new(walk).sentNames(payload.Get(redactedField)); !slices.Equal(named, v.Redacted) || len(named) == 0 {
 		t.Fatalf("%s: %s does not name %v", name, v.Payload, v.Redacted)
 	}
 	if again, refused := p.Envelope(kind, payload, after.Root()); refused != nil || again.Extra != nil || again.Payload != nil {

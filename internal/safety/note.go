@@ -63,11 +63,12 @@ func (w *walk) note(payload protocol.Value, field string, rules []string) {
 		return
 	}
 	start, end := sent.Offset(), sent.Offset()+len(sent.Raw())
-	names := w.sentNames(sent)
+	names, same := w.sentNames(sent)
+	count := len(names)
 	for _, r := range rules {
 		names = with(names, r)
 	}
-	if slices.Equal(names, textsOf(sent)) {
+	if same && len(names) == count {
 		return
 	}
 	w.edits = slices.DeleteFunc(w.edits, func(e edit) bool { return e.start >= start && e.start < end })
@@ -76,33 +77,22 @@ func (w *walk) note(payload protocol.Value, field string, rules []string) {
 }
 
 // sentNames returns the strings that the sender wrote as names of rules, as
-// they were masked.
-func (w *walk) sentNames(sent protocol.Value) []string {
-	var names []string
+// they were masked, and whether these are the list as it was sent.
+func (w *walk) sentNames(sent protocol.Value) (names []string, same bool) {
+	same = true
 	for x := range sent.Elements {
 		if x.Type() != protocol.TypeString {
+			same = false
 			continue
 		}
 		name := x.Text()
 		i, masked := slices.BinarySearchFunc(w.edits, x.Offset(), func(e edit, start int) int { return e.start - start })
 		if masked {
-			name = w.edits[i].text
+			name, same = w.edits[i].text, false
 		}
 		names = append(names, name)
 	}
-	return names
-}
-
-// textsOf returns the texts of an array of nothing else; otherwise nil.
-func textsOf(sent protocol.Value) []string {
-	names := []string{}
-	for x := range sent.Elements {
-		if x.Type() != protocol.TypeString {
-			return nil
-		}
-		names = append(names, x.Text())
-	}
-	return names
+	return names, same
 }
 
 func list(names []string) []byte {

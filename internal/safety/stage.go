@@ -1,6 +1,10 @@
 package safety
 
-import "github.com/meup-protocol/meup/internal/redact"
+import (
+	"bytes"
+
+	"github.com/meup-protocol/meup/internal/redact"
+)
 
 // Action is the action for a text with findings.
 type Action string
@@ -113,7 +117,7 @@ const (
 func (l *leaks) inspect(dst []finding, t input) []finding {
 	n := len(dst)
 	dst = l.ruleStage.inspect(dst, t)
-	if t.secret && len(dst) == n && l.field != "" && !standsFor(t.body) {
+	if t.secret && len(dst) == n && l.field != "" && !placeholder.Match(bytes.TrimSpace(t.body)) {
 		dst = append(dst, finding{Finding: redact.Finding{Rule: ruleField, End: len(t.body)}, action: l.field})
 	}
 	return dst

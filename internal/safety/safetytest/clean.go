@@ -14,15 +14,6 @@ type kind struct {
 	key     string // texts are the values of such a member
 }
 
-// Kinds are the names of the sorts of clean text.
-func Kinds() []string {
-	var list []string
-	for _, k := range kinds() {
-		list = append(list, k.name)
-	}
-	return list
-}
-
 func kinds() []kind { return slices.Concat(programs, machines, people, members()) }
 
 // Clean yields n texts without a secret, of every kind in turn. Most have one
