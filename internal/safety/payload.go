@@ -159,7 +159,7 @@ func (w *walk) value(v protocol.Value, key []byte, secret bool) {
 		if !secret {
 			return
 		}
-		if text, changed := w.inspect(v, input{key: key, body: v.Raw(), secret: true}); changed {
+		if text, changed := w.inspect(input{key: key, body: v.Raw(), secret: true}); changed {
 			w.replace(v, cmp.Or(text, redact.Marker(ruleField)))
 		}
 	case protocol.TypeArray:
@@ -254,10 +254,10 @@ func (w *walk) string(v protocol.Value, key []byte, secret bool) (text string, c
 		w.text = v.AppendText(w.text[:0])
 		body = w.text
 	}
-	return w.inspect(v, input{key: key, body: body, secret: secret})
+	return w.inspect(input{key: key, body: body, secret: secret})
 }
 
-func (w *walk) inspect(v protocol.Value, t input) (replacement string, changed bool) {
+func (w *walk) inspect(t input) (replacement string, changed bool) {
 	before := t.body
 	w.budget = redact.NewBudget(len(before))
 	t.budget = &w.budget
