@@ -98,16 +98,15 @@ func (l *Ledger) view(p protocol.ParticipantID, now time.Time) *view {
 func (l *Ledger) makeView(p protocol.ParticipantID, h *holder, now time.Time) *view {
 	v := &view{proof: proof{configured: l.configured, from: now}}
 	v.dependOn(p, h)
-	left := new(pattern.Work)
-	*left = maxViewWork
+	left := pattern.Work(maxViewWork)
 	base := l.base(p)
 	var rights []right
 	var list []*Capability
 	add := func(x right, position uint64) { // unless revocations since took it
-		q := query{ledger: l, now: now, subject: x.capability, work: *left}
+		q := query{ledger: l, now: now, subject: x.capability, work: left}
 		t := q.taken(h)
 		f := t.since(position, finding{by: x.capability, limits: slices.Clip(x.limits)})
-		*left = q.work
+		left = q.work
 		if f.by != nil {
 			rights = append(rights, right{f.by, f.limits})
 			list = append(list, f.by)
@@ -125,7 +124,7 @@ func (l *Ledger) makeView(p protocol.ParticipantID, h *holder, now time.Time) *v
 			continue
 		}
 		v.until = earlier(v.until, r.ExpiresAt)
-		s := l.support(r, now, left)
+		s := l.support(r, now, &left)
 		v.until = earlier(v.until, s.until)
 		for _, d := range s.holders {
 			v.dependOn(d.holder, l.holder(d.holder))
@@ -136,7 +135,7 @@ func (l *Ledger) makeView(p protocol.ParticipantID, h *holder, now time.Time) *v
 	}
 	for _, x := range rights {
 		for _, d := range x.limits {
-			if !regained(d, rights, left) {
+			if !regained(d, rights, &left) {
 				list = append(list, d)
 			}
 		}
