@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"internal/textutil":           {},
 	"internal/capability":         {"protocol", "internal/capability/pattern", "internal/pmap", "internal/textutil"},
 	"internal/capability/pattern": {"protocol"},
-	"internal/limit":              {"protocol"},
+	"internal/limit":              {"protocol", "internal/recent"},
 	"internal/redact":             {},
 	"internal/safety":             {"protocol", "internal/redact"},
 	"internal/safety/safetytest":  {},

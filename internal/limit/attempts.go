@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/meup-protocol/meup/internal/recent"
 )
 
 // Attempts counts failed logins by address, so that guessing is slow and a
@@ -13,18 +15,15 @@ import (
 // A successful login does not reset the count. Otherwise an attacker with one
 // valid token could use it between guesses at others.
 //
-// It stores a bounded number of addresses in two generations. When the young
-// generation is full, it replaces the old one, and addresses that were only in
-// the old one are evicted. An attacker can cause that only by failing from as
-// many other addresses, which gains nothing.
+// It forgets addresses that did not fail lately. An attacker can cause that only by
+// failing from as many others, which gains nothing.
 type Attempts struct {
 	failures int
 	every    time.Duration
-	cap      int // of one generation
 
-	mu         sync.Mutex
-	latest     time.Time
-	young, old map[netip.Addr]tokens
+	mu      sync.Mutex
+	latest  time.Time
+	buckets *recent.Map[netip.Addr, tokens]
 }
 
 // Defaults of AttemptLimits.
@@ -38,7 +37,7 @@ const (
 type AttemptLimits struct {
 	Failures  int           // that an address may have at once
 	Refill    time.Duration // after which one more is allowed
-	Addresses int           // that are remembered
+	Addresses int           // in memory at most
 }
 
 // NewAttempts returns an empty count.
@@ -53,8 +52,7 @@ func NewAttempts(l AttemptLimits) *Attempts {
 		l.Addresses = DefaultAddresses
 	}
 	return &Attempts{
-		failures: l.Failures, every: l.Refill, cap: max(1, l.Addresses/2),
-		young: make(map[netip.Addr]tokens),
+		failures: l.Failures, every: l.Refill, buckets: recent.New[netip.Addr, tokens](max(1, l.Addresses/2)),
 	}
 }
 
@@ -63,7 +61,7 @@ func NewAttempts(l AttemptLimits) *Attempts {
 func (a *Attempts) Allowed(now time.Time, addr netip.Addr) (ok bool, retryAfter time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	t, known := a.find(network(addr))
+	t, known := a.buckets.Get(network(addr))
 	if !known {
 		return true, 0
 	}
@@ -78,34 +76,14 @@ func (a *Attempts) Failed(now time.Time, addr netip.Addr) {
 	defer a.mu.Unlock()
 	now = a.clock(now)
 	key := network(addr)
-	t, known := a.find(key)
+	t, known := a.buckets.Get(key)
 	if !known {
 		t = newTokens(1/a.every.Seconds(), a.failures)
 	}
-	a.remember(key, t)
+	a.buckets.Put(key, t)
 	if t.wait(now, 1) == 0 {
 		t.take(now, 1)
 	}
-}
-
-func (a *Attempts) find(key netip.Addr) (tokens, bool) {
-	if t, ok := a.young[key]; ok {
-		return t, true
-	}
-	t, ok := a.old[key]
-	return t, ok
-}
-
-// remember puts an address into the young generation.
-func (a *Attempts) remember(key netip.Addr, t tokens) {
-	if _, ok := a.young[key]; ok {
-		return
-	}
-	if len(a.young) >= a.cap {
-		a.young, a.old = make(map[netip.Addr]tokens), a.young
-	}
-	delete(a.old, key)
-	a.young[key] = t
 }
 
 func (a *Attempts) clock(now time.Time) time.Time {
