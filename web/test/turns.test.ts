@@ -55,7 +55,7 @@ function decisions(h: History): readonly Decision[] {
 /** The page shows the answer and the reasoning of a turn with its question. `begun` are the messages that begin turns. */
 function answered(s: SpaceState, turn: Turn, begun: ReadonlySet<ID>): void {
   const m = s.messages.get(turn.message_id);
-  if (m === undefined) return; // a job is about no message
+  assert.ok(m !== undefined, `no message ${turn.message_id}`);
   const replies = m.replies.flatMap((id) => s.messages.get(id) ?? []).filter((x) => x.from !== m.from && !begun.has(x.id));
   if (turn.response === null) assert.equal(replies.length, 0, `${m.id} is not answered`);
   else assert.ok(replies.some((x) => x.from === turn.response_from && x.text === turn.response), `no answer to ${m.id}`);
@@ -69,12 +69,20 @@ function answered(s: SpaceState, turn: Turn, begun: ReadonlySet<ID>): void {
   }
 }
 
+/** The page shows a job as a block of its own, at its place in the timeline. */
+function shown(s: SpaceState, job: string): void {
+  const block = s.blocks.get(job);
+  assert.ok(block !== undefined, `no block ${job}`);
+  assert.equal(block.question, null);
+  assert.ok(s.timeline.some((item) => item.type === "block" && item.key === job), `${job} is not in the timeline`);
+}
+
 let compared = 0;
 for (const name of readdirSync(CASES).filter((n) => n.endsWith(".txtar"))) {
   const files = archive(name);
   const begun = new Set([...files.values()].flatMap((text) => [...text.matchAll(/"message_id": "(.+)"/g)].map((x) => x[1] as string)));
   for (const [question, text] of files) {
-    const viewer = /^history \S+ as (\S+)$/.exec(question)?.[1];
+    const viewer = /^(?:history|job) \S+ as (\S+)$/.exec(question)?.[1];
     const parsed: unknown = viewer === undefined || !text.startsWith("{") ? null : JSON.parse(text);
     if (viewer === undefined || !isObject(parsed)) continue;
     test(`${name}: ${question}`, () => {
@@ -93,7 +101,9 @@ for (const name of readdirSync(CASES).filter((n) => n.endsWith(".txtar"))) {
       }
       const whole = new Reducer({ fromStart: true });
       for (const env of logOf(files.get("log") ?? "")) whole.apply(env); // the gateway reads turns from all of the log
-      for (const turn of (parsed as unknown as History).turns) answered(whole.state, turn, begun);
+      const { turns, job_id: job } = parsed as unknown as History & { readonly job_id?: string };
+      if (job !== undefined) shown(whole.state, job);
+      else for (const turn of turns) answered(whole.state, turn, begun);
     });
   }
 }
