@@ -12,7 +12,9 @@ import (
 )
 
 const (
-	// lookEvery is how often Run looks for new entries, unless a search waits.
+	// lookEvery is how often Run looks for new entries, unless a search waits. With
+	// very many open spaces it looks so seldom that it takes one part in busyShare of
+	// the time.
 	lookEvery = 250 * time.Millisecond
 	// trimEvery is how often it looks for entries that the log no longer has.
 	trimEvery = time.Minute
@@ -22,6 +24,9 @@ const (
 	// batchDocs and batchBytes bound the entries that are applied at once.
 	batchDocs  = 500
 	batchBytes = 4 << 20
+	// batchesInTurn is how many batches of a space are applied before other spaces have
+	// their turn.
+	batchesInTurn = 4
 
 	// busyRate is the rate of entries from which on the gateway counts as busy. Then
 	// the index takes one part in busyShare of the time of one processor, and else
@@ -34,20 +39,23 @@ const (
 // Run follows the logs of the open spaces until ctx ends, then closes the index.
 func (s *Store) Run(ctx context.Context) {
 	defer s.closeIndex()
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
+	look := time.NewTimer(lookEvery)
+	defer look.Stop()
 	last := time.Now()
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-look.C:
 		case <-s.wake:
 		}
+		began := time.Now()
 		if !s.ready() {
+			look.Reset(lookEvery)
 			continue
 		}
 		list, entries := s.update()
+		look.Reset(max(lookEvery, busyShare*time.Since(began)))
 		busy := isBusy(entries, time.Since(last))
 		last = time.Now()
 		for _, f := range list {
@@ -141,7 +149,7 @@ func (s *Store) follow(ctx context.Context, f *follower, busy bool) error {
 		s.caughtUp(f, position)
 		return nil
 	}
-	for range 16 {
+	for range batchesInTurn {
 		began, delivered := time.Now(), f.space.Delivered()
 		read, err := s.applyBatch(ctx, f.space, position.Read, goal)
 		if err != nil {
@@ -166,6 +174,7 @@ func (s *Store) follow(ctx context.Context, f *follower, busy bool) error {
 			return context.Cause(ctx)
 		}
 	}
+	s.notify() // there is more
 	return nil
 }
 
