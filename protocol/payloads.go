@@ -93,6 +93,12 @@ type InviteAck struct {
 	ConnectionURL string `json:"connection_url,omitempty"` // connection URL of the recipient
 }
 
+// ParticipantIn returns the participant id in a field of a payload; "" if there is
+// none.
+func ParticipantIn(payload Value, field string) ParticipantID {
+	return ParticipantID(payload.Get(field).Text())
+}
+
 // maxPause bounds a pause, because a time.Duration is at most about 292 years.
 const maxPause = 100 * 365 * 24 * time.Hour
 

@@ -98,7 +98,7 @@ func describe(e *protocol.Envelope, now time.Time) *proposalInfo {
 		Params: json.RawMessage("{}"),
 	}
 	root := e.ParsePayload()
-	p.Owner = protocol.ParticipantID(root.Get("participant_id").Text())
+	p.Owner = protocol.ParticipantIn(root, "participant_id")
 	p.Tool = root.Get("method").Text()
 	params := root.Get("params")
 	if name := params.Get("name").Text(); p.Tool == "tools/call" && name != "" {

@@ -46,7 +46,7 @@ var mayImport = map[string][]string{
 	"internal/answers":            {"protocol", "internal/recent"},
 	"internal/recent":             {},
 	"internal/gateway/export":     {"protocol", "client/api", "internal/gateway/transcript", "internal/journal", "internal/journal/entrydb", "internal/journal/pebblejournal", "internal/terminal/termsafe", "internal/textutil", "internal/turns"},
-	"internal/gateway/turnstore":  {"protocol", "internal/space", "internal/turns"},
+	"internal/gateway/turnstore":  {"protocol", "internal/space", "internal/space/ring", "internal/turns"},
 	"internal/gateway/transcript": {"protocol", "client/api", "internal/textutil"},
 
 	// The log.
@@ -65,7 +65,7 @@ var mayImport = map[string][]string{
 	"internal/search":              {"protocol"},
 	"internal/memorytools":         {"protocol", "client/api", "internal/textutil"},
 	"internal/gateway/mcpserver":   {"protocol", "client/api", "internal/gateway/access", "internal/memorytools"},
-	"internal/gateway/searchstore": {"protocol", "internal/search", "internal/space"},
+	"internal/gateway/searchstore": {"protocol", "internal/search", "internal/space", "internal/space/ring"},
 
 	// Packages that the gateways of a cluster share, in addition to the log.
 	"internal/natsconn":        {},
@@ -76,7 +76,11 @@ var mayImport = map[string][]string{
 	"internal/gateway/config":  {"protocol", "internal/capability", "internal/capability/pattern", "internal/limit", "internal/redact", "internal/safety", "internal/textutil", "schemas"},
 	"internal/gateway/metrics": {"protocol"},
 	"internal/space": {
-		"protocol", "internal/capability", "internal/frame", "internal/journal", "internal/proposal", "internal/space/authority",
+		"protocol", "internal/frame", "internal/journal", "internal/space/admission", "internal/space/authority",
+		"internal/space/buckets", "internal/space/contexts", "internal/space/ring", "internal/space/streams",
+	},
+	"internal/space/admission": {
+		"protocol", "internal/capability", "internal/journal", "internal/proposal", "internal/space/authority",
 		"internal/space/buckets", "internal/space/contexts", "internal/space/ring", "internal/space/streams",
 	},
 	"internal/space/authority": {"protocol", "internal/capability", "internal/journal", "internal/pmap", "internal/space/ring"},
@@ -85,10 +89,11 @@ var mayImport = map[string][]string{
 	"internal/space/ring":      {"protocol", "internal/frame", "internal/journal"},
 	"internal/space/streams":   {"protocol", "internal/journal", "internal/space/ring"},
 	"internal/gateway/access":  {"protocol", "internal/gateway/auth", "internal/space", "internal/textutil"},
-	"internal/gateway/ws":      {"protocol", "internal/gateway/access", "internal/gateway/auth", "internal/frame", "internal/space"},
+	"internal/gateway/ws":      {"protocol", "internal/gateway/access", "internal/gateway/auth", "internal/frame", "internal/space", "internal/space/admission"},
 	"internal/gateway/httpapi": {
 		"protocol", "client/api", "internal/gateway/access", "internal/gateway/auth", "internal/frame", "internal/limit", "internal/space",
-		"internal/gateway/searchstore", "internal/gateway/transcript", "internal/gateway/turnstore", "internal/proposal", "internal/search", "internal/turns",
+		"internal/space/admission", "internal/space/ring", "internal/gateway/searchstore", "internal/gateway/transcript",
+		"internal/gateway/turnstore", "internal/proposal", "internal/search", "internal/turns",
 	},
 	"internal/gateway/web": {},
 
@@ -104,7 +109,8 @@ var mayImport = map[string][]string{
 		"protocol", "schemas", "internal/gateway/access", "internal/gateway/auth", "internal/capability", "internal/gateway/cluster",
 		"internal/gateway/config", "internal/gateway/httpapi", "internal/journal", "internal/journal/memory",
 		"internal/journal/natsjournal", "internal/journal/pebblejournal", "internal/limit", "internal/gateway/metrics",
-		"internal/natsconn", "internal/privatedir", "internal/redact", "internal/safety", "internal/space", "internal/gateway/mcpserver", "internal/gateway/searchstore", "internal/gateway/turnstore", "internal/gateway/web", "internal/gateway/ws",
+		"internal/natsconn", "internal/privatedir", "internal/redact", "internal/safety", "internal/space", "internal/space/authority",
+		"internal/space/streams", "internal/gateway/mcpserver", "internal/gateway/searchstore", "internal/gateway/turnstore", "internal/gateway/web", "internal/gateway/ws",
 	},
 	"internal/meuptest": {"protocol", "client", "internal/gateway/config", "internal/gateway", "internal/gateway/httpapi"},
 

@@ -13,6 +13,9 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/limit"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/admission"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 	"github.com/meup-protocol/meup/schemas"
 )
@@ -53,7 +56,7 @@ func thought(n int) []byte {
 	return fmt.Appendf(nil, `{"protocol":"meup/v0.1","id":"01a1fc65-a637-74d6-8e9d-%012d","kind":"reasoning.thought","context":"01a1fc65-a630-7ae0-9369-e0ed48999a86","payload":{"message":"The listing shows four files; the one called deployment.md is the most likely to say how a release is rolled back, so I read its first two hundred lines before the others.","tool_name":"read_text_file","parallel_group":0,"confidence":0.82}}`, n)
 }
 
-func benchSpace(b *testing.B) (*space.Space, *space.Sender) {
+func benchSender(b *testing.B) *admission.Sender {
 	b.Helper()
 	m := metrics.New(metrics.Options{})
 	redactor, err := newRedactor(config.Default(), m)
@@ -75,34 +78,34 @@ func benchSpace(b *testing.B) (*space.Space, *space.Sender) {
 	limits := limit.Defaults()
 	limits.Rate, limits.Burst, limits.BytesPerSecond = 1e9, 1e9, 1<<40
 	limits.Kinds[0].Rate, limits.Kinds[0].Burst = 1e9, 1e9
-	cfg := &space.Config{Name: "lab", Participants: map[protocol.ParticipantID]space.ParticipantConfig{
+	cfg := &authority.Config{Name: "lab", Participants: map[protocol.ParticipantID]authority.ParticipantConfig{
 		"planner": participantConfig(caps, limits),
 	}}
 	hub := space.NewHub(space.Services{
 		Journal: &discardJournal{}, Validate: schemas.Payload, Safety: redactor, Observer: m, NewID: newID, NewToken: auth.NewToken,
-	}, func(string) (*space.Config, bool) { return cfg, true })
+	}, func(string) (*authority.Config, bool) { return cfg, true })
 	s, err := hub.Space(b.Context(), "lab")
 	if err != nil {
 		b.Fatal(err)
 	}
-	sender, refused := s.Sender(b.Context(), space.Viewer{ID: "planner"})
+	sender, refused := s.Sender(b.Context(), ring.Viewer{ID: "planner"})
 	if refused != nil {
 		b.Fatal(refused)
 	}
-	return s, sender
+	return sender
 }
 
 // BenchmarkAdmission measures the admission of an envelope without the journal:
 // decode, identity, schema, limits, capabilities, safety.
 func BenchmarkAdmission(b *testing.B) {
-	s, sender := benchSpace(b)
+	sender := benchSender(b)
 	b.Run("thought 400 B", func(b *testing.B) {
 		b.ReportAllocs()
 		b.SetBytes(int64(len(thought(0))))
 		for i := range b.N {
 			in, err := protocol.Decode(thought(i), protocol.DialectMEUP01, 5)
-			p := &space.Pending{In: in, Err: protocol.AsError(err)}
-			if s.Publish(b.Context(), sender, []*space.Pending{p}); p.Err != nil {
+			p := &admission.Pending{In: in, Err: protocol.AsError(err)}
+			if sender.Publish(b.Context(), []*admission.Pending{p}); p.Err != nil {
 				b.Fatal(p.Err)
 			}
 		}

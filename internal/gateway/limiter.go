@@ -4,17 +4,17 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/limit"
-	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// limiter adapts a participant's buckets to [space.Limiter].
+// limiter adapts a participant's buckets to [authority.Limiter].
 type limiter struct{ *limit.Bucket }
 
 // newLimiter returns a function that creates a participant's buckets, or
 // updates existing buckets to changed limits.
-func newLimiter(l limit.Limits) func(space.Limiter) space.Limiter {
-	return func(old space.Limiter) space.Limiter {
+func newLimiter(l limit.Limits) func(authority.Limiter) authority.Limiter {
+	return func(old authority.Limiter) authority.Limiter {
 		if b, ok := old.(limiter); ok {
 			b.Update(l, time.Now())
 			return b
@@ -24,7 +24,7 @@ func newLimiter(l limit.Limits) func(space.Limiter) space.Limiter {
 }
 
 // Reserve charges bytes and kinds.
-func (l limiter) Reserve(now time.Time, kind protocol.Kind, bytes int) (space.Reservation, error) {
+func (l limiter) Reserve(now time.Time, kind protocol.Kind, bytes int) (authority.Reservation, error) {
 	r, err := l.Bucket.Reserve(now, kind, bytes)
 	if err != nil {
 		return nil, err

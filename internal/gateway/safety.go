@@ -14,7 +14,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/metrics"
 	"github.com/meup-protocol/meup/internal/redact"
 	"github.com/meup-protocol/meup/internal/safety"
-	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/streams"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -100,18 +100,18 @@ func (r *redactor) enter(ctx context.Context, bytes int) (release func(), err er
 }
 
 // Envelope inspects a payload and the other fields of its envelope.
-func (r *redactor) Envelope(ctx context.Context, kind protocol.Kind, payload, extra protocol.Value) (space.Redaction, error) {
+func (r *redactor) Envelope(ctx context.Context, kind protocol.Kind, payload, extra protocol.Value) (streams.Redaction, error) {
 	release, err := r.enter(ctx, len(payload.Raw())+len(extra.Raw()))
 	if err != nil {
-		return space.Redaction{}, err
+		return streams.Redaction{}, err
 	}
 	defer release()
 	v, err := r.pipeline.Load().Envelope(kind, payload, extra)
-	return space.Redaction{Payload: v.Payload, Extra: v.Extra, Blocked: v.Blocked, Warned: v.Warned, Work: v.Work}, err
+	return streams.Redaction{Payload: v.Payload, Extra: v.Extra, Blocked: v.Blocked, Warned: v.Warned, Work: v.Work}, err
 }
 
 // Stream returns a redactor of one stream.
-func (r *redactor) Stream() space.StreamRedactor { return &streamRedactor{redactor: r} }
+func (r *redactor) Stream() streams.Redactor { return &streamRedactor{redactor: r} }
 
 // streamRedactor masks the data of one stream with the current pipeline.
 type streamRedactor struct {
@@ -120,14 +120,14 @@ type streamRedactor struct {
 }
 
 // Data inspects a chunk of the stream.
-func (s *streamRedactor) Data(ctx context.Context, payload, extra protocol.Value) (space.Redaction, bool, error) {
+func (s *streamRedactor) Data(ctx context.Context, payload, extra protocol.Value) (streams.Redaction, bool, error) {
 	release, err := s.enter(ctx, len(payload.Raw())+len(extra.Raw())+s.text.Held())
 	if err != nil {
-		return space.Redaction{}, false, err
+		return streams.Redaction{}, false, err
 	}
 	defer release()
 	v, err := s.pipeline.Load().StreamData(&s.text, payload, extra)
-	return space.Redaction{Payload: v.Payload, Extra: v.Extra, Blocked: v.Blocked, Warned: v.Warned, Work: v.Work}, s.text.Nothing(), err
+	return streams.Redaction{Payload: v.Payload, Extra: v.Extra, Blocked: v.Blocked, Warned: v.Warned, Work: v.Work}, s.text.Nothing(), err
 }
 
 // Rest ends the stream and returns the text that was held back.

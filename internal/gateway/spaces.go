@@ -8,14 +8,14 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/auth"
 	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/limit"
-	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // spacesOf returns a function that resolves space names by a configuration.
-func spacesOf(cfg *config.Config) func(name string) (*space.Config, bool) {
+func spacesOf(cfg *config.Config) func(name string) (*authority.Config, bool) {
 	var shared sync.Map // *config.Space to the function that returns the configuration of its spaces
-	return func(name string) (*space.Config, bool) {
+	return func(name string) (*authority.Config, bool) {
 		if !protocol.ValidSpaceName(name) {
 			return nil, false
 		}
@@ -27,14 +27,14 @@ func spacesOf(cfg *config.Config) func(name string) (*space.Config, bool) {
 		if !ok {
 			named, _ = shared.LoadOrStore(s, spaceConfig(s).Shared())
 		}
-		return named.(func(string) *space.Config)(name), true //nolint:forcetypeassert // the map holds nothing else
+		return named.(func(string) *authority.Config)(name), true //nolint:forcetypeassert // the map holds nothing else
 	}
 }
 
-func spaceConfig(s *config.Space) *space.Config {
-	out := &space.Config{
+func spaceConfig(s *config.Space) *authority.Config {
+	out := &authority.Config{
 		Pattern: s.Name, Dialect: s.Dialect, Everyone: s.Everyone, DecideExplicitly: s.DecideExplicitly,
-		Participants: make(map[protocol.ParticipantID]space.ParticipantConfig, len(s.Participants)),
+		Participants: make(map[protocol.ParticipantID]authority.ParticipantConfig, len(s.Participants)),
 		Invited:      participantConfig(nil, s.Limits),
 	}
 	for _, p := range s.Participants {
@@ -47,8 +47,8 @@ func spaceConfig(s *config.Space) *space.Config {
 	return out
 }
 
-func participantConfig(c []*capability.Capability, l limit.Limits) space.ParticipantConfig {
-	return space.ParticipantConfig{Capabilities: c, Limits: wireLimits(l), NewLimiter: newLimiter(l)}
+func participantConfig(c []*capability.Capability, l limit.Limits) authority.ParticipantConfig {
+	return authority.ParticipantConfig{Capabilities: c, Limits: wireLimits(l), NewLimiter: newLimiter(l)}
 }
 
 // tokensOf returns the tokens and JWT settings of a configuration.

@@ -47,7 +47,7 @@ type Call struct {
 func ReadCall(payload protocol.Value) Call {
 	expires, _ := time.Parse(time.RFC3339, payload.Get("expires_at").Text()) // the schema requires a time
 	return Call{
-		Host:      protocol.ParticipantID(payload.Get("participant_id").Text()),
+		Host:      protocol.ParticipantIn(payload, "participant_id"),
 		Edited:    payload.Get("edited").Bool(),
 		ExpiresAt: expires,
 		sum:       sha256.Sum256(canonicalCall(payload)),

@@ -13,6 +13,8 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/admission"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -62,10 +64,10 @@ func TestPublish_DurableFirst(t *testing.T) {
 		defer bob.leave()
 		gate := make(chan struct{})
 		log.set(gate, false)
-		said := make(chan *space.Pending, 1)
+		said := make(chan *admission.Pending, 1)
 		go func() { said <- r.say("alice", chat("m1"))[0] }()
 		synctest.Wait()
-		page, refused := r.History(t.Context(), space.Viewer{ID: "bob"}, space.HistoryQuery{})
+		page, refused := r.History(t.Context(), ring.Viewer{ID: "bob"}, space.HistoryQuery{})
 		if len(said) > 0 || len(bob.ids()) > 0 || refused != nil || count(t, page) > 0 {
 			t.Fatalf("m1 shows: %d outcomes, delivered %v, history %v, %v", len(said), bob.ids(), page, refused)
 		}
@@ -112,7 +114,7 @@ func TestPublish_RevokedBeforeAppend(t *testing.T) {
 		r, log := openGated(t)
 		gate := make(chan struct{})
 		log.set(gate, false)
-		late := make(chan []*space.Pending, 1)
+		late := make(chan []*admission.Pending, 1)
 		go func() { late <- r.say("bob", chat("b1"), `{"id": "b2", "kind": "x.tool"}`, chat("b3")) }()
 		synctest.Wait() // bob's envelopes are checked and wait for the append
 		log.set(nil, false)
@@ -139,7 +141,7 @@ func TestPublish_KickedBeforeAppend(t *testing.T) {
 		bob := r.join(space.JoinOptions{ID: "bob"})
 		gate := make(chan struct{})
 		log.set(gate, false)
-		late := make(chan []*space.Pending, 1)
+		late := make(chan []*admission.Pending, 1)
 		go func() { late <- r.say("bob", chat("b1")) }()
 		synctest.Wait()
 		log.set(nil, false)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/memory"
+	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -16,7 +17,7 @@ func TestRings_TotalIsBounded(t *testing.T) {
 	log := memory.New(memory.Options{})
 	n := 0
 	h := NewHub(Services{Journal: log, RingTotal: total, NewID: func() protocol.ID { n++; return protocol.ID(fmt.Sprint("made-", n)) }},
-		func(name string) (*Config, bool) { return &Config{Name: name}, true })
+		func(name string) (*authority.Config, bool) { return &authority.Config{Name: name}, true })
 	put := func(name string, bytes int) *Space {
 		s, err := h.Space(t.Context(), name)
 		if err != nil {

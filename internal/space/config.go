@@ -1,27 +1,13 @@
 package space
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/space/streams"
+	"github.com/meup-protocol/meup/internal/space/admission"
 	"github.com/meup-protocol/meup/protocol"
 )
-
-// Redactor masks payloads before they become durable. Its methods may be called
-// concurrently.
-type Redactor interface {
-	// Applies reports whether payloads of the kind are inspected.
-	Applies(kind protocol.Kind) bool
-	// Envelope returns the masked form of a payload and of the fields that the
-	// protocol does not define, an object or absent. An error rejects the
-	// envelope. It may wait for other inspections to end.
-	Envelope(ctx context.Context, kind protocol.Kind, payload, extra protocol.Value) (Redaction, error)
-	// Stream returns a redactor of one stream.
-	Stream() streams.Redactor
-}
 
 // Peers carries live, unlogged data between the gateways of a cluster.
 type Peers interface {
@@ -36,8 +22,7 @@ type Peers interface {
 // Observer counts events. Its methods may be called concurrently and must be
 // quick.
 type Observer interface {
-	Admitted(kind protocol.Kind)
-	Refused(code protocol.Code)
+	admission.Observer
 	Delivered(entries int, lag time.Duration)
 	FromRing(entries int)
 	FromJournal(entries int)
@@ -49,10 +34,10 @@ type Observer interface {
 type Services struct {
 	Journal  journal.Journal
 	Validate func(kind protocol.Kind, payload protocol.Value) error
-	Safety   Redactor         // nil: nothing is masked
-	Peers    Peers            // nil: a single gateway
-	Observer Observer         // nil: nothing is counted
-	Clock    func() time.Time // nil: time.Now
+	Safety   admission.Redactor // nil: nothing is masked
+	Peers    Peers              // nil: a single gateway
+	Observer Observer           // nil: nothing is counted
+	Clock    func() time.Time   // nil: time.Now
 	NewID    func() protocol.ID
 	NewToken func() (token string, hash [32]byte) // for invitations
 	Logger   *slog.Logger                         // nil: discards

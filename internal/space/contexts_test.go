@@ -6,11 +6,12 @@ import (
 
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/contexts"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // openContexts returns the contexts of a tree that are not closed.
-func openContexts(tree []*space.Context) (open []protocol.ContextPath) {
+func openContexts(tree []*contexts.Context) (open []protocol.ContextPath) {
 	for _, c := range tree {
 		if c.State != contexts.Concluded && c.State != contexts.Cancelled {
 			open = append(open, c.Path)
@@ -53,7 +54,7 @@ func TestContexts_ClosedWithOuter(t *testing.T) {
 			for _, f := range test.frames {
 				r.must(protocol.ParticipantID(f[0]), f[1])
 			}
-			if got := openContexts(r.Contexts(space.Viewer{ID: "alice"}, "")); !slices.Equal(got, test.open) {
+			if got := openContexts(r.Contexts(ring.Viewer{ID: "alice"}, "")); !slices.Equal(got, test.open) {
 				t.Errorf("open are %v, want %v", got, test.open)
 			}
 		})
@@ -101,7 +102,7 @@ func TestCorrelate_NameOfContext(t *testing.T) {
 // VisibleTo reports whether a participant's history has the envelope.
 func (r *room) visibleTo(who protocol.ParticipantID, id protocol.ID) bool {
 	r.t.Helper()
-	page, refused := r.History(r.t.Context(), space.Viewer{ID: who}, space.HistoryQuery{})
+	page, refused := r.History(r.t.Context(), ring.Viewer{ID: who}, space.HistoryQuery{})
 	if refused != nil {
 		r.t.Fatal(refused)
 	}

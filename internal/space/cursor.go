@@ -14,10 +14,6 @@ import (
 // because its log was replaced. Get the space from the hub again.
 var ErrRetired = errors.New("the space was closed on this gateway")
 
-func errRetired() *protocol.Error {
-	return unavailable("The space was just closed on this gateway and will be opened again; try again.")
-}
-
 // Cursor reads a space's log in order from a position and then follows new
 // durable entries, for parts of the gateway that maintain derived data. It also
 // reads entries that are addressed to others. A cursor does not keep an idle
@@ -28,13 +24,13 @@ type Cursor struct {
 	space  *Space
 	seq    protocol.Seq // everything up to here was read
 	wakeup chan struct{}
-	batch  []*Entry
+	batch  []*ring.Entry
 }
 
 // Follow returns a cursor that is positioned after an entry. Close must be
 // called.
 func (s *Space) Follow(after protocol.Seq) *Cursor {
-	c := &Cursor{space: s, seq: after, wakeup: make(chan struct{}, 1), batch: make([]*Entry, 0, deliveryEntries)}
+	c := &Cursor{space: s, seq: after, wakeup: make(chan struct{}, 1), batch: make([]*ring.Entry, 0, deliveryEntries)}
 	s.cursors.add(c)
 	return c
 }
@@ -48,7 +44,7 @@ func (c *Cursor) Close() {
 // log was read. It waits for new entries, or until ctx ends. The entries are
 // shared, read-only, and the slice is valid until the next call. Errors:
 // ErrRetired, the log's, ctx's.
-func (c *Cursor) Next(ctx context.Context) ([]*Entry, protocol.Seq, error) {
+func (c *Cursor) Next(ctx context.Context) ([]*ring.Entry, protocol.Seq, error) {
 	for {
 		before := c.seq
 		if err := c.read(ctx); err != nil {
@@ -84,28 +80,21 @@ func (c *Cursor) read(ctx context.Context) error {
 }
 
 func (c *Cursor) readJournal(ctx context.Context) error {
-	upTo, size := c.space.ring.Bottom(), 0
-	q := journal.Query{After: c.seq, Before: upTo + 1, Limit: deliveryEntries}
-	for e, err := range c.space.journal().Range(ctx, c.space.name, q) {
-		if err != nil {
-			return err
-		}
-		entry := ring.NewEntry(e)
-		c.batch = append(c.batch, entry)
-		if size += entry.Size(); size >= ring.ReadBytes {
-			break
-		}
+	upTo := c.space.ring.Bottom()
+	entries, err := c.space.readLog(ctx, c.batch, c.seq, upTo)
+	if err != nil {
+		return err
 	}
-	if len(c.batch) == 0 { // the log no longer has the evicted entries
+	if len(entries) == 0 { // the log no longer has the evicted entries
 		c.seq = max(c.seq, upTo)
 		return ctx.Err()
 	}
-	c.take(c.batch)
+	c.take(entries)
 	return nil
 }
 
 // take keeps the durable, visible part of entries and advances the cursor.
-func (c *Cursor) take(entries []*Entry) {
+func (c *Cursor) take(entries []*ring.Entry) {
 	c.batch = entries[:0]
 	for _, e := range entries {
 		if e.Envelope.Seq <= c.seq {
@@ -128,8 +117,8 @@ func (c *Cursor) wake() {
 
 // Range yields the stored entries with first <= Seq <= last in order, without
 // hidden ones, and at most one error, at the end.
-func (s *Space) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[*Entry, error] {
-	return func(yield func(*Entry, error) bool) {
+func (s *Space) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[*ring.Entry, error] {
+	return func(yield func(*ring.Entry, error) bool) {
 		q := journal.Query{After: max(first, 1) - 1, Before: last + 1}
 		for e, err := range s.journal().Range(ctx, s.name, q) {
 			if err != nil {
@@ -145,8 +134,8 @@ func (s *Space) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[*
 
 // Backwards yields the stored entries, the newest first, without hidden ones, and at
 // most one error, at the end.
-func (s *Space) Backwards(ctx context.Context) iter.Seq2[*Entry, error] {
-	return func(yield func(*Entry, error) bool) {
+func (s *Space) Backwards(ctx context.Context) iter.Seq2[*ring.Entry, error] {
+	return func(yield func(*ring.Entry, error) bool) {
 		for e, err := range s.journal().Range(ctx, s.name, journal.Query{Backwards: true}) {
 			if err != nil {
 				yield(nil, err)
@@ -161,6 +150,6 @@ func (s *Space) Backwards(ctx context.Context) iter.Seq2[*Entry, error] {
 
 // VisibilityOf returns the current visibility of a viewer, from its rights and
 // the configuration.
-func (s *Space) VisibilityOf(who Viewer) Visibility {
+func (s *Space) VisibilityOf(who ring.Viewer) ring.Visibility {
 	return s.state.Load().Visibility(who, s.now())
 }

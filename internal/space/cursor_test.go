@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -113,7 +114,7 @@ func TestSpace_RangeAndVisibility(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, who := range []protocol.ParticipantID{"alice", "bob", "carol", "watcher"} {
-			if r.VisibilityOf(space.Viewer{ID: who}).Allows(e.Envelope, e.Thread()) {
+			if r.VisibilityOf(ring.Viewer{ID: who}).Allows(e.Envelope, e.Thread()) {
 				sees[who] = append(sees[who], e.Envelope.ID)
 			}
 		}

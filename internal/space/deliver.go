@@ -6,6 +6,7 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/internal/space/ring"
+	"github.com/meup-protocol/meup/internal/space/streams"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -75,7 +76,7 @@ func (s *Space) readOn(ctx context.Context) error {
 // members.
 func (s *Space) deliver(entries []*journal.Entry) {
 	followed := len(s.cursors.all()) > 0
-	out := make([]*Entry, len(entries))
+	out := make([]*ring.Entry, len(entries))
 	for i, e := range entries {
 		out[i] = ring.NewEntry(e)
 	}
@@ -112,9 +113,9 @@ func (s *Space) wakeAll() {
 }
 
 // track folds an entry into the contexts and the streams, which may be skipped.
-func (s *Space) track(e *Entry, skipStreams bool) {
+func (s *Space) track(e *ring.Entry, skipStreams bool) {
 	s.contexts.Apply(e)
-	if isStream(e.Envelope.Kind) && !skipStreams {
+	if streams.IsStream(e.Envelope.Kind) && !skipStreams {
 		e.Parse()
 		s.streams.Apply(e)
 		s.texts.Apply(e, s.now())
@@ -145,7 +146,7 @@ func recipientOf(e *journal.Entry) protocol.ParticipantID {
 	if e.Envelope.Kind != protocol.KindCapabilityGrant {
 		return ""
 	}
-	return protocol.ParticipantID(e.Payload().Get("recipient").Text())
+	return protocol.ParticipantIn(e.Payload(), "recipient")
 }
 
 // closeRemoved closes the connections of participants that were kicked, and

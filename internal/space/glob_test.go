@@ -12,6 +12,8 @@ import (
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -27,7 +29,7 @@ func (l *few) Envelope(time.Time) error {
 
 func (*few) Join(time.Time) error { return nil }
 
-func (*few) Reserve(time.Time, protocol.Kind, int) (space.Reservation, error) {
+func (*few) Reserve(time.Time, protocol.Kind, int) (authority.Reservation, error) {
 	return nil, nil
 }
 
@@ -40,14 +42,14 @@ func (*few) Read(time.Time) error { return nil }
 func (*few) Refused(time.Time, int) time.Duration { return 0 }
 
 // globHub returns a hub whose spaces all match the glob team-*.
-func globHub(t *testing.T, participants map[protocol.ParticipantID]space.ParticipantConfig, change func(*space.Services)) *space.Hub {
+func globHub(t *testing.T, participants map[protocol.ParticipantID]authority.ParticipantConfig, change func(*space.Services)) *space.Hub {
 	t.Helper()
-	shared := (&space.Config{Pattern: "team-*", Participants: participants}).Shared()
+	shared := (&authority.Config{Pattern: "team-*", Participants: participants}).Shared()
 	services := space.Services{Journal: memory.New(memory.Options{}), Validate: noSchema, NewID: ids(), NewToken: tokens()}
 	if change != nil {
 		change(&services)
 	}
-	return space.NewHub(services, func(name string) (*space.Config, bool) { return shared(name), true })
+	return space.NewHub(services, func(name string) (*authority.Config, bool) { return shared(name), true })
 }
 
 func anything(t *testing.T) []*capability.Capability {
@@ -70,7 +72,7 @@ func in(t *testing.T, h *space.Hub, name string) *room {
 
 func TestBuckets_SharedBySpacesOfAGlob(t *testing.T) {
 	const limit = 10
-	p := space.ParticipantConfig{Capabilities: anything(t), NewLimiter: func(old space.Limiter) space.Limiter {
+	p := authority.ParticipantConfig{Capabilities: anything(t), NewLimiter: func(old authority.Limiter) authority.Limiter {
 		if old != nil {
 			return old
 		}
@@ -78,7 +80,7 @@ func TestBuckets_SharedBySpacesOfAGlob(t *testing.T) {
 		l.left.Store(limit)
 		return l
 	}}
-	h := globHub(t, map[protocol.ParticipantID]space.ParticipantConfig{"alice": p, "bob": p}, nil)
+	h := globHub(t, map[protocol.ParticipantID]authority.ParticipantConfig{"alice": p, "bob": p}, nil)
 	admitted := 0
 	for i := range 4 * limit {
 		if o := in(t, h, fmt.Sprint("team-", i)).say("alice", chat(fmt.Sprint("c", i)))[0]; o.Err == nil {
@@ -95,7 +97,7 @@ func TestBuckets_SharedBySpacesOfAGlob(t *testing.T) {
 
 func TestSpaceFor_NewSpacesAreBounded(t *testing.T) {
 	now := time.Unix(1000, 0)
-	h := globHub(t, map[protocol.ParticipantID]space.ParticipantConfig{"alice": {Capabilities: anything(t)}},
+	h := globHub(t, map[protocol.ParticipantID]authority.ParticipantConfig{"alice": {Capabilities: anything(t)}},
 		func(s *space.Services) { s.Clock = func() time.Time { return now } })
 	made := 0
 	var refused *protocol.Error
@@ -125,9 +127,9 @@ func TestSpaceFor_NewSpacesAreBounded(t *testing.T) {
 // The cost of a space does not depend on the number of participants that its
 // pattern configures.
 func TestSharedConfig_NothingForEachParticipant(t *testing.T) {
-	participants := make(map[protocol.ParticipantID]space.ParticipantConfig)
+	participants := make(map[protocol.ParticipantID]authority.ParticipantConfig)
 	for i := range 3001 {
-		participants[protocol.ParticipantID(fmt.Sprint("p", i))] = space.ParticipantConfig{Capabilities: anything(t)}
+		participants[protocol.ParticipantID(fmt.Sprint("p", i))] = authority.ParticipantConfig{Capabilities: anything(t)}
 	}
 	h := globHub(t, participants, nil)
 	in(t, h, "team-first")
@@ -136,7 +138,7 @@ func TestSharedConfig_NothingForEachParticipant(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	for i := range spaces {
 		s := in(t, h, fmt.Sprint("team-", i))
-		if _, refused := s.Sender(context.Background(), space.Viewer{ID: "p7"}); refused != nil {
+		if _, refused := s.Sender(context.Background(), ring.Viewer{ID: "p7"}); refused != nil {
 			t.Fatal(refused)
 		}
 	}

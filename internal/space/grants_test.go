@@ -9,6 +9,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -54,7 +55,7 @@ func TestGrants_LongGlobsAreCheap(t *testing.T) {
 		admit("bob", grant(fmt.Sprint("d", i), fmt.Sprint("p", i), i%3))
 	}
 	cfg := who.config(t)
-	r.hub.Reload(func(name string) (*space.Config, bool) { return cfg, true })
+	r.hub.Reload(func(name string) (*authority.Config, bool) { return cfg, true })
 	again := open(t, who, service)
 	for _, x := range []*room{r, again} {
 		x.must("p0", fmt.Sprintf(`{"kind":"x.tool","payload":{"a":"0-00%s"}}`, strings.Repeat("a", 120)))

@@ -18,6 +18,9 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/admission"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 	"github.com/meup-protocol/meup/schemas"
 )
@@ -35,11 +38,11 @@ type room struct {
 // rights are the participants of a room, with the kinds that each may send.
 type rights map[protocol.ParticipantID][]string
 
-func (r rights) config(t testing.TB) *space.Config {
+func (r rights) config(t testing.TB) *authority.Config {
 	t.Helper()
-	cfg := &space.Config{Name: "lab", Participants: make(map[protocol.ParticipantID]space.ParticipantConfig)}
+	cfg := &authority.Config{Name: "lab", Participants: make(map[protocol.ParticipantID]authority.ParticipantConfig)}
 	for id, kinds := range r {
-		var p space.ParticipantConfig
+		var p authority.ParticipantConfig
 		for _, k := range kinds {
 			c, err := capability.ParseJSON([]byte(strconv.Quote(k)))
 			if err != nil {
@@ -58,14 +61,14 @@ func open(t testing.TB, who rights, change func(*space.Services)) *room {
 	return openWith(t, who.config(t), change)
 }
 
-func openWith(t testing.TB, cfg *space.Config, change func(*space.Services)) *room {
+func openWith(t testing.TB, cfg *authority.Config, change func(*space.Services)) *room {
 	t.Helper()
 	services := space.Services{Validate: schemas.Payload, NewID: ids(), NewToken: tokens(), Journal: memory.New(memory.Options{})}
 	if change != nil {
 		change(&services)
 	}
 	r := &room{t: t, log: services.Journal}
-	r.hub = space.NewHub(services, func(name string) (*space.Config, bool) { return cfg, name == cfg.Name })
+	r.hub = space.NewHub(services, func(name string) (*authority.Config, bool) { return cfg, name == cfg.Name })
 	var err error
 	if r.Space, err = r.hub.Space(context.Background(), cfg.Name); err != nil {
 		t.Fatal(err)
@@ -92,21 +95,21 @@ func tokens() func() (string, [32]byte) {
 }
 
 // say publishes frames together, as who.
-func (r *room) say(who protocol.ParticipantID, frames ...string) []*space.Pending {
-	sender, err := r.Sender(context.Background(), space.Viewer{ID: who})
+func (r *room) say(who protocol.ParticipantID, frames ...string) []*admission.Pending {
+	sender, err := r.Sender(context.Background(), ring.Viewer{ID: who})
 	if err != nil {
-		return []*space.Pending{{Err: protocol.AsError(err)}}
+		return []*admission.Pending{{Err: protocol.AsError(err)}}
 	}
-	return publish(r.Space, sender, protocol.DialectMEUP01, frames)
+	return publish(sender, protocol.DialectMEUP01, frames)
 }
 
-func publish(s *space.Space, from *space.Sender, d protocol.Dialect, frames []string) []*space.Pending {
-	list := make([]*space.Pending, len(frames))
+func publish(from *admission.Sender, d protocol.Dialect, frames []string) []*admission.Pending {
+	list := make([]*admission.Pending, len(frames))
 	for i, f := range frames {
 		in, err := protocol.Decode([]byte(f), d, protocol.DefaultContextDepth)
-		list[i] = &space.Pending{In: in, Err: protocol.AsError(err)}
+		list[i] = &admission.Pending{In: in, Err: protocol.AsError(err)}
 	}
-	s.Publish(context.Background(), from, list)
+	from.Publish(context.Background(), list)
 	return list
 }
 

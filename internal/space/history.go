@@ -6,6 +6,8 @@ import (
 	"iter"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/contexts"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -44,26 +46,24 @@ type Page struct {
 	HasMore bool
 
 	space      *Space
-	visibility Visibility
+	visibility ring.Visibility
 	matcher    *protocol.Matcher
-	limiter    Limiter // nil: scans are not charged
+	limiter    authority.Limiter
 	query      journal.Query
 	limit      int
 }
 
 // History begins a page of the log as far as a participant may see it. The error
 // is a *protocol.Error, like the ones of the page.
-func (s *Space) History(ctx context.Context, who Viewer, q HistoryQuery) (*Page, error) {
+func (s *Space) History(ctx context.Context, who ring.Viewer, q HistoryQuery) (*Page, error) {
 	matcher, err := q.Filter.Compile()
 	if refused := protocol.AsError(err); refused != nil {
 		refused.Code = protocol.CodeBadRequest
 		return nil, refused
 	}
 	limiter := s.limiterOf(who.ID)
-	if limiter != nil {
-		if err := limiter.Work(s.now()); err != nil {
-			return nil, err
-		}
+	if err := limiter.Work(s.now()); err != nil {
+		return nil, err
 	}
 	if err := s.checkPosition(ctx, &q); err != nil {
 		return nil, err
@@ -84,12 +84,10 @@ func (s *Space) History(ctx context.Context, who Viewer, q HistoryQuery) (*Page,
 // Entries yields the entries of the page, and at most one error, at the end.
 // After the last one Next and HasMore are final. A second call reads the log
 // again.
-func (p *Page) Entries(ctx context.Context) iter.Seq2[*Entry, error] {
-	return func(yield func(*Entry, error) bool) {
+func (p *Page) Entries(ctx context.Context) iter.Seq2[*ring.Entry, error] {
+	return func(yield func(*ring.Entry, error) bool) {
 		found, scanned, size := 0, 0, 0
-		if p.limiter != nil {
-			defer func() { p.limiter.Worked(p.space.now(), scanWork*(scanned-found)) }()
-		}
+		defer func() { p.limiter.Worked(p.space.now(), scanWork*(scanned-found)) }()
 		for je, err := range p.space.journal().Range(ctx, p.space.name, p.query) {
 			if err != nil {
 				yield(nil, errUnreadable())
@@ -117,23 +115,13 @@ func (p *Page) Entries(ctx context.Context) iter.Seq2[*Entry, error] {
 // Backwards reports whether the newest entry comes first.
 func (p *Page) Backwards() bool { return p.query.Backwards }
 
-// limiterOf returns the buckets of a participant; nil: no limits.
-func (s *Space) limiterOf(id protocol.ParticipantID) Limiter {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.participantLocked(id).limits()
-}
-
 // BeginWork reports whether a participant may cause work beyond that of one read,
 // and returns the function that charges it, in bytes. The error is a
 // *protocol.Error: rate_limited.
 func (s *Space) BeginWork(id protocol.ParticipantID) (charge func(bytes int), err error) {
 	limiter := s.limiterOf(id)
-	if limiter == nil {
-		return func(int) {}, nil
-	}
-	if refused := limiter.Work(s.now()); refused != nil {
-		return nil, refused
+	if err := limiter.Work(s.now()); err != nil {
+		return nil, err
 	}
 	return func(bytes int) { limiter.Worked(s.now(), bytes) }, nil
 }
@@ -159,7 +147,7 @@ func (s *Space) checkPosition(ctx context.Context, q *HistoryQuery) error {
 
 // Envelope returns an envelope of the log by its id, if the participant may see
 // it. The error is a *protocol.Error: not_found, unavailable.
-func (s *Space) Envelope(ctx context.Context, who Viewer, id protocol.ID) (*Entry, error) {
+func (s *Space) Envelope(ctx context.Context, who ring.Viewer, id protocol.ID) (*ring.Entry, error) {
 	je, err := s.journal().Lookup(ctx, s.name, id)
 	if err != nil && !errors.Is(err, journal.ErrNotFound) {
 		return nil, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again.")
@@ -174,6 +162,6 @@ func (s *Space) Envelope(ctx context.Context, who Viewer, id protocol.ID) (*Entr
 
 // Contexts returns the tree of contexts below prefix ("": the whole tree) as far
 // as the participant may see it, oldest first.
-func (s *Space) Contexts(who Viewer, prefix protocol.ContextPath) []*Context {
+func (s *Space) Contexts(who ring.Viewer, prefix protocol.ContextPath) []*contexts.Context {
 	return s.contexts.List(s.VisibilityOf(who), prefix, s.now(), s.IsPresent)
 }

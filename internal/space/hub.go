@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space/admission"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/internal/space/buckets"
 	"github.com/meup-protocol/meup/internal/space/contexts"
@@ -34,7 +35,7 @@ type Hub struct {
 	streamBytes atomic.Int64
 
 	mu     sync.Mutex
-	config func(name string) (*Config, bool)
+	config func(name string) (*authority.Config, bool)
 	// generation counts the configurations, so that a space that is opened during
 	// a reload detects it.
 	generation int
@@ -42,7 +43,7 @@ type Hub struct {
 
 // NewHub returns a hub over the services. config resolves a space's name; Reload
 // replaces it.
-func NewHub(services Services, config func(name string) (*Config, bool)) *Hub {
+func NewHub(services Services, config func(name string) (*authority.Config, bool)) *Hub {
 	services.fill()
 	h := &Hub{services: services, config: config}
 	h.rings.Max = services.RingTotal
@@ -147,7 +148,7 @@ func (h *Hub) SpaceFor(ctx context.Context, name string, who protocol.Participan
 	return h.Space(ctx, name)
 }
 
-func (h *Hub) newSpace(cfg *Config, name string) *Space {
+func (h *Hub) newSpace(cfg *authority.Config, name string) *Space {
 	s := &Space{
 		name:         name,
 		hub:          h,
@@ -159,6 +160,12 @@ func (h *Hub) newSpace(cfg *Config, name string) *Space {
 	s.state.Store(authority.NewState(cfg))
 	s.contexts = contexts.New()
 	s.texts.Total = &h.streamBytes
+	s.admission = admission.Space{
+		Name: name, Log: s.log, Journal: h.services.Journal, Validate: h.services.Validate, Safety: h.services.Safety,
+		Observer: h.services.Observer, Now: s.now, NewID: h.services.NewID, NewToken: h.services.NewToken,
+		State: &s.state, Contexts: s.contexts, Streams: &s.streams, Texts: &s.texts,
+		Draining: &h.draining, Retired: &s.retired, IsPresent: s.IsPresent, PublishLive: s.publishLive,
+	}
 	return s
 }
 
@@ -239,6 +246,7 @@ func (s *Space) load(ctx context.Context) error {
 		s.track(ring.NewEntry(e), s.hub.services.Peers == nil) // without peers, the owner of every stream has left
 	}
 	s.ring = ring.New(s.hub.services.RingEntries, s.hub.services.RingBytes, newest, &s.hub.rings)
+	s.admission.Ring = s.ring
 	return nil
 }
 
@@ -252,7 +260,7 @@ func (h *Hub) Open() []*Space {
 // Reload applies another configuration. Changed capabilities and limits apply
 // from the next envelope on, and participants that it no longer names are
 // disconnected.
-func (h *Hub) Reload(config func(name string) (*Config, bool)) {
+func (h *Hub) Reload(config func(name string) (*authority.Config, bool)) {
 	h.mu.Lock()
 	h.config = config
 	h.generation++
@@ -260,13 +268,13 @@ func (h *Hub) Reload(config func(name string) (*Config, bool)) {
 	for _, s := range h.Open() {
 		cfg, ok := config(s.name)
 		if !ok {
-			cfg = &Config{Name: s.name}
+			cfg = &authority.Config{Name: s.name}
 		}
 		s.reconfigure(cfg)
 	}
 }
 
-func (s *Space) reconfigure(cfg *Config) {
+func (s *Space) reconfigure(cfg *authority.Config) {
 	s.deliverMu.Lock()
 	before := s.state.Load()
 	after := before.WithConfig(cfg)
@@ -311,18 +319,20 @@ func (h *Hub) SetRemote(name string, there []Connected) {
 }
 
 func (h *Hub) lookupOpen(name string) *Space {
-	s := h.lookup(name)
-	if s == nil {
-		return nil
-	}
-	select {
-	case <-s.opened:
-		if s.openErr == nil {
-			return s
-		}
-	default:
+	if s := h.lookup(name); s != nil && s.isOpen() {
+		return s
 	}
 	return nil
+}
+
+// isOpen reports whether the log has been read.
+func (s *Space) isOpen() bool {
+	select {
+	case <-s.opened:
+		return s.openErr == nil
+	default:
+		return false
+	}
 }
 
 // Run does the periodic work until ctx ends: it expires tokens and grants,
@@ -478,12 +488,8 @@ func (h *Hub) allSpaces() iter.Seq[*Space] {
 func (h *Hub) openSpaces() []*Space {
 	var list []*Space
 	for s := range h.allSpaces() {
-		select {
-		case <-s.opened:
-			if s.openErr == nil {
-				list = append(list, s)
-			}
-		default:
+		if s.isOpen() {
+			list = append(list, s)
 		}
 	}
 	return list

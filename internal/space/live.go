@@ -1,32 +1,10 @@
 package space
 
 import (
-	"context"
-	"errors"
-
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
-
-// admitLive delivers an envelope that is not stored. Its id must not be in use in
-// the log either.
-func (b *batch) admitLive(ctx context.Context, p *Pending) {
-	taken, err := parent{}, journal.ErrNotFound
-	if p.In.Envelope.ID != "" {
-		taken, err = b.space.find(ctx, p.draft.Envelope.ID)
-	}
-	switch {
-	case errors.Is(err, journal.ErrNotFound):
-		b.stream(ctx, p)
-	case err != nil:
-		b.refuse(p, errLogUnread())
-	case taken.envelope.From != b.from.ID:
-		b.refuse(p, duplicate(p.In.Envelope.ID))
-	default:
-		b.answerRetry(p, taken.envelope.Seq)
-	}
-}
 
 // publishLive delivers an envelope that is not stored, after everything that is
 // in the log already. It returns the head, which is the envelope's position in an
@@ -43,7 +21,7 @@ func (s *Space) publishLive(d *journal.Draft) protocol.Seq {
 	return head
 }
 
-func (s *Space) putLive(list ...*Entry) {
+func (s *Space) putLive(list ...*ring.Entry) {
 	s.deliverMu.Lock()
 	s.ring.Put(list)
 	s.deliverMu.Unlock()

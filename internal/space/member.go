@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/frame"
+	"github.com/meup-protocol/meup/internal/space/admission"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -41,7 +42,7 @@ type JoinOptions struct {
 }
 
 // Viewer returns the member as a viewer.
-func (m *Member) Viewer() Viewer { return Viewer{ID: m.ID, VisibleAfter: m.VisibleAfter} }
+func (m *Member) Viewer() ring.Viewer { return ring.Viewer{ID: m.ID, VisibleAfter: m.VisibleAfter} }
 
 // Member is one connection of a participant: a cursor over the space's log with a
 // filter, and a queue of control frames for it alone.
@@ -67,7 +68,7 @@ type Member struct {
 	retryAt      time.Time // when to read the journal again; zero: at once
 
 	matcher        atomic.Pointer[protocol.Matcher]
-	visibility     atomic.Pointer[Visibility] // for one state; see refreshVisibility
+	visibility     atomic.Pointer[ring.Visibility] // for one state; see refreshVisibility
 	currentDialect atomic.Uint32
 
 	asleep   atomic.Bool
@@ -100,7 +101,7 @@ type Closing struct {
 // shared entries, then the close, if any.
 type Delivery struct {
 	Control []byte
-	Entries []*Entry
+	Entries []*ring.Entry
 	Close   *Closing
 	// Seq: with this delivery everything durable up to here was processed,
 	// visible or not.
@@ -116,11 +117,11 @@ func (d *Delivery) Empty() bool {
 
 // scratch holds space for the entries of a delivery, borrowed while it has any,
 // so that waiting members hold none.
-var scratch = sync.Pool{New: func() any { s := make([]*Entry, 0, deliveryEntries); return &s }}
+var scratch = sync.Pool{New: func() any { s := make([]*ring.Entry, 0, deliveryEntries); return &s }}
 
 func (d *Delivery) borrow() {
 	if d.Entries == nil {
-		d.Entries = *scratch.Get().(*[]*Entry) //nolint:forcetypeassert // the pool holds nothing else
+		d.Entries = *scratch.Get().(*[]*ring.Entry) //nolint:forcetypeassert // the pool holds nothing else
 	}
 }
 
@@ -145,11 +146,13 @@ func (m *Member) Switch(d protocol.Dialect) {
 	m.welcomeAgain()
 }
 
-// Participant returns the member's participant id.
-func (m *Member) Participant() protocol.ParticipantID { return m.ID }
-
 // JoinedAt returns the head of the log when the member joined.
 func (m *Member) JoinedAt() protocol.Seq { return m.joinedAt }
+
+// Sender returns the member as a sender.
+func (m *Member) Sender() *admission.Sender {
+	return &admission.Sender{Viewer: m.Viewer(), Dialect: m.CurrentDialect(), Observe: m.Observe, Space: &m.space.admission, Buckets: m.who.buckets}
+}
 
 // Space returns the member's space.
 func (m *Member) Space() *Space { return m.space }
@@ -393,9 +396,7 @@ func (m *Member) Acknowledge(id protocol.ID, seq protocol.Seq) {
 }
 
 // Ending reports whether the connection is closing.
-func (m *Member) Ending() bool { return m.isClosing() }
-
-func (m *Member) isClosing() bool {
+func (m *Member) Ending() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.closing != nil

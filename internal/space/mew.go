@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 
 	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // announceInvited notifies MEW's clients of invited participants; they have no
 // other way to learn of them. It skips clients that do not read.
-func (s *Space) announceInvited(entries []*Entry) {
+func (s *Space) announceInvited(entries []*ring.Entry) {
 	for _, e := range entries {
 		if e.Envelope.Kind != protocol.KindSpaceInvite || e.Envelope.Seq == 0 {
 			continue

@@ -9,6 +9,8 @@ import (
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/memory"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -54,8 +56,8 @@ func TestOpen_BoundsPending(t *testing.T) {
 	for name, calls := range map[string]int{"all kept": 5, "all dropped": 11, "dropped, then kept": 15, "dropped often": 50} {
 		t.Run(name, func(t *testing.T) {
 			log := &heldLog{Journal: memory.New(memory.Options{}), asked: make(chan struct{}), answer: make(chan struct{})}
-			hub := NewHub(Services{Journal: log, RingEntries: 1 << 16, RingBytes: 64 << 20, RingTotal: 64 << 20}, func(name string) (*Config, bool) {
-				return &Config{Name: "lab"}, name == "lab"
+			hub := NewHub(Services{Journal: log, RingEntries: 1 << 16, RingBytes: 64 << 20, RingTotal: 64 << 20}, func(name string) (*authority.Config, bool) {
+				return &authority.Config{Name: "lab"}, name == "lab"
 			})
 			before := log.append(t, 10, protocol.KindChat, `{"message":"before"}`)
 			var opening sync.WaitGroup
@@ -79,7 +81,7 @@ func TestOpen_BoundsPending(t *testing.T) {
 				t.Fatal(opened)
 			}
 			pos, _, ok := s.ring.Seek(before, 0)
-			entries := make([]*Entry, 0, 1<<14)
+			entries := make([]*ring.Entry, 0, 1<<14)
 			for n := -1; n < len(entries); {
 				n = len(entries)
 				entries, pos, _, _ = s.ring.Read(entries, pos)

@@ -60,7 +60,7 @@ func (s *Space) presenceChangedLocked(id protocol.ParticipantID) {
 
 // announceLocked returns the frame about a participant, if one is due and the
 // limits allow it.
-func (s *Space) announceLocked(id protocol.ParticipantID, now time.Time) *Entry {
+func (s *Space) announceLocked(id protocol.ParticipantID, now time.Time) *ring.Entry {
 	p, present := &s.presence, s.isPresentLocked(id)
 	a := p.known[id]
 	if a == nil {
@@ -99,7 +99,7 @@ func (s *Space) announceDue(now time.Time) {
 	p := &s.presence
 	waiting := p.due
 	p.due = nil
-	var list []*Entry
+	var list []*ring.Entry
 	for _, id := range waiting {
 		p.known[id].due = false
 		if e := s.announceLocked(id, now); e != nil {
@@ -119,7 +119,7 @@ func (s *Space) announceDue(now time.Time) {
 	}
 }
 
-func (s *Space) presenceEntryLocked(event string, id protocol.ParticipantID, now time.Time) *Entry {
+func (s *Space) presenceEntryLocked(event string, id protocol.ParticipantID, now time.Time) *ring.Entry {
 	var spelled [protocol.DialectCount]json.RawMessage
 	var e protocol.Envelope
 	for d := range spelled {
@@ -188,7 +188,7 @@ func (s *Space) setRemote(there []Connected) {
 	}
 	s.mu.Unlock()
 	for _, id := range went {
-		s.endStreamsOf(id)
+		s.admission.EndStreams(id)
 		s.streams.Drop(s.streams.OwnedBy(id))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -97,7 +98,7 @@ func TestPresence_MassReconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		peers := &rosters{}
 		cfg := rights{}.config(t)
-		cfg.Guests = &space.ParticipantConfig{}
+		cfg.Guests = &authority.ParticipantConfig{}
 		r := openWith(t, cfg, func(s *space.Services) { s.Peers = peers })
 		r.run(time.Second)
 		var joined []*space.Member

@@ -10,6 +10,8 @@ import (
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -76,7 +78,7 @@ func TestJoin_DuringReload(t *testing.T) {
 		var refused *protocol.Error
 		group.Go(func() { bob, refused = r.tryJoin(space.JoinOptions{ID: "bob"}) })
 		group.Go(func() {
-			r.hub.Reload(func(name string) (*space.Config, bool) { return without, name == "lab" })
+			r.hub.Reload(func(name string) (*authority.Config, bool) { return without, name == "lab" })
 		})
 		group.Wait()
 		if refused != nil {
@@ -110,12 +112,12 @@ func TestReload_DuringOpen(t *testing.T) {
 	first := openWith(t, before, nil)
 	slow.Journal = first.log
 	hub := space.NewHub(space.Services{Journal: slow, Validate: noSchema, NewID: ids(), NewToken: tokens()},
-		func(name string) (*space.Config, bool) { return before, name == "lab" })
+		func(name string) (*authority.Config, bool) { return before, name == "lab" })
 	var opening sync.WaitGroup
 	var s *space.Space
 	opening.Go(func() { s, _ = hub.Space(t.Context(), "lab") })
 	<-slow.asked
-	hub.Reload(func(name string) (*space.Config, bool) { return after, name == "lab" })
+	hub.Reload(func(name string) (*authority.Config, bool) { return after, name == "lab" })
 	close(slow.answer)
 	opening.Wait()
 	if s.IsKnown("bob") {
@@ -149,7 +151,7 @@ func TestJoin_DuringRightsChanges(t *testing.T) {
 	group.Go(func() {
 		for range raceRounds {
 			r.Participants()
-			r.Contexts(space.Viewer{ID: "alice"}, "")
+			r.Contexts(ring.Viewer{ID: "alice"}, "")
 		}
 	})
 	group.Wait()
@@ -223,8 +225,8 @@ func TestReload_ConfigAndRightsTogether(t *testing.T) {
 	for range raceRounds / 10 {
 		var group sync.WaitGroup
 		group.Go(func() {
-			for _, cfg := range []*space.Config{byRights, byVisibility, byRights, byVisibility, byRights, byVisibility} {
-				r.hub.Reload(func(name string) (*space.Config, bool) { return cfg, name == cfg.Name })
+			for _, cfg := range []*authority.Config{byRights, byVisibility, byRights, byVisibility, byRights, byVisibility} {
+				r.hub.Reload(func(name string) (*authority.Config, bool) { return cfg, name == cfg.Name })
 			}
 		})
 		group.Go(func() {
@@ -235,7 +237,7 @@ func TestReload_ConfigAndRightsTogether(t *testing.T) {
 		})
 		group.Go(func() {
 			for range 20 {
-				page, refused := r.History(t.Context(), space.Viewer{ID: "carol"}, space.HistoryQuery{Limit: 1})
+				page, refused := r.History(t.Context(), ring.Viewer{ID: "carol"}, space.HistoryQuery{Limit: 1})
 				if refused != nil {
 					t.Error(refused)
 				} else if count(t, page) != 1 {

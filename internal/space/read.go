@@ -41,7 +41,7 @@ func (m *Member) readEntries(ctx context.Context, d *Delivery) {
 // visible to it: section 1 defines who may see an entry, section 6 the entries
 // that no filter hides. first is the ring position of the first entry; it matters
 // for entries without a Seq.
-func (m *Member) filterVisible(entries []*Entry, first uint64) []*Entry {
+func (m *Member) filterVisible(entries []*ring.Entry, first uint64) []*ring.Entry {
 	matcher := m.matcher.Load()
 	visible := *m.visibility.Load()
 	out := entries[:0]
@@ -115,8 +115,7 @@ func (m *Member) readable() { m.failing, m.retryAt = time.Time{}, time.Time{} }
 
 // readJournal reads from the cursor on, up to upTo. Later entries are read from
 // the ring, which has the live ones between them.
-func (m *Member) readJournal(ctx context.Context, d *Delivery, upTo protocol.Seq) ([]*Entry, error) {
-	dst := d.Entries
+func (m *Member) readJournal(ctx context.Context, d *Delivery, upTo protocol.Seq) ([]*ring.Entry, error) {
 	oldest, _, err := m.space.journal().Bounds(ctx, m.space.name)
 	if err != nil {
 		return nil, err
@@ -127,9 +126,14 @@ func (m *Member) readJournal(ctx context.Context, d *Delivery, upTo protocol.Seq
 		}
 		m.seq = oldest - 1
 	}
+	return m.space.readLog(ctx, d.Entries, m.seq, upTo)
+}
+
+// readLog appends to dst the next entries of the log after a position, up to upTo.
+func (s *Space) readLog(ctx context.Context, dst []*ring.Entry, after, upTo protocol.Seq) ([]*ring.Entry, error) {
 	size := 0
-	q := journal.Query{After: m.seq, Before: upTo + 1, Limit: deliveryEntries}
-	for e, err := range m.space.journal().Range(ctx, m.space.name, q) {
+	q := journal.Query{After: after, Before: upTo + 1, Limit: deliveryEntries}
+	for e, err := range s.journal().Range(ctx, s.name, q) {
 		if err != nil {
 			return nil, err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -157,19 +158,19 @@ func TestJoin_PositionAndLog(t *testing.T) {
 
 func TestHistory_PositionAndLog(t *testing.T) {
 	r, log := openSwapped(t)
-	page, refused := r.History(t.Context(), space.Viewer{ID: "bob"}, space.HistoryQuery{Since: 2, Log: r.LogID()})
+	page, refused := r.History(t.Context(), ring.Viewer{ID: "bob"}, space.HistoryQuery{Since: 2, Log: r.LogID()})
 	if refused != nil || page.Log != r.LogID() || count(t, page) != 3 {
 		t.Fatalf("got %+v, %v", page, refused)
 	}
-	if _, refused = r.History(t.Context(), space.Viewer{ID: "bob"}, space.HistoryQuery{Since: 2, Log: "other"}); code(refused) != protocol.CodeCursorExpired || protocol.AsError(refused).OldestSeq != 1 {
+	if _, refused = r.History(t.Context(), ring.Viewer{ID: "bob"}, space.HistoryQuery{Since: 2, Log: "other"}); code(refused) != protocol.CodeCursorExpired || protocol.AsError(refused).OldestSeq != 1 {
 		t.Errorf("another log: %v", refused)
 	}
-	if page, refused = r.History(t.Context(), space.Viewer{ID: "bob"}, space.HistoryQuery{Since: 99}); refused != nil || count(t, page) != 0 {
+	if page, refused = r.History(t.Context(), ring.Viewer{ID: "bob"}, space.HistoryQuery{Since: 99}); refused != nil || count(t, page) != 0 {
 		t.Errorf("beyond the head: %+v, %v", page, refused)
 	}
 	lag := errors.New("lagging")
 	log.barrier.Store(&lag)
-	if _, refused = r.History(t.Context(), space.Viewer{ID: "bob"}, space.HistoryQuery{Since: 99}); code(refused) != protocol.CodeUnavailable {
+	if _, refused = r.History(t.Context(), ring.Viewer{ID: "bob"}, space.HistoryQuery{Since: 99}); code(refused) != protocol.CodeUnavailable {
 		t.Errorf("beyond the head of a gateway that is behind: %v", refused)
 	}
 }

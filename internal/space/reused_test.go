@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -86,7 +87,7 @@ func TestReference_RestartedSender(t *testing.T) {
 // correlation returns the correlation of an envelope in a participant's history.
 func (r *room) correlation(who protocol.ParticipantID, id protocol.ID) []protocol.ID {
 	r.t.Helper()
-	page, refused := r.History(r.t.Context(), space.Viewer{ID: who}, space.HistoryQuery{})
+	page, refused := r.History(r.t.Context(), ring.Viewer{ID: who}, space.HistoryQuery{})
 	if refused != nil {
 		r.t.Fatal(refused)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space/admission"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/internal/space/buckets"
 	"github.com/meup-protocol/meup/internal/space/contexts"
@@ -31,6 +32,8 @@ type Space struct {
 	contexts *contexts.Tree
 	streams  streams.Table
 	texts    streams.Texts
+
+	admission admission.Space // the parts above, for the package that checks envelopes
 
 	generation int // of the configuration that it was opened with
 
@@ -69,9 +72,6 @@ type participant struct {
 	lastSeen    time.Time
 }
 
-// limits returns the participant's buckets; nil: no limits.
-func (p *participant) limits() Limiter { return p.buckets.Get() }
-
 // Name returns the space's name.
 func (s *Space) Name() string { return s.name }
 
@@ -83,8 +83,7 @@ func (s *Space) LogID() string { return s.logID }
 
 // Head returns the Seq of the newest delivered entry.
 func (s *Space) Head() protocol.Seq {
-	head, _, _ := s.ring.Position()
-	return head
+	return s.ring.Head()
 }
 
 // Delivered returns how many entries the space has received since it was opened,
@@ -94,15 +93,15 @@ func (s *Space) Delivered() uint64 {
 	return pos
 }
 
-func (s *Space) config() *Config          { return s.state.Load().Config }
-func (s *Space) journal() journal.Journal { return s.hub.services.Journal }
-func (s *Space) observer() Observer       { return s.hub.services.Observer }
-func (s *Space) now() time.Time           { return s.hub.services.Clock().UTC() }
+func (s *Space) config() *authority.Config { return s.state.Load().Config }
+func (s *Space) journal() journal.Journal  { return s.hub.services.Journal }
+func (s *Space) observer() Observer        { return s.hub.services.Observer }
+func (s *Space) now() time.Time            { return s.hub.services.Clock().UTC() }
 
 func (s *Space) members() []*Member { return s.connected.all() }
 
 // settings returns the configuration of a participant.
-func (s *Space) settings(id protocol.ParticipantID) ParticipantConfig {
+func (s *Space) settings(id protocol.ParticipantID) authority.ParticipantConfig {
 	return s.state.Load().Settings(id)
 }
 
@@ -118,8 +117,32 @@ func (s *Space) Kicked(id protocol.ParticipantID) bool { return s.state.Load().I
 func (s *Space) Invited(id protocol.ParticipantID) bool { return s.state.Load().IsInvited(id) }
 
 // LookupInvitation returns the invitation whose token has this hash.
-func (s *Space) LookupInvitation(hash [32]byte) (Invitation, bool) {
+func (s *Space) LookupInvitation(hash [32]byte) (authority.Invitation, bool) {
 	return s.state.Load().Invitation(hash)
+}
+
+// Sender returns a sender without a connection. The error is a *protocol.Error.
+func (s *Space) Sender(ctx context.Context, from ring.Viewer) (*admission.Sender, error) {
+	if err := s.admission.AdmitGuest(ctx, from.ID); err != nil {
+		return nil, err
+	}
+	if err := s.state.Load().CheckKicked(from.ID); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &admission.Sender{Viewer: from, Space: &s.admission, Buckets: s.participantLocked(from.ID).buckets}, nil
+}
+
+// ChargeRead charges a read request to a participant. The error is a
+// *protocol.Error: rate_limited.
+func (s *Space) ChargeRead(id protocol.ParticipantID) error { return s.limiterOf(id).Read(s.now()) }
+
+// limiterOf returns the buckets of a participant.
+func (s *Space) limiterOf(id protocol.ParticipantID) authority.Limiter {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.participantLocked(id).buckets.Get()
 }
 
 // Join adds a connection, which receives visible entries from then on. The
@@ -130,10 +153,10 @@ func (s *Space) Join(ctx context.Context, o JoinOptions) (*Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.chargeJoin(o.ID); err != nil {
+	if err := s.limiterOf(o.ID).Join(s.now()); err != nil { // rejected connections too
 		return nil, err
 	}
-	if err := s.admitGuest(ctx, o.ID); err != nil {
+	if err := s.admission.AdmitGuest(ctx, o.ID); err != nil {
 		return nil, err
 	}
 	m := &Member{JoinOptions: o, space: s, welcomeDue: true,
@@ -156,18 +179,6 @@ func (s *Space) Join(ctx context.Context, o JoinOptions) (*Member, error) {
 	}
 	s.recheck(m)
 	return m, nil
-}
-
-// chargeJoin charges the participant's rate of connections, for rejected ones
-// too.
-func (s *Space) chargeJoin(id protocol.ParticipantID) error {
-	s.mu.Lock()
-	limiter := s.participantLocked(id).limits()
-	s.mu.Unlock()
-	if limiter == nil {
-		return nil
-	}
-	return limiter.Join(s.now())
 }
 
 // recheck closes a connection that the configuration no longer admits.
@@ -244,13 +255,13 @@ func (s *Space) enter(m *Member) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.retired.Load() {
-		return errRetired()
+		return admission.ErrRetired()
 	}
 	if s.hub.draining.Load() {
 		return protocol.Errorf(protocol.CodeShuttingDown, "The gateway is going down; connect again in a moment.")
 	}
-	if s.state.Load().IsKicked(m.ID) {
-		return protocol.Errorf(protocol.CodeKicked, "You were removed from this space and have to be invited again.")
+	if err := s.state.Load().CheckKicked(m.ID); err != nil {
+		return err
 	}
 	p := s.participantLocked(m.ID)
 	if limits.Connections > 0 && p.connections >= limits.Connections {
@@ -301,8 +312,8 @@ func (s *Space) Leave(m *Member) {
 
 	s.observer().Connections(-1)
 	if last {
-		s.endStreamsOf(m.ID)
-		s.leaveStreams(m.ID)
+		s.admission.EndStreams(m.ID)
+		s.admission.LeaveStreams(m.ID)
 	}
 }
 

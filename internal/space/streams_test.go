@@ -13,6 +13,7 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/admission"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -349,8 +350,8 @@ func TestStreams_BetweenGateways(t *testing.T) {
 }
 
 // say publishes frames together, in the member's dialect.
-func (m *member) say(frames ...string) []*space.Pending {
-	return publish(m.Space(), m.Sender(), m.CurrentDialect(), frames)
+func (m *member) say(frames ...string) []*admission.Pending {
+	return publish(m.Sender(), m.CurrentDialect(), frames)
 }
 
 type activeStream struct {

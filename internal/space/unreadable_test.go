@@ -12,6 +12,7 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -117,7 +118,7 @@ func TestMember_CatchesUpWithControlFrames(t *testing.T) {
 func TestHub_WrongTokenReadsNothing(t *testing.T) {
 	log := &unreadable{Journal: memory.New(memory.Options{})}
 	hub := space.NewHub(space.Services{Journal: log, Validate: noSchema, NewID: ids(), NewToken: tokens()},
-		func(name string) (*space.Config, bool) { return &space.Config{Name: name}, true })
+		func(name string) (*authority.Config, bool) { return &authority.Config{Name: name}, true })
 	for i := range 200 {
 		if _, err := hub.Space(t.Context(), fmt.Sprint("s", i)); err != nil {
 			t.Fatal(err)

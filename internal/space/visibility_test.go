@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -14,7 +16,7 @@ import (
 func (r *room) reloadVisibility(who rights, everyone bool) {
 	cfg := who.config(r.t)
 	cfg.Everyone = everyone
-	r.hub.Reload(func(name string) (*space.Config, bool) { return cfg, name == cfg.Name })
+	r.hub.Reload(func(name string) (*authority.Config, bool) { return cfg, name == cfg.Name })
 }
 
 func TestReload_VisibilityFollows(t *testing.T) {
@@ -55,7 +57,7 @@ func TestReload_VisibilityFollows(t *testing.T) {
 			if got["s"] != test.after || got["p"] != test.after || !got["open"] {
 				t.Errorf("delivered %v", got)
 			}
-			page, refused := r.History(t.Context(), space.Viewer{ID: "carol"}, space.HistoryQuery{})
+			page, refused := r.History(t.Context(), ring.Viewer{ID: "carol"}, space.HistoryQuery{})
 			if refused != nil {
 				t.Fatal(refused)
 			}
@@ -63,7 +65,7 @@ func TestReload_VisibilityFollows(t *testing.T) {
 				t.Errorf("history has %d entries, want %d", count(t, page), want)
 			}
 			contexts := map[protocol.ContextPath]int{}
-			for _, c := range r.Contexts(space.Viewer{ID: "carol"}, "") {
+			for _, c := range r.Contexts(ring.Viewer{ID: "carol"}, "") {
 				contexts[c.Path] = c.Counts.Envelopes
 			}
 			if _, sees := contexts["s"]; sees != test.after {

@@ -1,9 +1,11 @@
 package space
 
 import (
+	"slices"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/space/ring"
+	"github.com/meup-protocol/meup/internal/space/streams"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -60,4 +62,24 @@ func (m *Member) welcomeSeq() protocol.Seq {
 		return m.joinedAt
 	}
 	return m.seq
+}
+
+// activeStreams lists the streams that a viewer may see, for its welcome.
+func (s *Space) activeStreams(visible ring.Visibility) *[]any {
+	items := []any{}
+	for _, x := range s.streams.List(func(x *streams.Stream) bool {
+		return visible.Allows(&x.Opened, nil) || slices.Contains(x.Audience(), visible.ID)
+	}) {
+		if s.hub.services.Peers != nil && !s.IsPresent(x.Owner) {
+			continue // it was lost with its gateway
+		}
+		item := map[string]any{"direction": "upload"} // MEW's library ignores streams without a direction
+		for name, value := range x.Details {
+			item[name] = value
+		}
+		item["stream_id"], item["owner"], item["authorized_writers"] = x.ID, x.Owner, x.Writers
+		item["created"] = x.Opened.TS.UTC().Format(protocol.TimeFormat)
+		items = append(items, item)
+	}
+	return &items
 }

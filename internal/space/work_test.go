@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/ring"
+	"github.com/meup-protocol/meup/internal/space/streams"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -19,16 +22,16 @@ type inspector struct {
 
 func (i *inspector) Applies(protocol.Kind) bool { return true }
 
-func (i *inspector) Envelope(_ context.Context, _ protocol.Kind, payload, _ protocol.Value) (space.Redaction, error) {
+func (i *inspector) Envelope(_ context.Context, _ protocol.Kind, payload, _ protocol.Value) (streams.Redaction, error) {
 	i.inspected++
-	r := space.Redaction{Work: 10 * len(payload.Raw())}
+	r := streams.Redaction{Work: 10 * len(payload.Raw())}
 	if i.refuse {
 		return r, protocol.Errorf(protocol.CodeInvalidPayload, "refused")
 	}
 	return r, nil
 }
 
-func (i *inspector) Stream() space.StreamRedactor { return nil }
+func (i *inspector) Stream() streams.Redactor { return nil }
 
 // ledger is a limiter with one bucket, for work.
 type ledger struct {
@@ -53,7 +56,7 @@ func (l *ledger) Work(time.Time) error {
 
 func (l *ledger) Refused(time.Time, int) time.Duration { return 0 }
 
-func (l *ledger) Reserve(time.Time, protocol.Kind, int) (space.Reservation, error) {
+func (l *ledger) Reserve(time.Time, protocol.Kind, int) (authority.Reservation, error) {
 	return l, nil
 }
 
@@ -63,7 +66,7 @@ func openMetered(t *testing.T, most int) (*room, *inspector, *ledger) {
 	i, l := &inspector{}, &ledger{most: most}
 	cfg := rights{"ann": {"*"}, "bob": {"*"}}.config(t)
 	for id, p := range cfg.Participants {
-		p.NewLimiter = func(space.Limiter) space.Limiter { return l }
+		p.NewLimiter = func(authority.Limiter) authority.Limiter { return l }
 		cfg.Participants[id] = p
 	}
 	return openWith(t, cfg, func(s *space.Services) { s.Safety = i }), i, l
@@ -130,7 +133,7 @@ func TestHistory_ScanIsCutAndCharged(t *testing.T) {
 	}
 	l.worked, l.most = 0, 1<<20
 	query := space.HistoryQuery{Filter: protocol.Filter{Kinds: []string{`/^mcp/`}}}
-	page, refused := r.History(t.Context(), space.Viewer{ID: "bob"}, query)
+	page, refused := r.History(t.Context(), ring.Viewer{ID: "bob"}, query)
 	if refused != nil {
 		t.Fatal(refused)
 	}
@@ -138,11 +141,11 @@ func TestHistory_ScanIsCutAndCharged(t *testing.T) {
 		t.Fatalf("%d entries, more %v, next %d, and charged %d", n, page.HasMore, page.Next, l.worked)
 	}
 	query.Since = page.Next
-	if _, refused = r.History(t.Context(), space.Viewer{ID: "bob"}, query); code(refused) != protocol.CodeRateLimited {
+	if _, refused = r.History(t.Context(), ring.Viewer{ID: "bob"}, query); code(refused) != protocol.CodeRateLimited {
 		t.Errorf("a reader that owes: got %v", refused)
 	}
 	l.worked = 0
-	if page, refused = r.History(t.Context(), space.Viewer{ID: "bob"}, query); refused != nil || read(t, page) != 0 || page.HasMore {
+	if page, refused = r.History(t.Context(), ring.Viewer{ID: "bob"}, query); refused != nil || read(t, page) != 0 || page.HasMore {
 		t.Errorf("the rest: got more %v, %v", page.HasMore, refused)
 	}
 }

@@ -21,6 +21,9 @@ import (
 	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/limit"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/admission"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 	"github.com/meup-protocol/meup/schemas"
 )
@@ -35,8 +38,8 @@ func newAdmission(t *testing.T) *access.Admission {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := func(name string) (*space.Config, bool) {
-		cfg := &space.Config{Name: name, Participants: map[protocol.ParticipantID]space.ParticipantConfig{
+	config := func(name string) (*authority.Config, bool) {
+		cfg := &authority.Config{Name: name, Participants: map[protocol.ParticipantID]authority.ParticipantConfig{
 			"alice": {Capabilities: []*capability.Capability{everything}}, "bob": {},
 		}}
 		return cfg, name == "lab" || name == "other"
@@ -100,13 +103,13 @@ func TestAdmission_AfterKick(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sender, err := room.Sender(t.Context(), space.Viewer{ID: "alice"})
+	sender, err := room.Sender(t.Context(), ring.Viewer{ID: "alice"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	in, err := protocol.Decode([]byte(`{"kind": "space.kick", "payload": {"participant_id": "bob"}}`), protocol.DialectMEUP01, 5)
-	p := &space.Pending{In: in, Err: protocol.AsError(err)}
-	if room.Publish(t.Context(), sender, []*space.Pending{p}); p.Err != nil {
+	p := &admission.Pending{In: in, Err: protocol.AsError(err)}
+	if sender.Publish(t.Context(), []*admission.Pending{p}); p.Err != nil {
 		t.Fatal(p.Err)
 	}
 	if _, _, refused := d.Authorize(t.Context(), here, "lab", "lab-bob"); refused == nil || protocol.AsError(refused).Code != protocol.CodeKicked {

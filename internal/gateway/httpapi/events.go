@@ -12,6 +12,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/turnstore"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -173,7 +174,7 @@ func (s *eventStream) updatesUpTo(ctx context.Context, upTo protocol.Seq) iter.S
 const flushAt = 1 << 20
 
 // entries writes envelopes, each followed by its updates.
-func (s *eventStream) entries(list []*space.Entry, news iter.Seq[turnstore.Update]) error {
+func (s *eventStream) entries(list []*ring.Entry, news iter.Seq[turnstore.Update]) error {
 	upTo := func(seq protocol.Seq) { // the envelopes up to seq
 		for len(list) > 0 && list[0].Envelope.Seq <= seq {
 			s.entry(list[0])
@@ -210,7 +211,7 @@ func (s *eventStream) mark(seq protocol.Seq) string {
 	return seq.String()
 }
 
-func (s *eventStream) entry(e *space.Entry) {
+func (s *eventStream) entry(e *ring.Entry) {
 	name, id := "envelope", ""
 	if e.Envelope.Kind == protocol.KindSystemPresence {
 		name = "presence"

@@ -11,6 +11,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/limit"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -193,7 +194,7 @@ func writeLines(w http.ResponseWriter, r *http.Request, v caller, page *space.Pa
 	p.flush()
 }
 
-func (p *pageWriter) line(e *space.Entry) {
+func (p *pageWriter) line(e *ring.Entry) {
 	at := len(p.buf)
 	p.buf = protocol.AppendEnvelope(p.buf, protocol.DialectMEUP01, e.Envelope)
 	protocol.OneLine(p.buf[at:])

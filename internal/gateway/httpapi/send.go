@@ -12,6 +12,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/admission"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -97,7 +98,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, v caller) {
 
 // tooManyRefused returns an error if the sender's rejected envelopes have used
 // up its allowance.
-func tooManyRefused(sender *space.Sender) error {
+func tooManyRefused(sender *admission.Sender) error {
 	wait := sender.ChargeRefused(0)
 	if wait == 0 {
 		return nil
@@ -111,7 +112,7 @@ func tooManyRefused(sender *space.Sender) error {
 type posting struct {
 	server *Server
 	space  *space.Space
-	sender *space.Sender
+	sender *admission.Sender
 	limits protocol.Limits
 	body   *access.Body
 	most   int64 // maximum bytes of one envelope
@@ -217,7 +218,7 @@ func (p *posting) finish(w http.ResponseWriter, answers []sent, fault error) {
 		return
 	}
 	if refused != nil {
-		answers = p.answer(w, answers, []*space.Pending{{Err: refused}})
+		answers = p.answer(w, answers, []*admission.Pending{{Err: refused}})
 	}
 	statuses := make(map[int]bool)
 	for _, a := range answers {
@@ -228,7 +229,7 @@ func (p *posting) finish(w http.ResponseWriter, answers []sent, fault error) {
 
 // answer appends the results of envelopes. If several set Retry-After, the last
 // one has the longest wait.
-func (p *posting) answer(w http.ResponseWriter, answers []sent, list []*space.Pending) []sent {
+func (p *posting) answer(w http.ResponseWriter, answers []sent, list []*admission.Pending) []sent {
 	for _, o := range list {
 		if o.Err != nil {
 			access.SetRetryAfter(w.Header(), o.Err)
@@ -240,7 +241,7 @@ func (p *posting) answer(w http.ResponseWriter, answers []sent, list []*space.Pe
 
 // publish decodes frames and admits them; a nil frame was too large. With
 // whole, one malformed frame rejects all of them.
-func (p *posting) publish(ctx context.Context, frames [][]byte, whole bool) ([]*space.Pending, error) {
+func (p *posting) publish(ctx context.Context, frames [][]byte, whole bool) ([]*admission.Pending, error) {
 	size := 0
 	for _, f := range frames {
 		size += len(f)
@@ -253,7 +254,7 @@ func (p *posting) publish(ctx context.Context, frames [][]byte, whole bool) ([]*
 			return nil, context.Cause(ctx)
 		}
 	}
-	list := make([]*space.Pending, len(frames))
+	list := make([]*admission.Pending, len(frames))
 	for i, f := range frames {
 		list[i] = p.decode(f)
 		if err := list[i].Err; whole && err != nil && err.Code == protocol.CodeInvalidJSON {
@@ -262,16 +263,16 @@ func (p *posting) publish(ctx context.Context, frames [][]byte, whole bool) ([]*
 			return nil, err
 		}
 	}
-	p.space.Publish(ctx, p.sender, list)
+	p.sender.Publish(ctx, list)
 	return list, nil
 }
 
-func (p *posting) decode(frame []byte) *space.Pending {
+func (p *posting) decode(frame []byte) *admission.Pending {
 	if frame == nil || int64(len(frame)) > p.most {
-		return &space.Pending{In: &protocol.Inbound{Size: len(frame)}, Err: tooLarge(p.most)}
+		return &admission.Pending{In: &protocol.Inbound{Size: len(frame)}, Err: tooLarge(p.most)}
 	}
 	in, err := protocol.Decode(frame, protocol.DialectMEUP01, max(p.limits.ContextDepth, 1))
-	return &space.Pending{In: in, Err: protocol.AsError(err)}
+	return &admission.Pending{In: in, Err: protocol.AsError(err)}
 }
 
 // overall returns the status of several results: the one that they share, or
@@ -294,7 +295,7 @@ func tooLarge(limit int64) *protocol.Error {
 	return err
 }
 
-func answer(o *space.Pending) sent {
+func answer(o *admission.Pending) sent {
 	if o.Err != nil {
 		return sent{ID: o.ID, Status: o.Err.Code.HTTPStatus(), Err: o.Err}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/turnstore"
 	"github.com/meup-protocol/meup/internal/limit"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -198,8 +199,8 @@ type caller struct {
 	hold     *limit.Hold // the memory reserved for the request
 }
 
-func (v caller) viewer() space.Viewer {
-	return space.Viewer{ID: v.id, VisibleAfter: v.identity.InvitedAt}
+func (v caller) viewer() ring.Viewer {
+	return ring.Viewer{ID: v.id, VisibleAfter: v.identity.InvitedAt}
 }
 
 type spaceHandler func(w http.ResponseWriter, r *http.Request, v caller)

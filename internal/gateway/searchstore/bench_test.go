@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/admission"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -37,18 +39,18 @@ func admit(b *testing.B, s *space.Space, n int) {
 	var all sync.WaitGroup
 	for i := range senders {
 		all.Go(func() {
-			sender, err := s.Sender(context.Background(), space.Viewer{ID: "alice"})
+			sender, err := s.Sender(context.Background(), ring.Viewer{ID: "alice"})
 			if err != nil {
 				b.Error(err)
 				return
 			}
 			for at := i * burst; at < n; at += senders * burst {
-				var list []*space.Pending
+				var list []*admission.Pending
 				for k := range burst {
 					in, bad := protocol.Decode(fmt.Appendf(nil, `{"id":"t%d","kind":"reasoning.thought","context":"c1","payload":{"message":"The listing shows four files; number %d is the most likely to say how a release is rolled back, so I read its first lines before the others."}}`, at+k, at+k), protocol.DialectMEUP01, protocol.DefaultContextDepth)
-					list = append(list, &space.Pending{In: in, Err: protocol.AsError(bad)})
+					list = append(list, &admission.Pending{In: in, Err: protocol.AsError(bad)})
 				}
-				s.Publish(context.Background(), sender, list)
+				sender.Publish(context.Background(), list)
 				for _, p := range list {
 					if p.Err != nil {
 						b.Error(p.Err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/search"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -214,7 +215,7 @@ func (s *Store) applyBatch(ctx context.Context, sp *space.Space, read, goal prot
 	return read, s.index.Apply(sp.Name(), docs, read, read >= goal)
 }
 
-func docOf(e *space.Entry) search.Doc {
+func docOf(e *ring.Entry) search.Doc {
 	d := search.Doc{Envelope: e.Envelope, Payload: e.Payload()}
 	if e.IsAddressed() {
 		d.Audience = slices.Concat([]protocol.ParticipantID{e.Envelope.From}, e.Envelope.To, e.Thread())

@@ -17,6 +17,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/search"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -78,7 +79,7 @@ type Result struct {
 // that were admitted before the call; Result.Position.Read is where it is. Errors:
 // a search.SyntaxError, a *protocol.Error: rate_limited, unavailable while the index
 // is being built; the log's, ctx's.
-func (s *Store) Search(ctx context.Context, sp *space.Space, who space.Viewer, q search.Query) (*Result, error) {
+func (s *Store) Search(ctx context.Context, sp *space.Space, who ring.Viewer, q search.Query) (*Result, error) {
 	if err := q.Check(); err != nil {
 		return nil, err
 	}

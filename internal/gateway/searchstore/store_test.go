@@ -23,6 +23,9 @@ import (
 	"github.com/meup-protocol/meup/internal/journal/pebblejournal"
 	"github.com/meup-protocol/meup/internal/search"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/admission"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 	"github.com/meup-protocol/meup/schemas"
 )
@@ -67,15 +70,15 @@ func newGateway(t testing.TB, log journal.Journal) *gateway {
 	}
 	g := &gateway{t: t, journal: &countingJournal{Journal: log}}
 	// A capability that matches every kind does not include observe.
-	writes := space.ParticipantConfig{Capabilities: []*capability.Capability{all}}
-	participants := map[protocol.ParticipantID]space.ParticipantConfig{
+	writes := authority.ParticipantConfig{Capabilities: []*capability.Capability{all}}
+	participants := map[protocol.ParticipantID]authority.ParticipantConfig{
 		"alice": writes, "bob": writes, "carol": writes, "eve": {Capabilities: []*capability.Capability{observe}},
 	}
 	g.hub = space.NewHub(space.Services{
 		Journal: g.journal, Validate: schemas.Payload, RingEntries: 16, NewToken: func() (string, [32]byte) { return "x", [32]byte{1} },
 		NewID: func() protocol.ID { g.ids++; return protocol.ID(fmt.Sprint("made-", g.ids)) },
-	}, func(name string) (*space.Config, bool) {
-		return &space.Config{Name: name, Participants: participants}, true
+	}, func(name string) (*authority.Config, bool) {
+		return &authority.Config{Name: name, Participants: participants}, true
 	})
 	return g
 }
@@ -105,16 +108,16 @@ func (g *gateway) space() *space.Space {
 // say publishes frames in turn; it ends the test when one is rejected.
 func (g *gateway) say(who protocol.ParticipantID, frames ...string) {
 	g.t.Helper()
-	sender, err := g.space().Sender(context.Background(), space.Viewer{ID: who})
+	sender, err := g.space().Sender(context.Background(), ring.Viewer{ID: who})
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	var list []*space.Pending
+	var list []*admission.Pending
 	for _, f := range frames {
 		in, bad := protocol.Decode([]byte(f), protocol.DialectMEUP01, protocol.DefaultContextDepth)
-		list = append(list, &space.Pending{In: in, Err: protocol.AsError(bad)})
+		list = append(list, &admission.Pending{In: in, Err: protocol.AsError(bad)})
 	}
-	g.space().Publish(context.Background(), sender, list)
+	sender.Publish(context.Background(), list)
 	for i, p := range list {
 		if p.Err != nil {
 			g.t.Fatalf("%s: %v", frames[i], p.Err)
@@ -133,7 +136,7 @@ func (g *gateway) chats(n int, text string) {
 }
 
 // find returns the ids of all hits, once the index has the whole log.
-func (g *gateway) find(who space.Viewer, q search.Query) []protocol.ID {
+func (g *gateway) find(who ring.Viewer, q search.Query) []protocol.ID {
 	g.t.Helper()
 	ids := []protocol.ID{}
 	for {
@@ -170,7 +173,7 @@ func TestSearch_FindsOwnWrites(t *testing.T) {
 	g.run("")
 	for i := range 20 {
 		g.say("alice", fmt.Sprintf(`{"id":"m%d","kind":"chat","payload":{"message":"number%d"}}`, i, i))
-		if got := g.find(space.Viewer{ID: "bob"}, search.Query{Text: fmt.Sprint("number", i)}); len(got) != 1 || got[0] != protocol.ID(fmt.Sprint("m", i)) {
+		if got := g.find(ring.Viewer{ID: "bob"}, search.Query{Text: fmt.Sprint("number", i)}); len(got) != 1 || got[0] != protocol.ID(fmt.Sprint("m", i)) {
 			t.Fatalf("number%d: %v", i, got)
 		}
 	}
@@ -195,7 +198,7 @@ func TestSearch_SeesWhatHistoryShows(t *testing.T) {
 		g.say(people[r.Intn(3)], fmt.Sprintf(`{"id":"m%d",%s"kind":"chat","payload":{"message":"%s %s"}}`, i, extra, words[r.Intn(3)], words[r.Intn(3)]))
 	}
 	head := g.space().Head()
-	viewers := []space.Viewer{{ID: "alice"}, {ID: "bob"}, {ID: "carol"}, {ID: "eve"}, {ID: "bob", VisibleAfter: head / 2}, {ID: "stranger"}}
+	viewers := []ring.Viewer{{ID: "alice"}, {ID: "bob"}, {ID: "carol"}, {ID: "eve"}, {ID: "bob", VisibleAfter: head / 2}, {ID: "stranger"}}
 	for _, who := range viewers {
 		for _, word := range words {
 			page, err := g.space().History(t.Context(), who, space.HistoryQuery{Limit: space.MaxHistory, Filter: protocol.Filter{Kinds: []string{"chat"}}})
@@ -230,14 +233,14 @@ func TestRun_AfterRestart(t *testing.T) {
 	}
 	g.run(dir)
 	for {
-		r, err := g.store.Search(t.Context(), g.space(), space.Viewer{ID: "bob"}, search.Query{Text: "first"})
+		r, err := g.store.Search(t.Context(), g.space(), ring.Viewer{ID: "bob"}, search.Query{Text: "first"})
 		if err == nil && r.Position.Read > 0 || errors.Is(err, &protocol.Error{Code: protocol.CodeUnavailable}) {
 			break // in the middle, or at the end
 		}
 	}
 	g.stop()
 	g.run(dir)
-	if got := g.find(space.Viewer{ID: "bob"}, search.Query{Text: "first", Limit: 100}); len(got) != 3000 {
+	if got := g.find(ring.Viewer{ID: "bob"}, search.Query{Text: "first", Limit: 100}); len(got) != 3000 {
 		t.Fatalf("%d hits", len(got))
 	}
 	g.stop()
@@ -251,7 +254,7 @@ func TestRun_AfterRestart(t *testing.T) {
 	g.chats(2, "second")
 	g.run(dir)
 	before := g.journal.read.Load()
-	if got := g.find(space.Viewer{ID: "bob"}, search.Query{Text: "second"}); len(got) != 2 {
+	if got := g.find(ring.Viewer{ID: "bob"}, search.Query{Text: "second"}); len(got) != 2 {
 		t.Fatalf("%d hits", len(got))
 	}
 	if n := g.journal.read.Load() - before; n > 100 {
@@ -268,7 +271,7 @@ func TestRun_Rebuilds(t *testing.T) {
 	g.run(dir)
 	expect := func(text string, want int) {
 		t.Helper()
-		if got := g.find(space.Viewer{ID: "bob"}, search.Query{Text: text, Limit: 100}); len(got) != want {
+		if got := g.find(ring.Viewer{ID: "bob"}, search.Query{Text: text, Limit: 100}); len(got) != want {
 			t.Fatalf("%s: %d hits, want %d", text, len(got), want)
 		}
 	}
@@ -306,13 +309,13 @@ func TestRun_Retention(t *testing.T) {
 	g.run("")
 	for i := range 50 {
 		g.chats(10, fmt.Sprint("word round", i))
-		g.find(space.Viewer{ID: "bob"}, search.Query{Text: "word"})
+		g.find(ring.Viewer{ID: "bob"}, search.Query{Text: "word"})
 	}
 	oldest, newest, err := g.journal.Bounds(t.Context(), "lab")
 	if err != nil || oldest <= 1 {
 		t.Fatalf("%d, %v", oldest, err)
 	}
-	if got := g.find(space.Viewer{ID: "bob"}, search.Query{Text: "word", Limit: 100}); len(got) != int(newest-oldest+1) {
+	if got := g.find(ring.Viewer{ID: "bob"}, search.Query{Text: "word", Limit: 100}); len(got) != int(newest-oldest+1) {
 		t.Errorf("%d hits in the log from %d to %d", len(got), oldest, newest)
 	}
 }
@@ -325,7 +328,7 @@ func TestSearch_WhileBuilding(t *testing.T) {
 		g.chats(1, "word")
 		g.store = New(Options{Spaces: g.hub.Open, Bounds: g.journal.Bounds}) // does not run
 		began := time.Now()
-		r, err := g.store.Search(t.Context(), g.space(), space.Viewer{ID: "bob"}, search.Query{Text: "word"})
+		r, err := g.store.Search(t.Context(), g.space(), ring.Viewer{ID: "bob"}, search.Query{Text: "word"})
 		refused := protocol.AsError(err)
 		if refused == nil || refused.Code != protocol.CodeUnavailable || refused.RetryAfterMS == 0 || !strings.Contains(refused.Message, "being built") {
 			t.Errorf("%+v, %v", r, err)
@@ -341,7 +344,7 @@ func TestSearch_Refuses(t *testing.T) {
 	g := newGateway(t, memory.New(memory.Options{}))
 	g.store = New(Options{Spaces: g.hub.Open, Bounds: g.journal.Bounds})
 	var syntax search.SyntaxError
-	if _, err := g.store.Search(t.Context(), g.space(), space.Viewer{ID: "bob"}, search.Query{Text: "-x"}); !errors.As(err, &syntax) {
+	if _, err := g.store.Search(t.Context(), g.space(), ring.Viewer{ID: "bob"}, search.Query{Text: "-x"}); !errors.As(err, &syntax) {
 		t.Error(err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -15,7 +16,7 @@ import (
 type Listener struct {
 	tailer *tailer
 	space  *space.Space
-	who    space.Viewer
+	who    ring.Viewer
 	wake   func()
 	sent   protocol.Seq // events up to here were received
 	behind bool         // the log grows faster than it is applied

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -99,7 +100,7 @@ type View struct {
 // View returns the turns of a space for a participant, once the log as it is now
 // has been applied, so that a writer finds its own envelopes. Errors: the log's,
 // ctx's, space.ErrRetired, ErrClosed.
-func (s *Store) View(ctx context.Context, sp *space.Space, who space.Viewer) (*View, error) {
+func (s *Store) View(ctx context.Context, sp *space.Space, who ring.Viewer) (*View, error) {
 	for {
 		t, err := s.tailer(sp, func(t *tailer) { t.waiting++ })
 		if err != nil {
@@ -120,7 +121,7 @@ func (s *Store) View(ctx context.Context, sp *space.Space, who space.Viewer) (*V
 	}
 }
 
-func viewerOf(sp *space.Space, who space.Viewer) turns.Viewer {
+func viewerOf(sp *space.Space, who ring.Viewer) turns.Viewer {
 	visibility := sp.VisibilityOf(who)
 	return turns.Viewer{
 		Allows:  func(e *turns.Entry) bool { return visibility.Allows(e.Envelope, e.Thread) },
@@ -131,7 +132,7 @@ func viewerOf(sp *space.Space, who space.Viewer) turns.Viewer {
 // Listen returns a listener for a participant that has received the events up to
 // a Seq. wake is called when there may be more; it must be quick and must not
 // call back. Close must be called.
-func (s *Store) Listen(sp *space.Space, who space.Viewer, after protocol.Seq, wake func()) (*Listener, error) {
+func (s *Store) Listen(sp *space.Space, who ring.Viewer, after protocol.Seq, wake func()) (*Listener, error) {
 	l := &Listener{space: sp, who: who, wake: wake, sent: after}
 	var err error
 	l.tailer, err = s.tailer(sp, func(t *tailer) { t.listeners[l] = struct{}{} })

@@ -19,6 +19,9 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/admission"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 	"github.com/meup-protocol/meup/schemas"
@@ -40,12 +43,12 @@ func newHouse(t testing.TB, log journal.Journal) *house {
 		t.Fatal(err)
 	}
 	h := &house{t: t}
-	everything := space.ParticipantConfig{Capabilities: []*capability.Capability{all}}
+	everything := authority.ParticipantConfig{Capabilities: []*capability.Capability{all}}
 	h.hub = space.NewHub(space.Services{
 		Journal: log, Validate: schemas.Payload, RingEntries: 16, NewToken: func() (string, [32]byte) { return "x", [32]byte{1} },
 		NewID: func() protocol.ID { h.ids++; return protocol.ID(fmt.Sprint("made-", h.ids)) },
-	}, func(name string) (*space.Config, bool) {
-		return &space.Config{Name: name, Participants: map[protocol.ParticipantID]space.ParticipantConfig{"alice": everything, "bob": everything}}, true
+	}, func(name string) (*authority.Config, bool) {
+		return &authority.Config{Name: name, Participants: map[protocol.ParticipantID]authority.ParticipantConfig{"alice": everything, "bob": everything}}, true
 	})
 	return h
 }
@@ -63,14 +66,14 @@ func (h *house) space(name string) *space.Space {
 func (h *house) say(name string, who protocol.ParticipantID, frames ...string) {
 	h.t.Helper()
 	s := h.space(name)
-	sender, refused := s.Sender(context.Background(), space.Viewer{ID: who})
+	sender, refused := s.Sender(context.Background(), ring.Viewer{ID: who})
 	if refused != nil {
 		h.t.Fatal(refused)
 	}
 	for _, f := range frames {
 		in, bad := protocol.Decode([]byte(f), protocol.DialectMEUP01, protocol.DefaultContextDepth)
-		p := &space.Pending{In: in, Err: protocol.AsError(bad)}
-		if s.Publish(context.Background(), sender, []*space.Pending{p}); p.Err != nil {
+		p := &admission.Pending{In: in, Err: protocol.AsError(bad)}
+		if sender.Publish(context.Background(), []*admission.Pending{p}); p.Err != nil {
 			h.t.Fatalf("%s: %v", f, p.Err)
 		}
 	}
@@ -93,7 +96,7 @@ func (h *house) turn(name string, n int, answers string) {
 
 // history asks for a page of a thread.
 func history(ctx context.Context, k *Store, s *space.Space, who protocol.ParticipantID, thread protocol.ID, limit int) (*turns.History, error) {
-	v, err := k.View(ctx, s, space.Viewer{ID: who})
+	v, err := k.View(ctx, s, ring.Viewer{ID: who})
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +105,7 @@ func history(ctx context.Context, k *Store, s *space.Space, who protocol.Partici
 
 func view(t *testing.T, k *Store, s *space.Space, who protocol.ParticipantID) *View {
 	t.Helper()
-	v, err := k.View(t.Context(), s, space.Viewer{ID: who})
+	v, err := k.View(t.Context(), s, ring.Viewer{ID: who})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +114,7 @@ func view(t *testing.T, k *Store, s *space.Space, who protocol.ParticipantID) *V
 
 func listen(t *testing.T, k *Store, s *space.Space, after protocol.Seq, wake func()) *Listener {
 	t.Helper()
-	l, err := k.Listen(s, space.Viewer{ID: "alice"}, after, wake)
+	l, err := k.Listen(s, ring.Viewer{ID: "alice"}, after, wake)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +255,7 @@ func TestClosed(t *testing.T) {
 	listener := listen(t, k, h.space("lab"), 0, func() {})
 	defer listener.Close()
 	k.Close()
-	if _, err := k.View(t.Context(), h.space("lab"), space.Viewer{ID: "alice"}); !errors.Is(err, ErrClosed) {
+	if _, err := k.View(t.Context(), h.space("lab"), ring.Viewer{ID: "alice"}); !errors.Is(err, ErrClosed) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -260,7 +263,7 @@ func TestClosed(t *testing.T) {
 	for got := range listener.UpTo(ctx, 1) {
 		t.Errorf("%v", got)
 	}
-	if _, err := k.Listen(h.space("lab"), space.Viewer{ID: "alice"}, 0, func() {}); !errors.Is(err, ErrClosed) {
+	if _, err := k.Listen(h.space("lab"), ring.Viewer{ID: "alice"}, 0, func() {}); !errors.Is(err, ErrClosed) {
 		t.Error(err)
 	}
 }

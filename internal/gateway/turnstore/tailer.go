@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -138,7 +139,7 @@ func (t *tailer) run(ctx context.Context, sp *space.Space) {
 }
 
 // apply applies a batch of the log.
-func (t *tailer) apply(ctx context.Context, entries []*space.Entry, read protocol.Seq) {
+func (t *tailer) apply(ctx context.Context, entries []*ring.Entry, read protocol.Seq) {
 	var events []turns.Event
 	for _, e := range entries {
 		if event, ok := t.tracker.Apply(ctx, turns.Entry{Envelope: e.Envelope, Thread: e.Thread()}); ok {

@@ -11,6 +11,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/admission"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -29,7 +30,7 @@ type session struct {
 	ws     *websocket.Conn
 	conn   *conn
 	member *space.Member
-	sender *space.Sender
+	sender *admission.Sender
 
 	content    contentReader // of the current message
 	frameBytes int           // of the last message
@@ -66,7 +67,7 @@ func (s *session) run() {
 // readLoop publishes the participant's envelopes in bursts until the connection
 // ends.
 func (s *session) readLoop(ctx context.Context) error {
-	burst := make([]*space.Pending, 0, 8)
+	burst := make([]*admission.Pending, 0, 8)
 	for {
 		burst = burst[:0]
 		size := 0
@@ -108,18 +109,18 @@ func (s *session) readLoop(ctx context.Context) error {
 		}
 		clear(burst[:cap(burst)]) // so that an idle reader retains no envelope
 		if cap(burst) > 8 {
-			burst = make([]*space.Pending, 0, 8)
+			burst = make([]*admission.Pending, 0, 8)
 		}
 	}
 }
 
-func (s *session) decode(frame []byte) *space.Pending {
+func (s *session) decode(frame []byte) *admission.Pending {
 	if frame == nil {
-		return &space.Pending{In: &protocol.Inbound{Size: s.frameBytes}, Err: protocol.Errorf(protocol.CodeInvalidJSON,
+		return &admission.Pending{In: &protocol.Inbound{Size: s.frameBytes}, Err: protocol.Errorf(protocol.CodeInvalidJSON,
 			"An envelope is a text frame; this was a binary one.")}
 	}
 	in, err := protocol.Decode(frame, s.member.CurrentDialect(), s.contextDepth)
-	return &space.Pending{In: in, Err: protocol.AsError(err)}
+	return &admission.Pending{In: in, Err: protocol.AsError(err)}
 }
 
 // refreshLimits loads the current limits, which can change during a connection.
@@ -236,12 +237,12 @@ func (s *session) releaseSlot() {
 
 // publish admits a burst and sends the acknowledgments and errors. The returned
 // error ends the connection.
-func (s *session) publish(ctx context.Context, burst []*space.Pending) error {
+func (s *session) publish(ctx context.Context, burst []*admission.Pending) error {
 	defer s.releaseSlot()
 	if len(burst) == 0 || s.member.Ending() {
 		return nil // the connection is closing
 	}
-	s.member.Space().Publish(ctx, s.sender, burst)
+	s.sender.Publish(ctx, burst)
 	s.releaseSlot()
 	refused := false
 	for _, p := range burst {
@@ -291,14 +292,14 @@ func (s *session) endViolation(reason error) error {
 
 // heartbeat charges a heartbeat of a client of MEW. It has no response.
 func (s *session) heartbeat(in *protocol.Inbound) error {
-	if err := s.member.Space().Charge(s.sender, in); err != nil {
+	if err := s.sender.Charge(in); err != nil {
 		return s.refuse(in.Envelope.ID, protocol.AsError(err))
 	}
 	return nil
 }
 
 func (s *session) subscribe(in *protocol.Inbound) error {
-	err := s.member.Space().Charge(s.sender, in)
+	err := s.sender.Charge(in)
 	var f protocol.Filter
 	if err == nil {
 		f, err = protocol.ParseFilter(in.Payload)

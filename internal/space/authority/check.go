@@ -38,7 +38,7 @@ func (st *State) CheckRevoke(e *protocol.Envelope, payload protocol.Value) error
 
 // CheckKick checks a space.kick.
 func (st *State) CheckKick(payload protocol.Value) error {
-	return st.checkKnown(participantIn(payload, "participant_id"))
+	return st.checkKnown(protocol.ParticipantIn(payload, "participant_id"))
 }
 
 func (st *State) checkKnown(id protocol.ParticipantID) error {

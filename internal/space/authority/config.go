@@ -96,3 +96,27 @@ type Reservation interface {
 	// CancelKinds returns the tokens of the kinds, not the bytes.
 	CancelKinds(now time.Time)
 }
+
+// Unlimited is the Limiter of a participant without limits.
+type Unlimited struct{}
+
+// Envelope charges nothing.
+func (Unlimited) Envelope(time.Time) error { return nil }
+
+// Join charges nothing.
+func (Unlimited) Join(time.Time) error { return nil }
+
+// Work rejects nothing.
+func (Unlimited) Work(time.Time) error { return nil }
+
+// Worked charges nothing.
+func (Unlimited) Worked(time.Time, int) {}
+
+// Reserve charges nothing.
+func (Unlimited) Reserve(time.Time, protocol.Kind, int) (Reservation, error) { return nil, nil }
+
+// Read charges nothing.
+func (Unlimited) Read(time.Time) error { return nil }
+
+// Refused charges nothing.
+func (Unlimited) Refused(time.Time, int) time.Duration { return 0 }

@@ -85,6 +85,15 @@ func (st *State) WithConfig(cfg *Config) *State {
 // IsKicked reports whether the participant was kicked and not invited since.
 func (st *State) IsKicked(id protocol.ParticipantID) bool { return st.kicked.Has(id) }
 
+// CheckKicked returns the rejection of a participant that was kicked; nil if it was
+// not.
+func (st *State) CheckKicked(id protocol.ParticipantID) error {
+	if st.IsKicked(id) {
+		return protocol.Errorf(protocol.CodeKicked, "You were removed from this space and have to be invited again.")
+	}
+	return nil
+}
+
 // HasJoined reports whether the participant is known by an invitation or as a guest.
 func (st *State) HasJoined(id protocol.ParticipantID) bool { return st.members.Has(id) }
 
@@ -158,7 +167,7 @@ func (st *State) Fold(e *journal.Entry) error {
 	case protocol.KindSpaceInvite:
 		return st.invite(e, payload)
 	case protocol.KindSpaceKick:
-		st.kicked = st.kicked.Set(participantIn(payload, "participant_id"), struct{}{})
+		st.kicked = st.kicked.Set(protocol.ParticipantIn(payload, "participant_id"), struct{}{})
 	case protocol.KindParticipantPause:
 		st.pause(&e.Envelope, payload)
 	case protocol.KindParticipantResume:
@@ -166,7 +175,7 @@ func (st *State) Fold(e *journal.Entry) error {
 			st.pauses = st.pauses.Delete(id)
 		}
 	case KindSystemMember:
-		if id := participantIn(payload, "participant_id"); !st.HasJoined(id) {
+		if id := protocol.ParticipantIn(payload, "participant_id"); !st.HasJoined(id) {
 			st.members = st.members.Set(id, Membership{Origin: Guest})
 		}
 	}
@@ -253,10 +262,6 @@ func (st *State) pause(e *protocol.Envelope, payload protocol.Value) {
 	for _, id := range e.To {
 		st.pauses = st.pauses.Set(id, until)
 	}
-}
-
-func participantIn(payload protocol.Value, key string) protocol.ParticipantID {
-	return protocol.ParticipantID(payload.Get(key).Text())
 }
 
 // Settings returns the configuration of a participant.

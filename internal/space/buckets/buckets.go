@@ -27,12 +27,12 @@ type Buckets struct {
 	users   int                               // guarded by Pool.mu
 }
 
-// Get returns the limiter; nil: no limits.
+// Get returns the limiter.
 func (b *Buckets) Get() authority.Limiter {
 	if l := b.limiter.Load(); l != nil {
 		return *l
 	}
-	return nil
+	return authority.Unlimited{}
 }
 
 func (b *Buckets) replace(newLimiter func(old authority.Limiter) authority.Limiter) {
@@ -40,7 +40,11 @@ func (b *Buckets) replace(newLimiter func(old authority.Limiter) authority.Limit
 		b.limiter.Store(nil)
 		return
 	}
-	l := newLimiter(b.Get())
+	var old authority.Limiter
+	if l := b.limiter.Load(); l != nil {
+		old = *l
+	}
+	l := newLimiter(old)
 	b.limiter.Store(&l)
 }
 

@@ -163,6 +163,13 @@ func (r *Ring) Position() (head protocol.Seq, pos, lives uint64) {
 	return r.head, r.next, r.lives
 }
 
+// Head returns the Seq of the newest durable entry.
+func (r *Ring) Head() protocol.Seq {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.head
+}
+
 // livesBefore returns the number of entries without a Seq before pos.
 func (r *Ring) livesBefore(pos uint64) uint64 {
 	if pos < r.next {

@@ -92,7 +92,7 @@ func (t *Table) checkQuota(r *Request, bytes int) error {
 
 // checkOwner checks a grant, a revocation or a transfer.
 func checkOwner(r *Request, s *Stream, open bool) error {
-	whom := participantIn(r.Payload, "participant_id")
+	whom := protocol.ParticipantIn(r.Payload, "participant_id")
 	switch {
 	case !open:
 		return protocol.Errorf(protocol.CodeStreamNotFound, "No such stream is open.")
@@ -104,7 +104,7 @@ func checkOwner(r *Request, s *Stream, open bool) error {
 		return protocol.Errorf(protocol.CodeParticipantNotFound, "This space knows no participant of that id.")
 	case r.Kind == protocol.KindStreamRevokeWrite && whom == s.Owner:
 		return protocol.Errorf(protocol.CodeInvalidOperation, "The owner of a stream always may write; transfer or close it instead.")
-	case r.Kind == protocol.KindStreamTransfer && !r.IsPresent(participantIn(r.Payload, "new_owner")):
+	case r.Kind == protocol.KindStreamTransfer && !r.IsPresent(protocol.ParticipantIn(r.Payload, "new_owner")):
 		return protocol.Errorf(protocol.CodeParticipantNotFound, "The new owner is not connected to this space.")
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/meup-protocol/meup/internal/space/ring"
@@ -19,6 +20,9 @@ const (
 	maxStreamDetails = 1 << 20 // bytes of the payloads that are repeated in welcomes
 	maxStreamID      = 256     // bytes
 )
+
+// IsStream reports whether envelopes of the kind are about a stream.
+func IsStream(k protocol.Kind) bool { return strings.HasPrefix(string(k), "stream.") }
 
 // Stream is an open stream. Its slices are shared: read-only.
 type Stream struct {
@@ -73,16 +77,16 @@ func (t *Table) Apply(entry *ring.Entry) {
 		delete(t.open, id)
 		return
 	case protocol.KindStreamGrantWrite:
-		s.Writers = With(s.Writers, participantIn(payload, "participant_id"))
+		s.Writers = With(s.Writers, protocol.ParticipantIn(payload, "participant_id"))
 	case protocol.KindStreamRevokeWrite:
-		s.Writers = Without(s.Writers, participantIn(payload, "participant_id"))
+		s.Writers = Without(s.Writers, protocol.ParticipantIn(payload, "participant_id"))
 	case protocol.KindStreamWriteRevoked:
 		if len(e.Correlation.IDs) > 0 {
 			return // the answer to a request that was already folded
 		}
-		s.Writers = Without(s.Writers, participantIn(payload, "participant_id"))
+		s.Writers = Without(s.Writers, protocol.ParticipantIn(payload, "participant_id"))
 	case protocol.KindStreamTransfer:
-		owner := participantIn(payload, "new_owner")
+		owner := protocol.ParticipantIn(payload, "new_owner")
 		s.Writers = With(Without(s.Writers, s.Owner), owner)
 		s.Owner = owner
 	}
@@ -95,7 +99,7 @@ func (t *Table) addLocked(id string, e *protocol.Envelope, payload protocol.Valu
 	}
 	s := Stream{Owner: e.From, Opened: protocol.Envelope{From: e.From, To: e.To, TS: e.TS, Context: e.Context, Seq: e.Seq}}
 	if e.From == protocol.GatewayID {
-		s.Owner, s.Targets = participantIn(payload, "owner"), TargetsIn(payload)
+		s.Owner, s.Targets = protocol.ParticipantIn(payload, "owner"), TargetsIn(payload)
 	}
 	s.Writers = []protocol.ParticipantID{s.Owner}
 	all, own := t.usedLocked(s.Owner)
@@ -203,8 +207,4 @@ func With(list []protocol.ParticipantID, id protocol.ParticipantID) []protocol.P
 // Without returns the list without a participant; the list itself is not changed.
 func Without(list []protocol.ParticipantID, id protocol.ParticipantID) []protocol.ParticipantID {
 	return slices.DeleteFunc(slices.Clone(list), func(x protocol.ParticipantID) bool { return x == id })
-}
-
-func participantIn(payload protocol.Value, key string) protocol.ParticipantID {
-	return protocol.ParticipantID(payload.Get(key).Text())
 }

@@ -1,10 +1,9 @@
-package space
+package admission
 
 import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
@@ -30,12 +29,10 @@ func (f *Sender) answersStream(k protocol.Kind) protocol.Kind {
 	return streamAnswers[k]
 }
 
-func isStream(k protocol.Kind) bool { return strings.HasPrefix(string(k), "stream.") }
-
 // checkStream rejects operations on a stream that the sender may not do.
 func (b *batch) checkStream(p *Pending) error {
 	e := &p.In.Envelope
-	if !isStream(e.Kind) {
+	if !streams.IsStream(e.Kind) {
 		return nil
 	}
 	opening := 0
@@ -44,16 +41,16 @@ func (b *batch) checkStream(p *Pending) error {
 			opening++
 		}
 	}
-	return b.space.streams.Check(&streams.Request{
+	return b.space.Streams.Check(&streams.Request{
 		From: b.from.ID, MEW: b.from.Dialect == protocol.DialectMEW04, Kind: e.Kind, Payload: p.In.Payload, Size: len(e.Payload),
-		Opening: opening, IsKnown: b.space.IsKnown, IsPresent: b.space.IsPresent,
+		Opening: opening, IsKnown: b.space.State.Load().IsKnown, IsPresent: b.space.IsPresent,
 	})
 }
 
 // addressData addresses stream data to the targets of its stream. A raw frame has
 // no addressees and no context; it gets both from the stream.
 func (b *batch) addressData(p *Pending) {
-	s, open := b.space.streams.Get(p.In.Payload.Get("stream_id").Text())
+	s, open := b.space.Streams.Get(p.In.Payload.Get("stream_id").Text())
 	if !open {
 		return
 	}
@@ -83,7 +80,7 @@ func (b *batch) answerStream(ctx context.Context, p *Pending) error {
 	if err != nil {
 		return errUnanswered()
 	}
-	id := b.space.hub.newID()
+	id := b.space.NewID()
 	sp := ring.Spelling{Context: p.spelling.Context}
 	owner := b.from.ID
 	var to []protocol.ParticipantID
@@ -101,7 +98,7 @@ func (b *batch) answerStream(ctx context.Context, p *Pending) error {
 		}
 		sp.To = []protocol.ParticipantID{owner}
 	} else {
-		s, open := b.space.streams.Get(p.In.Payload.Get("stream_id").Text())
+		s, open := b.space.Streams.Get(p.In.Payload.Get("stream_id").Text())
 		if !open {
 			return protocol.Errorf(protocol.CodeStreamNotFound, "The stream was closed.")
 		}
@@ -111,7 +108,7 @@ func (b *batch) answerStream(ctx context.Context, p *Pending) error {
 		}
 		to = s.Audience()
 	}
-	answer, err := protocol.FromGateway(id, kind, b.space.now(), fields)
+	answer, err := protocol.FromGateway(id, kind, b.space.Now(), fields)
 	if err != nil {
 		return errUnanswered()
 	}
@@ -121,11 +118,11 @@ func (b *batch) answerStream(ctx context.Context, p *Pending) error {
 	}
 	draft := journal.Draft{Envelope: answer, Private: sp.Note(nil), Audience: streams.With(p.draft.Audience, b.from.ID)}
 	if err := b.space.record(ctx, draft); err != nil {
-		b.space.log.Warn("answer a request about a stream", "envelope", request.ID, "error", err)
+		b.space.Log.Warn("answer a request about a stream", "envelope", request.ID, "error", err)
 		return errUnanswered()
 	}
 	if !b.space.IsPresent(owner) { // it left meanwhile
-		b.space.leaveStreams(owner)
+		b.space.LeaveStreams(owner)
 	}
 	return nil
 }
@@ -144,34 +141,14 @@ func fieldsOf(payload json.RawMessage) (map[string]any, error) {
 	return fields, err
 }
 
-// activeStreams lists the streams that a viewer may see, for its welcome.
-func (s *Space) activeStreams(visible Visibility) *[]any {
-	items := []any{}
-	for _, x := range s.streams.List(func(x *streams.Stream) bool {
-		return visible.Allows(&x.Opened, nil) || slices.Contains(x.Audience(), visible.ID)
-	}) {
-		if s.hub.services.Peers != nil && !s.IsPresent(x.Owner) {
-			continue // it was lost with its gateway
-		}
-		item := map[string]any{"direction": "upload"} // MEW's library ignores streams without a direction
-		for name, value := range x.Details {
-			item[name] = value
-		}
-		item["stream_id"], item["owner"], item["authorized_writers"] = x.ID, x.Owner, x.Writers
-		item["created"] = x.Opened.TS.UTC().Format(protocol.TimeFormat)
-		items = append(items, item)
-	}
-	return &items
-}
-
 // leaveTimeout bounds the append of the entries about a participant that left.
 const leaveTimeout = time.Second
 
-// leaveStreams closes the streams of a participant that left, and revokes its
+// LeaveStreams closes the streams of a participant that left, and revokes its
 // right to write into others. It drops its own streams even if the append fails.
-func (s *Space) leaveStreams(id protocol.ParticipantID) {
-	owned := s.streams.OwnedBy(id)
-	written := s.streams.List(func(x *streams.Stream) bool { return x.Owner != id && slices.Contains(x.Writers, id) })
+func (s *Space) LeaveStreams(id protocol.ParticipantID) {
+	owned := s.Streams.OwnedBy(id)
+	written := s.Streams.List(func(x *streams.Stream) bool { return x.Owner != id && slices.Contains(x.Writers, id) })
 	if len(owned)+len(written) == 0 {
 		return
 	}
@@ -180,9 +157,9 @@ func (s *Space) leaveStreams(id protocol.ParticipantID) {
 	drafts := make([]journal.Draft, 0, len(owned)+len(written))
 	add := func(x *streams.Named, kind protocol.Kind, payload map[string]any) {
 		payload["stream_id"] = x.ID
-		e, err := protocol.FromGateway(s.hub.newID(), kind, s.now(), payload)
+		e, err := protocol.FromGateway(s.NewID(), kind, s.Now(), payload)
 		if err != nil {
-			s.log.Error("encode an envelope of the gateway's own", "kind", kind, "error", err)
+			s.Log.Error("encode an envelope of the gateway's own", "kind", kind, "error", err)
 			return
 		}
 		e.To = x.Audience()
@@ -196,7 +173,7 @@ func (s *Space) leaveStreams(id protocol.ParticipantID) {
 			map[string]any{"participant_id": id, "authorized_writers": streams.Without(written[i].Writers, id), "reason": "the writer left"})
 	}
 	if err := s.record(ctx, drafts...); err != nil {
-		s.log.Warn("close streams whose owner left", "participant", id, "streams", len(owned), "error", err)
+		s.Log.Warn("close streams whose owner left", "participant", id, "streams", len(owned), "error", err)
 	}
-	s.streams.Drop(owned)
+	s.Streams.Drop(owned)
 }

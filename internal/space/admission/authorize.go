@@ -1,13 +1,11 @@
-package space
+package admission
 
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
-	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -17,14 +15,14 @@ import (
 // time of the append, the journal rejects the draft as stale and it is authorized
 // again.
 func (b *batch) authorize(ctx context.Context, p *Pending) error {
-	st := b.space.state.Load()
+	st := b.space.State.Load()
 	p.draft.CheckedAtStateSeq = st.Seq
 	e := &p.In.Envelope
 	if !b.allowed(ctx, st, p) {
 		return b.violation(st, e.Kind)
 	}
-	if st.IsKicked(b.from.ID) {
-		return protocol.Errorf(protocol.CodeKicked, "You were removed from this space and have to be invited again.")
+	if err := st.CheckKicked(b.from.ID); err != nil {
+		return err
 	}
 	if st.IsPaused(b.from.ID, b.now) && !passesPause(e.Kind) {
 		return protocol.Errorf(protocol.CodePaused, "You are paused; until you are resumed you can send participant.status, mcp.response, chat.acknowledge and cancellations alone.")
@@ -109,7 +107,7 @@ func (b *batch) violation(st *authority.State, kind protocol.Kind) *protocol.Err
 // checkStart checks the context that a reasoning.start opens against the limits
 // of contexts.
 func (b *batch) checkStart(p *Pending) error {
-	limits := b.space.settings(b.from.ID).Limits
+	limits := b.space.State.Load().Settings(b.from.ID).Limits
 	depth := limits.ContextDepth
 	if depth <= 0 {
 		depth = protocol.DefaultContextDepth
@@ -118,7 +116,7 @@ func (b *batch) checkStart(p *Pending) error {
 	if _, ok := protocol.ParseContextPath(string(path), depth); !ok {
 		return protocol.Errorf(protocol.CodeInvalidContext, "The context %s would be deeper than %d segments or longer than %d bytes.", path, depth, protocol.MaxContextBytes)
 	}
-	open := b.space.contexts.OpenOf(b.from.ID) + b.starting()
+	open := b.space.Contexts.OpenOf(b.from.ID) + b.starting()
 	if limits.OpenContexts > 0 && open >= limits.OpenContexts {
 		err := protocol.Errorf(protocol.CodeRateLimited, "You have %d contexts open; conclude or cancel one first.", open)
 		err.Limit, err.RetryAfterMS = "open_contexts", 1000
@@ -149,50 +147,12 @@ func (b *batch) checkInvite(st *authority.State, p *Pending) error {
 	if !hasToken {
 		return nil
 	}
-	token, hash := b.space.hub.services.NewToken()
+	token, hash := b.space.NewToken()
 	p.tokenHash = []byte(hex.EncodeToString(hash[:]))
 	p.draft.Private = p.note()
 	p.Invite.Token = token
 	if !g.ExpiresAt.IsZero() {
 		p.Invite.ExpiresAt = g.ExpiresAt.Format(time.RFC3339)
-	}
-	return nil
-}
-
-// admitGuest records a participant that the configuration does not name, so that
-// every gateway accepts it as an addressee while it is disconnected.
-func (s *Space) admitGuest(ctx context.Context, id protocol.ParticipantID) error {
-	if s.IsKnown(id) {
-		return nil
-	}
-	e, err := protocol.FromGateway(s.hub.newID(), authority.KindSystemMember, s.now(), map[string]any{"participant_id": id})
-	if err == nil {
-		err = s.record(ctx, journal.Draft{Envelope: e, State: true, Hidden: true})
-	}
-	if err != nil {
-		s.log.Warn("note a guest", "participant", id, "error", err)
-		return protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot take anything now; try again.")
-	}
-	return nil
-}
-
-// record appends drafts of the gateway itself, in order, one burst at a time.
-func (s *Space) record(ctx context.Context, drafts ...journal.Draft) error {
-	for len(drafts) > 0 {
-		burst := drafts[:min(len(drafts), deliveryEntries)]
-		basis := s.state.Load().Seq
-		for i := range burst {
-			burst[i].CheckedAtStateSeq = basis
-		}
-		for _, r := range s.journal().Append(ctx, s.name, burst) {
-			if errors.Is(r.Err, journal.ErrStale) && !s.retired.Load() && ctx.Err() == nil {
-				break // the rest is stale too: check against the current state
-			}
-			if r.Err != nil {
-				return r.Err
-			}
-			drafts = drafts[1:]
-		}
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package space
+package admission
 
 import (
 	"slices"
@@ -44,7 +44,7 @@ func (b *batch) checkDecision(st *authority.State, p *Pending) error {
 		return nil
 	}
 	x := p.proposals[0]
-	if !b.space.VisibilityOf(b.from.viewer()).Allows(x.envelope, x.thread) {
+	if !b.from.sees(x) {
 		return b.notDecider(st, e)
 	}
 	proposed := x.payload()
@@ -58,7 +58,7 @@ func (b *batch) checkDecision(st *authority.State, p *Pending) error {
 		}
 	}
 	rights := st.Ledger.Effective(b.from.ID, b.now)
-	if mayDecide(rights, x.envelope, proposed) || !b.space.config().DecideExplicitly && mayCall(rights, x.envelope, proposed, e) {
+	if mayDecide(rights, x.envelope, proposed) || !b.space.State.Load().Config.DecideExplicitly && mayCall(rights, x.envelope, proposed, e) {
 		return nil
 	}
 	return b.notDecider(st, e)

@@ -1,4 +1,4 @@
-package space
+package admission
 
 import (
 	"cmp"
@@ -8,49 +8,11 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/internal/space/ring"
+	"github.com/meup-protocol/meup/internal/space/streams"
 	"github.com/meup-protocol/meup/protocol"
 )
-
-// Sender publishes envelopes: for a connection's participant, or for an HTTP
-// request.
-type Sender struct {
-	ID      protocol.ParticipantID
-	Dialect protocol.Dialect
-	// Observe: may not send any envelope.
-	Observe bool
-
-	space        *Space
-	who          *participant
-	visibleAfter protocol.Seq
-}
-
-func (f *Sender) viewer() Viewer { return Viewer{ID: f.ID, VisibleAfter: f.visibleAfter} }
-
-// Sender returns a sender without a connection. The error is a *protocol.Error.
-func (s *Space) Sender(ctx context.Context, from Viewer) (*Sender, error) {
-	id := from.ID
-	if err := s.admitGuest(ctx, id); err != nil {
-		return nil, err
-	}
-	if s.state.Load().IsKicked(id) {
-		return nil, protocol.Errorf(protocol.CodeKicked, "You were removed from this space and have to be invited again.")
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return &Sender{ID: id, space: s, who: s.participantLocked(id), visibleAfter: from.VisibleAfter}, nil
-}
-
-// Sender returns the member as a sender.
-func (m *Member) Sender() *Sender {
-	return &Sender{ID: m.ID, Dialect: m.CurrentDialect(), Observe: m.Observe, space: m.space, who: m.who, visibleAfter: m.VisibleAfter}
-}
-
-// Limits returns the sender's limits.
-func (f *Sender) Limits() protocol.Limits { return f.space.settings(f.ID).Limits }
-
-// LimitsOf returns a participant's limits.
-func (s *Space) LimitsOf(id protocol.ParticipantID) protocol.Limits { return s.settings(id).Limits }
 
 // Pending is an envelope under way: its caller decodes it, [Space.Publish] checks
 // and appends it and sets the result.
@@ -67,7 +29,7 @@ type Pending struct {
 	Invite *protocol.InviteAck // for the inviter only
 
 	draft        journal.Draft
-	reservation  Reservation
+	reservation  authority.Reservation
 	proposals    []*parent     // that the envelope decides on, if its kind decides
 	stateChecked bool          // authorize was called
 	retry        bool          // was admitted before; its result is complete
@@ -92,12 +54,13 @@ type batch struct {
 // form (already checked by the decoder), identity and reserved kinds, schema, the
 // other limits, capability, safety, append. An envelope that changes the state is appended at once, so that the
 // following ones are checked against the new state.
-func (s *Space) Publish(ctx context.Context, from *Sender, list []*Pending) {
-	b := batch{space: s, from: from, now: s.now()}
+func (f *Sender) Publish(ctx context.Context, list []*Pending) {
+	s := f.Space
+	b := batch{space: s, from: f, now: s.Now()}
 	for _, p := range list {
 		p.ID = p.In.Envelope.ID
 		kind := p.In.Envelope.Kind
-		answered := from.answersStream(kind) != ""
+		answered := f.answersStream(kind) != ""
 		if answered || kind.IsLive() {
 			b.flush(ctx) // earlier envelopes decide whether it is allowed
 		}
@@ -120,9 +83,9 @@ func (s *Space) Publish(ctx context.Context, from *Sender, list []*Pending) {
 	refused := 0
 	for _, p := range list {
 		if p.Err == nil {
-			s.observer().Admitted(p.In.Envelope.Kind)
+			s.Observer.Admitted(p.In.Envelope.Kind)
 		} else {
-			s.observer().Refused(p.Err.Code)
+			s.Observer.Refused(p.Err.Code)
 			if isSendersFault(p.Err) {
 				refused += p.In.Size
 			}
@@ -130,7 +93,7 @@ func (s *Space) Publish(ctx context.Context, from *Sender, list []*Pending) {
 		*p = Pending{ID: p.ID, Seq: p.Seq, Invite: p.Invite, Err: p.Err} // releases the frame: the caller may wait for its peer
 	}
 	if refused > 0 {
-		from.ChargeRefused(refused)
+		f.ChargeRefused(refused)
 	}
 }
 
@@ -138,43 +101,6 @@ func (s *Space) Publish(ctx context.Context, from *Sender, list []*Pending) {
 // not the gateway.
 func isSendersFault(err *protocol.Error) bool {
 	return err.Code != protocol.CodeUnavailable && err.Code != protocol.CodeOutcomeUnknown
-}
-
-// ChargeRefused charges bytes of rejected envelopes to the sender. It returns how
-// long the sender must pause; 0: not at all.
-func (f *Sender) ChargeRefused(bytes int) time.Duration {
-	if limiter := f.who.limits(); limiter != nil {
-		return limiter.Refused(f.space.now(), bytes)
-	}
-	return 0
-}
-
-// ChargeRead charges a read request to a participant. The error is a
-// *protocol.Error: rate_limited.
-func (s *Space) ChargeRead(id protocol.ParticipantID) error {
-	s.mu.Lock()
-	limiter := s.participantLocked(id).limits()
-	s.mu.Unlock()
-	if limiter == nil {
-		return nil
-	}
-	return limiter.Read(s.now())
-}
-
-// Charge charges the sender's rate for an envelope that only the gateway
-// processes, and checks its claimed sender. The error is a *protocol.Error.
-func (s *Space) Charge(from *Sender, in *protocol.Inbound) error {
-	var err error
-	if limiter := from.who.limits(); limiter != nil {
-		err = limiter.Envelope(s.now())
-	}
-	if err == nil {
-		err = checkFrom(from, in)
-	}
-	if err != nil {
-		s.observer().Refused(protocol.AsError(err).Code)
-	}
-	return err
 }
 
 func duplicate(id protocol.ID) *protocol.Error {
@@ -188,7 +114,7 @@ func (b *batch) admittedBefore(ctx context.Context, p *Pending, err *protocol.Er
 	if !p.stateChecked || err.Code == protocol.CodeUnavailable || p.In.Envelope.ID == "" || b.from.Observe || p.use > 0 {
 		return false
 	}
-	e, lookupErr := b.space.journal().Lookup(ctx, b.space.name, p.In.Envelope.ID)
+	e, lookupErr := b.space.Journal.Lookup(ctx, b.space.Name, p.In.Envelope.ID)
 	if lookupErr != nil || e.Envelope.From != b.from.ID {
 		return false
 	}
@@ -199,46 +125,42 @@ func (b *batch) admittedBefore(ctx context.Context, p *Pending, err *protocol.Er
 // check runs all checks of an envelope, in order, and completes its draft by the
 // fields that the gateway sets.
 func (b *batch) check(ctx context.Context, p *Pending) error {
-	s, sent, limiter := b.space, &p.In.Envelope, b.from.who.limits()
-	if s.hub.draining.Load() {
+	s, sent, limiter := b.space, &p.In.Envelope, b.from.Buckets.Get()
+	if s.Draining.Load() {
 		return protocol.Errorf(protocol.CodeUnavailable, "The gateway is going down; send it again once you are connected again.")
 	}
-	if s.retired.Load() {
-		return errRetired()
+	if s.Retired.Load() {
+		return ErrRetired()
 	}
-	if limiter != nil {
-		if err := limiter.Envelope(b.now); err != nil {
-			return err
-		}
+	if err := limiter.Envelope(b.now); err != nil {
+		return err
 	}
 	if p.Err != nil {
 		return p.Err
 	}
-	if err := checkFrom(b.from, p.In); err != nil {
+	if err := b.from.checkFrom(p.In); err != nil {
 		return err
 	}
 	if b.from.Observe {
-		return b.violation(s.state.Load(), sent.Kind)
+		return b.violation(s.State.Load(), sent.Kind)
 	}
 	if err := b.current(ctx, p, (*batch).checkNames); err != nil {
 		return err
 	}
-	if err := s.hub.services.Validate(sent.Kind, p.In.Payload); err != nil {
+	if err := s.Validate(sent.Kind, p.In.Payload); err != nil {
 		return err
 	}
-	if limiter != nil {
-		r, err := limiter.Reserve(b.now, sent.Kind, p.In.Size)
-		if err != nil {
-			return err
-		}
-		p.reservation = r
+	reservation, err := limiter.Reserve(b.now, sent.Kind, p.In.Size)
+	if err != nil {
+		return err
 	}
+	p.reservation = reservation
 
 	p.draft = journal.Draft{Envelope: *sent, State: sent.Kind.ChangesState(), Parsed: p.In.Payload}
 	e := &p.draft.Envelope
 	e.From, e.TS = b.from.ID, b.now
 	if e.ID == "" {
-		e.ID = s.hub.newID()
+		e.ID = s.NewID()
 		p.ID = e.ID
 	}
 	parents, err := b.references(ctx, p)
@@ -284,14 +206,6 @@ func (b *batch) answerRetry(p *Pending, seq protocol.Seq) {
 	}
 }
 
-// checkFrom compares the claimed sender with the actual one.
-func checkFrom(from *Sender, in *protocol.Inbound) error {
-	if in.ClaimedFrom == "" || in.ClaimedFrom == from.ID {
-		return nil
-	}
-	return protocol.Errorf(protocol.CodeIdentityMismatch, "You are %s here and cannot speak as %s; leave the field from out.", from.ID, in.ClaimedFrom)
-}
-
 // checkNames rejects kinds that only the gateway may send, and unknown
 // addressees.
 func (b *batch) checkNames(_ context.Context, p *Pending) error {
@@ -300,7 +214,7 @@ func (b *batch) checkNames(_ context.Context, p *Pending) error {
 		return protocol.Errorf(protocol.CodeReservedKind, "Only the gateway sends %s.", b.from.Dialect.SpellKind(e.Kind))
 	}
 	for _, id := range e.To {
-		if !b.space.IsKnown(id) {
+		if !b.space.State.Load().IsKnown(id) {
 			return protocol.Errorf(protocol.CodeUnknownParticipant, "This space knows no participant %q; nothing was delivered.", id)
 		}
 	}
@@ -315,7 +229,7 @@ const minLookup = 1 << 10
 // the sender. The log names the rules that removed text, and no text.
 func (b *batch) redact(ctx context.Context, p *Pending) error {
 	e := &p.draft.Envelope
-	safety := b.space.hub.services.Safety
+	safety := b.space.Safety
 	if safety == nil || !safety.Applies(e.Kind) || e.Kind == protocol.KindStreamData { // stream.data is inspected as a stream
 		return nil
 	}
@@ -329,11 +243,11 @@ func (b *batch) redact(ctx context.Context, p *Pending) error {
 			return nil
 		}
 	}
-	r, err := b.inspect(p, func(extra protocol.Value) (Redaction, error) {
+	r, err := b.inspect(p, func(extra protocol.Value) (streams.Redaction, error) {
 		return safety.Envelope(ctx, e.Kind, p.In.Payload, extra)
 	})
 	if err == nil && len(r.Blocked)+len(r.Warned) > 0 {
-		b.space.log.Warn("the safety rules object to an envelope that was admitted", "participant", e.From, "envelope", e.ID,
+		b.space.Log.Warn("the safety rules object to an envelope that was admitted", "participant", e.From, "envelope", e.ID,
 			"kind", e.Kind, "taken_out", r.Blocked, "noted", r.Warned)
 	}
 	return err
@@ -342,25 +256,21 @@ func (b *batch) redact(ctx context.Context, p *Pending) error {
 // inspect runs an inspection of the draft's payload and of the fields that the
 // protocol does not define, charges its work to the sender, and stores the masked
 // forms.
-func (b *batch) inspect(p *Pending, run func(extra protocol.Value) (Redaction, error)) (Redaction, error) {
-	limiter, e := b.from.who.limits(), &p.draft.Envelope
-	if limiter != nil {
-		if err := limiter.Work(b.now); err != nil {
-			return Redaction{}, err
-		}
+func (b *batch) inspect(p *Pending, run func(extra protocol.Value) (streams.Redaction, error)) (streams.Redaction, error) {
+	limiter, e := b.from.Buckets.Get(), &p.draft.Envelope
+	if err := limiter.Work(b.now); err != nil {
+		return streams.Redaction{}, err
 	}
 	var extra protocol.Value
 	if len(e.Extra) > 0 {
 		doc, err := protocol.ParseJSON(slices.Concat([]byte{'{'}, e.Extra, []byte{'}'}), protocol.MaxDepth)
 		if err != nil { // they were parsed before
-			return Redaction{}, protocol.Errorf(protocol.CodeInvalidJSON, "The fields beside the payload are no JSON.")
+			return streams.Redaction{}, protocol.Errorf(protocol.CodeInvalidJSON, "The fields beside the payload are no JSON.")
 		}
 		extra = doc.Root()
 	}
 	r, err := run(extra)
-	if limiter != nil {
-		limiter.Worked(b.now, r.Work)
-	}
+	limiter.Worked(b.now, r.Work)
 	if err != nil {
 		return r, err
 	}
@@ -391,7 +301,7 @@ func (b *batch) flush(ctx context.Context) {
 		for i, p := range list {
 			drafts[i] = p.draft
 		}
-		for i, r := range b.space.journal().Append(ctx, b.space.name, drafts) {
+		for i, r := range b.space.Journal.Append(ctx, b.space.Name, drafts) {
 			b.handleResult(ctx, list[i], r)
 		}
 	}
@@ -416,7 +326,7 @@ func (b *batch) handleResult(ctx context.Context, p *Pending, r journal.Result) 
 		if err := b.answerStream(ctx, p); err != nil {
 			b.refuse(p, err)
 		}
-	case errors.Is(r.Err, journal.ErrStale) && !b.space.retired.Load():
+	case errors.Is(r.Err, journal.ErrStale) && !b.space.Retired.Load():
 		if err := b.authorize(ctx, p); err != nil {
 			b.refuse(p, err)
 			return
@@ -428,7 +338,7 @@ func (b *batch) handleResult(ctx context.Context, p *Pending, r journal.Result) 
 		// The charges stay: the envelope may have been appended. The error names the
 		// id for a retry, which the gateway generated if the sender sent none.
 		id := cmp.Or(p.spelling.ID, p.draft.Envelope.ID)
-		b.space.log.Warn("append envelope", "envelope", p.draft.Envelope.ID, "error", r.Err)
+		b.space.Log.Warn("append envelope", "envelope", p.draft.Envelope.ID, "error", r.Err)
 		err := protocol.Errorf(protocol.CodeOutcomeUnknown, "The log failed while it took the envelope, which may have been admitted; send it again with the id %s.", id)
 		err.ID, err.RetryAfterMS = id, 1000
 		p.ID, p.Invite, p.Err = id, nil, err
@@ -439,7 +349,7 @@ func (b *batch) handleResult(ctx context.Context, p *Pending, r journal.Result) 
 	case errors.Is(r.Err, journal.ErrTooLarge):
 		b.refuse(p, protocol.Errorf(protocol.CodeMessageTooLarge, "The log behind this gateway cannot hold an envelope of this size."))
 	default:
-		b.space.log.Warn("append envelope", "envelope", p.draft.Envelope.ID, "error", r.Err)
+		b.space.Log.Warn("append envelope", "envelope", p.draft.Envelope.ID, "error", r.Err)
 		b.refuse(p, protocol.Errorf(protocol.CodeUnavailable, "The log cannot take the envelope now; it was not admitted, send it again under the same id."))
 	}
 }

@@ -1,4 +1,4 @@
-package space
+package admission
 
 import (
 	"context"
@@ -97,10 +97,10 @@ func (b *batch) parent(ctx context.Context, id protocol.ID) (parent, error) {
 
 // find finds an admitted envelope by its id. Errors: ErrNotFound, ErrUnavailable.
 func (s *Space) find(ctx context.Context, id protocol.ID) (parent, error) {
-	if e := s.ring.Lookup(id); e != nil {
+	if e := s.Ring.Lookup(id); e != nil {
 		return parent{envelope: e.Envelope, thread: e.Thread(), spelling: ring.ReadSpelling(e.Private())}, nil
 	}
-	e, err := s.journal().Lookup(ctx, s.name, id)
+	e, err := s.Journal.Lookup(ctx, s.Name, id)
 	if err != nil {
 		return parent{}, err
 	}
@@ -113,7 +113,7 @@ func (b *batch) catchUp(ctx context.Context) error {
 	if b.caughtUp {
 		return nil
 	}
-	if err := b.space.journal().Barrier(ctx, b.space.name); err != nil {
+	if err := b.space.Journal.Barrier(ctx, b.space.Name); err != nil {
 		return err
 	}
 	b.caughtUp = true

@@ -1,31 +1,51 @@
-package space
+package admission
 
 import (
 	"context"
+	"errors"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space/streams"
 	"github.com/meup-protocol/meup/protocol"
 )
 
+// admitLive delivers an envelope that is not stored. Its id must not be in use in
+// the log either.
+func (b *batch) admitLive(ctx context.Context, p *Pending) {
+	taken, err := parent{}, journal.ErrNotFound
+	if p.In.Envelope.ID != "" {
+		taken, err = b.space.find(ctx, p.draft.Envelope.ID)
+	}
+	switch {
+	case errors.Is(err, journal.ErrNotFound):
+		b.stream(ctx, p)
+	case err != nil:
+		b.refuse(p, errLogUnread())
+	case taken.envelope.From != b.from.ID:
+		b.refuse(p, duplicate(p.In.Envelope.ID))
+	default:
+		b.answerRetry(p, taken.envelope.Seq)
+	}
+}
+
 // inspected returns the stream of an envelope's data; nil: the data is not
 // inspected.
 func (b *batch) inspected(p *Pending) (*streams.Text, error) {
 	s, e := b.space, &p.draft.Envelope
-	safety := s.hub.services.Safety
+	safety := s.Safety
 	if e.Kind != protocol.KindStreamData || safety == nil {
 		return nil, nil
 	}
 	id := p.In.Payload.Get("stream_id").Text()
-	x := s.texts.Find(id)
+	x := s.Texts.Find(id)
 	if x == nil && e.Context == "" && !safety.Applies(e.Kind) {
 		return nil, nil
 	}
-	if x = s.texts.Get(id, "", b.now); x == nil {
-		s.endStream(s.texts.Oldest()) // perhaps of a sender without a connection
-		x = s.texts.Get(id, "", b.now)
+	if x = s.Texts.Get(id, "", b.now); x == nil {
+		s.endStream(s.Texts.Oldest()) // perhaps of a sender without a connection
+		x = s.Texts.Get(id, "", b.now)
 	}
-	if x == nil || s.texts.Full(b.from.ID) {
+	if x == nil || s.Texts.Full(b.from.ID) {
 		err := protocol.Errorf(protocol.CodeRateLimited, "Too much text of streams is held back, or too many streams are open; close some first.")
 		err.Limit, err.RetryAfterMS = "stream_bytes", 1000
 		return nil, err
@@ -42,9 +62,9 @@ func (b *batch) redactStream(ctx context.Context, p *Pending) (deliver bool, bef
 		return err == nil, nil, err
 	}
 	empty := false
-	_, err = b.inspect(p, func(extra protocol.Value) (r Redaction, err error) {
+	_, err = b.inspect(p, func(extra protocol.Value) (r streams.Redaction, err error) {
 		c := streams.Chunk{Draft: &p.draft, Spelling: p.spelling, Payload: p.In.Payload, Extra: extra}
-		r, empty, before, err = b.space.texts.Data(ctx, x, &c, b.space.hub.services.Safety.Stream)
+		r, empty, before, err = b.space.Texts.Data(ctx, x, &c, b.space.Safety.Stream)
 		return r, err
 	})
 	return err == nil && !empty, before, err
@@ -60,9 +80,9 @@ func (b *batch) stream(ctx context.Context, p *Pending) {
 	case err != nil:
 		b.refuse(p, err)
 	case deliver:
-		p.Seq = b.space.publishLive(&p.draft)
+		p.Seq = b.space.PublishLive(&p.draft)
 	default:
-		p.Seq = b.space.Head()
+		p.Seq = b.space.Ring.Head()
 	}
 }
 
@@ -74,22 +94,22 @@ func (b *batch) followStream(p *Pending) {
 	id := p.In.Payload.Get("stream_id").Text()
 	switch {
 	case e.Kind == protocol.KindStreamOpen && e.Context != "":
-		b.space.texts.Get(id, e.From, b.now)
+		b.space.Texts.Get(id, e.From, b.now)
 	case e.Kind == protocol.KindStreamClose:
-		if x := b.space.texts.Find(id); x != nil && (x.Opener != "" || x.WrittenBy(e.From)) {
+		if x := b.space.Texts.Find(id); x != nil && (x.Opener != "" || x.WrittenBy(e.From)) {
 			b.space.endStream(id)
 		}
 	}
 }
 
-// endStreamsOf delivers the rests of a leaving participant's streams. Others may
+// EndStreams delivers the rests of a leaving participant's streams. Others may
 // continue to write into streams that they did not open.
-func (s *Space) endStreamsOf(id protocol.ParticipantID) {
-	for _, stream := range s.texts.ByParticipant(id) {
-		x := s.texts.Find(stream)
+func (s *Space) EndStreams(id protocol.ParticipantID) {
+	for _, stream := range s.Texts.ByParticipant(id) {
+		x := s.Texts.Find(stream)
 		s.endStream(stream)
 		if x != nil && x.Opener != "" && x.Opener != id {
-			s.texts.Get(stream, x.Opener, s.now())
+			s.Texts.Get(stream, x.Opener, s.Now())
 		}
 	}
 }
@@ -97,7 +117,7 @@ func (s *Space) endStreamsOf(id protocol.ParticipantID) {
 // endStream delivers the rest of a stream, as data of the participant that wrote
 // it, and drops the stream.
 func (s *Space) endStream(id string) {
-	x := s.texts.Remove(id)
+	x := s.Texts.Remove(id)
 	if x == nil {
 		return
 	}
@@ -108,6 +128,6 @@ func (s *Space) endStream(id string) {
 
 // publishRest delivers text of a stream that was held back.
 func (s *Space) publishRest(d *journal.Draft) {
-	d.Envelope.ID, d.Envelope.TS = s.hub.newID(), s.now()
-	s.publishLive(d)
+	d.Envelope.ID, d.Envelope.TS = s.NewID(), s.Now()
+	s.PublishLive(d)
 }

@@ -1,4 +1,4 @@
-package space
+package admission
 
 import (
 	"context"
@@ -156,9 +156,8 @@ func (b *batch) referenced(ctx context.Context, e *protocol.Envelope, id protoco
 		return id, err
 	}
 	first := list[len(list)-1].envelope.From
-	sees := b.space.VisibilityOf(b.from.viewer())
 	for _, prefer := range []func(*parent) bool{
-		func(x *parent) bool { return sees.Allows(x.envelope, x.thread) },
+		b.from.sees,
 		func(x *parent) bool { return slices.Contains(kinds, x.envelope.Kind) },
 		func(x *parent) bool { return slices.Contains(e.To, x.envelope.From) },
 		func(x *parent) bool { return x.envelope.From == b.from.ID },

@@ -1,0 +1,115 @@
+// Package admission decides which envelopes enter the log of a space. A [Sender]
+// publishes envelopes: they are checked against identity, schema, limits,
+// capabilities and safety, one after the other, and appended to the journal. The
+// package also appends the gateway's own entries about guests and streams.
+package admission
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/space/contexts"
+	"github.com/meup-protocol/meup/internal/space/ring"
+	"github.com/meup-protocol/meup/internal/space/streams"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Space is the part of a space that admission uses: services of the gateway, the
+// tables that delivery folds from the log, and delivery itself.
+type Space struct {
+	Name     string
+	Log      *slog.Logger
+	Journal  journal.Journal
+	Validate func(kind protocol.Kind, payload protocol.Value) error
+	Safety   Redactor // nil: nothing is masked
+	Observer Observer
+	Now      func() time.Time
+	NewID    func() protocol.ID
+	NewToken func() (token string, hash [32]byte) // for invitations
+
+	State    *atomic.Pointer[authority.State]
+	Ring     *ring.Ring
+	Contexts *contexts.Tree
+	Streams  *streams.Table
+	Texts    *streams.Texts
+
+	Draining  *atomic.Bool // the gateway goes down
+	Retired   *atomic.Bool // the space was closed
+	IsPresent func(protocol.ParticipantID) bool
+	// PublishLive delivers an envelope that is not stored, after everything that is
+	// in the log already. It returns the head, which is the envelope's position in
+	// an acknowledgement.
+	PublishLive func(*journal.Draft) protocol.Seq
+}
+
+// Redactor masks payloads before they become durable. Its methods may be called
+// concurrently.
+type Redactor interface {
+	// Applies reports whether payloads of the kind are inspected.
+	Applies(kind protocol.Kind) bool
+	// Envelope returns the masked form of a payload and of the fields that the
+	// protocol does not define, an object or absent. An error rejects the
+	// envelope. It may wait for other inspections to end.
+	Envelope(ctx context.Context, kind protocol.Kind, payload, extra protocol.Value) (streams.Redaction, error)
+	// Stream returns a redactor of one stream.
+	Stream() streams.Redactor
+}
+
+// Observer counts the results of envelopes. Its methods may be called
+// concurrently and must be quick.
+type Observer interface {
+	Admitted(kind protocol.Kind)
+	Refused(code protocol.Code)
+}
+
+// ErrRetired returns the rejection by a space that was closed on this gateway.
+func ErrRetired() error {
+	return &protocol.Error{Code: protocol.CodeUnavailable, RetryAfterMS: 1000,
+		Message: "The space was just closed on this gateway and will be opened again; try again."}
+}
+
+// AdmitGuest records a participant that the configuration does not name, so that
+// every gateway accepts it as an addressee while it is disconnected.
+func (s *Space) AdmitGuest(ctx context.Context, id protocol.ParticipantID) error {
+	if s.State.Load().IsKnown(id) {
+		return nil
+	}
+	e, err := protocol.FromGateway(s.NewID(), authority.KindSystemMember, s.Now(), map[string]any{"participant_id": id})
+	if err == nil {
+		err = s.record(ctx, journal.Draft{Envelope: e, State: true, Hidden: true})
+	}
+	if err != nil {
+		s.Log.Warn("note a guest", "participant", id, "error", err)
+		return protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot take anything now; try again.")
+	}
+	return nil
+}
+
+// recordBurst bounds the drafts of one append by record.
+const recordBurst = 256
+
+// record appends drafts of the gateway itself, in order, one burst at a time.
+func (s *Space) record(ctx context.Context, drafts ...journal.Draft) error {
+	for len(drafts) > 0 {
+		burst := drafts[:min(len(drafts), recordBurst)]
+		basis := s.State.Load().Seq
+		for i := range burst {
+			burst[i].CheckedAtStateSeq = basis
+		}
+		for _, r := range s.Journal.Append(ctx, s.Name, burst) {
+			if errors.Is(r.Err, journal.ErrStale) && !s.Retired.Load() && ctx.Err() == nil {
+				break // the rest is stale too: check against the current state
+			}
+			if r.Err != nil {
+				return r.Err
+			}
+			drafts = drafts[1:]
+		}
+	}
+	return nil
+}
