@@ -33,7 +33,7 @@ const (
 	// the index takes one part in busyShare of the time of one processor, and else
 	// one in idleShare.
 	busyRate  = 2000 // per second
-	busyShare = 20
+	busyShare = 50
 	idleShare = 2
 )
 
