@@ -13,6 +13,7 @@ func FuzzApply(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x00\x00{\"message\":\"q\"}\n\x06\x02\x01\x00\x01{}\n\x0a\x02\x02\x01\x02{\"method\":\"tools/call\",\"params\":{\"name\":\"x\",\"arguments\":{}}}\n\x0d\x02\x01\x01\x00{\"result\":{}}"))
 	f.Add([]byte("\x02\x02\x00\x00\x00{}\n\x05\x02\x01\x02\x01{\"message\":\"t\",\"tool_name\":\"x\",\"parallel_group\":9}\n\x0e\x02\x01\x01\x04{\"method\":\"tools/call\"}\n\x10\x02\x01\x00\x00{\"reason\":\"timeout\"}"))
 	f.Add([]byte("\x04\x01\x09\x05\x08\xff\xfe\n\x00\x00\x01\x00\x01{\"text\":\"\\ud800\"}\n\x08"))
+	f.Add([]byte("0000")) // a job without an id
 	f.Fuzz(func(t *testing.T, script []byte) {
 		log := new(memoryLog)
 		for _, line := range splitLines(script) {

@@ -278,7 +278,7 @@ func (t *Tracker) view(r *turnRef, v *Viewer, d *reduce.Display) *reduce.View {
 		return r.shown
 	}
 	out := reduce.Build(visible).Render(r.key, r.truncated, d)
-	if !whole {
+	if !whole || out == nil {
 		return out
 	}
 	t.mu.Lock()

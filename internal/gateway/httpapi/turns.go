@@ -122,7 +122,7 @@ func (s *Server) findTurn(r *http.Request, v caller, id protocol.ID) (turns.Key,
 	if !ok {
 		return key, turns.Turn{}, turns.ErrUnknown
 	}
-	if key.Job == "" {
+	if !key.IsJob() {
 		info, err := view.Turn(r.Context(), key.Thread, key.Turn, view.Viewer)
 		return key, info, err
 	}

@@ -30,7 +30,7 @@ const (
 // in place of the answer.
 func (b *Builder) Render(k Key, truncated bool, d *Display) *View {
 	begin := b.chat
-	if k.Job != "" {
+	if k.IsJob() {
 		begin = b.first
 	}
 	if begin == nil {
@@ -41,7 +41,7 @@ func (b *Builder) Render(k Key, truncated bool, d *Display) *View {
 		StartedAt: protocol.Time{Time: begin.Env().TS}, ToolCalls: []api.ToolCall{}, Truncated: truncated,
 	}}
 	switch {
-	case k.Job == "":
+	case !k.IsJob():
 		v.Info.UserInput = d.of(begin).text
 		b.renderAnswers(&v.Info, d)
 	default:
@@ -198,7 +198,7 @@ func (b *Builder) reasonings(k Key, d *Display) []api.Reasoning {
 	var all []api.Reasoning
 	for _, agent := range b.agents {
 		decisions := b.decisions(b.callsOf(agent), d)
-		if len(decisions) == 0 && k.Job == "" {
+		if len(decisions) == 0 && !k.IsJob() {
 			continue
 		}
 		r := api.Reasoning{

@@ -19,6 +19,9 @@ type Key struct {
 	Turn    int         // from 1; 0: a job
 }
 
+// IsJob reports whether the key names a job.
+func (k Key) IsJob() bool { return k.Turn == 0 }
+
 // View is a turn as it is shown, except for the part that depends on the
 // connected participants.
 type View struct {
@@ -67,7 +70,7 @@ func (t Turn) In(k Key) Turn {
 			return nil, err
 		}
 		name, id := `{"thread_id":`, k.Thread
-		if k.Job != "" {
+		if k.IsJob() {
 			name, id = `{"job_id":`, k.Job
 		}
 		text, err := Encode(id)
