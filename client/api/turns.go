@@ -156,6 +156,10 @@ type Decision struct {
 	CallID     protocol.ID   `json:"call_id"` // of the request or the proposal
 	StartedAt  protocol.Time `json:"started_at"`
 	DurationMS *int64        `json:"duration_ms,omitempty"` // to its end; nil if it has not ended
+	// OutcomeText describes the response: "3 documents found", "42 lines",
+	// "success (142 chars)", or "error: " and its text, secrets masked. It is empty
+	// without a response, and for one without countable content.
+	OutcomeText string `json:"outcome_text,omitempty"`
 	// ResultBytes is the size of the result, or of the error.
 	ResultBytes *int `json:"result_bytes,omitempty"`
 	// ParameterBytes is set if the parameters were too long.

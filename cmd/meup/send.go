@@ -49,15 +49,15 @@ gateway sends only once, and its expiry.
 
 With --wait, it prints the answer instead: the first chat of another participant
 in the main conversation that correlates to the message, or that answers it
-without a correlation after an acknowledgement, as MEW agents do. With
---reasoning, the tools that the agent called for it, and why, follow on standard
-error.
+without a correlation after an acknowledgement, as MEW agents do. If agents
+called tools for it, their reasoning follows on standard error; --reasoning=false
+turns that off. With --json it is printed only if --reasoning is given.
 
 Exit codes: 0 admitted, with --wait answered; 1 rejected or failed; 2 usage
 error; 3 no answer in time (the message was admitted); 4 no connection, or the
 token is not valid.`,
 		Example: `  meup send 'what is in the docs folder?'
-  meup send --wait --reasoning --to guide 'what is in the docs folder?'
+  meup send --wait --to guide 'what is in the docs folder?'
   meup send --session sprint-12 'what is still open?'
   git diff | meup send --wait --timeout 5m
   meup send --kind reasoning/thought --context ctx-1 --payload '{"message":"hm"}'
@@ -77,7 +77,7 @@ token is not valid.`,
 	fl.StringVar(&f.session, "session", "", "session of the conversation that this message begins")
 	fl.BoolVar(&f.json, "json", false, `print {"id":…,"seq":…}, "token" of an invitation, and "answer" with --wait`)
 	fl.BoolVar(&f.wait, "wait", false, "wait for the answer and print it")
-	fl.BoolVar(&f.reasoning, "reasoning", false, "with --wait: print the reasoning on standard error")
+	fl.BoolVar(&f.reasoning, "reasoning", true, "with --wait: print the reasoning on standard error; with --json only if given")
 	fl.DurationVar(&f.timeout, "timeout", 2*time.Minute, "how long to wait for the answer")
 	return c
 }
@@ -95,6 +95,7 @@ func runSend(c *cobra.Command, a *app, f *sendFlags, args []string) error {
 		return err
 	}
 	if f.wait {
+		f.reasoning = f.reasoning && (!f.json || c.Flags().Changed("reasoning"))
 		return sendAndWait(c, a, f, t, draft)
 	}
 	sent, err := t.api.Send(c.Context(), t.space, draft)
@@ -143,7 +144,7 @@ func (f *sendFlags) check(fl *pflag.FlagSet) error {
 		return program.Usagef("--wait requires --kind chat: other kinds have no answer in the main conversation")
 	case f.wait && f.context != "":
 		return program.Usagef("--wait cannot be combined with --context: the answer is in the main conversation")
-	case f.reasoning && !f.wait:
+	case fl.Changed("reasoning") && !f.wait:
 		return program.Usagef("--reasoning requires --wait")
 	case f.session != "" && (fl.Changed("payload") || len(f.replyTo) > 0):
 		return program.Usagef("--session is for a message that begins a conversation: it cannot be combined with --payload or --reply-to")

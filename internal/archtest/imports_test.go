@@ -42,12 +42,13 @@ var mayImport = map[string][]string{
 	"internal/safety":             {"protocol", "internal/redact"},
 	"internal/safety/safetytest":  {},
 	"internal/turns":              {"protocol", "client/api", "internal/answers", "internal/recent", "internal/turns/reduce"},
-	"internal/turns/reduce":       {"protocol", "client/api", "internal/answers", "internal/proposal", "internal/textutil"},
+	"internal/turns/reduce":       {"protocol", "client/api", "internal/answers", "internal/outcome", "internal/proposal", "internal/textutil"},
+	"internal/outcome":            {"protocol", "internal/textutil"},
 	"internal/answers":            {"protocol", "internal/recent"},
 	"internal/recent":             {},
 	"internal/gateway/export":     {"protocol", "client/api", "internal/gateway/transcript", "internal/journal", "internal/journal/entrydb", "internal/journal/pebblejournal", "internal/terminal/termsafe", "internal/textutil", "internal/turns"},
 	"internal/gateway/turnstore":  {"protocol", "internal/space", "internal/space/ring", "internal/turns"},
-	"internal/gateway/transcript": {"protocol", "client/api", "internal/textutil"},
+	"internal/gateway/transcript": {"protocol", "client/api", "internal/outcome", "internal/textutil"},
 
 	// The log.
 	"internal/journal":               {"protocol"},
@@ -152,8 +153,8 @@ var mayImport = map[string][]string{
 	"internal/earlysignal":                 {},
 	"internal/terminal/termsafe":           {},
 	"internal/proposal":                    {"protocol"},
-	"internal/terminal/blockrender":        {"protocol", "client/api", "internal/terminal/termsafe", "internal/textutil"},
-	"internal/terminal/conversation":       {"protocol", "client", "client/api", "internal/answers", "internal/proposal", "internal/terminal/blockrender", "internal/terminal/termsafe", "internal/textutil"},
+	"internal/terminal/blockrender":        {"protocol", "client/api", "internal/outcome", "internal/terminal/termsafe", "internal/textutil"},
+	"internal/terminal/conversation":       {"protocol", "client", "client/api", "internal/answers", "internal/outcome", "internal/proposal", "internal/terminal/blockrender", "internal/terminal/termsafe", "internal/textutil"},
 	"internal/terminal/render":             {"protocol", "client", "internal/terminal/conversation", "internal/terminal/termsafe", "internal/textutil"},
 	"internal/terminal/tui":                {"protocol", "client", "client/api", "internal/terminal/blockrender", "internal/terminal/conversation", "internal/terminal/render", "internal/terminal/termsafe"},
 

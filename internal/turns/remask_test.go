@@ -113,3 +113,35 @@ func TestAll(t *testing.T) {
 		}
 	}
 }
+
+// TestOutcomeText_Masked: the text of an error is masked, and a text that exceeds
+// the kept part is cut before the part that a secret may be divided in.
+func TestOutcomeText_Masked(t *testing.T) {
+	learned := true
+	for name, text := range map[string]string{
+		"short": "no question: denied",
+		"long":  "no question " + strings.Repeat("word ", 10_000) + "question",
+	} {
+		t.Run(name, func(t *testing.T) {
+			payload, err := json.Marshal(map[string]any{"error": map[string]string{"message": text}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			log := new(memoryLog)
+			log.add(protocol.Envelope{ID: "q", From: "alice", Kind: protocol.KindChat, Payload: []byte(`{"message":"?"}`)})
+			log.add(protocol.Envelope{ID: "r", From: "bob", Kind: protocol.KindMCPRequest, Correlation: protocol.CorrelateTo("q"),
+				Payload: []byte(`{"method":"tools/call","params":{"name":"look"}}`)})
+			log.add(protocol.Envelope{ID: "s", From: "bob", Kind: protocol.KindMCPResponse, Correlation: protocol.CorrelateTo("r"), Payload: payload})
+			p := NewTracker(Options{Space: "lab", Reader: log, Mask: learner{&learned}})
+			apply(p, log.entries)
+			h, err := p.History(t.Context(), "q", 0, 0, Viewer{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := h.Turns[0].Reasoning.ToolDecisions[0].OutcomeText
+			if !strings.HasPrefix(got, "error: no [learned]") || strings.Contains(got, "question") || len(got) > 220 {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/outcome"
 	"github.com/meup-protocol/meup/internal/textutil"
 )
 
@@ -60,10 +61,11 @@ func kept(parameters json.RawMessage) bool { return parameters != nil && string(
 
 // facts returns the outcome of a call and its details.
 func facts(d *api.Decision) []string {
-	list := []string{d.Outcome}
+	by := ""
 	if d.DecidedBy != "" {
-		list[0] += " by " + code(string(d.DecidedBy))
+		by = code(string(d.DecidedBy))
 	}
+	list := []string{outcome.Join(d.Outcome, by, prose(strings.ReplaceAll(Clean(d.OutcomeText), "\n", " ")))}
 	if d.AnsweredBy != "" {
 		list = append(list, "answered by "+code(string(d.AnsweredBy)))
 	}

@@ -81,6 +81,11 @@ func TestValues(t *testing.T) {
 		"error (4,321 bytes)":        {Outcome: "error", ResultBytes: size(4321)},
 		"success (1,234,567 bytes)":  {Outcome: "success", ResultBytes: size(1234567)},
 		"fulfilled by bob (0 bytes)": {Outcome: "fulfilled", DecidedBy: "bob", ResultBytes: size(0)},
+		"3 documents found":          {Outcome: "success", OutcomeText: "3 documents found", ResultBytes: size(4321)},
+		"42 lines, answered by bob":  {Outcome: "success", OutcomeText: "42 lines", AnsweredBy: "bob"},
+		"error: denied":              {Outcome: "error", OutcomeText: "error: denied", ResultBytes: size(9)},
+		"error: a b":                 {Outcome: "error", OutcomeText: "error: a\nb"},
+		"fulfilled by bob: 1 line":   {Outcome: "fulfilled", OutcomeText: "1 line", DecidedBy: "bob"},
 		"rejected by al ice":         {Outcome: "rejected", DecidedBy: "al\nice"},
 	} {
 		t.Run(want, func(t *testing.T) {

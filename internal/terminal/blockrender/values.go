@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/meup-protocol/meup/internal/textutil"
-
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/outcome"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -108,17 +108,14 @@ func writeText(b *strings.Builder, v protocol.Value) {
 	b.WriteByte('"')
 }
 
-// Outcome formats the outcome of a call: success, answered by files (4,321
-// bytes).
+// Outcome formats the outcome of a call: 3 documents found, answered by files.
+// Of a response without a description, it adds the size: success (4,321 bytes).
 func Outcome(d *api.Decision) string {
-	text := termsafe.Words(d.Outcome)
-	if d.DecidedBy != "" {
-		text += " by " + termsafe.Words(string(d.DecidedBy))
-	}
+	text := outcome.Join(termsafe.Words(d.Outcome), termsafe.Words(string(d.DecidedBy)), termsafe.Words(d.OutcomeText))
 	if d.AnsweredBy != "" {
 		text += ", answered by " + termsafe.Words(string(d.AnsweredBy))
 	}
-	if d.ResultBytes != nil {
+	if d.ResultBytes != nil && d.OutcomeText == "" {
 		text += " (" + textutil.Count(*d.ResultBytes, "byte") + ")"
 	}
 	return text

@@ -1,12 +1,14 @@
 package conversation
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/meup-protocol/meup/internal/outcome"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -143,22 +145,11 @@ func (d *Reasoning) result(env *protocol.Envelope) string {
 	if !known || !c.isAnswered(env.From) {
 		return ""
 	}
-	name := c.tool
-	p := payload[struct {
-		Error *struct {
-			Message string `json:"message"`
-		} `json:"error"`
-		Result struct {
-			IsError bool `json:"isError"`
-		} `json:"result"`
-	}](env)
-	switch {
-	case p.Error != nil:
-		return name + " failed: " + p.Error.Message
-	case p.Result.IsError:
-		return name + " failed"
+	doc, err := protocol.ParseJSON(env.Payload, protocol.MaxDepth)
+	if err != nil {
+		return ""
 	}
-	return name + " returned"
+	return c.tool + " → " + cmp.Or(outcome.Read(doc.Root()).String(), "success")
 }
 
 // handleStream appends a piece of a stream to its step. A piece without a step,

@@ -35,7 +35,7 @@ func TestConnectionLost_WhileReasoning(t *testing.T) {
 	x := open(t, g, "alice", 80, 24, nil)
 	x.sees("with guide")
 	x.enters("take your time")
-	x.sees("list_directory returned")
+	x.sees("list_directory → ")
 	g.Restart()
 	x.sees("Reconnected.", "with guide")
 	close(sign)

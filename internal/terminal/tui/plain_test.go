@@ -91,7 +91,7 @@ func TestPlainLines(t *testing.T) {
 	l := openPlain(t, g, "alice")
 	l.sees("You are alice in lab.")
 	l.enters("what is in the docs folder?")
-	l.sees("→ success (264 bytes)")
+	l.sees("→ 2 lines")
 	l.enters("/reasoning")
 	l.sees("outcome:")
 	l.enters("/reasonin")

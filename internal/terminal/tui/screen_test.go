@@ -29,9 +29,9 @@ func TestQuestions(t *testing.T) {
 	x := open(t, g, "alice", 80, 32, nil)
 	x.sees("● connected")
 	x.enters("what is in the docs folder?")
-	golden(t, "asking.screen", x.sees("There are", "Reasoning (turn 1)", "→ success"))
+	golden(t, "asking.screen", x.sees("There are", "Reasoning (turn 1)", "→ 2 lines"))
 	x.enters("and who wrote them?")
-	x.sees("thread 1, turn 2", "Reasoning (turn 2)", "→ success")
+	x.sees("thread 1, turn 2", "Reasoning (turn 2)", "→ 2 lines")
 	x.enters("/reasoning 1")
 	golden(t, "reasoning-1.screen", x.sees("› /reasoning 1", "outcome:"))
 	x.enters("/reasoning 7")
@@ -70,7 +70,7 @@ func TestReasoning_InProgress(t *testing.T) {
 	x.sees("with guide, scout")
 	x.enters("what is there?")
 	x.wait("both think and have looked", func(screen string) bool {
-		return strings.Count(screen, "Reasoning · ") == 2 && strings.Contains(screen, "list_directory returned")
+		return strings.Count(screen, "Reasoning · ") == 2 && strings.Contains(screen, "list_directory → ")
 	})
 	close(first)
 	x.sees("▸ Thought for", "One.", "Reasoning ·")
@@ -100,9 +100,9 @@ func TestCancelling(t *testing.T) {
 			x.enters("/cancel")
 			x.sees("No question to cancel.")
 			x.enters("think for ever")
-			x.sees("list_directory returned")
+			x.sees("list_directory → ")
 			x.enters("/cancel")
-			golden(t, "cancel-"+who+".screen", x.sees("▸ Canceled after", last, "→ success"))
+			golden(t, "cancel-"+who+".screen", x.sees("▸ Canceled after", last, "→ 2 lines"))
 		})
 	}
 }
@@ -334,7 +334,7 @@ func TestScreen_NoColor(t *testing.T) {
 			x := open(t, g, "alice", 80, 24, adapt)
 			x.sees("● connected")
 			x.enters("is it?")
-			x.sees("→ success")
+			x.sees("→ 2 lines")
 			if at := strings.Index(x.written(), "\x1b[3"); at >= 0 && strings.Contains(x.written()[at:at+6], "m") {
 				t.Errorf("a color was written: %q", x.written()[at:at+10])
 			}
@@ -374,7 +374,7 @@ func TestTurns_OtherParticipants(t *testing.T) {
 	x := open(t, g, "alice", 80, 50, nil)
 	x.sees("with guide")
 	say(t, dial(t, g, "bob"), "what is there?")
-	x.sees("Two documents.", "Reasoning (turn 1)", `list_directory  "see"`, "→ success")
+	x.sees("Two documents.", "Reasoning (turn 1)", `list_directory  "see"`, "→ 2 lines")
 	y := open(t, g, "mute", 80, 50, nil)
 	if screen := y.sees("what is there?", "Two documents."); strings.Contains(screen, "Reasoning (turn") {
 		t.Errorf("what was said before is explained:\n%s", screen)

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/textutil"
-
+	"github.com/meup-protocol/meup/internal/outcome"
 	"github.com/meup-protocol/meup/internal/proposal"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -19,6 +19,7 @@ const (
 	maxChat       = 64 << 10
 	maxThought    = 16 << 10
 	maxName       = 256
+	maxOutcome    = 1 << 10
 	maxParameters = 64 << 10
 
 	// maxHeld is the most that an item keeps of an envelope's texts.
@@ -231,13 +232,8 @@ func (it *Item) readParameters(args protocol.Value) {
 }
 
 func (it *Item) readResponse(p protocol.Value) {
-	answer := p.Get("result")
-	it.failed = answer.Get("isError").Bool()
-	if fault := p.Get("error"); fault.Exists() {
-		it.failed = true
-		answer = fault
-	}
-	it.bytes = len(answer.Raw())
+	r := outcome.Read(p)
+	it.failed, it.bytes, it.text = r.Failed, r.Bytes, excerptOf(r.Text, maxOutcome)
 }
 
 func firstText(p protocol.Value, keys ...string) string {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/outcome"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -351,6 +352,7 @@ func (c *call) info(closed bool, d *Display) api.Decision {
 		info.DurationMS = &ms
 		if c.end.Env().Kind == protocol.KindMCPResponse {
 			info.ResultBytes = &c.end.bytes
+			info.OutcomeText = outcome.Result{Failed: c.end.failed, Text: d.of(c.end).text}.String()
 			if from := c.end.Env().From; from != c.state.from {
 				info.AnsweredBy = from
 			}

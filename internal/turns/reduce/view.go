@@ -108,7 +108,7 @@ func weighTurn(t *api.Turn) int {
 	for i := range all {
 		n += 300 + len(all[i].Narrative)
 		for _, d := range all[i].ToolDecisions {
-			n += 400 + len(d.ToolName) + len(d.Rationale) + len(d.Parameters) + len(d.Context)
+			n += 400 + len(d.ToolName) + len(d.OutcomeText) + len(d.Rationale) + len(d.Parameters) + len(d.Context)
 		}
 	}
 	return n
