@@ -14,6 +14,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
+	"github.com/meup-protocol/meup/internal/agent/toolbox"
 	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
@@ -23,7 +24,7 @@ import (
 type action struct {
 	p       *problem
 	call    contextwindow.Call
-	tool    tool
+	tool    toolbox.Tool
 	thought protocol.Envelope // the reason for the call
 	request protocol.Envelope // correlates to thought; empty for a sub-problem
 	refusal *protocol.Error   // the gateway's refusal of request
@@ -35,7 +36,7 @@ type action struct {
 // reasons, then the requests. Only admitted requests are carried out. It
 // returns an error if the problem cannot continue, but only after every call
 // has ended.
-func (a *Agent) act(p *problem, box toolbox, step contextwindow.Record, thoughts []protocol.Envelope) ([]contextwindow.Result, error) {
+func (a *Agent) act(p *problem, box *toolbox.Box, step contextwindow.Record, thoughts []protocol.Envelope) ([]contextwindow.Result, error) {
 	actions := a.prepare(p, box, step)
 	for i := range actions {
 		if actions[i].fault == nil {
@@ -61,7 +62,7 @@ func (a *Agent) act(p *problem, box toolbox, step contextwindow.Record, thoughts
 }
 
 // prepare builds the reason and the request of every call.
-func (a *Agent) prepare(p *problem, box toolbox, step contextwindow.Record) []action {
+func (a *Agent) prepare(p *problem, box *toolbox.Box, step contextwindow.Record) []action {
 	group, calls := int64(-1), 0
 	for i := range step.Calls {
 		if step.Calls[i].Tool != planner.Share {
@@ -90,7 +91,7 @@ func (a *Agent) prepare(p *problem, box toolbox, step contextwindow.Record) []ac
 		// A request to a tool host, and its response, are visible to the asker
 		// because they correlate to the start through this thought.
 		thought.Correlation = protocol.CorrelateTo(p.startID())
-		actions[i] = action{p: p, call: c, tool: box.find(c.Tool), thought: thought}
+		actions[i] = action{p: p, call: c, tool: box.Find(c.Tool), thought: thought}
 		if !planner.IsBuiltin(c.Tool) {
 			actions[i].request = a.newRequest(&actions[i])
 		}
@@ -112,10 +113,10 @@ func (a *Agent) newRequest(x *action) protocol.Envelope {
 }
 
 // host returns the participant that runs the tool of a call.
-func (a *Agent) host(x *action) protocol.ParticipantID { return cmp.Or(x.tool.owner, a.you) }
+func (a *Agent) host(x *action) protocol.ParticipantID { return cmp.Or(x.tool.Owner, a.you) }
 
 func (x *action) params() map[string]any {
-	return map[string]any{"name": x.tool.name, "arguments": x.call.Arguments}
+	return map[string]any{"name": x.tool.Name, "arguments": x.call.Arguments}
 }
 
 // publishRequests publishes the requests. A refusal by the capabilities is not
@@ -129,7 +130,7 @@ func (a *Agent) publishRequests(p *problem, actions []action) error {
 			continue
 		}
 		envs, asked = append(envs, x.request), append(asked, x)
-		if x.tool.owner != "" {
+		if x.tool.Owner != "" {
 			a.inbox.Expect(x.request.ID)
 		}
 	}
@@ -157,7 +158,7 @@ func (a *Agent) publishRequests(p *problem, actions []action) error {
 // closeRequests closes admitted requests that will not be carried out.
 func (a *Agent) closeRequests(admitted []*action) {
 	for _, x := range admitted {
-		if x.tool.owner != "" {
+		if x.tool.Owner != "" {
 			a.publishFinal("cancellation", x.cancellation())
 			continue
 		}
@@ -191,7 +192,7 @@ func (a *Agent) perform(x *action) contextwindow.Result {
 		out = contextwindow.Result{Success: true, Text: "shared"}
 	case x.refusal != nil:
 		out = a.propose(ctx, x)
-	case x.tool.owner != "":
+	case x.tool.Owner != "":
 		out = a.callPeer(ctx, x)
 	default:
 		out = a.callOwn(ctx, x)
@@ -228,7 +229,7 @@ func (a *Agent) solvePart(ctx context.Context, x *action) contextwindow.Result {
 
 // callOwn calls a tool of the agent's own servers and publishes the response.
 func (a *Agent) callOwn(ctx context.Context, x *action) contextwindow.Result {
-	out, result, fault := a.run(ctx, x.tool.name, x.call.Arguments)
+	out, result, fault := a.run(ctx, x.tool.Name, x.call.Arguments)
 	a.respond(ctx, x.response(result, fault))
 	return out
 }

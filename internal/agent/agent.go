@@ -42,6 +42,7 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/addressing"
 	"github.com/meup-protocol/meup/internal/agent/catchup"
+	"github.com/meup-protocol/meup/internal/agent/chats"
 	"github.com/meup-protocol/meup/internal/agent/inbox"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/peers"
@@ -171,9 +172,9 @@ type Agent struct {
 	space   protocol.SpaceInfo // when the agent joined
 
 	// Owned by the goroutine of Run.
-	addressing   *addressing.Classifier
-	conversation conversation
-	public       inbox.IDs // outermost contexts of others that were opened for all
+	addressing *addressing.Classifier
+	chats      chats.Recent
+	public     inbox.IDs // outermost contexts of others that were opened for all
 
 	questions participant.Requests[*question] // by the chat; a question of the backlog is held until it is admitted
 	turns     chan struct{}                   // one token per question being answered
@@ -200,13 +201,13 @@ func New(opts Options) *Agent {
 	welcome, runtime := opts.Space.Welcome(), participant.New(opts.Space, opts.Logger, errShutdown)
 	return &Agent{
 		opts: opts, runtime: runtime, log: runtime.Log, you: runtime.You,
-		space:        welcome.Space,
-		addressing:   addressing.New(runtime.You, opts.Name, opts.Answer, opts.MaxHops, welcome.Participants),
-		conversation: conversation{you: runtime.You},
-		questions:    participant.Requests[*question]{Places: opts.MaxQuestions + opts.MaxWaiting},
-		turns:        make(chan struct{}, opts.MaxQuestions),
-		freed:        make(chan struct{}, 1),
-		replies:      make(chan protocol.Envelope, maxReplies),
+		space:      welcome.Space,
+		addressing: addressing.New(runtime.You, opts.Name, opts.Answer, opts.MaxHops, welcome.Participants),
+		chats:      chats.Recent{You: runtime.You},
+		questions:  participant.Requests[*question]{Places: opts.MaxQuestions + opts.MaxWaiting},
+		turns:      make(chan struct{}, opts.MaxQuestions),
+		freed:      make(chan struct{}, 1),
+		replies:    make(chan protocol.Envelope, maxReplies),
 	}
 }
 

@@ -22,7 +22,7 @@ func (a *Agent) handleControl(env *protocol.Envelope) {
 	case protocol.KindParticipantCompact:
 		a.answerControl(env, protocol.KindParticipantCompactDone, a.compact(env))
 	case protocol.KindParticipantClear:
-		a.conversation.chats = nil
+		a.chats.Clear()
 		a.answerControl(env, protocol.KindParticipantStatus, a.status("cleared"))
 	case protocol.KindParticipantRestart:
 		a.restart()
@@ -44,15 +44,15 @@ func (a *Agent) forget(env *protocol.Envelope) {
 		Entries   float64 `json:"entries"`
 	}
 	_ = json.Unmarshal(env.Payload, &p) // without these fields the defaults apply
-	n := (len(a.conversation.chats) + 1) / 2
+	n := (a.chats.Len() + 1) / 2
 	if p.Entries >= 1 {
-		n = int(min(p.Entries, float64(len(a.conversation.chats))))
+		n = int(min(p.Entries, float64(a.chats.Len())))
 	}
 	if p.Direction == "newest" {
-		a.conversation.chats = a.conversation.chats[:len(a.conversation.chats)-n]
+		a.chats.DropNewest(n)
 		return
 	}
-	a.conversation.drop(n)
+	a.chats.Drop(n)
 }
 
 // compact removes the oldest messages of the conversation until target_tokens
@@ -62,25 +62,25 @@ func (a *Agent) compact(env *protocol.Envelope) json.RawMessage {
 		Target *float64 `json:"target_tokens"`
 	}
 	_ = json.Unmarshal(env.Payload, &p) // without a target the default applies
-	before, messages := a.conversation.tokens(), len(a.conversation.chats)
+	before, messages := a.chats.Tokens(), a.chats.Len()
 	target := float64(before / 2)
 	if p.Target != nil {
 		target = max(0, *p.Target)
 	}
-	for float64(a.conversation.tokens()) > target {
-		a.conversation.drop(1)
+	for float64(a.chats.Tokens()) > target {
+		a.chats.Drop(1)
 	}
-	freed := messages - len(a.conversation.chats)
+	freed := messages - a.chats.Len()
 	if freed == 0 {
 		return object(field{"status", "skipped"}, field{"reason", "the conversation is short enough"})
 	}
-	return object(field{"status", "compacted"}, field{"freed_messages", freed}, field{"freed_tokens", before - a.conversation.tokens()})
+	return object(field{"status", "compacted"}, field{"freed_messages", freed}, field{"freed_tokens", before - a.chats.Tokens()})
 }
 
 // restart cancels all questions and clears the conversation. The process, its
 // connection and its tool servers remain.
 func (a *Agent) restart() {
-	a.conversation.chats = nil
+	a.chats.Clear()
 	for _, q := range a.questions.All() {
 		q.root.cancel(errRestarted)
 	}
@@ -102,7 +102,7 @@ func (a *Agent) status(state string) json.RawMessage {
 	}
 	fields := []field{
 		{"status", state}, {"contexts", contexts}, {"paused", a.runtime.Gate.Closed()},
-		{"messages_in_context", len(a.conversation.chats)}, {"tokens", a.conversation.tokens()},
+		{"messages_in_context", a.chats.Len()}, {"tokens", a.chats.Tokens()},
 	}
 	if a.opts.ContextTokens > 0 {
 		fields = append(fields, field{"max_tokens", a.opts.ContextTokens})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/agent/addressing"
+	"github.com/meup-protocol/meup/internal/agent/chats"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/participant"
@@ -237,8 +238,8 @@ func (a *Agent) newPart(start protocol.Envelope, path protocol.ContextPath) *que
 	if a.public.Has(path.First()) {
 		start.To = nil
 	}
-	q := &question{chat: start, text: addressing.ChatText(&start), history: a.conversation.before(&start), part: true, problems: make(map[protocol.ContextPath]*problem)}
-	q.private = audience(&start, a.you)
+	q := &question{chat: start, text: addressing.ChatText(&start), history: a.chats.Before(&start), part: true, problems: make(map[protocol.ContextPath]*problem)}
+	q.private = chats.Audience(&start, a.you)
 	q.root = q.enter(a.runtime.Work, &problem{path: path, text: q.text, cause: start.ID, open: true})
 	return q
 }

@@ -18,7 +18,7 @@ import (
 func (a *Agent) dispatch(env *protocol.Envelope) {
 	mine := env.From == a.you && a.sentIDs.Remove(env.ID)
 	a.addressing.Observe(env, a.opts.Space.Welcome)
-	a.conversation.note(env)
+	a.chats.Note(env)
 	taken := !mine && a.inbox.Deliver(env)
 	if env.Context != "" && a.noteRemark(env) {
 		return
@@ -218,7 +218,7 @@ func (a *Agent) catchUp(ctx context.Context) {
 		Mode: a.opts.CatchUp, History: a.opts.History, You: a.you, Space: a.space, Now: a.opts.Now(),
 		Observe: func(env *protocol.Envelope) (isQuestion bool) {
 			a.addressing.Observe(env, a.opts.Space.Welcome)
-			a.conversation.note(env)
+			a.chats.Note(env)
 			return env.Kind == protocol.KindChat && a.addressing.IsQuestion(env)
 		},
 		Result: resultIn,

@@ -3,6 +3,7 @@ package agent
 import (
 	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/toolbox"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -13,31 +14,20 @@ const earlierThought = "I was restarted while I worked on this question. Before 
 // earlierRecord returns the calls of earlier attempts as a finished step, so
 // that the planner does not repeat a call that may have changed something
 // without noticing. ok is false if there were none.
-func (a *Agent) earlierRecord(calls []catchup.Call, box toolbox) (r contextwindow.Record, ok bool) {
+func (a *Agent) earlierRecord(calls []catchup.Call, box *toolbox.Box) (r contextwindow.Record, ok bool) {
 	r = contextwindow.Record{Action: contextwindow.UseTools, Thought: earlierThought}
 	for _, c := range calls {
 		owner := c.Host
 		if owner == a.you {
 			owner = ""
 		}
-		name := box.nameOf(tool{owner: owner, name: c.Tool})
+		name := box.NameOf(toolbox.Tool{Owner: owner, Name: c.Tool})
 		r.Calls = append(r.Calls, contextwindow.Call{Tool: name, Arguments: c.Arguments})
 		res := c.Result
 		res.Tool = name
 		r.Results = append(r.Results, res)
 	}
 	return r, len(calls) > 0
-}
-
-// nameOf returns the name that the planner uses for a tool. A tool that is not
-// offered now keeps the owner's name for it.
-func (b toolbox) nameOf(t tool) string {
-	for name, offered := range b.tools {
-		if offered == t {
-			return name
-		}
-	}
-	return t.name
 }
 
 func requestsOf(calls []catchup.Call) []protocol.ID {

@@ -125,7 +125,7 @@ func (a *Agent) fulfilled(ctx context.Context, x *action, request *protocol.Enve
 // serve carries out another participant's request that fulfills a proposal.
 func (a *Agent) serve(ctx context.Context, x *action, request *protocol.Envelope) contextwindow.Result {
 	rpc, err := participant.ParseRequest(request)
-	if err != nil || rpc.Method != "tools/call" || rpc.Params.Get("name").Text() != x.tool.name {
+	if err != nil || rpc.Method != "tools/call" || rpc.Params.Get("name").Text() != x.tool.Name {
 		fault := &client.RPCError{Code: participant.CodeNoSuchMethod, Message: "a proposal is fulfilled by tools/call with the proposed tool"}
 		a.respond(ctx, answerTo(x, request, nil, fault))
 		return failed("the request that fulfills it calls something else")
@@ -134,7 +134,7 @@ func (a *Agent) serve(ctx context.Context, x *action, request *protocol.Envelope
 	if given := rpc.Params.Get("arguments"); given.Exists() {
 		args = given.Raw()
 	}
-	out, result, fault := a.run(ctx, x.tool.name, args)
+	out, result, fault := a.run(ctx, x.tool.Name, args)
 	a.respond(ctx, answerTo(x, request, result, fault))
 	return out
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/deltastream"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/internal/textutil"
@@ -79,7 +81,7 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 	reconsidered := 0
 	for {
 		box := a.toolbox(p)
-		state.Tools, state.Delegates = box.plannable, a.delegates(p)
+		state.Tools, state.Delegates = box.Plannable, a.delegates(p)
 		if earlier, ok := a.earlierRecord(p.q.earlier, box); ok && p.depth == 0 && len(state.Steps) == 0 {
 			state.Steps = append(state.Steps, earlier)
 			state.MaxSteps++ // it uses up none of the steps
@@ -98,7 +100,7 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 		}
 		if d.Action == contextwindow.Finish || len(d.Calls) == 0 || len(state.Steps) >= state.MaxSteps {
 			d, err := a.conclude(p, d, went)
-			return d, went.text, err
+			return d, went.Text, err
 		}
 		record := contextwindow.Record{
 			Index: len(state.Steps), Thought: d.Thought, Action: d.Action, Calls: d.Calls, Turn: d.Turn,
@@ -112,11 +114,11 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 
 // dropDecision publishes the thought of a decision that is made again because of
 // remarks that came in the meantime.
-func (a *Agent) dropDecision(p *problem, d planner.Decision, went streams) error {
+func (a *Agent) dropDecision(p *problem, d planner.Decision, went deltastream.IDs) error {
 	if d.Action != contextwindow.UseTools || d.Thought == "" {
 		return nil
 	}
-	if err := a.publish(p.ctx, p.thought(d.Thought, went.text)); err != nil {
+	if err := a.publish(p.ctx, p.thought(d.Thought, went.Text)); err != nil {
 		return fmt.Errorf("share thoughts: %w", err)
 	}
 	return nil
@@ -139,13 +141,13 @@ func (a *Agent) newState(p *problem) planner.State {
 
 // plan asks the planner for the next decision; the model's output is streamed
 // meanwhile.
-func (a *Agent) plan(p *problem, state *planner.State) (planner.Decision, streams, error) {
+func (a *Agent) plan(p *problem, state *planner.State) (planner.Decision, deltastream.IDs, error) {
 	ctx, span := a.opts.Telemetry.Span(p.ctx, telemetry.Plan, string(a.you), a.describe(p)...)
-	live := a.newDecisionStreams(p)
-	state.Watch, state.Asking = live.add, live.begin
+	live := a.newStreams(p)
+	state.Watch, state.Asking = live.Add, live.Begin
 	began := a.opts.Now()
 	d, err := a.next(ctx, *state)
-	went := live.end()
+	went := live.End()
 	a.opts.Telemetry.Decided(ctx, telemetry.Decision{
 		Space: a.space.Name, Agent: string(a.you), Session: string(p.q.chat.ID), Intent: string(p.path),
 		Provider: d.Provider, Model: d.Model, Source: string(d.Source), Usage: d.Usage, Context: d.Shown,
@@ -159,6 +161,18 @@ func (a *Agent) plan(p *problem, state *planner.State) (planner.Decision, stream
 		return d, went, context.Cause(p.ctx)
 	}
 	return d, went, fmt.Errorf("decide what to do next: %w", err)
+}
+
+// newStreams returns the streams of a decision about a problem.
+func (a *Agent) newStreams(p *problem) *deltastream.Streams {
+	return deltastream.New(deltastream.Options{
+		Context: p.ctx, ShowThinking: a.opts.ShowThinking, Off: &a.streamsOff, Log: a.log,
+		Send: func(kind protocol.Kind, payload json.RawMessage) (*client.Pending, error) {
+			env := p.inside(kind)
+			env.Payload = payload
+			return a.opts.Space.SendAsync(p.ctx, env)
+		},
+	})
 }
 
 // next calls the planner. A panic of the planner fails only this question. Of
@@ -183,13 +197,13 @@ func (a *Agent) next(ctx context.Context, state planner.State) (d planner.Decisi
 // thoughts returns the thoughts to publish before the calls of a decision: the
 // model's own thinking, if the operator wants it shown, and the decision's
 // thought.
-func (a *Agent) thoughts(p *problem, d planner.Decision, went streams) []protocol.Envelope {
+func (a *Agent) thoughts(p *problem, d planner.Decision, went deltastream.IDs) []protocol.Envelope {
 	var out []protocol.Envelope
 	if a.opts.ShowThinking && d.Thinking != "" {
-		out = append(out, p.thought(d.Thinking, went.thinking, field{"raw", true}))
+		out = append(out, p.thought(d.Thinking, went.Thinking, field{"raw", true}))
 	}
 	if d.Thought != "" {
-		out = append(out, p.thought(d.Thought, went.text))
+		out = append(out, p.thought(d.Thought, went.Text))
 	}
 	return append(out, a.notes(p, d.Notes)...)
 }
@@ -205,7 +219,7 @@ func (p *problem) thought(text, stream string, more ...field) protocol.Envelope 
 }
 
 // conclude closes the context with the conclusion.
-func (a *Agent) conclude(p *problem, d planner.Decision, went streams) (planner.Decision, error) {
+func (a *Agent) conclude(p *problem, d planner.Decision, went deltastream.IDs) (planner.Decision, error) {
 	if d.Answer == "" {
 		d.Answer = "I have come to no answer in the steps that I may take."
 	}
@@ -226,7 +240,7 @@ func (a *Agent) conclude(p *problem, d planner.Decision, went streams) (planner.
 	if ids := p.q.refs.ResolveAll(d.References); len(ids) > 0 {
 		fields = append(fields, field{"references", ids})
 	}
-	went.text = "" // the stream carried the answer
+	went.Text = "" // the stream carried the answer
 	last := append(a.thoughts(p, d, went), p.acknowledge()...)
 	if err := a.publish(p.ctx, last...); err != nil { // complete before the conclusion, even if a pause delays one
 		return d, fmt.Errorf("share thoughts: %w", err)

@@ -1,4 +1,4 @@
-package agent
+package toolbox
 
 import (
 	"slices"
@@ -9,7 +9,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func TestToolbox_NamesOfOthers(t *testing.T) {
+func TestBox_NamesOfOthers(t *testing.T) {
 	offer := func(owner protocol.ParticipantID, names ...string) (list []peers.Tool) {
 		for _, name := range names {
 			list = append(list, peers.Tool{Owner: owner, Tool: mcptools.Tool{Name: name}})
@@ -20,30 +20,30 @@ func TestToolbox_NamesOfOthers(t *testing.T) {
 		name    string
 		own     []string
 		offered [][]peers.Tool
-		want    map[string]tool // expected meaning of a name
+		want    map[string]Tool // expected meaning of a name
 		absent  []string
 	}{
 		{"no clash", []string{"own"}, [][]peers.Tool{offer("files", "read")},
-			map[string]tool{"own": {name: "own"}, "read": {"files", "read"}}, nil},
+			map[string]Tool{"own": {Name: "own"}, "read": {"files", "read"}}, nil},
 		{"own name", []string{"read"}, [][]peers.Tool{offer("files", "read")},
-			map[string]tool{"read": {name: "read"}, "files__read": {"files", "read"}}, nil},
+			map[string]Tool{"read": {Name: "read"}, "files__read": {"files", "read"}}, nil},
 		{"a name of the planner's own tools", nil, [][]peers.Tool{offer("files", "share", "subproblem")},
-			map[string]tool{"files__share": {"files", "share"}, "files__subproblem": {"files", "subproblem"}}, []string{"share", "subproblem"}},
+			map[string]Tool{"files__share": {"files", "share"}, "files__subproblem": {"files", "subproblem"}}, []string{"share", "subproblem"}},
 		{"two participants", nil, [][]peers.Tool{offer("aaa", "read"), offer("files", "read")},
-			map[string]tool{"aaa__read": {"aaa", "read"}, "files__read": {"files", "read"}}, []string{"read"}},
+			map[string]Tool{"aaa__read": {"aaa", "read"}, "files__read": {"files", "read"}}, []string{"read"}},
 		{"the qualified name of another one's tool", nil, [][]peers.Tool{offer("aaa", "files__read", "read"), offer("files", "read")},
-			map[string]tool{"aaa__read": {"aaa", "read"}, "aaa__files__read": {"aaa", "files__read"}}, []string{"read", "files__read"}},
+			map[string]Tool{"aaa__read": {"aaa", "read"}, "aaa__files__read": {"aaa", "files__read"}}, []string{"read", "files__read"}},
 		{"two ways to qualify", []string{"c", "b__c"}, [][]peers.Tool{offer("a", "b__c"), offer("a__b", "c")},
-			map[string]tool{"c": {name: "c"}}, []string{"a__b__c"}},
+			map[string]Tool{"c": {Name: "c"}}, []string{"a__b__c"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			b := toolbox{tools: map[string]tool{}}
+			b := Box{}
 			for _, name := range test.own {
-				b.add(name, tool{name: name}, mcptools.Tool{Name: name})
+				b.Add(name, Tool{Name: name}, mcptools.Tool{Name: name})
 			}
 			offered := slices.Concat(test.offered...)
-			b.addOffered(offered)
+			b.AddOffered(offered)
 			for name, want := range test.want {
 				if got := b.tools[name]; got != want {
 					t.Errorf("%s is %+v, want %+v", name, got, want)
@@ -54,7 +54,7 @@ func TestToolbox_NamesOfOthers(t *testing.T) {
 					t.Errorf("%s is %+v", name, got)
 				}
 			}
-			if len(b.tools) != len(test.own)+len(offered) || len(b.plannable) != len(b.tools) {
+			if len(b.tools) != len(test.own)+len(offered) || len(b.Plannable) != len(b.tools) {
 				t.Errorf("%d tools under %d names", len(test.own)+len(offered), len(b.tools))
 			}
 		})

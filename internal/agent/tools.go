@@ -2,39 +2,15 @@ package agent
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/peers"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/toolbox"
 	"github.com/meup-protocol/meup/protocol"
 )
-
-// tool identifies a tool that can be called: one of the agent's own servers, or
-// of another participant.
-type tool struct {
-	owner protocol.ParticipantID // "" for the agent's own
-	name  string                 // as the owner names it
-}
-
-// toolbox is the set of tools that can be called, by the name that the planner
-// uses.
-type toolbox struct {
-	plannable []planner.Tool
-	tools     map[string]tool
-}
-
-// find returns the tool with that name. An unknown name resolves to the agent's
-// own servers, which then return an error.
-func (b toolbox) find(name string) tool {
-	if t, ok := b.tools[name]; ok {
-		return t
-	}
-	return tool{name: name}
-}
 
 // toolbox collects the tools that can be called now. The agent's own tools keep
 // their names. A tool of another participant keeps its name only if no one else
@@ -42,62 +18,21 @@ func (b toolbox) find(name string) tool {
 // that no participant can take over the name of another's tool. For private
 // questions the tools of others are omitted, because the content would reach
 // them in the arguments of a call.
-func (a *Agent) toolbox(p *problem) toolbox {
-	b := toolbox{tools: make(map[string]tool)}
+func (a *Agent) toolbox(p *problem) *toolbox.Box {
+	b := new(toolbox.Box)
 	for _, t := range a.opts.Tools.Tools() {
 		name := t.Name
 		if planner.IsBuiltin(name) {
 			name = t.Server + "__" + name
 		}
-		b.add(name, tool{name: t.Name}, t)
+		b.Add(name, toolbox.Tool{Name: t.Name}, t)
 	}
 	if a.opts.OwnToolsOnly || len(p.q.private) > 0 {
 		return b
 	}
 	a.peers.Wait(p.ctx, a.opts.Now())
-	b.addOffered(a.peers.Offered())
+	b.AddOffered(a.peers.Offered())
 	return b
-}
-
-// addOffered adds the tools of other participants. The resulting names are
-// unique no matter which names the participants choose.
-func (b *toolbox) addOffered(offered []peers.Tool) {
-	claims := make(map[string]int, len(offered))
-	for _, t := range offered {
-		claims[t.Name]++
-		claims[qualified(t)]++
-	}
-	for _, t := range offered {
-		name := t.Name
-		if b.taken(name) || claims[name] > 1 {
-			name = qualified(t)
-		}
-		if b.taken(name) || claims[name] > 1 {
-			owner := sha256.Sum256([]byte(t.Owner))
-			name += "__" + hex.EncodeToString(owner[:4])
-		}
-		b.add(name, tool{owner: t.Owner, name: t.Name}, t.Tool)
-	}
-}
-
-func qualified(t peers.Tool) string { return string(t.Owner) + "__" + t.Name }
-
-// taken reports whether a name belongs to another tool, or to one of the
-// planner's own.
-func (b *toolbox) taken(name string) bool {
-	_, taken := b.tools[name]
-	return taken || planner.IsBuiltin(name)
-}
-
-func (b *toolbox) add(name string, where tool, t mcptools.Tool) {
-	if b.taken(name) {
-		return
-	}
-	b.tools[name] = where
-	b.plannable = append(b.plannable, planner.Tool{
-		Name: name, Description: t.Description, InputSchema: t.InputSchema, ReadOnly: t.ReadOnly, Hinted: t.Hinted,
-		Host: string(where.owner) + "/" + t.Server,
-	})
 }
 
 // Bounds of listing the tools of other participants.

@@ -1,0 +1,110 @@
+// Package chats keeps the chats that an agent shows a model with a question.
+package chats
+
+import (
+	"slices"
+
+	"github.com/meup-protocol/meup/internal/agent/addressing"
+	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds of the stored conversation.
+const (
+	maxChats     = 40   // messages
+	maxHistory   = 16   // messages for one question
+	maxChatChars = 4000 // characters per message
+)
+
+// Recent stores the recent chats of the main conversation, oldest first. It is
+// not safe for concurrent use.
+type Recent struct {
+	You   protocol.ParticipantID // the agent
+	chats []protocol.Envelope
+}
+
+// Note stores a chat of the main conversation.
+func (t *Recent) Note(env *protocol.Envelope) {
+	if env.Kind != protocol.KindChat || env.Context != "" {
+		return
+	}
+	t.chats = append(t.chats, *env)
+	t.Drop(len(t.chats) - maxChats)
+}
+
+// Drop removes the n oldest messages.
+func (t *Recent) Drop(n int) { t.chats = slices.Delete(t.chats, 0, max(0, n)) }
+
+// DropNewest removes the n newest messages.
+func (t *Recent) DropNewest(n int) { t.chats = t.chats[:len(t.chats)-n] }
+
+// Clear removes all messages.
+func (t *Recent) Clear() { t.chats = nil }
+
+// Len returns the number of messages.
+func (t *Recent) Len() int { return len(t.chats) }
+
+// bytesPerToken approximates the bytes per token of English text.
+const bytesPerToken = 4
+
+// Tokens estimates the tokens of the conversation.
+func (t *Recent) Tokens() int {
+	bytes := 0
+	for i := range t.chats {
+		bytes += min(len(addressing.ChatText(&t.chats[i])), maxChatChars)
+	}
+	return (bytes + bytesPerToken - 1) / bytesPerToken
+}
+
+// Before returns the chats before a question that every recipient of the answer
+// has received: a private chat of two participants is not disclosed to a third.
+func (t *Recent) Before(question *protocol.Envelope) []llm.Message {
+	var list []llm.Message
+	for i := range t.chats {
+		env := &t.chats[i]
+		if env.ID == question.ID || env.Seq >= question.Seq && question.Seq != 0 || !t.shared(env, question) {
+			continue
+		}
+		text := textutil.ShortenChars(addressing.ChatText(env), maxChatChars)
+		if text == "" {
+			continue
+		}
+		if env.From == t.You {
+			list = append(list, llm.Message{Role: llm.Assistant, Text: text})
+			continue
+		}
+		list = append(list, llm.Message{Role: llm.User, Text: string(env.From) + ": " + text})
+	}
+	return list[max(0, len(list)-maxHistory):]
+}
+
+// shared reports whether a chat may be used to answer a question: a chat to
+// all, and, for a private question, a chat sent or received by the agent that
+// every recipient of the answer also sent or received.
+func (t *Recent) shared(env, question *protocol.Envelope) bool {
+	if len(env.To) == 0 {
+		return true
+	}
+	if len(question.To) == 0 || env.From != t.You && !env.AddressedTo(t.You) {
+		return false
+	}
+	return !slices.ContainsFunc(Audience(question, t.You), func(id protocol.ParticipantID) bool {
+		return env.From != id && !env.AddressedTo(id)
+	})
+}
+
+// Audience returns the participants of a private chat except you, the sender
+// first. It is nil for a chat to all.
+func Audience(chat *protocol.Envelope, you protocol.ParticipantID) []protocol.ParticipantID {
+	if len(chat.To) == 0 {
+		return nil
+	}
+	var list []protocol.ParticipantID
+	for _, id := range append([]protocol.ParticipantID{chat.From}, chat.To...) {
+		if id != you && !slices.Contains(list, id) {
+			list = append(list, id)
+		}
+	}
+	return list
+}
