@@ -71,24 +71,8 @@ Exit codes: those of meup; 0 also if nothing is found.`,
 }
 
 func runSearch(c *cobra.Command, a *app, f *searchFlags, text string) error {
-	q := api.SearchQuery{Text: text, Kinds: f.kinds, Contexts: f.contexts}
-	switch {
-	case strings.TrimSpace(text) == "":
-		return program.Usagef("expected a QUERY")
-	case f.limit < 0:
-		return program.Usagef("--limit must not be negative")
-	}
-	if f.main {
-		q.Contexts = append(q.Contexts, "")
-	}
-	for _, id := range f.from {
-		q.From = append(q.From, protocol.ParticipantID(id))
-	}
-	var err error
-	if q.Since, err = moment("since", f.since, time.Now()); err != nil {
-		return err
-	}
-	if q.Until, err = moment("until", f.until, time.Now()); err != nil {
+	q, err := f.query(text)
+	if err != nil {
 		return err
 	}
 	style, err := a.style(c.OutOrStdout())
@@ -132,6 +116,27 @@ func runSearch(c *cobra.Command, a *app, f *searchFlags, text string) error {
 	}
 }
 
+// query returns the query of the flags.
+func (f *searchFlags) query(text string) (q api.SearchQuery, err error) {
+	q = api.SearchQuery{Text: text, Kinds: f.kinds, Contexts: f.contexts}
+	switch {
+	case strings.TrimSpace(text) == "":
+		return q, program.Usagef("expected a QUERY")
+	case f.limit < 0:
+		return q, program.Usagef("--limit must not be negative")
+	}
+	if f.main {
+		q.Contexts = append(q.Contexts, "")
+	}
+	for _, id := range f.from {
+		q.From = append(q.From, protocol.ParticipantID(id))
+	}
+	if q.Since, err = moment("since", f.since, time.Now()); err == nil {
+		q.Until, err = moment("until", f.until, time.Now())
+	}
+	return q, err
+}
+
 // moment parses a flag with a point in time; "" is the zero time.
 func moment(name, s string, now time.Time) (time.Time, error) {
 	if s == "" {
@@ -155,7 +160,7 @@ func writeHit(w *bufio.Writer, h *api.SearchHit, s blockrender.Style) {
 	if h.Context != "" {
 		fmt.Fprintf(w, "  %s", s.Paint(s.Dim, "["+termsafe.Words(string(h.Context))+"]"))
 	}
-	w.WriteString("  ")
+	fmt.Fprint(w, "  ")
 	for i, p := range h.Snippet.Parts {
 		text := termsafe.Line(p.Text)
 		if i == 0 {
@@ -164,10 +169,10 @@ func writeHit(w *bufio.Writer, h *api.SearchHit, s blockrender.Style) {
 		if p.Match {
 			text = s.Paint(s.Bad, text)
 		}
-		w.WriteString(text)
+		fmt.Fprint(w, text)
 	}
 	if h.Snippet.Cut {
-		w.WriteString(s.Paint(s.Dim, " …"))
+		fmt.Fprint(w, s.Paint(s.Dim, " …"))
 	}
-	w.WriteByte('\n')
+	fmt.Fprintln(w)
 }

@@ -34,7 +34,7 @@ const maxDelegates = 16
 // with its participants.
 func (a *Agent) delegates(p *problem) []string {
 	depth := a.opts.Space.Welcome().You.Limits.ContextDepth
-	if a.opts.DelegateTimeout < 0 || len(p.q.private) > 0 || depth > 0 && p.path.Depth() >= int(depth) {
+	if a.opts.DelegateTimeout < 0 || len(p.q.private) > 0 || depth > 0 && p.path.Depth() >= depth {
 		return nil
 	}
 	known := a.agents.Load()

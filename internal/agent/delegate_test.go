@@ -75,6 +75,7 @@ func TestDelegate_Conclusion(t *testing.T) {
 // A part that is not finished is an outcome like any other, and its context does
 // not stay open.
 func TestDelegate_Outcomes(t *testing.T) {
+	t.Parallel()
 	waiting := func(ctx context.Context, _ planner.State) (planner.Decision, error) {
 		<-ctx.Done()
 		return planner.Decision{}, ctx.Err()

@@ -20,11 +20,11 @@ const (
 // noteRemark adds an envelope to the remarks on the open context that it is in.
 // It reports whether it did.
 func (a *Agent) noteRemark(env *protocol.Envelope) bool {
-	open, ok := a.contexts.Load(env.Context)
+	open, _ := a.contexts.Load(env.Context)
+	p, ok := open.(*problem)
 	if !ok {
 		return false
 	}
-	p := open.(*problem)
 	if env.From == a.you {
 		p.remarks.NoteOwn(env.ID)
 		return false

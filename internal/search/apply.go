@@ -33,7 +33,7 @@ func (x *Index) Apply(space string, docs []Doc, read protocol.Seq, built bool) e
 		index: x, batch: x.db.NewBatch(), position: &p,
 		lists: make(map[string]*postings), audiences: make(map[string]uint32), counts: make(map[string]int),
 	}
-	defer w.batch.Close()
+	defer func() { _ = w.batch.Close() }()
 	for i := range docs {
 		if docs[i].Envelope.Seq > p.Read && Searchable(docs[i].Envelope.Kind) {
 			if err := w.add(&docs[i]); err != nil {

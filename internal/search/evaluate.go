@@ -105,7 +105,7 @@ func (x *Index) audiencesOf(p *Position, id protocol.ParticipantID) ([]uint32, e
 	if err != nil {
 		return nil, x.failed(err)
 	}
-	defer iter.Close()
+	defer func() { _ = iter.Close() }()
 	for ok := iter.First(); ok; ok = iter.Next() {
 		_, n, ok := splitTerm(iter.Key()[5:])
 		if !ok {
@@ -130,7 +130,7 @@ func (e *evaluation) gather() (err error) {
 	if err != nil {
 		return e.index.failed(err)
 	}
-	defer e.iter.Close()
+	defer func() { _ = e.iter.Close() }()
 	for bucket := (e.end - 1) >> bucketBits; ; bucket-- {
 		if err := e.gatherBucket(bucket); err != nil {
 			return err

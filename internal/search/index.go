@@ -181,7 +181,7 @@ func (x *Index) get(key []byte) ([]byte, error) {
 	if err != nil {
 		return nil, x.failed(err)
 	}
-	defer closer.Close()
+	defer func() { _ = closer.Close() }()
 	return append([]byte{}, v...), nil
 }
 
@@ -244,7 +244,7 @@ func (x *Index) Begin(space, log string) error {
 	n, _ := binary.Uvarint(v)
 	p := Position{Log: log, Number: uint32(n + 1)}
 	b := x.db.NewBatch()
-	defer b.Close()
+	defer func() { _ = b.Close() }()
 	if before.Log != "" {
 		for _, class := range []byte{keyAudience, keyMember, keyBlock, keyPostings} {
 			err = errors.Join(err, b.DeleteRange(spaceKey(class, before.Number), spaceKey(class, before.Number+1), nil))
@@ -283,7 +283,7 @@ func (x *Index) Trim(space string, oldest protocol.Seq) error {
 		return err
 	}
 	b := x.db.NewBatch()
-	defer b.Close()
+	defer func() { _ = b.Close() }()
 	bucket := floor >> bucketBits
 	err = errors.Join(
 		b.DeleteRange(spaceKey(keyPostings, p.Number), numberKey(keyPostings, p.Number, bucket), nil),

@@ -27,13 +27,8 @@ func plainNotes(text string) (rest string, notes []Note) {
 	var kept []string
 	for line := range strings.Lines(text) {
 		m := noteLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
-		switch label := ""; {
-		case m == nil:
-		default:
-			label = strings.ToLower(m[1])
-			if addNote(&notes, label, m[2], m[3]) {
-				continue
-			}
+		if len(m) > 3 && addNote(&notes, strings.ToLower(m[1]), m[2], m[3]) {
+			continue
 		}
 		kept = append(kept, line)
 	}

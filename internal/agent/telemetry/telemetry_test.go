@@ -307,7 +307,10 @@ func TestMetrics(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for range telemetry.Model(fixed{resp: answer}).Generate(t.Context(), llm.Request{}) {
+	for _, err := range telemetry.Model(fixed{resp: answer}).Generate(t.Context(), llm.Request{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		break // an answer that is left before its end
 	}
 	got := scrape(t, telemetry)

@@ -188,13 +188,16 @@ func TestAdapt(t *testing.T) {
 			}
 		})
 	}
-	for range Adapt(func() iter.Seq2[llm.Event, error] {
+	for _, err := range Adapt(func() iter.Seq2[llm.Event, error] {
 		return func(yield func(llm.Event, error) bool) {
 			if yield(llm.Event{}, nil) {
 				t.Error("continued after the caller has left")
 			}
 		}
 	}, func(error) bool { return true }) {
+		if err != nil {
+			t.Error(err)
+		}
 		break
 	}
 }

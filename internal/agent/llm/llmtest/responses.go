@@ -104,7 +104,7 @@ func unmarshal(raw []byte, at string, v any) error {
 func parseResponses(body []byte) (Request, error) {
 	var in responsesRequest
 	if !json.Valid(body) {
-		return Request{}, errors.New("We could not parse the JSON body of your request.") //nolint:staticcheck // the API's words
+		return Request{}, errors.New("We could not parse the JSON body of your request.") //nolint:revive,staticcheck // the API's words
 	}
 	if err := unmarshal(body, "", &in); err != nil {
 		return Request{}, err

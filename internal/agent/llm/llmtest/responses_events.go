@@ -75,6 +75,13 @@ func (w *responsesWriter) add(kind string, data object) {
 	w.out = append(w.out, named(kind, data))
 }
 
+// list, member and str read the script's own items; another type is empty.
+func list(v any) []any { l, _ := v.([]any); return l }
+
+func member(v any, name string) any { o, _ := v.(object); return o[name] }
+
+func str(v any) string { s, _ := v.(string); return s }
+
 // item adds the events of one item.
 func (w *responsesWriter) item(index int, item object) {
 	at := func(data object) object {
@@ -91,8 +98,8 @@ func (w *responsesWriter) item(index int, item object) {
 		delete(begun, "status")
 		begun["summary"] = []any{}
 		w.add("response.output_item.added", object{"output_index": index, "item": begun})
-		for i, p := range item["summary"].([]any) {
-			text := p.(object)["text"].(string)
+		for i, p := range list(item["summary"]) {
+			text := str(member(p, "text"))
 			w.add("response.reasoning_summary_part.added", at(object{"summary_index": i, "part": object{"type": "summary_text", "text": ""}}))
 			w.deltas("response.reasoning_summary_text.delta", text, func() object { return at(object{"summary_index": i}) })
 			w.add("response.reasoning_summary_text.done", at(object{"summary_index": i, "text": text}))
@@ -101,19 +108,19 @@ func (w *responsesWriter) item(index int, item object) {
 	case "message":
 		begun["content"] = []any{}
 		w.add("response.output_item.added", object{"output_index": index, "item": begun})
-		part := item["content"].([]any)[0].(object)
+		part, _ := list(item["content"])[0].(object)
 		kind, field := "response.output_text", "text"
 		if part["type"] == "refusal" {
 			kind, field = "response.refusal", "refusal"
 		}
 		w.add("response.content_part.added", at(object{"content_index": 0, "part": object{"type": part["type"], field: ""}}))
-		w.deltas(kind+".delta", part[field].(string), func() object { return at(object{"content_index": 0}) })
+		w.deltas(kind+".delta", str(part[field]), func() object { return at(object{"content_index": 0}) })
 		w.add(kind+".done", at(object{"content_index": 0, field: part[field]}))
 		w.add("response.content_part.done", at(object{"content_index": 0, "part": part}))
 	case "function_call":
 		begun["arguments"] = ""
 		w.add("response.output_item.added", object{"output_index": index, "item": begun})
-		w.deltas("response.function_call_arguments.delta", item["arguments"].(string), func() object { return at(object{}) })
+		w.deltas("response.function_call_arguments.delta", str(item["arguments"]), func() object { return at(object{}) })
 		w.add("response.function_call_arguments.done", at(object{"name": item["name"], "arguments": item["arguments"]}))
 	}
 	w.add("response.output_item.done", object{"output_index": index, "item": item})
