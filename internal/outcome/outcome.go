@@ -155,7 +155,7 @@ func elements(v protocol.Value) string {
 }
 
 // plural matches a name that can be used as a noun.
-var plural = regexp.MustCompile(`^[A-Za-z][A-Za-z_]{0,30}[^sS_]s$`)
+var plural = regexp.MustCompile(`^[A-Za-z][A-Za-z_]{0,30}[A-RT-Za-rt-z]s$`)
 
 // found counts things that a plural names: "1 match found".
 func found(n int, plural, end string) string {

@@ -62,6 +62,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"result":{"content":[{"type":"text","text":"Found 3 documents"}]}}`))
 	f.Add([]byte(`{"result":{"structuredContent":{"entries":[1]},"isError":true}}`))
 	f.Add([]byte(`{"error":{"message":"a\nb"}}`))
+	f.Add([]byte(`{"result":{"structuredContent":{"x\ns":[]}}}`))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		doc, err := protocol.ParseJSON(payload, protocol.MaxDepth)
 		if err != nil {
