@@ -45,7 +45,7 @@ func pageProposals(s *pageStage) {
 		s.Errorf("the card says %q", text)
 	}
 	p.click(at("button", "Approve").in(card))
-	p.sees(withText("article", like("Approved by alice, done", "# Networking")).in(at("tabpanel", "Proposals")))
+	p.sees(withText("article", like("Approved by alice, done", "3 lines")).in(at("tabpanel", "Proposals")))
 	p.sees(at("tab", "Proposals"))
 	other.sees(at("tab", "Proposals"))
 	p.sees(messageWith("It came to this:", "8080"))
@@ -154,5 +154,5 @@ func pageDecisionCounts(s *pageStage) {
 	p.sees(at("tab", "Proposals"))
 	p.sees(withText("article", like("Approved by alice, running")))
 	host.publish(protocol.KindMCPResponse, in, request.ID, fields{"result": fields{"content": []any{}}})
-	p.sees(withText("article", like("Approved by alice, done")))
+	p.sees(withText("article", like("Approved by alice, done", "success", "Result")))
 }

@@ -313,8 +313,8 @@ test("outcomes of calls: error, isError, taken back, a stranger's response", () 
   assert.deepEqual(
     steps.map((x) => [x.call.outcome, x.call.failed, x.call.summary]),
     [
-      ["error", true, "no such file"],
-      ["error", true, "broken"],
+      ["error", true, "error: no such file"],
+      ["error", true, "error: broken"],
       ["error", true, "given up"],
       ["pending", false, ""],
     ],

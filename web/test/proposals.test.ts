@@ -34,7 +34,7 @@ test("pending, then approved, then done", () => {
   assert.deepEqual([now().status, now().decidedBy, now().request, now().done], ["approved", "alice", request.id, false]);
   assert.deepEqual(r.state.pending, []);
   r.apply(w.say("files", "mcp.response", { result: { content: [{ type: "text", text: "deleted" }] } }, { correlationId: request.id }));
-  assert.deepEqual([now().done, now().failed, now().summary], [true, false, "deleted"]);
+  assert.deepEqual([now().done, now().failed, now().summary], [true, false, "success (7 chars)"]);
   r.apply(w.say("bob", "mcp.reject", { reason: "unsafe" }, { correlationId: id }));
   assert.equal(now().status, "approved", "too late");
 });
@@ -49,7 +49,7 @@ test("approved, but it did not work; with other arguments than proposed", () => 
   for (const who of ["planner", "alice"]) r.apply(w.say(who, "mcp.response", { result: {} }, { correlationId: request.id }));
   assert.equal(now().done, false, "only the host answers");
   r.apply(w.say("files", "mcp.response", { error: { code: 1, message: "denied" } }, { correlationId: request.id }));
-  assert.deepEqual([now().status, now().failed, now().summary], ["approved", true, "denied"]);
+  assert.deepEqual([now().status, now().failed, now().summary], ["approved", true, "error: denied"]);
   assert.deepEqual(now().approvedArgs, { path: "new.log" });
 });
 

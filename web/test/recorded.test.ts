@@ -59,7 +59,7 @@ test("rationales are part of their calls, and batches are grouped", () => {
       ["read_text_file", "success", 0, "I read the b"],
     ],
   );
-  assert.equal(found[1]?.call.summary, "[FILE] deploy.md (+ 1 line)");
+  assert.equal(found[1]?.call.summary, "2 lines");
   assert.ok(found.every((x) => (x.call.durationMs ?? -1) >= 0 && x.call.result !== undefined));
   assert.ok(b.steps.every((x) => x.type !== "thought" || x.tool === ""), "no announced thought is left over");
   assert.equal(b.counts.pending, 0);

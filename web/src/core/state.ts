@@ -243,7 +243,7 @@ export interface Call {
   readonly group: number | null;
   /** `result` or `error` of the response, unchanged; undefined before it. */
   readonly result: unknown;
-  /** The result in one short line. */
+  /** The result in a few words; "" before it, or if there is nothing to count. */
   readonly summary: string;
   readonly responseId: ID;
   /** The participant whose response ended the call; "" if it is the agent. */

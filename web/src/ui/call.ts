@@ -130,7 +130,7 @@ function result(shell: SpaceShell, c: Call): TemplateResult | typeof nothing {
   }
   const decided = c.decidedBy === "" ? "" : c.outcome === "rejected" ? `Rejected by ${authorText(c.decidedBy)}` : c.proposed ? `Approved by ${authorText(c.decidedBy)}` : "";
   const reason = c.reason === "" ? "" : `${decided === "" ? outcomeWord(c) : ""}: ${oneLine(c.reason, 160)}`;
-  const words = [decided + reason, oneLine(c.summary, 200)].filter((x) => x !== "").join(". ");
+  const words = [decided + reason, c.summary].filter((x) => x !== "").join(". ");
   if (words === "") return nothing;
   return html`<p class="call-result ${c.failed ? "bad" : ""}">${plain(words)}</p>`;
 }

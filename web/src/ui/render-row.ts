@@ -2,7 +2,6 @@
 
 import { type TemplateResult, html, nothing } from "lit";
 import type { Notice, Proposal } from "../core/state.js";
-import { oneLine } from "../core/read.js";
 import { author, mark, authorText } from "./author.js";
 import { argsLine } from "./call.js";
 import type { SpaceShell } from "./shell.js";
@@ -62,7 +61,7 @@ function proposal(shell: SpaceShell, p: Proposal): TemplateResult {
       <p>${author(p.from)} proposes <code>${who(p.tool)}</code> <span class="chip ${open ? "wait" : ""}">${STATUS[p.status]}${p.decidedBy === "" ? "" : ` by ${authorText(p.decidedBy)}`}</span> <span class="time">${clock(p.at)}</span> ${envelopeLink(shell, p.id)}</p>
       ${p.rationale === "" ? nothing : html`<div class="step-text">${thought(p.rationale)}</div>`}
       <p class="call-args">${argsLine(p.args, 160)}</p>
-      ${p.done && p.summary !== "" ? html`<p class="call-result ${p.failed ? "bad" : ""}">${plain(oneLine(p.summary, 200))}</p>` : nothing}
+      ${p.done && p.summary !== "" ? html`<p class="call-result ${p.failed ? "bad" : ""}">${plain(p.summary)}</p>` : nothing}
       ${open ? html`<button class="words" @click=${() => shell.open("proposals", { id: p.id })}>Review</button>` : nothing}
     </div>
   </div>`;

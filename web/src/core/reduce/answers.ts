@@ -3,13 +3,13 @@
  * (internal/turns/calls.go), held to the same cases in its testdata.
  */
 
+import { failed, outcomeText, resultOf } from "../outcome.js";
 import { answers } from "../proposal.js";
 import { field, str } from "../read.js";
 import type { ContextPath, ID, Outcome, ParticipantID } from "../types.js";
 import { rootOf, settle } from "./blocks.js";
 import { type Noted, callOf, edit, end } from "./calls.js";
 import type { Ctx, Logged } from "./context.js";
-import { failed, resultOf, summarize } from "./summary.js";
 
 /** A second participant that offers an answer makes it ambiguous already. */
 const MAX_OFFERERS = 2;
@@ -108,7 +108,7 @@ function endBy(c: Ctx, call: Noted, e: Logged, assumed: boolean): void {
       assumed,
       failed: failed(e.env.payload),
       result: resultOf(e.env.payload),
-      summary: summarize(e.env.payload),
+      summary: outcomeText(e.env.payload),
       responseId: e.env.id,
       answeredBy: e.env.from === call.from ? "" : e.env.from,
       ...(call.proposed ? {} : { decidedBy: "", reason: "" }),
@@ -130,5 +130,5 @@ function resulted(c: Ctx, e: Logged, call: Noted): void {
   p.done = true;
   p.failed = failed(e.env.payload);
   p.result = resultOf(e.env.payload);
-  p.summary = summarize(e.env.payload);
+  p.summary = outcomeText(e.env.payload);
 }

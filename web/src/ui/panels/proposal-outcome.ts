@@ -57,7 +57,7 @@ function changed(p: Proposal): TemplateResult | typeof nothing {
 }
 
 function result(p: Proposal): TemplateResult | typeof nothing {
-  if (!p.done || p.summary === "") return nothing;
-  return html`<p class="small">${longText(p.summary)}</p>
+  if (!p.done) return nothing;
+  return html`<p class="small">${longText(p.summary || "success")}</p>
     ${p.result === undefined ? nothing : html`<details><summary>Result</summary><pre tabindex="0">${exact(pretty(p.result).slice(0, 50_000))}</pre></details>`}`;
 }
