@@ -143,6 +143,52 @@ type Reasoning struct {
 	CompletedAt   *protocol.Time         `json:"completed_at"` // nil while one is open
 	Narrative     string                 `json:"narrative,omitempty"`
 	ToolDecisions []Decision             `json:"tool_decisions"`
+
+	// References are the ids that its starts and thoughts refer to.
+	References []string `json:"references,omitempty"`
+	// Metadata contains the texts, numbers and booleans in the metadata of its
+	// reasoning.start: approach, estimated_duration, confidence and others.
+	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
+	// Notes are the hypotheses, observations and questions that have more than a
+	// text.
+	Notes []Note `json:"notes,omitempty"`
+	// Conclusion is the last conclusion that has more than a message.
+	Conclusion *Conclusion `json:"conclusion,omitempty"`
+}
+
+// HasDetails reports whether the agent gave more than texts and calls.
+func (r *Reasoning) HasDetails() bool {
+	return len(r.References) > 0 || len(r.Metadata) > 0 || len(r.Notes) > 0 || r.Conclusion != nil
+}
+
+// Note is a hypothesis, an observation or a question with more than a text.
+type Note struct {
+	ID              protocol.ID   `json:"id"`
+	Kind            protocol.Kind `json:"kind"`
+	Text            string        `json:"text,omitempty"` // its beginning; the narrative or a rationale has all of it
+	Confidence      *float64      `json:"confidence,omitempty"`
+	Evidence        []string      `json:"evidence,omitempty"`
+	EvidenceAgainst []string      `json:"evidence_against,omitempty"`
+	References      []string      `json:"references,omitempty"`
+}
+
+// IsEmpty reports whether a note has nothing but its text.
+func (n *Note) IsEmpty() bool {
+	return n.Confidence == nil && len(n.Evidence) == 0 && len(n.EvidenceAgainst) == 0 && len(n.References) == 0
+}
+
+// Conclusion is the structured part of a conclusion.
+type Conclusion struct {
+	Decision       string   `json:"decision,omitempty"`
+	Recommendation string   `json:"recommendation,omitempty"`
+	Confidence     *float64 `json:"confidence,omitempty"` // from 0 to 1
+	KeyFactors     []string `json:"key_factors,omitempty"`
+	References     []string `json:"references,omitempty"`
+}
+
+// IsEmpty reports whether a conclusion has none of the fields.
+func (c *Conclusion) IsEmpty() bool {
+	return c.Decision == "" && c.Recommendation == "" && c.Confidence == nil && len(c.KeyFactors) == 0 && len(c.References) == 0
 }
 
 // Decision is one tool call with its rationale.

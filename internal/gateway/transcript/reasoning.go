@@ -19,6 +19,7 @@ func writeReasoning(b *strings.Builder, r *api.Reasoning) {
 	if !blank(r.Narrative) {
 		b.WriteString(formatText(r.Narrative))
 	}
+	writeDetails(b, r.Details())
 	for _, batch := range r.Batches() {
 		mark := ""
 		if batch.Group != nil {
@@ -29,7 +30,26 @@ func writeReasoning(b *strings.Builder, r *api.Reasoning) {
 			writeDecision(b, i+1, mark, &r.ToolDecisions[i])
 		}
 	}
+	for i := range r.Notes {
+		n := &r.Notes[i]
+		fmt.Fprintf(b, "**Note** · %s · %s\n\n%s", code(strings.TrimPrefix(string(n.Kind), "reasoning.")), code(string(n.ID)), formatText(n.Text))
+		writeDetails(b, n.Details())
+	}
+	if r.Conclusion != nil {
+		b.WriteString("**Conclusion**\n\n")
+		writeDetails(b, r.Conclusion.Details())
+	}
 	b.WriteString("</details>\n\n")
+}
+
+// writeDetails writes details as a list, with one line each.
+func writeDetails(b *strings.Builder, list []api.Detail) {
+	for _, d := range list {
+		fmt.Fprintf(b, "- %s: %s\n", code(d.Label), prose(strings.Join(strings.Fields(Clean(d.Text)), " ")))
+	}
+	if len(list) > 0 {
+		b.WriteByte('\n')
+	}
 }
 
 // thought returns a heading with the duration of an agent's reasoning.

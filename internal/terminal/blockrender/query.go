@@ -67,6 +67,7 @@ func (w *writer) full(r *api.Reasoning, thread protocol.ID, several bool) {
 	}
 	w.line("  " + w.dim(dash+"Reasoning — "+in+where(r, several)))
 	w.narrative(r.Narrative)
+	w.details("  ", r.Details())
 	for _, g := range r.Batches() {
 		if g.Group != nil {
 			w.line("")
@@ -79,6 +80,7 @@ func (w *writer) full(r *api.Reasoning, thread protocol.ID, several bool) {
 			w.detailed(&r.ToolDecisions[n], g.Group != nil)
 		}
 	}
+	w.given(r)
 }
 
 // detailed writes a call with a label on each line.

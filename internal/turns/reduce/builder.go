@@ -60,6 +60,7 @@ type span struct {
 	path      protocol.ContextPath
 	opener    protocol.ParticipantID // "": none yet
 	begun     time.Time
+	start     *Item // that opened it; nil: none did
 	closed    *Item
 	concluded bool
 }
@@ -186,7 +187,7 @@ func (b *Builder) isAgent(who protocol.ParticipantID) bool { return slices.Conta
 func (b *Builder) openContext(it *Item) {
 	env := it.Env()
 	c := b.context(env.Context.Child(env.ID), it)
-	c.opener = env.From
+	c.opener, c.start = env.From, it
 	b.addAgent(env.From)
 	for _, id := range env.Correlation.IDs {
 		if t := b.thoughts[id]; t != nil && t.it.Env().From == env.From {

@@ -27,6 +27,10 @@
 // since the call may still follow. A model's raw thinking ("raw": true) is
 // neither.
 //
+// Details are what an agent gives besides its texts: references, the metadata of
+// a start, the fields of notes and of a conclusion. Each viewer gets the details
+// of the envelopes that it may see.
+//
 // Calls of one batch share a parallel_group: the one in their thoughts, or else
 // one derived from calls that overlap within a context. A number that another
 // batch of the turn has already becomes the lowest free one (a restarted agent

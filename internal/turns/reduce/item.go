@@ -76,6 +76,8 @@ type Item struct {
 	bytes  int  // of the result or the error
 	raw    bool // a model's own thinking
 
+	details json.RawMessage // that a reasoning.* gives besides its text; nil: none
+
 	mu     sync.Mutex // held while masking, so that concurrent requests share the work
 	masked *masked
 }
@@ -94,6 +96,7 @@ type masked struct {
 	rules      uint64
 	text, tool string
 	params     json.RawMessage // nil: too long
+	details    details
 }
 
 // Weigh is the memory of an item without its masked form, in bytes, about and at
@@ -122,7 +125,7 @@ func (d *Display) of(it *Item) *masked {
 		if it.Env().Kind == protocol.KindChat {
 			limit = maxChat
 		}
-		it.masked = &masked{rules: d.Rules, text: it.text.Masked(limit, d.Mask), tool: it.tool.Masked(maxName, d.Mask), params: d.params(it.params)}
+		it.masked = &masked{rules: d.Rules, text: it.text.Masked(limit, d.Mask), tool: it.tool.Masked(maxName, d.Mask), params: d.params(it.params), details: d.details(it.details)}
 	}
 	return it.masked
 }
@@ -175,6 +178,10 @@ func NewItem(e *Entry) *Item {
 		it.readResponse(p)
 	case protocol.KindMCPWithdraw, protocol.KindMCPReject:
 		it.text = Excerpt{text: textutil.Shorten(p.Get("reason").Text(), maxName)}
+	}
+	if strings.HasPrefix(string(slim.Kind), "reasoning.") {
+		it.details = readDetails(p)
+		it.Weight += 3 * len(it.details) // itself, masked, and parsed
 	}
 	return it
 }

@@ -194,7 +194,7 @@ func (c *call) hasError() bool {
 }
 
 // reasonings returns the reasoning of each agent that called a tool; in a job, of
-// each that called a tool or has a narrative.
+// each that called a tool, or has a narrative or details.
 func (b *Builder) reasonings(k Key, d *Display) []api.Reasoning {
 	var all []api.Reasoning
 	for _, agent := range b.agents {
@@ -206,7 +206,8 @@ func (b *Builder) reasonings(k Key, d *Display) []api.Reasoning {
 			SessionID: k.Session, ThreadID: k.Thread, JobID: k.Job, TurnNumber: k.Turn, Agent: agent,
 			Narrative: b.narrative(agent, d), ToolDecisions: decisions,
 		}
-		if r.StartedAt, r.CompletedAt = b.span(agent); len(decisions) > 0 || r.Narrative != "" {
+		b.renderDetails(&r, d)
+		if r.StartedAt, r.CompletedAt = b.span(agent); len(decisions) > 0 || r.Narrative != "" || r.HasDetails() {
 			all = append(all, r)
 		}
 	}

@@ -106,7 +106,7 @@ func weighTurn(t *api.Turn) int {
 	n += 80 * len(t.ToolCalls)
 	all := t.AllReasonings()
 	for i := range all {
-		n += 300 + len(all[i].Narrative)
+		n += 300 + len(all[i].Narrative) + weighDetails(&all[i])
 		for _, d := range all[i].ToolDecisions {
 			n += 400 + len(d.ToolName) + len(d.OutcomeText) + len(d.Rationale) + len(d.Parameters) + len(d.Context)
 		}
