@@ -186,7 +186,7 @@ func ids(v protocol.Value) (list []string) {
 	return list
 }
 
-// renderDetails sets what an agent gave besides its texts: the metadata of its
+// renderDetails sets what an agent gave in addition to its texts: the metadata of its
 // first context that has any, the references of its starts and thoughts, its
 // notes, and its last conclusion.
 func (b *Builder) renderDetails(r *api.Reasoning, d *Display) {

@@ -27,7 +27,7 @@
 // since the call may still follow. A model's raw thinking ("raw": true) is
 // neither.
 //
-// Details are what an agent gives besides its texts: references, the metadata of
+// Details are what an agent gives in addition to its texts: references, the metadata of
 // a start, the fields of notes and of a conclusion. Each viewer gets the details
 // of the envelopes that it may see.
 //

@@ -76,7 +76,7 @@ type Item struct {
 	bytes  int  // of the result or the error
 	raw    bool // a model's own thinking
 
-	details json.RawMessage // that a reasoning.* gives besides its text; nil: none
+	details json.RawMessage // that a reasoning.* gives in addition to its text; nil: none
 
 	mu     sync.Mutex // held while masking, so that concurrent requests share the work
 	masked *masked
