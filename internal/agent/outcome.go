@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/client/reasoner"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
@@ -162,6 +163,7 @@ func explain(cause error) string {
 		model   *llm.Error
 		stopped *cancelled
 		network net.Error
+		service *reasoner.APIError
 	)
 	switch {
 	case errors.As(cause, &stopped):
@@ -170,6 +172,10 @@ func explain(cause error) string {
 		return fmt.Sprintf("the gateway refused it (%s: %s)", refusal.Code, trimStop(refusal.Message))
 	case errors.As(cause, &model):
 		return refusedBy(model)
+	case errors.As(cause, &service):
+		return "the Reasoning API answered with " + withCode(service.Status, service.Code)
+	case errors.Is(cause, reasoner.ErrTimeout):
+		return "the Reasoning API did not answer in time"
 	case errors.Is(cause, llm.ErrTruncated):
 		return "the model's answer was cut off"
 	case errors.Is(cause, context.DeadlineExceeded):
@@ -179,7 +185,7 @@ func explain(cause error) string {
 	}
 	for _, plain := range []error{
 		errShutdown, errRestarted, errTakenOver, errPlannerFailed,
-		planner.ErrRefused, planner.ErrLength, planner.ErrSilent, planner.ErrBadCalls, planner.ErrForced,
+		planner.ErrRefused, planner.ErrRemote, planner.ErrLength, planner.ErrSilent, planner.ErrBadCalls, planner.ErrForced,
 	} {
 		if errors.Is(cause, plain) {
 			return plain.Error()
@@ -199,17 +205,25 @@ func forLog(err error) string {
 }
 
 func refusedBy(e *llm.Error) string {
-	var parts []string
-	if e.Status != 0 {
-		parts = append(parts, fmt.Sprintf("status %d", e.Status))
-	}
-	if plainCode.MatchString(e.Code) {
-		parts = append(parts, e.Code)
-	}
-	if len(parts) == 0 {
+	if e.Status == 0 && !plainCode.MatchString(e.Code) {
 		return "the model refused"
 	}
-	return "the model refused (" + strings.Join(parts, ", ") + ")"
+	return "the model's provider answered with " + withCode(e.Status, e.Code)
+}
+
+// withCode formats a status and a code that is safe to publish.
+func withCode(status int, code string) string {
+	var parts []string
+	if status != 0 {
+		parts = append(parts, fmt.Sprintf("status %d", status))
+	}
+	if plainCode.MatchString(code) {
+		parts = append(parts, code)
+	}
+	if len(parts) == 0 {
+		return "an error"
+	}
+	return strings.Join(parts, ", ")
 }
 
 func trimStop(s string) string { return strings.TrimRight(strings.TrimSpace(s), ". ") }
