@@ -19,6 +19,7 @@ const root = "../.."
 const (
 	maxFile     = 500
 	maxFunction = 75
+	maxPackage  = 2600
 )
 
 // longTables are functions that may be longer, since they consist of a flat
@@ -90,6 +91,20 @@ func TestFilesAreShort(t *testing.T) {
 	for _, s := range sources(t) {
 		if n := s.fset.File(s.file.Pos()).LineCount(); n > maxFile && !s.isTest {
 			t.Errorf("%s has %d lines, more than %d: look for the second idea in it", s.path, n, maxFile)
+		}
+	}
+}
+
+func TestPackagesAreShort(t *testing.T) {
+	lines := make(map[string]int)
+	for _, s := range sources(t) {
+		if !s.isTest {
+			lines[filepath.Dir(s.path)] += s.fset.File(s.file.Pos()).LineCount()
+		}
+	}
+	for dir, n := range lines {
+		if n > maxPackage {
+			t.Errorf("the package in %s has %d lines, more than %d: split it at an interface", dir, n, maxPackage)
 		}
 	}
 }
