@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -254,8 +256,25 @@ func (c *queueClient) convertError(err error) error {
 		return fmt.Errorf("%w as %s: start a worker, which creates it", ErrNoQueue, c.names.JobsStream())
 	case errors.Is(err, nats.ErrConnectionClosed) && c.isClosed():
 		return ErrClosed
+	case isDisconnected(err):
+		return fmt.Errorf("no connection to the NATS server%s; start it, or correct its address: %w", c.server(), err)
 	}
 	return err
+}
+
+// server returns the hosts of the NATS server for an error text, without
+// passwords; "" if they are not known.
+func (c *queueClient) server() string {
+	var hosts []string
+	for _, address := range strings.Split(c.opts.NATSURL, ",") {
+		if u, err := url.Parse(strings.TrimSpace(address)); err == nil && u.Host != "" {
+			hosts = append(hosts, u.Host)
+		}
+	}
+	if len(hosts) == 0 {
+		return ""
+	}
+	return " at " + strings.Join(hosts, ", ")
 }
 
 // canWait reports whether an error of one request may be temporary within an
