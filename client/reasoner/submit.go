@@ -61,7 +61,11 @@ func (c *queueClient) attempt(ctx context.Context, j *job, done <-chan *nats.Msg
 	var absent error // no worker was there at the latest check
 	for {
 		back := c.reconnected()
-		if r, err := c.submit(ctx, j); r != nil || err != nil {
+		r, err := c.submit(ctx, j)
+		if err != nil && ctx.Err() != nil {
+			return nil, joinReason(absent, err)
+		}
+		if r != nil || err != nil {
 			return r, err
 		}
 		select {
@@ -75,17 +79,27 @@ func (c *queueClient) attempt(ctx context.Context, j *job, done <-chan *nats.Msg
 			}
 		case <-look.C:
 			look.Reset(workerCheckInterval)
-			if absent = c.checkWorkers(ctx); absent != nil {
+			found := c.checkWorkers(ctx)
+			if ctx.Err() != nil { // the check was cut off; the one before it counts
+				return nil, joinReason(absent, ctx.Err())
+			}
+			if absent = found; absent != nil {
 				c.waiting(j, absent)
 			}
 			continue
 		case <-ctx.Done():
-			if absent != nil {
-				return nil, fmt.Errorf("%w: %w", absent, ctx.Err())
-			}
-			return nil, ctx.Err()
+			return nil, joinReason(absent, ctx.Err())
 		}
 	}
+}
+
+// joinReason adds the reason of a wait, if there is one, to the error that ended
+// it.
+func joinReason(reason, err error) error {
+	if reason == nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", reason, err)
 }
 
 // Times of the checks whether there is a worker, while a job waits.
