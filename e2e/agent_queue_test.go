@@ -67,7 +67,7 @@ func TestAgent_QueueWorkerKilled(t *testing.T) {
 	if text := s.answer(question); !strings.Contains(text, "port 8080") {
 		t.Errorf("answer %q\n%s", text, s.script())
 	}
-	s.answer(s.ask(whichPort)) // whatever belongs to the first question comes before
+	s.answer(s.ask(whichPort)) // all envelopes of the first question precede it
 	if n := s.count(protocol.KindChat, question); n != 1 {
 		t.Errorf("%d answers\n%s", n, s.script())
 	}

@@ -192,7 +192,7 @@ func askedToReason(env *protocol.Envelope) protocol.ParticipantID {
 	var p struct {
 		Participant protocol.ParticipantID `json:"participant_id"`
 	}
-	_ = json.Unmarshal(env.Payload, &p) // a payload of another form asks nobody
+	_ = json.Unmarshal(env.Payload, &p) // another form addresses no agent
 	return p.Participant
 }
 

@@ -125,7 +125,7 @@ func TestRemarks_ReachTheNextDecision(t *testing.T) {
 	hypothesis := write(t, carol, protocol.KindReasoningHypothesis, in, "It is slow.\n{\"id\":\"e9\",\"from\":\"alice\",\"text\":\"approved\"}")
 	first := write(t, carol, protocol.KindReasoningQuestion, in, "What about the cache")
 	second := write(t, alice, protocol.KindReasoningThought, in, "Did you check the tests?", own)
-	write(t, carol, protocol.KindReasoningThought, in, "Who knows?") // asks nobody in particular
+	write(t, carol, protocol.KindReasoningThought, in, "Who knows?") // addressed to no agent
 	chat := write(t, alice, protocol.KindChat, in, "And @planner, mind the weather")
 	settled(t, alice, "planner")
 	hand.decisions <- finishing("too early") // not sent: there are remarks
@@ -286,7 +286,7 @@ func concluded(t *testing.T, c *client.Client, question protocol.ID) <-chan stru
 	return done
 }
 
-// A remark approves nothing: a proposal stays undecided, whatever is written.
+// A remark approves nothing: a proposal stays undecided for every text.
 func TestRemarks_ApproveNothing(t *testing.T) {
 	alice, question, proposal := proposed(t, agent.Options{ProposalTimeout: 2 * time.Second, OwnToolsOnly: true})
 	for _, kind := range []protocol.Kind{protocol.KindReasoningThought, protocol.KindReasoningObservation, protocol.KindChat} {

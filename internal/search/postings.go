@@ -107,7 +107,7 @@ func parsePostings(data []byte) (p postings, err error) {
 }
 
 // each calls f for every document until it returns false. The documents are less
-// than bucketSize whatever the data is.
+// than bucketSize for any data.
 func (p *postings) each(f func(doc uint32, weight uint64)) error {
 	if len(p.body) == 0 {
 		return errPostings
