@@ -80,10 +80,3 @@ func (c ContextPath) Root() ContextPath {
 func (c ContextPath) Last() string {
 	return string(c[strings.LastIndexByte(string(c), '/')+1:])
 }
-
-// First returns the first segment: for a context in the main conversation, or
-// nested in it, the id of the reasoning.start of the outermost one.
-func (c ContextPath) First() ID {
-	first, _, _ := strings.Cut(string(c), "/")
-	return ID(first)
-}

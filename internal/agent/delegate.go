@@ -235,7 +235,7 @@ func (a *Agent) admitPart(start protocol.Envelope, path protocol.ContextPath) {
 // context being opened for all, it reasons in public, otherwise it addresses
 // everything to the agent that asks.
 func (a *Agent) newPart(start protocol.Envelope, path protocol.ContextPath) *question {
-	if a.public.Has(path.First()) {
+	if a.public.Has(protocol.ID(path.Root())) {
 		start.To = nil
 	}
 	q := &question{chat: start, text: addressing.ChatText(&start), history: a.chats.Before(&start), part: true, problems: make(map[protocol.ContextPath]*problem)}

@@ -23,14 +23,11 @@ const shown = 3
 // Open returns the opening of a text. If nothing is open, the offsets are the length
 // of the text. A text that exceeds its budget is entirely open.
 func (s *Set) Open(text []byte, b *Budget) Opening {
-	o := Opening{len(text), len(text)}
 	c := s.scratch.Get().(*scratch) //nolint:forcetypeassert // the pool holds nothing else
 	defer s.scratch.Put(c)
 	c.budget = b
 	text = text[:len(text)-s.partialCode(text)]
-	if len(text) < o.Hold {
-		o = Opening{len(text), len(text)}
-	}
+	o := Opening{len(text), len(text)}
 	last, r := s.readings(text, true, func(text []byte, r *reading) { s.openIn(c, r, text, &o) })
 	if s.encoded {
 		if joined := joinedEnd(r, last); joined != nil {

@@ -187,12 +187,8 @@ func (c *Config) check() error {
 }
 
 func checkActions(actions map[string]Action, ids []string) error {
-	known := map[string]bool{}
-	for _, id := range ids {
-		known[id] = true
-	}
 	for rule, action := range actions {
-		if !known[rule] {
+		if !slices.Contains(ids, rule) {
 			return fmt.Errorf("safety action for rule %q: there is no such rule", rule)
 		}
 		if action != ActionMask && action != ActionBlock {

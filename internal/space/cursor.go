@@ -118,25 +118,18 @@ func (c *Cursor) wake() {
 // Range yields the stored entries with first <= Seq <= last in order, without
 // hidden ones, and at most one error, at the end.
 func (s *Space) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[*ring.Entry, error] {
-	return func(yield func(*ring.Entry, error) bool) {
-		q := journal.Query{After: max(first, 1) - 1, Before: last + 1}
-		for e, err := range s.journal().Range(ctx, s.name, q) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if !e.Hidden && !yield(ring.NewEntry(e), nil) {
-				return
-			}
-		}
-	}
+	return s.scan(ctx, journal.Query{After: max(first, 1) - 1, Before: last + 1})
 }
 
 // Backwards yields the stored entries, the newest first, without hidden ones, and at
 // most one error, at the end.
 func (s *Space) Backwards(ctx context.Context) iter.Seq2[*ring.Entry, error] {
+	return s.scan(ctx, journal.Query{Backwards: true})
+}
+
+func (s *Space) scan(ctx context.Context, q journal.Query) iter.Seq2[*ring.Entry, error] {
 	return func(yield func(*ring.Entry, error) bool) {
-		for e, err := range s.journal().Range(ctx, s.name, journal.Query{Backwards: true}) {
+		for e, err := range s.journal().Range(ctx, s.name, q) {
 			if err != nil {
 				yield(nil, err)
 				return

@@ -15,6 +15,10 @@ func (s *Space) announceInvited(entries []*ring.Entry) {
 		if e.Envelope.Kind != protocol.KindSpaceInvite || e.Envelope.Seq == 0 {
 			continue
 		}
+		clients := s.mewMembers()
+		if len(clients) == 0 {
+			return
+		}
 		_, g, err := authority.ReadInvitation(e.Envelope, e.Payload(), e.Private())
 		if err != nil {
 			continue // reported by the fold
@@ -27,12 +31,22 @@ func (s *Space) announceInvited(entries []*ring.Entry) {
 		if reason := e.Payload().Get("reason"); reason.Exists() {
 			payload["reason"] = json.RawMessage(reason.Raw())
 		}
-		for _, m := range s.members() {
-			if m.CurrentDialect() == protocol.DialectMEW04 && m.ID != e.Envelope.From && !m.controlFull() && e.VisibleTo(s.VisibilityOf(m.Viewer())) {
+		for _, m := range clients {
+			if m.ID != e.Envelope.From && !m.controlFull() && e.VisibleTo(s.VisibilityOf(m.Viewer())) {
 				m.enqueueControl(m.newControl(protocol.KindSystemPresence, "", payload))
 			}
 		}
 	}
+}
+
+// mewMembers returns the connected members that use MEW's dialect.
+func (s *Space) mewMembers() (list []*Member) {
+	for _, m := range s.members() {
+		if m.CurrentDialect() == protocol.DialectMEW04 {
+			list = append(list, m)
+		}
+	}
+	return list
 }
 
 func (m *Member) controlFull() bool {

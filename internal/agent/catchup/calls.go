@@ -90,7 +90,7 @@ func (b *Backlog) noteResult(response *protocol.Envelope) {
 func (b *Backlog) Calls(question protocol.ID) []Call {
 	var list []*sentCall
 	for _, c := range b.sent {
-		if slices.Contains(b.attempts[c.context.First()], question) {
+		if slices.Contains(b.attempts[protocol.ID(c.context.Root())], question) {
 			list = append(list, c)
 		}
 	}

@@ -326,8 +326,8 @@ func TestForeignMessages(t *testing.T) {
 	for subject, data := range map[string]string{
 		subject:                      "garbage",
 		subject + ".and.more":        "garbage",
-		j.names.root(0) + "%zz":      "garbage",
-		j.names.root(1) + "no-space": string(block.EncodeTrim(7)), // of another stream, mostly
+		j.names.roots[0] + "%zz":      "garbage",
+		j.names.roots[1] + "no-space": string(block.EncodeTrim(7)), // of another stream, mostly
 	} {
 		if _, err := j.js.Publish(t.Context(), subject, []byte(data)); err != nil {
 			t.Fatal(err)

@@ -92,7 +92,7 @@ func open(o Options) (*Journal, error) {
 	}
 	j := &Journal{
 		opts: o, log: o.Logger, nc: o.Conn,
-		names:      names{prefix: o.Prefix, streams: o.streams},
+		names:      newNames(o.Prefix, o.streams),
 		gateway:    nuid.Next(),
 		deliveries: make(chan delivery, deliveryQueue),
 		catchUp:    make(chan struct{}, catchUpStreams),

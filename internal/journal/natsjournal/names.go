@@ -12,6 +12,15 @@ import (
 type names struct {
 	prefix  string // as in Options
 	streams int
+	roots   []string // the beginnings of the subjects of each stream: meup.07.
+}
+
+func newNames(prefix string, streams int) names {
+	n := names{prefix: prefix, streams: streams}
+	for i := range streams {
+		n.roots = append(n.roots, fmt.Sprintf("%s.%02d.", strings.ToLower(prefix), i))
+	}
+	return n
 }
 
 // bucket returns the index of the stream that has the space.
@@ -26,12 +35,8 @@ func (n names) stream(index int) string {
 	return fmt.Sprintf("%s_%02d", strings.ToUpper(n.prefix), index)
 }
 
-func (n names) root(index int) string {
-	return fmt.Sprintf("%s.%02d.", strings.ToLower(n.prefix), index)
-}
-
 // all returns the pattern of a stream's subjects: meup.07.>
-func (n names) all(index int) string { return n.root(index) + ">" }
+func (n names) all(index int) string { return n.roots[index] + ">" }
 
 // stateSuffix marks the subject of a space's state entries, which is never
 // purged.
@@ -39,12 +44,12 @@ const stateSuffix = ".state"
 
 // epoch returns the subject of a stream's epochs: meup.07.%epoch, which is
 // never the encoded name of a space.
-func (n names) epoch(index int) string { return n.root(index) + "%epoch" }
+func (n names) epoch(index int) string { return n.roots[index] + "%epoch" }
 
 // subject returns the subject of the blocks of a space: meup.07.lab, or
 // meup.07.lab.state for blocks with a state entry.
 func (n names) subject(space string, state bool) string {
-	s := n.root(n.bucket(space)) + natsconn.EncodeToken(space)
+	s := n.roots[n.bucket(space)] + natsconn.EncodeToken(space)
 	if state {
 		s += stateSuffix
 	}
@@ -53,7 +58,7 @@ func (n names) subject(space string, state bool) string {
 
 // space decodes the space from a subject of a stream.
 func (n names) space(index int, subject string) (string, bool) {
-	token, ok := strings.CutPrefix(subject, n.root(index))
+	token, ok := strings.CutPrefix(subject, n.roots[index])
 	if !ok {
 		return "", false
 	}
