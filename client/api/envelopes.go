@@ -100,12 +100,8 @@ func (q *EnvelopeQuery) values() url.Values {
 	if q.Log != "" {
 		v.Set("log", q.Log)
 	}
-	if q.Since > 0 {
-		v.Set("since", q.Since.String())
-	}
-	if q.Before > 0 {
-		v.Set("before", q.Before.String())
-	}
+	setSeq(v, "since", q.Since)
+	setSeq(v, "before", q.Before)
 	setNumber(v, "limit", q.Limit)
 	if q.Descending {
 		v.Set("order", "desc")

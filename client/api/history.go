@@ -40,9 +40,7 @@ type SessionPage struct {
 func (c *Client) SessionHistory(ctx context.Context, space, session string, page SessionPage) (*History, error) {
 	q := make(url.Values)
 	setNumber(q, "limit", page.Limit)
-	if page.Before > 0 {
-		q.Set("before", page.Before.String())
-	}
+	setSeq(q, "before", page.Before)
 	var h History
 	if err := c.get(ctx, inSpace(space, "sessions", session), q, &h); err != nil {
 		return nil, fmt.Errorf("read session %s: %w", session, err)
@@ -65,9 +63,7 @@ func (c *Client) TurnOf(ctx context.Context, space string, envelope protocol.ID)
 func (c *Client) Threads(ctx context.Context, space string, limit int, before protocol.Seq) (*Threads, error) {
 	q := make(url.Values)
 	setNumber(q, "limit", limit)
-	if before > 0 {
-		q.Set("before", before.String())
-	}
+	setSeq(q, "before", before)
 	var t Threads
 	if err := c.get(ctx, inSpace(space, "threads"), q, &t); err != nil {
 		return nil, fmt.Errorf("list threads of space %q: %w", space, err)
@@ -79,9 +75,7 @@ func (c *Client) Threads(ctx context.Context, space string, limit int, before pr
 func (c *Client) Jobs(ctx context.Context, space string, limit int, before protocol.Seq) (*Jobs, error) {
 	q := make(url.Values)
 	setNumber(q, "limit", limit)
-	if before > 0 {
-		q.Set("before", before.String())
-	}
+	setSeq(q, "before", before)
 	var j Jobs
 	if err := c.get(ctx, inSpace(space, "jobs"), q, &j); err != nil {
 		return nil, fmt.Errorf("list jobs of space %q: %w", space, err)
@@ -127,5 +121,12 @@ func (c *Client) markdown(ctx context.Context, space, kind string, id protocol.I
 func setNumber(q url.Values, name string, n int) {
 	if n != 0 {
 		q.Set(name, strconv.Itoa(n))
+	}
+}
+
+// setSeq sets a parameter unless seq is 0.
+func setSeq(q url.Values, name string, seq protocol.Seq) {
+	if seq > 0 {
+		q.Set(name, seq.String())
 	}
 }

@@ -59,9 +59,7 @@ func (c *Client) Proposals(ctx context.Context, space, state string, limit int, 
 		q.Set("state", state)
 	}
 	setNumber(q, "limit", limit)
-	if before > 0 {
-		q.Set("before", before.String())
-	}
+	setSeq(q, "before", before)
 	var p Proposals
 	if err := c.get(ctx, inSpace(space, "proposals"), q, &p); err != nil {
 		return nil, fmt.Errorf("list proposals of space %q: %w", space, err)

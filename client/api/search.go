@@ -72,9 +72,7 @@ func (c *Client) Search(ctx context.Context, space string, query SearchQuery) (*
 			q.Set(name, at.UTC().Format(time.RFC3339Nano))
 		}
 	}
-	if query.Before > 0 {
-		q.Set("before", query.Before.String())
-	}
+	setSeq(q, "before", query.Before)
 	setNumber(q, "limit", query.Limit)
 	if query.Cursor != "" {
 		q.Set("cursor", query.Cursor)

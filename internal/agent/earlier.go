@@ -13,9 +13,9 @@ const earlierThought = "I was restarted while I worked on this question. Before 
 
 // earlierRecord returns the calls of earlier attempts as a finished step, so
 // that the planner does not repeat a call that may have changed something
-// without noticing. ok is false if there were none.
-func (a *Agent) earlierRecord(calls []catchup.Call, box *toolbox.Box) (r contextwindow.Record, ok bool) {
-	r = contextwindow.Record{Action: contextwindow.UseTools, Thought: earlierThought}
+// without noticing.
+func (a *Agent) earlierRecord(calls []catchup.Call, box *toolbox.Box) contextwindow.Record {
+	r := contextwindow.Record{Action: contextwindow.UseTools, Thought: earlierThought}
 	for _, c := range calls {
 		owner := c.Host
 		if owner == a.you {
@@ -27,7 +27,7 @@ func (a *Agent) earlierRecord(calls []catchup.Call, box *toolbox.Box) (r context
 		res.Tool = name
 		r.Results = append(r.Results, res)
 	}
-	return r, len(calls) > 0
+	return r
 }
 
 func requestsOf(calls []catchup.Call) []protocol.ID {

@@ -82,8 +82,8 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 	for {
 		box := a.toolbox(p)
 		state.Tools, state.Delegates = box.Plannable, a.delegates(p)
-		if earlier, ok := a.earlierRecord(p.q.earlier, box); ok && p.depth == 0 && len(state.Steps) == 0 {
-			state.Steps = append(state.Steps, earlier)
+		if p.depth == 0 && len(state.Steps) == 0 && len(p.q.earlier) > 0 {
+			state.Steps = append(state.Steps, a.earlierRecord(p.q.earlier, box))
 			state.MaxSteps++ // it uses up none of the steps
 		}
 		a.hear(p, &state)

@@ -135,7 +135,7 @@ var mayImport = map[string][]string{
 	"internal/agent/bridge":                {"protocol", "client", "client/api", "internal/agent/mcptools", "internal/participant", "internal/textutil"},
 	"internal/participant":                 {"protocol", "client"},
 	"internal/natsembed":                   {"internal/privatedir"},
-	"internal/reasoner":                    {"client/reasoner/wire", "internal/agent/llm", "internal/agent/planner", "internal/agent/planner/rules", "internal/agent/contextwindow", "internal/agent/telemetry", "internal/reasoner/api", "internal/reasoner/workflow", "internal/recent", "internal/textutil"},
+	"internal/reasoner":                    {"client/reasoner/wire", "internal/agent/llm", "internal/agent/planner", "internal/agent/planner/rules", "internal/agent/contextwindow", "internal/agent/telemetry", "internal/reasoner/api", "internal/reasoner/decisionlog", "internal/reasoner/workflow", "internal/recent", "internal/textutil"},
 	"internal/reasoner/api":                {"client/reasoner/wire", "schemas"},
 	"internal/reasoner/workflow":           {"client/reasoner/wire", "internal/reasoner/api", "internal/textutil"},
 	"internal/reasoner/callback":           {"client/reasoner/wire"},

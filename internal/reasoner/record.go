@@ -8,13 +8,8 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/reasoner/api"
+	"github.com/meup-protocol/meup/internal/reasoner/decisionlog"
 	"github.com/meup-protocol/meup/internal/textutil"
-)
-
-// Types of records: the endpoints.
-const (
-	typeIntent   = "agent_intent"
-	typeWorkflow = "workflow_intent"
 )
 
 // maxRecorded bounds each text of a record, in bytes.
@@ -36,9 +31,7 @@ func newRecord(kind, session, id string, d planner.Decision, out string, took ti
 
 // clean bounds the texts of a record and masks the key of the request in them.
 func clean(r *wire.LogRecord, l *wire.LLM) {
-	for _, text := range []*string{
-		&r.SessionID, &r.CorrelationID, &r.Provider, &r.Model, &r.ToolName, &r.NextNode, &r.Reasoning, &r.Fallback, &r.Message,
-	} {
+	for _, text := range decisionlog.Texts(r) {
 		*text = textutil.Shorten(api.MaskKey(*text, l), maxRecorded)
 	}
 }
@@ -48,7 +41,7 @@ func (s *Service) recordIntent(q *wire.AgentIntentRequest, id string, d planner.
 	if s.o.Record == nil {
 		return
 	}
-	r := newRecord(typeIntent, q.SessionID, id, d, outcome(string(d.Action), err), took, err)
+	r := newRecord(wire.JobAgentIntent, q.SessionID, id, d, outcome(string(d.Action), err), took, err)
 	r.CorrelationID = q.CorrelationID
 	if out != nil {
 		r.ToolName, r.Reasoning, r.Fallback = out.ToolName, out.Reasoning, fallbackOf(out.Trace)
@@ -62,7 +55,7 @@ func (s *Service) recordWorkflow(q *wire.WorkflowIntentRequest, id string, d pla
 	if s.o.Record == nil {
 		return
 	}
-	r := newRecord(typeWorkflow, q.RunID, id, d, outcome(workflowOutcome(out), err), took, err)
+	r := newRecord(wire.JobWorkflowIntent, q.RunID, id, d, outcome(workflowOutcome(out), err), took, err)
 	if r.Source == "" {
 		r.Source = byWorkflow
 	}

@@ -324,8 +324,8 @@ func TestForeignMessages(t *testing.T) {
 	mustAppend(t, j, "lab", chat("a", "alice"))
 	subject := j.names.subject("lab", false)
 	for subject, data := range map[string]string{
-		subject:                      "garbage",
-		subject + ".and.more":        "garbage",
+		subject:                       "garbage",
+		subject + ".and.more":         "garbage",
 		j.names.roots[0] + "%zz":      "garbage",
 		j.names.roots[1] + "no-space": string(block.EncodeTrim(7)), // of another stream, mostly
 	} {

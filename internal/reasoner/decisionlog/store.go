@@ -147,11 +147,17 @@ func (s *Store) each(q Query, f func(*wire.LogRecord) bool) {
 	}
 }
 
+// Texts returns the fields of a record that callers and models write, to be
+// bounded and masked.
+func Texts(r *wire.LogRecord) []*string {
+	return []*string{
+		&r.SessionID, &r.CorrelationID, &r.Provider, &r.Model, &r.ToolName, &r.NextNode, &r.Reasoning, &r.Fallback, &r.Message,
+	}
+}
+
 // mask masks the texts of a record that come from callers and models.
 func (s *Store) mask(r *wire.LogRecord) {
-	for _, text := range []*string{
-		&r.SessionID, &r.CorrelationID, &r.Provider, &r.Model, &r.ToolName, &r.NextNode, &r.Reasoning, &r.Fallback, &r.Message,
-	} {
+	for _, text := range Texts(r) {
 		*text = s.o.Mask(*text)
 	}
 }

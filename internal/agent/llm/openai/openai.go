@@ -157,7 +157,7 @@ func (m *Model) Provider() string { return m.provider }
 // requests. If it rejects the items of earlier answers, the request is sent
 // again without them.
 func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Event, error] {
-	items := m.api == Responses && m.hasItems(req.Messages)
+	items := m.api == Responses
 	var sent variant
 	return llmhttp.Adapt(func() iter.Seq2[llm.Event, error] {
 		sent = variant(m.variant.Load())
@@ -170,7 +170,7 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Eve
 		case v&^sent != 0:
 			m.variant.Or(uint32(v))
 			return true
-		case items && refusesItems(err):
+		case items && refusesItems(err) && m.hasItems(req.Messages):
 			items = false
 			return true
 		}

@@ -107,8 +107,11 @@ func (m *Model) inputItems(messages []llm.Message, items bool) []json.RawMessage
 		case llm.ToolResult:
 			out = append(out, marshal(functionCallOutput{"function_call_output", msg.CallID, resultText(*msg)}))
 		case llm.Assistant:
-			own := m.ownItems(msg)
-			if !items || own == nil {
+			var own []json.RawMessage
+			if items {
+				own = m.ownItems(msg)
+			}
+			if own == nil {
 				own = plainItems(msg)
 			}
 			out = append(out, own...)
