@@ -7,16 +7,15 @@ import (
 	"strconv"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/reasondetail"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // Bounds of the details of an envelope.
 const (
-	maxDetails = 32 << 10 // bytes that an item keeps; a value beyond them is omitted, not cut
-	maxEntries = 64       // of a list, of metadata, of notes and of references
-	maxDetail  = 1 << 10  // bytes of one shown text
-	maxNumber  = 64       // bytes of a number
+	maxDetails = 32 << 10                // bytes that an item keeps; a value beyond them is omitted, not cut
+	maxEntries = reasondetail.MaxEntries // of a list, of metadata, of notes and of references
 )
 
 // detailKeys are the members of a payload that are details.
@@ -62,7 +61,7 @@ func detail(v protocol.Value, metadata bool, room *int) []byte {
 	switch {
 	case metadata:
 		for key, x := range v.Members {
-			if isScalar(x) {
+			if reasondetail.IsScalar(x) {
 				take(slices.Concat(key.Raw(), []byte(":"), x.Raw()))
 			}
 		}
@@ -76,7 +75,7 @@ func detail(v protocol.Value, metadata bool, room *int) []byte {
 		if parts != nil {
 			return slices.Concat([]byte("["), bytes.Join(parts, []byte(",")), []byte("]"))
 		}
-	case isScalar(v):
+	case reasondetail.IsScalar(v):
 		if take(v.Raw()); parts != nil {
 			return parts[0]
 		}
@@ -84,106 +83,17 @@ func detail(v protocol.Value, metadata bool, room *int) []byte {
 	return nil
 }
 
-// isScalar reports whether a value is a text that is not empty, a number of usual
-// length, or a boolean.
-func isScalar(v protocol.Value) bool {
-	switch v.Type() {
-	case protocol.TypeString:
-		return v.Text() != ""
-	case protocol.TypeNumber, protocol.TypeBool:
-		return len(v.Raw()) <= maxNumber
-	}
-	return false
-}
-
-// details are the details of an item as they are shown.
-type details struct {
-	metadata map[string]json.RawMessage
-	note     api.Note       // without id, kind and text
-	result   api.Conclusion // of a conclusion
-}
-
-func (d *Display) details(raw json.RawMessage) (out details) {
+// details returns the details of an item as they are shown, masked.
+func (d *Display) details(raw json.RawMessage) reasondetail.Details {
 	shown := d.params(raw)
 	if shown == nil {
-		return out
+		return reasondetail.Details{}
 	}
 	doc, err := protocol.ParseJSON(shown, protocol.MaxDepth)
 	if err != nil {
-		return out // not reached: it was parsed before, and masking keeps it JSON
+		return reasondetail.Details{} // not reached: it was parsed before, and masking keeps it JSON
 	}
-	p := doc.Root()
-	refs, confidence := ids(p.Get("references")), share(p.Get("confidence"))
-	out.note = api.Note{
-		Confidence: confidence, Evidence: entries(p.Get("evidence")), EvidenceAgainst: entries(p.Get("evidence_against")), References: refs,
-	}
-	out.result = api.Conclusion{
-		Decision: short(p.Get("decision")), Recommendation: short(p.Get("recommendation")), Confidence: confidence,
-		KeyFactors: entries(p.Get("key_factors")), References: refs,
-	}
-	for key, v := range p.Get("metadata").Members {
-		raw := bytes.Clone(v.Raw())
-		if v.Type() == protocol.TypeString {
-			if raw, err = Encode(short(v)); err != nil {
-				continue // not reached: a text
-			}
-		}
-		if out.metadata == nil {
-			out.metadata = make(map[string]json.RawMessage)
-		}
-		out.metadata[textutil.Shorten(key.Text(), maxName)] = raw
-	}
-	return out
-}
-
-func short(v protocol.Value) string { return textutil.Shorten(v.Text(), maxDetail) }
-
-// share returns a number from 0 to 1; nil: v is none.
-func share(v protocol.Value) *float64 {
-	if v.Type() != protocol.TypeNumber {
-		return nil
-	}
-	n, err := strconv.ParseFloat(string(v.Raw()), 64)
-	if err != nil || n < 0 || n > 1 {
-		return nil
-	}
-	return &n
-}
-
-// entries returns the texts of an array, or the one text; other values as JSON.
-func entries(v protocol.Value) (list []string) {
-	if text := short(v); text != "" {
-		return []string{text}
-	}
-	for x := range v.Elements {
-		text := x.Text()
-		switch x.Type() {
-		case protocol.TypeString:
-		case protocol.TypeObject:
-			if text = firstText(x, "message", "text", "content"); text == "" {
-				text = string(x.Raw())
-			}
-		default:
-			text = string(x.Raw())
-		}
-		if text != "" {
-			list = append(list, textutil.Shorten(text, maxDetail))
-		}
-	}
-	return list
-}
-
-// ids returns the ids of an array, or the one id.
-func ids(v protocol.Value) (list []string) {
-	if text := v.Text(); text != "" {
-		return []string{textutil.Shorten(text, maxName)}
-	}
-	for x := range v.Elements {
-		if id := x.Text(); id != "" {
-			list = append(list, textutil.Shorten(id, maxName))
-		}
-	}
-	return list
+	return reasondetail.Read(doc.Root())
 }
 
 // renderDetails sets what an agent gave in addition to its texts: the metadata of its
@@ -193,10 +103,10 @@ func (b *Builder) renderDetails(r *api.Reasoning, d *Display) {
 	own := b.own(r.Agent)
 	for _, c := range own {
 		if c.start != nil && r.Metadata == nil {
-			r.Metadata = d.of(c.start).details.metadata
+			r.Metadata = d.of(c.start).details.Metadata
 		}
 		if c.concluded && c.closed.Env().From == r.Agent && c.closed.details != nil {
-			result := d.of(c.closed).details.result
+			result := d.of(c.closed).details.Conclusion
 			if !result.IsEmpty() {
 				r.Conclusion = &result
 			}
@@ -204,7 +114,7 @@ func (b *Builder) renderDetails(r *api.Reasoning, d *Display) {
 	}
 	for _, c := range b.contexts {
 		if c.start != nil && c.opener == r.Agent {
-			refer(r, d.of(c.start).details.note.References)
+			refer(r, d.of(c.start).details.Note.References)
 		}
 	}
 	room := maxNarrative
@@ -213,7 +123,7 @@ func (b *Builder) renderDetails(r *api.Reasoning, d *Display) {
 			continue
 		}
 		shown := d.of(t.it)
-		note := shown.details.note
+		note := shown.details.Note
 		if t.it.Env().Kind == protocol.KindReasoningThought {
 			refer(r, note.References)
 			continue

@@ -10,6 +10,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/outcome"
 	"github.com/meup-protocol/meup/internal/proposal"
+	"github.com/meup-protocol/meup/internal/reasondetail"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -96,7 +97,7 @@ type masked struct {
 	rules      uint64
 	text, tool string
 	params     json.RawMessage // nil: too long
-	details    details
+	details    reasondetail.Details
 }
 
 // Weigh is the memory of an item without its masked form, in bytes, about and at
