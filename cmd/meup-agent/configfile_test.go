@@ -43,7 +43,7 @@ space: 7
 max_steps: 12
 tool_timeout: 1m30s
 rules_behind: true
-summarise: false
+summarization_model: ollama:small
 mcp:
   - npx -y server /srv/docs
   - "other 'with words'"
@@ -56,8 +56,8 @@ context_tokens: 32_000
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "ws://localhost:8080/ws 7 12 1m30s true false [npx -y server /srv/docs|other 'with words'] [http://localhost:9000/mcp] \"Be brief.\\nBe kind.\\n\" 32000"
-	got := fmt.Sprintf("%s %s %d %s %t %t [%s] [%s] %q %d", f.gateway, f.space, f.maxSteps, f.toolTimeout, f.think.rulesBehind, f.think.summarise,
+	want := "ws://localhost:8080/ws 7 12 1m30s true ollama:small [npx -y server /srv/docs|other 'with words'] [http://localhost:9000/mcp] \"Be brief.\\nBe kind.\\n\" 32000"
+	got := fmt.Sprintf("%s %s %d %s %t %s [%s] [%s] %q %d", f.gateway, f.space, f.maxSteps, f.toolTimeout, f.think.rulesBehind, f.think.summarization,
 		strings.Join(f.mcp, "|"), strings.Join(f.mcpHTTP, "|"), f.think.instructions, f.think.contextTokens)
 	if got != want {
 		t.Errorf("%s\nwant %s", got, want)

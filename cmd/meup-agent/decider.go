@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/llm/models"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/planner/rules"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
@@ -27,14 +29,22 @@ type deciderFlags struct {
 	instructions     string
 	instructionsFile string
 	contextTokens    int
-	utilisation      string
-	summarise        bool
+	utilization      string
+	summarization    string
 	effort           string
 	maxTokens        int
 	showThinking     bool
+
+	flags *pflag.FlagSet
+}
+
+// ofModels are the flags that only a model of the agent itself uses.
+var ofModels = []string{
+	"api", "context-tokens", "context-utilization", "summarization-model", "effort", "max-tokens", "show-thinking",
 }
 
 func (f *deciderFlags) register(fl *pflag.FlagSet) {
+	f.flags = fl
 	fl.StringVar(&f.model, "model", os.Getenv("MEUP_MODEL"), "PROVIDER:NAME of a language model (openai, anthropic, ollama, lmstudio, vllm, openrouter, deepseek), or rules; default $MEUP_MODEL, else a model whose key is in the environment, else rules")
 	fl.StringVar(&f.baseURL, "base-url", os.Getenv("MEUP_BASE_URL"), "URL of the model's API, if it is not the provider's, such as http://localhost:11434/v1")
 	fl.StringVar(&f.api, "api", "", "API of OpenAI that the model's server has: chat (Chat Completions), responses; default $MEUP_MODEL_API, else responses for openai at its own URL, and chat elsewhere")
@@ -44,8 +54,8 @@ func (f *deciderFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.instructions, "instructions", "", "instructions for the model: the role of the agent and its rules")
 	fl.StringVar(&f.instructionsFile, "instructions-file", "", "file that holds the instructions")
 	fl.IntVar(&f.contextTokens, "context-tokens", 0, "size of the context window of the model; 0: 128000")
-	fl.StringVar(&f.utilisation, "utilisation", "full", "how much of the context window to use: full, half, low (a quarter)")
-	fl.BoolVar(&f.summarise, "summarise", false, "let the model summarize long results of tools; each summary is one more request")
+	fl.StringVar(&f.utilization, "context-utilization", "full", "how much of the context window to use: full, half, low (a quarter)")
+	fl.StringVar(&f.summarization, "summarization-model", "", "PROVIDER:NAME of a model that summarizes long results, one request each (none: previews)")
 	fl.StringVar(&f.effort, "effort", "", "how much the model thinks: low, medium, high; empty: the default of the model")
 	fl.IntVar(&f.maxTokens, "max-tokens", 0, "maximum of tokens of one answer; 0: the default of the provider")
 	fl.BoolVar(&f.showThinking, "show-thinking", false, "publish the model's raw thinking, not only its reasons")
@@ -55,8 +65,8 @@ func (f *deciderFlags) check() error {
 	if f.reasoner == "" { // not the flag's default, since --help would print it with its password
 		f.reasoner = os.Getenv("MEUP_REASONER")
 	}
-	if _, err := contextwindow.ParseUtilization(f.utilisation); err != nil {
-		return program.Usagef("--utilisation: %w", err)
+	if _, err := contextwindow.ParseUtilization(f.utilization); err != nil {
+		return program.Usagef("--context-utilization: %w", err)
 	}
 	if !slices.Contains([]string{"", "low", "medium", "high"}, f.effort) {
 		return program.Usagef("--effort %q: expected low, medium or high", f.effort)
@@ -99,20 +109,49 @@ func (f *deciderFlags) text() (string, error) {
 	return strings.TrimSpace(string(raw)), nil
 }
 
-func (f *deciderFlags) open(session string, tel *telemetry.Telemetry, log *slog.Logger) (*planner.Opened, error) {
-	share, err := contextwindow.ParseUtilization(f.utilisation)
+// checkEffect refuses flags and keys of the configuration file that have no
+// effect with what decides. A variable may be meant for other programs: it is
+// logged.
+func (f *deciderFlags) checkEffect(approach string, log *slog.Logger) error {
+	var useless []string
+	decides := "a model decides"
+	switch approach {
+	case planner.ReasonerName:
+		useless, decides = ofModels, "a Reasoning API decides"
+	case planner.RulesName:
+		useless = append([]string{"instructions", "instructions-file", "reasoner-token-env"}, ofModels...)
+		decides = "rules decide"
+	default:
+		useless = []string{"reasoner-token-env"}
+	}
+	for _, name := range useless {
+		if flag := f.flags.Lookup(name); flag.Changed || flag.Value.String() != flag.DefValue {
+			return program.Usagef("--%s has no effect: %s", name, decides)
+		}
+	}
+	if os.Getenv(models.APIVariable) != "" && slices.Contains(useless, "api") {
+		log.Warn(models.APIVariable + " has no effect: " + decides)
+	}
+	return nil
+}
+
+func (f *deciderFlags) open(tel *telemetry.Telemetry, log *slog.Logger) (*planner.Opened, error) {
+	share, err := contextwindow.ParseUtilization(f.utilization)
 	if err != nil {
 		return nil, err
 	}
 	opened, err := planner.Open(planner.Options{
-		Rules: rules.Rules{}, RulesFallback: f.rulesBehind, ModelName: f.model, BaseURL: f.baseURL, API: f.api, Summarize: f.summarise,
+		Rules: rules.Rules{}, RulesFallback: f.rulesBehind, ModelName: f.model, BaseURL: f.baseURL, API: f.api, SummarizationModel: f.summarization,
 		ModelOptions: planner.ModelOptions{
 			Budget: f.contextTokens, Utilization: share, Effort: f.effort, MaxTokens: f.maxTokens, Logger: log,
 		},
-		Reasoner: f.reasoner, ReasonerToken: os.Getenv(f.reasonerTokenEnv), Session: session, Getenv: os.Getenv, Telemetry: tel,
+		Reasoner: f.reasoner, ReasonerToken: os.Getenv(f.reasonerTokenEnv), Getenv: os.Getenv, Telemetry: tel,
 	})
 	if err != nil {
 		return nil, program.Usagef("%w", err)
+	}
+	if err := f.checkEffect(opened.Approach, log); err != nil {
+		return nil, errors.Join(err, opened.Close())
 	}
 	return opened, nil
 }

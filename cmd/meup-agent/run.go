@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"path"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -91,7 +90,7 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 		return err
 	}
 	defer stop()
-	thinker, err := f.think.open(path.Join("meup-agent", f.space, f.name), tel, log)
+	thinker, err := f.think.open(tel, log)
 	if err != nil {
 		return err
 	}

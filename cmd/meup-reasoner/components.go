@@ -97,31 +97,15 @@ func assemble(ctx context.Context, f *commonFlags, log *slog.Logger, secrets []s
 // The address of a provider without a key is on this host. A request must not
 // reach it unless the operator has named the provider.
 func (f *commonFlags) open(name, key string, log *slog.Logger) (llm.Model, error) {
-	if provider, _, _ := strings.Cut(name, ":"); slices.Contains(localProviders, provider) && !sameProvider(name, f.model) && !sameProvider(name, f.summarization) && !slices.Contains(f.allowLocal, provider) {
+	if provider, _, _ := strings.Cut(name, ":"); slices.Contains(localProviders, provider) && !models.SameProvider(name, f.model) && !models.SameProvider(name, f.summarization) && !slices.Contains(f.allowLocal, provider) {
 		return nil, fmt.Errorf("this service uses no model of %s unless its operator allows it", provider)
 	}
-	o := models.Options{Key: key, Getenv: os.Getenv, Logger: log}
-	if sameProvider(name, f.model) {
-		o.BaseURL, o.API = f.baseURL, f.api
-	} else {
-		o.Getenv = func(variable string) string {
-			if variable == models.AnyKey || variable == models.APIVariable {
-				return ""
-			}
-			return os.Getenv(variable)
-		}
-	}
-	return models.Open(name, o)
+	o := models.Options{BaseURL: f.baseURL, API: f.api, Key: key, Getenv: os.Getenv, Logger: log}
+	return models.Open(name, o.For(name, f.model))
 }
 
 // localProviders are the providers on this host, which need no key.
 var localProviders = []string{"ollama", "lmstudio", "vllm"}
-
-func sameProvider(a, b string) bool {
-	providerA, _, _ := strings.Cut(a, ":")
-	providerB, _, found := strings.Cut(b, ":")
-	return found && providerA == providerB
-}
 
 // close closes the parts.
 func (p *components) close(ctx context.Context) {

@@ -21,6 +21,7 @@ import (
 
 	reasonerclient "github.com/meup-protocol/meup/client/reasoner"
 	"github.com/meup-protocol/meup/client/reasoner/wire"
+	"github.com/meup-protocol/meup/internal/agent/llm/models"
 	"github.com/meup-protocol/meup/internal/natsembed"
 	"github.com/meup-protocol/meup/internal/program"
 )
@@ -303,7 +304,7 @@ func TestKeys_OwnProviderOnly(t *testing.T) {
 		a, b string
 		want bool
 	}{{"a:x", "a:y", true}, {"a:x", "b:x", false}, {"a:x", "", false}, {"", "", false}} {
-		if sameProvider(test.a, test.b) != test.want {
+		if models.SameProvider(test.a, test.b) != test.want {
 			t.Errorf("%v", test)
 		}
 	}

@@ -243,7 +243,7 @@ func TestBuild_IsValid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInput(t)
 		in.Budget = rapid.OneOf(rapid.IntRange(1, 2000), rapid.IntRange(1, 15_000)).Draw(t, "budget")
-		o := Options{Utilization: rapid.SampledFrom([]Utilization{Full, Half, Low}).Draw(t, "utilisation")}
+		o := Options{Utilization: rapid.SampledFrom([]Utilization{Full, Half, Low}).Draw(t, "utilization")}
 		cold, meta, err := NewBuilder(o).Build(t.Context(), in)
 		if errors.Is(err, ErrTooLarge) {
 			if fixed := recountOf(in); fixed <= o.Utilization.of(in.Budget) {

@@ -3,6 +3,7 @@ package planner
 import (
 	"cmp"
 	"errors"
+	"fmt"
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm/models"
@@ -18,25 +19,29 @@ type Options struct {
 
 	// ModelName is PROVIDER:NAME, or RulesName; empty: the model for which the
 	// environment has a key, otherwise the rules.
-	ModelName    string
-	BaseURL      string // of the provider; empty: its default
-	API          string // as in models.Options
-	Summarize    bool   // the model summarizes long results
-	ModelOptions        // Model and Summarizer are set by Open
+	ModelName string
+	BaseURL   string // of the provider; empty: its default
+	API       string // as in models.Options
+	// SummarizationModel is PROVIDER:NAME of a model that summarizes long
+	// results; empty: none. BaseURL and API apply to the provider of ModelName.
+	SummarizationModel string
+	ModelOptions       // Model and Summarizer are set by Open
 
 	// Reasoner is the URL of a Reasoning API, used instead of a model: of the
 	// service, or of the NATS server of its queue. If it is empty, the
 	// environment can select a Reasoning API; see package client/reasoner.
 	Reasoner      string
 	ReasonerToken string // of the service, not of NATS
-	Session       string // identifies the agent to a Reasoning API
 
 	Getenv    func(string) string
 	Telemetry *telemetry.Telemetry
 }
 
-// RulesName selects the rules.
+// RulesName selects the rules, and is their Approach.
 const RulesName = "rules"
+
+// ReasonerName is the Approach of a Reasoning API.
+const ReasonerName = "reasoner"
 
 // Opened is an opened decider.
 type Opened struct {
@@ -67,13 +72,8 @@ func Open(o Options) (*Opened, error) {
 		opened.Decider = o.Rules
 		return opened, nil
 	default:
-		model, err := models.Open(name, models.Options{BaseURL: o.BaseURL, API: o.API, Getenv: o.Getenv, Logger: o.Logger})
-		if err != nil {
+		if err := o.openModels(name); err != nil {
 			return nil, err
-		}
-		o.Model = o.Telemetry.Model(model)
-		if o.Summarize {
-			o.Summarizer = contextwindow.SummarizeBy(o.Model)
 		}
 		opened.Decider = NewModel(o.ModelOptions)
 	}
@@ -81,4 +81,23 @@ func Open(o Options) (*Opened, error) {
 		opened.Decider = WithFallback(opened.Decider, o.Rules)
 	}
 	return opened, nil
+}
+
+// openModels opens the model that decides, and the one that summarizes.
+func (o *Options) openModels(name string) error {
+	settings := models.Options{BaseURL: o.BaseURL, API: o.API, Getenv: o.Getenv, Logger: o.Logger}
+	model, err := models.Open(name, settings)
+	if err != nil {
+		return err
+	}
+	o.Model = o.Telemetry.Model(model)
+	if o.SummarizationModel == "" {
+		return nil
+	}
+	summarizer, err := models.Open(o.SummarizationModel, settings.For(o.SummarizationModel, name))
+	if err != nil {
+		return fmt.Errorf("summarization: %w", err)
+	}
+	o.Summarizer = contextwindow.SummarizeBy(o.Telemetry.Model(summarizer))
+	return nil
 }

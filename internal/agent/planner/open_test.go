@@ -104,7 +104,7 @@ var echo = planner.Tool{Name: "echo", InputSchema: json.RawMessage(`{"type":"obj
 // result is the state after one call whose result is a text.
 func result(text string) planner.State {
 	return planner.State{
-		Question: "how long is it?", Tools: []planner.Tool{echo}, Instructions: "Be brief.",
+		Question: "how long is it?", Tools: []planner.Tool{echo}, Instructions: "Be brief.", Session: "question",
 		Steps: []contextwindow.Record{{
 			Action: contextwindow.UseTools, Calls: []contextwindow.Call{{Tool: "echo", Arguments: json.RawMessage(`{"message":"x"}`)}},
 			Results: []contextwindow.Result{{Tool: "echo", Success: true, Text: text}},
@@ -138,28 +138,35 @@ func TestLongResultsAreSummedUpIfTheOperatorWantsIt(t *testing.T) {
 			}
 			return llmtest.Turn{Text: "Many."}
 		})
-		m := open(t, planner.Options{ModelName: "openai:scripted", BaseURL: server.URL(), Summarize: wanted, ModelOptions: planner.ModelOptions{Budget: 8000}})
+		summarizer := ""
+		if wanted {
+			summarizer = "openai:small"
+		}
+		m := open(t, planner.Options{ModelName: "openai:scripted", BaseURL: server.URL(), SummarizationModel: summarizer, ModelOptions: planner.ModelOptions{Budget: 8000}})
 		if _, err := m.Next(t.Context(), result(strings.Repeat("a line of many\n", 5000))); err != nil {
 			t.Fatal(err)
 		}
-		shown := 0 // the summary
+		shown, summarized := 0, 0 // requests with the summary, and for one
 		for _, r := range server.Requests() {
 			if strings.Contains(string(r.Body), "a great many lines") {
 				shown++
 			}
+			if r.Model == "small" {
+				summarized++
+			}
 			if len(r.Body) > 200_000 {
-				t.Errorf("summarise %t: a request of %d bytes", wanted, len(r.Body))
+				t.Errorf("summarize %t: a request of %d bytes", wanted, len(r.Body))
 			}
 		}
-		if (shown > 0) != wanted {
-			t.Errorf("summarise %t: of %d requests %d show the summary", wanted, len(server.Requests()), shown)
+		if (shown > 0) != wanted || (summarized > 0) != wanted {
+			t.Errorf("summarize %t: of %d requests %d show the summary, %d are for one", wanted, len(server.Requests()), shown, summarized)
 		}
 	}
 }
 
 // The share of the window is applied: with a smaller share the model receives
 // less.
-func TestUtilisation(t *testing.T) {
+func TestOpen_Utilization(t *testing.T) {
 	sizes := make(map[contextwindow.Utilization]int)
 	for _, share := range []contextwindow.Utilization{contextwindow.Full, contextwindow.Low} {
 		server := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Text: "Many."}, llmtest.Turn{Text: "Many."}))
@@ -220,13 +227,13 @@ func reasonerService(t *testing.T, status int) (url string, asked func() (wire.A
 
 func TestAServiceDecides(t *testing.T) {
 	url, asked := reasonerService(t, 0)
-	m := open(t, planner.Options{Reasoner: url, ReasonerToken: "reasoner-token", Session: "meup-agent/lab/guide", RulesFallback: true})
+	m := open(t, planner.Options{Reasoner: url, ReasonerToken: "reasoner-token", RulesFallback: true})
 	d, err := m.Next(t.Context(), result("two lines"))
 	if err != nil || d.Answer != "Two lines." || d.Source != planner.ByRemote {
 		t.Fatalf("%+v, %v", d, err)
 	}
 	req, header := asked()
-	if req.SessionID != "meup-agent/lab/guide" || req.GoalText != "how long is it?" || req.Instructions != "Be brief." || header.Get("Authorization") != "Bearer reasoner-token" {
+	if req.SessionID != "question" || req.GoalText != "how long is it?" || req.Instructions != "Be brief." || header.Get("Authorization") != "Bearer reasoner-token" {
 		t.Errorf("asked %+v with %v", req, header)
 	}
 }

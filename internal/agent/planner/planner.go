@@ -64,6 +64,9 @@ type State struct {
 	// Delegates are the agents that can be asked to take a part.
 	Delegates []string
 
+	// Session is the id of the question. A Reasoning API records its decisions
+	// with it, and requires one.
+	Session string
 	// Instructions are set by the operator: the agent's role and its
 	// constraints.
 	Instructions string

@@ -28,9 +28,7 @@ const cancelTime = 2 * time.Second
 // required. Remote is safe for concurrent use.
 type Remote struct {
 	Client reasoner.Client
-	// Session identifies the agent to the service. Required.
-	Session string
-	NewID   func() string // generates ids of decisions; nil: UUIDv7
+	NewID  func() string // generates ids of decisions; nil: UUIDv7
 }
 
 // Next decides the next step: one call, or the answer. If the service decides
@@ -90,7 +88,7 @@ func (r *Remote) cancel(ctx context.Context, correlation string) {
 // request converts the state to a request of the API.
 func (r *Remote) request(s *State) wire.AgentIntentRequest {
 	req := wire.AgentIntentRequest{
-		SessionID: r.Session, GoalText: s.Question, Instructions: s.Instructions,
+		SessionID: s.Session, GoalText: s.Question, Instructions: s.Instructions,
 		ForcedTool: s.Forced, MaxSteps: s.Limit(), MemoryState: conversation(s.History),
 	}
 	for _, t := range withoutDuplicates(append(s.builtins(), s.Tools...)) {

@@ -64,7 +64,7 @@ func remote(t *testing.T, answer func(wire.AgentIntentRequest) (int, string)) (*
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	n := 0
-	return &planner.Remote{Client: c, Session: "s1", NewID: func() string { n++; return fmt.Sprintf("c%d", n) }}, s
+	return &planner.Remote{Client: c, NewID: func() string { n++; return fmt.Sprintf("c%d", n) }}, s
 }
 
 func says(text string) func(wire.AgentIntentRequest) (int, string) {
@@ -78,7 +78,7 @@ func TestRemoteRequest(t *testing.T) {
 	second.Calls = append(second.Calls, contextwindow.Call{Tool: "read_file", Arguments: json.RawMessage(`{"path":"b.md"}`), Reason: "too"})
 	second.Results = append(second.Results, contextwindow.Result{Tool: "read_file", Error: "no such file"})
 	d, err := r.Next(t.Context(), planner.State{
-		Question: "Is it so?", Instructions: "Be brief.", MaxSteps: 5, Forced: "read_file", Stuck: true, MaxDepth: 1,
+		Question: "Is it so?", Session: "s1", Instructions: "Be brief.", MaxSteps: 5, Forced: "read_file", Stuck: true, MaxDepth: 1,
 		History: []llm.Message{{Role: llm.User, Text: "Hi."}, {Role: llm.Assistant, Text: "Hello."}},
 		Tools:   []planner.Tool{tool("read_file", pathSchema)},
 		Steps:   []contextwindow.Record{first, second},

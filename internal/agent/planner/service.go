@@ -50,7 +50,7 @@ func openService(o *Options) (*Opened, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open reasoning service: %w", err)
 	}
-	return &Opened{Decider: &Remote{Client: c, Session: o.Session}, Approach: "reasoner", Close: c.Close}, nil
+	return &Opened{Decider: &Remote{Client: c}, Approach: ReasonerName, Close: c.Close}, nil
 }
 
 // setAddress sets the transport and the address, which may be empty.

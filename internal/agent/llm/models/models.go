@@ -81,6 +81,31 @@ type Options struct {
 	Logger *slog.Logger // nil discards
 }
 
+// SameProvider reports whether two names of models have the same provider.
+func SameProvider(a, b string) bool {
+	providerA, _, _ := strings.Cut(a, ":")
+	providerB, _, found := strings.Cut(b, ":")
+	return found && providerA == providerB
+}
+
+// For returns the options of another model that is used beside first, whose
+// options are o. With another provider, the address, the API and the variables
+// that belong to no provider do not apply: a key must not be sent there.
+func (o Options) For(name, first string) Options {
+	if SameProvider(name, first) {
+		return o
+	}
+	getenv := orEmpty(o.Getenv)
+	o.BaseURL, o.API = "", ""
+	o.Getenv = func(variable string) string {
+		if variable == AnyKey || variable == APIVariable {
+			return ""
+		}
+		return getenv(variable)
+	}
+	return o
+}
+
 // Open returns the model with a name of the form PROVIDER:NAME. It sends no
 // request to the server. Its errors explain the mistake in the name, the base
 // URL or the key and how to fix it; they contain no key.
