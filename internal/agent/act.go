@@ -199,7 +199,7 @@ func (a *Agent) perform(x *action) contextwindow.Result {
 	}
 	out.Tool = x.call.Tool
 	if x.fault == nil {
-		out.Ref = x.p.q.refs.Add(cmp.Or(x.request.ID, x.thought.ID))
+		out.Ref = x.p.q.refs.Add(cmp.Or(protocol.ID(out.Ref), x.request.ID, x.thought.ID))
 	}
 	if out.Outcome == "" {
 		out.Outcome = outcomeOf(out.Success)

@@ -20,10 +20,11 @@ import (
 )
 
 // An agent asks another one to take a part of its reasoning by a nested
-// reasoning.start in its own context, addressed to that agent, which the payload
-// also names in participant_id. The other agent reasons in the nested context,
-// and closes it with its conclusion, or with reasoning.cancel. Either may be
-// closed by the first agent too: when it no longer waits, it sends
+// reasoning.start in its own context, whose payload names that agent in
+// participant_id. Only public questions have parts, so the start has no "to":
+// every participant that sees the question sees its parts. The other agent
+// reasons in the nested context, and closes it with its conclusion, or with
+// reasoning.cancel. When the first agent no longer waits, it sends
 // reasoning.cancel in the nested context.
 
 // maxDelegates bounds the agents that a planner can choose from.
@@ -64,8 +65,7 @@ func (a *Agent) delegate(ctx context.Context, x *action) contextwindow.Result {
 		return failed(fmt.Sprintf("%.200q cannot be asked: it is not a connected agent, or it asked this question", args.Participant))
 	}
 	start := protocol.Envelope{
-		ID: newID(), To: []protocol.ParticipantID{args.Participant}, Kind: protocol.KindReasoningStart, Context: x.p.path,
-		Correlation: protocol.CorrelateTo(x.thought.ID),
+		ID: newID(), To: x.p.q.private, Kind: protocol.KindReasoningStart, Context: x.p.path, Correlation: protocol.CorrelateTo(x.thought.ID),
 		Payload: object(
 			field{"message", textutil.ShortenChars(args.Question, maxThought)}, field{"participant_id", args.Participant},
 			field{"metadata", metadata("delegated", args.Plan)},
@@ -100,7 +100,9 @@ func (a *Agent) awaitPart(ctx context.Context, path protocol.ContextPath, who pr
 				if env.From == who {
 					verb = "declined"
 				}
-				return failed(fmt.Sprintf("%s by %s: %s", verb, env.From, orNone(reasonOf(&env))))
+				out := failed(fmt.Sprintf("%s by %s: %s", verb, env.From, orNone(reasonOf(&env))))
+				out.Ref = string(env.ID)
+				return out
 			case env.Context == path && env.Kind == protocol.KindReasoningConclusion && env.From == who:
 				return concluded(&env)
 			}
@@ -123,7 +125,8 @@ func (a *Agent) cancelPart(path protocol.ContextPath, why string) {
 	})
 }
 
-// concluded returns the conclusion of another agent as a result.
+// concluded returns the conclusion of another agent as a result, which refers to
+// that conclusion.
 func concluded(env *protocol.Envelope) contextwindow.Result {
 	var p struct {
 		Message        string   `json:"message"`
@@ -153,7 +156,7 @@ func concluded(env *protocol.Envelope) contextwindow.Result {
 	if len(lines) == 1 {
 		return failed(fmt.Sprintf("%s closed the part without a conclusion", env.From))
 	}
-	return contextwindow.Result{Success: true, Text: textutil.Truncate(strings.Join(lines, "\n"), maxSeen)}
+	return contextwindow.Result{Success: true, Ref: string(env.ID), Text: textutil.Truncate(strings.Join(lines, "\n"), maxSeen)}
 }
 
 // metadata returns the metadata of a reasoning.start: the approach, and what the
@@ -181,19 +184,9 @@ func (a *Agent) onStart(env *protocol.Envelope) {
 	if known := a.agents.Load(); known == nil || !slices.Contains(*known, env.From) {
 		a.noteAgents()
 	}
-	if path, ok := env.Opens(); ok && env.Context != "" && env.AddressedTo(a.you) && askedToReason(env) == a.you {
+	if path, ok := env.Opens(); ok && env.Context != "" && participant.AsksFor(env, a.you) {
 		a.admitPart(*env, path)
 	}
-}
-
-// askedToReason returns the participant that a reasoning.start asks to reason
-// in its context; "" for none.
-func askedToReason(env *protocol.Envelope) protocol.ParticipantID {
-	var p struct {
-		Participant protocol.ParticipantID `json:"participant_id"`
-	}
-	_ = json.Unmarshal(env.Payload, &p) // another form addresses no agent
-	return p.Participant
 }
 
 // errLoop is the reason to decline a part of the agent's own reasoning.
@@ -231,9 +224,10 @@ func (a *Agent) admitPart(start protocol.Envelope, path protocol.ContextPath) {
 }
 
 // newPart returns the part that a reasoning.start asks for. Everything about it
-// is as public as the context that it belongs to: if this agent has seen that
-// context being opened for all, it reasons in public, otherwise it addresses
-// everything to the agent that asks.
+// is as public as the start: without "to" it reasons in public. A start that is
+// addressed to this agent, as earlier versions send it, asks for a public part if
+// this agent has seen the outermost context being opened for all; otherwise it
+// addresses everything to the agent that asks.
 func (a *Agent) newPart(start protocol.Envelope, path protocol.ContextPath) *question {
 	if a.public.Has(protocol.ID(path.Root())) {
 		start.To = nil

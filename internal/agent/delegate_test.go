@@ -54,7 +54,7 @@ func TestDelegate_Conclusion(t *testing.T) {
 	question := ask(t, alice, "@planner shall we deploy?")
 	start, path := partOf(t, alice)
 	p := decode(t, &start)
-	if got, want := fmt.Sprintf("%v %v %v", start.To, p["message"], p["metadata"]), "[critic] is it safe? map[approach:look twice confidence:0.5 estimated_duration:10s]"; got != want {
+	if got, want := fmt.Sprintf("%v %v %v", start.To, p["message"], p["metadata"]), "[] is it safe? map[approach:look twice confidence:0.5 estimated_duration:10s]"; got != want {
 		t.Errorf("start %s, want %s", got, want)
 	}
 	s := <-asked
@@ -69,6 +69,47 @@ func TestDelegate_Conclusion(t *testing.T) {
 		if env := &all[i]; env.From == "critic" && (env.Context != path || len(env.To) > 0 || env.Kind != protocol.KindReasoningConclusion) {
 			t.Errorf("the critic sent %s in %q to %v", env.Kind, env.Context, env.To)
 		}
+	}
+}
+
+// The start of a part of a public question is visible to a participant that sees
+// only what is addressed to it or to all, and a reference to the part's result is
+// one to the other agent's conclusion.
+func TestDelegate_BystanderSeesTheQuestion(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice, carol := join(t, g, "alice"), join(t, g, "carol")
+	employ(t, g, "critic", agent.Options{OwnToolsOnly: true, Planner: deciding(func(context.Context, planner.State) (planner.Decision, error) {
+		return finishing("Yes, it is safe."), nil
+	})})
+	employ(t, g, "planner", agent.Options{OwnToolsOnly: true, Planner: deciding(func(_ context.Context, s planner.State) (planner.Decision, error) {
+		if len(s.Steps) == 0 {
+			return using(delegated("critic", "is it safe?")), nil
+		}
+		d := finishing("Yes.")
+		d.References = []string{s.Steps[0].Results[0].Ref}
+		return d, nil
+	})})
+	question := ask(t, alice, "@planner shall we deploy?")
+	all := conversation(t, carol, answerTo(question))
+	var start, conclusion protocol.ID
+	for i := range all {
+		env := &all[i]
+		switch {
+		case env.Kind == protocol.KindReasoningStart && env.Context != "":
+			start = env.ID
+		case env.Kind == protocol.KindReasoningConclusion && env.From == "critic":
+			conclusion = env.ID
+			if env.Context.Last() != string(start) {
+				t.Errorf("the conclusion is in %s, and the start is %s", env.Context, start)
+			}
+		case env.Kind == protocol.KindReasoningConclusion:
+			if got := fmt.Sprint(decode(t, env)["references"]); got != fmt.Sprintf("[%s]", conclusion) {
+				t.Errorf("references %s, want %s", got, conclusion)
+			}
+		}
+	}
+	if start == "" || conclusion == "" {
+		t.Errorf("carol sees\n%s", script(all))
 	}
 }
 
@@ -218,12 +259,20 @@ func TestDelegate_PrivateAndRestart(t *testing.T) {
 		t.Errorf("%s", script(all))
 	}
 	stop()
-	part.ID = "missed"
+	public := part
+	part.ID, public.ID, public.To = "missed", "public", nil
 	send(t, critic, part)
+	send(t, critic, public)
 	employ(t, g, "planner", agent.Options{OwnToolsOnly: true, CatchUp: catchup.Auto})
-	all = conversation(t, critic, isKind(protocol.KindReasoningCancel))
-	if env := last(all); env.Context != "mine/missed" || !slices.Equal(env.To, []protocol.ParticipantID{"critic"}) || !strings.Contains(string(env.Payload), "restarted") {
-		t.Errorf("%s", script(all))
+	declined := make(map[protocol.ContextPath]string)
+	all = conversation(t, critic, func(env *protocol.Envelope) bool {
+		if env.Kind == protocol.KindReasoningCancel && strings.Contains(string(env.Payload), "restarted") {
+			declined[env.Context] = fmt.Sprint(env.To)
+		}
+		return len(declined) == 2
+	})
+	if declined["mine/missed"] != "[critic]" || declined["mine/public"] != "[]" {
+		t.Errorf("declined %v\n%s", declined, script(all))
 	}
 }
 

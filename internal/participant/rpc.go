@@ -86,3 +86,11 @@ func RespondTo(request *protocol.Envelope, payload json.RawMessage) protocol.Env
 		Correlation: protocol.CorrelateTo(request.ID), Payload: payload,
 	}
 }
+
+// AsksFor reports whether a nested reasoning.start asks a participant to reason
+// in its context: the payload names it in participant_id, and the start is for
+// all or addressed to it.
+func AsksFor(start *protocol.Envelope, who protocol.ParticipantID) bool {
+	return start.From != who && (len(start.To) == 0 || start.AddressedTo(who)) &&
+		start.ParsePayload().Get("participant_id").EqualText(string(who))
+}

@@ -207,11 +207,13 @@ func (b *Backlog) noteOwn(env *protocol.Envelope) {
 // notePart records a context in which another agent asked this one to reason.
 func (b *Backlog) notePart(env *protocol.Envelope) {
 	path, ok := env.Opens()
-	if !ok || env.From == b.o.You || !env.AddressedTo(b.o.You) || !env.ParsePayload().Get("participant_id").EqualText(string(b.o.You)) {
+	if !ok || env.Context == "" || !participant.AsksFor(env, b.o.You) {
 		return
 	}
 	part := *env
-	part.To = []protocol.ParticipantID{env.From}
+	if len(env.To) > 0 {
+		part.To = []protocol.ParticipantID{env.From}
+	}
 	b.contexts[path] = part
 }
 

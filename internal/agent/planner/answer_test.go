@@ -25,7 +25,7 @@ func TestModel_Answers(t *testing.T) {
 func TestModel_Confidence(t *testing.T) {
 	for said, want := range map[string]float64{
 		"A.\n\nConfidence: 0.8": 0.8, "A.\n**Confidence:** 75 %": 0.75, "A.\nconfidence: 1": 1, "A.\n*Confidence: 40%.*": 0.4,
-		"A.\nConfidence: 7": 0, "A. Confidence: 0.5": 0, "Confidence: 0.5": 0, "A.\nConfidence: high": 0, "A.\nConfidence: 0.5\nB": 0,
+		"A.\nConfidence: 7": 0, "A. Confidence: 0.5": 0, "Confidence: 0.5": 0, "A.\nConfidence: high": 0.9, "A.\nConfidence: higher": 0, "A.\nConfidence: 0.5\nB": 0,
 	} {
 		d, _ := decide(t, planner.State{}, text(said))
 		if d.Confidence != want || want > 0 && d.Answer != "A." || want == 0 && d.Answer != said {

@@ -12,17 +12,29 @@ import (
 
 const maxConclusion = 300 // characters
 
-// confidenceLine matches a last line with the model's confidence.
-var confidenceLine = regexp.MustCompile(`(?i)\n[ \t]*[*_]*confidence[*_]*[ \t]*[:=][*_ \t]*(\d{1,3}(?:\.\d+)?)[ \t]*(%?)[*_. \t]*$`)
+// confidenceLine matches a last line with the model's confidence: a number or a
+// word, and a remark in parentheses.
+var confidenceLine = regexp.MustCompile(`(?i)\n[ \t>*_#-]*confidence(?: level)?[*_]*[ \t]*[:=][*_ \t]*` +
+	`(?:(\d{1,3}(?:\.\d+)?)[ \t]*(%?)|(very high|high|medium|moderate|low|very low))[*_. \t]*(?:\([^()\n]{0,200}\))?[*_. \t]*$`)
 
-// confidence removes a model's confidence, such as 0.8 or 80 %, from the end of
-// an answer. sure is 0 if there is none or it is invalid.
+// wordConfidence are the numbers for confidences that a model gives as a word.
+var wordConfidence = map[string]float64{
+	"very high": 0.95, "high": 0.9, "medium": 0.6, "moderate": 0.6, "low": 0.3, "very low": 0.1,
+}
+
+// confidence removes a model's confidence, such as 0.8, 80 % or high, from the
+// end of an answer. sure is 0 if there is none or it is invalid.
 func confidence(answer string) (rest string, sure float64) {
 	m := confidenceLine.FindStringSubmatchIndex(answer)
 	if m == nil {
 		return answer, 0
 	}
-	sure, err := strconv.ParseFloat(answer[m[2]:m[3]], 64)
+	var err error
+	if m[6] >= 0 {
+		sure = wordConfidence[strings.ToLower(answer[m[6]:m[7]])]
+	} else {
+		sure, err = strconv.ParseFloat(answer[m[2]:m[3]], 64)
+	}
 	if m[4] < m[5] {
 		sure /= 100
 	}

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,11 +83,21 @@ type closing struct {
 
 var closingLine = regexp.MustCompile(`(?i)^[\s>*_-]*(key factors|recommendation|references)[*_]*\s*:[*_]*\s*(.*\S)\s*$`)
 
+// emptyLine matches a closing line without a value.
+var emptyLine = regexp.MustCompile(`(?i)^[\s>*_#-]*(?:key factors|recommendation|references|confidence(?: level)?)[*_]*\s*:[*_\s]*(?:none|n/a|unknown|-|—)?[*_.\s]*$`)
+
+// factorsHeading and factorLine match the key factors in the form of a list.
+var (
+	factorsHeading = regexp.MustCompile(`(?i)^[\s>*_#]*key factors[*_]*\s*:?[*_\s]*$`)
+	factorLine     = regexp.MustCompile(`^\s*(?:[-*+•]|\d{1,2}[.)])\s+(.*\S)\s*$`)
+)
+
 // ids matches a list of ids that a model was shown.
 var ids = regexp.MustCompile(`^(e\d{1,4})(?:[\s,;]+e\d{1,4})*\.?$`)
 
 // readClosing reads the labeled lines at the end of an answer. It removes the
-// confidence and the references, which are not text for people.
+// confidence, the references and labels without a value, which are not text for
+// people.
 func readClosing(answer string) (rest string, c closing) {
 	var kept []string // last line first
 	for body := answer; ; {
@@ -96,13 +107,23 @@ func readClosing(answer string) (rest string, c closing) {
 			answer = joinLines(body, kept)
 			continue
 		}
+		if shorter, list := factorList(body); c.keyFactors == nil && list != nil {
+			kept = append(kept, strings.TrimSpace(body[len(shorter):]))
+			body, c.keyFactors = shorter, list
+			continue
+		}
 		start := strings.LastIndexByte(body, '\n')
-		m := closingLine.FindStringSubmatch(body[start+1:])
-		if start < 0 || m == nil || strings.TrimSpace(body[:start]) == "" {
+		line := body[start+1:]
+		m := closingLine.FindStringSubmatch(line)
+		empty := emptyLine.MatchString(line)
+		if start < 0 || m == nil && !empty || strings.TrimSpace(body[:start]) == "" {
 			return answer, c
 		}
-		line := body[start+1:]
 		body = body[:start]
+		if empty {
+			answer = joinLines(strings.TrimRight(body, " \t\r\n"), kept)
+			continue
+		}
 		switch label := strings.ToLower(m[1]); {
 		case label == "key factors" && c.keyFactors == nil:
 			c.keyFactors = listOf(m[2], ";")
@@ -117,6 +138,32 @@ func readClosing(answer string) (rest string, c closing) {
 			return answer, c
 		}
 	}
+}
+
+// factorList reads key factors that are a list under a heading of their own at
+// the end of an answer, and returns the text before the heading.
+func factorList(body string) (before string, list []string) {
+	for rest := body; len(list) <= maxFactors; {
+		start := strings.LastIndexByte(rest, '\n')
+		if start < 0 || strings.TrimSpace(rest[:start]) == "" {
+			break
+		}
+		line := rest[start+1:]
+		rest = rest[:start]
+		if m := factorLine.FindStringSubmatch(line); m != nil {
+			list = append(list, textutil.ShortenChars(m[1], maxNote))
+			continue
+		}
+		switch {
+		case strings.TrimSpace(line) == "":
+			continue
+		case len(list) > 0 && factorsHeading.MatchString(line):
+			slices.Reverse(list)
+			return rest, trimmed(list[:min(len(list), maxFactors)])
+		}
+		break
+	}
+	return body, nil
 }
 
 // joinLines appends lines, last line first, as paragraphs.

@@ -42,6 +42,15 @@ func TestReadClosing(t *testing.T) {
 		"not the whole":    {"Recommendation: none.", "Recommendation: none.", "{0 []  []}"},
 		"no ids":           {"Yes.\nReferences: the book", "Yes.\nReferences: the book", "{0 []  []}"},
 		"twice":            {"Yes.\nConfidence: 0.1\nConfidence: 0.2", "Yes.\nConfidence: 0.1", "{0.2 []  []}"},
+		"a word":           {"Yes.\nConfidence: high", "Yes.", "{0.9 []  []}"},
+		"a word, marked":   {"Yes.\n- **Confidence level:** Very low. (no data)", "Yes.", "{0.1 []  []}"},
+		"a number, why":    {"Yes.\n**Confidence: 0.7** (two tests)", "Yes.", "{0.7 []  []}"},
+		"a sentence":       {"Yes.\nConfidence: high tide", "Yes.\nConfidence: high tide", "{0 []  []}"},
+		"empty":            {"Yes.\n\n**Key factors:**\nRecommendation: Go.\nReferences: none\nConfidence:", "Yes.\n\nRecommendation: Go.", "{0 [] Go. []}"},
+		"nothing else":     {"Key factors:", "Key factors:", "{0 []  []}"},
+		"a list":           {"Yes.\n\nKey factors:\n- tests pass\n- no load\nConfidence: medium", "Yes.\n\nKey factors:\n- tests pass\n- no load", "{0.6 [tests pass no load]  []}"},
+		"a list between":   {"Yes.\n\nReferences: e1\n## Key factors\n1. a\n2. b\n\nRecommendation: go", "Yes.\n\n## Key factors\n1. a\n2. b\n\nRecommendation: go", "{0 [a b] go [e1]}"},
+		"another list":     {"Yes.\n\nSteps:\n- a\nConfidence: low", "Yes.\n\nSteps:\n- a", "{0.3 []  []}"},
 		"kept when in use": {"Yes.\nKey factors: a", "Yes.\nKey factors: a", "{0 [a]  []}"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -56,6 +65,7 @@ func TestReadClosing(t *testing.T) {
 // Reading the plain forms ends, invents nothing, and stays within the bounds.
 func FuzzPlainForms(f *testing.F) {
 	f.Add("Yes.\n\nReferences: e1, e12\n**Confidence:** 0.9\nKey factors: a; b\nRecommendation: go")
+	f.Add("Yes.\nKey factors:\n- a\n- b\n\nReferences:\nConfidence: high (so)")
 	f.Add("Observation: x\nHypothesis: y (confidence 0.5)\nEvidence for: e1; z\nReply to e3: no")
 	f.Fuzz(func(t *testing.T, text string) {
 		rest, c := readClosing(text)
