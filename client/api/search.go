@@ -8,11 +8,19 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
+// How many of the words and phrases of a query a hit has.
+const (
+	MatchAll  = "all"
+	MatchAny  = "any"
+	MatchAuto = "auto" // all; if no envelope has all, any
+)
+
 // SearchQuery selects envelopes by their text.
 type SearchQuery struct {
-	// Text has words, "phrases", prefixes* and -exclusions. A hit has all words and
-	// phrases.
-	Text     string
+	// Text has words, "phrases", prefixes* and -exclusions.
+	Text string
+	// Match is MatchAll, MatchAny, or MatchAuto; "": MatchAll.
+	Match    string
 	Contexts []string // path prefixes; "" is the main conversation
 	Kinds    []string // kind patterns
 	From     []protocol.ParticipantID
@@ -25,8 +33,9 @@ type SearchQuery struct {
 
 // SearchResult is a page of hits, the best first.
 type SearchResult struct {
-	Log  string      `json:"log"` // id of the log
-	Hits []SearchHit `json:"hits"`
+	Log   string      `json:"log"`             // id of the log
+	Match string      `json:"match,omitempty"` // MatchAll or MatchAny: what the hits have
+	Hits  []SearchHit `json:"hits"`
 	// Next is the cursor of the next page; empty if HasMore is false.
 	Next    string `json:"next,omitempty"`
 	HasMore bool   `json:"has_more"`
@@ -50,7 +59,7 @@ type SearchHit struct {
 	Snippet Snippet                  `json:"snippet"`
 }
 
-// Snippet is the text of a hit around the first match.
+// Snippet is the text of a hit around its matches.
 type Snippet struct {
 	Path  string        `json:"path"` // JSON pointer of the text in the payload
 	Parts []SnippetPart `json:"parts"`
@@ -67,6 +76,9 @@ type SnippetPart struct {
 func (c *Client) Search(ctx context.Context, space string, query SearchQuery) (*SearchResult, error) {
 	q := filterValues(query.Contexts, query.Kinds, query.From, false)
 	q.Set("q", query.Text)
+	if query.Match != "" {
+		q.Set("match", query.Match)
+	}
 	for name, at := range map[string]time.Time{"since": query.Since, "until": query.Until} {
 		if !at.IsZero() {
 			q.Set(name, at.UTC().Format(time.RFC3339Nano))

@@ -20,7 +20,7 @@ import (
 type searchFlags struct {
 	from, kinds, contexts []string
 	main                  bool
-	since, until          string
+	match, since, until   string
 	limit                 int
 	json                  bool
 }
@@ -37,8 +37,11 @@ all words of the query, anywhere in their text. Case and accents do not matter.
   inv*          a word with this beginning
   -word         not this word
 
+--match any prints the envelopes that have any of the words, those with more and
+rarer ones first. --match auto does so only if no envelope has all words.
+
 Of each hit it prints the seq, the time, the sender, the kind, the context, and the
-text around the first match. If the index lacks the newest envelopes, a note on
+text around the matches. If the index lacks the newest envelopes, a note on
 standard error says so.
 
 With --json, each line is a hit as the gateway sends it.
@@ -57,6 +60,7 @@ Exit codes: those of meup; 0 also if nothing is found.`,
 	fl.StringSliceVar(&f.kinds, "kind", nil, "only these kinds, such as chat,reasoning/*")
 	fl.StringSliceVar(&f.contexts, "context", nil, "only this context and its children; may be repeated")
 	fl.BoolVar(&f.main, "main", false, "only the main conversation")
+	fl.StringVar(&f.match, "match", api.MatchAll, "all: all words; any: any of them; auto: all, or any if no envelope has all")
 	fl.StringVar(&f.since, "since", "", "only envelopes from then on: a day, a time (RFC 3339), or a duration before now")
 	fl.StringVar(&f.until, "until", "", "only envelopes before then")
 	fl.IntVar(&f.limit, "limit", 20, "maximum number of hits; 0: all")
@@ -99,6 +103,9 @@ func runSearch(c *cobra.Command, a *app, f *searchFlags, text string) error {
 				return err
 			}
 		}
+		if found == 0 && page.Match == api.MatchAny && f.match == api.MatchAuto && len(page.Hits) > 0 {
+			warn(c.ErrOrStderr(), "no envelope has all words; these have some of them")
+		}
 		found += len(page.Hits)
 		if page.HasMore && (f.limit == 0 || found < f.limit) {
 			q.Cursor = page.Next
@@ -118,10 +125,12 @@ func runSearch(c *cobra.Command, a *app, f *searchFlags, text string) error {
 
 // query returns the query of the flags.
 func (f *searchFlags) query(text string) (q api.SearchQuery, err error) {
-	q = api.SearchQuery{Text: text, Kinds: f.kinds, Contexts: f.contexts}
+	q = api.SearchQuery{Text: text, Match: f.match, Kinds: f.kinds, Contexts: f.contexts}
 	switch {
 	case strings.TrimSpace(text) == "":
 		return q, program.Usagef("expected a QUERY")
+	case f.match != api.MatchAll && f.match != api.MatchAny && f.match != api.MatchAuto:
+		return q, program.Usagef("--match %q: expected all, any or auto", f.match)
 	case f.limit < 0:
 		return q, program.Usagef("--limit must not be negative")
 	}

@@ -82,6 +82,8 @@ func TestSearch_HTTP(t *testing.T) {
 			{"eve", "q=invoices", "a1 c1 m1 m2 r1"}, {"carol", "q=secret", ""}, {"carol", "q=invoices&from=bob", "c1"},
 			{"bob", "q=invoices&kinds=mcp/*", "a1 r1"}, {"bob", "q=invoices&context=c1", "a1 r1"}, {"bob", "q=invoices&main=true", "c1 m1 m2"},
 			{"bob", "q=uber*", "m1"}, {"bob", "q=%22march+csv%22", "r1"}, {"bob", "q=invoices+-total&kinds=mcp.*", "r1"},
+			{"bob", "q=where+total&match=any", "a1 m1"}, {"bob", "q=invoices+total&match=auto", "a1"}, {"carol", "q=finding+secret+total&match=auto", "c1"},
+			{"bob", "q=" + strings.Repeat("nothing+", 100) + "42&match=auto", "a1"},
 			{"bob", "q=read_file", "r1"}, {"bob", "q=42", "a1"}, {"bob", "q=invoices&until=2020-01-01", ""}, {"bob", "q=invoices&since=2020-01-01T00:00:00Z&before=2", "m1"},
 		} {
 			t.Run(fmt.Sprint(round, " ", c.who, " ", c.query), func(t *testing.T) {
@@ -89,6 +91,9 @@ func TestSearch_HTTP(t *testing.T) {
 					t.Errorf("got %q, want %q", got, c.want)
 				}
 			})
+		}
+		if first, second := v.search("bob", "q=invoices+total&match=auto").Match, v.search("bob", "q=invoices+nowhere&match=auto").Match; first != api.MatchAll || second != api.MatchAny {
+			t.Errorf("match %q and %q", first, second)
 		}
 		first := v.search("bob", "q=invoices&limit=2")
 		second := v.search("bob", "q=invoices&limit=3&cursor="+url.QueryEscape(first.Next))
@@ -101,7 +106,7 @@ func TestSearch_HTTP(t *testing.T) {
 		}
 		v.g.Restart()
 	}
-	for _, query := range []string{"", "q=", "q=-x", "q=x&since=yesterday", "q=x&limit=0", "q=x&cursor=AAAA", "q=x&kinds=" + url.QueryEscape("/(/")} {
+	for _, query := range []string{"", "q=", "q=-x", "q=x&since=yesterday", "q=x&limit=0", "q=x&match=some", "q=x&match=", "q=" + strings.Repeat("x", 4097) + "&match=any", "q=" + strings.Repeat("nothing+", 17), "q=x&cursor=AAAA", "q=x&kinds=" + url.QueryEscape("/(/")} {
 		if resp := v.do(http.MethodGet, "/api/spaces/lab/search?"+query, "bob", nil); resp.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s: %s", query, resp.Status)
 		}

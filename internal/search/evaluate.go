@@ -72,12 +72,8 @@ func (x *Index) newEvaluation(ctx context.Context, p *plan, who Asker, position 
 	e.counts = make([]int, len(e.slots)) // a positive word makes at least one
 	// What is excluded is read last, when it is known that the bucket has hits.
 	slices.SortStableFunc(e.slots, func(a, b slot) int { return boolean(a.exclude) - boolean(b.exclude) })
-	end := p.after.upTo + 1
-	if p.Before > 0 {
-		end = min(end, p.Before)
-	}
 	var err error
-	if e.end, err = x.docAt(&position, end); err != nil {
+	if e.end, err = x.docAt(&position, p.after.upTo+1); err != nil {
 		return nil, err
 	}
 	if e.private, err = x.docAt(&position, who.VisibleAfter+1); err != nil {
@@ -146,6 +142,7 @@ func (e *evaluation) gather() (err error) {
 
 func (e *evaluation) gatherBucket(bucket uint32) error {
 	lists := bucketLists{number: bucket, slots: make([][]audienceList, len(e.slots))}
+	found := false
 	for i, s := range e.slots {
 		err := e.readTerms(bucket, s.term, s.prefix, nil, func(l audienceList) error {
 			l.body = slices.Clone(l.body)
@@ -155,9 +152,14 @@ func (e *evaluation) gatherBucket(bucket uint32) error {
 		if err != nil {
 			return err
 		}
-		if len(lists.slots[i]) == 0 && !s.exclude {
+		missing := len(lists.slots[i]) == 0 && !s.exclude
+		if missing && !e.plan.any {
 			return nil
 		}
+		found = found || !missing && !s.exclude
+	}
+	if !found {
+		return nil
 	}
 	if e.partial { // a bucket that was read in part has wrong hits
 		return nil
@@ -392,13 +394,14 @@ func (e *evaluation) each(f func(doc uint32, score float32)) error {
 		clear(seen)
 		required := uint8(0)
 		for i, s := range e.slots {
-			before := required
-			if !s.exclude {
-				required++
+			before, after := required, required+1
+			if e.plan.any {
+				before, after = 0, 1
 			}
-			after := required
 			if s.exclude {
-				after = math.MaxUint8
+				before, after = required, math.MaxUint8
+			} else {
+				required = after
 			}
 			for _, l := range lists.slots[i] {
 				first, end := e.bounds(lists.number, l.public)

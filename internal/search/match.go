@@ -1,6 +1,7 @@
 package search
 
 import (
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -43,14 +44,15 @@ func (p *plan) matches(payload protocol.Value, mask func(string) string) (Snippe
 		return true
 	})
 	for i, c := range p.clauses {
-		if found[i] == c.exclude {
+		if found[i] == c.exclude && (found[i] || !p.any) {
 			return Snippet{}, false
 		}
 	}
-	return best, true
+	return best, most > 0
 }
 
-type span struct{ start, end int }
+// span is a part of a text that a clause selects.
+type span struct{ start, end, clause int }
 
 // spans returns the parts of a text that the clauses select, in order, and how
 // many clauses to include do. It records the clauses in found.
@@ -64,7 +66,7 @@ func (p *plan) spans(text string, found []bool) (all []span, clauses int) {
 			}
 			found[i] = true
 			if !c.exclude {
-				all = append(all, span{tokens[at].start, tokens[at+len(c.words)-1].end})
+				all = append(all, span{tokens[at].start, tokens[at+len(c.words)-1].end, i})
 			}
 		}
 		if len(all) > before {
@@ -88,11 +90,31 @@ func (c *clause) matchAt(tokens []token) bool {
 	return true
 }
 
-// snippet cuts a text around the first span, and marks the spans.
+// densest returns the first of the spans that are followed by the most clauses
+// within a snippet.
+func densest(spans []span) span {
+	best, most := spans[0], 0
+	for i, s := range spans {
+		clauses := uint64(0) // MaxAnyTerms bits
+		for _, next := range spans[i:min(i+snippetBytes, len(spans))] {
+			if next.end > s.start+snippetBytes*3/4 {
+				break
+			}
+			clauses |= 1 << (next.clause % 64)
+		}
+		if n := bits.OnesCount64(clauses); n > most {
+			best, most = s, n
+		}
+	}
+	return best
+}
+
+// snippet cuts a text around the densest spans, and marks all.
 func snippet(f field, spans []span) Snippet {
 	s := Snippet{Path: f.path}
-	start := max(0, spans[0].start-snippetBytes/4)
-	end := min(len(f.text), max(start+snippetBytes, spans[0].end))
+	first := densest(spans)
+	start := max(0, first.start-snippetBytes/4)
+	end := min(len(f.text), max(start+snippetBytes, first.end))
 	end = min(end, start+2*snippetBytes)
 	for start > 0 && f.text[start]&0xc0 == 0x80 {
 		start--

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -19,13 +20,29 @@ const (
 	MaxTerms      = 16
 	DefaultLimit  = 20
 	MaxLimit      = 100
+
+	// With MatchAny and MatchAuto a text may be a whole question, of which the first
+	// MaxAnyTerms words count. Phrases and exclusions have at most MaxTerms words.
+	MaxAnyBytes = 4096
+	MaxAnyTerms = 64
+)
+
+// Match is how many of the words and phrases of a query a hit has.
+type Match string
+
+// The values of Match.
+const (
+	MatchAll  Match = "all"
+	MatchAny  Match = "any"
+	MatchAuto Match = "auto" // all; if no envelope has all, any
 )
 
 // Query selects envelopes.
 type Query struct {
-	// Text is what to find: words, "phrases", prefixes* and -exclusions. A hit has
-	// all words and phrases, anywhere in its text.
-	Text string
+	// Text is what to find: words, "phrases", prefixes* and -exclusions, anywhere in
+	// the text of an envelope.
+	Text  string
+	Match Match // "": MatchAll
 	// Filter selects by sender, kind and context.
 	Filter protocol.Filter
 	Since  time.Time    // sent at this time or later; zero: no bound
@@ -51,14 +68,33 @@ type clause struct {
 type plan struct {
 	Query
 	clauses []clause
+	any     bool // a hit has at least one of the clauses, instead of all
 	matcher *protocol.Matcher
 	kinds   *protocol.Matcher // of the kinds alone
 	after   cursor
 	limit   int
 }
 
-func (q Query) compile() (*plan, error) {
-	p := &plan{Query: q, limit: min(q.Limit, MaxLimit)}
+// compile returns the plans to try in order: more than one for MatchAuto, until
+// one has hits.
+func (q Query) compile() (plans []*plan, err error) {
+	for _, match := range []Match{MatchAll, MatchAny} {
+		if q.Match != match && q.Match != MatchAuto && (q.Match != "" || match != MatchAll) {
+			continue
+		}
+		var p *plan
+		if p, err = q.plan(match); err == nil {
+			plans = append(plans, p)
+		}
+	}
+	if len(plans) > 0 { // a longer text has no plan for all words, and a cursor belongs to one plan
+		err = nil
+	}
+	return plans, err
+}
+
+func (q Query) plan(match Match) (*plan, error) {
+	p := &plan{Query: q, any: match == MatchAny, limit: min(q.Limit, MaxLimit)}
 	if p.limit <= 0 {
 		p.limit = DefaultLimit
 	}
@@ -67,12 +103,12 @@ func (q Query) compile() (*plan, error) {
 		return nil, SyntaxError(protocol.AsError(err).Message)
 	}
 	p.kinds, _ = protocol.Filter{Kinds: q.Filter.Kinds}.Compile() // part of the filter above
-	if p.clauses, err = parse(q.Text); err != nil {
+	if p.clauses, err = parse(q.Text, match); err != nil {
 		return nil, err
 	}
 	if q.Cursor != "" {
 		var ok bool
-		if p.after, ok = decodeCursor(q.Cursor); !ok || p.after.query != q.hash() {
+		if p.after, ok = decodeCursor(q.Cursor); !ok || p.after.query != p.hash() {
 			return nil, SyntaxError("The cursor does not belong to this query; search again without it.")
 		}
 	}
@@ -85,10 +121,14 @@ func (q Query) Check() error {
 	return err
 }
 
-// parse reads the text of a query.
-func parse(text string) ([]clause, error) {
-	if len(text) > MaxQueryBytes {
-		return nil, SyntaxError(fmt.Sprintf("A query has at most %d bytes.", MaxQueryBytes))
+// parse reads the text of a query, as clauses of which a hit has all, or any.
+func parse(text string, match Match) ([]clause, error) {
+	maxBytes := MaxQueryBytes
+	if match == MatchAny {
+		maxBytes = MaxAnyBytes
+	}
+	if len(text) > maxBytes {
+		return nil, SyntaxError(fmt.Sprintf("A query has at most %d bytes.", maxBytes))
 	}
 	if !utf8.ValidString(text) {
 		return nil, SyntaxError("The query is not valid UTF-8.")
@@ -96,44 +136,72 @@ func parse(text string) ([]clause, error) {
 	var all []clause
 	terms, positive := 0, false
 	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimSpace(rest) {
-		var item string
 		var c clause
-		if len(rest) > 1 && rest[0] == '-' {
-			c.exclude, rest = true, rest[1:]
-		}
-		if rest[0] == '"' {
-			item, rest, _ = strings.Cut(rest[1:], `"`)
-			c.prefix = strings.HasPrefix(rest, "*")
-		} else {
-			end := strings.IndexAny(rest, " \t\r\n\"")
-			if end < 0 {
-				end = len(rest)
-			}
-			item, rest = rest[:end], rest[end:]
-			c.prefix = strings.HasSuffix(item, "*")
-		}
-		for _, t := range list(item, false) {
-			c.words = append(c.words, t.text)
-		}
-		if len(c.words) == 0 && len(list(item, true)) == 1 { // one ideograph begins pairs
-			c.words, c.prefix = []string{list(item, true)[0].text}, true
-		}
+		var quoted bool
+		c, quoted, rest = parseItem(rest)
 		if len(c.words) == 0 {
 			continue
 		}
 		if w := c.words[len(c.words)-1]; c.prefix && len(c.words) == 1 && utf8.RuneCountInString(w) < 2 && !isIdeograph(w) {
-			return nil, SyntaxError("A prefix has at least two characters before the asterisk.")
+			if match == MatchAll {
+				return nil, SyntaxError("A prefix has at least two characters before the asterisk.")
+			}
+			c.prefix = false
+		}
+		positive = positive || !c.exclude
+		if match == MatchAny && !c.exclude && (!quoted || terms+len(c.words) > MaxTerms) {
+			all = appendWords(all, c)
+			continue
 		}
 		if terms += len(c.words); terms > MaxTerms {
 			return nil, SyntaxError(fmt.Sprintf("A query has at most %d words.", MaxTerms))
 		}
-		positive = positive || !c.exclude
 		all = append(all, c)
 	}
 	if !positive {
 		return nil, SyntaxError("The query has no word to find.")
 	}
 	return all, nil
+}
+
+// parseItem reads the first item of a text that does not begin with a space.
+func parseItem(text string) (c clause, quoted bool, rest string) {
+	if len(text) > 1 && text[0] == '-' {
+		c.exclude, text = true, text[1:]
+	}
+	var item string
+	if quoted = text[0] == '"'; quoted {
+		item, rest, quoted = strings.Cut(text[1:], `"`)
+		c.prefix = strings.HasPrefix(rest, "*")
+	} else {
+		end := strings.IndexAny(text, " \t\r\n\"")
+		if end < 0 {
+			end = len(text)
+		}
+		item, rest = text[:end], text[end:]
+		c.prefix = strings.HasSuffix(item, "*")
+	}
+	for _, t := range list(item, false) {
+		c.words = append(c.words, t.text)
+	}
+	if last := list(item, true); len(c.words) == 0 && len(last) == 1 { // one ideograph begins pairs
+		c.words, c.prefix = []string{last[0].text}, true
+	}
+	return c, quoted, rest
+}
+
+// appendWords appends the words of a clause as clauses of their own, once each, up to
+// MaxAnyTerms: a sentence of a script without spaces is one clause of pairs.
+func appendWords(all []clause, c clause) []clause {
+	for i, w := range c.words {
+		one := clause{words: []string{w}, prefix: c.prefix && i == len(c.words)-1}
+		if len(all) < MaxAnyTerms && !slices.ContainsFunc(all, func(d clause) bool {
+			return !d.exclude && d.prefix == one.prefix && slices.Equal(d.words, one.words)
+		}) {
+			all = append(all, one)
+		}
+	}
+	return all
 }
 
 // cursor is the position of the last hit of a page.
@@ -144,10 +212,11 @@ type cursor struct {
 	query uint32 // hash
 }
 
-// hash identifies the query that a cursor belongs to.
-func (q Query) hash() uint32 {
+// hash identifies the query that a cursor belongs to. Before is not part of it:
+// upTo has its effect.
+func (p *plan) hash() uint32 {
 	h := fnv.New32a()
-	_, _ = fmt.Fprintf(h, "%q %+q %q %d %d %d", q.Text, q.Filter.From, append(q.Filter.Kinds, q.Filter.Contexts...), q.Since.UnixNano(), q.Until.UnixNano(), q.Before) // never fails
+	_, _ = fmt.Fprintf(h, "%q %+q %q %d %d %t", p.Text, p.Filter.From, slices.Concat(p.Filter.Kinds, p.Filter.Contexts), p.Since.UnixNano(), p.Until.UnixNano(), p.any) // never fails
 	return h.Sum32()
 }
 

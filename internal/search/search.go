@@ -51,6 +51,8 @@ type Result struct {
 	// Partial reports that a bound was reached: there may be better hits, and
 	// others than the pages have.
 	Partial bool
+	// Match is how many of the words the hits have: all, or any.
+	Match Match
 	// Position is the position of the index.
 	Position Position
 	Work     int // what the search has read, in bytes
@@ -60,7 +62,7 @@ type Result struct {
 // that the query selects. Errors: a SyntaxError, ErrDamaged, ctx's, and the ones
 // of Read.
 func (x *Index) Search(ctx context.Context, space string, who Asker, q Query) (*Result, error) {
-	p, err := q.compile()
+	plans, err := q.compile()
 	if err != nil {
 		return nil, err
 	}
@@ -74,15 +76,35 @@ func (x *Index) Search(ctx context.Context, space string, who Asker, q Query) (*
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Hits: []Hit{}, Position: position}
-	if position.Log == "" {
-		return r, nil
+	r := &Result{Position: position}
+	for _, p := range plans {
+		if err := x.run(ctx, p, who, r); err != nil {
+			return nil, err
+		}
+		if len(r.Hits) > 0 || r.Next != "" {
+			break
+		}
+	}
+	return r, nil
+}
+
+// run sets a result to the hits of a plan.
+func (x *Index) run(ctx context.Context, p *plan, who Asker, r *Result) error {
+	r.Hits, r.Match = []Hit{}, MatchAll
+	if p.any {
+		r.Match = MatchAny
+	}
+	if r.Position.Log == "" {
+		return nil
 	}
 	if p.after.upTo == 0 {
-		p.after = cursor{upTo: position.Read}
+		p.after = cursor{upTo: r.Position.Read}
+		if p.Before > 0 {
+			p.after.upTo = min(p.after.upTo, p.Before-1)
+		}
 	}
-	p.after.query = q.hash()
-	e, err := x.newEvaluation(ctx, p, who, position)
+	p.after.query = p.hash()
+	e, err := x.newEvaluation(ctx, p, who, r.Position)
 	if err == nil {
 		err = e.gather()
 	}
@@ -90,10 +112,10 @@ func (x *Index) Search(ctx context.Context, space string, who Asker, q Query) (*
 		err = e.fill(r)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r.Work = e.bytes
-	return r, nil
+	r.Work += e.bytes
+	return nil
 }
 
 // fill ranks the candidates and reads them from the log until the page is full.

@@ -51,6 +51,9 @@ func searchQuery(r *http.Request) (search.Query, *protocol.Error) {
 		switch name {
 		case "q":
 			q.Text = value
+		case "match":
+			q.Match = search.Match(value)
+			ok = q.Match == search.MatchAll || q.Match == search.MatchAny || q.Match == search.MatchAuto
 		case "since":
 			q.Since, ok = moment(value)
 		case "until":
@@ -63,7 +66,11 @@ func searchQuery(r *http.Request) (search.Query, *protocol.Error) {
 			}
 		}
 		if !ok {
-			return q, access.BadRequest("The parameter " + name + " cannot be " + strconv.Quote(value) + "; write a time such as 2026-11-22T18:00:00Z.")
+			expected := "a time such as 2026-11-22T18:00:00Z"
+			if name == "match" {
+				expected = "all, any or auto"
+			}
+			return q, access.BadRequest("The parameter " + name + " cannot be " + strconv.Quote(value) + "; write " + expected + ".")
 		}
 	}
 	q.Filter, q.Before, q.Limit = filter.Filter, filter.Before, filter.Limit
@@ -82,7 +89,7 @@ func moment(s string) (time.Time, bool) {
 
 func searchResult(r *searchstore.Result) *api.SearchResult {
 	out := &api.SearchResult{
-		Log: r.Log, Hits: []api.SearchHit{}, Next: r.Next, HasMore: r.Next != "",
+		Log: r.Log, Match: string(r.Match), Hits: []api.SearchHit{}, Next: r.Next, HasMore: r.Next != "",
 		Partial: r.Partial || r.Position.Read < r.Head, Indexed: min(r.Position.Read, r.Head), Head: r.Head,
 	}
 	for _, h := range r.Hits {
