@@ -45,6 +45,7 @@ func (s *Service) chooser(r *wire.WorkflowIntentRequest, d *planner.Decision) wo
 		}
 		*d, err = s.decider(ask, model, summarize).Next(ctx, q.state)
 		if err != nil {
+			d.Fault = err
 			name := modelName(model.Provider(), model.Name())
 			s.logFallback(ctx, name, ask, err)
 			return workflow.Chosen{}, errors.New(name + " " + strings.TrimSuffix(reason(err), "."))
@@ -99,6 +100,7 @@ func choiceRequest(r *wire.WorkflowIntentRequest, c workflow.Choice) (*wire.Agen
 	return &wire.AgentIntentRequest{
 		SessionID: r.RunID, GoalText: goal.String(), LLM: r.LLM, MemoryState: r.MemoryState, History: history,
 		Instructions: parameters(r.Params), ForcedTool: enterNode,
+		ContextTokens: r.ContextTokens, ContextUtilization: r.ContextUtilization, SummarizationModel: r.SummarizationModel,
 		Tools: []wire.Tool{{Name: enterNode, Description: "Enters a node of the workflow.", InputSchema: schema}},
 	}, nil
 }

@@ -1,7 +1,9 @@
 package reasoner
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -89,6 +91,56 @@ func TestWorkflow_ChoiceIsBounded(t *testing.T) {
 				t.Errorf("%+v, %v", out, err)
 			}
 		})
+	}
+}
+
+// TestWorkflow_ContextWindow: the window, its utilization and the summaries of a
+// request apply to the model that chooses.
+func TestWorkflow_ContextWindow(t *testing.T) {
+	outputs := map[string]string{}
+	for i := range 4 {
+		outputs[fmt.Sprintf("node-%d", i)] = strings.Repeat("The gateway routes each envelope to a space. ", 450)
+	}
+	raw, err := json.Marshal(outputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := strings.Replace(triage, `{"read":{"text":"It crashes since Tuesday."},"before":"nothing"}`, string(raw), 1)
+	for name, test := range map[string]struct {
+		fields             string
+		budget, summarized int
+	}{
+		"default":     {``, 128_000, 0},
+		"window":      {`"context_tokens":8192,`, 8192, 0},
+		"utilization": {`"context_tokens":8192,"context_utilization":"low",`, 8192 / 4, 0},
+		"summaries":   {`"summarization_model":"openai:small",`, 128_000, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := llmtest.Start(t, windowed(100_000, "It is about routing.", func(llmtest.Request) llmtest.Turn { return enters("answer") }))
+			s, _ := newModelService(t, server, Options{})
+			out, err := chooseNode(t, s, strings.Replace(body, `{`, `{`+test.fields, 1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var c *wire.ContextTrace
+			for _, item := range out.Trace {
+				if item.Context != nil {
+					c = item.Context
+				}
+			}
+			if c == nil || c.Budget > test.budget || c.Budget < test.budget/4 || c.Summarized != test.summarized || summaries(server)["small"] != test.summarized {
+				t.Errorf("%+v", c)
+			}
+		})
+	}
+	s, _ := newModelService(t, llmtest.Start(t, answerText), Options{})
+	_, err = chooseNode(t, s, strings.Replace(triage, `{`, `{"summarization_model":"nobody:m",`, 1))
+	var f *api.Fault
+	if !errors.As(err, &f) || f.Status != 422 || f.Path != "/summarization_model" {
+		t.Errorf("%v", err)
+	}
+	if _, err = api.DecodeWorkflow([]byte(strings.Replace(triage, `{`, `{"context_tokens":100,`, 1))); !errors.As(err, &f) || f.Path != "/context_tokens" {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -109,7 +109,7 @@ func newSummaryCache() *summaryCache {
 // wrap returns a Summarizer that requests each summary once.
 func (c *summaryCache) wrap(model string, summarize contextwindow.Summarizer) contextwindow.Summarizer {
 	return func(ctx context.Context, req contextwindow.SummaryRequest) (string, error) {
-		key := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %s", model, req.Goal, req.Tool, req.Question, req.Result))
+		key := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %s", model, req.Tool, req.Question, req.Result))
 		c.mu.Lock()
 		text, ok := c.kept.Get(key)
 		c.mu.Unlock()
@@ -128,10 +128,10 @@ func (c *summaryCache) wrap(model string, summarize contextwindow.Summarizer) co
 
 // contextItem returns the trace item for the input of a model.
 func contextItem(m *contextwindow.Meta) wire.TraceItem {
-	return wire.TraceItem{
-		Step: "context",
-		Detail: fmt.Sprintf("The model was shown %d tokens of %d; %d results in part, %d as a summary, %d as a mark.",
-			m.Tokens, m.Budget, m.Previews, m.Summaries, m.Dropped),
-		Context: contextTrace(m),
+	detail := fmt.Sprintf("The model was shown %d tokens of %d; %d results in part, %d as a summary, %d as a mark.",
+		m.Tokens, m.Budget, m.Previews, m.Summaries, m.Dropped)
+	if m.Tools > 0 {
+		detail += fmt.Sprintf(" There was no room for %d tools, such as `%s`.", m.Tools, m.ToolNames[0])
 	}
+	return wire.TraceItem{Step: "context", Detail: detail, Context: contextTrace(m)}
 }

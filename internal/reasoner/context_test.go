@@ -159,6 +159,43 @@ func TestContext_WindowTooSmall(t *testing.T) {
 	}
 }
 
+// TestContext_FallbackHasError: the event, the span, the metric and the record of
+// a fallback have the error of the model, without the key of the request.
+func TestContext_FallbackHasError(t *testing.T) {
+	server := llmtest.Start(t, func(llmtest.Request) llmtest.Turn {
+		return llmtest.Turn{Status: http.StatusForbidden, Message: "no such key: " + requestKey}
+	})
+	large := strings.Repeat("word ", 19_000)
+	for name, test := range map[string]struct{ body, class, text string }{
+		"no room": {`"goal_text":"` + large + `","context_tokens":8192,`, "context_too_large", "the budget is"},
+		"refused": {`"goal_text":"Find auth logic",`, "403", "no such key: [key]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := new(buffer)
+			tel, end := observed(t, log)
+			var recorded wire.LogRecord
+			s, _ := newModelService(t, server, Options{Telemetry: tel, Record: func(r *wire.LogRecord) { recorded = *r }})
+			if _, err := decide(t, s, `{"session_id":"s",`+test.body+`"llm":{"provider":"openai","model":"gpt-x","api_key":"`+requestKey+`"}}`); err != nil {
+				t.Fatal(err)
+			}
+			metrics := metricsOf(t, tel)
+			spans := fmt.Sprint(end())
+			if recorded.Status != "ok" || recorded.Error != test.class || recorded.Fallback == "" {
+				t.Errorf("%+v", recorded)
+			}
+			if !strings.Contains(log.String(), "error_type="+test.class) || !strings.Contains(log.String(), test.text) || strings.Contains(log.String(), requestKey) {
+				t.Errorf("%s", log)
+			}
+			if !strings.Contains(spans, test.class) || strings.Contains(spans, requestKey) {
+				t.Errorf("%s", spans)
+			}
+			if !strings.Contains(metrics, `meup_decisions_total{error_type="`+test.class+`"`) {
+				t.Errorf("%s", metrics)
+			}
+		})
+	}
+}
+
 // summaries counts the requests for summaries, by model.
 func summaries(server *llmtest.Server) map[string]int {
 	n := map[string]int{}
@@ -223,6 +260,58 @@ func TestSummaries_Failure(t *testing.T) {
 	}
 	if n := summaries(server)["small"]; n != maxSummaryFailures {
 		t.Errorf("%d requests", n)
+	}
+}
+
+// TestSummaries_OncePerQuestion: planning and synthesis, and later decisions on
+// the same goal, use one summary of each result.
+func TestSummaries_OncePerQuestion(t *testing.T) {
+	server := llmtest.Start(t, windowed(8192, "It is about routing.", answerText))
+	s, _ := newModelService(t, server, Options{})
+	const results = 4
+	for range 2 {
+		out, err := decide(t, s, withModel+`,"context_tokens":8192,"summarization_model":"openai:small",`+largeHistory(t, results)+`}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := traceContext(out); c.Goal != "synthesis" || c.Summarized == 0 {
+			t.Errorf("%+v", c)
+		}
+	}
+	if n := summaries(server)["small"]; n != results {
+		t.Errorf("%d requests for the summaries of %d results", n, results)
+	}
+}
+
+// TestContext_ToolsLeftOut: tools for which there is no room are counted and
+// named in the trace, the record, the log and the metrics.
+func TestContext_ToolsLeftOut(t *testing.T) {
+	var tools []string
+	for i := range 40 {
+		tools = append(tools, fmt.Sprintf(`{"name":"tool_%02d","inputSchema":{"type":"object","properties":{"p":{"type":"string","description":"%s"}}}}`, i, strings.Repeat("A parameter. ", 60)))
+	}
+	server := llmtest.Start(t, answerText)
+	var recorded wire.LogRecord
+	s, log := newModelService(t, server, Options{Record: func(r *wire.LogRecord) { recorded = *r }})
+	out, err := decide(t, s, withModel+`,"context_tokens":8192,"tools":[`+strings.Join(tools, ",")+`]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := traceContext(out)
+	if offered := len(server.Requests()[0].Tools); c.Tools != 40-offered || c.Tools <= 16 || len(c.ToolNames) != 16 || c.ToolNames[15] == c.ToolNames[0] {
+		t.Fatalf("%d offered, %+v", offered, c)
+	}
+	if detail := out.Trace[1].Detail; !strings.Contains(detail, fmt.Sprintf("no room for %d tools, such as `%s`", c.Tools, c.ToolNames[0])) {
+		t.Errorf("%s", detail)
+	}
+	if recorded.Context == nil || recorded.Context.Tools != c.Tools {
+		t.Errorf("%+v", recorded)
+	}
+	if want := fmt.Sprintf("tools_left_out=%d", c.Tools); !strings.Contains(log.String(), want) {
+		t.Errorf("the log lacks %s:\n%s", want, log)
+	}
+	if want := fmt.Sprintf("meup_context_tools_left_out_total %d", c.Tools); !strings.Contains(metricsOf(t, s.o.Telemetry), want) {
+		t.Errorf("the metrics lack %s", want)
 	}
 }
 

@@ -31,6 +31,7 @@ func (s *Service) plan(ctx context.Context, r *wire.AgentIntentRequest, q *quest
 	var decider planner.Decider = heuristics{}
 	if model != nil {
 		decider = planner.WithFallback(s.decider(r, model, summarize), decider)
+		q.state.Memory = new(planner.Memory) // planning and synthesis share previews and summaries
 	}
 	d, err := decider.Next(ctx, q.state)
 	if err != nil {
@@ -122,6 +123,8 @@ func reason(fault error) string {
 	var refused *llm.Error
 	var network net.Error
 	switch {
+	case errors.Is(fault, planner.ErrForced):
+		return "cannot be offered the tool that it must call: its schema is invalid or too large for the context window."
 	case errors.Is(fault, contextwindow.ErrTooLarge):
 		return "has a context window with no room for the goal and the instructions."
 	case errors.As(fault, &refused) && refused.TooLong():

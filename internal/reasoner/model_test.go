@@ -26,11 +26,12 @@ func newModelService(t *testing.T, server *llmtest.Server, o Options) (*Service,
 	t.Helper()
 	log := new(buffer)
 	o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	tel, err := telemetry.Start(t.Context(), telemetry.Options{Logger: o.Logger})
-	if err != nil {
-		t.Fatal(err)
+	if o.Telemetry == nil {
+		var err error
+		if o.Telemetry, err = telemetry.Start(t.Context(), telemetry.Options{Logger: o.Logger}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	o.Telemetry = tel
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	o.Open = func(name, key string) (llm.Model, error) {
 		return models.Open(name, models.Options{BaseURL: server.URL(), Key: key, HTTP: client, Retry: llmhttp.Retry{Attempts: 1}, Logger: o.Logger})

@@ -93,15 +93,23 @@ func (s *Service) Decide(ctx context.Context, r *wire.AgentIntentRequest) (*wire
 	ctx, span := s.o.Telemetry.Span(ctx, telemetry.Plan, "", telemetry.Intent.String(id))
 	d, trace, err := s.decide(ctx, r)
 	took := s.o.Now().Sub(began)
-	s.report(ctx, span, r, id, d, took, err) // before the span ends
+	rec := &wire.LogRecord{
+		Type: wire.JobAgentIntent, SessionID: r.SessionID, IntentID: id, CorrelationID: r.CorrelationID,
+		Source: string(d.Source), Outcome: string(d.Action),
+	}
+	var out *wire.AgentIntentResponse
+	offered := false
+	if err == nil {
+		out = answer(d, trace)
+		out.IntentID, out.DurationMS = id, took.Milliseconds()
+		rec.ToolName, rec.Reasoning, rec.Fallback = out.ToolName, out.Reasoning, fallbackOf(out.Trace)
+		offered = slices.ContainsFunc(toolsOf(r.Tools), func(t planner.Tool) bool { return t.Name == out.ToolName })
+	}
+	s.report(ctx, span, r.LLM, d, rec, offered, took, err) // before the span ends
 	span.End(err)
 	if err != nil {
-		s.recordIntent(r, id, d, nil, took, err)
 		return nil, &api.IntentError{ID: id, Took: took, Err: err}
 	}
-	out := answer(d, trace)
-	out.IntentID, out.DurationMS = id, took.Milliseconds()
-	s.recordIntent(r, id, d, out, took, nil)
 	return out, nil
 }
 
@@ -138,9 +146,14 @@ func (s *Service) Workflow(ctx context.Context, r *wire.WorkflowIntentRequest) (
 		out, err = workflow.Next(ctx, r, s.chooser(r, &d))
 	}
 	took := s.o.Now().Sub(began)
-	s.reportWorkflow(ctx, span, r, id, d, out, took, err)
+	rec := &wire.LogRecord{
+		Type: wire.JobWorkflowIntent, SessionID: r.RunID, IntentID: id, Source: cmp.Or(string(d.Source), byWorkflow), Outcome: workflowOutcome(out),
+	}
+	if out != nil {
+		rec.ToolName, rec.NextNode, rec.Reasoning, rec.Fallback = out.ToolName, out.NextNode, out.Reasoning, fallbackOf(out.Trace)
+	}
+	s.report(ctx, span, r.LLM, d, rec, false, took, err)
 	span.End(err)
-	s.recordWorkflow(r, id, d, out, took, err)
 	if err != nil {
 		return nil, &api.IntentError{ID: id, Took: took, Err: err}
 	}
@@ -151,49 +164,53 @@ func (s *Service) Workflow(ctx context.Context, r *wire.WorkflowIntentRequest) (
 	return out, nil
 }
 
-// report sends the outcome of a decision to telemetry, without any content.
-// Names that the request may have invented are not used as labels: a tool that
-// was not offered, and a model that has not answered.
-func (s *Service) report(ctx context.Context, span *telemetry.Span, r *wire.AgentIntentRequest, id string, d planner.Decision, took time.Duration, err error) {
-	done := telemetry.Decision{
-		Session: r.SessionID, Intent: id, Provider: d.Provider, Model: d.Model, Source: string(d.Source),
-		Usage: d.Usage, Context: d.Shown, Duration: took, Outcome: outcome(string(d.Action), err), Err: err,
-	}
-	if namesModel(r.LLM) && d.Source != planner.ByModel && d.Usage == (llm.Usage{}) {
-		done.Provider, done.Model = "", ""
-	}
-	if d.Action == contextwindow.UseTools && len(d.Calls) > 0 {
-		name := d.Calls[0].Tool
-		if slices.ContainsFunc(toolsOf(r.Tools), func(t planner.Tool) bool { return t.Name == name }) {
-			done.Tools = []string{name}
-		} else {
-			span.Set(telemetry.DecisionTools.StringSlice([]string{name}))
-		}
-	}
-	s.o.Telemetry.Decided(ctx, done)
-}
-
 // Source and outcome that only workflows have.
 const (
 	byWorkflow  = "workflow"
 	outcomeNode = "enter_node" // a node without a tool
 )
 
-// reportWorkflow is report for a workflow, whose tools are defined by the
-// caller.
-func (s *Service) reportWorkflow(ctx context.Context, span *telemetry.Span, r *wire.WorkflowIntentRequest, id string, d planner.Decision, out *wire.WorkflowIntentResponse, took time.Duration, err error) {
+// report sends a decision to telemetry and records it; d is the planner's, and
+// may be empty. r has the rest of the record. Without the record, no content is
+// sent. offered reports that r.ToolName is one of the request's tools. Names
+// that the request may have invented are not used as labels: a tool that was not
+// offered, and a model that has not answered.
+func (s *Service) report(ctx context.Context, span *telemetry.Span, l *wire.LLM, d planner.Decision, r *wire.LogRecord, offered bool, took time.Duration, err error) {
 	done := telemetry.Decision{
-		Session: r.RunID, Intent: id, Source: cmp.Or(string(d.Source), byWorkflow), Provider: d.Provider, Model: d.Model,
-		Usage: d.Usage, Context: d.Shown, Duration: took, Err: err,
+		Session: r.SessionID, Intent: r.IntentID, Provider: d.Provider, Model: d.Model, Source: r.Source,
+		Usage: d.Usage, Context: d.Shown, Duration: took, Outcome: outcome(r.Outcome, err), Err: err,
 	}
-	if namesModel(r.LLM) && d.Source != planner.ByModel && d.Usage == (llm.Usage{}) {
+	if d.Fault != nil {
+		done.Err = errors.Join(err, maskedError{d.Fault, l})
+	}
+	if namesModel(l) && d.Source != planner.ByModel && d.Usage == (llm.Usage{}) {
 		done.Provider, done.Model = "", ""
 	}
-	if done.Outcome = outcome(workflowOutcome(out), err); err == nil && out.ToolName != "" {
-		span.Set(telemetry.DecisionTools.StringSlice([]string{out.ToolName}))
+	switch {
+	case err != nil || r.ToolName == "":
+	case offered:
+		done.Tools = []string{r.ToolName}
+	default:
+		span.Set(telemetry.DecisionTools.StringSlice([]string{r.ToolName}))
 	}
 	s.o.Telemetry.Decided(ctx, done)
+	if s.o.Record != nil {
+		r.Outcome = done.Outcome
+		s.o.Record(record(r, l, d, took, err))
+	}
 }
+
+// maskedError is an error without the key of a request.
+type maskedError struct {
+	err error
+	llm *wire.LLM
+}
+
+// Error returns the text of the error with the key masked.
+func (e maskedError) Error() string { return api.MaskKey(e.err.Error(), e.llm) }
+
+// Unwrap returns the error.
+func (e maskedError) Unwrap() error { return e.err }
 
 // workflowOutcome returns the outcome of a transition; "" if there is none.
 func workflowOutcome(out *wire.WorkflowIntentResponse) string {

@@ -25,7 +25,7 @@ type LogRecord struct {
 	OutputTokens int           `json:"output_tokens"`
 	Context      *ContextTrace `json:"context,omitempty"`
 	Fallback     string        `json:"fallback,omitempty"` // why the model did not decide
-	Error        string        `json:"error,omitempty"`    // a code, with status error
+	Error        string        `json:"error,omitempty"`    // a code with status error; the class of the error with Fallback
 	Message      string        `json:"message,omitempty"`
 }
 

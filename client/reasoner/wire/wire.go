@@ -109,6 +109,10 @@ type ContextTrace struct {
 	Messages   int    `json:"messages"` // earlier messages that were dropped
 	Thoughts   int    `json:"thoughts"` // steps shown without their thought
 	Steps      int    `json:"steps"`    // steps that were dropped
+	// Tools counts the tools that were not offered to the model, because their
+	// definitions did not fit. ToolNames are the first of them, at most 16.
+	Tools     int      `json:"tools"`
+	ToolNames []string `json:"tool_names,omitempty"`
 }
 
 // Callback is the body that is posted to the callback URL.
@@ -147,6 +151,13 @@ type WorkflowIntentRequest struct {
 	Params       json.RawMessage `json:"params,omitempty"`
 	MemoryState  json.RawMessage `json:"memory_state,omitempty"`
 	LLM          *LLM            `json:"llm,omitempty"` // the model that chooses where a node lets one
+
+	// The following fields are as in AgentIntentRequest, for the model that
+	// chooses.
+
+	ContextTokens      int    `json:"context_tokens,omitempty"`
+	ContextUtilization string `json:"context_utilization,omitempty"`
+	SummarizationModel string `json:"summarization_model,omitempty"`
 }
 
 // WorkflowIntentResponse is the transition.

@@ -82,6 +82,11 @@ type Meta struct {
 	History   int // messages that were dropped
 	Thoughts  int // steps shown without their thought
 	Steps     int // steps that were dropped
+
+	// Tools counts the tools that were not offered, for lack of room, and
+	// ToolNames holds the first of their names. The planner sets them.
+	Tools     int
+	ToolNames []string
 }
 
 // Builder builds the contexts of one question. It caches previews and

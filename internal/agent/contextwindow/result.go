@@ -46,8 +46,8 @@ type source struct {
 	chars      int
 
 	preview   rendering // made on first use
-	summaries map[Goal]rendering
-	attempted map[Goal]bool // goals for which a summary was requested
+	summary   rendering // empty: none
+	attempted bool      // a summary was requested
 }
 
 // newSource returns the source of a result, which may be nil.
@@ -103,13 +103,14 @@ func (s *source) head(note string) string {
 	return "Tool " + s.tool + ": " + outcome + "\n"
 }
 
-// initial returns the form that is shown while the budget allows it.
+// initial returns the form that is shown while the budget allows it. For
+// Synthesis it is a preview, which is expanded before summaries are used.
 func (s *source) initial(g Goal) rendering {
 	if !s.isLarge() {
 		return s.whole()
 	}
-	if r, ok := s.summaries[g]; ok {
-		return r
+	if g == Planning && s.summary.text != "" {
+		return s.summary
 	}
 	if s.preview.text == "" {
 		text, isCut := previewOf(s.body)

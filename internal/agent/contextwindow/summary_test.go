@@ -26,7 +26,7 @@ func (s *fakeSummarizer) Summarize(_ context.Context, r SummaryRequest) (string,
 }
 
 func inShort(r SummaryRequest) (string, error) {
-	return "In short, for " + string(r.Goal) + ": " + r.Result[:19], nil
+	return "In short: " + r.Result[:19], nil
 }
 
 func TestBuild_Summaries(t *testing.T) {
@@ -43,7 +43,7 @@ func TestBuild_Summaries(t *testing.T) {
 			t.Fatal(err)
 		}
 		check(t, in, messages, meta)
-		if want := "Tool read: SUCCESS (summary)\nIn short, for planning: " + long[:19]; messages[2].Text != want {
+		if want := "Tool read: SUCCESS (summary)\nIn short: " + long[:19]; messages[2].Text != want {
 			t.Errorf("%s", messages[2].Text)
 		}
 		if meta.Summaries != 1 || meta.Previews != 1 || meta.Dropped != 0 {
@@ -53,7 +53,7 @@ func TestBuild_Summaries(t *testing.T) {
 			t.Errorf("%d tokens, %d without summaries", meta.Tokens, without.Tokens)
 		}
 	}
-	if want := []SummaryRequest{{Goal: Planning, Question: "What?", Tool: "read", Result: long}}; !reflect.DeepEqual(s.asked, want) {
+	if want := []SummaryRequest{{Question: "What?", Tool: "read", Result: long}}; !reflect.DeepEqual(s.asked, want) {
 		t.Errorf("asked %d times", len(s.asked))
 	}
 	in.Question = "Another?"
@@ -74,8 +74,41 @@ func TestBuild_SummariesForSynthesis(t *testing.T) {
 	}
 	messages, meta := build(t, all.Tokens-1, Options{Summarizer: s.Summarize}, in)
 	check(t, in, messages, meta)
-	if len(s.asked) != 1 || meta.Summaries != 1 || meta.Previews+meta.Dropped != 0 || !strings.Contains(messages[2].Text, "In short, for synthesis") {
+	if len(s.asked) != 1 || meta.Summaries != 1 || meta.Previews+meta.Dropped != 0 || !strings.Contains(messages[2].Text, "In short: ") {
 		t.Errorf("asked %d times, %+v", len(s.asked), meta)
+	}
+}
+
+// TestBuild_SummaryOnce: planning and synthesis share the summary of a result, or
+// the one attempt to get it. Synthesis still prefers the whole result.
+func TestBuild_SummaryOnce(t *testing.T) {
+	long := prose(seeded(), 9000)
+	for name, test := range map[string]struct {
+		says func(SummaryRequest) (string, error)
+		want int // summaries
+	}{
+		"success": {inShort, 2},
+		"failure": {func(SummaryRequest) (string, error) { return "", errors.New("overloaded") }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &fakeSummarizer{says: test.says}
+			b := NewBuilder(Options{Summarizer: s.Summarize})
+			in := Input{Question: "What?", Budget: defaultBudget, Records: []Record{stepOf(0, success(long)), stepOf(1, success(long))}}
+			for _, step := range []struct {
+				goal      Goal
+				budget    int
+				summaries int
+			}{{Planning, defaultBudget, test.want}, {Synthesis, 1500, test.want}, {Synthesis, defaultBudget, 0}, {Planning, defaultBudget, test.want}} {
+				in.Goal, in.Budget = step.goal, step.budget
+				_, meta, err := b.Build(t.Context(), in)
+				if err != nil || meta.Summaries != step.summaries || meta.Dropped != 0 {
+					t.Errorf("%s with %d: %+v, %v", step.goal, step.budget, meta, err)
+				}
+			}
+			if len(s.asked) != 2 {
+				t.Errorf("%d requests for the summaries of 2 results", len(s.asked))
+			}
+		})
 	}
 }
 
@@ -155,15 +188,12 @@ func TestSummarizeBy(t *testing.T) {
 		asked = append(asked, r)
 		return llm.Response{Message: llm.Message{Role: llm.Assistant, Text: " It says so.\n"}, Stop: llm.StopEnd}, nil
 	}))
-	for _, goal := range []Goal{Planning, Synthesis} {
-		got, err := summarize(t.Context(), SummaryRequest{Goal: goal, Question: "Who?", Tool: "search", Result: strings.Repeat("0123456789", summaryInput/10) + "abc"})
-		if err != nil || got != "It says so." {
-			t.Errorf("%q, %v", got, err)
-		}
+	got, err := summarize(t.Context(), SummaryRequest{Question: "Who?", Tool: "search", Result: strings.Repeat("0123456789", summaryInput/10) + "abc"})
+	if err != nil || got != "It says so." {
+		t.Errorf("%q, %v", got, err)
 	}
-	plan, answer := asked[0].Messages[0].Text, asked[1].Messages[0].Text
-	if plan == answer || !strings.Contains(plan, "what to do next") || !strings.Contains(answer, "answers the question") || asked[0].MaxTokens != 500 {
-		t.Errorf("%s\n%s", plan, answer)
+	if prompt := asked[0].Messages[0].Text; !strings.Contains(prompt, "what to do next") || !strings.Contains(prompt, "answers the question") || asked[0].MaxTokens != 500 {
+		t.Errorf("%s", prompt)
 	}
 	for _, want := range []string{"Who?", "search", "0123456789… [3 more characters]"} {
 		if !strings.Contains(asked[0].Messages[1].Text, want) {
@@ -185,7 +215,7 @@ func TestSummarizeBy_Fails(t *testing.T) {
 		"long":     {r: llm.Response{Message: llm.Message{Text: "It says"}, Stop: llm.StopLength}, want: "It says …"},
 	} {
 		summarize := SummarizeBy(model(func(llm.Request) (llm.Response, error) { return c.r, c.err }))
-		got, err := summarize(t.Context(), SummaryRequest{Goal: Planning, Tool: "search", Result: "x"})
+		got, err := summarize(t.Context(), SummaryRequest{Tool: "search", Result: "x"})
 		if got != c.want || (err == nil) != (c.want != "") || c.err != nil && !errors.Is(err, c.err) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}

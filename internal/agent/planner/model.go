@@ -35,7 +35,7 @@ var (
 // ModelOptions configures a Model. Model is required.
 type ModelOptions struct {
 	Model llm.Model
-	// Budget is the language model's window in tokens; 0 means 128,000. The
+	// Budget is the language model's window in tokens; 0 means DefaultBudget. The
 	// answer and the tools are subtracted; the rest is for the context.
 	Budget      int
 	Utilization contextwindow.Utilization
@@ -47,9 +47,11 @@ type ModelOptions struct {
 	Logger *slog.Logger     // nil discards
 }
 
+// DefaultBudget is the default of ModelOptions.Budget.
+const DefaultBudget = 128_000
+
 // Bounds of a Model's work.
 const (
-	defaultBudget = 128_000
 	minBudget     = 2_000
 	answerReserve = 4_096 // tokens reserved for the answer if MaxTokens is 0
 	maxCalls      = 16    // calls in one step, which run concurrently
@@ -71,7 +73,7 @@ type Model struct {
 // NewModel returns a Model with the given options.
 func NewModel(opts ModelOptions) *Model {
 	if opts.Budget <= 0 {
-		opts.Budget = defaultBudget
+		opts.Budget = DefaultBudget
 	}
 	if opts.Now == nil {
 		opts.Now = time.Now

@@ -202,6 +202,21 @@ func (o *offer) find(name string) *offered {
 	return o.wire[o.names[name]]
 }
 
+// Bounds of the names of tools that were left out, which their owners choose.
+const (
+	maxLeftOutNames = 16
+	maxLeftOutName  = 128 // bytes
+)
+
+// leftOutNames returns the first names, each shortened.
+func leftOutNames(all []string) []string {
+	names := slices.Clone(all[:min(len(all), maxLeftOutNames)])
+	for i := range names {
+		names[i] = textutil.Shorten(names[i], maxLeftOutName)
+	}
+	return names
+}
+
 // list returns the names of the tools, within maxReason bytes.
 func (o *offer) list() string {
 	var names []string

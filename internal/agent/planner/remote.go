@@ -213,13 +213,16 @@ func sourceOf(trace []wire.TraceItem) Source {
 	return src
 }
 
-// shownOf returns the description of the model's input in a trace, or nil.
+// shownOf returns the description of the model's input in a trace, or nil. The
+// service may be wrong: negative counts become 0.
 func shownOf(trace []wire.TraceItem) *contextwindow.Meta {
 	for _, it := range trace {
 		if c := it.Context; c != nil && (c.Goal == string(contextwindow.Planning) || c.Goal == string(contextwindow.Synthesis)) {
 			return &contextwindow.Meta{
-				Goal: contextwindow.Goal(c.Goal), Tokens: c.Tokens, Budget: c.Budget, Previews: c.Previews, Summaries: c.Summarized,
-				Dropped: c.Dropped, History: c.Messages, Thoughts: c.Thoughts, Steps: c.Steps,
+				Goal: contextwindow.Goal(c.Goal), Tokens: max(0, c.Tokens), Budget: max(0, c.Budget),
+				Previews: max(0, c.Previews), Summaries: max(0, c.Summarized), Dropped: max(0, c.Dropped),
+				History: max(0, c.Messages), Thoughts: max(0, c.Thoughts), Steps: max(0, c.Steps),
+				Tools: max(0, c.Tools), ToolNames: leftOutNames(c.ToolNames),
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -228,10 +229,27 @@ func TestRemoteCancels(t *testing.T) {
 // decision, for the agent's traces.
 func TestRemote_Context(t *testing.T) {
 	r, _ := remote(t, says(`{"status":"ok","finish":true,"final_text":"So.","trace":[{"step":"llm"},
-		{"step":"context","context":{"goal":"synthesis","tokens":7,"budget":9,"previews":1,"summarized":2,"dropped":3,"messages":4,"thoughts":5,"steps":6}}]}`))
+		{"step":"context","context":{"goal":"synthesis","tokens":7,"budget":9,"previews":1,"summarized":2,"dropped":3,"messages":4,"thoughts":5,"steps":6,"tools":20,"tool_names":[`+strings.Repeat(`"`+strings.Repeat("x", 200)+`",`, 19)+`"last"]}}]}`))
 	d, err := r.Next(t.Context(), planner.State{Question: "q"})
-	want := contextwindow.Meta{Goal: contextwindow.Synthesis, Tokens: 7, Budget: 9, Previews: 1, Summaries: 2, Dropped: 3, History: 4, Thoughts: 5, Steps: 6}
-	if err != nil || d.Shown == nil || *d.Shown != want {
-		t.Errorf("%v, %+v", err, d.Shown)
+	want := contextwindow.Meta{Goal: contextwindow.Synthesis, Tokens: 7, Budget: 9, Previews: 1, Summaries: 2, Dropped: 3, History: 4, Thoughts: 5, Steps: 6, Tools: 20}
+	if err != nil || d.Shown == nil {
+		t.Fatalf("%v, %+v", err, d.Shown)
+	}
+	if names := d.Shown.ToolNames; len(names) != 16 || len(names[0]) > 140 {
+		t.Errorf("%q", names)
+	}
+	if d.Shown.ToolNames = nil; !reflect.DeepEqual(*d.Shown, want) {
+		t.Errorf("%+v", d.Shown)
+	}
+}
+
+// TestRemote_NegativeCounts: counts of a service that are wrong do not reach the
+// metrics, whose counters panic for them.
+func TestRemote_NegativeCounts(t *testing.T) {
+	r, _ := remote(t, says(`{"status":"ok","finish":true,"final_text":"So.","trace":[{"step":"llm"},
+		{"step":"context","context":{"goal":"synthesis","tokens":-7,"budget":-9,"previews":-1,"summarized":-2,"dropped":-3,"messages":-4,"thoughts":-5,"steps":-6,"tools":-1}}]}`))
+	d, err := r.Next(t.Context(), planner.State{Question: "q"})
+	if err != nil || d.Shown == nil || !reflect.DeepEqual(*d.Shown, contextwindow.Meta{Goal: contextwindow.Synthesis}) {
+		t.Fatalf("%v, %+v", err, d.Shown)
 	}
 }

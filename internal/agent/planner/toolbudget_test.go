@@ -85,7 +85,7 @@ func TestModel_ToolsFitTheBudget(t *testing.T) {
 }
 
 // TestModel_ToolsLeftOut checks that a tool that is left out is unknown to the
-// model, and that the omission is logged once.
+// model, counted and named in the decision, and that the omission is logged once.
 func TestModel_ToolsLeftOut(t *testing.T) {
 	s := floodedState(120)
 	model := &talker{t: t}
@@ -98,6 +98,9 @@ func TestModel_ToolsLeftOut(t *testing.T) {
 		d, err := m.Next(t.Context(), s)
 		if err != nil || len(d.Calls) != 1 || d.Calls[0].Tool != "own" {
 			t.Fatalf("%+v, %v", d, err)
+		}
+		if want := len(s.Tools) - len(model.asked[0].Tools); d.Shown.Tools != want || len(d.Shown.ToolNames) != 16 || !strings.HasPrefix(d.Shown.ToolNames[0], "peer_") {
+			t.Errorf("%+v, want %d", d.Shown, want)
 		}
 	}
 	if last := model.asked[1].Messages; !strings.Contains(last[len(last)-1].Text, `There is no tool "peer_119"`) {

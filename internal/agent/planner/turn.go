@@ -36,7 +36,9 @@ func (m *Model) Next(ctx context.Context, s State) (Decision, error) {
 	var err error
 	switch forced := t.offer.names[s.Forced]; {
 	case s.Forced != "" && t.offer.wire[forced] == nil:
-		err = fmt.Errorf("%w: there is no tool %q with a schema that can be read and fits the model's window", ErrForced, s.Forced)
+		if err = fmt.Errorf("%w: there is no tool %q with a schema that can be read and fits the model's window", ErrForced, s.Forced); slices.Contains(t.offer.leftOut, s.Forced) {
+			err = fmt.Errorf("%w: %w", contextwindow.ErrTooLarge, err)
+		}
 	case s.Forced != "":
 		t.d.Source = ByForce
 		err = t.decide(ctx, llm.ToolChoice(forced))
@@ -166,6 +168,7 @@ func (t *turn) context(ctx context.Context, goal contextwindow.Goal, system stri
 	if err != nil {
 		return nil, fmt.Errorf("build context for %s: %w", goal, err)
 	}
+	meta.Tools, meta.ToolNames = len(t.offer.leftOut), leftOutNames(t.offer.leftOut)
 	t.d.Shown = &meta
 	return t.offer.withWireNames(messages), nil
 }

@@ -11,6 +11,7 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
@@ -113,16 +114,17 @@ func TestExporter_WarnsOnce(t *testing.T) {
 
 func TestErrorTypes(t *testing.T) {
 	for want, err := range map[string]error{
-		"":               nil,
-		"429":            fmt.Errorf("ask: %w", &llm.Error{Status: 429, Code: "rate_limit_exceeded"}),
-		"refused":        &llm.Error{Code: "whatever a provider says"},
-		"canceled":       fmt.Errorf("ask: %w", context.Canceled),
-		"timeout":        context.DeadlineExceeded,
-		"answer_cut_off": fmt.Errorf("ask: %w", llm.ErrTruncated),
-		"_OTHER":         errors.New("something"),
+		"context_too_large": fmt.Errorf("plan: %w", contextwindow.ErrTooLarge),
+		"":                  nil,
+		"429":               fmt.Errorf("ask: %w", &llm.Error{Status: 429, Code: "rate_limit_exceeded"}),
+		"refused":           &llm.Error{Code: "whatever a provider says"},
+		"canceled":          fmt.Errorf("ask: %w", context.Canceled),
+		"timeout":           context.DeadlineExceeded,
+		"answer_cut_off":    fmt.Errorf("ask: %w", llm.ErrTruncated),
+		"_OTHER":            errors.New("something"),
 	} {
 		t.Run(want, func(t *testing.T) {
-			if got := errorType(err); got != want {
+			if got := ErrorClass(err); got != want {
 				t.Errorf("%v is %q, want %q", err, got, want)
 			}
 		})

@@ -30,7 +30,8 @@ type Decision struct {
 	// Outcome is one of few values, since it is a metric label.
 	Outcome string
 	Tools   []string // chosen tools, in order
-	Err     error    // nil unless there is no decision
+	// Err is the error of the decision, or the reason of a fallback; nil: none.
+	Err error
 }
 
 // Decided reports a decision: one log event, counters, and an event of the span
@@ -66,7 +67,7 @@ func (d Decision) attributes() []attribute.KeyValue {
 	}{
 		{ConversationID, d.Space}, {AgentName, d.Agent}, {SessionID, d.Session}, {Intent, d.Intent},
 		{ProviderName, d.Provider}, {RequestModel, d.Model},
-		{DecisionSource, d.Source}, {DecisionOutcome, d.Outcome}, {ErrorType, errorType(d.Err)},
+		{DecisionSource, d.Source}, {DecisionOutcome, d.Outcome}, {ErrorType, ErrorClass(d.Err)},
 	} {
 		if a.text != "" {
 			attrs = append(attrs, a.key.String(a.text))
@@ -104,10 +105,10 @@ func (t *Telemetry) logged(d Decision, where trace.SpanContext) []slog.Attr {
 		slog.Int("cached_tokens", d.Usage.Cached), slog.Int("reasoning_tokens", d.Usage.Reasoning))
 	if c := d.Context; c != nil {
 		attrs = append(attrs, slog.Int("context_tokens", c.Tokens), slog.Int("context_budget", c.Budget),
-			slog.Int("previews", c.Previews), slog.Int("summarized", c.Summaries), slog.Int("dropped", c.Dropped))
+			slog.Int("previews", c.Previews), slog.Int("summarized", c.Summaries), slog.Int("dropped", c.Dropped), slog.Int("tools_left_out", c.Tools))
 	}
 	if d.Err != nil {
-		attrs = append(attrs, slog.String("error_type", errorType(d.Err)), slog.String("error", t.mask(d.Err.Error())))
+		attrs = append(attrs, slog.String("error_type", ErrorClass(d.Err)), slog.String("error", t.mask(d.Err.Error())))
 	}
 	if where.IsValid() {
 		attrs = append(attrs, slog.String("trace_id", where.TraceID().String()))
@@ -120,8 +121,12 @@ func contextAttributes(c *contextwindow.Meta) []attribute.KeyValue {
 	if c == nil {
 		return nil
 	}
-	return []attribute.KeyValue{
+	attrs := []attribute.KeyValue{
 		ContextGoal.String(string(c.Goal)), ContextTokens.Int(c.Tokens), ContextBudget.Int(c.Budget),
-		ContextPreviews.Int(c.Previews), ContextSummarized.Int(c.Summaries), ContextDropped.Int(c.Dropped),
+		ContextPreviews.Int(c.Previews), ContextSummarized.Int(c.Summaries), ContextDropped.Int(c.Dropped), ContextTools.Int(c.Tools),
 	}
+	if len(c.ToolNames) > 0 {
+		attrs = append(attrs, ContextToolNames.StringSlice(c.ToolNames))
+	}
+	return attrs
 }

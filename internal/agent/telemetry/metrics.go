@@ -32,6 +32,7 @@ type metrics struct {
 	chosen         *prometheus.CounterVec
 	contextTokens  *prometheus.HistogramVec
 	contextResults *prometheus.CounterVec
+	toolsLeftOut   *prometheus.CounterVec
 
 	spans *prometheus.CounterVec
 
@@ -85,6 +86,7 @@ func (m *metrics) ours() {
 	m.chosen = m.counter("meup_decision_tools_total", "Tools that decisions chose.", "tool")
 	m.contextTokens = m.histogram("meup_context_tokens", "Estimated tokens of the input of models that decided.", tokenBuckets, "goal")
 	m.contextResults = m.counter("meup_context_results_total", "Results that models were not shown in full.", "form")
+	m.toolsLeftOut = m.counter("meup_context_tools_left_out_total", "Tools that were not offered to models, for lack of room; each decision counts them.")
 	m.spans = m.counter("meup_spans_total", "Spans by what became of them; those that found the queue full are not counted.", "state")
 }
 
@@ -114,7 +116,7 @@ func (m *metrics) handler(logger *slog.Logger) http.Handler {
 // modelCalled counts an answer of a model, or its failure. model is a label.
 func (m *metrics) modelCalled(provider, model string, u llm.Usage, took time.Duration, err error) {
 	provider = m.label.provider.value(provider)
-	m.operations.WithLabelValues(string(Chat), provider, model, errorType(err)).Observe(took.Seconds())
+	m.operations.WithLabelValues(string(Chat), provider, model, ErrorClass(err)).Observe(took.Seconds())
 	if u.Input > 0 {
 		m.tokens.WithLabelValues(string(Chat), provider, model, "input").Observe(float64(u.Input))
 	}
@@ -127,11 +129,11 @@ func (m *metrics) modelCalled(provider, model string, u llm.Usage, took time.Dur
 func (m *metrics) ended(op Operation, name string, took time.Duration, err error) {
 	switch op {
 	case InvokeAgent:
-		m.agents.WithLabelValues(m.label.agent.value(name), errorType(err)).Observe(took.Seconds())
+		m.agents.WithLabelValues(m.label.agent.value(name), ErrorClass(err)).Observe(took.Seconds())
 	case Plan:
-		m.plans.WithLabelValues(m.label.agent.value(name), errorType(err)).Observe(took.Seconds())
+		m.plans.WithLabelValues(m.label.agent.value(name), ErrorClass(err)).Observe(took.Seconds())
 	case ExecuteTool:
-		m.tools.WithLabelValues(m.label.tool.value(name), errorType(err)).Observe(took.Seconds())
+		m.tools.WithLabelValues(m.label.tool.value(name), ErrorClass(err)).Observe(took.Seconds())
 	case Chat:
 	}
 }
@@ -139,7 +141,7 @@ func (m *metrics) ended(op Operation, name string, took time.Duration, err error
 func (m *metrics) decided(d Decision) {
 	source, outcome := m.label.source.value(d.Source), m.label.outcome.value(d.Outcome)
 	provider, model := m.label.provider.value(d.Provider), m.label.model.value(d.Model)
-	m.decisions.WithLabelValues(source, provider, model, outcome, errorType(d.Err)).Inc()
+	m.decisions.WithLabelValues(source, provider, model, outcome, ErrorClass(d.Err)).Inc()
 	m.decisionTime.WithLabelValues(source, outcome).Observe(d.Duration.Seconds())
 	for kind, count := range map[string]int{
 		"input": d.Usage.Input, "output": d.Usage.Output, "cached": d.Usage.Cached, "reasoning": d.Usage.Reasoning,
@@ -153,6 +155,7 @@ func (m *metrics) decided(d Decision) {
 		m.contextResults.WithLabelValues("preview").Add(float64(c.Previews))
 		m.contextResults.WithLabelValues("summary").Add(float64(c.Summaries))
 		m.contextResults.WithLabelValues("dropped").Add(float64(c.Dropped))
+		m.toolsLeftOut.WithLabelValues().Add(float64(c.Tools))
 	}
 	for _, tool := range d.Tools {
 		m.chosen.WithLabelValues(m.label.tool.value(tool)).Inc()

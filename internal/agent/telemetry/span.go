@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
@@ -72,6 +73,8 @@ const (
 	ContextPreviews   = attribute.Key("meup.context.previews")
 	ContextSummarized = attribute.Key("meup.context.summarized")
 	ContextDropped    = attribute.Key("meup.context.dropped")
+	ContextTools      = attribute.Key("meup.context.tools_left_out")
+	ContextToolNames  = attribute.Key("meup.context.tools_left_out.names") // the first of them
 )
 
 // kind returns the span kind that the conventions define for the operation:
@@ -145,7 +148,7 @@ func (s *Span) End(err error) {
 	}
 	if err != nil {
 		s.span.SetStatus(codes.Error, err.Error())
-		s.span.SetAttributes(ErrorType.String(errorType(err)))
+		s.span.SetAttributes(ErrorType.String(ErrorClass(err)))
 	}
 	s.span.End()
 	s.telemetry.metrics.ended(s.operation, s.name, time.Since(s.begun), err)
@@ -251,12 +254,13 @@ const (
 	errorCut      = "answer_cut_off"
 	errorRefused  = "refused" // by a provider, within a stream
 	errorNetwork  = "network"
-	errorOther    = "_OTHER" // defined by the conventions
+	errorNoRoom   = "context_too_large" // the question does not fit into the window
+	errorOther    = "_OTHER"            // defined by the conventions
 )
 
-// errorType returns the class of an error. There are few classes, since they
+// ErrorClass returns the class of an error. There are few classes, since they
 // are metric labels.
-func errorType(err error) string {
+func ErrorClass(err error) string {
 	if err == nil {
 		return ""
 	}
@@ -272,6 +276,8 @@ func errorType(err error) string {
 		return errorCanceled
 	case errors.Is(err, context.DeadlineExceeded), isNetwork && network.Timeout():
 		return errorTimeout
+	case errors.Is(err, contextwindow.ErrTooLarge):
+		return errorNoRoom
 	case errors.Is(err, llm.ErrTruncated):
 		return errorCut
 	case isNetwork:

@@ -53,7 +53,7 @@ func intent(t *testing.T, telemetry *Telemetry) {
 	telemetry.Decided(ctx, Decision{
 		Space: "lab", Agent: "scout", Intent: "env-1", Provider: "openai", Model: "gpt-4.1", Source: "model",
 		Usage: answer.Usage, Duration: 1500 * time.Millisecond, Outcome: "act", Tools: []string{"read_file", "search"},
-		Context: &contextwindow.Meta{Goal: contextwindow.Planning, Tokens: 700, Budget: 900, Previews: 3, Summaries: 2, Dropped: 1},
+		Context: &contextwindow.Meta{Goal: contextwindow.Planning, Tokens: 700, Budget: 900, Previews: 3, Summaries: 2, Dropped: 1, Tools: 9, ToolNames: []string{"t1", "t2"}},
 	})
 	whole.End(nil)
 }
@@ -237,8 +237,8 @@ func TestDecided_Context(t *testing.T) {
 	intent(t, telemetry)
 	closed(t, telemetry)
 	for where, want := range map[string][]string{
-		c.raw():              {"meup.context.goal", "meup.context.tokens", "meup.context.budget", "meup.context.previews", "meup.context.summarized", "meup.context.dropped"},
-		scrape(t, telemetry): {`meup_context_tokens_sum{goal="planning"} 700`, `meup_context_results_total{form="preview"} 3`, `meup_context_results_total{form="summary"} 2`, `meup_context_results_total{form="dropped"} 1`},
+		c.raw():              {"meup.context.goal", "meup.context.tokens", "meup.context.budget", "meup.context.previews", "meup.context.summarized", "meup.context.dropped", "meup.context.tools_left_out", "t2"},
+		scrape(t, telemetry): {`meup_context_tokens_sum{goal="planning"} 700`, `meup_context_results_total{form="preview"} 3`, `meup_context_results_total{form="summary"} 2`, `meup_context_results_total{form="dropped"} 1`, `meup_context_tools_left_out_total 9`},
 		log.String():         {`"context_tokens":700,"context_budget":900,"previews":3,"summarized":2,"dropped":1`},
 	} {
 		for _, text := range want {

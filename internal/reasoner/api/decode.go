@@ -71,6 +71,7 @@ func DecodeWorkflow(raw []byte) (*wire.WorkflowIntentRequest, error) {
 	err := Assign("", raw, Fields{
 		{"run_id", &r.RunID}, {"workflow_name", &r.WorkflowName}, {"current_node", &r.CurrentNode},
 		{"outputs", &r.Outputs}, {"params", &r.Params}, {"memory_state", &r.MemoryState}, {"llm", &model},
+		{"context_tokens", &r.ContextTokens}, {"context_utilization", &r.ContextUtilization}, {"summarization_model", &r.SummarizationModel},
 	})
 	if err == nil {
 		r.LLM, err = decodeLLM(model)

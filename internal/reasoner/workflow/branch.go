@@ -43,7 +43,8 @@ type Chosen struct {
 }
 
 // Chooser lets a model choose. The texts of its errors are shown to the sender
-// of the request.
+// of the request. An *api.Fault rejects the request; after other errors the
+// node's own next is followed.
 type Chooser func(ctx context.Context, c Choice) (Chosen, error)
 
 // ErrNoModel: there is no model that could choose.
@@ -117,9 +118,12 @@ func (w *workflow) options(n *node) (options []Option, decided *node, why string
 // undecided returns the node's own next, because the model did not choose. If
 // there is none, the request fails: to guess could have any consequence.
 func (w *workflow) undecided(ctx context.Context, n *node, fault error) (*node, string, error) {
+	var invalid *api.Fault // of a field that configures the choice
 	switch {
 	case ctx.Err() != nil:
 		return nil, "", fmt.Errorf("choose the next node: %w", ctx.Err())
+	case errors.As(fault, &invalid):
+		return nil, "", invalid
 	case n.next != "":
 		w.trace = append(w.trace, wire.TraceItem{Step: "fallback", Detail: "No model chose the node after " + quoted(n.id) + ": " + fault.Error() + "."})
 		return w.byID[n.next], quoted(n.next) + " follows " + quoted(n.id) + ", since no model chose.", nil
