@@ -12,7 +12,6 @@ import (
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
-	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -98,7 +97,7 @@ func runSearch(c *cobra.Command, a *app, f *searchFlags, text string) error {
 		}
 		for i := range page.Hits {
 			if !f.json {
-				writeHit(out, &page.Hits[i], style)
+				fmt.Fprintf(out, "%d  %s\n", page.Hits[i].Seq, blockrender.Hit(&page.Hits[i], time.Local, style))
 			} else if err := newEncoder(out).Encode(&page.Hits[i]); err != nil {
 				return err
 			}
@@ -111,13 +110,8 @@ func runSearch(c *cobra.Command, a *app, f *searchFlags, text string) error {
 			q.Cursor = page.Next
 			continue
 		}
-		switch {
-		case page.Indexed < page.Head:
-			warn(c.ErrOrStderr(), "the index lacks the envelopes after %d; search again in a moment", page.Indexed)
-		case page.Partial:
-			warn(c.ErrOrStderr(), "there may be more hits; add words or filters")
-		case found == 0:
-			warn(c.ErrOrStderr(), "nothing found")
+		if note := blockrender.SearchNote(page, text, found); note != "" {
+			warn(c.ErrOrStderr(), "%s", note)
 		}
 		return out.Flush()
 	}
@@ -160,28 +154,4 @@ func moment(name, s string, now time.Time) (time.Time, error) {
 		}
 	}
 	return time.Time{}, program.Usagef("--%s %q is not a day (2026-11-22), a time (2026-11-22T18:00:00Z) or a duration (24h)", name, s)
-}
-
-// writeHit prints a hit on one line. Flushing w returns any write error.
-func writeHit(w *bufio.Writer, h *api.SearchHit, s blockrender.Style) {
-	fmt.Fprintf(w, "%d  %s  %s  %s", h.Seq, s.Paint(s.Dim, h.TS.Local().Format(time.DateTime)),
-		s.Paint(s.Name, termsafe.Words(string(h.From))), s.Paint(s.Tool, termsafe.Words(string(h.Kind))))
-	if h.Context != "" {
-		fmt.Fprintf(w, "  %s", s.Paint(s.Dim, "["+termsafe.Words(string(h.Context))+"]"))
-	}
-	fmt.Fprint(w, "  ")
-	for i, p := range h.Snippet.Parts {
-		text := termsafe.Line(p.Text)
-		if i == 0 {
-			text = strings.TrimLeft(text, " ")
-		}
-		if p.Match {
-			text = s.Paint(s.Bad, text)
-		}
-		fmt.Fprint(w, text)
-	}
-	if h.Snippet.Cut {
-		fmt.Fprint(w, s.Paint(s.Dim, " …"))
-	}
-	fmt.Fprintln(w)
 }

@@ -3,6 +3,7 @@ package conversation
 import (
 	"slices"
 
+	"github.com/meup-protocol/meup/internal/terminal/reasonblock"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -29,10 +30,11 @@ type Block struct {
 	Kind    Kind
 	Context protocol.ContextPath // for the filter
 
-	Chat      *Chat      // of a ChatBlock
-	Reasoning *Reasoning // of a ReasoningBlock
-	Proposal  *Proposal  // of a ProposalBlock
-	Lines     Lines      // of all others
+	Chat      *Chat                  // of a ChatBlock
+	Reasoning *reasonblock.Reasoning // of a ReasoningBlock
+	thread    *Thread                // of a ReasoningBlock
+	Proposal  *Proposal              // of a ProposalBlock
+	Lines     Lines                  // of all others
 
 	Revision int // incremented with every change
 }
@@ -181,12 +183,4 @@ func (m *Model) ToggleAll() {
 			b.Change()
 		}
 	}
-}
-
-// Steps returns the steps of a participant's reasoning that match the filter.
-func (m *Model) Steps(d *Reasoning) []Step {
-	if m.Filter == "" || d.path.Within(m.Filter) {
-		return d.steps
-	}
-	return slices.DeleteFunc(slices.Clone(d.steps), func(s Step) bool { return !s.context.Within(m.Filter) })
 }

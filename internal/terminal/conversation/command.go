@@ -38,6 +38,8 @@ func commands() []command {
 		{"/cancel", "", "stop the reasoning about your last question", conversation, (*Model).cancelQuestion},
 		{"/export", "[FILE]", "export the thread as Markdown", conversation, (*Model).exportThread},
 		{"/reasoning", "[N|all]", "explain tool calls: last turn, turn N, or all", inspection, (*Model).askReasoning},
+		{"/show", "N|ID", "show an envelope: a reference or a search result", inspection, (*Model).askEnvelope},
+		{"/search", "WORDS", "search messages, reasoning, calls and results", inspection, (*Model).askSearch},
 		{"/context", "[PATH]", "show one context only, or everything", inspection, (*Model).filterContext},
 		{"/who", "", "list participants and their capabilities", inspection, func(m *Model, _ string) { m.do(ReadParticipants{}) }},
 		{"/proposals", "[N]", "list pending proposals, or show one in full", decisions, (*Model).listProposals},
@@ -229,6 +231,10 @@ func (m *Model) options(before, word string) []string {
 	case "/context":
 		for _, c := range m.contexts.list {
 			list = append(list, string(c))
+		}
+	case "/show":
+		for _, id := range m.numbered.ids {
+			list = append(list, string(id))
 		}
 	case "/reasoning":
 		list = []string{"all"}

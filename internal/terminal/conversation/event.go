@@ -41,6 +41,18 @@ type (
 		More    bool // there are older turns, which were not read
 		Err     error
 	}
+	// EnvelopeRead is the result of a ReadEnvelope.
+	EnvelopeRead struct {
+		Request ReadEnvelope
+		Raw     []byte // JSON
+		Err     error
+	}
+	// Searched is the result of a Search.
+	Searched struct {
+		Request Search
+		Result  *api.SearchResult // nil with an error
+		Err     error
+	}
 	// Exported is the result of an export.
 	Exported struct {
 		File string
@@ -80,6 +92,10 @@ type (
 		Which  Which
 		Number int // of the turn, for one
 	}
+	// ReadEnvelope reads one envelope.
+	ReadEnvelope struct{ ID protocol.ID }
+	// Search searches the log.
+	Search struct{ Text string }
 	// Export writes a conversation into a file.
 	Export struct {
 		Thread protocol.ID

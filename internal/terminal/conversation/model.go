@@ -25,6 +25,7 @@ type Model struct {
 	reasonings   reasonings
 	proposals    proposals
 	scrollback   scrollback
+	numbered     numbered
 	outbox       outbox
 
 	pendingCancels []pendingCancel // whose reasoning has not ended yet
@@ -95,6 +96,10 @@ func (m *Model) handle(e Event) {
 		m.showTurn(e)
 	case HistoryRead:
 		m.showHistory(e)
+	case EnvelopeRead:
+		m.showEnvelope(e)
+	case Searched:
+		m.showHits(e)
 	case Exported:
 		m.showExport(e)
 	case ParticipantsRead:

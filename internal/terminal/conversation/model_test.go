@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/terminal/reasonblock"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -66,17 +67,17 @@ func TestMemoryIsBounded(t *testing.T) {
 func TestStepsAreBounded(t *testing.T) {
 	s := newStage(t)
 	s.play(`{"id":"s1","from":"guide","kind":"reasoning.start","payload":{},"seq":11}`)
-	for i := range 3 * maxSteps {
+	for i := range 3 * reasonblock.MaxSteps {
 		s.play(fmt.Sprintf(`{"id":"t%d","from":"guide","kind":"reasoning.thought","context":"s1","payload":{"message":"%d"},"seq":12}`, i, i))
 	}
 	for range 200 {
 		s.play(fmt.Sprintf(`{"id":"d","from":"guide","kind":"stream.data","context":"s1","payload":{"stream_id":"x","data":"%s"}}`, strings.Repeat("y", 200)))
 	}
 	d := s.model.reasonings.byPath["s1"].Reasoning
-	if len(d.steps) != maxSteps || d.Dropped != 2*maxSteps+1 {
-		t.Errorf("%d steps, %d dropped", len(d.steps), d.Dropped)
+	if len(d.Steps("")) != reasonblock.MaxSteps || d.Dropped != 2*reasonblock.MaxSteps+1 {
+		t.Errorf("%d steps, %d dropped", len(d.Steps("")), d.Dropped)
 	}
-	if last := d.steps[len(d.steps)-1].Text; len(last) > maxStep {
+	if last := d.Steps("")[len(d.Steps(""))-1].Text; len(last) > reasonblock.MaxStep {
 		t.Errorf("a step of %d bytes", len(last))
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/terminal/reasonblock"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
@@ -58,11 +59,11 @@ func settledText(how proposal.Outcome, env *protocol.Envelope) string {
 	case how == proposal.Fulfilled:
 		return "approved by " + string(env.From)
 	case how == proposal.Rejected:
-		return "rejected " + reasonFor(env, "")
+		return "rejected " + reasonblock.ReasonFor(env, "")
 	case how == proposal.Expired && env.Kind.ClosesContext():
 		return "expired: its reasoning ended"
 	}
-	return string(how) + ": " + reasonFor(env, env.From)
+	return string(how) + ": " + reasonblock.ReasonFor(env, env.From)
 }
 
 func (m *Model) propose(env *protocol.Envelope) {

@@ -1,73 +1,17 @@
 package conversation
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/terminal/reasonblock"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Bounds of the reasoning that is kept.
-const (
-	maxReasonings = 512
-	maxSteps      = 200     // of one participant; older ones are counted
-	maxStep       = 4 << 10 // bytes
-)
-
-// ReasoningState is the state of a participant's reasoning.
-type ReasoningState int
-
-const (
-	Thinking ReasoningState = iota
-	Thought
-	Canceled
-	Stopped // the participant has left
-)
-
-// Reasoning is the reasoning of one participant about one question, in a context and
-// all contexts below it.
-type Reasoning struct {
-	Agent    protocol.ParticipantID
-	path     protocol.ContextPath
-	question protocol.ID
-	thread   *Thread
-
-	Start, last, end time.Time // by the gateway's clock; start is zero if it was missed
-	State            ReasoningState
-	Why              string // of a cancellation
-
-	steps   []Step
-	Dropped int // steps before those in steps
-	calls   map[protocol.ID]call
-
-	asked bool // the reasoning was read after a cancellation
-	Open  bool // all steps are shown
-	Beat  int  // of the spinner
-}
-
-// Step is one thought or action.
-type Step struct {
-	Text    string
-	context protocol.ContextPath
-	Stream  string                 // on which it grows, until it comes as a whole; "": it does not
-	By      protocol.ParticipantID // its author, if that is not the agent
-}
-
-// call is a request in a context, or a proposal of one.
-type call struct {
-	tool     string
-	from     protocol.ParticipantID
-	to       []protocol.ParticipantID
-	proposed bool
-}
-
-// isAnswered reports whether a response of a participant may end the call: of
-// its sender, of an addressee, and of any participant if it has no addressees.
-// A proposal has no response; the request that fulfills it has.
-func (c call) isAnswered(by protocol.ParticipantID) bool {
-	return !c.proposed && (by == c.from || len(c.to) == 0 || slices.Contains(c.to, by))
-}
+// maxReasonings bounds the reasoning that is kept.
+const maxReasonings = 512
 
 // reasonings holds the reasoning in progress and the reasoning that ended recently.
 type reasonings struct {
@@ -82,7 +26,7 @@ func newReasonings() reasonings { return reasonings{byPath: make(map[protocol.Co
 func (s *reasonings) inProgress() []*Block {
 	var list []*Block
 	for _, path := range s.order {
-		if b := s.byPath[path]; b != nil && b.Reasoning.State == Thinking {
+		if b := s.byPath[path]; b != nil && b.Reasoning.State == reasonblock.Thinking {
 			list = append(list, b)
 		}
 	}
@@ -91,8 +35,8 @@ func (s *reasonings) inProgress() []*Block {
 
 // add stores a block, and evicts the oldest when there are too many.
 func (s *reasonings) add(b *Block) {
-	s.byPath[b.Reasoning.path] = b
-	s.order = append(s.order, b.Reasoning.path)
+	s.byPath[b.Reasoning.Path] = b
+	s.order = append(s.order, b.Reasoning.Path)
 	if len(s.order) > maxReasonings {
 		delete(s.byPath, s.order[0])
 		s.order = slices.Delete(s.order, 0, 1)
@@ -120,14 +64,14 @@ func (m *Model) handleReasoning(env *protocol.Envelope) {
 			return
 		}
 		b = m.newReasoning(env, protocol.ContextPath(rootOf(env.Context)))
-		b.Reasoning.question = env.Correlation.First()
+		b.Reasoning.Question = env.Correlation.First()
 		if env.Kind == protocol.KindReasoningStart { // a client that names its contexts itself
-			b.Reasoning.Start = env.TS
+			b.Reasoning.Begin(env, m.refer)
 		}
 	}
-	b.Reasoning.noteActivity(env, m.participants.isConnected(b.Reasoning.Agent))
-	b.Reasoning.add(env)
-	if env.Kind.ClosesContext() && env.Context == b.Reasoning.path {
+	b.Reasoning.NoteActivity(env, m.participants.isConnected(b.Reasoning.Agent))
+	b.Reasoning.Add(env, m.refer)
+	if env.Kind.ClosesContext() && env.Context == b.Reasoning.Path {
 		m.endThinking(b, env)
 	}
 	b.Change()
@@ -139,51 +83,34 @@ func (m *Model) beginThinking(env *protocol.Envelope) {
 	if b == nil {
 		b = m.newReasoning(env, path)
 	}
-	b.Reasoning.Agent, b.Reasoning.Start, b.Reasoning.last = env.From, env.TS, env.TS
-	b.Reasoning.question = env.Correlation.First()
-	b.Reasoning.noteActivity(env, m.participants.isConnected(env.From))
+	b.Reasoning.Agent, b.Reasoning.Last = env.From, env.TS
+	b.Reasoning.Begin(env, m.refer)
+	b.Reasoning.NoteActivity(env, m.participants.isConnected(env.From))
 	b.Change()
 }
 
 func (m *Model) newReasoning(env *protocol.Envelope, path protocol.ContextPath) *Block {
 	p, _ := m.threads.at(env.ID)
-	b := &Block{Kind: ReasoningBlock, Context: path, Reasoning: &Reasoning{
-		Agent: env.From, path: path, thread: p.thread, last: env.TS, Open: m.reasonings.all, calls: make(map[protocol.ID]call),
-	}}
+	b := &Block{Kind: ReasoningBlock, Context: path, Reasoning: reasonblock.New(env.From, path, env.TS), thread: p.thread}
+	b.Reasoning.Open = m.reasonings.all
 	m.reasonings.add(b)
 	return m.show(b)
 }
 
-// noteActivity records activity in the reasoning. An envelope of the participant
-// resumes the reasoning only while the participant is connected, since replayed
-// envelopes may be older than its departure.
-func (d *Reasoning) noteActivity(env *protocol.Envelope, here bool) {
-	if env.TS.After(d.last) {
-		d.last = env.TS
-	}
-	switch {
-	case env.From != d.Agent:
-	case d.State == Thinking && !here:
-		d.State, d.end = Stopped, d.last
-	case d.State == Stopped && here:
-		d.State, d.end = Thinking, time.Time{}
-	}
-}
-
 // endThinking closes a block.
 func (m *Model) endThinking(b *Block, env *protocol.Envelope) {
-	if b == nil || b.Reasoning.State == Thought || b.Reasoning.State == Canceled {
+	if b == nil || b.Reasoning.State == reasonblock.Thought || b.Reasoning.State == reasonblock.Canceled {
 		return
 	}
 	d := b.Reasoning
-	d.end, d.State = env.TS, Thought
+	d.End, d.State = env.TS, reasonblock.Thought
 	if env.Kind == protocol.KindReasoningCancel {
-		d.State, d.Why = Canceled, reasonFor(env, d.Agent)
+		d.State, d.Why = reasonblock.Canceled, reasonblock.ReasonFor(env, d.Agent)
 	}
 	m.changed(b)
-	if d.State == Canceled && env.From == d.Agent && d.question != "" && m.isNew(env) { // no answer will follow it
-		d.asked = true
-		m.do(ReadTurn{Envelope: protocol.ID(d.path), Agent: d.Agent, Show: true, Mine: d.thread != nil && d.thread.mine})
+	if d.State == reasonblock.Canceled && env.From == d.Agent && d.Question != "" && m.isNew(env) { // no answer will follow it
+		d.Read = true
+		m.do(ReadTurn{Envelope: protocol.ID(d.Path), Agent: d.Agent, Show: true, Mine: b.thread != nil && b.thread.mine})
 	}
 }
 
@@ -198,10 +125,10 @@ func (m *Model) endAnswered(answer *Block, env *protocol.Envelope) {
 		d := b.Reasoning
 		switch {
 		case d.Agent != env.From || env.Context != "" || len(env.Correlation.IDs) == 0:
-		case d.question != "" && env.Correlation.Names(d.question):
-			d.drop(stream)
+		case d.Question != "" && env.Correlation.Names(d.Question):
+			d.DropStream(stream)
 			m.endThinking(b, env)
-			ask = ask || !d.asked
+			ask = ask || !d.Read
 		case d.Start.IsZero(): // it began before this participant connected: this may be its answer
 			ask = true
 		}
@@ -219,28 +146,13 @@ func (m *Model) isNew(env *protocol.Envelope) bool { return env.Seq > m.head || 
 func (m *Model) stopReasoning(who protocol.ParticipantID) {
 	for _, b := range m.reasonings.inProgress() {
 		if d := b.Reasoning; d.Agent == who {
-			d.State, d.end = Stopped, d.last
-			if now := m.GatewayTime(); now.After(d.end) {
-				d.end = now
+			d.State, d.End = reasonblock.Stopped, d.Last
+			if now := m.GatewayTime(); now.After(d.End) {
+				d.End = now
 			}
 			m.changed(b)
 		}
 	}
-}
-
-// Elapsed returns the duration of the reasoning; false if it is unknown.
-func (d *Reasoning) Elapsed(now time.Time) (time.Duration, bool) {
-	if d.Start.IsZero() {
-		return 0, false
-	}
-	end := d.end
-	if d.State == Thinking {
-		end = d.last
-		if now.After(end) {
-			end = now
-		}
-	}
-	return max(0, end.Sub(d.Start)), true
 }
 
 // cancelTimeout is how long agents have to end their reasoning themselves
@@ -314,7 +226,7 @@ func (m *Model) forceCancel() {
 func (m *Model) stopThinking(q pendingCancel) {
 	for _, d := range m.thinkingAbout(q.question) {
 		m.ask("Canceling", protocol.Envelope{
-			Kind: protocol.KindReasoningCancel, To: q.to, Context: d.path, Correlation: protocol.CorrelateTo(rootOf(d.path)),
+			Kind: protocol.KindReasoningCancel, To: q.to, Context: d.Path, Correlation: protocol.CorrelateTo(rootOf(d.Path)),
 			Payload: []byte(`{"reason":"no_longer_needed"}`),
 		}, func() {
 			m.printLines(ErrorBlock, "You are not allowed to stop the reasoning of "+termsafe.Line(string(d.Agent))+".")
@@ -323,12 +235,32 @@ func (m *Model) stopThinking(q pendingCancel) {
 }
 
 // thinkingAbout returns the reasoning in progress about a message.
-func (m *Model) thinkingAbout(question protocol.ID) []*Reasoning {
-	var list []*Reasoning
+func (m *Model) thinkingAbout(question protocol.ID) []*reasonblock.Reasoning {
+	var list []*reasonblock.Reasoning
 	for _, b := range m.reasonings.inProgress() {
-		if b.Reasoning.question == question {
+		if b.Reasoning.Question == question {
 			list = append(list, b.Reasoning)
 		}
 	}
 	return list
+}
+
+// handleStream handles an envelope of a stream.
+func (m *Model) handleStream(env *protocol.Envelope) {
+	p := payload[struct {
+		Stream string          `json:"stream_id"`
+		Data   json.RawMessage `json:"data"`
+		Owner  string          `json:"owner"`
+	}](env)
+	b := m.reasonings.byPath[protocol.ContextPath(rootOf(env.Context))]
+	if b == nil || p.Stream == "" || b.Reasoning.State != reasonblock.Thinking {
+		return
+	}
+	from := env.From
+	if from == protocol.GatewayID { // it opens the streams that MEW clients request
+		from = protocol.ParticipantID(p.Owner)
+	}
+	if b.Reasoning.AddPiece(env, p.Stream, from, p.Data) {
+		b.Change()
+	}
 }

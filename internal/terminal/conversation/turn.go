@@ -71,6 +71,9 @@ func (m *Model) showHistory(e HistoryRead) {
 }
 
 func (m *Model) showReasoning(e HistoryRead, t *api.Turn) {
+	for _, r := range t.AllReasonings() {
+		m.refer(r.References) // for the completion of /show
+	}
 	m.printText(blockrender.Query(t, e.Request.Thread, m.style))
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,6 +66,8 @@ func newStage(t *testing.T, color bool) *stage {
 //	refuse ID CODE TEXT    … or refused
 //	turn ID {…}            the result of reading a turn
 //	turns {…}              … or the history of a thread
+//	envelope ID {…}        an envelope that was read; "envelope ID" alone: there is none
+//	hits {…}               the result of a search for anything
 //	link waiting           the connection is lost; connected: it is restored
 //	after 3s               time passes
 //	open                   all reasoning blocks are opened
@@ -122,6 +125,17 @@ func (s *stage) step(line string) {
 		}
 		s.parse(text, &turns)
 		e.Turns = turns
+		s.model.Apply(e)
+	case word == "envelope":
+		id, text, found := strings.Cut(rest, " ")
+		e := conversation.EnvelopeRead{Request: conversation.ReadEnvelope{ID: protocol.ID(id)}, Raw: []byte(text)}
+		if !found {
+			e.Err = &api.StatusError{Status: http.StatusNotFound}
+		}
+		s.model.Apply(e)
+	case word == "hits":
+		e := conversation.Searched{Request: conversation.Search{Text: "anything"}, Result: &api.SearchResult{}}
+		s.parse(rest, e.Result)
 		s.model.Apply(e)
 	case word == "link":
 		s.model.Apply(conversation.Linked{State: client.State{Phase: client.Phase(rest), Err: errors.New("cut")}})

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/terminal/conversation"
+	"github.com/meup-protocol/meup/internal/terminal/reasonblock"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/internal/textutil"
 )
@@ -74,7 +75,7 @@ func (p *Plain) appear(b *conversation.Block) {
 	case conversation.ChatBlock:
 		p.printMessage(b.Chat)
 	case conversation.ReasoningBlock:
-		if b.Reasoning.State == conversation.Thinking {
+		if b.Reasoning.State == reasonblock.Thinking {
 			p.printNotice(termsafe.Name(b.Reasoning.Agent) + " is reasoning…")
 		}
 	case conversation.ProposalBlock:
@@ -131,17 +132,17 @@ func (p *Plain) settle(b *conversation.Block) {
 }
 
 // endedText describes, as a sentence, how a participant's reasoning ended.
-func endedText(m *conversation.Model, d *conversation.Reasoning) string {
+func endedText(m *conversation.Model, d *reasonblock.Reasoning) string {
 	long, why := lasted(m, d, true), ""
 	if d.Why != "" {
 		why = ": " + d.Why
 	}
 	switch name := termsafe.Name(d.Agent); d.State {
-	case conversation.Canceled:
+	case reasonblock.Canceled:
 		return name + " was canceled after " + long + why + "."
-	case conversation.Stopped:
+	case reasonblock.Stopped:
 		return name + " left after " + long + " of reasoning."
-	case conversation.Thinking:
+	case reasonblock.Thinking:
 		return name + " resumed reasoning."
 	default:
 		return name + " thought for " + long + "."

@@ -7,7 +7,9 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/terminal/conversation"
+	"github.com/meup-protocol/meup/internal/terminal/reasonblock"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/internal/textutil"
 )
@@ -19,13 +21,13 @@ const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 const shownSteps = 2
 
 // reasoning lays out a participant's reasoning, in progress or ended.
-func (v *View) reasoning(d *conversation.Reasoning, cells int) []string {
+func (v *View) reasoning(d *reasonblock.Reasoning, cells int) []string {
 	out := []string{""}
 	sign, words, paint := "▸ ", reasoningTitle(v.model, d), v.Theme.Dim.Render
 	if d.Open {
 		sign = "▾ "
 	}
-	if d.State == conversation.Thinking {
+	if d.State == reasonblock.Thinking {
 		beats := []rune(spinner)
 		sign, paint = string(beats[d.Beat%len(beats)])+" ", v.Theme.busy.Render
 	}
@@ -36,10 +38,13 @@ func (v *View) reasoning(d *conversation.Reasoning, cells int) []string {
 			out = append(out, v.Theme.Dim.Render("  "+bar+l))
 		}
 	}
-	steps := v.model.Steps(d)
+	if d.Open {
+		out = append(out, v.details(d.Details(), cells)...)
+	}
+	steps := d.Steps(v.model.Filter)
 	hidden := d.Dropped
 	switch {
-	case !d.Open && d.State != conversation.Thinking:
+	case !d.Open && d.State != reasonblock.Thinking:
 		return out
 	case !d.Open && len(steps) > shownSteps:
 		steps, hidden = steps[len(steps)-shownSteps:], 0
@@ -55,7 +60,7 @@ func (v *View) reasoning(d *conversation.Reasoning, cells int) []string {
 
 // step lays out a step: in one line, or, in an open block, in as many as it
 // needs. Of a streamed step the end is shown.
-func (v *View) step(s conversation.Step, open bool, cells int) []string {
+func (v *View) step(s reasonblock.Step, open bool, cells int) []string {
 	const sign, indent = "  • ", "  " + bar
 	inner := max(cells-Width(indent), 1)
 	text, author := strings.TrimSpace(termsafe.Text(s.Text)), ""
@@ -80,11 +85,26 @@ func (v *View) step(s conversation.Step, open bool, cells int) []string {
 		}
 		out = append(out, v.Theme.Dim.Render(begin+l))
 	}
+	return append(out, v.details(s.Details, cells)...)
+}
+
+// details lays out details, each from a line of its own.
+func (v *View) details(list []api.Detail, cells int) []string {
+	const indent = "  " + bar
+	var out []string
+	for _, d := range list {
+		for i, l := range wrap(termsafe.Words(d.Label+": "+d.Text), max(cells-Width(indent)-2, 1)) {
+			if i > 0 {
+				l = "  " + l
+			}
+			out = append(out, v.Theme.Dim.Render(Fit(indent+l, cells)))
+		}
+	}
 	return out
 }
 
 // lasted formats the duration of the reasoning; spoken: with full words.
-func lasted(m *conversation.Model, d *conversation.Reasoning, spoken bool) string {
+func lasted(m *conversation.Model, d *reasonblock.Reasoning, spoken bool) string {
 	took, known := d.Elapsed(m.GatewayTime())
 	took = max(took, 1)
 	switch {
@@ -92,23 +112,23 @@ func lasted(m *conversation.Model, d *conversation.Reasoning, spoken bool) strin
 		return "a few seconds"
 	case spoken:
 		return textutil.Duration(took)
-	case d.State != conversation.Thinking:
+	case d.State != reasonblock.Thinking:
 		took += time.Second - 1 // rounded up
 	}
 	return textutil.ShortDuration(took)
 }
 
 // reasoningTitle describes the state and the duration of the reasoning.
-func reasoningTitle(m *conversation.Model, d *conversation.Reasoning) string {
+func reasoningTitle(m *conversation.Model, d *reasonblock.Reasoning) string {
 	switch long := lasted(m, d, false); d.State {
-	case conversation.Thinking:
+	case reasonblock.Thinking:
 		if d.Start.IsZero() {
 			return "Reasoning"
 		}
 		return "Reasoning · " + long
-	case conversation.Canceled:
+	case reasonblock.Canceled:
 		return "Canceled after " + long
-	case conversation.Stopped:
+	case reasonblock.Stopped:
 		return "Stopped after " + long
 	default:
 		return "Thought for " + long
@@ -116,11 +136,11 @@ func reasoningTitle(m *conversation.Model, d *conversation.Reasoning) string {
 }
 
 // reason describes why the reasoning ended.
-func reason(d *conversation.Reasoning) string {
+func reason(d *reasonblock.Reasoning) string {
 	switch {
-	case d.State == conversation.Canceled && d.Why != "":
+	case d.State == reasonblock.Canceled && d.Why != "":
 		return ": " + d.Why
-	case d.State == conversation.Stopped:
+	case d.State == reasonblock.Stopped:
 		return " left"
 	}
 	return ""

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/terminal/conversation"
+	"github.com/meup-protocol/meup/internal/terminal/reasonblock"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -29,7 +30,7 @@ func TestStep_UsesTheWholeWidth(t *testing.T) {
 	for _, text := range []string{strings.Repeat("x", 26), strings.Repeat("日", 13)} {
 		for _, open := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%.3s, open %t", text, open), func(t *testing.T) {
-				got := v.step(conversation.Step{Text: text}, open, 30)
+				got := v.step(reasonblock.Step{Text: text}, open, 30)
 				if len(got) != 1 || Width(got[0]) != 30 || !strings.HasSuffix(got[0], text) {
 					t.Errorf("%q", got)
 				}

@@ -26,6 +26,10 @@ type API interface {
 	Transcript(ctx context.Context, space string, thread protocol.ID) ([]byte, error)
 	// Envelopes returns a part of the log.
 	Envelopes(ctx context.Context, space string, query api.EnvelopeQuery) (*api.Envelopes, error)
+	// Envelope returns an envelope as JSON.
+	Envelope(ctx context.Context, space string, id protocol.ID) ([]byte, error)
+	// Search returns the envelopes that a query selects.
+	Search(ctx context.Context, space string, query api.SearchQuery) (*api.SearchResult, error)
 	// Participants returns the connected participants with their capabilities.
 	Participants(ctx context.Context, space string) ([]protocol.Participant, error)
 }

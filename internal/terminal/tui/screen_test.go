@@ -66,7 +66,7 @@ func TestReasoning_InProgress(t *testing.T) {
 	docs := handbook(t)
 	employ(t, g, "guide", agent.Options{Tools: docs, Answer: addressing.Any, Planner: held(first, "One.")})
 	employ(t, g, "scout", agent.Options{Tools: docs, Answer: addressing.Any, Planner: held(second, "Two."), NoProposals: true})
-	x := open(t, g, "alice", 80, 24, nil)
+	x := open(t, g, "alice", 80, 30, nil)
 	x.sees("with guide, scout")
 	x.enters("what is there?")
 	x.wait("both think and have looked", func(screen string) bool {
@@ -82,7 +82,7 @@ func TestReasoning_InProgress(t *testing.T) {
 	})
 	x.types(ctrlR)
 	x.wait("all are open", func(screen string) bool {
-		return strings.Count(screen, "▾ Thought for") == 2 && strings.Count(screen, "• Let me look at the folder.") == 2
+		return strings.Count(screen, "▾ Thought for") == 2 && strings.Count(screen, "• Let me look at the folder.") == 2 && strings.Count(screen, "approach: rules") == 2
 	})
 	x.types(ctrlR)
 	x.wait("all are closed", func(screen string) bool { return strings.Count(screen, "▸ Thought for") == 2 })
@@ -473,4 +473,20 @@ func TestThoughts_Streamed(t *testing.T) {
 	if screen := x.screen(); strings.Contains(screen, "• First") {
 		t.Errorf("the answer is a step too:\n%s", screen)
 	}
+}
+
+func TestSearch_HitsOpen(t *testing.T) {
+	g := meuptest.Start(t, config)
+	x := open(t, g, "alice", 80, 24, nil)
+	x.sees("● connected")
+	x.enters("the invoice of March is missing")
+	x.sees("turn 1")
+	x.enters("/search unicorns")
+	x.sees("No results for “unicorns”.")
+	x.enters("/search inv* -unicorns")
+	x.sees("#1  ", "alice  chat  the invoice of March is missing")
+	x.enters("/show 1")
+	x.sees("· Envelope ", `"kind": "chat",`, `"message": "the invoice of March is missing"`)
+	x.enters("/show no-such-id")
+	x.sees("✗ No envelope no-such-id, or it is not visible to you.")
 }

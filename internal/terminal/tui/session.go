@@ -248,6 +248,10 @@ func refusedRead(e conversation.Effect) conversation.Event {
 		return conversation.TurnRead{Request: e, Err: errTooManyReads}
 	case conversation.ReadHistory:
 		return conversation.HistoryRead{Request: e, Err: errTooManyReads}
+	case conversation.ReadEnvelope:
+		return conversation.EnvelopeRead{Request: e, Err: errTooManyReads}
+	case conversation.Search:
+		return conversation.Searched{Request: e, Err: errTooManyReads}
 	case conversation.Export:
 		return conversation.Exported{File: e.File, Err: errTooManyReads}
 	case conversation.ReadGrants:
@@ -272,6 +276,12 @@ func (s *session) perform(e conversation.Effect) conversation.Event {
 		return conversation.TurnRead{Request: e, Turn: turn, Err: err}
 	case conversation.ReadHistory:
 		return s.history(ctx, e)
+	case conversation.ReadEnvelope:
+		raw, err := s.opts.API.Envelope(ctx, s.opts.Space, e.ID)
+		return conversation.EnvelopeRead{Request: e, Raw: raw, Err: err}
+	case conversation.Search:
+		found, err := s.opts.API.Search(ctx, s.opts.Space, api.SearchQuery{Text: e.Text})
+		return conversation.Searched{Request: e, Result: found, Err: err}
 	case conversation.Export:
 		return s.export(ctx, e)
 	case conversation.ReadParticipants:

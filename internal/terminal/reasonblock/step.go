@@ -1,4 +1,4 @@
-package conversation
+package reasonblock
 
 import (
 	"cmp"
@@ -13,13 +13,17 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// add adds the content of an envelope to the reasoning.
-func (d *Reasoning) add(env *protocol.Envelope) {
+// Add adds the content of an envelope to the reasoning.
+func (d *Reasoning) Add(env *protocol.Envelope, refer Refer) {
 	text, stream := d.describe(env)
+	details := d.detailsOf(env, text, refer)
+	if text == "" && len(details) > 0 {
+		_, text = env.Kind.Split()
+	}
 	if text == "" {
 		return
 	}
-	whole := Step{Text: text, context: env.Context, By: d.other(env.From)}
+	whole := Step{Text: text, Details: details, context: env.Context, By: d.other(env.From)}
 	if i := d.streamStep(stream, env.From); i >= 0 {
 		d.steps[i] = whole
 		return
@@ -36,9 +40,9 @@ func (d *Reasoning) other(from protocol.ParticipantID) protocol.ParticipantID {
 }
 
 func (d *Reasoning) push(s Step) {
-	s.Text = textutil.Shorten(s.Text, maxStep)
+	s.Text = textutil.Shorten(s.Text, MaxStep)
 	d.steps = append(d.steps, s)
-	if len(d.steps) > maxSteps {
+	if len(d.steps) > MaxSteps {
 		d.steps = slices.Delete(d.steps, 0, 1)
 		d.Dropped++
 	}
@@ -52,8 +56,8 @@ func (d *Reasoning) streamStep(stream string, from protocol.ParticipantID) int {
 	return slices.IndexFunc(d.steps, func(s Step) bool { return s.Stream == stream && stream != "" && s.By == by })
 }
 
-// drop removes the step of a stream of the agent: it is the answer.
-func (d *Reasoning) drop(stream string) {
+// DropStream removes the step of a stream of the agent: it is the answer.
+func (d *Reasoning) DropStream(stream string) {
 	if i := d.streamStep(stream, d.Agent); i >= 0 {
 		d.steps = slices.Delete(d.steps, i, i+1)
 	}
@@ -70,10 +74,10 @@ func (d *Reasoning) describe(env *protocol.Envelope) (text, stream string) {
 	case env.Kind == protocol.KindMCPResponse:
 		return d.result(env), ""
 	case env.Kind == protocol.KindMCPReject:
-		return "rejected: " + reasonFor(env, ""), ""
-	case env.Kind == protocol.KindReasoningCancel && env.Context != d.path:
+		return "rejected: " + ReasonFor(env, ""), ""
+	case env.Kind == protocol.KindReasoningCancel && env.Context != d.Path:
 		return "a part was canceled", ""
-	case env.Kind.IsReasoning() && env.Context == d.path && env.Kind.ClosesContext():
+	case env.Kind.IsReasoning() && env.Context == d.Path && env.Kind.ClosesContext():
 		return "", ""
 	case env.Kind.IsReasoning():
 		return stepText(env)
@@ -83,14 +87,15 @@ func (d *Reasoning) describe(env *protocol.Envelope) (text, stream string) {
 
 // stepText returns the text of a reasoning step, from any of its field names.
 func stepText(env *protocol.Envelope) (text, stream string) {
-	p := payload[struct {
+	var p struct {
 		Message    string `json:"message"`
 		Content    string `json:"content"`
 		Hypothesis string `json:"hypothesis"`
 		Decision   string `json:"decision"`
 		Questions  []any  `json:"questions"`
 		Stream     string `json:"stream_id"`
-	}](env)
+	}
+	_ = json.Unmarshal(env.Payload, &p) // a payload of another form has no text
 	text = p.Message
 	for _, other := range []string{p.Content, p.Hypothesis, p.Decision} {
 		if text == "" {
@@ -114,7 +119,7 @@ func (d *Reasoning) call(env *protocol.Envelope, form string) string {
 	if name == "" {
 		return ""
 	}
-	if len(d.calls) < maxSteps {
+	if len(d.calls) < MaxSteps {
 		d.calls[env.ID] = call{tool: name, from: env.From, to: env.To, proposed: env.Kind == protocol.KindMCPProposal}
 	}
 	return fmt.Sprintf(form, name)
@@ -152,41 +157,28 @@ func (d *Reasoning) result(env *protocol.Envelope) string {
 	return c.tool + " → " + cmp.Or(outcome.Read(doc.Root()).String(), "success")
 }
 
-// handleStream appends a piece of a stream to its step. A piece without a step,
-// as after connecting in the middle of a stream, begins one if it is the
-// agent's; the pieces of others are ignored then.
-func (m *Model) handleStream(env *protocol.Envelope) {
-	p := payload[struct {
-		Stream string          `json:"stream_id"`
-		Data   json.RawMessage `json:"data"`
-		Owner  string          `json:"owner"`
-	}](env)
-	b := m.reasonings.byPath[protocol.ContextPath(rootOf(env.Context))]
-	if b == nil || p.Stream == "" || b.Reasoning.State != Thinking {
-		return
-	}
-	d, from := b.Reasoning, env.From
-	if from == protocol.GatewayID { // it opens the streams that MEW clients request
-		from = protocol.ParticipantID(p.Owner)
-	}
-	i := d.streamStep(p.Stream, from)
+// AddPiece appends a piece of a stream to its step. A piece without a step, as
+// after connecting in the middle of a stream, begins one if it is the agent's; the
+// pieces of others are ignored then. It reports whether the reasoning changed.
+func (d *Reasoning) AddPiece(env *protocol.Envelope, stream string, from protocol.ParticipantID, data json.RawMessage) bool {
+	i := d.streamStep(stream, from)
 	switch {
 	case env.Kind == protocol.KindStreamClose:
-		return // the complete step follows, or the text stays as it is
+		return false // the complete step follows, or the text stays as it is
 	case i < 0 && env.Kind == protocol.KindStreamData && from != d.Agent:
-		return
+		return false
 	case i < 0:
-		d.push(Step{Stream: p.Stream, context: env.Context, By: d.other(from)})
+		d.push(Step{Stream: stream, context: env.Context, By: d.other(from)})
 		i = len(d.steps) - 1
 	}
 	if env.Kind == protocol.KindStreamData {
 		var piece string
-		if json.Unmarshal(p.Data, &piece) == nil {
-			d.steps[i].Text = tail(d.steps[i].Text+piece, maxStep)
+		if json.Unmarshal(data, &piece) == nil {
+			d.steps[i].Text = tail(d.steps[i].Text+piece, MaxStep)
 		}
 	}
-	d.noteActivity(env, true)
-	b.Change()
+	d.NoteActivity(env, true)
+	return true
 }
 
 // tail returns the end of a text, of at most n bytes.
@@ -201,12 +193,14 @@ func tail(s string, n int) string {
 	return s
 }
 
-// reasonFor returns the reason in an envelope, with its sender unless that is
+// ReasonFor returns the reason in an envelope, with its sender unless that is
 // the participant concerned.
-func reasonFor(env *protocol.Envelope, about protocol.ParticipantID) string {
-	reason := textutil.Shorten(payload[struct {
+func ReasonFor(env *protocol.Envelope, about protocol.ParticipantID) string {
+	var p struct {
 		Reason string `json:"reason"`
-	}](env).Reason, 500)
+	}
+	_ = json.Unmarshal(env.Payload, &p)
+	reason := textutil.Shorten(p.Reason, 500)
 	switch {
 	case env.From == about:
 		return reason
