@@ -315,7 +315,7 @@ func TestFromEnvironment(t *testing.T) {
 		t.Errorf("%+v, %v", o, err)
 	}
 	for name, value := range map[string]string{
-		"REASONING_API_TIMEOUT_MS": "5s", "REASONING_API_RETRIES": "-1", "REASONING_TRANSPORT": "mongo",
+		"REASONING_API_TIMEOUT_MS": "5s", "REASONING_API_RETRIES": "-1", "REASONING_TRANSPORT": "mongo", "REASONING_API_VERSION": "v9",
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := reasoner.FromEnvironment(func(k string) string { return map[string]string{name: value}[k] })
@@ -323,6 +323,16 @@ func TestFromEnvironment(t *testing.T) {
 				t.Errorf("%s=%s: %v", name, value, err)
 			}
 		})
+	}
+}
+
+// TestOptions_Version: a version that the client does not have is rejected at the
+// start, not by the service for each request.
+func TestOptions_Version(t *testing.T) {
+	for _, open := range []func(reasoner.Options) (reasoner.Client, error){reasoner.New, reasoner.NewQueue} {
+		if _, err := open(reasoner.Options{Version: "v9", NATSURL: "nats://127.0.0.1:1"}); err == nil || !strings.Contains(err.Error(), `"v9": this client supports only v1`) {
+			t.Errorf("%v", err)
+		}
 	}
 }
 

@@ -49,7 +49,7 @@ type Options struct {
 
 	URL   string // of the service; empty: DefaultURL
 	Token string // sent as a bearer token; neither logged nor in an error
-	// Version is the requested version of the API; empty: v1.
+	// Version is the requested version of the API; empty: v1, the only one.
 	Version string
 	// HTTPClient makes the requests; nil: the client creates one.
 	HTTPClient *http.Client
@@ -128,6 +128,9 @@ func FromEnvironment(getenv func(string) string) (Options, error) {
 	default:
 		return o, fmt.Errorf("%s=%q: expected %s or %s", EnvTransport, o.Transport, HTTP, NATS)
 	}
+	if o.Version != "" && o.Version != wire.Version {
+		return o, fmt.Errorf("%s=%q: this client supports only %s", EnvVersion, o.Version, wire.Version)
+	}
 	if text := getenv(EnvTimeout); text != "" {
 		ms, err := strconv.ParseUint(text, 10, 31)
 		if err != nil || ms == 0 {
@@ -156,6 +159,8 @@ func (o Options) withDefaults() (Options, error) {
 		o.Rand = mathrand.Float64
 	}
 	switch {
+	case o.Version != wire.Version:
+		return o, fmt.Errorf("Options.Version is %q: this client supports only %s", o.Version, wire.Version)
 	case o.Timeout < 0:
 		return o, errors.New("Options.Timeout must not be negative")
 	case o.Retries > maxRetries:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/llm/models"
+	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/reasoner"
@@ -73,7 +75,7 @@ func assemble(ctx context.Context, f *commonFlags, log *slog.Logger, secrets []s
 	return &components{
 		records: records, started: time.Now(),
 		about: map[string]any{
-			"model": f.model, "model_timeout": f.modelTimeout.String(), "context_tokens": f.contextTokens,
+			"model": f.model, "model_timeout": f.modelTimeout.String(), "context_tokens": cmp.Or(f.contextTokens, planner.DefaultBudget),
 			"context_utilization": f.utilization, "summarization_model": f.summarization, "queue": f.queue.wanted(), "workers": f.queue.workers,
 		},
 		service: reasoner.New(reasoner.Options{

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"net"
@@ -58,7 +59,7 @@ func (f *commonFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.secretEnv, "callback-secret-env", "MEUP_CALLBACK_SECRET", "environment variable with the secret that signs callbacks")
 	f.secretNamed = func() bool { return fl.Changed("callback-secret-env") }
 	fl.StringVar(&f.tokenEnv, "token-env", defaultTokenEnv, "environment variable with the accepted tokens, separated by commas; if the default one is empty, no token is required")
-	fl.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	fl.StringVar(&f.logLevel, "log-level", cmp.Or(strings.ToLower(os.Getenv(envLogLevel)), "info"), "debug, info, warn or error (default from $"+envLogLevel+")")
 	fl.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	f.records.register(fl)
 	f.queue.register(fl)
@@ -83,7 +84,7 @@ func (f *commonFlags) check() error {
 			return program.Usagef("--allow-local-model %q: expected one of %s", provider, strings.Join(localProviders, ", "))
 		}
 	}
-	return errors.Join(checkReplaced(), f.records.check(), f.queue.check())
+	return errors.Join(checkEnvironment(), f.records.check(), f.queue.check())
 }
 
 func (f *commonFlags) logger() (*slog.Logger, error) {
@@ -91,7 +92,11 @@ func (f *commonFlags) logger() (*slog.Logger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return program.NewLogger(os.Stderr, level, f.logFormat)
+	log, err := program.NewLogger(os.Stderr, level, f.logFormat)
+	if err == nil {
+		warnIgnored(log)
+	}
+	return log, err
 }
 
 // secret reads the key that signs callbacks. An explicitly named variable must
@@ -125,8 +130,14 @@ func (f *serveFlags) register(fl *pflag.FlagSet) {
 	f.commonFlags.register(fl)
 }
 
+// Variables of the default address.
+const (
+	envHost = "UVICORN_HOST"
+	envPort = "UVICORN_PORT"
+)
+
 func defaultListen() string {
-	host, port := os.Getenv("UVICORN_HOST"), os.Getenv("UVICORN_PORT")
+	host, port := os.Getenv(envHost), os.Getenv(envPort)
 	if host == "" {
 		host = "127.0.0.1"
 	}

@@ -85,21 +85,3 @@ func closeLog(ctx context.Context, s *decisionlog.Store, log *slog.Logger) {
 		log.Warn("not all records of decisions were written", "error", err)
 	}
 }
-
-// replaced are variables of earlier implementations of the API without effect
-// here, and what replaces them. A process that has one does not start.
-var replaced = map[string]string{
-	"REASONING_QUEUE_POLL_MS": "workers are notified of jobs and do not poll; remove the variable",
-}
-
-func checkReplaced() error {
-	for name, instead := range replaced {
-		if os.Getenv(name) != "" {
-			return program.Usagef("the environment variable %s is not supported: %s", name, instead)
-		}
-	}
-	if t := os.Getenv("REASONING_TRANSPORT"); t == "mongo" {
-		return program.Usagef("REASONING_TRANSPORT=mongo is not supported: the queue is on NATS; use --nats or --data here, and REASONING_TRANSPORT=nats with REASONING_NATS_URL for clients")
-	}
-	return nil
-}

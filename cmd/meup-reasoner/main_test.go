@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/pflag"
 
 	reasonerclient "github.com/meup-protocol/meup/client/reasoner"
 	"github.com/meup-protocol/meup/client/reasoner/wire"
@@ -222,6 +224,9 @@ func TestRecords(t *testing.T) {
 		t.Errorf("%v, file %s, standard output %s", err, raw, &p.stdout)
 	}
 	p = start(t, env)
+	if got := run([]string{"serve", "--listen", "127.0.0.1:0", "--reasoning-log-file", file}); got != program.ExitFailed {
+		t.Errorf("a second process has the file of the first one: %d", got)
+	}
 	if status, body := p.ask(t, "GET", "/reasoning_logs?session_id=s1", "", ""); status != 200 || !strings.Contains(body, `"outcome":"use_tools"`) {
 		t.Errorf("%d %s", status, body)
 	}
@@ -333,6 +338,65 @@ func TestLocalProviders(t *testing.T) {
 	}
 	if err := (&commonFlags{modelTimeout: 1, allowLocal: []string{"openai"}}).check(); err == nil {
 		t.Error("openai is taken for a local provider")
+	}
+}
+
+// TestEnvironment: variables of the API are honored or rejected; those that
+// Kubernetes sets for services are ignored.
+func TestEnvironment(t *testing.T) {
+	for _, test := range []struct {
+		variable, value string
+		want            string // in the error; "": none
+	}{
+		{"REASONING_LOG_LEVEL", "WARN", ""},
+		{"REASONING_LOG_LEVEL", "loud", "--log-level"},
+		{"REASONING_LOG_FORMAT", "json", "REASONING_LOG_FORMAT is unknown"},
+		{"REASONING_LOG_FORMAT", "", ""},
+		{"REASONING_QUEUE_POLL_MS", "50", "do not poll"},
+		{"REASONING_QUEUE_WORKER_COUNT", "2", "REASONING_QUEUE_WORKER_COUNT is unknown"},
+		{"REASONING_API_TIMEOUT_MS", "50", ""},
+		{"REASONING_API_PORT_9000_TCP_ADDR", "10.0.0.1", ""},
+		{"REASONING_QUEUE_SERVICE_HOST", "10.0.0.1", ""},
+		{"REASONING_TRANSPORT", "mongo", "not supported"},
+		{"REASONING_TRANSPORT", "carrier", "expected http or nats"},
+		{"REASONING_TRANSPORT", "nats", ""},
+	} {
+		t.Run(test.variable+"="+test.value, func(t *testing.T) {
+			t.Setenv(test.variable, test.value)
+			var f serveFlags
+			f.register(pflag.NewFlagSet("serve", pflag.ContinueOnError))
+			err := f.check()
+			if err == nil {
+				_, err = f.logger()
+			}
+			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v", err)
+			}
+			if level := "info"; test.variable == "REASONING_LOG_LEVEL" && err == nil && f.logLevel == level {
+				t.Errorf("the level is %s", f.logLevel)
+			}
+		})
+	}
+}
+
+// TestEnvironment_Ignored: variables of earlier implementations without effect
+// are in the log.
+func TestEnvironment_Ignored(t *testing.T) {
+	t.Setenv("MONGO_URI", "mongodb://user:password@host")
+	t.Setenv("UVICORN_WORKERS", "4")
+	t.Setenv("UVICORN_HOST", "127.0.0.1")
+	var log bytes.Buffer
+	warnIgnored(slog.New(slog.NewTextHandler(&log, nil)))
+	if text := log.String(); strings.Count(text, "has no effect") != 2 || !strings.Contains(text, "name=MONGO_URI") || strings.Contains(text, "password") {
+		t.Errorf("%s", text)
+	}
+}
+
+// TestDiagnostics_Defaults: the diagnostics show the settings in effect.
+func TestDiagnostics_Defaults(t *testing.T) {
+	p := start(t, nil)
+	if status, body := p.ask(t, "GET", "/reasoning_diagnostics", "", ""); status != 200 || !strings.Contains(body, `"context_tokens":128000`) {
+		t.Errorf("%d %s", status, body)
 	}
 }
 

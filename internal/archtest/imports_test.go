@@ -142,7 +142,7 @@ var mayImport = map[string][]string{
 	"internal/reasoner/callback":           {"client/reasoner/wire"},
 	"internal/reasoner/pool":               {"client/reasoner/wire", "internal/reasoner/api"},
 	"internal/reasoner/httpapi":            {"client/reasoner/wire", "internal/reasoner/api", "internal/reasoner/decisionlog", "schemas"},
-	"internal/reasoner/decisionlog":        {"client/reasoner/wire"},
+	"internal/reasoner/decisionlog":        {"client/reasoner/wire", "internal/privatedir"},
 	"internal/reasoner/queue":              {"client/reasoner/wire", "internal/reasoner/api", "internal/textutil"},
 	"internal/agent":                       {"protocol", "client", "client/reasoner", "internal/agent/addressing", "internal/agent/catchup", "internal/agent/chats", "internal/agent/contextwindow", "internal/agent/deltastream", "internal/agent/inbox", "internal/agent/llm", "internal/agent/mcptools", "internal/agent/peers", "internal/agent/planner", "internal/agent/planner/rules", "internal/agent/remarks", "internal/agent/telemetry", "internal/agent/toolbox", "internal/participant", "internal/proposal", "internal/redact", "internal/textutil"},
 	"internal/agent/addressing":            {"protocol", "internal/participant"},

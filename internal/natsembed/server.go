@@ -170,13 +170,9 @@ const lockName = "LOCK"
 
 // lockDir locks the folder.
 func lockDir(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := privatedir.Lock(filepath.Join(dir, lockName))
 	if err != nil {
 		return nil, fmt.Errorf("start NATS server: %w", err)
-	}
-	if err := lockFile(f); err != nil {
-		_ = f.Close()
-		return nil, fmt.Errorf("start NATS server: the folder %s is in use by another process", dir)
 	}
 	return f, nil
 }

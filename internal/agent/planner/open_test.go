@@ -255,12 +255,15 @@ func TestRulesDecideBehindAServiceThatDoesNot(t *testing.T) {
 func TestServiceSettings(t *testing.T) {
 	url, asked := reasonerService(t, http.StatusInternalServerError)
 	m := open(t, planner.Options{Reasoner: url, Getenv: environment(
-		"REASONING_API_VERSION", "v7", "REASONING_API_RETRIES", "0", "REASONING_API_TIMEOUT_MS", "60000", "REASONING_API_TOKEN", "not-named",
+		"REASONING_API_VERSION", "v1", "REASONING_API_RETRIES", "0", "REASONING_API_TIMEOUT_MS", "60000", "REASONING_API_TOKEN", "not-named",
 	)})
 	if _, err := m.Next(t.Context(), result("two lines")); err == nil {
 		t.Error("a failure is a decision")
 	}
-	if _, header := asked(); header.Get("Accept-Version") != "v7" || header.Get("Authorization") != "" {
+	if _, header := asked(); header.Get("Accept-Version") != "v1" || header.Get("Authorization") != "" {
 		t.Errorf("%v", header)
+	}
+	if _, err := planner.Open(planner.Options{Reasoner: url, Rules: rules.Rules{}, Getenv: environment("REASONING_API_VERSION", "v9")}); err == nil || !strings.Contains(err.Error(), "REASONING_API_VERSION") {
+		t.Errorf("v9: %v", err)
 	}
 }

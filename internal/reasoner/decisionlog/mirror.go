@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
+	"github.com/meup-protocol/meup/internal/privatedir"
 )
 
 const (
@@ -98,28 +99,38 @@ func (s *Store) Close(ctx context.Context) error {
 }
 
 // file is a log file. When it has the maximum size it is renamed to FILE.1,
-// which it replaces.
+// which it replaces. If another program renames or removes it, it is created
+// again.
 type file struct {
 	path string
 	most int64
+	lock *os.File
 	f    *os.File
 	size int64
 }
 
+// lockSuffix follows the path of a log file in the name of its lock file. The
+// log file itself may be renamed, and so cannot be the lock.
+const lockSuffix = ".lock"
+
 // MirrorToFile restores the records of a file, and copies each further record
 // to it as a line of JSON. The file and its predecessor, FILE.1, have at most
-// Options.Bytes each.
+// Options.Bytes each. Only one process can use a file: another gets an error.
 func (s *Store) MirrorToFile(path string, log *slog.Logger) error {
+	lock, err := privatedir.Lock(path + lockSuffix)
+	if err != nil {
+		return fmt.Errorf("open log of decisions: %w", err)
+	}
+	f := &file{path: path, most: s.o.Bytes, lock: lock}
 	for _, name := range []string{path + ".1", path} {
 		if err := s.restore(name); err != nil {
-			return fmt.Errorf("restore decisions: %w", err)
+			return errors.Join(fmt.Errorf("restore decisions: %w", err), f.close())
 		}
 	}
-	f := &file{path: path, most: s.o.Bytes}
 	if err := f.open(); err != nil {
-		return err
+		return errors.Join(err, f.close())
 	}
-	s.start(f.write, func() error { return f.f.Close() }, log)
+	s.start(f.write, f.close, log)
 	return nil
 }
 
@@ -176,9 +187,42 @@ func (f *file) open() error {
 	return err
 }
 
+// follow opens the file again if its path no longer leads to it, since another
+// program renamed or removed it, or if it could not be opened before. A truncated
+// file is continued.
+func (f *file) follow() error {
+	current, err := os.Stat(f.path)
+	switch {
+	case f.f == nil:
+	case err == nil:
+		if opened, err := f.f.Stat(); err == nil && os.SameFile(opened, current) {
+			f.size = current.Size()
+			return nil
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil // the open file is as good
+	}
+	return errors.Join(f.closeFile(), f.open())
+}
+
+func (f *file) closeFile() error {
+	if f.f == nil {
+		return nil
+	}
+	closing := f.f
+	f.f = nil
+	return closing.Close()
+}
+
+// close closes the file and releases the lock.
+func (f *file) close() error { return errors.Join(f.closeFile(), f.lock.Close()) }
+
 func (f *file) write(line []byte) error {
+	if err := f.follow(); err != nil {
+		return err
+	}
 	if f.size > 0 && f.size+int64(len(line)) > f.most {
-		if err := errors.Join(f.f.Close(), os.Rename(f.path, f.path+".1"), f.open()); err != nil {
+		if err := errors.Join(f.closeFile(), os.Rename(f.path, f.path+".1"), f.open()); err != nil {
 			return err
 		}
 	}

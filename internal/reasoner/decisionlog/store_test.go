@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
+	"github.com/meup-protocol/meup/internal/privatedir"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -194,6 +195,88 @@ func TestFile(t *testing.T) {
 	}
 	if got := ids(run(), Query{Limit: 3}); got != "n29 n28 n27" {
 		t.Errorf("restored %q", got)
+	}
+}
+
+// TestFile_Renamed: a file that another program renames, removes, replaces or
+// truncates is continued under its own name.
+func TestFile_Renamed(t *testing.T) {
+	for name, change := range map[string]func(path string) error{
+		"renamed":   func(path string) error { return os.Rename(path, path+".20261122") },
+		"removed":   os.Remove,
+		"truncated": func(path string) error { return os.Truncate(path, 0) },
+		"replaced": func(path string) error {
+			return errors.Join(os.Rename(path, path+".20261122"), os.WriteFile(path, nil, 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "decisions.jsonl")
+			lock, err := privatedir.Lock(path + lockSuffix)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := &file{path: path, most: 1 << 20, lock: lock}
+			if err := errors.Join(f.write([]byte("1\n")), change(path), f.write([]byte("2\n")), f.write([]byte("3\n"))); err != nil {
+				t.Fatal(err)
+			}
+			raw, err := os.ReadFile(path)
+			if err != nil || string(raw) != "2\n3\n" || f.size != 4 {
+				t.Errorf("%q, %d, %v", raw, f.size, err)
+			}
+			if raw, err = os.ReadFile(path + ".20261122"); err == nil && string(raw) != "1\n" {
+				t.Errorf("%q", raw)
+			}
+			if err := f.close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestFile_FolderIsBack: writes fail while the folder is missing, and continue
+// when it is back.
+func TestFile_FolderIsBack(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "logs")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "decisions.jsonl")
+	lock, err := privatedir.Lock(path + lockSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &file{path: path, most: 1 << 20, lock: lock}
+	if err := errors.Join(f.write([]byte("1\n")), os.RemoveAll(dir)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if f.write([]byte("2\n")) == nil {
+			t.Error("a write to a missing folder succeeded")
+		}
+	}
+	if err := errors.Join(os.Mkdir(dir, 0o700), f.write([]byte("3\n")), f.close()); err != nil {
+		t.Error(err)
+	}
+	if raw, err := os.ReadFile(path); err != nil || string(raw) != "3\n" {
+		t.Errorf("%q, %v", raw, err)
+	}
+}
+
+// TestFile_InUse: a second process is refused until the first one ends.
+func TestFile_InUse(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "decisions.jsonl")
+	first, second := New(options()), New(options())
+	if err := first.MirrorToFile(path, quiet); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path, path+".1"); err != nil { // a renamed file stays locked
+		t.Fatal(err)
+	}
+	if err := second.MirrorToFile(path, quiet); err == nil || !strings.Contains(err.Error(), "in use by another process") {
+		t.Errorf("%v", err)
+	}
+	if err := errors.Join(first.Close(t.Context()), second.MirrorToFile(path, quiet), second.Close(t.Context())); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -1,9 +1,9 @@
 //go:build !unix
 
-package natsembed
+package privatedir
 
 import "os"
 
 // lockFile does nothing on systems without these locks: the operator must
-// ensure that only one process uses a folder.
+// ensure that only one process uses the files.
 func lockFile(*os.File) error { return nil }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package natsembed
+package privatedir
 
 import (
 	"os"

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/meup-protocol/meup/client/reasoner"
+	"github.com/meup-protocol/meup/internal/program"
+)
+
+const envLogLevel = "REASONING_LOG_LEVEL"
+
+// replaced are variables of earlier implementations of the API without effect
+// here, and what replaces them.
+var replaced = map[string]string{
+	"REASONING_QUEUE_POLL_MS": "workers are notified of jobs and do not poll; remove the variable",
+}
+
+// known are the variables that this program or clients of the API read, and
+// that begin with one of knownPrefixes.
+var (
+	knownPrefixes = []string{"REASONING_LOG_", "REASONING_QUEUE_", "REASONING_API_", "REASONING_NATS_"}
+	known         = []string{
+		envLogLevel, envLogFile, envLogStdout,
+		"REASONING_QUEUE_WORKER", "REASONING_QUEUE_WORKERS", "REASONING_QUEUE_STATUS_MS", "REASONING_QUEUE_STATUS_POLL_MS",
+		reasoner.EnvURL, reasoner.EnvToken, reasoner.EnvTimeout, reasoner.EnvRetries, reasoner.EnvVersion, reasoner.EnvNATS,
+	}
+)
+
+// serviceLink matches the variables that Kubernetes sets for a service, such as
+// reasoning-api.
+var serviceLink = regexp.MustCompile(`_(SERVICE_HOST|SERVICE_PORT|PORT)(_[A-Z0-9_]+)?$`)
+
+// checkEnvironment returns an error if a variable of the API's specification has
+// a value without effect here. Unknown variables with its prefixes may be
+// misspelled; a process that has one does not start.
+func checkEnvironment() error {
+	for _, variable := range os.Environ() {
+		name, value, _ := strings.Cut(variable, "=")
+		if value == "" || slices.Contains(known, name) {
+			continue
+		}
+		if instead := replaced[name]; instead != "" {
+			return program.Usagef("the environment variable %s is not supported: %s", name, instead)
+		}
+		prefixed := slices.ContainsFunc(knownPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+		if prefixed && !serviceLink.MatchString(name) {
+			return program.Usagef("the environment variable %s is unknown: remove it; those that begin like it are %s", name, strings.Join(known, ", "))
+		}
+	}
+	switch t := os.Getenv(reasoner.EnvTransport); t {
+	case "", reasoner.HTTP, reasoner.NATS:
+		return nil
+	case "mongo":
+		return program.Usagef("REASONING_TRANSPORT=mongo is not supported: the queue is on NATS; use --nats or --data here, and REASONING_TRANSPORT=nats with REASONING_NATS_URL for clients")
+	default:
+		return program.Usagef("REASONING_TRANSPORT=%q: expected http or nats", t)
+	}
+}
+
+// warnIgnored logs the variables of earlier implementations that have no effect,
+// and that other programs may need.
+func warnIgnored(log *slog.Logger) {
+	for _, variable := range os.Environ() {
+		name, value, _ := strings.Cut(variable, "=")
+		uvicorn := strings.HasPrefix(name, "UVICORN_") && name != envHost && name != envPort && !serviceLink.MatchString(name)
+		if value != "" && (uvicorn || name == "MONGO_URI" || name == "MONGO_HOST") {
+			log.Warn("the environment variable has no effect", "name", name)
+		}
+	}
+}
