@@ -114,7 +114,10 @@ var mayImport = map[string][]string{
 		"internal/natsconn", "internal/privatedir", "internal/redact", "internal/safety", "internal/space", "internal/space/authority",
 		"internal/space/streams", "internal/gateway/mcpserver", "internal/gateway/searchstore", "internal/gateway/turnstore", "internal/gateway/web", "internal/gateway/ws",
 	},
-	"internal/meuptest": {"protocol", "client", "internal/gateway/config", "internal/gateway", "internal/gateway/httpapi"},
+	"internal/meuptest": {
+		"protocol", "client", "client/reasoner", "client/reasoner/wire", "internal/agent/llm", "internal/agent/llm/llmtest",
+		"internal/gateway/config", "internal/gateway", "internal/gateway/httpapi",
+	},
 
 	// The agents of this repository.
 	"internal/agent/docserver":             {},

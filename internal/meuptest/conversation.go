@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
 )
 
 // Conversations runs every conversation of a folder: txtar files with a script
@@ -59,6 +61,28 @@ import (
 //	alice gets event NAME {…}       the next event has that name and (at least) this
 //	alice closes events
 //
+//	GET http://127.0.0.1:9000/path 200 {…}      a request to the service of meup-reasoner
+//	eventually GET /path 200 {…}    the same, repeated until the response is this
+//
+//	run FILE                        a file of the conversation with sh; its output is the response
+//	run FILE exits 2
+//	start FILE                      the same, until the end; the last command is one with exec
+//	stop FILE                       sends SIGTERM
+//	the log of FILE has …
+//	the response is {…}             the body of the last response, or the output
+//
+//	the model gets request 1 {…}    the body of a request to the scripted model
+//	the model gets request 1 with … a text in its messages
+//	the model gets request 1 without …
+//	the model gets 2 requests       so far
+//	the model answers               a turn that hangs
+//	the callback gets {…}           what ${callback} receives next
+//	the callback gets nothing
+//	the client asks {…} {…}         the Go client of the Reasoning API, with client.env and tools.txt
+//	the client asks {…} fails …
+//	the client submits {…} {…}
+//	the client cancels ID
+//
 //	the gateway restarts
 //	the gateway drains
 //	the configuration becomes FILE
@@ -72,20 +96,27 @@ import (
 // text (as ${name}). "$absent" requires that the member is absent, "$any" that
 // it is present. "$now" is a ts of this minute, "$uuid7" an id of that form,
 // and "$above:name" a number above the captured one.
+//
+// Commands have the programs of this repository in their PATH, MEUP_URL,
+// MEUP_GATEWAY and MEUP_SPACE for the gateway, and MODEL_URL for the scripted
+// model, whose answers are in turns.json. In a conversation the address
+// 127.0.0.1:9000 is the service that it started last, also for curl; the service
+// listens on a free port.
 func Conversations(t *testing.T, dir string) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no conversations in %s", dir)
 	}
+	build := buildOnce(t)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
-			run(t, file)
+			run(t, file, build)
 		})
 	}
 }
 
-func run(t *testing.T, file string) {
+func run(t *testing.T, file string, build func() (string, error)) {
 	archive, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -98,9 +129,21 @@ func run(t *testing.T, file string) {
 	if configuration == "" {
 		configuration = Config
 	}
+	programs := newPrograms(t, build, files)
 	c := &conversation{
-		t: t, files: files, gateway: Start(t, configuration), client: &http.Client{Transport: &http.Transport{}},
+		t: t, files: files, gateway: Start(t, configuration), client: programs.client(), programs: programs,
 		peers: make(map[string]*peer), listeners: make(map[string]*listener), vars: make(vars),
+	}
+	if programs.needed(files) {
+		if _, err := build(); err != nil { // outside of the time of a line
+			t.Fatal(err)
+		}
+	}
+	if files["turns.json"] != "" {
+		c.startModel(t)
+	}
+	if strings.Contains(files["script"], "${callback}") {
+		c.startReceiver(t)
 	}
 	t.Cleanup(c.end)
 	lines := bufio.NewScanner(strings.NewReader(files["script"]))
@@ -126,10 +169,16 @@ type conversation struct {
 	answer    answer               // of the last request
 	drained   chan struct{}        // closed when the gateway has drained; nil: no drain
 	vars      vars
+
+	programs  *programs
+	model     *llmtest.Server // nil: no turns.json
+	release   chan struct{}   // releases a turn that hangs
+	callbacks chan string
 }
 
 // end cuts all connections, so that the gateway can stop at once.
 func (c *conversation) end() {
+	c.programs.end()
 	for _, p := range c.peers {
 		_ = p.ws.CloseNow()
 	}
@@ -158,7 +207,7 @@ func (c *conversation) awaitDrained() {
 }
 
 // patience bounds how long a line waits for its expectation.
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
 func (c *conversation) do(line string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -167,8 +216,16 @@ func (c *conversation) do(line string) error {
 	switch {
 	case who == http.MethodGet || who == http.MethodPost:
 		return c.request(ctx, who, rest)
+	case who == "eventually":
+		return c.repeatedly(ctx, rest)
+	case who == "run":
+		return c.runs(rest)
+	case who == "start":
+		return c.starts(ctx, rest)
+	case who == "stop":
+		return c.stops(ctx, rest)
 	case who == "the":
-		return c.gatewayDoes(rest)
+		return c.partDoes(ctx, rest)
 	case strings.HasPrefix(rest, "times "):
 		return c.times(who, strings.TrimPrefix(rest, "times "))
 	}
@@ -222,10 +279,29 @@ func (c *conversation) peerDoes(ctx context.Context, p *peer, verb, object strin
 	return fmt.Errorf("what does %q do?", verb)
 }
 
+// partDoes runs a line about a part of the conversation that is no participant.
+func (c *conversation) partDoes(ctx context.Context, what string) error {
+	part, does, _ := strings.Cut(what, " ")
+	switch part {
+	case "model":
+		return c.modelDoes(ctx, does)
+	case "callback":
+		return c.callbackGets(ctx, strings.TrimPrefix(does, "gets "))
+	case "client":
+		return c.clientDoes(ctx, does)
+	case "log":
+		return c.logged(ctx, strings.TrimPrefix(does, "of "))
+	}
+	return c.gatewayDoes(what)
+}
+
 // gatewayDoes runs a line about the gateway.
 func (c *conversation) gatewayDoes(what string) error {
 	if header, ok := strings.CutPrefix(what, "response has "); ok {
 		return c.answer.has(header)
+	}
+	if expected, ok := strings.CutPrefix(what, "response is "); ok {
+		return c.vars.compareAll(expected, string(c.answer.body))
 	}
 	if text, ok := strings.CutPrefix(what, "response contains "); ok {
 		return c.answer.contains(c.vars.fill(text))

@@ -84,7 +84,13 @@ func (c *conversation) request(ctx context.Context, method, rest string) error {
 			return fmt.Errorf("body: %w", err)
 		}
 	}
-	req, err := http.NewRequestWithContext(ctx, method, c.gateway.HTTP()+c.vars.fill(path), strings.NewReader(body))
+	address := c.vars.fill(path)
+	if strings.HasPrefix(address, "/") {
+		address = c.gateway.HTTP() + address
+	} else if method == http.MethodPost && header.Get("Content-Type") == "" {
+		header.Set("Content-Type", "application/json")
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
 	if err != nil {
 		return err
 	}
