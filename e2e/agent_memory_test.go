@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -32,14 +31,78 @@ func TestAgent_Memory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := start(t, []string{"AGENT=guide-token-for-tests"}, filepath.Join(bin, "meup-agent"),
-		append([]string{"run", "--gateway", "ws://" + s.g.addr + "/ws", "--space", "lab", "--token-env", "AGENT", "--memory"}, modelFlags...)...)
-	eventually(t, "the agent is ready", func() bool { return strings.Contains(p.log.String(), "agent ready") })
+	s.startMemory(modelFlags...)
 	if text := s.answer(s.ask("@guide Was there a zebra?")); text != "It was mentioned once." {
 		t.Errorf("answer %q", text)
 	}
 	body := string(server.Requests()[1].Body)
 	if !strings.Contains(body, "the zebra is public") || strings.Contains(body, "a secret") {
 		t.Errorf("the model was shown %s", body)
+	}
+}
+
+// startMemory starts the agent with --memory.
+func (s *agentStage) startMemory(flags ...string) {
+	s.t.Helper()
+	s.args = append([]string{"run", "--gateway", "ws://" + s.g.addr + "/ws", "--space", "lab", "--token-env", "GUIDE", "--memory"}, flags...)
+	s.startAgent()
+}
+
+// However an agent decides, its search finds what was said in an earlier
+// conversation, in other words than the question's, and neither the question nor
+// the search itself; also if the question is asked again, when its earlier attempt
+// has all words.
+func TestAgent_MemoryWithoutEcho(t *testing.T) {
+	const question = "@guide Which port does the 2nd staging database use?"
+	turns := func(server *llmtest.Server) {
+		t.Helper()
+		if body := string(server.Requests()[1].Body); !strings.Contains(body, "listens on 5433") {
+			t.Errorf("the model was shown %s", body)
+		}
+	}
+	for _, decider := range []string{"rules", "model", "reasoner"} {
+		t.Run(decider, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			t.Cleanup(cancel)
+			s := &agentStage{t: t, g: startGateway(t, togetherConfig), ctx: ctx}
+			s.alice = s.g.dial(t, "alice", client.After(0))
+			fact := s.ask("By the way: the database for staging listens on 5433 since Monday, a port of its own.")
+			rounds := 2
+			switch decider {
+			case "rules":
+				s.startMemory()
+			case "model":
+				rounds = 1 // as scripted
+				search := llmtest.Turn{Calls: []llm.ToolCall{call("context.fts_search", `{"query":"Which port does the 2nd staging database use?","rationale":"It may have been said before."}`)}}
+				server, flags := model(t, llmtest.Turns(search, llmtest.Turn{Text: "It is 5433."}))
+				s.startMemory(flags...)
+				defer turns(server)
+			case "reasoner":
+				t.Setenv("THE_REASONERS", reasonerToken)
+				s.startMemory("--reasoner", "http://"+startDecider(t).addr, "--reasoner-token-env", "THE_REASONERS")
+			}
+			for range rounds {
+				asked := s.ask(question)
+				start := s.until("the start", func(env *protocol.Envelope) bool {
+					return env.Kind == protocol.KindReasoningStart && env.Correlation.Names(asked)
+				})
+				request := s.toolCall("context.fts_search")
+				found := s.until("the result", func(env *protocol.Envelope) bool {
+					return env.Correlation.Names(request.ID) && env.Kind == protocol.KindMCPResponse
+				})
+				_, text, _ := strings.Cut(string(found.Payload), `"result"`) // the id before it is the request's
+				if !strings.Contains(text, string(fact)) || !strings.Contains(text, "listens on 5433") {
+					t.Errorf("the search found %s", text)
+				}
+				for what, id := range map[string]protocol.ID{"the question": asked, "the start": start.ID, "the search": request.ID} {
+					if strings.Contains(text, string(id)) {
+						t.Errorf("the search found %s: %s", what, text)
+					}
+				}
+				if answer := s.answer(asked); !strings.Contains(answer, "5433") {
+					t.Errorf("answer %q\n%s", answer, s.script())
+				}
+			}
+		})
 	}
 }

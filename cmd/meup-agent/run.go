@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/memorytools"
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 func newRun() *cobra.Command {
@@ -100,8 +102,12 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 		return err
 	}
 	defer history.Close()
+	var answering atomic.Pointer[agent.Agent]
 	if f.memory {
-		servers = append(servers, mcptools.Server{Name: "memory", InProcess: memorytools.New(history, f.space, program.Version(version))})
+		memory := memorytools.New(memorytools.Options{Memory: history, Space: f.space, Version: program.Version(version), Before: func() protocol.Seq {
+			return answering.Load().OldestQuestion() // tools are called by the agent only
+		}})
+		servers = append(servers, mcptools.Server{Name: "memory", InProcess: memory})
 	}
 	tools, err := mcptools.Start(ctx, servers, mcptools.Options{CallTimeout: f.toolTimeout, Version: program.Version(version), Logger: log})
 	if err != nil {
@@ -121,14 +127,16 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 	if delegateTimeout == 0 {
 		delegateTimeout = -1 // no agent is asked
 	}
-	return agent.New(agent.Options{
+	a := agent.New(agent.Options{
 		Space: c, Tools: tools, Planner: thinker, Approach: thinker.Approach, Instructions: instructions,
 		Name: f.name, Answer: addressing.Mode(f.answer), CatchUp: catchup.Mode(f.catchUp), History: history,
 		ShowThinking: f.think.showThinking, OwnToolsOnly: f.spaceTools == "off",
 		NoProposals: f.proposalTimeout == 0, ProposalTimeout: f.proposalTimeout, ToolTimeout: f.toolTimeout,
 		DelegateTimeout: delegateTimeout,
 		ContextTokens:   f.think.contextTokens, MaxSteps: f.maxSteps, MaxHops: f.maxHops, Telemetry: tel, Logger: log,
-	}).Run(ctx)
+	})
+	answering.Store(a)
+	return a.Run(ctx)
 }
 
 // openHistory returns a client of the gateway's HTTP API, which has the same

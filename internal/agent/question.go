@@ -79,6 +79,17 @@ func (a *Agent) newQuestion(chat protocol.Envelope) *question {
 	return q
 }
 
+// OldestQuestion returns the position of the oldest question that is in progress or
+// queued; 0: there is none.
+func (a *Agent) OldestQuestion() (oldest protocol.Seq) {
+	for _, q := range a.questions.All() {
+		if oldest == 0 || q.chat.Seq < oldest {
+			oldest = q.chat.Seq
+		}
+	}
+	return oldest
+}
+
 // within opens a problem for a part of another problem.
 func (a *Agent) within(ctx context.Context, p *problem, text string, plan planner.Plan, cause protocol.ID) *problem {
 	return p.q.enter(ctx, &problem{path: p.path.Child(newID()), depth: p.depth + 1, text: text, plan: plan, cause: cause})

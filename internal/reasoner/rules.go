@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -28,8 +29,13 @@ var knownTools = []planner.Tool{{
 // maxQuery bounds a query that is derived from a goal, in bytes.
 const maxQuery = 2000
 
+// leadingDashes would exclude a word of a query.
+var leadingDashes = regexp.MustCompile(`(^|\s)-+`)
+
 // query returns a goal as search terms.
-func query(goal string) string { return textutil.Shorten(strings.TrimSpace(goal), maxQuery) }
+func query(goal string) string {
+	return textutil.Shorten(strings.TrimSpace(leadingDashes.ReplaceAllString(goal, "$1")), maxQuery)
+}
 
 // heuristics decides without a model. It searches once for a goal that asks for
 // something and answers with the result. If there is no search tool, or it

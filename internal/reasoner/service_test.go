@@ -61,6 +61,15 @@ func TestRules(t *testing.T) {
 			body: `{"session_id":"s","goal_text":"Find auth logic",` + searchTools + `}`,
 			tool: SearchTool, args: `{"query":"Find auth logic"}`, step: "rules",
 		},
+		"a dash does not exclude a word": {
+			body: `{"session_id":"s","goal_text":"- Find --auth logic in x-y -- now",` + searchTools + `}`,
+			tool: SearchTool, args: `{"query":"Find auth logic in x-y  now"}`, step: "rules",
+		},
+		"no results of the agent's memory": {
+			body: `{"session_id":"s","goal_text":"Find auth logic","history":[
+				{"tool_name":"context.fts_search","tool_args":{"query":"auth"},"result":"No results: no envelope has any of the words.\n"}]}`,
+			final: "found nothing", step: "rules",
+		},
 		"nothing is asked": {
 			body: `{"session_id":"s","goal_text":"Hello!"}`, final: "Hello", step: "rules",
 		},

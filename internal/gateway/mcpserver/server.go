@@ -125,6 +125,10 @@ func (s *server) identify(r *http.Request, token string) (*caller, *protocol.Err
 			return nil, access.BadRequest("The token is good for more than one space; add ?space=NAME to the address.")
 		}
 		name = session.Spaces[0].Name
+	} else if session.In(name) == "" {
+		if _, err := client.Participants(r.Context(), name); err != nil { // it does not exist, or is not open to the token
+			return nil, protocol.AsError(err)
+		}
 	}
 	return &caller{client: client, space: name}, nil
 }
@@ -132,7 +136,7 @@ func (s *server) identify(r *http.Request, token string) (*caller, *protocol.Err
 // forCaller returns the tools of one request.
 func (s *server) forCaller(r *http.Request) *mcp.Server {
 	c, _ := r.Context().Value(callerKey{}).(*caller)
-	return memorytools.New(c.client, c.space, s.options.Version)
+	return memorytools.New(memorytools.Options{Memory: c.client, Space: c.space, Version: s.options.Version})
 }
 
 // local sends requests to a handler of this process on behalf of a request from

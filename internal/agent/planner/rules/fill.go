@@ -21,6 +21,8 @@ type schema struct {
 
 type property struct {
 	Type    any             `json:"type"`
+	Minimum *float64        `json:"minimum"`
+	Maximum *float64        `json:"maximum"`
 	Enum    []any           `json:"enum"`
 	Const   json.RawMessage `json:"const"`
 	Default json.RawMessage `json:"default"`
@@ -176,7 +178,9 @@ func (f *filler) nextNumber(p property) any {
 		return nil
 	}
 	n := f.q.numbers[f.numbers]
-	if p.Type == "integer" && strings.Contains(n.String(), ".") {
+	v, err := n.Float64()
+	if p.Type == "integer" && strings.Contains(n.String(), ".") ||
+		err != nil || p.Minimum != nil && v < *p.Minimum || p.Maximum != nil && v > *p.Maximum {
 		return nil
 	}
 	f.numbers++
