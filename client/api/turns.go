@@ -26,6 +26,14 @@ const (
 	OutcomeExpired   = "expired"   // there was no decision in time
 )
 
+// Outcomes of a part.
+const (
+	PartPending   = "pending"   // not ended
+	PartConcluded = "concluded" // the participant that was asked sent a conclusion
+	PartDeclined  = "declined"  // it canceled the part
+	PartCancelled = "cancelled" // the asker or another participant did, or closed a context around it
+)
+
 // History is a page of a thread or a session, oldest turn first, or a job as its
 // only turn.
 type History struct {
@@ -106,8 +114,8 @@ type Turn struct {
 	StartedAt   protocol.Time  `json:"started_at"`
 	CompletedAt *protocol.Time `json:"completed_at"` // nil while it is open
 	ToolCalls   []ToolCall     `json:"tool_calls"`   // of all agents, in order
-	// Reasoning is the reasoning of the first agent that called a tool (of a job,
-	// of the first agent); nil if there is none.
+	// Reasoning is the reasoning of the first agent that called a tool or asked
+	// another one to take a part (of a job, of the first agent); nil if there is none.
 	Reasoning *Reasoning `json:"reasoning,omitempty"`
 	// Reasonings contains the reasoning of all agents if there are several.
 	Reasonings []Reasoning `json:"reasonings,omitempty"`
@@ -143,6 +151,11 @@ type Reasoning struct {
 	CompletedAt   *protocol.Time         `json:"completed_at"` // nil while one is open
 	Narrative     string                 `json:"narrative,omitempty"`
 	ToolDecisions []Decision             `json:"tool_decisions"`
+	// Parts are the parts that the agent asked others to take.
+	Parts []Part `json:"parts,omitempty"`
+	// AskedBy is the agent that asked this one to take a part, unless this one also
+	// reasons about the question in a context of its own.
+	AskedBy protocol.ParticipantID `json:"asked_by,omitempty"`
 
 	// References are the ids that its starts and thoughts refer to.
 	References []string `json:"references,omitempty"`
@@ -218,6 +231,29 @@ type Decision struct {
 	// FulfilledWith contains the parameters of the fulfilling call, if they
 	// differ from the proposed ones.
 	FulfilledWith json.RawMessage `json:"fulfilled_with,omitempty"`
+}
+
+// Part is a part of a question that an agent asked another participant to take.
+type Part struct {
+	ID            protocol.ID            `json:"id"` // of the nested reasoning.start
+	Participant   protocol.ParticipantID `json:"participant"`
+	Question      string                 `json:"question"`
+	Rationale     string                 `json:"rationale,omitempty"` // the thought that led to it
+	Outcome       string                 `json:"outcome"`
+	ParallelGroup *int                   `json:"parallel_group"` // nil: not in a batch
+	// Conclusion is the text of the participant's conclusion, and Details its fields.
+	Conclusion string      `json:"conclusion,omitempty"`
+	Details    *Conclusion `json:"details,omitempty"`
+	// Reason is that of the reasoning.cancel that ended it.
+	Reason string `json:"reason,omitempty"`
+	// EndID is the id of the envelope that ended it, and EndedBy its sender.
+	EndID   protocol.ID            `json:"end_id,omitempty"`
+	EndedBy protocol.ParticipantID `json:"ended_by,omitempty"`
+	// Metadata is that of the reasoning.start, as in Reasoning.
+	Metadata   map[string]json.RawMessage `json:"metadata,omitempty"`
+	Context    protocol.ContextPath       `json:"context"` // of the participant's reasoning
+	StartedAt  protocol.Time              `json:"started_at"`
+	DurationMS *int64                     `json:"duration_ms,omitempty"` // to its end; nil if it has not ended
 }
 
 // AllReasonings returns the reasoning of all agents of the turn, one or

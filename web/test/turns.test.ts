@@ -52,6 +52,25 @@ function decisions(h: History): readonly Decision[] {
   return h.turns.flatMap((t) => (t.reasonings ?? (t.reasoning === undefined ? [] : [t.reasoning])).flatMap((r) => r.tool_decisions));
 }
 
+/** The page shows each part of a turn: who was asked what, and how it ended. */
+function asked(s: SpaceState, turn: Turn): number {
+  const parts = (turn.reasonings ?? (turn.reasoning === undefined ? [] : [turn.reasoning])).flatMap((r) => r.parts ?? []);
+  for (const part of parts) {
+    const b = s.blocks.get(part.context);
+    assert.ok(b !== undefined, `no block ${part.context}`);
+    const by = b.cancelled?.by ?? b.conclusion?.by ?? "";
+    const around = b.parent === null ? undefined : s.blocks.get(b.parent);
+    const outcome = b.conclusion !== null ? "concluded" : b.cancelled === null ? (around?.conclusion !== null ? "cancelled" : "pending") : by === b.asked ? "declined" : "cancelled";
+    assert.deepEqual(
+      { asked: b.asked, message: b.message, outcome, text: b.conclusion?.text || b.conclusion?.decision || b.cancelled?.reason || "" },
+      { asked: part.participant, message: part.question, outcome: part.outcome, text: part.conclusion ?? part.reason ?? "" },
+    );
+    if (by !== "") assert.equal(by, part.ended_by);
+    if (b.conclusion !== null) assert.equal(b.conclusion.id, part.end_id);
+  }
+  return parts.length;
+}
+
 /** The page shows the answer and the reasoning of a turn with its question. `begun` are the messages that begin turns. */
 function answered(s: SpaceState, turn: Turn, begun: ReadonlySet<ID>): void {
   const m = s.messages.get(turn.message_id);
@@ -78,6 +97,7 @@ function shown(s: SpaceState, job: string): void {
 }
 
 let compared = 0;
+let parts = 0;
 for (const name of readdirSync(CASES).filter((n) => n.endsWith(".txtar"))) {
   const files = archive(name);
   const begun = new Set([...files.values()].flatMap((text) => [...text.matchAll(/"message_id": "(.+)"/g)].map((x) => x[1] as string)));
@@ -89,6 +109,7 @@ for (const name of readdirSync(CASES).filter((n) => n.endsWith(".txtar"))) {
       const r = new Reducer({ fromStart: true });
       for (const env of logOf(files.get("log") ?? "", viewer)) r.apply(env);
       const calls = callsOf(r.state);
+      for (const turn of (parsed as unknown as History).turns) parts += asked(r.state, turn);
       for (const d of decisions(parsed as unknown as History)) {
         const c = calls.get(d.call_id);
         assert.ok(c !== undefined, `no call ${d.call_id}`);
@@ -108,4 +129,4 @@ for (const name of readdirSync(CASES).filter((n) => n.endsWith(".txtar"))) {
   }
 }
 
-test("enough decisions were compared", () => assert.ok(compared > 30, String(compared)));
+test("enough decisions and parts were compared", () => assert.ok(compared > 30 && parts > 4, `${compared} ${parts}`));

@@ -17,11 +17,12 @@
 //
 //	turn, or job                 from the question to the end of the turn
 //	└── invoke_agent {agent}     the reasoning of one agent
-//	    └── execute_tool {tool}  a decision for a tool
+//	    ├── execute_tool {tool}  a decision for a tool
+//	    └── invoke_agent {agent} a part for another agent, with its reasoning below
 //
 // In addition to the attributes of the conventions there are meup.turn.*,
-// meup.tool.* (rationale, outcome, parallel_group and others) and the
-// identifiers of the turn. They include texts of participants.
+// meup.tool.* (rationale, outcome, parallel_group and others), meup.part.*
+// (question, outcome, conclusion and others) and the identifiers of the turn. They include texts of participants.
 //
 // The ids are hashes of the identifiers, so that every export of a turn has the
 // same trace.

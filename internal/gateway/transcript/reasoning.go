@@ -15,7 +15,14 @@ import (
 // writeReasoning writes the reasoning of one agent as a folded block.
 func writeReasoning(b *strings.Builder, r *api.Reasoning) {
 	agent := html.EscapeString(strings.ReplaceAll(Clean(string(r.Agent)), "\n", " "))
-	fmt.Fprintf(b, "<details>\n<summary>%s · <code>%s</code> · %s</summary>\n\n", thought(r), agent, textutil.Count(len(r.ToolDecisions), "call"))
+	work := textutil.Count(len(r.ToolDecisions), "call")
+	if len(r.Parts) > 0 {
+		work += " · " + textutil.Count(len(r.Parts), "part")
+	}
+	if r.AskedBy != "" {
+		work += " · asked by <code>" + html.EscapeString(oneLine(string(r.AskedBy))) + "</code>"
+	}
+	fmt.Fprintf(b, "<details>\n<summary>%s · <code>%s</code> · %s</summary>\n\n", thought(r), agent, work)
 	if !blank(r.Narrative) {
 		b.WriteString(formatText(r.Narrative))
 	}
@@ -30,6 +37,9 @@ func writeReasoning(b *strings.Builder, r *api.Reasoning) {
 			writeDecision(b, i+1, mark, &r.ToolDecisions[i])
 		}
 	}
+	for i := range r.Parts {
+		writePart(b, &r.Parts[i])
+	}
 	for i := range r.Notes {
 		n := &r.Notes[i]
 		fmt.Fprintf(b, "**Note** · %s · %s\n\n%s", code(strings.TrimPrefix(string(n.Kind), "reasoning.")), code(string(n.ID)), formatText(n.Text))
@@ -42,10 +52,28 @@ func writeReasoning(b *strings.Builder, r *api.Reasoning) {
 	b.WriteString("</details>\n\n")
 }
 
+// writePart writes a part that another participant was asked to take: the
+// question, and the participant's conclusion.
+func writePart(b *strings.Builder, p *api.Part) {
+	list := []string{prose(oneLine(p.Result()))}
+	if p.DurationMS != nil {
+		list = append(list, textutil.Thousands(*p.DurationMS)+" ms")
+	}
+	fmt.Fprintf(b, "**Part for %s** · %s\n\n%s", code(string(p.Participant)), strings.Join(append(list, code(string(p.ID))), " · "), formatText(p.Question))
+	writeDetails(b, p.Asked())
+	if p.Outcome == api.PartConcluded {
+		fmt.Fprintf(b, "**Conclusion of %s**\n\n%s", code(string(p.Participant)), formatText(p.Conclusion))
+	}
+	writeDetails(b, p.Ended())
+}
+
+// oneLine returns a text without line breaks and control characters.
+func oneLine(text string) string { return strings.Join(strings.Fields(Clean(text)), " ") }
+
 // writeDetails writes details as a list, with one line each.
 func writeDetails(b *strings.Builder, list []api.Detail) {
 	for _, d := range list {
-		fmt.Fprintf(b, "- %s: %s\n", code(d.Label), prose(strings.Join(strings.Fields(Clean(d.Text)), " ")))
+		fmt.Fprintf(b, "- %s: %s\n", code(d.Label), prose(oneLine(d.Text)))
 	}
 	if len(list) > 0 {
 		b.WriteByte('\n')

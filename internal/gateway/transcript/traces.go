@@ -82,6 +82,7 @@ type (
 // Enums of OTLP.
 const (
 	kindInternal = 1
+	kindClient   = 3
 	statusError  = 2
 )
 
@@ -124,20 +125,28 @@ type tree struct {
 	turn  *api.Turn
 	ids   ids
 	spans []*traceSpan
+	parts map[protocol.ParticipantID]*traceSpan // the first part of each participant
 }
 
 // spans returns the spans of a turn: the root, and each agent followed by its
-// calls.
+// calls and parts.
 func spans(h *Head, t *api.Turn) []*traceSpan {
-	r := &tree{head: h, turn: t, ids: idsOf(h, t.TurnNumber)}
+	r := &tree{head: h, turn: t, ids: idsOf(h, t.TurnNumber), parts: make(map[protocol.ParticipantID]*traceSpan)}
 	root := r.root()
 	failed := failures(t)
 	all := t.AllReasonings()
 	for i := range all {
 		reasoning := &all[i]
-		agent := r.agent(root, reasoning)
+		parent := root
+		if part := r.parts[reasoning.Agent]; part != nil && reasoning.AskedBy != "" {
+			parent = part
+		}
+		agent := r.agent(parent, reasoning)
 		for i := range reasoning.ToolDecisions {
 			r.call(agent, reasoning, &reasoning.ToolDecisions[i], failed(reasoning, i))
+		}
+		for i := range reasoning.Parts {
+			r.part(agent, &reasoning.Parts[i])
 		}
 	}
 	r.close(root)
@@ -222,7 +231,7 @@ func (r *tree) root() *traceSpan {
 }
 
 // agent adds the span of one agent's reasoning.
-func (r *tree) agent(root *traceSpan, reasoning *api.Reasoning) *traceSpan {
+func (r *tree) agent(parent *traceSpan, reasoning *api.Reasoning) *traceSpan {
 	attrs := []attribute{
 		text("gen_ai.operation.name", "invoke_agent"), text("gen_ai.agent.name", string(reasoning.Agent)),
 	}
@@ -238,7 +247,15 @@ func (r *tree) agent(root *traceSpan, reasoning *api.Reasoning) *traceSpan {
 			ended = &last
 		}
 	}
-	return r.add(root, r.ids.span("agent", string(reasoning.Agent)), "invoke_agent "+string(reasoning.Agent), begun, ended, attrs...)
+	for i := range reasoning.Parts {
+		if p := &reasoning.Parts[i]; reasoning.CompletedAt == nil && p.DurationMS != nil {
+			last := p.StartedAt.Add(time.Duration(*p.DurationMS) * time.Millisecond)
+			if ended == nil || last.After(*ended) {
+				ended = &last
+			}
+		}
+	}
+	return r.add(parent, r.ids.span("agent", string(reasoning.Agent)), "invoke_agent "+string(reasoning.Agent), begun, ended, attrs...)
 }
 
 // call adds the span of a decision for a tool.
@@ -273,6 +290,38 @@ func (r *tree) call(agent *traceSpan, reasoning *api.Reasoning, d *api.Decision,
 		failed(s, "rejected", "the call was rejected")
 	case d.Outcome == api.OutcomeError, d.Outcome == api.OutcomeFulfilled && hasError:
 		failed(s, "tool_error", "the call failed")
+	}
+}
+
+// part adds the span of a part that an agent asked another participant to take.
+func (r *tree) part(agent *traceSpan, p *api.Part) {
+	attrs := []attribute{
+		text("gen_ai.operation.name", "invoke_agent"), text("gen_ai.agent.name", string(p.Participant)),
+		text("meup.part.id", string(p.ID)), text("meup.part.question", p.Question), text("meup.part.outcome", p.Outcome),
+		text("meup.part.context", string(p.Context)),
+	}
+	for _, d := range []attribute{
+		text("meup.part.rationale", p.Rationale), text("meup.part.conclusion", p.Conclusion), text("meup.part.reason", p.Reason),
+		text("meup.part.end_id", string(p.EndID)), text("meup.part.ended_by", string(p.EndedBy)),
+	} {
+		if d.Value["stringValue"] != "" {
+			attrs = append(attrs, d)
+		}
+	}
+	if p.ParallelGroup != nil {
+		attrs = append(attrs, number("meup.part.parallel_group", *p.ParallelGroup))
+	}
+	ended := p.StartedAt.Time
+	if p.DurationMS != nil {
+		ended = ended.Add(time.Duration(*p.DurationMS) * time.Millisecond)
+	}
+	s := r.add(agent, r.ids.span("part", string(p.ID)), "invoke_agent "+string(p.Participant), p.StartedAt.Time, &ended, attrs...)
+	s.Kind = kindClient
+	if p.Outcome == api.PartDeclined || p.Outcome == api.PartCancelled {
+		failed(s, p.Outcome, "the part was "+p.Outcome)
+	}
+	if r.parts[p.Participant] == nil {
+		r.parts[p.Participant] = s
 	}
 }
 

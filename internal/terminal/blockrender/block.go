@@ -16,16 +16,16 @@ import (
 )
 
 // Block formats the reasoning of a turn for display below an answer, with a
-// line break at its end. It is empty for a turn without tool calls; of a job,
-// reasoning without calls is shown too. If several
-// agents called tools, each has a block.
+// line break at its end. It is empty for a turn without tool calls and parts for
+// other agents; of a job, other reasoning is shown too. If several agents reasoned,
+// each has a block.
 func Block(t *api.Turn, s Style) string {
 	var w writer
 	w.style = s
 	all := t.AllReasonings()
 	for i := range all {
 		r := &all[i]
-		if len(r.ToolDecisions) == 0 && r.JobID == "" {
+		if len(r.ToolDecisions)+len(r.Parts) == 0 && r.AskedBy == "" && r.JobID == "" {
 			continue
 		}
 		w.line("  " + w.dim(dash+"Reasoning ("+where(r, len(all) > 1)+")"))
@@ -36,6 +36,9 @@ func Block(t *api.Turn, s Style) string {
 				w.brief(&r.ToolDecisions[n], g.Group != nil)
 			}
 		}
+		for n := range r.Parts {
+			w.part(&r.Parts[n], true)
+		}
 	}
 	return w.String()
 }
@@ -45,6 +48,9 @@ func where(r *api.Reasoning, several bool) string {
 	in := turn("turn", "job "+termsafe.Words(string(r.JobID)), r.TurnNumber)
 	if several {
 		in += ", " + termsafe.Words(string(r.Agent))
+	}
+	if r.AskedBy != "" {
+		in += ", asked by " + termsafe.Words(string(r.AskedBy))
 	}
 	return in
 }

@@ -80,6 +80,10 @@ func (w *writer) full(r *api.Reasoning, thread protocol.ID, several bool) {
 			w.detailed(&r.ToolDecisions[n], g.Group != nil)
 		}
 	}
+	for i := range r.Parts {
+		w.line("")
+		w.part(&r.Parts[i], false)
+	}
 	w.given(r)
 }
 

@@ -60,7 +60,9 @@ type span struct {
 	path      protocol.ContextPath
 	opener    protocol.ParticipantID // "": none yet
 	begun     time.Time
-	start     *Item // that opened it; nil: none did
+	start     *Item                  // that opened it; nil: none did
+	asked     protocol.ParticipantID // that the start asks to reason in it; "": none
+	why       *thought               // that led to a part
 	closed    *Item
 	concluded bool
 }
@@ -101,8 +103,10 @@ func (b *Builder) Add(it *Item) (agent protocol.ParticipantID, ended bool) {
 	}
 	env := it.Env()
 	if env.Context != "" { // opened or not
-		if c := b.context(env.Context, it); c.opener == "" && answers.Opens(env.Kind) {
-			c.opener = env.From
+		if c := b.context(env.Context, it); answers.Opens(env.Kind) && (c.opener == "" || c.asked == env.From) {
+			if c.opener == "" {
+				c.opener = env.From
+			}
 			b.addAgent(env.From)
 		}
 	}
@@ -187,11 +191,14 @@ func (b *Builder) isAgent(who protocol.ParticipantID) bool { return slices.Conta
 func (b *Builder) openContext(it *Item) {
 	env := it.Env()
 	c := b.context(env.Context.Child(env.ID), it)
-	c.opener, c.start = env.From, it
+	c.opener, c.start, c.asked = env.From, it, it.asked
 	b.addAgent(env.From)
 	for _, id := range env.Correlation.IDs {
 		if t := b.thoughts[id]; t != nil && t.it.Env().From == env.From {
 			t.divides = true
+			if c.asked != "" {
+				c.why, t.claimed = t, true
+			}
 			b.callBegan(t)
 			return
 		}
@@ -214,15 +221,16 @@ func (b *Builder) closeContexts(it *Item) {
 
 // closeContext closes a context, and those below it that its opener left open.
 func (b *Builder) closeContext(c *span, it *Item) {
-	if c == nil {
+	if c == nil || !c.isClosedBy(it) {
 		return
 	}
 	for _, x := range b.contexts {
-		if x.closed != nil || x.opener != c.opener || !x.path.Within(c.path) {
+		if x.closed != nil || !c.below(x) {
 			continue
 		}
 		x.closed, x.concluded = it, it.Env().Kind == protocol.KindReasoningConclusion
-		if s := b.states[contextKey{x.path, x.opener}]; s != nil {
+		who := x.reasoner()
+		if s := b.states[contextKey{x.path, who}]; s != nil && (who == c.opener || who == c.reasoner()) {
 			b.continueStep(s, -1)
 		}
 	}

@@ -102,7 +102,7 @@ func (d *Display) details(raw json.RawMessage) reasondetail.Details {
 func (b *Builder) renderDetails(r *api.Reasoning, d *Display) {
 	own := b.own(r.Agent)
 	for _, c := range own {
-		if c.start != nil && r.Metadata == nil {
+		if c.start != nil && c.opener == r.Agent && r.Metadata == nil {
 			r.Metadata = d.of(c.start).details.Metadata
 		}
 		if c.concluded && c.closed.Env().From == r.Agent && c.closed.details != nil {
@@ -156,10 +156,14 @@ func weighDetails(r *api.Reasoning) int {
 	for i := range r.Notes {
 		n += weighNote(&r.Notes[i])
 	}
-	if c := r.Conclusion; c != nil {
-		n += 120 + len(c.Decision) + len(c.Recommendation) + weighTexts(c.KeyFactors) + weighTexts(c.References)
+	if r.Conclusion != nil {
+		n += weighConclusion(r.Conclusion)
 	}
-	return n
+	return n + weighParts(r.Parts)
+}
+
+func weighConclusion(c *api.Conclusion) int {
+	return 120 + len(c.Decision) + len(c.Recommendation) + weighTexts(c.KeyFactors) + weighTexts(c.References)
 }
 
 func weighNote(n *api.Note) int {

@@ -77,6 +77,8 @@ type Item struct {
 	bytes  int  // of the result or the error
 	raw    bool // a model's own thinking
 
+	asked protocol.ParticipantID // by a reasoning.start, to reason in its context; "": none
+
 	details json.RawMessage // that a reasoning.* gives in addition to its text; nil: none
 
 	mu     sync.Mutex // held while masking, so that concurrent requests share the work
@@ -167,6 +169,7 @@ func NewItem(e *Entry) *Item {
 	case protocol.KindReasoningStart:
 		it.text = excerptOf(firstText(p, "message", "input"), maxThought)
 		it.readSession(p)
+		it.readAsked(p)
 	case protocol.KindReasoningConclusion:
 		it.text = excerptOf(firstText(p, "message", "decision", "recommendation"), maxThought)
 	case protocol.KindReasoningThought:
@@ -177,7 +180,7 @@ func NewItem(e *Entry) *Item {
 		it.readCall(p)
 	case protocol.KindMCPResponse:
 		it.readResponse(p)
-	case protocol.KindMCPWithdraw, protocol.KindMCPReject:
+	case protocol.KindMCPWithdraw, protocol.KindMCPReject, protocol.KindReasoningCancel:
 		it.text = Excerpt{text: textutil.Shorten(p.Get("reason").Text(), maxName)}
 	}
 	if strings.HasPrefix(string(slim.Kind), "reasoning.") {

@@ -193,21 +193,23 @@ func (c *call) hasError() bool {
 	return c.outcome != "" && c.outcome != api.OutcomePending && !c.hasResult()
 }
 
-// reasonings returns the reasoning of each agent that called a tool; in a job, of
-// each that called a tool, or has a narrative or details.
+// reasonings returns the reasoning of each agent that called a tool or asked
+// another one to take a part, and of each that took a part and wrote more than its
+// conclusion; in a job, of each that did this, or has a narrative or details.
 func (b *Builder) reasonings(k Key, d *Display) []api.Reasoning {
 	var all []api.Reasoning
 	for _, agent := range b.agents {
 		decisions := b.decisions(b.callsOf(agent), d)
-		if len(decisions) == 0 && !k.IsJob() {
+		parts, asker := b.parts(agent, d), b.askedBy(agent)
+		if len(decisions)+len(parts) == 0 && asker == "" && !k.IsJob() {
 			continue
 		}
 		r := api.Reasoning{
 			SessionID: k.Session, ThreadID: k.Thread, JobID: k.Job, TurnNumber: k.Turn, Agent: agent,
-			Narrative: b.narrative(agent, d), ToolDecisions: decisions,
+			AskedBy: asker, Narrative: b.narrative(agent, d), ToolDecisions: decisions, Parts: parts,
 		}
 		b.renderDetails(&r, d)
-		if r.StartedAt, r.CompletedAt = b.span(agent); len(decisions) > 0 || r.Narrative != "" || r.HasDetails() {
+		if r.StartedAt, r.CompletedAt = b.span(agent); len(decisions)+len(parts) > 0 || r.Narrative != "" || asker == "" && r.HasDetails() {
 			all = append(all, r)
 		}
 	}
@@ -265,12 +267,12 @@ func (b *Builder) callsSpan(agent protocol.ParticipantID) (begun protocol.Time, 
 }
 
 // own returns the outermost contexts of an agent; without any, the ones that it
-// opened in the contexts of others.
+// reasons in inside the contexts of others.
 func (b *Builder) own(agent protocol.ParticipantID) []*span {
 	var outer, inner []*span
 	for _, c := range b.contexts {
 		switch {
-		case c.opener != agent:
+		case c.reasoner() != agent:
 		case b.outermost(c):
 			outer = append(outer, c)
 		default:

@@ -90,6 +90,8 @@ export interface Block extends Versioned {
   readonly depth: number;
   /** The reasoning participant; "" while unknown. */
   readonly opener: ParticipantID;
+  /** The participant that the opener asks to reason in it; "": none. Of conclusions, only its own counts. */
+  readonly asked: ParticipantID;
   /** Set if its reasoning.start was seen. */
   readonly opened: boolean;
   /** Set if it has no reasoning.start. False while the start may be in older envelopes. */
@@ -127,6 +129,11 @@ export interface Block extends Versioned {
   /** All participants that wrote into it, its opener first. */
   readonly authors: readonly ParticipantID[];
   readonly counts: BlockCounts;
+}
+
+/** The participant that reasons in a block: the one that its opener asked, or else its opener. */
+export function reasoner(b: Block): ParticipantID {
+  return b.asked === "" ? b.opener : b.asked;
 }
 
 /** Counts of a block without the blocks in it. */

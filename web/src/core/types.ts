@@ -217,6 +217,25 @@ export interface Reasoning {
   readonly completed_at: string | null;
   readonly narrative?: string;
   readonly tool_decisions: readonly Decision[];
+  readonly parts?: readonly Part[];
+  /** The agent that asked this one to take a part. */
+  readonly asked_by?: ParticipantID;
+}
+
+/** A part that an agent asked another participant to take. */
+export interface Part {
+  readonly id: ID;
+  readonly participant: ParticipantID;
+  readonly question: string;
+  readonly rationale?: string;
+  readonly outcome: "pending" | "concluded" | "declined" | "cancelled";
+  readonly parallel_group: number | null;
+  readonly conclusion?: string;
+  readonly reason?: string;
+  /** The envelope that ended it. */
+  readonly end_id?: ID;
+  readonly ended_by?: ParticipantID;
+  readonly context: ContextPath;
 }
 
 export type Outcome = "pending" | "success" | "error" | "rejected" | "fulfilled" | "withdrawn" | "expired";

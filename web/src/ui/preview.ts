@@ -3,7 +3,7 @@
 import { type TemplateResult, html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import { oneLine } from "../core/read.js";
-import type { Block, Step } from "../core/state.js";
+import { type Block, type Step, reasoner } from "../core/state.js";
 import { callDuration } from "../core/time.js";
 import { author } from "./author.js";
 import type { SpaceShell } from "./shell.js";
@@ -48,7 +48,7 @@ function inProgress(shell: SpaceShell, s: Step): boolean {
 
 /** `bare`: the rationale is rendered in the line above. */
 function line(shell: SpaceShell, b: Block, s: Step, bare: boolean): TemplateResult {
-  const by = s.from === b.opener ? nothing : html`${author(s.from)} `;
+  const by = s.from === reasoner(b) ? nothing : html`${author(s.from)} `;
   switch (s.type) {
     case "call":
       return html`${outcomeMark(s.call)}

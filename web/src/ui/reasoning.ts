@@ -8,7 +8,7 @@ import { type PropertyValues, type TemplateResult, html, nothing } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
 import { cancelReasoning } from "../core/drafts.js";
 import { undecided } from "../core/proposal.js";
-import type { Block } from "../core/state.js";
+import { type Block, reasoner } from "../core/state.js";
 import type { ParticipantID } from "../core/types.js";
 import { oneLine } from "../core/read.js";
 import { blockTitle } from "../core/time.js";
@@ -76,12 +76,12 @@ export class ReasoningBlock extends PageElement {
     const running = b.status === "reasoning";
     const open = this.open;
     const id = `steps-${b.path}`;
-    return html`<div class="reasoning" role="group" data-status=${b.status} data-open=${open} data-context=${b.path} aria-busy=${running ? "true" : "false"} aria-label=${`Reasoning of ${authorText(b.opener)}`}>
+    return html`<div class="reasoning" role="group" data-status=${b.status} data-open=${open} data-context=${b.path} aria-busy=${running ? "true" : "false"} aria-label=${`Reasoning of ${authorText(reasoner(b))}`}>
       <div class="reasoning-head">
         <button class="reasoning-toggle" aria-expanded=${open ? "true" : "false"} aria-controls=${id} @click=${() => this.toggle()}>
           ${running ? html`<span class="spinner" aria-hidden="true"></span>` : html`<span class="chevron" aria-hidden="true">${icon("chevron")}</span>`}
           <span class="reasoning-title" ${ref(this.heading)}>${blockTitle(b, this.shell.now())}</span>
-          ${b.opener === "" || b.opener === this.owner ? nothing : html`<span>${author(b.opener)}</span>`}
+          ${b.asked !== "" ? html`<span>asked ${author(b.asked)}</span>` : b.opener === "" || b.opener === this.owner ? nothing : html`<span>${author(b.opener)}</span>`}
           ${b.depth > 0 ? html`<span class="reasoning-about">${brief(oneLine(b.message, MAX_ABOUT))}</span>` : nothing}
           ${this.counts()}
         </button>

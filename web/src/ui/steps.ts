@@ -5,7 +5,7 @@ import { guard } from "lit/directives/guard.js";
 import { repeat } from "lit/directives/repeat.js";
 import { look } from "../core/json.js";
 import { isObject, oneLine, share } from "../core/read.js";
-import type { Block, Conclusion, Step, ThoughtStep } from "../core/state.js";
+import { type Block, type Conclusion, type Step, type ThoughtStep, reasoner } from "../core/state.js";
 import { duration } from "../core/time.js";
 import { author, authorText } from "./author.js";
 import type { SpaceShell } from "./shell.js";
@@ -109,18 +109,18 @@ function batch(shell: SpaceShell, b: Block, x: Batch, bare: ReadonlySet<Step>): 
 /** Renders a step again only if its inputs changed. */
 function step(shell: SpaceShell, b: Block, s: Step, bare: boolean): unknown {
   const child = s.type === "block" ? shell.shown.blocks.get(s.path) : undefined;
-  return guard([s, child, shell.renderKey, b.opener, b.status === "reasoning", bare], () => renderStep(shell, b, s, bare));
+  return guard([s, child, shell.renderKey, reasoner(b), b.status === "reasoning", bare], () => renderStep(shell, b, s, bare));
 }
 
 function renderStep(shell: SpaceShell, b: Block, s: Step, bare: boolean): TemplateResult {
   switch (s.type) {
     case "call":
-      return html`<meup-call .shell=${shell} .step=${s} .owner=${b.opener} .over=${b.status !== "reasoning"} .bare=${bare}></meup-call>`;
+      return html`<meup-call .shell=${shell} .step=${s} .owner=${reasoner(b)} .over=${b.status !== "reasoning"} .bare=${bare}></meup-call>`;
     case "block": {
       const child = shell.shown.blocks.get(s.path);
       if (child === undefined) return html`<div class="step-text">${thoughtText(s.rationale)}</div>`;
       return html`${s.rationale === "" || s.rationale === child.message ? nothing : html`<div class="step-text">${thoughtText(s.rationale)}</div>`}
-        <meup-reasoning .shell=${shell} .block=${child} .owner=${b.opener} .renderKey=${shell.renderKey}></meup-reasoning>`;
+        <meup-reasoning .shell=${shell} .block=${child} .owner=${reasoner(b)} .renderKey=${shell.renderKey}></meup-reasoning>`;
     }
     case "said":
       return html`<p class="step-label">${author(s.from)} said</p><div class="step-text"><meup-prose .text=${s.text} .format=${s.format}></meup-prose></div>`;
@@ -133,7 +133,7 @@ const LABELS: Readonly<Record<string, string>> = { hypothesis: "Hypothesis", obs
 
 function thought(shell: SpaceShell, b: Block, s: ThoughtStep): TemplateResult {
   const label = s.type === "thought" ? "" : (LABELS[s.type] ?? s.kind);
-  const foreign = s.from !== b.opener;
+  const foreign = s.from !== reasoner(b);
   return html`${label !== "" || foreign || s.raw || s.confidence !== null || s.severity !== ""
       ? html`<p class="step-label">
           ${foreign ? html`${author(s.from)}` : nothing} ${label === "" ? nothing : plain(oneLine(label, 60))}

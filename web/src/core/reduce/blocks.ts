@@ -52,6 +52,7 @@ function newBlock(path: ContextPath, parent: ContextPath | null, around: Block |
     parent,
     depth: around === null ? 0 : around.depth + 1,
     opener: "",
+    asked: "",
     opened: false,
     implicit: false,
     status: "idle",

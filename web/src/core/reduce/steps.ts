@@ -1,9 +1,9 @@
 /** Steps of a reasoning block: starts, thoughts, conclusions. */
 
-import { arr, bool, count, field, obj, oneLine, share, str, strings, textOf } from "../read.js";
+import { arr, bool, count, field, obj, oneLine, recipients, share, str, strings, textOf } from "../read.js";
 import { look } from "../json.js";
 import type { Block, Step, ThoughtStep } from "../state.js";
-import type { ContextPath, ID, Payload } from "../types.js";
+import type { ContextPath, ID, ParticipantID, Payload } from "../types.js";
 import { acceptIn, acceptWithin } from "./answers.js";
 import { attach, child, ensure, enter, insertStep, opens, replaceStep, rootOf, settle, take } from "./blocks.js";
 import { type Ctx, type Logged, answered, closing } from "./context.js";
@@ -24,6 +24,7 @@ export function start(c: Ctx, e: Logged, taken: ID): ContextPath {
   b.metadata = metadata;
   b.approach = str(field(metadata, "approach"));
   b.cited = cited(p);
+  b.asked = outside === "" ? "" : askedBy(e);
   b.lastSeq = e.seq;
   b.counts = { ...b.counts, envelopes: b.counts.envelopes + 1 };
   take(c, b, e.env.from);
@@ -31,6 +32,16 @@ export function start(c: Ctx, e: Logged, taken: ID): ContextPath {
   else explain(c, b, outside, e);
   settle(c, path);
   return path;
+}
+
+/** The form of a participant's id. */
+const PARTICIPANT = /^[\w.:@+|-]{1,128}$/;
+
+/** The participant that a nested start asks to reason in its context; "": none. */
+function askedBy(e: Logged): ParticipantID {
+  const who = str(field(e.env.payload, "participant_id"));
+  const to = recipients(e.env);
+  return who !== e.env.from && PARTICIPANT.test(who) && (to.length === 0 || to.includes(who)) ? who : "";
 }
 
 /** Attaches an outermost block to the message that it answers, or records the id to wait for. */
@@ -146,12 +157,22 @@ function items(v: unknown): readonly string[] {
     .map((x) => (typeof x === "string" ? x : textOf(obj(x)) || oneLine(look(x))));
 }
 
-/** Handles reasoning.conclusion: closes its context. */
+/** Handles reasoning.conclusion: closes its context. The conclusion of a participant that was not asked is a step. */
 export function conclude(c: Ctx, e: Logged): void {
   const b = inside(c, e);
   if (b?.conclusion !== null || b.cancelled !== null) return;
+  if (b.asked !== "" && b.asked !== e.env.from) {
+    insertStep(c, b, readThought(e, c.t.version));
+    return;
+  }
   b.conclusion = readConclusion(e, e.env.payload);
+  acceptClosed(c, b);
+}
+
+/** Accepts offers because a context was closed. */
+function acceptClosed(c: Ctx, b: Mut<Block>): void {
   acceptWithin(c, b.opener, b.path);
+  if (b.asked !== "") acceptWithin(c, b.asked, b.path);
 }
 
 function readConclusion(e: Logged, p: Payload): Block["conclusion"] {
@@ -176,7 +197,7 @@ export function cancel(c: Ctx, e: Logged): void {
     const b = c.t.edit(c.t.blocks, path);
     if (b?.conclusion === null && b.cancelled === null) {
       b.cancelled = closing(e);
-      acceptWithin(c, b.opener, path);
+      acceptClosed(c, b);
     }
     settle(c, path);
   }

@@ -1,0 +1,140 @@
+package reduce
+
+import (
+	"strings"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// A part is a context whose reasoning.start, sent by one agent, asks another
+// participant to reason in it. That participant's conclusion, or anyone's cancel,
+// ends it. The page has the same rules (web/src/core/reduce/steps.ts).
+
+// readAsked reads the participant that a nested reasoning.start asks.
+func (it *Item) readAsked(p protocol.Value) {
+	env := it.Env()
+	who := protocol.ParticipantID(p.Get("participant_id").Text())
+	if env.Context != "" && protocol.ValidParticipantID(string(who)) && who != env.From && (len(env.To) == 0 || env.AddressedTo(who)) {
+		it.asked = protocol.ParticipantID(strings.Clone(string(who)))
+	}
+}
+
+// reasoner is the participant that reasons in a context: its opener, or the one
+// that the opener asked.
+func (c *span) reasoner() protocol.ParticipantID {
+	if c.asked != "" {
+		return c.asked
+	}
+	return c.opener
+}
+
+// isClosedBy reports whether an item ends the context that it is in: the
+// conclusion of a part counts only if it is from the participant that was asked.
+func (c *span) isClosedBy(it *Item) bool {
+	return c.asked == "" || it.Env().Kind != protocol.KindReasoningConclusion || it.Env().From == c.asked
+}
+
+// askedBy returns the agent that first asked a participant to take a part; "" for
+// a participant with a context of its own, or without parts.
+func (b *Builder) askedBy(who protocol.ParticipantID) protocol.ParticipantID {
+	for _, c := range b.own(who) {
+		if c.asked != who {
+			return ""
+		}
+		return c.opener
+	}
+	return ""
+}
+
+// parts returns the parts that an agent asked others to take, the first ones.
+func (b *Builder) parts(agent protocol.ParticipantID, d *Display) []api.Part {
+	var list []api.Part
+	spent := 0
+	for _, c := range b.contexts {
+		if c.asked == "" || c.opener != agent || len(list) == maxEntries {
+			continue
+		}
+		info := c.part(b.enclosing(c), d)
+		if spent += len(info.Question) + len(info.Conclusion) + len(info.Rationale); spent > maxRationales {
+			info.Question = textutil.Shorten(info.Question, shortRationale)
+			info.Conclusion = textutil.Shorten(info.Conclusion, shortRationale)
+			info.Rationale = textutil.Shorten(info.Rationale, shortRationale)
+		}
+		list = append(list, info)
+	}
+	return list
+}
+
+// enclosing returns the envelope that closed the innermost closed context around
+// c; nil: none is closed.
+func (b *Builder) enclosing(c *span) *Item {
+	for path := c.path.Parent(); path != ""; path = path.Parent() {
+		if outer := b.byPath[path]; outer != nil && outer.closed != nil {
+			return outer.closed
+		}
+	}
+	return nil
+}
+
+// part is the context of a part as it is shown. outer closed a context around it;
+// nil: none.
+func (c *span) part(outer *Item, d *Display) api.Part {
+	shown := d.of(c.start)
+	info := api.Part{
+		ID: c.start.Env().ID, Participant: c.asked, Question: shown.text, Outcome: api.PartPending,
+		Metadata: shown.details.Metadata, Context: c.path, StartedAt: protocol.Time{Time: c.begun},
+	}
+	if c.why != nil {
+		info.Rationale = textutil.Shorten(d.of(c.why.it).text, maxRationale)
+		if c.why.it.group >= 0 {
+			info.ParallelGroup = &c.why.it.group
+		}
+	}
+	end := c.closed
+	if end == nil {
+		end = outer
+	}
+	if end == nil {
+		return info
+	}
+	env, text := end.Env(), d.of(end).text
+	switch {
+	case env.Kind == protocol.KindReasoningConclusion && env.Context == c.path:
+		info.Outcome, info.Conclusion = api.PartConcluded, text
+		if result := d.of(end).details.Conclusion; !result.IsEmpty() {
+			info.Details = &result
+		}
+	case env.Kind == protocol.KindReasoningConclusion: // of a context around it
+		info.Outcome = api.PartCancelled
+	case env.From == c.asked:
+		info.Outcome, info.Reason = api.PartDeclined, text
+	default:
+		info.Outcome, info.Reason = api.PartCancelled, text
+	}
+	ms := max(0, env.TS.Sub(c.begun).Milliseconds())
+	info.EndID, info.EndedBy, info.DurationMS = env.ID, env.From, &ms
+	return info
+}
+
+// weighParts is the size of parts as JSON, in bytes, about.
+func weighParts(list []api.Part) (n int) {
+	for i := range list {
+		p := &list[i]
+		n += 500 + len(p.Question) + len(p.Conclusion) + len(p.Rationale) + len(p.Reason) + len(p.Context)
+		for key, value := range p.Metadata {
+			n += 10 + len(key) + len(value)
+		}
+		if p.Details != nil {
+			n += weighConclusion(p.Details)
+		}
+	}
+	return n
+}
+
+// below reports whether closing c also closes x, a context in it: one that its
+// opener, or the participant that was asked, opened.
+func (c *span) below(x *span) bool {
+	return x.path.Within(c.path) && (x.opener == c.opener || x.opener == c.reasoner())
+}
