@@ -143,3 +143,58 @@ func TestCluster_TwoGateways(t *testing.T) {
 	readB.verify(logA)
 	l.verify(slices.DeleteFunc(logA, func(e line) bool { return e.Kind != "chat" }))
 }
+
+// limitedConfig has rates so low that only the bursts count.
+const limitedConfig = `
+spaces:
+  lab:
+    participants:
+      alice: {token: alice-token-for-tests, capabilities: ["*"], limits: {rate: 0.001, burst: 300}}
+      bob: {token: bob-token-for-tests, capabilities: ["*"], limits: {connections: 3}}
+`
+
+// A participant has one budget and one number of connections at all gateways of a
+// cluster, soon after they were used.
+func TestCluster_SharedLimits(t *testing.T) {
+	port := freePort(t)
+	startNATS(t, port, t.TempDir())
+	url := "nats://127.0.0.1:" + port
+	a, b := startGateway(t, limitedConfig, "--nats", url), startGateway(t, limitedConfig, "--nats", url)
+
+	here := 0
+	sendAtB := func() bool {
+		code := post(t, b.addr, "alice", `{"kind":"chat","payload":{"message":"b"}}`)
+		if code != "" && code != string(protocol.CodeRateLimited) {
+			t.Fatalf("at B: %s", code)
+		}
+		if code == "" {
+			here++
+		}
+		return code != ""
+	}
+	sendAtB() // it has buckets there from now on
+	for i := range 290 {
+		if code := post(t, a.addr, "alice", `{"kind":"chat","payload":{"message":"a"}}`); code != "" {
+			t.Fatalf("at A, %d: %s", i, code)
+		}
+	}
+	eventually(t, "the budget is spent at B", sendAtB)
+	if here > 150 {
+		t.Errorf("%d envelopes admitted at B after 290 of 300 at A", here)
+	}
+
+	a.dial(t, "bob", client.Position{})
+	a.dial(t, "bob", client.Position{})
+	b.dial(t, "bob", client.Position{})
+	for _, g := range []*gatewayProc{a, b} {
+		eventually(t, "a fourth connection is refused", func() bool {
+			c, err := client.Dial(t.Context(), client.Options{URL: "ws://" + g.addr + "/ws", Space: "lab", Token: "bob-token-for-tests"})
+			if err == nil {
+				_ = c.Close()
+				return false
+			}
+			refused := protocol.AsError(err)
+			return refused != nil && refused.Code == protocol.CodeTooMany
+		})
+	}
+}

@@ -20,6 +20,7 @@ import (
 	"github.com/meup-protocol/meup/internal/natsconn"
 	"github.com/meup-protocol/meup/internal/privatedir"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/space/buckets"
 )
 
 // InMemory is the data folder that selects a log in memory.
@@ -160,6 +161,19 @@ type clusterLink struct {
 func (c *clusterLink) attach(hub *space.Hub) {
 	c.peers.Subscribe(hub.ReceiveLive)
 	c.peers.OnRoster(func(name string, there []cluster.RosterEntry) { hub.SetRemote(name, connected(there)) })
+	c.peers.ShareSpending(func() []cluster.Spending {
+		var list []cluster.Spending
+		for _, x := range hub.TakeSpent() {
+			list = append(list, cluster.Spending(x))
+		}
+		return list
+	}, func(there []cluster.Spending) {
+		list := make([]buckets.Spending, len(there))
+		for i, x := range there {
+			list[i] = buckets.Spending(x)
+		}
+		hub.ChargeSpent(list)
+	})
 }
 
 // Publish sends a live message to the other gateways.
@@ -171,7 +185,7 @@ func (c *clusterLink) Publish(name string, message []byte) error {
 func (c *clusterLink) SetRoster(name string, here []space.Connected) {
 	roster := make([]cluster.RosterEntry, len(here))
 	for i, p := range here {
-		roster[i] = cluster.RosterEntry{ID: p.ID, Connections: 1, Tools: p.Tools}
+		roster[i] = cluster.RosterEntry(p)
 	}
 	c.peers.SetRoster(name, roster)
 }
@@ -182,7 +196,7 @@ func (c *clusterLink) Remote(name string) []space.Connected { return connected(c
 func connected(roster []cluster.RosterEntry) []space.Connected {
 	list := make([]space.Connected, len(roster))
 	for i, r := range roster {
-		list[i] = space.Connected{ID: r.ID, Tools: r.Tools}
+		list[i] = space.Connected(r)
 	}
 	return list
 }

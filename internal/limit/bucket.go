@@ -60,6 +60,43 @@ func (b *Bucket) Update(l Limits, now time.Time) {
 	b.kinds = kinds
 }
 
+// named returns the buckets by name.
+func (b *Bucket) named(yield func(name string, t tokens) bool) {
+	ok := yield("envelopes", b.envelopes) && yield("joins", b.joins) && yield("bytes", b.bytes) &&
+		yield("refused", b.refused) && yield("reads", b.reads) && yield("work", b.work)
+	for i := 0; ok && i < len(b.kinds); i++ {
+		ok = yield("kinds:"+b.kinds[i].pattern.String(), b.kinds[i].tokens)
+	}
+}
+
+// TakeSpent returns the number of tokens that were taken since the last call, by
+// the bucket's name; nil: none. It is negative where more were given back.
+func (b *Bucket) TakeSpent() map[string]int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var spent map[string]int
+	for name, t := range b.named {
+		if n := t.takeSpent(); n != 0 {
+			if spent == nil {
+				spent = make(map[string]int)
+			}
+			spent[name] = n
+		}
+	}
+	return spent
+}
+
+// Charge takes tokens that the participant spent at another gateway, on credit.
+// Names of buckets that are not configured here are ignored.
+func (b *Bucket) Charge(now time.Time, spent map[string]int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now = b.clock(now)
+	for name, t := range b.named {
+		t.charge(now, spent[name])
+	}
+}
+
 // takeOver finds the bucket of a pattern.
 func (b *Bucket) takeOver(pattern string) tokens {
 	for i := range b.kinds {

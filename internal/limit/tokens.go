@@ -11,14 +11,15 @@ import (
 // and never lets time run backwards: rate.Limiter moves its own clock back
 // with an older time and would refill the same interval twice.
 type tokens struct {
-	lim *rate.Limiter
+	lim   *rate.Limiter
+	spent *int // taken less given back, since the last exchange; see [Bucket.TakeSpent]
 }
 
 func newTokens(perSecond float64, burst int) tokens {
 	if unlimited(perSecond) {
 		return tokens{}
 	}
-	return tokens{rate.NewLimiter(rate.Limit(perSecond), burst)}
+	return tokens{rate.NewLimiter(rate.Limit(perSecond), burst), new(int)}
 }
 
 func unlimited(perSecond float64) bool {
@@ -54,6 +55,7 @@ func (t tokens) take(now time.Time, n int) {
 	if t.lim == nil {
 		return
 	}
+	*t.spent += n
 	for size := t.lim.Burst(); n > 0; n -= size {
 		t.lim.ReserveN(now, min(n, size))
 	}
@@ -66,8 +68,37 @@ func (t tokens) take(now time.Time, n int) {
 // that were not reserved later.
 func (t tokens) giveBack(now time.Time, n int) {
 	if t.lim != nil {
+		*t.spent -= n
 		t.lim.ReserveN(now, -n)
 	}
+}
+
+// takeSpent returns the spent tokens and starts to count anew.
+func (t tokens) takeSpent() int {
+	if t.lim == nil {
+		return 0
+	}
+	n := *t.spent
+	*t.spent = 0
+	return n
+}
+
+// maxCharge bounds one charge, in times the size of the bucket.
+const maxCharge = 1 << 20
+
+// charge removes n tokens that were spent elsewhere, on credit; a negative number
+// was given back there.
+func (t tokens) charge(now time.Time, n int) {
+	if t.lim == nil {
+		return
+	}
+	before := *t.spent
+	if n > 0 {
+		t.take(now, min(n, maxCharge*t.lim.Burst()))
+	} else {
+		t.giveBack(now, -n)
+	}
+	*t.spent = before
 }
 
 // update changes rate and burst and keeps the level, so that reloading a

@@ -18,7 +18,10 @@ import (
 )
 
 // few is a limiter that admits a fixed number of envelopes.
-type few struct{ left atomic.Int64 }
+type few struct {
+	authority.Unlimited
+	left atomic.Int64
+}
 
 func (l *few) Envelope(time.Time) error {
 	if l.left.Add(-1) < 0 {
@@ -26,20 +29,6 @@ func (l *few) Envelope(time.Time) error {
 	}
 	return nil
 }
-
-func (*few) Join(time.Time) error { return nil }
-
-func (*few) Reserve(time.Time, protocol.Kind, int) (authority.Reservation, error) {
-	return nil, nil
-}
-
-func (*few) Work(time.Time) error { return nil }
-
-func (*few) Worked(time.Time, int) {}
-
-func (*few) Read(time.Time) error { return nil }
-
-func (*few) Refused(time.Time, int) time.Duration { return 0 }
 
 // globHub returns a hub whose spaces all match the glob team-*.
 func globHub(t *testing.T, participants map[protocol.ParticipantID]authority.ParticipantConfig, change func(*space.Services)) *space.Hub {

@@ -318,6 +318,13 @@ func (h *Hub) SetRemote(name string, there []Connected) {
 	}
 }
 
+// TakeSpent returns what the participants spent from their buckets at this gateway
+// since the last call, and ChargeSpent charges what they spent at another one.
+func (h *Hub) TakeSpent() []buckets.Spending { return h.buckets.TakeSpent() }
+
+// ChargeSpent charges what participants spent at another gateway; see TakeSpent.
+func (h *Hub) ChargeSpent(list []buckets.Spending) { h.buckets.Charge(h.services.Clock(), list) }
+
 func (h *Hub) lookupOpen(name string) *Space {
 	if s := h.lookup(name); s != nil && s.isOpen() {
 		return s

@@ -155,7 +155,7 @@ func (s *Space) reportRosterLocked(now time.Time) {
 	var here []Connected
 	for id, p := range s.participants {
 		if p.connections > 0 {
-			here = append(here, Connected{id, p.toolHosts > 0})
+			here = append(here, Connected{id, p.connections, p.toolHosts > 0})
 		}
 	}
 	s.hub.services.Peers.SetRoster(s.name, here)

@@ -160,7 +160,7 @@ func TestPresence_Serves(t *testing.T) {
 		host := r.join(space.JoinOptions{ID: "files", Tools: true})
 		serving("[alice[] files[tools]]")
 		peers.mu.Lock()
-		if !slices.Contains(peers.last, space.Connected{ID: "files", Tools: true}) {
+		if !slices.Contains(peers.last, space.Connected{ID: "files", Connections: 2, Tools: true}) {
 			t.Errorf("the other gateways were told %v", peers.last)
 		}
 		peers.mu.Unlock()

@@ -264,8 +264,8 @@ func (s *Space) enter(m *Member) error {
 		return err
 	}
 	p := s.participantLocked(m.ID)
-	if limits.Connections > 0 && p.connections >= limits.Connections {
-		e := protocol.Errorf(protocol.CodeTooMany, "You have %d connections to this space already; close one first.", p.connections)
+	if n := p.connections + s.remote[m.ID].Connections; limits.Connections > 0 && n >= limits.Connections {
+		e := protocol.Errorf(protocol.CodeTooMany, "You have %d connections to this space already; close one first.", n)
 		e.RetryAfterMS = 1000
 		return e
 	}
@@ -280,9 +280,7 @@ func (s *Space) enter(m *Member) error {
 	if m.Tools {
 		p.toolHosts++
 	}
-	if p.connections == 1 || m.Tools && p.toolHosts == 1 {
-		s.rosterChangedLocked()
-	}
+	s.rosterChangedLocked()
 	if p.connections == 1 {
 		s.presenceChangedLocked(m.ID)
 	}
@@ -301,9 +299,7 @@ func (s *Space) Leave(m *Member) {
 	if m.Tools {
 		m.who.toolHosts--
 	}
-	if m.who.connections == 0 || m.Tools && m.who.toolHosts == 0 {
-		s.rosterChangedLocked()
-	}
+	s.rosterChangedLocked()
 	last := !s.isPresentLocked(m.ID)
 	if m.who.connections == 0 {
 		s.presenceChangedLocked(m.ID)
@@ -367,8 +363,9 @@ func (s *Space) forgetIdleLocked() {
 
 // Connected is a participant with a connection.
 type Connected struct {
-	ID    protocol.ParticipantID
-	Tools bool // it declared that it serves tools
+	ID          protocol.ParticipantID
+	Connections int  // at the gateways that are described
+	Tools       bool // it declared that it serves tools
 }
 
 // Present returns the participants with a connection, here or at another

@@ -35,14 +35,12 @@ func (i *inspector) Stream() streams.Redactor { return nil }
 
 // ledger is a limiter with one bucket, for work.
 type ledger struct {
+	authority.Unlimited
 	worked, most int
 	canceled     int
 	retries      int // for which only the kinds were returned
 }
 
-func (l *ledger) Envelope(time.Time) error      { return nil }
-func (l *ledger) Join(time.Time) error          { return nil }
-func (l *ledger) Read(time.Time) error          { return nil }
 func (l *ledger) Worked(_ time.Time, bytes int) { l.worked += bytes }
 func (l *ledger) Cancel(time.Time)              { l.canceled++ }
 func (l *ledger) CancelKinds(time.Time)         { l.retries++ }
@@ -53,8 +51,6 @@ func (l *ledger) Work(time.Time) error {
 	}
 	return nil
 }
-
-func (l *ledger) Refused(time.Time, int) time.Duration { return 0 }
 
 func (l *ledger) Reserve(time.Time, protocol.Kind, int) (authority.Reservation, error) {
 	return l, nil

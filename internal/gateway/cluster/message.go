@@ -16,6 +16,7 @@ const (
 	opSnapshot  = "snapshot"
 	opHello     = "hello"
 	opBye       = "bye"
+	opSpent     = "spent"
 )
 
 // RosterEntry is a participant that is connected to a gateway.
@@ -51,6 +52,15 @@ type snapshotPart struct {
 type spaceRoster struct {
 	Space string        `json:"space"`
 	Here  []RosterEntry `json:"here"`
+}
+
+// Spending is what one participant spent from its rate limits at one gateway since
+// the gateway's last message.
+type Spending struct {
+	Space       string                 `json:"space"` // or the pattern of spaces that share the limits
+	Invited     bool                   `json:"invited,omitempty"`
+	Participant protocol.ParticipantID `json:"id"`
+	Spent       map[string]int         `json:"spent"` // tokens by limit
 }
 
 // hello requests a snapshot.
@@ -106,6 +116,24 @@ func validRoster(space string, here []RosterEntry) bool {
 // partEntries is the maximum number of entries in a part of a snapshot and in a
 // change: about 300 kB.
 const partEntries = 2000
+
+// maxSpent bounds the tokens of one limit in a message of another gateway.
+const maxSpent = 1 << 40
+
+// validSpending validates spending at another gateway.
+func validSpending(list []Spending) bool {
+	if len(list) > partEntries {
+		return false
+	}
+	for _, x := range list {
+		for _, n := range x.Spent {
+			if n > maxSpent || n < -maxSpent {
+				return false
+			}
+		}
+	}
+	return true
+}
 
 // cutSnapshot splits a snapshot into parts; at least one.
 func cutSnapshot(version uint64, rosters map[string][]RosterEntry) []snapshotPart {

@@ -11,6 +11,7 @@
 //	meup.gw.GATEWAY.roster       who is connected in a space, on every change
 //	meup.gw.GATEWAY.snapshot     all rosters, in parts
 //	meup.gw.GATEWAY.hello        requests a snapshot from all, or from one
+//	meup.gw.GATEWAY.spent        what participants spent from their rate limits, every 0.5 s
 //	meup.gw.GATEWAY.bye          the gateway leaves
 //
 // # Local outages
@@ -100,6 +101,7 @@ type Peers struct {
 
 	onMessage atomic.Pointer[func(space string, message []byte)]
 	onRoster  atomic.Pointer[func(space string, here []RosterEntry)]
+	spending  atomic.Pointer[spendingFuncs]
 
 	// Owned by run.
 	version  uint64
@@ -170,6 +172,19 @@ func (p *Peers) Subscribe(f func(space string, message []byte)) { p.onMessage.St
 func (p *Peers) OnRoster(f func(space string, here []RosterEntry)) {
 	p.onRoster.Store(&f)
 	p.renotify <- struct{}{}
+}
+
+// spendingFuncs are the arguments of ShareSpending.
+type spendingFuncs struct {
+	take   func() []Spending
+	charge func(there []Spending)
+}
+
+// ShareSpending exchanges what participants spend from their rate limits: take
+// returns what was spent at this gateway since its last call, charge receives what
+// was spent at another one. Both must not block and must not call Close.
+func (p *Peers) ShareSpending(take func() []Spending, charge func(there []Spending)) {
+	p.spending.Store(&spendingFuncs{take, charge})
 }
 
 // Publish sends a live message to the other gateways. It returns

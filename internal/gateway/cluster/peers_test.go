@@ -271,3 +271,56 @@ func TestMessages_Malformed(t *testing.T) {
 	a.SetRoster("lab", roster("alice", 1))
 	awaitRoster(t, b, "lab", roster("alice", 1))
 }
+
+// TestShareSpending checks that spending arrives at the other gateways, once and
+// not at the gateway itself, and that messages out of bounds are ignored.
+func TestShareSpending(t *testing.T) {
+	url := startServer(t, -1).ClientURL()
+	nc := connect(t, url)
+	a, b := join(t, nc), join(t, connect(t, url))
+	var mu sync.Mutex
+	left := make([]Spending, spendingEntries+1) // in two messages
+	for i := range left {
+		left[i] = Spending{Space: "team-*", Participant: "alice", Spent: map[string]int{"envelopes": 2, "kinds:reasoning/*": -1}}
+	}
+	sum := map[string]int{}
+	a.ShareSpending(func() []Spending {
+		mu.Lock()
+		defer mu.Unlock()
+		list := left
+		left = nil
+		return list
+	}, func(list []Spending) { t.Errorf("its own spending, or none: %v", list) })
+	b.ShareSpending(func() []Spending { return nil }, func(list []Spending) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, x := range list {
+			for name, n := range x.Spent {
+				sum[x.Space+" "+string(x.Participant)+" "+name] += n
+			}
+		}
+	})
+	eventually(t, "the spending has arrived", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return sum["team-* alice envelopes"] == 2*(spendingEntries+1) && sum["team-* alice kinds:reasoning/*"] == -(spendingEntries+1)
+	})
+	for _, bad := range []string{`{`, `[{"spent":{"envelopes":1e30}}]`, `[{"spent":{"envelopes":2000000000000}}]`} {
+		if err := nc.Publish(a.subjects.control("other", opSpent), []byte(bad)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mu.Lock()
+	left = []Spending{{Space: "last", Participant: "alice", Spent: map[string]int{"envelopes": 1}}}
+	mu.Unlock()
+	eventually(t, "later spending has arrived", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return sum["last alice envelopes"] == 1
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	if len(sum) != 3 {
+		t.Errorf("%v", sum)
+	}
+}

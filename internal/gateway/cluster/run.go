@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -13,6 +14,8 @@ func (p *Peers) run() {
 	defer func(c chan nats.Status) { p.nc.RemoveStatusListener(c) }(status)
 	ticker := time.NewTicker(p.opts.Interval)
 	defer ticker.Stop()
+	spending := time.NewTicker(p.opts.Interval / spendingPerInterval)
+	defer spending.Stop()
 	p.introduce()
 	for {
 		select {
@@ -25,6 +28,8 @@ func (p *Peers) run() {
 			p.introduce()
 		case <-ticker.C:
 			p.sendHeartbeat()
+		case <-spending.C:
+			p.sendSpending()
 		case <-p.due:
 			p.announce()
 			p.sendSnapshot()
@@ -65,6 +70,31 @@ func (p *Peers) announce() {
 }
 
 func (p *Peers) sendHeartbeat() { p.sendControl(opHeartbeat, heartbeat{p.version}) }
+
+// spendingPerInterval is how often spending is sent in the interval of heartbeats.
+const spendingPerInterval = 4
+
+// spendingEntries is the number of participants in a message: at most about 300 kB.
+const spendingEntries = 500
+
+// sendSpending sends what was spent since the last call. During an outage of NATS
+// it stays with the buckets.
+func (p *Peers) sendSpending() {
+	f := p.spending.Load()
+	if f == nil || !p.nc.IsConnected() {
+		return
+	}
+	for part := range slices.Chunk(f.take(), spendingEntries) {
+		p.sendControl(opSpent, part)
+	}
+}
+
+func (p *Peers) handleSpending(data []byte) {
+	var there []Spending
+	if f := p.spending.Load(); f != nil && json.Unmarshal(data, &there) == nil && validSpending(there) {
+		f.charge(there)
+	}
+}
 
 func (p *Peers) sendSnapshot() {
 	p.due, p.answered = nil, time.Now()
@@ -115,6 +145,8 @@ func (p *Peers) handle(m *nats.Msg) {
 		p.handleSnapshot(gateway, m.Data)
 	case opHello:
 		p.handleHello(m.Data)
+	case opSpent:
+		p.handleSpending(m.Data)
 	case opBye:
 		p.handleBye(gateway)
 	}

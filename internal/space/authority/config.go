@@ -84,6 +84,10 @@ type Limiter interface {
 	Reserve(now time.Time, kind protocol.Kind, bytes int) (Reservation, error)
 	// Read charges a read request.
 	Read(now time.Time) error
+	// TakeSpent returns what was charged since the last call, for the other
+	// gateways; nil: nothing. Charge charges what was spent at another gateway.
+	TakeSpent() map[string]int
+	Charge(now time.Time, spent map[string]int)
 	// Refused charges bytes of rejected envelopes and returns how long the sender
 	// must pause; 0: not at all.
 	Refused(now time.Time, bytes int) time.Duration
@@ -117,6 +121,12 @@ func (Unlimited) Reserve(time.Time, protocol.Kind, int) (Reservation, error) { r
 
 // Read charges nothing.
 func (Unlimited) Read(time.Time) error { return nil }
+
+// TakeSpent returns nothing.
+func (Unlimited) TakeSpent() map[string]int { return nil }
+
+// Charge charges nothing.
+func (Unlimited) Charge(time.Time, map[string]int) {}
 
 // Refused charges nothing.
 func (Unlimited) Refused(time.Time, int) time.Duration { return 0 }

@@ -88,6 +88,39 @@ func (p *Pool) Update(b *Buckets, newLimiter func(old authority.Limiter) authori
 	b.replace(newLimiter)
 }
 
+// Spending is what one participant spent from its buckets at one gateway.
+type Spending struct {
+	Space       string // as in [Key]
+	Invited     bool
+	Participant protocol.ParticipantID
+	Spent       map[string]int // see [authority.Limiter]
+}
+
+// TakeSpent returns what was spent from the buckets since the last call.
+func (p *Pool) TakeSpent() []Spending {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var list []Spending
+	for key, b := range p.byKey {
+		if spent := b.Get().TakeSpent(); len(spent) > 0 {
+			list = append(list, Spending{key.Space, key.Invited, key.Participant, spent})
+		}
+	}
+	return list
+}
+
+// Charge charges what was spent at another gateway. A participant without buckets
+// here is ignored: it begins with full ones.
+func (p *Pool) Charge(now time.Time, list []Spending) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, x := range list {
+		if b := p.byKey[Key{x.Space, x.Invited, x.Participant}]; b != nil {
+			b.Get().Charge(now, x.Spent)
+		}
+	}
+}
+
 // Bounds of the spaces without a log that a participant may open by a glob: in a
 // burst, and per second. Each takes memory while it is open.
 const (
