@@ -78,7 +78,7 @@ var mayImport = map[string][]string{
 	"internal/gateway/config":  {"protocol", "internal/capability", "internal/capability/pattern", "internal/limit", "internal/redact", "internal/safety", "internal/textutil", "schemas"},
 	"internal/gateway/metrics": {"protocol"},
 	"internal/space": {
-		"protocol", "internal/frame", "internal/journal", "internal/space/admission", "internal/space/authority",
+		"protocol", "internal/frame", "internal/journal", "internal/space/admission", "internal/space/authority", "internal/space/buckets",
 		"internal/space/buckets", "internal/space/contexts", "internal/space/ring", "internal/space/streams",
 	},
 	"internal/space/admission": {
@@ -112,7 +112,7 @@ var mayImport = map[string][]string{
 		"internal/gateway/config", "internal/gateway/httpapi", "internal/journal", "internal/journal/memory",
 		"internal/journal/natsjournal", "internal/journal/pebblejournal", "internal/limit", "internal/gateway/metrics",
 		"internal/natsconn", "internal/privatedir", "internal/redact", "internal/safety", "internal/space", "internal/space/authority",
-		"internal/space/streams", "internal/gateway/mcpserver", "internal/gateway/searchstore", "internal/gateway/turnstore", "internal/gateway/web", "internal/gateway/ws",
+		"internal/space/buckets", "internal/space/streams", "internal/gateway/mcpserver", "internal/gateway/searchstore", "internal/gateway/turnstore", "internal/gateway/web", "internal/gateway/ws",
 	},
 	"internal/meuptest": {
 		"protocol", "client", "client/reasoner", "client/reasoner/wire", "internal/agent/llm", "internal/agent/llm/llmtest",

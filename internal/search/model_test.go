@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"go.uber.org/goleak"
 
 	"github.com/meup-protocol/meup/protocol"
@@ -701,4 +702,32 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestTrim_NothingToDelete checks that the first Trim of a new space, which only
+// sets its floor, deletes no range: with many new spaces these would slow all reads.
+func TestTrim_NothingToDelete(t *testing.T) {
+	a := newArchive(t, Options{Dir: t.TempDir()})
+	a.say(7, "ann", "hello")
+	a.apply(0)
+	if err := a.index.Trim("lab", 7); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := a.index.Position("lab"); err != nil || p.Floor != 7 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	if err := a.index.db.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	levels, err := a.index.db.SSTables(pebble.WithProperties())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tables := range levels {
+		for _, table := range tables {
+			if n := table.Properties.NumRangeDeletions; n > 0 {
+				t.Errorf("%d deleted ranges", n)
+			}
+		}
+	}
 }

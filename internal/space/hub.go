@@ -303,28 +303,6 @@ func (h *Hub) Configured(name string) bool {
 	return ok
 }
 
-// ReceiveLive passes a live message of another gateway to its space.
-func (h *Hub) ReceiveLive(name string, message []byte) {
-	if s := h.lookupOpen(name); s != nil {
-		s.receiveLive(message)
-	}
-}
-
-// SetRemote sets the participants that are connected to a space at the other
-// gateways.
-func (h *Hub) SetRemote(name string, there []Connected) {
-	if s := h.lookupOpen(name); s != nil {
-		s.setRemote(there)
-	}
-}
-
-// TakeSpent returns what the participants spent from their buckets at this gateway
-// since the last call, and ChargeSpent charges what they spent at another one.
-func (h *Hub) TakeSpent() []buckets.Spending { return h.buckets.TakeSpent() }
-
-// ChargeSpent charges what participants spent at another gateway; see TakeSpent.
-func (h *Hub) ChargeSpent(list []buckets.Spending) { h.buckets.Charge(h.services.Clock(), list) }
-
 func (h *Hub) lookupOpen(name string) *Space {
 	if s := h.lookup(name); s != nil && s.isOpen() {
 		return s
