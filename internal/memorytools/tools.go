@@ -35,8 +35,10 @@ const (
 	ThreadTool = "context.thread"
 )
 
-// Bounds of one result.
+// Bounds of the arguments, and of one result.
 const (
+	maxArgument = 4096 // bytes
+	maxList     = 64
 	defaultHits = 10
 	maxHits     = 50
 	maxText     = 32 << 10 // bytes of an envelope or a transcript
@@ -113,6 +115,15 @@ func (in *searchInput) query() (q api.SearchQuery, err error) {
 	q = api.SearchQuery{Text: in.Query, Match: api.MatchAuto, Kinds: in.Kinds, Limit: cmp.Or(in.Limit, defaultHits), Cursor: in.Cursor}
 	if strings.TrimSpace(in.Query) == "" {
 		return q, errors.New("query: expected words to search for")
+	}
+	// Longer arguments might not fit in an address, for which the error would be less clear.
+	for name, size := range map[string]int{"query": len(in.Query), "context": len(in.Context), "cursor": len(in.Cursor)} {
+		if size > maxArgument {
+			return q, fmt.Errorf("%s: expected at most %d bytes", name, maxArgument)
+		}
+	}
+	if len(in.From) > maxList || len(in.Kinds) > maxList {
+		return q, fmt.Errorf("from, kinds: expected at most %d of each", maxList)
 	}
 	if in.Context != "" {
 		q.Contexts = []string{in.Context}

@@ -2,6 +2,7 @@ package memorytools
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,5 +97,19 @@ func TestSearch_Unavailable(t *testing.T) {
 	m := &recorded{err: protocol.Errorf(protocol.CodeUnavailable, "The search index of this space is being built, 40 %% of the log is read; try again in a moment.")}
 	if text, isError := search(t, Options{Memory: m, Space: "lab"}, map[string]any{"query": "zebra"}); !isError || !strings.Contains(text, "being built, 40 %") {
 		t.Error(isError, text)
+	}
+}
+
+// Arguments that would not fit in an address are refused before a request.
+func TestSearch_LongArguments(t *testing.T) {
+	long := strings.Repeat("x", 100_000)
+	for name, value := range map[string]any{"query": long, "cursor": long, "context": long, "since": long, "from": slices.Repeat([]string{"ann"}, 65), "kinds": slices.Repeat([]string{"chat"}, 65)} {
+		t.Run(name, func(t *testing.T) {
+			m := new(recorded)
+			text, isError := search(t, Options{Memory: m, Space: "lab"}, map[string]any{"query": "zebra", name: value})
+			if !isError || !strings.Contains(text, name) || !strings.Contains(text, "expected") || len(text) > 200 || len(m.queries) > 0 {
+				t.Errorf("%v %.300s", isError, text)
+			}
+		})
 	}
 }

@@ -10,7 +10,10 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-var benchEnvelopes = flag.Int("envelopes", 100_000, "envelopes in the log of the benchmark")
+var (
+	benchEnvelopes = flag.Int("envelopes", 100_000, "envelopes in the log of the benchmark")
+	benchQuestions = flag.Bool("questions", false, "search for questions of about 12 words, any of them")
+)
 
 // BenchmarkSearch indexes a log, and searches it as one participant. It reports
 // the speed of the index, its size as a share of the text, and the time of a search.
@@ -36,6 +39,9 @@ func BenchmarkSearch(b *testing.B) {
 	i := 0
 	for b.Loop() {
 		q := Query{Text: c.query(i)}
+		for n := 0; *benchQuestions && n < 5; n++ {
+			q.Match, q.Text = MatchAny, q.Text+" "+c.query(i+n)
+		}
 		i++
 		start := time.Now()
 		if _, err := x.Search(b.Context(), "lab", who, q); err != nil {

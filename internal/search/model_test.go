@@ -264,10 +264,10 @@ func TestSearch_HiddenChangesNothing(t *testing.T) {
 		}
 		a.say(3000, "bob", "the end")
 		a.apply(0)
-		for _, text := range []string{"alpha", "alpha beta", "secret", "sec*", "al* -gamma"} {
+		for n, text := range []string{"alpha", "alpha beta", "secret", "sec*", "al* -gamma", "alpha secret", "alpha secret beta", "secret delta"} {
 			who := a.asker("ann", 0, false)
 			for cursor := ""; ; {
-				got, err := a.index.Search(t.Context(), "lab", who, Query{Text: text, Limit: 30, Cursor: cursor})
+				got, err := a.index.Search(t.Context(), "lab", who, Query{Text: text, Match: []Match{MatchAll, MatchAny, MatchAuto}[n%3], Limit: 30, Cursor: cursor})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -472,8 +472,8 @@ func TestSearch_Masks(t *testing.T) {
 	a.apply(0)
 	who := a.asker("ann", 0, false)
 	who.Mask = func(s string) string { return strings.ReplaceAll(s, "hunter2", "[redacted:test]") }
-	for text, hits := range map[string]int{"hunter2": 0, "hunt*": 0, "key": 1} {
-		r, err := a.index.Search(t.Context(), "lab", who, Query{Text: text})
+	for text, hits := range map[string]int{"hunter2": 0, "hunt*": 0, "key": 1, "hunter2 nothing": 0, "hunter2 key nothing": 1} {
+		r, err := a.index.Search(t.Context(), "lab", who, Query{Text: text, Match: MatchAuto})
 		if err != nil || len(r.Hits) != hits || hits == 1 && strings.Contains(fmt.Sprint(r.Hits[0].Snippet), "hunter2") {
 			t.Errorf("%s: %+v, %v", text, r, err)
 		}

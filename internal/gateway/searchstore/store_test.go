@@ -262,8 +262,8 @@ func TestRun_AfterRestart(t *testing.T) {
 	}
 }
 
-// TestRun_Rebuilds: an index that cannot be read, or that is of another log, is built
-// again.
+// TestRun_Rebuilds: an index that cannot be read, that was removed, or that is of
+// another log, is built again.
 func TestRun_Rebuilds(t *testing.T) {
 	dir := t.TempDir()
 	g := newGateway(t, memory.New(memory.Options{}))
@@ -292,6 +292,12 @@ func TestRun_Rebuilds(t *testing.T) {
 		if err := os.WriteFile(f, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+	g.run(dir)
+	expect("word", 500)
+	g.stop()
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
 	}
 	g.run(dir)
 	expect("word", 500)
