@@ -82,6 +82,53 @@ func TestPublish_DurableFirst(t *testing.T) {
 	})
 }
 
+// Draining waits for envelopes that have passed the checks, and for the answers
+// to them: everything admitted is delivered before the close.
+func TestDrain_DuringAppend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, log := openGated(t)
+		alice, bob := r.join(space.JoinOptions{ID: "alice", Ack: true}), r.join(space.JoinOptions{ID: "bob"})
+		gate := make(chan struct{})
+		log.set(gate, false)
+		alice.Answering.Store(true)
+		said := make(chan *admission.Pending, 1)
+		go func() { said <- r.say("alice", chat("m1"))[0] }()
+		synctest.Wait() // m1 waits for the append
+		drained := make(chan error, 1)
+		go func() { drained <- r.hub.Drain(t.Context()) }()
+		time.Sleep(time.Second)
+		if o := r.say("bob", chat("m2"))[0]; o.Err == nil || o.Err.Code != protocol.CodeUnavailable {
+			t.Errorf("said while draining: %+v", o)
+		}
+		if alice.Ending() || bob.Ending() {
+			t.Error("closed before the append")
+		}
+		close(gate)
+		o := <-said
+		if o.Err != nil {
+			t.Fatal(o.Err)
+		}
+		<-bob.done
+		if alice.Ending() {
+			t.Error("the sender was closed before its acknowledgment")
+		}
+		alice.Acknowledge(o.ID, o.Seq)
+		alice.Answering.Store(false)
+		if err := <-drained; err != nil {
+			t.Fatal(err)
+		}
+		<-alice.done
+		for _, m := range []*member{alice, bob} {
+			if c := m.closing; !slices.Equal(m.ids(), []protocol.ID{"m1"}) || c == nil || c.Code != protocol.CloseGoingAway {
+				t.Errorf("%s: delivered %v, closed with %+v", m.ID, m.ids(), c)
+			}
+		}
+		if acks := alice.frames("system.ack"); len(acks) != 1 {
+			t.Errorf("acknowledgments: %v", acks)
+		}
+	})
+}
+
 // An envelope that the log cannot append is rejected as unavailable, and a retry
 // under the same id succeeds.
 func TestPublish_UnavailableLog(t *testing.T) {

@@ -425,8 +425,9 @@ func (s *Space) expire(last, now time.Time) {
 	}
 }
 
-// Drain rejects new connections, delivers every admitted envelope to the members,
-// and closes them with 1001. It returns when the last one has left or ctx ends.
+// Drain rejects new connections and envelopes, delivers every admitted envelope to
+// the members, and closes them with 1001. It returns when the last one has left or
+// ctx ends.
 func (h *Hub) Drain(ctx context.Context) error {
 	h.draining.Store(true)
 	t := time.NewTicker(10 * time.Millisecond)
@@ -434,8 +435,11 @@ func (h *Hub) Drain(ctx context.Context) error {
 	for {
 		left := 0
 		for _, s := range h.Open() {
+			admitting := s.admission.Underway.Load() > 0
 			for _, m := range s.members() { // including late joins
-				m.Close(Closing{Code: protocol.CloseGoingAway, Reason: "gateway going down"})
+				if !admitting && !m.Answering.Load() {
+					m.Close(Closing{Code: protocol.CloseGoingAway, Reason: "gateway going down"})
+				}
 				left++
 			}
 		}

@@ -71,6 +71,10 @@ type Member struct {
 	visibility     atomic.Pointer[ring.Visibility] // for one state; see refreshVisibility
 	currentDialect atomic.Uint32
 
+	// Answering: the reader publishes envelopes, or queues the answers to them.
+	// [Hub.Drain] closes the connection after that.
+	Answering atomic.Bool
+
 	asleep   atomic.Bool
 	notified atomic.Bool
 	wakeup   chan struct{}

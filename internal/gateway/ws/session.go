@@ -239,6 +239,8 @@ func (s *session) releaseSlot() {
 // error ends the connection.
 func (s *session) publish(ctx context.Context, burst []*admission.Pending) error {
 	defer s.releaseSlot()
+	s.member.Answering.Store(true)
+	defer s.member.Answering.Store(false)
 	if len(burst) == 0 || s.member.Ending() {
 		return nil // the connection is closing
 	}

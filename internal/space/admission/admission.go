@@ -39,6 +39,7 @@ type Space struct {
 	Texts    *streams.Texts
 
 	Draining  *atomic.Bool // the gateway goes down
+	Underway  atomic.Int64 // calls of Publish that began before Draining
 	Retired   *atomic.Bool // the space was closed
 	IsPresent func(protocol.ParticipantID) bool
 	// PublishLive delivers an envelope that is not stored, after everything that is

@@ -56,6 +56,10 @@ type batch struct {
 // following ones are checked against the new state.
 func (f *Sender) Publish(ctx context.Context, list []*Pending) {
 	s := f.Space
+	if !s.Draining.Load() { // else nothing is admitted
+		s.Underway.Add(1)
+		defer s.Underway.Add(-1)
+	}
 	b := batch{space: s, from: f, now: s.Now()}
 	for _, p := range list {
 		p.ID = p.In.Envelope.ID
