@@ -11,7 +11,6 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
-	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/internal/agent/toolbox"
@@ -243,7 +242,7 @@ func (a *Agent) run(ctx context.Context, name string, args json.RawMessage) (con
 		fault := rpcError(ctx, err)
 		return failed(fault.Message), nil, fault
 	}
-	return resultOf(res), a.fit(res), nil
+	return toolbox.ResultOf(res), a.fit(res), nil
 }
 
 // respond publishes a response even if the question was given up in the
@@ -260,14 +259,6 @@ func (a *Agent) respond(ctx context.Context, response protocol.Envelope) {
 	}
 }
 
-// resultOf converts a tool's result for the planner.
-func resultOf(res mcptools.Result) contextwindow.Result {
-	if res.IsError {
-		return failed(textutil.Truncate(res.Text, maxError))
-	}
-	return contextwindow.Result{Success: true, Text: textutil.Truncate(res.Text, maxSeen)}
-}
-
 func failed(why string) contextwindow.Result { return contextwindow.Result{Error: why} }
 
 // awayTimeout is how long a participant may be disconnected before a pending
@@ -279,7 +270,7 @@ const awayTimeout = 2 * time.Second
 func (a *Agent) callPeer(ctx context.Context, x *action) contextwindow.Result {
 	env, why := a.await(ctx, x.request.ID, x.request.To)
 	if env != nil {
-		return resultIn(env)
+		return toolbox.ResultIn(env)
 	}
 	if ctx.Err() != nil {
 		a.publishFinal("cancellation", x.cancellation())

@@ -23,8 +23,8 @@
 //
 // Goroutines: the goroutine of Run reads the space and never blocks on anything
 // else, so that a cancellation is always received; one per question, at most
-// MaxQuestions + MaxWaiting of them; one per tool call of a question. Run
-// returns when all have ended.
+// MaxQuestions + MaxWaiting of them, and maxWatched for the questions of another
+// process; one per tool call of a question. Run returns when all have ended.
 package agent
 
 import (
@@ -111,6 +111,10 @@ type Options struct {
 	// status; 0: unknown.
 	ContextTokens int
 
+	// WatchInterval is the time between two probes whether the process that took
+	// a question, another one of the same participant, still works on it; 0: 15 s.
+	WatchInterval time.Duration
+
 	MaxSteps     int // steps with tools per question; 0: the planner's default
 	MaxDepth     int // of nested problems; 0: 2, negative: none
 	MaxQuestions int // answered in parallel; 0: 4
@@ -134,6 +138,7 @@ func (o Options) withDefaults() Options {
 	o.ToolTimeout = cmp.Or(o.ToolTimeout, 30*time.Second)
 	o.ProposalTimeout = cmp.Or(o.ProposalTimeout, 5*time.Minute)
 	o.DelegateTimeout = cmp.Or(o.DelegateTimeout, 2*time.Minute)
+	o.WatchInterval = cmp.Or(o.WatchInterval, 15*time.Second)
 	o.CatchUp = cmp.Or(o.CatchUp, catchup.Off)
 	o.Answer = cmp.Or(o.Answer, addressing.Auto)
 	o.Approach = cmp.Or(o.Approach, "rules")
@@ -178,8 +183,10 @@ type Agent struct {
 
 	questions participant.Requests[*question] // by the chat; a question of the backlog is held until it is admitted
 	turns     chan struct{}                   // one token per question being answered
-	freed     chan struct{}                   // signals that a question has ended
-	replies   chan protocol.Envelope          // queue of short replies, sent in order
+	watched   chan struct{}                   // one token per question of another process that is watched
+	warnTwin  sync.Once
+	freed     chan struct{}          // signals that a question has ended
+	replies   chan protocol.Envelope // queue of short replies, sent in order
 	// sentIDs are envelopes that this process sent and has not received back: others
 	// of the same participant come from a person with its token, or from another
 	// process that takes over.
@@ -206,6 +213,7 @@ func New(opts Options) *Agent {
 		chats:      chats.Recent{You: runtime.You},
 		questions:  participant.Requests[*question]{Places: opts.MaxQuestions + opts.MaxWaiting},
 		turns:      make(chan struct{}, opts.MaxQuestions),
+		watched:    make(chan struct{}, maxWatched),
 		freed:      make(chan struct{}, 1),
 		replies:    make(chan protocol.Envelope, maxReplies),
 	}

@@ -17,7 +17,7 @@ func (a *Agent) handleControl(env *protocol.Envelope) {
 	case protocol.KindParticipantRequestStatus:
 		a.answerControl(env, protocol.KindParticipantStatus, a.status(""))
 	case protocol.KindParticipantForget:
-		a.forget(env)
+		a.chats.Forget(env)
 		a.answerControl(env, protocol.KindParticipantStatus, a.status(""))
 	case protocol.KindParticipantCompact:
 		a.answerControl(env, protocol.KindParticipantCompactDone, a.compact(env))
@@ -36,45 +36,13 @@ func (a *Agent) answerControl(env *protocol.Envelope, kind protocol.Kind, payloa
 	})
 }
 
-// forget removes messages of the conversation: the number in entries, or half
-// if the request has none; the oldest first unless direction is newest.
-func (a *Agent) forget(env *protocol.Envelope) {
-	var p struct {
-		Direction string  `json:"direction"`
-		Entries   float64 `json:"entries"`
-	}
-	_ = json.Unmarshal(env.Payload, &p) // without these fields the defaults apply
-	n := (a.chats.Len() + 1) / 2
-	if p.Entries >= 1 {
-		n = int(min(p.Entries, float64(a.chats.Len())))
-	}
-	if p.Direction == "newest" {
-		a.chats.DropNewest(n)
-		return
-	}
-	a.chats.Drop(n)
-}
-
-// compact removes the oldest messages of the conversation until target_tokens
-// remain, or half of it, and returns the payload of compact-done.
+// compact shortens the conversation and returns the payload of compact-done.
 func (a *Agent) compact(env *protocol.Envelope) json.RawMessage {
-	var p struct {
-		Target *float64 `json:"target_tokens"`
-	}
-	_ = json.Unmarshal(env.Payload, &p) // without a target the default applies
-	before, messages := a.chats.Tokens(), a.chats.Len()
-	target := float64(before / 2)
-	if p.Target != nil {
-		target = max(0, *p.Target)
-	}
-	for float64(a.chats.Tokens()) > target {
-		a.chats.Drop(1)
-	}
-	freed := messages - a.chats.Len()
-	if freed == 0 {
+	messages, tokens := a.chats.Compact(env)
+	if messages == 0 {
 		return object(field{"status", "skipped"}, field{"reason", "the conversation is short enough"})
 	}
-	return object(field{"status", "compacted"}, field{"freed_messages", freed}, field{"freed_tokens", before - a.chats.Tokens()})
+	return object(field{"status", "compacted"}, field{"freed_messages", messages}, field{"freed_tokens", tokens})
 }
 
 // restart cancels all questions and clears the conversation. The process, its

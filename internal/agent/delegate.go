@@ -14,6 +14,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/chats"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/toolbox"
 	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
@@ -156,7 +157,7 @@ func concluded(env *protocol.Envelope) contextwindow.Result {
 	if len(lines) == 1 {
 		return failed(fmt.Sprintf("%s closed the part without a conclusion", env.From))
 	}
-	return contextwindow.Result{Success: true, Ref: string(env.ID), Text: textutil.Truncate(strings.Join(lines, "\n"), maxSeen)}
+	return contextwindow.Result{Success: true, Ref: string(env.ID), Text: textutil.Truncate(strings.Join(lines, "\n"), toolbox.MaxText)}
 }
 
 // metadata returns the metadata of a reasoning.start: the approach, and what the

@@ -9,6 +9,8 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/catchup"
+	"github.com/meup-protocol/meup/internal/agent/toolbox"
+	"github.com/meup-protocol/meup/internal/agent/twins"
 	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
@@ -33,6 +35,9 @@ func (a *Agent) dispatch(env *protocol.Envelope) {
 		a.onJoin()
 		a.noteAgents()
 	case protocol.KindReasoningStart:
+		if env.From == a.you {
+			a.onOwnStart(env, mine)
+		}
 		a.onStart(env)
 	case protocol.KindChat:
 		if env.From == a.you && !mine {
@@ -45,6 +50,9 @@ func (a *Agent) dispatch(env *protocol.Envelope) {
 			a.stop(env)
 		}
 	case protocol.KindMCPRequest, protocol.KindParticipantStatus:
+		if env.From == a.you && !mine {
+			a.onProbe(env)
+		}
 		a.handleMCP(env, taken)
 	default:
 		if env.AddressedTo(a.you) && env.From != a.you {
@@ -62,7 +70,9 @@ func (a *Agent) admit(chat protocol.Envelope) {
 	case participant.Overloaded:
 		q.leave(q.root)
 		a.log.Warn("question refused: too many are waiting", "question", chat.ID, "from", chat.From)
-		a.reply(q.reply("I have too many questions before me. Please ask again in a moment."))
+		refusal := q.reply("I have too many questions before me. Please ask again in a moment.")
+		refusal.ID = twins.RefusalID(chat.ID)
+		a.reply(refusal)
 	case participant.Accepted:
 	}
 }
@@ -72,8 +82,9 @@ func (a *Agent) start(q *question) participant.Admission {
 	admission := a.questions.Admit(&q.chat, q)
 	if admission == participant.Accepted {
 		a.runtime.Group.Go(func() {
-			defer a.drop(q)
 			a.answer(q)
+			a.drop(q)
+			a.watch(q)
 		})
 	}
 	return admission
@@ -221,7 +232,7 @@ func (a *Agent) catchUp(ctx context.Context) {
 			a.chats.Note(env)
 			return env.Kind == protocol.KindChat && a.addressing.IsQuestion(env)
 		},
-		Result: resultIn,
+		Result: toolbox.ResultIn,
 	})
 	if err != nil {
 		if ctx.Err() == nil {

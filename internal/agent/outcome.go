@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"regexp"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -28,12 +27,6 @@ import (
 // maxResult bounds the mcp.response of a call, in bytes; longer results are
 // truncated. The planner receives more.
 const maxResult = 256 << 10
-
-// Bounds of the part of one result that the planner receives, in bytes.
-const (
-	maxSeen  = 12 << 20
-	maxError = 64 << 10
-)
 
 // refusalOf separates a refusal by the capabilities, which is the outcome of a
 // call, from an error that ends the problem.
@@ -100,25 +93,6 @@ func (a *Agent) fit(res mcptools.Result) json.RawMessage {
 	return mcptools.Fit(res, limit)
 }
 
-// resultIn reads the response to a request, from any participant.
-func resultIn(env *protocol.Envelope) contextwindow.Result {
-	var p struct {
-		Result json.RawMessage  `json:"result"`
-		Error  *client.RPCError `json:"error"`
-	}
-	if err := json.Unmarshal(env.Payload, &p); err != nil {
-		return failed("the response cannot be read")
-	}
-	if p.Error != nil {
-		return failed(textutil.Truncate(p.Error.Message, maxError))
-	}
-	res, err := mcptools.ParseResult(p.Result)
-	if err != nil { // not a tool result: return it unchanged
-		return contextwindow.Result{Success: true, Text: string(p.Result)}
-	}
-	return resultOf(res)
-}
-
 // describe returns the span attributes of a problem.
 func (a *Agent) describe(p *problem) []attribute.KeyValue {
 	return []attribute.KeyValue{
@@ -144,12 +118,13 @@ func notAllowed(refusal *protocol.Error) string {
 	return fmt.Sprintf("not allowed: %s: %s", refusal.Code, refusal.Message)
 }
 
-// plainCode matches a provider's error code that is safe to publish.
-var plainCode = regexp.MustCompile(`^[a-z][a-z0-9_]{0,40}$`)
-
 // errTakenOver is the cause that ends a question when another process of the
 // same participant continues it.
 var errTakenOver = errors.New("another process of this agent continues it")
+
+// errBehind is the cause that ends a question when another process of the same
+// participant has begun to answer it first.
+var errBehind = errors.New("another process of this agent began first")
 
 // errPlannerFailed replaces the panic of a planner.
 var errPlannerFailed = errors.New("the planner failed")
@@ -171,9 +146,9 @@ func explain(cause error) string {
 	case errors.As(cause, &refusal):
 		return fmt.Sprintf("the gateway refused it (%s: %s)", refusal.Code, trimStop(refusal.Message))
 	case errors.As(cause, &model):
-		return refusedBy(model)
+		return model.Public()
 	case errors.As(cause, &service):
-		return "the Reasoning API answered with " + withCode(service.Status, service.Code)
+		return "the Reasoning API answered with " + llm.PublicCode(service.Status, service.Code)
 	case errors.Is(cause, reasoner.ErrTimeout):
 		return "the Reasoning API did not answer in time"
 	case errors.Is(cause, llm.ErrTruncated):
@@ -184,7 +159,7 @@ func explain(cause error) string {
 		return "the model or the Reasoning API cannot be reached"
 	}
 	for _, plain := range []error{
-		errShutdown, errRestarted, errTakenOver, errPlannerFailed,
+		errShutdown, errRestarted, errTakenOver, errBehind, errPlannerFailed,
 		planner.ErrRefused, planner.ErrRemote, planner.ErrLength, planner.ErrSilent, planner.ErrBadCalls, planner.ErrForced,
 	} {
 		if errors.Is(cause, plain) {
@@ -202,28 +177,6 @@ func forLog(err error) string {
 		return explain(err)
 	}
 	return rules.Mask(err.Error())
-}
-
-func refusedBy(e *llm.Error) string {
-	if e.Status == 0 && !plainCode.MatchString(e.Code) {
-		return "the model refused"
-	}
-	return "the model's provider answered with " + withCode(e.Status, e.Code)
-}
-
-// withCode formats a status and a code that is safe to publish.
-func withCode(status int, code string) string {
-	var parts []string
-	if status != 0 {
-		parts = append(parts, fmt.Sprintf("status %d", status))
-	}
-	if plainCode.MatchString(code) {
-		parts = append(parts, code)
-	}
-	if len(parts) == 0 {
-		return "an error"
-	}
-	return strings.Join(parts, ", ")
 }
 
 func trimStop(s string) string { return strings.TrimRight(strings.TrimSpace(s), ". ") }

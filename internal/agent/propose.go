@@ -9,6 +9,7 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/toolbox"
 	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/protocol"
@@ -110,7 +111,7 @@ func (a *Agent) fulfilled(ctx context.Context, x *action, request *protocol.Enve
 	if request.AddressedTo(a.you) {
 		out = a.serve(ctx, x, request)
 	} else if env, why := a.await(ctx, request.ID, request.To); env != nil {
-		out = resultIn(env)
+		out = toolbox.ResultIn(env)
 	} else {
 		out = failed(why.Error())
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/remarks"
+	"github.com/meup-protocol/meup/internal/agent/twins"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -45,6 +46,7 @@ type question struct {
 	refs remarks.Refs // envelopes that the planner may refer to
 
 	batches atomic.Int64 // parallel groups so far
+	first   twins.First  // of the processes of this participant
 
 	mu       sync.Mutex
 	problems map[protocol.ContextPath]*problem // in progress, by context
@@ -70,8 +72,12 @@ type problem struct {
 }
 
 func (a *Agent) newQuestion(chat protocol.Envelope) *question {
+	return a.openQuestion(chat, a.chats.Before(&chat))
+}
+
+func (a *Agent) openQuestion(chat protocol.Envelope, history []llm.Message) *question {
 	q := &question{
-		chat: chat, text: addressing.ChatText(&chat), history: a.chats.Before(&chat),
+		chat: chat, text: addressing.ChatText(&chat), history: history,
 		problems: make(map[protocol.ContextPath]*problem),
 	}
 	q.private = chats.Audience(&chat, a.you)
@@ -147,7 +153,7 @@ func (p *problem) start(approach string) protocol.Envelope {
 		{"metadata", metadata(approach, p.plan)},
 	}
 	if p.depth == 0 && len(p.q.earlier) > 0 {
-		fields = append(fields, field{"references", requestsOf(p.q.earlier)})
+		fields = append(fields, field{"references", catchup.Requests(p.q.earlier)})
 	}
 	return protocol.Envelope{
 		ID: p.startID(), To: p.q.private, Kind: protocol.KindReasoningStart, Context: p.path.Parent(),

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/deltastream"
 	"github.com/meup-protocol/meup/internal/agent/planner"
@@ -73,6 +74,9 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 	if !p.open {
 		err = a.publish(p.ctx, p.start(a.opts.Approach))
 		p.open = maybePublished(err)
+		if err == nil && p.depth == 0 {
+			err = p.q.first.Wait(p.ctx)
+		}
 	}
 	if err != nil {
 		return d, "", fmt.Errorf("open context: %w", err)
@@ -83,7 +87,7 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 		box := a.toolbox(p)
 		state.Tools, state.Delegates = box.Plannable, a.delegates(p)
 		if p.depth == 0 && len(state.Steps) == 0 && len(p.q.earlier) > 0 {
-			state.Steps = append(state.Steps, a.earlierRecord(p.q.earlier, box))
+			state.Steps = append(state.Steps, catchup.Record(p.q.earlier, a.nameIn(box)))
 			state.MaxSteps++ // it uses up none of the steps
 		}
 		a.hear(p, &state)
@@ -273,7 +277,7 @@ func (a *Agent) replyError(q *question, cause error) {
 	}
 	var stopped *cancelled
 	withdrawn := errors.As(cause, &stopped) && (stopped.context == "" || stopped.takenOver)
-	if withdrawn || errors.Is(cause, errShutdown) || errors.Is(cause, errTakenOver) || errors.Is(cause, client.ErrClosed) {
+	if withdrawn || errors.Is(cause, errShutdown) || errors.Is(cause, errBehind) || errors.Is(cause, errTakenOver) || errors.Is(cause, client.ErrClosed) {
 		return // no one expects an answer, or there is no time
 	}
 	a.publishFinal("answer", q.reply("I have stopped looking into this: "+explain(cause)+"."))

@@ -35,6 +35,16 @@ func (a *Agent) toolbox(p *problem) *toolbox.Box {
 	return b
 }
 
+// nameIn returns the function that names the tools of earlier calls.
+func (a *Agent) nameIn(box *toolbox.Box) func(protocol.ParticipantID, string) string {
+	return func(host protocol.ParticipantID, tool string) string {
+		if host == a.you {
+			host = ""
+		}
+		return box.NameOf(toolbox.Tool{Owner: host, Name: tool})
+	}
+}
+
 // Bounds of listing the tools of other participants.
 const (
 	maxListPages = 10               // of one participant's tools

@@ -2,6 +2,7 @@
 package chats
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/meup-protocol/meup/internal/agent/addressing"
@@ -55,6 +56,43 @@ func (t *Recent) Tokens() int {
 		bytes += min(len(addressing.ChatText(&t.chats[i])), maxChatChars)
 	}
 	return (bytes + bytesPerToken - 1) / bytesPerToken
+}
+
+// Forget removes the number of messages in entries, or half if the request has
+// none; the oldest first unless direction is newest.
+func (t *Recent) Forget(request *protocol.Envelope) {
+	var p struct {
+		Direction string  `json:"direction"`
+		Entries   float64 `json:"entries"`
+	}
+	_ = json.Unmarshal(request.Payload, &p) // without these fields the defaults apply
+	n := (t.Len() + 1) / 2
+	if p.Entries >= 1 {
+		n = int(min(p.Entries, float64(t.Len())))
+	}
+	if p.Direction == "newest" {
+		t.DropNewest(n)
+		return
+	}
+	t.Drop(n)
+}
+
+// Compact removes the oldest messages until target_tokens remain, or half of
+// the tokens, and returns the removed messages and tokens.
+func (t *Recent) Compact(request *protocol.Envelope) (messages, tokens int) {
+	var p struct {
+		Target *float64 `json:"target_tokens"`
+	}
+	_ = json.Unmarshal(request.Payload, &p) // without a target the default applies
+	before, had := t.Tokens(), t.Len()
+	target := float64(before / 2)
+	if p.Target != nil {
+		target = max(0, *p.Target)
+	}
+	for float64(t.Tokens()) > target {
+		t.Drop(1)
+	}
+	return had - t.Len(), before - t.Tokens()
 }
 
 // Before returns the chats before a question that every recipient of the answer

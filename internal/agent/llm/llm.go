@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -203,6 +204,33 @@ func (e *Error) Error() string {
 		s += ": " + e.Message
 	}
 	return s
+}
+
+// plainCode matches a provider's error code that is safe to publish.
+var plainCode = regexp.MustCompile(`^[a-z][a-z0-9_]{0,40}$`)
+
+// Public describes the error without the provider's message, which may quote a
+// request or an address.
+func (e *Error) Public() string {
+	if e.Status == 0 && !plainCode.MatchString(e.Code) {
+		return "the model refused"
+	}
+	return "the model's provider answered with " + PublicCode(e.Status, e.Code)
+}
+
+// PublicCode formats a status, and a code if it is safe to publish.
+func PublicCode(status int, code string) string {
+	var parts []string
+	if status != 0 {
+		parts = append(parts, fmt.Sprintf("status %d", status))
+	}
+	if plainCode.MatchString(code) {
+		parts = append(parts, code)
+	}
+	if len(parts) == 0 {
+		return "an error"
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Temporary reports whether the same request may succeed later. For a refusal

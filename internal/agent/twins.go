@@ -1,0 +1,88 @@
+package agent
+
+import (
+	"context"
+	"errors"
+
+	"github.com/meup-protocol/meup/internal/agent/catchup"
+	"github.com/meup-protocol/meup/internal/agent/toolbox"
+	"github.com/meup-protocol/meup/internal/agent/twins"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// maxWatched bounds the questions of other processes that are watched.
+const maxWatched = 256
+
+// onOwnStart decides whether this process answers a question: it does if its
+// reasoning.start is the first of the participant in the log.
+func (a *Agent) onOwnStart(env *protocol.Envelope, mine bool) {
+	for _, id := range env.Correlation.IDs {
+		q := a.questions.Get(id)
+		switch {
+		case q == nil || q.part || q.first.Won():
+		case mine:
+			q.first.Win()
+		default:
+			a.warnTwin.Do(func() {
+				a.log.Warn("another process of this participant answers questions too: each question is answered by the one that begins first")
+			})
+			q.root.cancel(errBehind)
+		}
+	}
+}
+
+// onProbe answers another process that asks whether this one works on a
+// question.
+func (a *Agent) onProbe(env *protocol.Envelope) {
+	if id := twins.Asked(env); id != "" && a.questions.Get(id) != nil {
+		a.answerControl(env, protocol.KindParticipantStatus, a.status(""))
+	}
+}
+
+// watch waits for the answer to a question that another process has taken. If
+// that process is gone, it takes the question over.
+func (a *Agent) watch(q *question) {
+	cause := context.Cause(q.root.ctx)
+	var stopped *cancelled
+	left := errors.Is(cause, errBehind) || errors.As(cause, &stopped) && stopped.takenOver
+	if !left || q.part || a.opts.CatchUp == catchup.Off || a.opts.History == nil {
+		return
+	}
+	select {
+	case a.watched <- struct{}{}:
+		defer func() { <-a.watched }()
+	default:
+		return
+	}
+	ctx := a.runtime.Work
+	w := twins.Watch{You: a.you, Question: q.chat.ID, Inbox: &a.inbox, Publish: a.publish, Interval: a.opts.WatchInterval}
+	for w.Gone(ctx) {
+		reading, cancel := context.WithTimeout(ctx, catchUpTime)
+		work, err := catchup.ReadAttempts(reading, catchup.Options{
+			History: a.opts.History, You: a.you, Space: a.opts.Space.Welcome().Space, Now: a.opts.Now(), Result: toolbox.ResultIn,
+		}, q.chat.ID)
+		cancel()
+		if err == nil {
+			a.takeOver(q, work)
+			return
+		}
+		a.log.Warn("the log cannot be read: a question is not taken over yet", "question", q.chat.ID, "err", err)
+	}
+}
+
+// takeOver answers a question that a process left which is gone.
+func (a *Agent) takeOver(q *question, work *catchup.Attempts) {
+	if work.Settled {
+		return
+	}
+	a.log.Warn("the other process is gone: its question is taken over", "question", q.chat.ID)
+	next := a.openQuestion(q.chat, q.history)
+	next.earlier = work.Calls
+	a.questions.Hold(&next.chat, next)
+	for _, env := range work.Rest {
+		if err := a.publish(next.root.ctx, env); err != nil {
+			a.log.Warn("left open", "context", env.Context, "kind", env.Kind, "err", err)
+		}
+	}
+	a.startWhenFree(next)
+}

@@ -1,0 +1,170 @@
+package agent_test
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/agent"
+	"github.com/meup-protocol/meup/internal/agent/catchup"
+	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// twin runs one of several agents of the participant planner. kill ends its
+// connection, so that it can send nothing more.
+func twin(t *testing.T, g *meuptest.Gateway, opts agent.Options) (kill, stop func()) {
+	t.Helper()
+	c := join(t, g, "planner")
+	opts.Space, opts.CatchUp, opts.History, opts.OwnToolsOnly = c, catchup.Auto, historyOf(t, g, "planner"), true
+	opts.Logger = slog.New(slog.NewTextHandler(testLog{t}, nil))
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	a := agent.New(opts)
+	go func() {
+		defer close(done)
+		_ = a.Run(ctx) // an error of the client that is closed
+	}()
+	stop = func() { cancel(); <-done }
+	t.Cleanup(stop)
+	return func() { _ = c.Close(); <-done }, stop
+}
+
+// countTwins returns the tool calls and the answers of the participant planner.
+func countTwins(all []protocol.Envelope, questions map[protocol.ID]int) (calls int) {
+	for i := range all {
+		env := &all[i]
+		switch {
+		case env.From != "planner":
+		case env.Kind == protocol.KindMCPRequest:
+			calls++
+		case env.Kind == protocol.KindChat:
+			questions[env.Correlation.First()]++
+		}
+	}
+	return calls
+}
+
+// Of two processes with one token exactly one calls tools for a question.
+func TestTwins_OneSetOfCalls(t *testing.T) {
+	const n = 50
+	g := meuptest.Start(t, config)
+	alice := join(t, g, "alice")
+	var ran atomic.Int32
+	for range 2 {
+		tools := oneTool(t, "count_sheep", func(context.Context) (string, error) { ran.Add(1); return "42", nil })
+		twin(t, g, agent.Options{Tools: tools, Planner: once(callOf("count_sheep", `{"query":"x"}`)), MaxQuestions: 8, MaxWaiting: 400})
+	}
+	idle(t, alice, "planner")
+	answers := make(map[protocol.ID]int)
+	var questions []protocol.ID
+	for range n {
+		questions = append(questions, ask(t, alice, "how many sheep?"))
+	}
+	all := conversation(t, alice, answersTo(questions...))
+	all = append(all, idle(t, alice, "planner")...)
+	calls := countTwins(all, answers)
+	if ran.Load() != n || calls != n {
+		t.Errorf("%d questions: %d requests, %d calls", n, calls, ran.Load())
+	}
+	for _, id := range questions {
+		if answers[id] != 1 {
+			t.Errorf("%s has %d answers", id, answers[id])
+		}
+	}
+}
+
+// If the process that answers a question ends, the other one takes it over, with
+// the calls that were made.
+func TestTwins_Takeover(t *testing.T) {
+	for _, how := range []string{"killed", "shut down"} {
+		t.Run(how, func(t *testing.T) {
+			g := meuptest.Start(t, config)
+			alice := join(t, g, "alice")
+			hanging := make(chan int, 8)
+			var end [2]func()
+			for i := range end {
+				tools := oneTool(t, "count_sheep", func(ctx context.Context) (string, error) {
+					hanging <- i
+					<-ctx.Done()
+					return "", ctx.Err()
+				})
+				kill, stop := twin(t, g, agent.Options{Tools: tools, Planner: once(callOf("count_sheep", `{"query":"x"}`)), WatchInterval: 50 * time.Millisecond})
+				if end[i] = kill; how == "shut down" {
+					end[i] = stop
+				}
+			}
+			idle(t, alice, "planner")
+			question := ask(t, alice, "how many sheep?")
+			winner := <-hanging
+			probes := join(t, g, "planner")
+			alive := 0
+			for alive < 2 { // the other process probes, and leaves the question to a living one
+				env, err := probes.Receive(deadline(t))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if env.Kind == protocol.KindParticipantStatus && env.From == "planner" && len(env.Correlation.IDs) > 0 {
+					alive++
+				}
+			}
+			end[winner]()
+			all := conversation(t, alice, answerTo(question))
+			answers := make(map[protocol.ID]int)
+			if calls := countTwins(all, answers); calls != 1 || answers[question] != 1 || len(hanging) != 0 {
+				t.Errorf("%d calls, %d answers\n%s", calls, answers[question], script(all))
+			}
+			ended := 0
+			for i := range all {
+				if all[i].From == "planner" && all[i].Kind == protocol.KindReasoningCancel {
+					ended++
+				}
+			}
+			starts := 0
+			for i := range all {
+				if all[i].From == "planner" && all[i].Kind == protocol.KindReasoningStart {
+					starts++
+				}
+			}
+			if ended != starts-1 {
+				t.Errorf("%d contexts, %d cancelled\n%s", starts, ended, script(all))
+			}
+		})
+	}
+}
+
+// A question that many refuse has one refusal.
+func TestTwins_OneRefusal(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice := join(t, g, "alice")
+	tools, hanging, _ := slowTools(t)
+	for range 2 {
+		twin(t, g, agent.Options{Tools: tools, Planner: once(callOf("search_slowly", `{"query":"x"}`)), MaxQuestions: 1, MaxWaiting: 1})
+	}
+	idle(t, alice, "planner")
+	ask(t, alice, "look slowly")
+	<-hanging
+	for range 3 {
+		ask(t, alice, "look slowly")
+	}
+	last := ask(t, alice, "look slowly")
+	all := conversation(t, alice, answerTo(last))
+	for range 2 { // each answers
+		receipt, err := alice.Send(deadline(t), protocol.Envelope{Kind: protocol.KindParticipantRequestStatus, To: []protocol.ParticipantID{"planner"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		replies := 0
+		all = append(all, conversation(t, alice, func(env *protocol.Envelope) bool {
+			if env.Kind == protocol.KindParticipantStatus && env.Correlation.Names(receipt.ID) {
+				replies++
+			}
+			return replies == 2
+		})...)
+	}
+	if n := answerCount(all, last); n != 1 {
+		t.Errorf("%d refusals\n%s", n, script(all))
+	}
+}
