@@ -56,6 +56,7 @@ import (
 //	POST /path as alice quoted "…" 400 {…}
 //	the response has Retry-After 1  a header of the last response
 //	the response contains …         the body of the last response contains this text
+//	the response lacks …
 //	alice opens events QUERY        server-sent events
 //	alice opens events QUERY after 7            with Last-Event-ID
 //	alice gets event NAME {…}       the next event has that name and (at least) this
@@ -305,6 +306,12 @@ func (c *conversation) gatewayDoes(what string) error {
 	}
 	if text, ok := strings.CutPrefix(what, "response contains "); ok {
 		return c.answer.contains(c.vars.fill(text))
+	}
+	if text, ok := strings.CutPrefix(what, "response lacks "); ok {
+		if c.answer.contains(c.vars.fill(text)) == nil {
+			return fmt.Errorf("got %s", c.answer.body)
+		}
+		return nil
 	}
 	if file, ok := strings.CutPrefix(what, "configuration becomes "); ok {
 		c.gateway.Reload(c.files[file])

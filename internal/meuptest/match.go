@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
 	"strconv"
@@ -40,11 +41,23 @@ func (v vars) compareAll(expected, got string) error {
 		return fmt.Errorf("want %d values, got %d", len(want), len(have))
 	}
 	for i := range want {
-		if err := v.match("", want[i], have[i]); err != nil {
+		if err := v.matchAll(want[i], have[i]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// matchAll compares a whole value. Without a match it captures nothing: the next
+// value may be the expected one.
+func (v vars) matchAll(want, got any) error {
+	known := maps.Clone(v)
+	err := v.match("", want, got)
+	if err != nil {
+		clear(v)
+		maps.Copy(v, known)
+	}
+	return err
 }
 
 // values decodes a sequence of JSON values.
@@ -77,7 +90,7 @@ func (v vars) compare(expected string, got any) error {
 	if err := decode([]byte(expected), &want); err != nil {
 		return fmt.Errorf("expected value: %w", err)
 	}
-	return v.match("", want, got)
+	return v.matchAll(want, got)
 }
 
 func (v vars) match(path string, want, got any) error {
