@@ -13,6 +13,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/planner/rules"
 	"github.com/meup-protocol/meup/internal/reasoner/api"
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 // question is a request in the form of a planner's state.
@@ -133,13 +134,17 @@ func (q *question) repeats(call contextwindow.Call, failed bool) bool {
 	return false
 }
 
+// maxFinal bounds a final text, in bytes: clients read at most 8 MiB, and a
+// message of a queue has at most 1 MiB.
+const maxFinal = 512 << 10
+
 // answer converts a decision to a response of the API. A response holds one
 // call: if the planner requested several, the first; the trace names the
 // others.
 func answer(d planner.Decision, trace []wire.TraceItem) *wire.AgentIntentResponse {
 	out := &wire.AgentIntentResponse{Status: wire.StatusOK, Trace: trace}
 	if d.Action == contextwindow.Finish {
-		out.Finish, out.FinalText = true, d.Answer
+		out.Finish, out.FinalText = true, textutil.Shorten(d.Answer, maxFinal)
 		out.Reasoning = sentences(d.Thought, d.Conclusion)
 	} else {
 		call := d.Calls[0]

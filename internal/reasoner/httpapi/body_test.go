@@ -66,6 +66,42 @@ func TestHandler_RejectedBody(t *testing.T) {
 	}
 }
 
+// TestHandler_BodyLimit: a body of exactly MaxBody bytes is accepted, one of a byte
+// more is not, whether its length is announced or not.
+func TestHandler_BodyLimit(t *testing.T) {
+	a := serve(t, Options{MaxBody: int64(len(example))})
+	for name, test := range map[string]struct {
+		body   string
+		length bool
+		status int
+	}{
+		"limit":             {example, true, 200},
+		"limit, chunked":    {example, false, 200},
+		"one more":          {example + " ", true, 413},
+		"one more, chunked": {example + " ", false, 413},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var body io.Reader = strings.NewReader(test.body)
+			if !test.length {
+				body = struct{ io.Reader }{body}
+			}
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.URL+"/agent_intent", body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Content-Type", "application/json")
+			resp, err := a.Client().Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if resp.StatusCode != test.status {
+				t.Errorf("%d", resp.StatusCode)
+			}
+		})
+	}
+}
+
 // TestHandler_SlowBodies: decisions continue while bodies are read.
 func TestHandler_SlowBodies(t *testing.T) {
 	a := serve(t, Options{MaxConcurrent: 1})
