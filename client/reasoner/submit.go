@@ -56,8 +56,11 @@ func (c *queueClient) await(ctx context.Context, j *job, into any) error {
 // attempt ensures that the job is in the queue, unless it has a result, and
 // waits for the result. It starts over when the connection was restored.
 func (c *queueClient) attempt(ctx context.Context, j *job, done <-chan *nats.Msg) (*wire.QueueResult, error) {
-	look := c.workerChecks()
+	look := time.NewTimer(firstWorkerCheck)
 	defer look.Stop()
+	if c.opts.Waiting == nil {
+		look.Stop() // no checks
+	}
 	var absent error // no worker was there at the latest check
 	for {
 		back := c.reconnected()
@@ -107,16 +110,6 @@ const (
 	firstWorkerCheck    = 2 * time.Second
 	workerCheckInterval = 10 * time.Second
 )
-
-// workerChecks returns the timer of the checks, which does not fire if there is
-// no Options.Waiting.
-func (c *queueClient) workerChecks() *time.Timer {
-	t := time.NewTimer(firstWorkerCheck)
-	if c.opts.Waiting == nil {
-		t.Stop()
-	}
-	return t
-}
 
 // checkWorkers returns ErrNoWorker if no worker requests jobs and none has one.
 // Errors of NATS are ignored: the wait itself handles them.

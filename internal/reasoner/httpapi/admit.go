@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
@@ -33,7 +34,7 @@ func (h *handler) admit(w http.ResponseWriter, r *http.Request) error {
 			return &api.Fault{Status: http.StatusUnauthorized, Code: api.CodeUnauthorized, Message: "The request has no valid token: send one as Authorization: Bearer TOKEN."}
 		}
 	}
-	if v := r.Header.Get("Accept-Version"); v != "" && !acceptsVersion(v) {
+	if v := r.Header.Get("Accept-Version"); v != "" && !names(v, wire.Version) && !names(v, "*") {
 		return &api.Fault{Status: http.StatusNotAcceptable, Code: api.CodeVersion, Message: "The service supports only " + wire.Version + ": send Accept-Version: " + wire.Version + ", or no such header."}
 	}
 	w.Header().Set("Content-Version", wire.Version)
@@ -50,26 +51,9 @@ func checkJSON(r *http.Request) error {
 	return nil
 }
 
-// acceptsVersion reports whether a list of accepted versions includes the
-// version of this service.
-func acceptsVersion(list string) bool {
-	for v := range strings.SplitSeq(list, ",") {
-		if v = strings.TrimSpace(v); v == wire.Version || v == "*" {
-			return true
-		}
-	}
-	return false
-}
-
-// namesVersion reports whether a list of accepted versions names the version of
-// this service, which selects the form of errors.
-func namesVersion(list string) bool {
-	for v := range strings.SplitSeq(list, ",") {
-		if strings.TrimSpace(v) == wire.Version {
-			return true
-		}
-	}
-	return false
+// names reports whether a list of accepted versions has an entry.
+func names(list, entry string) bool {
+	return slices.ContainsFunc(strings.Split(list, ","), func(v string) bool { return strings.TrimSpace(v) == entry })
 }
 
 // checkLocal rejects a request that a page of another site may have sent: one

@@ -286,7 +286,7 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) int 
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", `Bearer realm="meup-reasoner"`)
 	}
-	if !namesVersion(r.Header.Get("Accept-Version")) {
+	if !names(r.Header.Get("Accept-Version"), wire.Version) { // the version selects the form of errors
 		return write(w, f.Status, f.Body())
 	}
 	w.Header().Set("Content-Version", wire.Version)

@@ -80,18 +80,8 @@ func (w *workflow) branch(ctx context.Context, n *node) (*node, string, error) {
 // options evaluates the edges of a node. It returns the target of the first
 // condition that holds, or else the targets that no condition excludes.
 func (w *workflow) options(n *node) (options []Option, decided *node, why string, err error) {
-	for _, e := range w.edges {
-		if e.from != n.id || len(e.when) == 0 {
-			continue
-		}
-		holds, which, err := e.when.hold(w.values)
-		if err != nil {
-			return nil, nil, "", err
-		}
-		if holds {
-			return nil, w.byID[e.to], quoted(e.to) + " follows " + quoted(e.from) + ", since " + which + " holds.", nil
-		}
-		w.notFollowed(&e, which)
+	if decided, why, _, err = w.firstEdge(n, true); decided != nil || err != nil {
+		return nil, decided, why, err
 	}
 	for _, e := range w.edges {
 		if e.from != n.id || len(e.when) > 0 || slices.ContainsFunc(options, func(o Option) bool { return o.ID == e.to }) {

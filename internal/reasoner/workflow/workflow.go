@@ -199,24 +199,34 @@ func (w *workflow) after(ctx context.Context, n *node) (*node, string, error) {
 	if n.decide == byModel {
 		return w.branch(ctx, n)
 	}
-	unmet := false
+	next, why, unmet, err := w.firstEdge(n, false)
+	if next != nil || err != nil {
+		return next, why, err
+	}
+	return w.ownNext(n, unmet)
+}
+
+// firstEdge returns the target of the first edge of a node whose condition
+// holds, and why; nil if there is none. unmet reports that a condition did not
+// hold. conditional skips the edges without a condition.
+func (w *workflow) firstEdge(n *node, conditional bool) (next *node, why string, unmet bool, err error) {
 	for _, e := range w.edges {
-		if e.from != n.id {
+		if e.from != n.id || conditional && len(e.when) == 0 {
 			continue
 		}
 		holds, which, err := e.when.hold(w.values)
 		switch {
 		case err != nil:
-			return nil, "", err
+			return nil, "", unmet, err
 		case holds && which == "":
-			return w.byID[e.to], quoted(e.to) + " follows " + quoted(e.from) + ".", nil
+			return w.byID[e.to], quoted(e.to) + " follows " + quoted(e.from) + ".", unmet, nil
 		case holds:
-			return w.byID[e.to], quoted(e.to) + " follows " + quoted(e.from) + ", since " + which + " holds.", nil
+			return w.byID[e.to], quoted(e.to) + " follows " + quoted(e.from) + ", since " + which + " holds.", unmet, nil
 		}
 		unmet = true
 		w.notFollowed(&e, which)
 	}
-	return w.ownNext(n, unmet)
+	return nil, "", unmet, nil
 }
 
 // ownNext returns the next of a node itself, since none of its edges is
