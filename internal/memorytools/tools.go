@@ -173,14 +173,13 @@ func (t *tools) search(ctx context.Context, in searchInput) (string, error) {
 	writeHits(&b, found.Hits)
 	if n := len(found.Hits); 0 < n && n < query.Limit && found.Match == api.MatchAll && query.Cursor == "" && !found.HasMore {
 		more, err := t.searchAny(ctx, query, found.Hits)
-		if err != nil {
-			return "", err
-		}
-		if len(more.Hits) > 0 {
+		if err != nil { // such as a rate limit: the hits so far are complete
+			fmt.Fprintf(&b, "\nNot searched for envelopes with some of the words: %v\n", err)
+		} else if len(more.Hits) > 0 {
 			b.WriteString("\nThese have some of the words:\n\n")
 			writeHits(&b, more.Hits)
 		}
-		partial = partial || more.Partial
+		partial = partial || err == nil && more.Partial
 	}
 	if found.HasMore {
 		fmt.Fprintf(&b, "\nMore with cursor %s\n", found.Next)

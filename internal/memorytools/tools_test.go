@@ -25,10 +25,15 @@ func (m *recorded) Search(_ context.Context, _ string, q api.SearchQuery) (*api.
 	if m.err != nil {
 		return nil, m.err
 	}
+	if len(m.results) == 0 {
+		return nil, errBusy
+	}
 	r := m.results[0]
 	m.results = m.results[1:]
 	return r, nil
 }
+
+var errBusy = protocol.Errorf(protocol.CodeRateLimited, "Too many searches.")
 
 func hits(ids ...protocol.ID) (list []api.SearchHit) {
 	for _, id := range ids {
@@ -89,6 +94,15 @@ func TestSearch_Fills(t *testing.T) {
 	}
 	if q := m.queries[1]; q.Match != api.MatchAny || q.Text != "zebra attic" || q.Limit != 3 {
 		t.Errorf("%+v", q)
+	}
+}
+
+// Hits with all words are returned also if the search for others is refused.
+func TestSearch_FillRefused(t *testing.T) {
+	m := &recorded{results: []*api.SearchResult{{Match: api.MatchAll, Hits: hits("m1")}}}
+	text, isError := search(t, Options{Memory: m, Space: "lab"}, map[string]any{"query": "zebra attic"})
+	if isError || !strings.Contains(text, "id m1") || !strings.Contains(text, "Not searched for envelopes with some of the words: ") || !strings.Contains(text, "Too many searches.") {
+		t.Error(isError, text)
 	}
 }
 
