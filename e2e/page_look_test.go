@@ -102,7 +102,7 @@ func pageSearch(s *pageStage) {
 	p.sees(withText("status", "1 result").in(panel))
 	p.sees(at("button", like("You", "Where are the keys?")).in(panel))
 	p.fill(words, "unicorns")
-	p.sees(withText("status", "No results").in(panel))
+	p.sees(withText("status", "No results for “unicorns”").in(panel))
 }
 
 // inView is an expression: whether a spot is visible without scrolling.

@@ -1,9 +1,8 @@
 /**
  * How long the reducer takes: envelopes one by one, each followed by a look at
- * the state, as a page under load has it; loading pages; seeking; searching.
+ * the state, as a page under load has it; loading pages; seeking.
  */
 
-import { EVERYTHING, search } from "../src/core/filter.js";
 import { Reducer } from "../src/core/reducer.js";
 import { Timeline } from "../src/core/replay.js";
 import { Space } from "../src/core/space.js";
@@ -89,4 +88,3 @@ const random = seeded(3);
 measure("100 seeks to anywhere in 10,000 envelopes, with snapshots", 100, () => {
   for (let i = 0; i < 100; i++) void timeline.seek(Math.floor(random() * 10_001)).version;
 });
-measure("a first search of 10,000 envelopes, then 6 more", 1, () => void search(log, { ...EVERYTHING, text: "deploy networking zzz" }));

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cancelQuestion, cancelReasoning, chat, grant, pause } from "../src/core/drafts.js";
-import { EVERYTHING, compile, leads, related, search, selects, tree, within } from "../src/core/filter.js";
+import { EVERYTHING, leads, related, selects, tree, within } from "../src/core/filter.js";
 import { format, parse } from "../src/core/links.js";
 import { Reducer } from "../src/core/reducer.js";
 import { capabilities, capability, notice, refusal } from "../src/core/sentences.js";
@@ -67,25 +67,6 @@ test("filter: contexts by whole segments, the main conversation by its name", ()
   const f = { ...EVERYTHING, contexts: ["a/b"], exclude: ["a/b/secret"] };
   assert.ok(selects(f, "a/b/c") && !selects(f, "a") && !selects(f, "a/b/secret/x") && !selects(f, ""));
   assert.ok(leads(f, "a") && !leads(f, "b") && !leads(f, "a/b"));
-});
-
-test("filter: kinds, authors and words", () => {
-  const found = (f: Partial<typeof EVERYTHING>): number => history.filter(compile({ ...EVERYTHING, ...f })).length;
-  assert.equal(found({}), history.length);
-  assert.equal(found({ kinds: ["proposals"] }), history.filter((e) => /^mcp\.(proposal|reject|withdraw)$/.test(e.kind)).length);
-  assert.equal(found({ from: ["bob"] }), 4);
-  assert.equal(found({ contexts: [""] }), history.filter((e) => e.context === undefined && e.kind !== "reasoning.start").length);
-  assert.equal(found({ text: '"THE PORT" taken' }), 1);
-  assert.equal(found({ text: "zzzz" }), 0);
-  assert.ok(found({ text: "networking.md deploy.md" }) > 3);
-});
-
-test("search: the youngest first, with the place", () => {
-  const hits = search(history, { ...EVERYTHING, text: "port is" });
-  assert.equal(hits[0]?.id, "b-2");
-  const hit = hits[0];
-  assert.equal(hit?.excerpt.slice(...(hit.mark as [number, number])), "port");
-  assert.equal(search(history, EVERYTHING, 5).length, 5);
 });
 
 test("the tree of contexts, and related envelopes", () => {

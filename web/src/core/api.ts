@@ -11,8 +11,11 @@ import type {
   EnvelopePage,
   History,
   ID,
+  Payload,
   Present,
   Refusal,
+  SearchHit,
+  SearchPage,
   Session,
   SpaceInfo,
   Threads,
@@ -67,6 +70,19 @@ export interface EnvelopeQuery {
   readonly main?: boolean;
   /** Newest first. */
   readonly descending?: boolean;
+}
+
+/** Selects envelopes by their text, and by a filter. */
+export interface SearchQuery {
+  readonly text: string;
+  readonly kinds?: readonly string[];
+  readonly from?: readonly string[];
+  readonly contexts?: readonly ContextPath[];
+  readonly main?: boolean;
+  /** Sent at this time or later, RFC 3339. */
+  readonly since?: string;
+  readonly limit?: number;
+  readonly cursor?: string;
 }
 
 type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
@@ -148,6 +164,16 @@ export class Api {
       if (err instanceof ApiError && err.status === 404) return null;
       throw err;
     }
+  }
+
+  /** Returns a page of the envelopes that a full-text query selects. */
+  async search(space: string, q: SearchQuery): Promise<SearchPage> {
+    const got = obj(await this.get(`${root(space)}/search`, { q: q.text, kinds: q.kinds, from: q.from, context: q.contexts, main: q.main, since: q.since, limit: q.limit, cursor: q.cursor }));
+    const list = field(got, "hits");
+    if (!Array.isArray(list)) throw badAnswer();
+    const next = bool(field(got, "has_more")) === true ? str(field(got, "next")) : "";
+    const behind = (count(field(got, "indexed")) ?? 0) < (count(field(got, "head")) ?? 0);
+    return { hits: list.flatMap((x) => hit(obj(x)) ?? []), next, partial: bool(field(got, "partial")) === true, behind };
   }
 
   /** Returns the page of envelopes before a seq; 0: the newest. */
@@ -236,6 +262,15 @@ export class Api {
     if (!Array.isArray(list)) throw badAnswer();
     return arr(list).filter((x) => typeof field(obj(x), key) === "string") as unknown as readonly T[];
   }
+}
+
+function hit(h: Payload): SearchHit | null {
+  const id = str(field(h, "id"));
+  if (id === "") return null;
+  const snippet = obj(field(h, "snippet"));
+  const parts = arr(field(snippet, "parts")).map((x) => ({ text: str(field(obj(x), "text")), match: bool(field(obj(x), "match")) === true }));
+  const [from, kind, context, ts] = ["from", "kind", "context", "ts"].map((name) => str(field(h, name))) as [string, string, string, string];
+  return { seq: count(field(h, "seq")) ?? 0, id, ts, from, kind, context, parts, cut: bool(field(snippet, "cut")) === true };
 }
 
 const BAD_ANSWER: Refusal = { error: "bad_answer", message: "" };

@@ -1,7 +1,6 @@
 /** Filters of a space: contexts, kinds, authors, text. */
 
-import { correlations, textOf } from "./read.js";
-import { look } from "./json.js";
+import { correlations } from "./read.js";
 import type { Block, SpaceState } from "./state.js";
 import type { ContextPath, Envelope, ID, ParticipantID } from "./types.js";
 
@@ -61,25 +60,6 @@ export function leads(f: Filter, path: ContextPath): boolean {
   return f.contexts.some((p) => p !== path && path !== "" && within(p, path)) && !f.exclude.some((p) => within(path, p));
 }
 
-/** Compiles a filter to a function of envelopes. */
-export function compile(f: Filter): (e: Envelope) => boolean {
-  const kinds = new Set(f.kinds);
-  const from = new Set(f.from);
-  const words = wordsOf(f.text);
-  return (e) =>
-    (kinds.size === 0 || kinds.has(groupOf(e.kind))) &&
-    (from.size === 0 || from.has(e.from)) &&
-    selects(f, contextOf(e)) &&
-    (words.length === 0 || contains(textIn(e), words));
-}
-
-/** Returns the context of an envelope: a start belongs to the context that it opens. */
-function contextOf(e: Envelope): ContextPath {
-  const outside = e.context ?? "";
-  if (e.kind !== "reasoning.start") return outside;
-  return outside === "" ? e.id : `${outside}/${e.id}`;
-}
-
 /** Returns the normalized words of a search. */
 export function wordsOf(text: string): readonly string[] {
   const found = text.match(/"[^"]+"|[^\s"]+/gu) ?? [];
@@ -89,68 +69,9 @@ export function wordsOf(text: string): readonly string[] {
     .filter((w) => w !== "");
 }
 
-function contains(text: string, words: readonly string[]): boolean {
-  return words.every((w) => text.includes(w));
-}
-
 /** Removes case and accents. */
 function fold(text: string): string {
   return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-}
-
-/** Maximum number of searched characters per envelope. */
-const MAX_TEXT = 32 * 1024;
-const texts = new WeakMap<Envelope, string>();
-
-/** Returns all searchable text of an envelope. */
-function textIn(e: Envelope): string {
-  let text = texts.get(e);
-  if (text === undefined) {
-    text = fold([e.id, e.from, ...(e.to ?? []), plain(e)].join("\n"));
-    texts.set(e, text);
-  }
-  return text;
-}
-
-/** Returns the payload's texts as plain text. */
-function plain(e: Envelope): string {
-  const said = textOf(e.payload);
-  return (said === "" || Object.keys(e.payload).length > 2 ? said + "\n" + look(e.payload) : said).slice(0, MAX_TEXT);
-}
-
-/** A search result. */
-export interface Hit {
-  readonly id: ID;
-  readonly seq: number;
-  readonly from: ParticipantID;
-  readonly kind: string;
-  readonly context: ContextPath;
-  /** The text around the match. */
-  readonly excerpt: string;
-  /** The range of the first word in the excerpt: [begin, end); [0, 0) if it is elsewhere. */
-  readonly mark: readonly [number, number];
-}
-
-/** Searches the loaded envelopes that the filter selects, newest first, up to a maximum. A filter without a text matches all. */
-export function search(envelopes: readonly Envelope[], f: Filter, most = 200): readonly Hit[] {
-  const test = compile(f);
-  const word = wordsOf(f.text)[0] ?? "";
-  const hits: Hit[] = [];
-  for (let i = envelopes.length - 1; i >= 0 && hits.length < most; i--) {
-    const e = envelopes[i] as Envelope;
-    if (test(e)) hits.push(hit(e, word));
-  }
-  return hits;
-}
-
-function hit(e: Envelope, word: string): Hit {
-  const text = plain(e).replace(/\s+/gu, " ").trim();
-  const at = word === "" ? -1 : text.toLowerCase().indexOf(word);
-  const begin = Math.max(0, at - 40);
-  const excerpt = (begin > 0 ? "…" : "") + text.slice(begin, begin + 160) + (begin + 160 < text.length ? "…" : "");
-  const from = at < 0 ? 0 : at - begin + (begin > 0 ? 1 : 0);
-  const mark: readonly [number, number] = at < 0 ? [0, 0] : [from, from + word.length];
-  return { id: e.id, seq: e.seq ?? 0, from: e.from, kind: e.kind, context: e.context ?? "", excerpt, mark };
 }
 
 /** A node of the tree of contexts. */

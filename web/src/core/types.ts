@@ -145,6 +145,31 @@ export interface EnvelopePage {
   readonly has_more: boolean;
 }
 
+/** An envelope that a search selects. */
+export interface SearchHit {
+  readonly seq: number;
+  readonly id: ID;
+  readonly ts: string;
+  readonly from: ParticipantID;
+  readonly kind: string;
+  readonly context: ContextPath;
+  /** The text around the first match: plain texts. */
+  readonly parts: readonly { readonly text: string; readonly match: boolean }[];
+  /** The text goes on before or after the parts. */
+  readonly cut: boolean;
+}
+
+/** A page of search results, the best first. */
+export interface SearchPage {
+  readonly hits: readonly SearchHit[];
+  /** The cursor of the next page; "": there is none. */
+  readonly next: string;
+  /** There may be other results: a bound was reached, or the index lacks envelopes. */
+  readonly partial: boolean;
+  /** The index lacks the newest envelopes. */
+  readonly behind: boolean;
+}
+
 /** A thread in a list. */
 export interface Thread {
   readonly thread_id: ID;

@@ -57,6 +57,15 @@ export function moment(at: Millis): string {
   return at === 0 ? "" : WHOLE.format(at);
 }
 
+const SHORT_DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const SHORT_YEAR = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
+
+/** The time of a moment of today, the day of an earlier one. */
+export function shortMoment(at: Millis, now: Millis): string {
+  if (at === 0 || dayName(at, now) === "Today") return clock(at);
+  return (new Date(at).getFullYear() === new Date(now).getFullYear() ? SHORT_DAY : SHORT_YEAR).format(at);
+}
+
 /** "Today", "Yesterday", or the date. */
 export function dayName(at: Millis, now: Millis): string {
   const midnight = new Date(now).setHours(0, 0, 0, 0);

@@ -34,6 +34,9 @@ import { EVERYTHING as ALL, type Filter } from "../core/filter.js";
 import type { SpaceState } from "../core/state.js";
 import type { ContextPath, Draft, Envelope, ID, Millis, ParticipantID } from "../core/types.js";
 
+/** The width at which an open panel covers the conversation. */
+export const NARROW = "(max-width: 56.25rem)";
+
 /** The data of a panel's tab. */
 export interface Panel {
   /** Short and stable: stored as the last open panel. */

@@ -11,14 +11,13 @@ import "./conversation.js";
 import type { SpaceShell } from "./shell.js";
 import "./header.js";
 import { PageElement, define } from "./element.js";
-import type { PanelParams } from "./panel.js";
+import { NARROW, type PanelParams } from "./panel.js";
 import { panels } from "./panels/index.js";
 import { lastPanel } from "./prefs.js";
 import "./side.js";
 
 /** How long a notification is shown, milliseconds. */
 const TOAST_DURATION = 4000;
-const NARROW = "(max-width: 56.25rem)";
 
 export class SpacePage extends PageElement {
   static override properties = { shell: { attribute: false }, session: { attribute: false }, place: { attribute: false }, tick: { state: true }, panel: { state: true }, params: { state: true }, toastText: { state: true }, news: { state: true } };

@@ -99,11 +99,25 @@ export class EnvelopePanel extends PanelElement {
         <button class="button small" @click=${() => void copy(this.shell, text, "Envelope copied")}>Copy JSON</button>
         <button class="button small" @click=${() => void copy(this.shell, this.shell.link(held.id), "Link copied")}>Copy link</button>
         <button class="words small" @click=${() => void go(this.shell, held.id)}>Show in conversation</button>
+        ${held.seq === undefined ? nothing : html`<button class="words small" @click=${() => void this.step(held, -1)}>Previous</button><button class="words small" @click=${() => void this.step(held, 1)}>Next</button>`}
       </div>
       <pre tabindex="0" aria-label="The envelope as JSON">${exact(cut ? text.slice(0, MAX) : text)}</pre>
       ${cut ? html`<button class="words small" @click=${() => (this.all = true)}>Show all ${text.length.toLocaleString()} characters</button>` : nothing}
       <p class="faint">${held.seq === undefined ? "Not stored in the log." : this.whole === undefined ? "As parsed by this page." : "As stored by the gateway."}</p>
     </div>`;
+  }
+
+  /** Shows the envelope before or after this one in the log. */
+  private async step(e: Envelope, by: 1 | -1): Promise<void> {
+    const seq = e.seq ?? 0;
+    try {
+      const page = await this.shell.get(by > 0 ? `envelopes?since=${seq}&limit=1` : `envelopes?before=${seq}&order=desc&limit=1`);
+      const id = arr(field(obj(page), "envelopes")).map((x) => str(field(obj(x), "id")))[0];
+      if (id === undefined) this.shell.toast(by > 0 ? "This is the newest envelope" : "This is the oldest envelope");
+      else this.show(id);
+    } catch (err) {
+      this.shell.toast(err instanceof Error ? err.message : String(err));
+    }
   }
 
   private none(): TemplateResult {

@@ -1,4 +1,4 @@
-/** Loads older history over HTTP, page by page, for search and replay. */
+/** Loads older history over HTTP, page by page, for replay. */
 
 import { Api } from "../../core/api.js";
 import { parseTime } from "../../core/time.js";

@@ -4,7 +4,7 @@ import { type TemplateResult, css, html, nothing } from "lit";
 import { suspicious, visible } from "../../core/unicode.js";
 import type { Millis, ParticipantID } from "../../core/types.js";
 import { icon } from "../icons.js";
-import type { Shell } from "../panel.js";
+import { NARROW, type Shell } from "../panel.js";
 import { initials, who } from "../text.js";
 import { clock, moment } from "../format.js";
 
@@ -54,10 +54,11 @@ export function goButton(shell: Shell, place: string, words = "Show in conversat
   return html`<button class="words small" @click=${() => void go(shell, place)}>${words}</button>`;
 }
 
-/** Scrolls to a place; shows a notification if it is not found. */
-export async function go(shell: Shell, place: string): Promise<boolean> {
+/** Scrolls to a place, and closes a panel that covers it; shows a notification if it is not found. */
+export async function go(shell: Shell, place: string, missing = "Not found in the available history"): Promise<boolean> {
   const there = await shell.goTo(place);
-  if (!there) shell.toast("Not found in the available history");
+  if (!there && missing !== "") shell.toast(missing);
+  if (there && matchMedia(NARROW).matches) shell.open("");
   return there;
 }
 

@@ -21,8 +21,25 @@ export const searchStyles = css`
     color: var(--accent-strong);
     font-weight: 600;
   }
+  .choices {
+    display: grid;
+    grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr));
+    gap: var(--space-2);
+  }
+  .choices select {
+    min-width: 0;
+    font-size: var(--text-s);
+    text-overflow: ellipsis;
+  }
+  .choices select:last-of-type {
+    grid-column: 1 / -1;
+  }
+  ol[data-old="true"] {
+    opacity: 0.6;
+  }
   .count {
     margin: var(--space-4) 0 var(--space-1);
+    overflow-wrap: anywhere;
     color: var(--quiet);
     font-size: var(--text-s);
   }

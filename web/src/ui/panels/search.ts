@@ -1,188 +1,224 @@
-/** Search: in the loaded history while the user types, and page by page in older history. */
+/** Search: full text of everything in the space that the user may see, ranked by the gateway. */
 
 import { type PropertyValues, type TemplateResult, html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
-import { EVERYTHING, type Filter, type Hit, type KindGroup, search } from "../../core/filter.js";
+import { oneLine } from "../../core/read.js";
 import { parseTime } from "../../core/time.js";
-import type { Envelope, ParticipantID } from "../../core/types.js";
+import type { SearchHit } from "../../core/types.js";
 import { neutral } from "../../core/unicode.js";
 import { define } from "../element.js";
-import { PanelElement } from "../panel.js";
+import { PanelElement, type Shell } from "../panel.js";
 import { shared } from "../styles.js";
-import { who } from "../text.js";
-import { clock, moment } from "../format.js";
-import { HistoryLoader } from "./history-loader.js";
-import { amount, go, parts, envelopeButton, refused } from "./parts.js";
+import { plain, who } from "../text.js";
+import { moment, shortMoment } from "../format.js";
+import { amount, envelopeButton, go, parts } from "./parts.js";
+import { type KindGroup, SearchSession, TYPING_DELAY } from "./search-session.js";
 import { searchStyles } from "./search-style.js";
 
-/** Maximum number of results from the loaded history, and from each older page. */
-const MAX = 200;
-/** Delay between typing and search, milliseconds. */
-const TYPING_DELAY = 120;
-
-/** A result with its time. */
-interface Found extends Hit {
-  readonly ts: string;
-}
+/** Loading the conversation back to a result is limited to this many envelopes; the envelope panel shows one that is further away. */
+const REACH = 5000;
+/** Kinds that the conversation renders. */
+const IN_CONVERSATION = /^(?:chat|reasoning|mcp)(?:\.|$)/;
+/** Maximum number of contexts to choose from. */
+const MAX_CONTEXTS = 50;
 
 const GROUPS: readonly (readonly [KindGroup, string])[] = [
   ["chat", "Messages"],
   ["reasoning", "Reasoning"],
   ["calls", "Calls"],
   ["proposals", "Proposals"],
-  ["rights", "Rights"],
   ["other", "Other"],
 ];
 
+const HOUR = 3_600_000;
+const TIMES: readonly (readonly [number, string])[] = [
+  [0, "Any time"],
+  [HOUR, "Last hour"],
+  [24 * HOUR, "Last 24 hours"],
+  [7 * 24 * HOUR, "Last 7 days"],
+  [30 * 24 * HOUR, "Last 30 days"],
+];
+
+const sessions = new WeakMap<Shell, SearchSession>();
+
+/** Returns the search of a shell, which outlives the panel. */
+function searchOf(shell: Shell): SearchSession {
+  let s = sessions.get(shell);
+  if (s === undefined) {
+    s = new SearchSession(shell.space, () => shell.now());
+    sessions.set(shell, s);
+  }
+  return s;
+}
+
 export class Search extends PanelElement {
-  static override properties = { ...PanelElement.properties, filter: { state: true }, older: { state: true }, tick: { state: true } };
   static override styles = [shared, parts, searchStyles];
 
-  declare private filter: Filter;
-  declare private older: readonly Found[];
-  declare private tick: number;
-  private loader: HistoryLoader | null = null;
-  private timer: ReturnType<typeof setTimeout> | undefined;
-  private made: { readonly filter: Filter; readonly head: number; readonly oldest: number; readonly hits: readonly Found[] } | null = null;
-
-  constructor() {
-    super();
-    this.filter = EVERYTHING;
-    this.older = [];
-    this.tick = 0;
-  }
+  private session: SearchSession | null = null;
+  private end: () => void = () => {};
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    clearTimeout(this.timer);
-    this.loader?.stop();
+    this.end();
+    this.session = null;
   }
 
   protected override willUpdate(changed: PropertyValues): void {
+    if (this.session === null) {
+      this.session = searchOf(this.shell);
+      this.end = this.session.subscribe(() => this.requestUpdate());
+    }
     const text = this.params?.["text"];
-    if (changed.has("params") && text !== undefined) this.setFilter({ text });
+    if (changed.has("params") && text !== undefined) this.session.set({ text });
   }
 
   protected override updated(changed: PropertyValues): void {
-    if (changed.has("params")) this.renderRoot.querySelector<HTMLInputElement>("#words")?.focus();
-  }
-
-  /** The results in the loaded history, cached until the history or the query changes. */
-  private get hits(): readonly Found[] {
-    const { filter } = this;
-    const { head, oldest } = this.shell.state;
-    if (this.made?.filter !== filter || this.made.head !== head || this.made.oldest !== oldest) {
-      this.made = { filter, head, oldest, hits: find(this.shell.envelopes, filter, MAX) };
-    }
-    return this.made.hits;
-  }
-
-  private get hasQuery(): boolean {
-    const { text, kinds, from } = this.filter;
-    return text.trim() !== "" || kinds.length > 0 || from.length > 0;
+    if (!changed.has("params")) return;
+    const field = this.renderRoot.querySelector<HTMLInputElement>("#words");
+    field?.focus();
+    field?.select();
   }
 
   protected override render(): TemplateResult {
-    const { filter } = this;
-    const authors = [...this.state.participants.keys()].sort();
-    return html`<form role="search" class="stack" @submit=${(e: Event) => e.preventDefault()}>
+    const s = this.session as SearchSession;
+    const { query } = s;
+    return html`<form role="search" class="stack" @submit=${this.submitted} @keydown=${this.intoResults}>
         <div>
           <label class="unseen" for="words">Search for</label>
-          <input id="words" class="field" type="search" autocomplete="off" placeholder='Words, or "several together"' .value=${filter.text} @input=${this.typed} />
+          <input id="words" class="field" type="search" autocomplete="off" maxlength="200" enterkeyhint="search" placeholder='Words or "a phrase"' .value=${query.text} @input=${this.typed} />
         </div>
         <div class="row" role="group" aria-label="Search in">
-          ${GROUPS.map(([g, words]) => html`<button type="button" class="toggle" aria-pressed=${filter.kinds.includes(g) ? "true" : "false"} @click=${() => this.flip(g)}>${words}</button>`)}
+          ${GROUPS.map(([g, words]) => html`<button type="button" class="toggle" aria-pressed=${query.kinds.includes(g) ? "true" : "false"} @click=${() => this.flip(g)}>${words}</button>`)}
         </div>
-        <label class="unseen" for="from">From</label>
-        <select id="from" @change=${(e: Event) => this.by((e.target as HTMLSelectElement).value)}>
-          <option value="" .selected=${filter.from.length === 0}>From anyone</option>
-          ${authors.map((id) => html`<option value=${id} .selected=${filter.from.includes(id)}>By ${who(id)}</option>`)}
-        </select>
+        ${this.choices(s)}
       </form>
-      ${this.hasQuery ? this.results() : html`<p class="empty">Searches loaded messages, reasoning, arguments and results as you type.</p>`}`;
+      ${this.results(s)}`;
   }
 
-  private results(): TemplateResult {
-    const { hits } = this;
-    const all = [...hits, ...this.older];
-    return html`<p class="count" role="status">${all.length === 0 ? "No results" : `${amount(all.length, "result")}${hits.length >= MAX ? " or more" : ""}`}</p>
-      <ol>${repeat(all, (h) => h.id, (h) => this.line(h))}</ol>
-      ${this.further()}`;
+  private choices(s: SearchSession): TemplateResult {
+    const { from, context, within } = s.query;
+    const authors = [...this.state.participants.keys()].sort();
+    const contexts = this.state.roots.slice(-MAX_CONTEXTS).reverse();
+    const value = (e: Event): string => (e.target as HTMLSelectElement).value;
+    return html`<div class="choices">
+      <label class="unseen" for="from">From</label>
+      <select id="from" @change=${(e: Event) => s.set({ from: value(e) })}>
+        <option value="" .selected=${from === ""}>From anyone</option>
+        ${authors.map((id) => html`<option value=${id} .selected=${from === id}>From ${who(id)}</option>`)}
+      </select>
+      <label class="unseen" for="context">In</label>
+      <select id="context" @change=${(e: Event) => s.set({ context: value(e) === "*" ? null : value(e) })}>
+        <option value="*" .selected=${context === null}>Everywhere</option>
+        <option value="" .selected=${context === ""}>Main conversation</option>
+        ${contexts.map((path) => html`<option value=${path} .selected=${context === path}>${plain(this.contextName(path))}</option>`)}
+      </select>
+      <label class="unseen" for="within">Sent</label>
+      <select id="within" @change=${(e: Event) => s.set({ within: Number(value(e)) })}>
+        ${TIMES.map(([ms, words]) => html`<option value=${ms} .selected=${within === ms}>${words}</option>`)}
+      </select>
+    </div>`;
   }
 
-  private line(h: Found): TemplateResult {
-    const [from, to] = h.mark;
+  private contextName(path: string): string {
+    const block = this.state.blocks.get(path);
+    return oneLine(block?.message || path, 60);
+  }
+
+  private results(s: SearchSession): TemplateResult {
+    const { hits, phase } = s;
+    const old = phase === "searching" && s.searched !== s.query.text.trim();
+    return html`<p class="count" role="status">${this.summary(s)}</p>
+      ${this.trouble(s)}
+      <ol data-old=${old} aria-busy=${phase === "searching" ? "true" : "false"} @keydown=${this.walk}>${repeat(hits, (h) => h.id, (h) => this.line(h))}</ol>
+      ${this.further(s)}`;
+  }
+
+  /** The state of the search, also for screen readers. */
+  private summary(s: SearchSession): string {
+    switch (s.phase) {
+      case "idle":
+        return "Search messages, reasoning, calls and results.";
+      case "searching":
+        return "Searching…";
+      case "building":
+        return "Preparing search…";
+      case "done":
+        return s.hits.length === 0 ? `No results for “${oneLine(s.searched, 60)}”` : `${amount(s.hits.length, "result")}${s.next === "" ? "" : " or more"}`;
+      default:
+        return s.hits.length === 0 ? "" : amount(s.hits.length, "result");
+    }
+  }
+
+  private trouble(s: SearchSession): TemplateResult | typeof nothing {
+    if (s.phase === "building") {
+      const share = /(\d+) %/u.exec(s.error)?.[1]; // of the log, in the gateway's message
+      return html`<div class="further">
+        ${share === undefined ? html`<progress aria-label="Indexing"></progress>` : html`<progress aria-label="Indexing" max="100" value=${share}></progress>`}
+        <p class="quiet">${share === undefined ? "Messages are being indexed." : `${share}% of the messages are indexed.`} Your search starts automatically.</p>
+      </div>`;
+    }
+    if (s.phase !== "offline" && s.phase !== "failed") return nothing;
+    return html`<div class="further"><p class="refused" role="alert">${neutral(s.error)}</p>${s.refused ? nothing : html`<button class="button" @click=${() => (s.next === "" ? s.search() : s.more())}>Try again</button>`}</div>`;
+  }
+
+  private line(h: SearchHit): TemplateResult {
     const at = parseTime(h.ts);
     return html`<li>
-      <button class="hit" @click=${() => void go(this.shell, h.id)}>
-        <span class="row"><span class="name">${h.from === this.shell.you ? "You" : who(h.from)}</span><span class="kind">${neutral(h.kind)}</span><time title=${moment(at)}>${clock(at)}</time></span>
-        <span class="excerpt">${neutral(h.excerpt.slice(0, from))}${to > from ? html`<em>${neutral(h.excerpt.slice(from, to))}</em>` : nothing}${neutral(h.excerpt.slice(to))}</span>
+      <button class="hit" @click=${() => void this.show(h)}>
+        <span class="row"><span class="name">${h.from === this.shell.you ? "You" : who(h.from)}</span><span class="kind">${neutral(h.kind)}</span><time title=${moment(at)}>${shortMoment(at, this.shell.now())}</time></span>
+        <span class="excerpt">${h.parts.map((p) => (p.match ? html`<em>${neutral(p.text)}</em>` : neutral(p.text)))}${h.cut ? " …" : nothing}</span>
       </button>
       ${envelopeButton(this.shell, h.id)}
     </li>`;
   }
 
-  /** The controls and progress of the search in older history. */
-  private further(): TemplateResult | typeof nothing {
-    const { loader } = this;
-    const lines = loader === null || loader.progress.loaded === 0 ? "" : `Searched ${amount(loader.progress.loaded, "older entry", "older entries")}${loader.progress.oldest === 0 ? "" : `, back to ${moment(loader.progress.oldest)}`}.`;
-    if (loader?.running === true) {
-      return html`<div class="further" role="status"><progress aria-label="Searching older messages"></progress><p class="quiet">${lines || "Searching older messages…"}</p><button class="button small" @click=${this.stop}>Stop</button></div>`;
-    }
-    if (loader?.progress.done === true) return html`<p class="further quiet" role="status">${lines} This is the beginning.</p>`;
-    if (!this.shell.state.hasOlder) return html`<p class="further quiet">The whole log was searched.</p>`;
-    return html`<div class="further"><p class="quiet">${lines}</p>${refused(loader?.error ?? "")}<button class="button" @click=${this.more}>Search older messages</button></div>`;
+  /** Shows a result in the conversation, or the envelope if the conversation does not reach that far back. */
+  private async show(h: SearchHit): Promise<void> {
+    const { oldest } = this.shell.state;
+    const near = IN_CONVERSATION.test(h.kind) && (oldest === 0 || h.seq > oldest - REACH);
+    if (near && (await go(this.shell, h.id, ""))) return;
+    this.shell.open("envelope", { id: h.id });
   }
 
-  private readonly more = (): void => {
-    this.loader ??= new HistoryLoader(this.shell.space, this.shell.state.oldest, (page) => this.page(page));
-    const { loader } = this;
-    void loader.run(() => this.tick++);
-    this.tick++;
-  };
-
-  private page(page: readonly Envelope[]): boolean {
-    const known = new Set(this.older.map((h) => h.id));
-    this.older = [...this.older, ...find(page, this.filter, MAX).filter((h) => !known.has(h.id))];
-    this.tick++;
-    return this.older.length < MAX * 2;
+  /** What there is beyond the results. */
+  private further(s: SearchSession): TemplateResult | typeof nothing {
+    if (s.phase !== "done") return nothing;
+    if (s.next !== "") return html`<div class="further"><button class="button" @click=${() => s.more()}>Load more</button></div>`;
+    if (s.behind) return html`<div class="further"><p class="quiet">The newest messages are not indexed yet.</p><button class="button" @click=${() => s.search()}>Search again</button></div>`;
+    if (s.partial) return html`<p class="further quiet">There may be more results. Add words or filters.</p>`;
+    return nothing;
   }
-
-  private readonly stop = (): void => {
-    this.loader?.stop();
-  };
 
   private readonly typed = (e: Event): void => {
-    const { value } = e.target as HTMLInputElement;
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.setFilter({ text: value }), TYPING_DELAY);
+    this.session?.set({ text: (e.target as HTMLInputElement).value }, TYPING_DELAY);
+  };
+
+  private readonly submitted = (e: Event): void => {
+    e.preventDefault();
+    this.session?.search();
   };
 
   private flip(g: KindGroup): void {
-    const { kinds } = this.filter;
-    const also: readonly KindGroup[] = g === "other" ? ["other", "people", "streams"] : [g];
-    this.setFilter({ kinds: kinds.includes(g) ? kinds.filter((x) => !also.includes(x)) : [...kinds, ...also] });
+    const kinds = this.session?.query.kinds ?? [];
+    this.session?.set({ kinds: kinds.includes(g) ? kinds.filter((x) => x !== g) : [...kinds, g] });
   }
 
-  private by(id: ParticipantID): void {
-    this.setFilter({ from: id === "" ? [] : [id] });
-  }
+  /** Moves from the field to the first result. */
+  private readonly intoResults = (e: KeyboardEvent): void => {
+    if (e.key !== "ArrowDown" || (e.target as Element).id !== "words") return;
+    e.preventDefault();
+    this.renderRoot.querySelector<HTMLElement>(".hit")?.focus();
+  };
 
-  /** Changes the query and discards the results from older history. */
-  private setFilter(change: Partial<Filter>): void {
-    this.filter = { ...this.filter, ...change };
-    this.loader?.stop();
-    this.loader = null;
-    this.older = [];
-  }
-}
-
-function find(envelopes: readonly Envelope[], f: Filter, most: number): readonly Found[] {
-  const hits = search(envelopes, f, most);
-  const times = new Map<string, string>();
-  const wanted = new Set(hits.map((h) => h.id));
-  for (const e of envelopes) if (wanted.has(e.id)) times.set(e.id, e.ts);
-  return hits.map((h) => ({ ...h, ts: times.get(h.id) ?? "" }));
+  /** Moves between results, and from the first one back to the field. */
+  private readonly walk = (e: KeyboardEvent): void => {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+    if (by === undefined || !(e.target as Element).matches(".hit")) return;
+    e.preventDefault();
+    const all = [...this.renderRoot.querySelectorAll<HTMLElement>(".hit")];
+    const at = all.indexOf(e.target as HTMLElement) + by;
+    (at < 0 ? this.renderRoot.querySelector<HTMLElement>("#words") : all[at])?.focus();
+  };
 }
 
 define("meup-search", Search);
