@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/meup-protocol/meup/client"
@@ -142,10 +143,17 @@ func (b *Bridge) respond(c *call, out outcome) {
 	_ = b.send(b.response(c, outcome{fault: f})) // send logs the error
 }
 
+// responseID returns the id of the response to a request. It is the same in all
+// processes of the bridge: the response of the second one is a retry, and a
+// request gets one response.
+func responseID(request protocol.ID) protocol.ID {
+	return protocol.ID(uuid.NewSHA1(uuid.NameSpaceOID, []byte("response to "+request)).String())
+}
+
 // response builds the envelope that answers a call.
 func (b *Bridge) response(c *call, out outcome) protocol.Envelope {
 	return protocol.Envelope{
-		Kind: protocol.KindMCPResponse, To: []protocol.ParticipantID{c.asker}, Context: c.contextPath,
+		ID: responseID(c.envelope), Kind: protocol.KindMCPResponse, To: []protocol.ParticipantID{c.asker}, Context: c.contextPath,
 		Correlation: protocol.CorrelateTo(c.envelope), Payload: participant.Response(c.ID, out.result, out.fault),
 	}
 }

@@ -199,5 +199,6 @@ func (b *Bridge) handledThrough(ctx context.Context) (protocol.Seq, error) {
 	if last.Kind == protocol.KindParticipantStatus && json.Unmarshal(last.Payload, &m) == nil && m.Status == markStopped {
 		return m.Through, nil
 	}
+	b.log.Warn("no stop of an earlier process is in the log: it was killed, or another process with this token runs, and both carry out each request")
 	return b.joined.Seq, nil
 }

@@ -1,0 +1,54 @@
+package bridge_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Two bridges with one token: the log gets one response for each request, and
+// the second bridge logs a warning.
+func TestTwice_OneResponse(t *testing.T) {
+	g := meuptest.Start(t, config)
+	n, server := counting()
+	var bridges [2]*employed
+	for i := range bridges {
+		bridges[i] = employ(t, g, server, catchingUp(t, g, 0))
+	}
+	alice := join(t, g, "alice", nil)
+	requests := make(map[protocol.ID]int)
+	for i := range 20 {
+		requests[begin(t, alice, callOf(i, "count"))] = 0
+	}
+	for range len(requests) {
+		env := await(t, alice, func(env *protocol.Envelope) bool { return env.Kind == protocol.KindMCPResponse })
+		requests[env.Correlation.First()]++
+	}
+	for _, b := range bridges {
+		b.stop() // after its last response
+	}
+	history, err := api.New(api.Options{URL: g.HTTP(), Token: "alice-token"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer history.Close()
+	page, err := history.Envelopes(t.Context(), "lab", api.EnvelopeQuery{Kinds: []string{"mcp.response"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(page.Envelopes) != len(requests) || n.Load() < int64(len(requests)) {
+		t.Errorf("%d responses to %d requests, carried out %d times", len(page.Envelopes), len(requests), n.Load())
+	}
+	for id, responses := range requests {
+		if responses != 1 {
+			t.Errorf("%s has %d responses", id, responses)
+		}
+	}
+	const warning = "another process with this token"
+	if strings.Contains(bridges[0].log.String(), warning) || !strings.Contains(bridges[1].log.String(), warning) {
+		t.Error("the second bridge alone has to warn")
+	}
+}
