@@ -300,7 +300,9 @@ func (a *Agent) await(ctx context.Context, request protocol.ID, asked []protocol
 				gone = a.awayTimer(gone, &env, asked[0])
 			}
 		case <-gone:
-			return nil, fmt.Errorf("%s left the space", asked[0])
+			if gone = nil; !a.isConnected(asked[0]) {
+				return nil, fmt.Errorf("%s left the space", asked[0])
+			}
 		case <-timeout.C:
 			return nil, fmt.Errorf("no answer within %s", a.opts.ToolTimeout)
 		case <-ctx.Done():
@@ -323,6 +325,12 @@ func (*Agent) awayTimer(gone <-chan time.Time, env *protocol.Envelope, who proto
 		return time.After(awayTimeout)
 	}
 	return gone
+}
+
+// isConnected reports whether a participant is connected. Its return is no notice
+// to an agent that was disconnected itself.
+func (a *Agent) isConnected(who protocol.ParticipantID) bool {
+	return slices.ContainsFunc(a.opts.Space.Welcome().Participants, func(p protocol.Participant) bool { return p.ID == who })
 }
 
 // cancellation builds the notification to the tool's owner that the agent no

@@ -13,8 +13,8 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/addressing"
 	"github.com/meup-protocol/meup/internal/agent/chats"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/parts"
 	"github.com/meup-protocol/meup/internal/agent/planner"
-	"github.com/meup-protocol/meup/internal/agent/toolbox"
 	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
@@ -93,27 +93,28 @@ func (a *Agent) awaitPart(ctx context.Context, path protocol.ContextPath, who pr
 		var why string
 		select {
 		case env := <-box:
-			switch {
-			case env.Kind == protocol.KindSystemPresence:
-				gone = a.awayTimer(gone, &env, who)
-			case env.Context == path && env.Kind == protocol.KindReasoningCancel, env.Context == "" && env.Kind == protocol.KindReasoningCancel:
-				verb := "cancelled"
-				if env.From == who {
-					verb = "declined"
-				}
-				out := failed(fmt.Sprintf("%s by %s: %s", verb, env.From, orNone(reasonOf(&env))))
-				out.Ref = string(env.ID)
+			if out, ended := parts.Result(&env, path, who); ended {
 				return out
-			case env.Context == path && env.Kind == protocol.KindReasoningConclusion && env.From == who:
-				return concluded(&env)
+			}
+			if env.Kind == protocol.KindSystemPresence {
+				gone = a.awayTimer(gone, &env, who)
 			}
 			continue
 		case <-gone:
+			if gone = nil; a.isConnected(who) {
+				continue
+			}
 			why = fmt.Sprintf("%s left the space", who)
 		case <-timeout.C:
 			why = fmt.Sprintf("no conclusion of %s within %s", who, a.opts.DelegateTimeout)
 		case <-ctx.Done():
 			why = explain(context.Cause(ctx))
+		}
+		for len(box) > 0 { // the end may have come at the same moment
+			env := <-box
+			if out, ended := parts.Result(&env, path, who); ended {
+				return out
+			}
 		}
 		a.cancelPart(path, why)
 		return failed(why)
@@ -124,40 +125,6 @@ func (a *Agent) cancelPart(path protocol.ContextPath, why string) {
 	a.publishFinal("end of a part", protocol.Envelope{
 		Kind: protocol.KindReasoningCancel, Context: path, Payload: object(field{"reason", textutil.ShortenChars(why, 500)}),
 	})
-}
-
-// concluded returns the conclusion of another agent as a result, which refers to
-// that conclusion.
-func concluded(env *protocol.Envelope) contextwindow.Result {
-	var p struct {
-		Message        string   `json:"message"`
-		Decision       any      `json:"decision"`
-		Recommendation string   `json:"recommendation"`
-		KeyFactors     []any    `json:"key_factors"`
-		Confidence     *float64 `json:"confidence"`
-	}
-	_ = json.Unmarshal(env.Payload, &p) // the gateway has checked the types
-	lines := []string{fmt.Sprintf("%s concluded:", env.From)}
-	add := func(label string, value any) { lines = append(lines, fmt.Sprintf("%s%v", label, value)) }
-	if p.Message != "" {
-		add("", p.Message)
-	}
-	if p.Decision != nil {
-		add("Decision: ", p.Decision)
-	}
-	for _, f := range p.KeyFactors {
-		add("Key factor: ", f)
-	}
-	if p.Recommendation != "" {
-		add("Recommendation: ", p.Recommendation)
-	}
-	if p.Confidence != nil {
-		add("Confidence: ", *p.Confidence)
-	}
-	if len(lines) == 1 {
-		return failed(fmt.Sprintf("%s closed the part without a conclusion", env.From))
-	}
-	return contextwindow.Result{Success: true, Ref: string(env.ID), Text: textutil.Truncate(strings.Join(lines, "\n"), toolbox.MaxText)}
 }
 
 // metadata returns the metadata of a reasoning.start: the approach, and what the
