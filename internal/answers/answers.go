@@ -41,22 +41,22 @@ func NewTracker() *Tracker {
 
 // chat is a chat outside of contexts.
 type chat struct {
-	from   protocol.ParticipantID
-	answer bool // it answers a question, so it is not a question itself
+	From   protocol.ParticipantID `json:"f"`
+	Answer bool                   `json:"a,omitempty"` // it answers a question, so it is not a question itself
 }
 
 // taker is a participant with the questions that it has to answer, oldest first
 // and one of each asker at most.
 type taker struct {
-	taken []task
-	asked []task // addressed to it, and neither taken nor answered
+	Taken []task `json:"t,omitempty"`
+	Asked []task `json:"a,omitempty"` // addressed to it, and neither taken nor answered
 }
 
 // task is a question to one participant.
 type task struct {
-	question protocol.ID
-	asker    protocol.ParticipantID
-	context  string // the outermost context that was opened for it; "": none
+	Question protocol.ID            `json:"q"`
+	Asker    protocol.ParticipantID `json:"a"`
+	Context  string                 `json:"c,omitempty"` // the outermost context that was opened for it; "": none
 }
 
 // Apply adds the next envelope. For a chat it returns the question that the
@@ -110,7 +110,7 @@ func (t *Tracker) addChat(env *protocol.Envelope) protocol.ID {
 	answer := false
 	for _, id := range env.Correlation.IDs {
 		c, isChat := t.chats.Get(id)
-		answer = answer || isChat && !c.answer && c.from != env.From
+		answer = answer || isChat && !c.Answer && c.From != env.From
 		if done := w.answer(id, isChat); question == "" {
 			question = done
 		}
@@ -135,7 +135,7 @@ func (t *Tracker) ask(env *protocol.Envelope) {
 	for _, id := range env.To {
 		if id != env.From {
 			w := t.taker(id)
-			w.asked = add(w.asked, task{question: env.ID, asker: env.From})
+			w.Asked = add(w.Asked, task{Question: env.ID, Asker: env.From})
 		}
 	}
 }
@@ -144,8 +144,8 @@ func (t *Tracker) ask(env *protocol.Envelope) {
 // names.
 func (t *Tracker) acknowledge(env *protocol.Envelope) {
 	for _, id := range env.Correlation.IDs {
-		if c, known := t.chats.Get(id); known && !c.answer && c.from != env.From {
-			t.take(env.From, task{question: id, asker: c.from})
+		if c, known := t.chats.Get(id); known && !c.Answer && c.From != env.From {
+			t.take(env.From, task{Question: id, Asker: c.From})
 		}
 	}
 }
@@ -158,8 +158,8 @@ func (t *Tracker) open(env *protocol.Envelope, name string) protocol.ID {
 	}
 	t.contexts.Put(name, struct{}{})
 	for _, id := range env.Correlation.IDs {
-		if c, known := t.chats.Get(id); known && c.from != env.From {
-			t.take(env.From, task{id, c.from, name})
+		if c, known := t.chats.Get(id); known && c.From != env.From {
+			t.take(env.From, task{id, c.From, name})
 			return id
 		}
 	}
@@ -168,34 +168,34 @@ func (t *Tracker) open(env *protocol.Envelope, name string) protocol.ID {
 	}
 	if w, known := t.takers.Get(env.From); known {
 		if k, ok := w.next(); ok {
-			t.take(env.From, task{k.question, k.asker, name})
-			return k.question
+			t.take(env.From, task{k.Question, k.Asker, name})
+			return k.Question
 		}
 	}
 	// A start inside its own, new context is from a client that names contexts and
 	// correlates only its answer to them.
 	question := t.last
 	c, known := t.chats.Get(question)
-	if env.Kind != protocol.KindReasoningStart || env.Context == "" || !known || c.from == env.From {
+	if env.Kind != protocol.KindReasoningStart || env.Context == "" || !known || c.From == env.From {
 		return ""
 	}
-	t.take(env.From, task{question, c.from, name})
+	t.take(env.From, task{question, c.From, name})
 	return question
 }
 
 // take assigns to a participant the question that it is to answer, one for each
 // asker.
 func (t *Tracker) take(who protocol.ParticipantID, k task) {
-	if t.last == k.question {
+	if t.last == k.Question {
 		t.last = ""
 	}
 	w := t.taker(who)
-	same := func(x task) bool { return x.question == k.question }
-	if i := slices.IndexFunc(w.taken, same); i >= 0 && k.context == "" {
-		k.context = w.taken[i].context
+	same := func(x task) bool { return x.Question == k.Question }
+	if i := slices.IndexFunc(w.Taken, same); i >= 0 && k.Context == "" {
+		k.Context = w.Taken[i].Context
 	}
-	w.asked = slices.DeleteFunc(w.asked, same)
-	w.taken = add(w.taken, k)
+	w.Asked = slices.DeleteFunc(w.Asked, same)
+	w.Taken = add(w.Taken, k)
 }
 
 func (t *Tracker) taker(id protocol.ParticipantID) *taker {
@@ -210,26 +210,26 @@ func (t *Tracker) taker(id protocol.ParticipantID) *taker {
 // next returns the question that a context without a correlation is opened for:
 // the last one taken that has no context, else the last one asked.
 func (w *taker) next() (task, bool) {
-	for _, k := range slices.Backward(w.taken) {
-		if k.context == "" {
+	for _, k := range slices.Backward(w.Taken) {
+		if k.Context == "" {
 			return k, true
 		}
 	}
-	if len(w.asked) == 0 {
+	if len(w.Asked) == 0 {
 		return task{}, false
 	}
-	return w.asked[len(w.asked)-1], true
+	return w.Asked[len(w.Asked)-1], true
 }
 
 // answer removes the question that a chat correlates to, by its id or, if the
 // id is not a chat's, by the name of the context that was opened for it. It
 // returns the question if it was taken.
 func (w *taker) answer(id protocol.ID, isChat bool) (question protocol.ID) {
-	named := func(k task) bool { return k.question == id || !isChat && k.context == string(id) }
-	if i := slices.IndexFunc(w.taken, named); i >= 0 {
-		question = w.taken[i].question
+	named := func(k task) bool { return k.Question == id || !isChat && k.Context == string(id) }
+	if i := slices.IndexFunc(w.Taken, named); i >= 0 {
+		question = w.Taken[i].Question
 	}
-	w.taken, w.asked = slices.DeleteFunc(w.taken, named), slices.DeleteFunc(w.asked, named)
+	w.Taken, w.Asked = slices.DeleteFunc(w.Taken, named), slices.DeleteFunc(w.Asked, named)
 	return question
 }
 
@@ -237,10 +237,10 @@ func (w *taker) answer(id protocol.ID, isChat bool) (question protocol.ID) {
 // answers, and removes it: the last one of a participant that the chat is addressed
 // to, or the only one if it is addressed to all.
 func (w *taker) answerUnnamed(env *protocol.Envelope) protocol.ID {
-	for i, k := range slices.Backward(w.taken) {
-		if env.AddressedTo(k.asker) || len(env.To) == 0 && len(w.taken) == 1 {
-			w.taken = slices.Delete(w.taken, i, i+1)
-			return k.question
+	for i, k := range slices.Backward(w.Taken) {
+		if env.AddressedTo(k.Asker) || len(env.To) == 0 && len(w.Taken) == 1 {
+			w.Taken = slices.Delete(w.Taken, i, i+1)
+			return k.Question
 		}
 	}
 	return ""
@@ -248,7 +248,7 @@ func (w *taker) answerUnnamed(env *protocol.Envelope) protocol.ID {
 
 // add appends a task, replacing the one of the same asker.
 func add(list []task, k task) []task {
-	list = slices.DeleteFunc(list, func(x task) bool { return x.asker == k.asker })
+	list = slices.DeleteFunc(list, func(x task) bool { return x.Asker == k.Asker })
 	if len(list) == maxTasks {
 		list = slices.Delete(list, 0, 1)
 	}

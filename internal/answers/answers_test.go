@@ -28,7 +28,7 @@ func TestTracker_Bounds(t *testing.T) {
 		}
 	}
 	w, _ := tr.takers.Get("agent")
-	if len(w.taken) != maxTasks || len(w.asked) != maxTasks {
-		t.Errorf("%d taken and %d asked, want %d each", len(w.taken), len(w.asked), maxTasks)
+	if len(w.Taken) != maxTasks || len(w.Asked) != maxTasks {
+		t.Errorf("%d taken and %d asked, want %d each", len(w.Taken), len(w.Asked), maxTasks)
 	}
 }

@@ -169,9 +169,11 @@ func (g *Gateway) serveParts(cfg *config.Config) {
 		PingInterval: zeroMeansNoLimit(cfg.PingInterval), IdleTimeout: zeroMeansNoLimit(cfg.IdleTimeout), HandshakeTimeout: cfg.HandshakeTimeout,
 		MaxConnections: cfg.MaxConnections, Observer: g.metrics, Logger: g.log,
 	})
-	g.turns = turnstore.New(turnstore.Options{Mask: g.safety, Logger: g.log})
+	g.turns = turnstore.New(turnstore.Options{
+		Dir: indexDir(cfg, turnsIndex), Bounds: g.journal.Bounds, Mask: g.safety, Logger: g.log,
+	})
 	index := searchstore.New(searchstore.Options{
-		Dir: searchDir(cfg), Spaces: g.hub.Open, Bounds: g.journal.Bounds, Mask: g.safety.Text, Logger: g.log,
+		Dir: indexDir(cfg, searchIndex), Spaces: g.hub.Open, Bounds: g.journal.Bounds, Mask: g.safety.Text, Logger: g.log,
 	})
 	g.run(func() { index.Run(g.background) })
 	options := httpapi.Options{

@@ -35,14 +35,15 @@ const (
 	embeddedDir = "log"
 	replicaDir  = "replica"
 	searchIndex = "search"
+	turnsIndex  = "turns"
 )
 
-// searchDir is the folder of the search index; "": the index is in memory.
-func searchDir(cfg *config.Config) string {
+// indexDir is the folder of an index; "": the index is in memory.
+func indexDir(cfg *config.Config, name string) string {
 	if cfg.Data == InMemory {
 		return ""
 	}
-	return filepath.Join(cfg.Data, searchIndex)
+	return filepath.Join(cfg.Data, name)
 }
 
 // warnUnused warns about a log in the data folder that is not in use.
@@ -57,7 +58,7 @@ func warnUnused(data, folder, message string, log *slog.Logger) {
 func (g *Gateway) openLog(ctx context.Context, cfg *config.Config) error {
 	retention := journal.Retention{Age: cfg.Retention.Age, Bytes: cfg.Retention.Bytes}
 	if cfg.Data != InMemory {
-		if err := privatedir.Secure(cfg.Data, g.log, embeddedDir, replicaDir, searchIndex); err != nil {
+		if err := privatedir.Secure(cfg.Data, g.log, embeddedDir, replicaDir, searchIndex, turnsIndex); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,17 @@ func New[K comparable, V any](most int) *Map[K, V] {
 	return &Map[K, V]{max: most, young: make(map[K]V)}
 }
 
+// Restore returns a Map with the generations of another one, which are not copied.
+func Restore[K comparable, V any](most int, young, old map[K]V) *Map[K, V] {
+	if young == nil {
+		young = make(map[K]V)
+	}
+	return &Map[K, V]{max: most, young: young, old: old}
+}
+
+// Generations returns both generations, which must not be changed.
+func (m *Map[K, V]) Generations() (young, old map[K]V) { return m.young, m.old }
+
 // Get returns the value of a key, if it is kept.
 func (m *Map[K, V]) Get(key K) (value V, ok bool) {
 	if value, ok = m.young[key]; !ok {

@@ -92,48 +92,58 @@ func TestPagesOfThreads(t *testing.T) {
 	}
 }
 
-// The index stays within its bound and keeps the recently active threads.
-func TestQuietThreadsAreForgottenFirst(t *testing.T) {
+// TestTracker_QuietThreads: a thread that has left the memory is continued by an answer
+// to one of its envelopes.
+func TestTracker_QuietThreads(t *testing.T) {
 	log := new(memoryLog)
-	p := NewTracker(Options{Space: "lab", Reader: log, IndexBytes: 8 * (threadCost + turnCost + 3*nameCost)})
+	p := NewTracker(Options{Space: "lab", Reader: log, IndexBytes: 4 * (threadCost + turnCost), CacheBytes: 4 * contentsCost, IDs: 8})
 	for i := range 20 {
 		workday(log, fmt.Sprintf("t%d", i), 1, 1)
-		log.add(protocol.Envelope{From: "alice", Kind: protocol.KindChatAcknowledge, Correlation: protocol.CorrelateTo("t0-q0")})
-		log.add(protocol.Envelope{From: "planner", Kind: protocol.KindReasoningThought, Context: "t0-c0", Payload: []byte(`{"message":"on and on"}`)})
 	}
-	apply(p, log.entries)
+	applySaved(t, p, log.entries, 5)
 	checkBounds(t, p)
-	for thread, want := range map[protocol.ID]error{"t0-q0": nil, "t19-q0": nil, "t1-q0": ErrUnknown, "t5-q0": ErrUnknown} {
-		if _, err := p.History(t.Context(), thread, 0, 0, Viewer{}); !errors.Is(err, want) {
-			t.Errorf("%s: %v", thread, err)
-		}
+	if n := len(p.index.threads) + len(p.index.turns); n > 8 {
+		t.Errorf("%d rows are in memory", n)
 	}
-	// An answer to a dropped thread begins a new one.
 	late := log.add(protocol.Envelope{ID: "late", From: "alice", Kind: protocol.KindChat, Correlation: protocol.CorrelateTo("t1-w0")})
 	p.Apply(t.Context(), late)
-	if h, err := p.History(t.Context(), "late", 0, 0, Viewer{}); err != nil || len(h.Turns) != 1 {
+	if h, err := p.History(t.Context(), "t1-q0", 0, 0, Viewer{}); err != nil || len(h.Turns) != 2 || h.Turns[1].MessageID != "late" {
 		t.Errorf("%v, %v", h, err)
+	}
+	if list, _ := p.Threads(0, 0, Viewer{}); len(list) != 20 || list[19].ThreadID != "t0-q0" {
+		t.Errorf("%d threads", len(list))
+	}
+	checkBounds(t, p)
+}
+
+// applySaved applies entries, and saves after every few.
+func applySaved(t testing.TB, p *Tracker, entries []Entry, every int) {
+	t.Helper()
+	for i, e := range entries {
+		p.Apply(t.Context(), e)
+		if i%every == 0 || i == len(entries)-1 {
+			if err := p.Save(nil); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 
-// TestOneEndlessThread drops its oldest turns and keeps its numbers.
-func TestOneEndlessThread(t *testing.T) {
+// TestTracker_EndlessThread: of a long thread a few turns are in memory.
+func TestTracker_EndlessThread(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 300, 1)
 	p := NewTracker(Options{Space: "lab", Reader: log, IndexBytes: 20_000, CacheBytes: 10_000})
-	apply(p, log.entries)
+	applySaved(t, p, log.entries, 50)
 	checkBounds(t, p)
 	h, err := p.History(t.Context(), "a-q0", 200, 0, as("bob"))
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || len(h.Turns) != 200 || h.Turns[0].TurnNumber != 101 || !h.HasMore {
+		t.Fatalf("%d turns, %v", len(h.Turns), err)
 	}
-	n := len(h.Turns)
-	if n < 20 || n > 100 || h.Turns[n-1].TurnNumber != 300 || h.Turns[0].TurnNumber != 301-n || h.HasMore {
-		t.Errorf("%d turns from %d, more: %t", n, h.Turns[0].TurnNumber, h.HasMore)
+	if n := len(p.index.turns); n > 80 {
+		t.Errorf("%d turns are in memory", n)
 	}
-	if got := h.Turns[n-1].Reasoning.ToolDecisions[0]; got.Outcome != api.OutcomeSuccess || h.Turns[n-1].UserInput == "" {
-		t.Errorf("%+v", got)
-	}
+	checkBounds(t, p)
 }
 
 // TestEndlessTurn is truncated, marked as such, and still has its end.
@@ -418,24 +428,20 @@ func TestJob_EntriesGone(t *testing.T) {
 	}
 }
 
-// TestJobs_Bound: jobs are dropped from the index like threads, the quietest one
-// first, and their session with them.
-func TestJobs_Bound(t *testing.T) {
+// TestJobs_NotInMemory: jobs that have left the memory are listed, alone and in their
+// session.
+func TestJobs_NotInMemory(t *testing.T) {
 	log := new(memoryLog)
 	for n := range 100 {
 		log.add(protocol.Envelope{ID: protocol.ID(fmt.Sprint("j", n)), From: "bob", Kind: protocol.KindReasoningStart,
 			Payload: []byte(`{"session_id":"s"}`)})
 	}
 	p := NewTracker(Options{Space: "lab", Reader: log, IndexBytes: 20_000})
-	apply(p, log.entries)
-	list, _ := p.Jobs(MaxPage, 0, Viewer{})
-	if len(list) < 10 || len(list) > 30 || list[0].JobID != "j99" {
-		t.Fatalf("%d jobs are kept, the newest is %v", len(list), list[0].JobID)
+	applySaved(t, p, log.entries, 10)
+	if list, _ := p.Jobs(MaxPage, 0, Viewer{}); len(list) != 100 || list[0].JobID != "j99" || list[99].JobID != "j0" {
+		t.Fatalf("%d jobs", len(list))
 	}
-	if _, err := p.Job(t.Context(), "j0", Viewer{}); !errors.Is(err, ErrUnknown) {
-		t.Error(err)
-	}
-	if h, err := p.Session(t.Context(), "s", MaxPage, 0, Viewer{}); err != nil || len(h.Turns) != len(list) {
+	if h, err := p.Session(t.Context(), "s", MaxPage, 0, Viewer{}); err != nil || len(h.Turns) != 100 {
 		t.Errorf("%d turns of the session, %v", len(h.Turns), err)
 	}
 	checkBounds(t, p)

@@ -92,6 +92,9 @@ type wanted struct {
 // from the cache, else from the log.
 func (t *Tracker) load(ctx context.Context, refs []*turnRef) ([]*turnRef, error) {
 	refs, cold := t.loadCached(refs)
+	if err := t.Err(); err != nil {
+		return nil, err
+	}
 	if err := t.read(ctx, cold); err != nil {
 		return nil, fmt.Errorf("read the turns of session %s: %w", cold[0].key.Session, err)
 	}
@@ -106,8 +109,9 @@ func (t *Tracker) load(ctx context.Context, refs []*turnRef) ([]*turnRef, error)
 func (t *Tracker) loadCached(refs []*turnRef) (kept, cold []*turnRef) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	defer t.shrink()
 	for _, r := range refs {
-		if !t.holdsLocked(r) {
+		if r.tu = t.index.turnAt(r.at); r.tu == nil {
 			continue
 		}
 		kept = append(kept, r)
@@ -177,15 +181,9 @@ func (t *Tracker) keep(r *turnRef) {
 	live := reduce.Build(r.items)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if r.tu.contents != nil || r.tu.items != len(r.items) || !t.holdsLocked(r) {
+	defer t.shrink()
+	if r.tu = t.index.turnAt(r.at); r.tu == nil || r.tu.contents != nil || r.tu.items != len(r.items) {
 		return
 	}
 	t.cache.put(r.tu, r.items, live)
-	t.shrink()
-}
-
-// holdsLocked reports whether the index still has the turn.
-func (t *Tracker) holdsLocked(r *turnRef) bool {
-	th := t.index.all[r.at.root]
-	return th != nil && th.turn(r.at.turn) == r.tu
 }

@@ -5,7 +5,7 @@
 // # Parts
 //
 //	reduce    the reducer of one turn: contexts, thoughts, calls, proposals
-//	index     the threads and turns of a space, and which entries they have
+//	index     the threads and turns of a space, and which entries they have; in Rows
 //	Tracker   both for one space, with a cache of contents. No goroutines
 //	Events    the ends of steps, for event streams
 //
@@ -59,9 +59,9 @@
 // # Memory
 //
 // For every turn the index keeps the sequence numbers of its envelopes, a few
-// bytes each. Contents of recently used turns are cached; others are read from
-// the log on demand. Index, cache and the table of ids are bounded ([Options]);
-// the index drops the thread that was quiet for longest. The bounds of the index
-// depend on the order of the log alone, so gateways that applied the same log
-// with the same options hold the same turns.
+// bytes each. It consists of rows ([Rows]); the ones used last are in memory, and the
+// ones that have changed stay there until [Tracker.Save]. Contents of recently used
+// turns are cached; others are read from the log on demand. What is in memory is
+// bounded ([Options]), and changes no answer. [Open] goes on where Save was called,
+// and [Tracker.Trim] drops what the log has dropped.
 package turns

@@ -85,6 +85,37 @@ func (s *Events) Between(after, upTo protocol.Seq) (list []Event) {
 	return list
 }
 
+// savedEvent is an event as JSON.
+type savedEvent struct {
+	Seq   protocol.Seq           `json:"seq"`
+	Root  protocol.Seq           `json:"root"`
+	Turn  int                    `json:"turn"`
+	Agent protocol.ParticipantID `json:"agent"`
+	Bytes int                    `json:"bytes"`
+}
+
+// MarshalJSON encodes the events, to be saved with their Tracker.
+func (s *Events) MarshalJSON() ([]byte, error) {
+	list := make([]savedEvent, len(s.list))
+	for i, e := range s.list {
+		list[i] = savedEvent{e.Seq, e.at.root, e.at.turn, e.agent, e.bytes}
+	}
+	return json.Marshal(list)
+}
+
+// UnmarshalJSON decodes events that were saved.
+func (s *Events) UnmarshalJSON(b []byte) error {
+	var list []savedEvent
+	if err := json.Unmarshal(b, &list); err != nil {
+		return err
+	}
+	*s = Events{}
+	for _, e := range list {
+		s.Add(Event{Seq: e.Seq, at: ref{e.Root, e.Turn}, agent: e.Agent, bytes: e.Bytes})
+	}
+	return nil
+}
+
 // includes reports whether the event has all decisions of an older one.
 func (e Event) includes(old Event) bool {
 	return e.at == old.at && e.agent == old.agent && e.Seq > old.Seq
@@ -139,5 +170,6 @@ func (t *Tracker) Data(ctx context.Context, e Event, v Viewer) (json.RawMessage,
 func (t *Tracker) refOf(at ref) *turnRef {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	defer t.shrink()
 	return t.index.outlineOf(at)
 }

@@ -14,9 +14,17 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// ErrUnknown: the thread, turn or job does not exist, the viewer may not see it, or it
-// was quiet for so long that the index dropped it.
+// ErrUnknown: the thread, turn or job does not exist, the viewer may not see it, or the
+// log no longer has its beginning.
 var ErrUnknown = errors.New("no such thread or turn")
+
+// unknown returns ErrUnknown, or the error because of which the index has no answers.
+func (t *Tracker) unknown(format string, args ...any) error {
+	if err := t.Err(); err != nil {
+		return err
+	}
+	return fmt.Errorf(format+": %w", append(args, ErrUnknown)...)
+}
 
 // Bounds of one page.
 const (
@@ -52,8 +60,8 @@ type turnRef struct {
 
 // outline copies the part of a turn that decides who may see it; nil: there is no
 // such turn.
-func (th *thread) outline(n int) *turnRef {
-	tu := th.turn(n)
+func (x *index) outline(th *thread, n int) *turnRef {
+	tu := x.turn(th, n)
 	if tu == nil {
 		return nil
 	}
@@ -104,7 +112,8 @@ func (t *Tracker) visible(id protocol.ID, from, step int, v *Viewer) iter.Seq[*t
 func (t *Tracker) outlines(id protocol.ID, from, step, most int) (some []*turnRef) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	th := t.index.threads.byID[id]
+	defer t.shrink()
+	th := t.index.byID(false, id)
 	if th == nil {
 		return nil
 	}
@@ -113,7 +122,9 @@ func (t *Tracker) outlines(id protocol.ID, from, step, most int) (some []*turnRe
 		n = max(from, th.first)
 	}
 	for ; n >= th.first && n <= th.last() && len(some) < most; n += step {
-		some = append(some, th.outline(n))
+		if r := t.index.outline(th, n); r != nil {
+			some = append(some, r)
+		}
 	}
 	return some
 }
@@ -146,7 +157,7 @@ func (t *Tracker) History(ctx context.Context, thread protocol.ID, limit, before
 	}
 	// A viewer that sees no turn gets the answer for a thread that does not exist.
 	if last == nil && t.nearest(thread, newest, -1, &v) == nil {
-		return nil, fmt.Errorf("thread %s: %w", thread, ErrUnknown)
+		return nil, t.unknown("thread %s", thread)
 	}
 	h := &History{ThreadID: thread, SessionID: t.SessionOf(thread), HasMore: more}
 	for _, s := range list {
@@ -213,7 +224,7 @@ func (t *Tracker) All(ctx context.Context, thread protocol.ID, v Viewer) iter.Se
 			}
 		}
 		if !yielded && t.nearest(thread, newest, -1, &v) == nil {
-			yield(nil, fmt.Errorf("thread %s: %w", thread, ErrUnknown))
+			yield(nil, t.unknown("thread %s", thread))
 		}
 	}
 }
@@ -226,7 +237,7 @@ func (t *Tracker) Turn(ctx context.Context, thread protocol.ID, number int, v Vi
 			return shown, err
 		}
 	}
-	return Turn{}, fmt.Errorf("turn %d of thread %s: %w", number, thread, ErrUnknown)
+	return Turn{}, t.unknown("turn %d of thread %s", number, thread)
 }
 
 // Job returns a job, as the only turn of a page. The error wraps [ErrUnknown], or is
@@ -241,14 +252,15 @@ func (t *Tracker) Job(ctx context.Context, id protocol.ID, v Viewer) (*History, 
 			return &History{JobID: id, SessionID: r.key.Session, Turns: []Turn{shown}}, nil
 		}
 	}
-	return nil, fmt.Errorf("job %s: %w", id, ErrUnknown)
+	return nil, t.unknown("job %s", id)
 }
 
 func (t *Tracker) jobRef(id protocol.ID) *turnRef {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if th := t.index.jobs.byID[id]; th != nil {
-		return th.outline(0)
+	defer t.shrink()
+	if th := t.index.byID(true, id); th != nil {
+		return t.index.outline(th, 0)
 	}
 	return nil
 }

@@ -10,27 +10,34 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// index holds all threads and jobs as far as that takes no reading of the log.
+// index is the threads, jobs and turns of a space: rows, of which the ones used last
+// are in memory. A row that has changed stays in memory until it is saved.
 type index struct {
-	max, cost int                      // bytes, about
-	all       map[protocol.Seq]*thread // threads and jobs
-	threads   directory
-	jobs      directory
-	sessions  map[string]*session
-	lru       *list.List // of *thread, the quietest at the back
+	rows Rows
+	salt []byte // of the hashes of names
+	err  error  // the first error of rows; from then on there are no answers
+
+	max, cost int // of the rows in memory that are saved, in bytes, about
+	threads   map[protocol.Seq]*thread
+	turns     map[ref]*turn
+	lru       *list.List // of saved *thread and *turn, the ones not used for longest at the back
+
+	unsavedThreads map[protocol.Seq]*thread
+	unsavedTurns   map[ref]*turn
+	buf            []byte
 }
 
-// directory is all threads, or all jobs.
-type directory struct {
-	byID  map[protocol.ID]*thread
-	order []protocol.Seq // by their beginning; dropped ones may be among them
-}
-
-func newIndex(most int) index {
-	return index{
-		max: most, all: make(map[protocol.Seq]*thread), lru: list.New(), sessions: make(map[string]*session),
-		threads: directory{byID: make(map[protocol.ID]*thread)}, jobs: directory{byID: make(map[protocol.ID]*thread)},
+func newIndex(most int, rows Rows) *index {
+	return &index{
+		rows: rows, max: most, threads: make(map[protocol.Seq]*thread), turns: make(map[ref]*turn), lru: list.New(),
+		unsavedThreads: make(map[protocol.Seq]*thread), unsavedTurns: make(map[ref]*turn),
 	}
+}
+
+// node is the part of a thread or a turn by which the index keeps it in memory.
+type node struct {
+	element *list.Element // nil: it is not saved
+	cost    int
 }
 
 // role is the part of a participant in a thread.
@@ -50,16 +57,14 @@ const (
 
 // thread is a thread, or a job: then it has one turn, number 0, without a chat.
 type thread struct {
-	job     bool
-	seq     protocol.Seq
-	id      protocol.ID
-	session string
-	title   title
-	roles   map[protocol.ParticipantID]role
-	first   int     // number of the oldest turn that is kept
-	turns   []*turn // from that one on
-	element *list.Element
-	cost    int
+	node
+	job        bool
+	seq        protocol.Seq
+	id         protocol.ID
+	session    string
+	title      title
+	roles      map[protocol.ParticipantID]role
+	first, end int // numbers: of the oldest turn that is kept, and of the next one
 }
 
 // title is the beginning of the first chat of a thread, or of the subject of a job. The masked form is
@@ -73,6 +78,8 @@ type title struct {
 
 // turn is the index's record of a turn.
 type turn struct {
+	node
+	at       ref
 	from     protocol.ParticipantID
 	started  int64        // µs since 1970
 	audience *audience    // nil: all participants
@@ -121,21 +128,7 @@ func ends(k protocol.Kind) bool {
 	return k.ClosesContext()
 }
 
-func (t *turn) admits(e *Entry) bool {
-	ok := t.size.admits(e)
-	t.truncated = t.truncated || !ok
-	return ok
-}
-
-func (th *thread) last() int { return th.first + len(th.turns) - 1 }
-
-// turn returns the turn with a number; nil if it is not kept.
-func (th *thread) turn(n int) *turn {
-	if n < th.first || n > th.last() {
-		return nil
-	}
-	return th.turns[n-th.first]
-}
+func (th *thread) last() int { return th.end - 1 }
 
 // What the index takes, in bytes, about.
 const (
@@ -144,96 +137,94 @@ const (
 	nameCost   = 64
 )
 
-func (x *index) charge(th *thread, n int) {
-	th.cost += n
-	x.cost += n
+func (th *thread) memory() int {
+	return threadCost + len(th.session) + th.title.Len() + nameCost*len(th.roles)
 }
 
-// directoryOf returns the directory that has a thread or a job.
-func (x *index) directoryOf(job bool) *directory {
-	if job {
-		return &x.jobs
+func (t *turn) memory() int {
+	n := turnCost + len(t.deltas)
+	if t.audience != nil {
+		n += nameCost * (len(t.audience.to) + len(t.audience.thread))
 	}
-	return &x.threads
+	return n
 }
 
 // begin adds a thread, or a job.
 func (x *index) begin(job bool, id protocol.ID, seq protocol.Seq, session string, about reduce.Excerpt) *thread {
 	th := &thread{
-		job: job, seq: seq, id: id, session: session, first: 1,
+		job: job, seq: seq, id: id, session: session, first: 1, end: 1,
 		title: title{Excerpt: about}, roles: make(map[protocol.ParticipantID]role),
 	}
 	if job {
-		th.first = 0
+		th.first, th.end = 0, 0
 	}
-	x.all[seq] = th
-	dir := x.directoryOf(job)
-	dir.byID[id] = th
-	dir.order = append(dir.order, seq)
-	th.element = x.lru.PushFront(th)
-	x.charge(th, threadCost+len(session)+th.title.Len())
+	if before := x.byID(job, id); before != nil { // of two with one id, the younger one counts
+		x.check(x.rows.Remove(directoryKey(job), before.seq))
+	}
+	x.threads[seq] = th
+	x.changeThread(th)
+	x.check(x.rows.Set(nameKey(job, id), appendSeq(nil, seq)))
 	return th
 }
 
 func (x *index) beginTurn(th *thread, e *Entry) *turn {
 	env := e.Envelope
-	tu := &turn{from: env.From, started: env.TS.UnixMicro(), chat: env.Seq, latest: env.Seq}
+	tu := &turn{at: ref{th.seq, th.end}, from: env.From, started: env.TS.UnixMicro(), chat: env.Seq, latest: env.Seq}
 	if len(env.To) > 0 {
 		tu.audience = &audience{slices.Clone(env.To), slices.Clone(e.Thread)}
-		x.charge(th, nameCost*(len(env.To)+len(e.Thread)))
 	}
-	th.turns = append(th.turns, tu)
-	x.addToSession(th, env.Seq)
-	x.charge(th, turnCost)
+	if th.first == th.end { // the first one, or the first one that is kept
+		x.check(x.rows.Add(directoryKey(th.job), th.seq, nil))
+	}
+	th.end++
+	x.changeThread(th)
+	x.turns[tu.at] = tu
+	x.changeTurn(tu)
+	at := appendRef(nil, tu.at, false)
+	x.check(x.rows.Add(sessionKey(th.session), env.Seq, at))
+	x.check(x.rows.Add(allTurns, env.Seq, at))
 	return tu
 }
 
 // setRole records the role of a participant in a thread.
 func (x *index) setRole(th *thread, who protocol.ParticipantID, as role) {
-	if th.roles[who] == noRole {
-		if len(th.roles) >= maxRoles {
-			return
-		}
-		x.charge(th, nameCost)
+	if before := th.roles[who]; before == as || before == noRole && len(th.roles) >= maxRoles {
+		return
 	}
 	th.roles[who] = as
+	x.changeThread(th)
 }
 
 // maxAudience bounds the participants that are recorded for a job.
 const maxAudience = 64
 
 // widen records who may see another entry of a job.
-func (x *index) widen(th *thread, tu *turn, e *Entry) {
-	if tu.audience == nil {
+func (t *turn) widen(e *Entry) {
+	if t.audience == nil {
 		return
 	}
-	before := tu.cost()
 	if len(e.Envelope.To) == 0 {
-		tu.audience = nil
+		t.audience = nil
 	} else {
 		for _, who := range slices.Concat([]protocol.ParticipantID{e.Envelope.From}, e.Envelope.To, e.Thread) {
-			if len(tu.audience.thread) < maxAudience && !slices.Contains(tu.audience.thread, who) {
-				tu.audience.thread = append(tu.audience.thread, who)
+			if len(t.audience.thread) < maxAudience && !slices.Contains(t.audience.thread, who) {
+				t.audience.thread = append(t.audience.thread, who)
 			}
 		}
 	}
-	x.charge(th, tu.cost()-before)
 }
 
-// extend records that an entry belongs to a turn.
-func (x *index) extend(th *thread, tu *turn, e *Entry) {
-	x.lru.MoveToFront(th.element)
-	tu.add(e)
-	if th.job {
-		x.widen(th, tu, e)
+// extend records that an entry belongs to a turn, which is marked as changed.
+func (t *turn) extend(e *Entry) {
+	t.add(e)
+	if t.at.isJob() {
+		t.widen(e)
 	}
-	if e.Envelope.Seq == tu.chat {
+	if e.Envelope.Seq == t.chat {
 		return
 	}
-	before := len(tu.deltas)
-	tu.deltas = binary.AppendUvarint(tu.deltas, uint64(e.Envelope.Seq-tu.latest))
-	tu.latest = e.Envelope.Seq
-	x.charge(th, len(tu.deltas)-before)
+	t.deltas = binary.AppendUvarint(t.deltas, uint64(e.Envelope.Seq-t.latest))
+	t.latest = e.Envelope.Seq
 }
 
 // seqs returns the Seqs of all entries of the turn, in order.
@@ -258,56 +249,4 @@ func (t *turn) entry() *Entry {
 		env.To, e.Thread = t.audience.to, t.audience.thread
 	}
 	return e
-}
-
-// drop removes the quietest thread, or the older half of the turns of the only
-// one, and returns their cached contents.
-func (x *index) drop() []*contents {
-	th, ok := x.lru.Back().Value.(*thread)
-	if !ok {
-		return nil
-	}
-	gone := th.turns
-	if len(x.all) > 1 || len(gone) == 0 {
-		x.forget(th)
-	} else {
-		half := (len(gone) + 1) / 2
-		th.turns, gone = slices.Clone(gone[half:]), gone[:half]
-		th.first += half
-		x.dropFromSession(th, half)
-		spent := 0
-		for _, tu := range gone {
-			spent += tu.cost()
-		}
-		x.charge(th, -spent)
-	}
-	var held []*contents
-	for _, tu := range gone {
-		if tu.contents != nil {
-			held = append(held, tu.contents)
-		}
-	}
-	return held
-}
-
-func (t *turn) cost() int {
-	n := turnCost + len(t.deltas)
-	if t.audience != nil {
-		n += nameCost * (len(t.audience.to) + len(t.audience.thread))
-	}
-	return n
-}
-
-func (x *index) forget(th *thread) {
-	x.cost -= th.cost
-	x.lru.Remove(th.element)
-	delete(x.all, th.seq)
-	x.dropFromSession(th, len(th.turns))
-	dir := x.directoryOf(th.job)
-	if dir.byID[th.id] == th {
-		delete(dir.byID, th.id)
-	}
-	if len(dir.order) > 2*len(dir.byID)+16 {
-		dir.order = slices.DeleteFunc(dir.order, func(s protocol.Seq) bool { return x.all[s] == nil })
-	}
 }

@@ -1,7 +1,8 @@
 package turns
 
 import (
-	"sort"
+	"iter"
+	"math"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/turns/reduce"
@@ -16,12 +17,9 @@ func (t *Tracker) Threads(limit int, before protocol.Seq, v Viewer) (list []api.
 	list = []api.Thread{}
 	limit = pageSize(limit)
 	d := t.display()
-	for range maxScanned {
-		th := t.listed(false, before)
-		if th == nil {
-			return list, 0
-		}
-		if len(list) == limit {
+	scanned := 0
+	for th := range t.listed(false, before) {
+		if scanned++; len(list) == limit || scanned > maxScanned {
 			return list, before
 		}
 		before = th.seq
@@ -29,7 +27,7 @@ func (t *Tracker) Threads(limit int, before protocol.Seq, v Viewer) (list []api.
 			list = append(list, info)
 		}
 	}
-	return list, before
+	return list, 0
 }
 
 // Jobs returns the jobs of which the viewer may see something, like Threads.
@@ -37,12 +35,9 @@ func (t *Tracker) Jobs(limit int, before protocol.Seq, v Viewer) (list []api.Job
 	list = []api.Job{}
 	limit = pageSize(limit)
 	d := t.display()
-	for range maxScanned {
-		th := t.listed(true, before)
-		if th == nil {
-			return list, 0
-		}
-		if len(list) == limit {
+	scanned := 0
+	for th := range t.listed(true, before) {
+		if scanned++; len(list) == limit || scanned > maxScanned {
 			return list, before
 		}
 		before = th.seq
@@ -53,24 +48,49 @@ func (t *Tracker) Jobs(limit int, before protocol.Seq, v Viewer) (list []api.Job
 			})
 		}
 	}
-	return list, before
+	return list, 0
 }
 
-// listed returns the youngest thread, or job, that began before a Seq; nil: none.
-func (t *Tracker) listed(job bool, before protocol.Seq) *thread {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	dir := t.index.directoryOf(job)
-	i := len(dir.order)
-	if before > 0 {
-		i = sort.Search(len(dir.order), func(i int) bool { return dir.order[i] >= before })
+// listStep is how many threads are read at a time.
+const listStep = 64
+
+// listed yields the threads, or the jobs, that began before a Seq (0: all), the
+// youngest first. It takes the lock in short steps.
+func (t *Tracker) listed(job bool, before protocol.Seq) iter.Seq[*thread] {
+	if before == 0 {
+		before = math.MaxUint64
 	}
-	for i--; i >= 0; i-- {
-		if th := t.index.all[dir.order[i]]; th != nil && dir.byID[th.id] == th {
-			return th
+	return func(yield func(*thread) bool) {
+		for most := 2; ; most = min(2*most, listStep) {
+			some, next := t.listSome(job, before, most)
+			for _, th := range some {
+				if !yield(th) {
+					return
+				}
+			}
+			if next == 0 {
+				return
+			}
+			before = next
 		}
 	}
-	return nil
+}
+
+// listSome returns the threads of one step, and the Seq from which to go on; 0: there
+// are no more.
+func (t *Tracker) listSome(job bool, before protocol.Seq, most int) (some []*thread, next protocol.Seq) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	defer t.shrink()
+	rows, err := t.index.rows.Before(directoryKey(job), before, most)
+	t.index.check(err)
+	for _, row := range rows {
+		if th := t.index.thread(row.Seq); th != nil {
+			some = append(some, th)
+		}
+		next = row.Seq
+	}
+	return some, next
 }
 
 // describe returns a thread as a viewer may see it. It reports false when the

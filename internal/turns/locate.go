@@ -1,10 +1,7 @@
 package turns
 
 import (
-	"hash/maphash"
-
 	"github.com/meup-protocol/meup/internal/answers"
-	"github.com/meup-protocol/meup/internal/recent"
 	"github.com/meup-protocol/meup/internal/turns/reduce"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -34,7 +31,7 @@ func (t *Tracker) locate(e *Entry, it *reduce.Item) (ref, bool) {
 		if !ok {
 			found = t.beginJob(env.ID, e, it)
 		}
-		t.contexts.put(string(env.ID), found)
+		t.contexts.put(string(env.ID), place{ref: found})
 		t.recordAgent(env.From, found)
 		return found, true
 	case protocol.KindMCPRequest, protocol.KindMCPProposal:
@@ -52,8 +49,8 @@ func (t *Tracker) question(env *protocol.Envelope) (ref, bool) {
 	if id == "" {
 		return ref{}, false
 	}
-	at, known := t.chats.get(string(id))
-	return at, known && t.isIndexed(at)
+	at, known := t.envelopes.get(string(id))
+	return at.ref, known && at.chat && t.isIndexed(at.ref)
 }
 
 // locateInContext returns the turn of an entry in a context. An unknown context
@@ -62,7 +59,8 @@ func (t *Tracker) question(env *protocol.Envelope) (ref, bool) {
 func (t *Tracker) locateInContext(e *Entry, it *reduce.Item, question ref, taken bool) (ref, bool) {
 	env := e.Envelope
 	root := string(env.Context.Root())
-	at, known := t.contexts.get(root)
+	in, known := t.contexts.get(root)
+	at := in.ref
 	if known && !t.isIndexed(at) {
 		return ref{}, false
 	}
@@ -76,13 +74,13 @@ func (t *Tracker) locateInContext(e *Entry, it *reduce.Item, question ref, taken
 		if !known {
 			at = t.beginJob(protocol.ID(root), e, it)
 		}
-		t.contexts.put(root, at)
+		t.contexts.put(root, place{ref: at})
 		if answers.Opens(env.Kind) {
 			t.recordAgent(env.From, at)
 		}
 	}
 	if env.Context.Depth() > 1 {
-		t.contexts.put(nestedName(env.Context.Last()), at)
+		t.contexts.put(nestedName(env.Context.Last()), place{ref: at})
 	}
 	if env.Kind == protocol.KindReasoningStart {
 		t.recordAgent(env.From, at)
@@ -118,42 +116,39 @@ func (t *Tracker) answered(env *protocol.Envelope) (found ref, ok bool) {
 // find returns where the envelope with an id belongs, or the context with that
 // name: an outermost one, else the last nested one that was written into.
 func (t *Tracker) find(id protocol.ID) (ref, bool) {
-	at, known := t.chats.get(string(id))
+	p, known := t.envelopes.get(string(id))
 	if !known {
-		at, known = t.others.get(string(id))
+		p, known = t.contexts.get(string(id))
 	}
 	if !known {
-		at, known = t.contexts.get(string(id))
+		p, known = t.contexts.get(nestedName(string(id)))
 	}
-	if !known {
-		at, known = t.contexts.get(nestedName(string(id)))
-	}
-	return at, known
+	return p.ref, known
 }
 
 // decides reports whether the sender calls a tool for another participant's chat
 // without a context. (A call that fulfills a proposal correlates to the
 // proposal.)
 func (t *Tracker) decides(env *protocol.Envelope, at ref) bool {
-	th := t.index.all[at.root]
+	th := t.index.thread(at.root)
 	if at.isJob() || th == nil || th.roles[env.From] == asker {
 		return false
 	}
 	for _, id := range env.Correlation.IDs {
-		if _, chat := t.chats.get(string(id)); chat {
+		if p, known := t.envelopes.get(string(id)); known && p.chat {
 			return true
 		}
 	}
 	return false
 }
 
-// isIndexed reports whether the thread or job of a reference is still in the index.
-func (t *Tracker) isIndexed(at ref) bool { return t.index.all[at.root] != nil }
+// isIndexed reports whether the thread or job of a reference is in the index.
+func (t *Tracker) isIndexed(at ref) bool { return t.index.thread(at.root) != nil }
 
 // recordAgent records that a participant opened a context.
 func (t *Tracker) recordAgent(who protocol.ParticipantID, at ref) {
-	t.agents.put(string(who), ref{})
-	if th := t.index.all[at.root]; th != nil && !at.isJob() {
+	t.agents.put(string(who), place{})
+	if th := t.index.thread(at.root); th != nil && !at.isJob() {
 		t.index.setRole(th, who, agent)
 	}
 }
@@ -166,7 +161,7 @@ func (t *Tracker) locateChat(e *Entry, it *reduce.Item, found ref, ok bool) ref 
 		th := t.index.begin(false, env.ID, env.Seq, t.sessionOf(it, env.ID), it.Beginning(maxTitle))
 		return t.beginTurn(th, e)
 	}
-	th := t.index.all[found.root]
+	th := t.index.thread(found.root)
 	switch th.roles[env.From] {
 	case agent:
 		return found
@@ -180,8 +175,9 @@ func (t *Tracker) locateChat(e *Entry, it *reduce.Item, found ref, ok bool) ref 
 
 func (t *Tracker) beginTurn(th *thread, e *Entry) ref {
 	t.index.setRole(th, e.Envelope.From, asker)
-	t.cache.put(t.index.beginTurn(th, e), nil, reduce.NewBuilder())
-	return ref{root: th.seq, turn: th.last()}
+	tu := t.index.beginTurn(th, e)
+	t.cache.put(tu, nil, reduce.NewBuilder())
+	return tu.at
 }
 
 // sessionOf returns the session of a thread or a job that begins with an item: the
@@ -211,16 +207,3 @@ type ref struct {
 }
 
 func (r ref) isJob() bool { return r.turn == 0 }
-
-// refs maps recent names to references. Names are kept as hashes of 64 bits, since
-// ids are chosen by their senders and may be long.
-type refs struct {
-	seed maphash.Seed
-	*recent.Map[uint64, ref]
-}
-
-func newRefs(most int) refs { return refs{maphash.MakeSeed(), recent.New[uint64, ref](most)} }
-
-func (t *refs) put(name string, r ref) { t.Put(maphash.String(t.seed, name), r) }
-
-func (t *refs) get(name string) (ref, bool) { return t.Get(maphash.String(t.seed, name)) }

@@ -262,66 +262,43 @@ func TestEveryDecisionIsACall(t *testing.T) {
 // checkBounds checks the sizes that the projection records.
 func checkBounds(t rapid.TB, p *Tracker) {
 	t.Helper()
-	cost, bytes := 0, 0
-	for _, th := range p.index.all {
-		cost += th.cost
-		sum := threadCost + nameCost*len(th.roles) + len(th.session) + th.title.Len()
-		for _, tu := range th.turns {
-			sum += tu.cost()
-			if tu.size.items > maxAllItems {
-				t.Fatalf("a turn of %d items", tu.size.items)
-			}
+	x := p.index
+	cost, bytes, saved := 0, 0, 0
+	for _, th := range x.threads {
+		if th.element != nil {
+			saved, cost = saved+1, cost+th.memory()
 		}
-		if sum != th.cost {
-			t.Fatalf("a thread costs %d, it says %d", sum, th.cost)
+		if (th.element == nil) != (x.unsavedThreads[th.seq] == th) {
+			t.Fatalf("thread %d is neither saved nor changed, or both", th.seq)
 		}
 	}
-	checkSessions(t, p)
+	for at, tu := range x.turns {
+		if tu.element != nil {
+			saved, cost = saved+1, cost+tu.memory()
+		}
+		if (tu.element == nil) != (x.unsavedTurns[at] == tu) {
+			t.Fatalf("turn %v is neither saved nor changed, or both", at)
+		}
+		if tu.size.items > maxAllItems {
+			t.Fatalf("a turn of %d items", tu.size.items)
+		}
+	}
 	for at := p.cache.used.Front(); at != nil; at = at.Next() {
-		bytes += at.Value.(*contents).bytes
-	}
-	if cost != p.index.cost || cost > p.index.max || bytes != p.cache.bytes || bytes > p.cache.max {
-		t.Fatalf("index %d (says %d, may %d), cache %d (says %d, may %d)", cost, p.index.cost, p.index.max, bytes, p.cache.bytes, p.cache.max)
-	}
-	for _, dir := range []directory{p.index.threads, p.index.jobs} {
-		if n := len(dir.order); n > 2*len(dir.byID)+17 {
-			t.Fatalf("%d in order, %d there", n, len(dir.byID))
+		held := at.Value.(*contents)
+		bytes += held.bytes
+		if x.turns[held.turn.at] != held.turn || held.turn.contents != held {
+			t.Fatalf("contents of turn %v are cached, and the turn is not in memory", held.turn.at)
 		}
 	}
-	for _, r := range []refs{p.chats, p.others} {
-		if r.Len() > 2*p.opts.IDs {
-			t.Fatalf("%d names, %d may be there", r.Len(), 2*p.opts.IDs)
+	if saved != x.lru.Len() || cost != x.cost || cost > x.max || bytes != p.cache.bytes || bytes > p.cache.max {
+		t.Fatalf("index %d rows of %d (says %d of %d, may %d), cache %d (says %d, may %d)", saved, cost, x.lru.Len(), x.cost, x.max, bytes, p.cache.bytes, p.cache.max)
+	}
+	for _, n := range []names{p.envelopes, p.contexts, p.agents} {
+		if n.Len() > 2*(p.opts.IDs+1) {
+			t.Fatalf("%d names, %d may be there", n.Len(), 2*(p.opts.IDs+1))
 		}
 	}
-}
-
-// checkSessions checks that the sessions have the turns of the index, in order, and
-// few others.
-func checkSessions(t rapid.TB, p *Tracker) {
-	t.Helper()
-	turns, listed := 0, 0
-	for _, th := range p.index.all {
-		turns += len(th.turns)
-	}
-	for id, s := range p.index.sessions {
-		kept := 0
-		for i, e := range s.list {
-			if i > 0 && s.list[i-1].seq >= e.seq {
-				t.Fatalf("session %s: %d is before %d", id, s.list[i-1].seq, e.seq)
-			}
-			if r := p.index.outlineOf(e.at); r != nil {
-				kept++
-				if r.key.Session != id {
-					t.Fatalf("a turn of session %s is in %s", r.key.Session, id)
-				}
-			}
-		}
-		if kept == 0 || kept != len(s.list)-s.dropped || s.dropped > len(s.list)/2+16 {
-			t.Fatalf("session %s has %d, of which %d are kept and %d dropped", id, len(s.list), kept, s.dropped)
-		}
-		listed += kept
-	}
-	if listed != turns {
-		t.Fatalf("%d turns are in sessions, %d in the index", listed, turns)
+	if x.err != nil {
+		t.Fatal(x.err)
 	}
 }

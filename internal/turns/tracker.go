@@ -49,21 +49,23 @@ type Options struct {
 	Mask  Masker
 	Clock func() time.Time // nil: time.Now; proposals expire by it
 
-	IndexBytes int // of the index of threads and turns, about; 0: 16 MiB
+	// Rows stores the index of turns; nil: in memory, without a bound.
+	Rows Rows
+	// IndexBytes bounds the rows that are in memory and saved, about; 0: 4 MiB.
+	IndexBytes int
 	// CacheBytes bounds the cached contents of turns, about; 0: 8 MiB.
 	// Negative: nothing is cached, and Apply returns no events.
 	CacheBytes int
-	// IDs is how many ids of envelopes are known at least, and as many of chats
-	// in addition; 0: 65,536. A correlation to an older one answers nothing. An
-	// id takes about 40 bytes.
+	// IDs is how many ids of envelopes are in memory at least; 0: 4,096. The others
+	// are read from Rows.
 	IDs int
 }
 
 // Defaults of Options.
 const (
-	DefaultIndexBytes = 16 << 20
+	DefaultIndexBytes = 4 << 20
 	DefaultCacheBytes = 8 << 20
-	DefaultIDs        = 1 << 16
+	DefaultIDs        = 1 << 12
 )
 
 // Tracker holds the turns of one space. Its methods may be called concurrently;
@@ -72,19 +74,29 @@ type Tracker struct {
 	opts  Options
 	rules atomic.Uint64 // generation of the mask's rules
 
-	mu       sync.Mutex   // never held while the log is read or a text is masked
-	head     protocol.Seq // of the last entry applied
-	chats    refs         // by the id of a chat
-	others   refs         // by the id of any other envelope
-	contexts refs         // by the first segment of a path, and by nestedName of the last
-	answers  *answers.Tracker
-	agents   refs // participants that opened contexts; the values are unused
-	index    index
-	cache    cache
+	mu        sync.Mutex // never held while the log is read or a text is masked
+	last      mark       // the last entry applied
+	envelopes names      // by id
+	contexts  names      // by the first segment of a path, and by nestedName of the last
+	agents    names      // participants that opened contexts; the places are unused
+	answers   *answers.Tracker
+	index     *index
+	cache     cache
 }
 
-// NewTracker returns a Tracker of an empty log.
+// NewTracker returns a Tracker of an empty log, in memory.
 func NewTracker(o Options) *Tracker {
+	o.Rows = nil
+	t, _, _ := Open(o) //nolint:errcheck // rows in memory have no errors
+	return t
+}
+
+// Open returns a Tracker that goes on where the one that was saved in its Rows was,
+// and the data that was saved with it; nil: it is of an empty log.
+func Open(o Options) (t *Tracker, extra []byte, err error) {
+	if o.Rows == nil {
+		o.Rows = newMemoryRows()
+	}
 	if o.IndexBytes <= 0 {
 		o.IndexBytes = DefaultIndexBytes
 	}
@@ -100,18 +112,20 @@ func NewTracker(o Options) *Tracker {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	return &Tracker{
-		opts: o, chats: newRefs(o.IDs), others: newRefs(o.IDs), contexts: newRefs(o.IDs/4 + 1), agents: newRefs(4096),
-		answers: answers.NewTracker(),
-		index:   newIndex(o.IndexBytes), cache: newCache(o.CacheBytes),
+	x := newIndex(o.IndexBytes, o.Rows)
+	t = &Tracker{
+		opts: o, envelopes: x.names(keyEnvelope, o.IDs), contexts: x.names(keyContext, o.IDs/4+1), agents: x.names(keyAgent, o.IDs/16+1),
+		index: x, cache: newCache(o.CacheBytes),
 	}
+	extra, err = t.restore()
+	return t, extra, err
 }
 
 // Head returns the Seq of the last entry that was applied.
 func (t *Tracker) Head() protocol.Seq {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.head
+	return t.last.Seq
 }
 
 // Remask discards masked texts: the rules of the mask have changed. The next
@@ -137,19 +151,16 @@ func (t *Tracker) Apply(ctx context.Context, e Entry) (Event, bool) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if env.Seq <= t.head {
+	defer t.shrink()
+	if env.Seq <= t.last.Seq {
 		return Event{}, false
 	}
-	t.head = env.Seq
+	t.last = markOf(env)
 	at, ok := t.locate(&e, it)
 	if !ok {
 		return Event{}, false
 	}
-	if env.Kind == protocol.KindChat {
-		t.chats.put(string(env.ID), at)
-	} else {
-		t.others.put(string(env.ID), at)
-	}
+	t.envelopes.put(string(env.ID), place{at, env.Kind == protocol.KindChat})
 	if it == nil {
 		return Event{}, false
 	}
@@ -169,13 +180,22 @@ func isRelevant(k protocol.Kind) bool {
 
 // addLocked adds an entry to its turn.
 func (t *Tracker) addLocked(ctx context.Context, at ref, e *Entry, it *reduce.Item) (Event, bool) {
-	th := t.index.all[at.root]
-	tu := th.turn(at.turn)
-	if tu == nil || !tu.admits(e) {
+	tu := t.index.turnAt(at)
+	if tu == nil {
 		return Event{}, false
 	}
-	t.reviveLocked(ctx, tu)
-	t.index.extend(th, tu, e)
+	if !tu.admits(e) {
+		if !tu.truncated {
+			tu.truncated = true
+			t.index.changeTurn(tu)
+		}
+		return Event{}, false
+	}
+	t.index.changeTurn(tu) // it stays in memory until it is saved
+	if t.reviveLocked(ctx, tu); t.index.turns[at] != tu {
+		return Event{}, false // the log has dropped its beginning meanwhile
+	}
+	tu.extend(e)
 	if tu.contents == nil {
 		return Event{}, false
 	}
@@ -184,7 +204,6 @@ func (t *Tracker) addLocked(ctx context.Context, at ref, e *Entry, it *reduce.It
 	t.cache.charge(held, it.Weight)
 	t.cache.used.MoveToFront(held.element)
 	agent, ended := held.live.Add(it)
-	t.shrink()
 	return Event{Seq: e.Envelope.Seq, at: at, agent: agent, bytes: tu.bytes}, ended
 }
 
@@ -200,7 +219,7 @@ func (t *Tracker) reviveLocked(ctx context.Context, tu *turn) {
 	if tu.contents != nil || tu.items == 0 || tu.bytes > maxRevive || t.opts.Reader == nil || t.cache.max < 0 {
 		return
 	}
-	r := &turnRef{tu: tu, seqs: tu.seqs()}
+	r := &turnRef{at: tu.at, tu: tu, seqs: tu.seqs()}
 	t.mu.Unlock()
 	err := t.read(ctx, []*turnRef{r})
 	t.mu.Lock()
@@ -212,8 +231,8 @@ func (t *Tracker) reviveLocked(ctx context.Context, tu *turn) {
 // shrink keeps index and cache within their bounds.
 func (t *Tracker) shrink() {
 	for t.index.cost > t.index.max {
-		for _, c := range t.index.drop() {
-			t.cache.remove(c)
+		if held := t.index.evict(); held != nil {
+			t.cache.remove(held)
 		}
 	}
 	for t.cache.bytes > max(t.cache.max, 0) {
@@ -233,19 +252,17 @@ func (t *Tracker) LimitCache(bytes int) {
 type Key = reduce.Key
 
 // TurnOf returns the turn or the job that an envelope belongs to. It reports false
-// when it belongs to none, or is too old to be known by its id. It does not check
+// when it belongs to none, or to one that the log no longer has. It does not check
 // who may see that turn: [Tracker.Turn] and [Tracker.Job] do.
 func (t *Tracker) TurnOf(id protocol.ID) (Key, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	at, known := t.chats.get(string(id))
-	if !known {
-		at, known = t.others.get(string(id))
-	}
+	defer t.shrink()
+	at, known := t.envelopes.get(string(id))
 	if !known {
 		return Key{}, false
 	}
-	if r := t.index.outlineOf(at); r != nil {
+	if r := t.index.outlineOf(at.ref); r != nil {
 		return r.key, true
 	}
 	return Key{}, false

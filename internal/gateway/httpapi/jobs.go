@@ -26,6 +26,10 @@ func (s *Server) jobs(w http.ResponseWriter, r *http.Request, v caller) {
 		return
 	}
 	list, next := view.Jobs(q.limit, protocol.Seq(q.before), view.Viewer)
+	if err := view.Err(); err != nil {
+		writeTurnError(w, err)
+		return
+	}
 	v.writeJSON(w, api.Jobs{Jobs: list, Next: next, HasMore: next > 0})
 }
 

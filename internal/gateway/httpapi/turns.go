@@ -32,6 +32,10 @@ func (s *Server) threads(w http.ResponseWriter, r *http.Request, v caller) {
 		return
 	}
 	list, next := view.Threads(q.limit, protocol.Seq(q.before), view.Viewer)
+	if err := view.Err(); err != nil {
+		writeTurnError(w, err)
+		return
+	}
 	v.writeJSON(w, api.Threads{Threads: list, Next: next, HasMore: next > 0})
 }
 

@@ -19,7 +19,7 @@ type Listener struct {
 	who    ring.Viewer
 	wake   func()
 	sent   protocol.Seq // events up to here were received
-	behind bool         // the log grows faster than it is applied
+	behind bool         // the log grows faster than it is applied, or is not applied yet
 }
 
 // Close ends the listening.
@@ -51,11 +51,14 @@ func (l *Listener) UpTo(ctx context.Context, seq protocol.Seq) iter.Seq[Update] 
 			return
 		}
 		l.tailer.mu.Lock()
-		events := l.tailer.events.Between(l.sent, upTo)
+		events, tracker := l.tailer.events.Between(l.sent, upTo), l.tailer.tracker
 		l.tailer.mu.Unlock()
+		if tracker == nil { // the index is being opened again
+			return
+		}
 		v := viewerOf(l.space, l.who)
 		for _, e := range events {
-			data, err := l.tailer.tracker.Data(ctx, e, v)
+			data, err := tracker.Data(ctx, e, v)
 			if err != nil {
 				l.tailer.log.Warn("read the log for an event", "seq", e.Seq, "error", err)
 				return
@@ -73,19 +76,24 @@ func (l *Listener) UpTo(ctx context.Context, seq protocol.Seq) iter.Seq[Update] 
 func (l *Listener) await(ctx context.Context, seq protocol.Seq) protocol.Seq {
 	read, built := l.tailer.progress()
 	switch {
-	case !built:
-		return 0
-	case read >= seq:
+	case built && read >= seq:
 		l.behind = false
 		return read
-	case l.behind:
-		return read
+	case !l.behind:
+		read, built = l.wait(ctx, seq)
 	}
+	if !built {
+		return 0
+	}
+	return read
+}
+
+// wait waits up to maxLag for a Seq to be applied.
+func (l *Listener) wait(ctx context.Context, seq protocol.Seq) (protocol.Seq, bool) {
 	ctx, cancel := context.WithTimeout(ctx, maxLag)
 	defer cancel()
 	l.behind = l.tailer.waitApplied(ctx, seq) != nil
-	read, _ = l.tailer.progress()
-	return read
+	return l.tailer.progress()
 }
 
 // progress returns how far the log has been applied; false while it is applied

@@ -2,8 +2,13 @@
 // about their turns.
 //
 //	Store     one tailer for each space in use, which feeds a turns.Tracker
+//	turndb    the indexes of all spaces, on disk
 //	View      the turns of one space for one participant
 //	Listener  steps of agents for one event stream
+//
+// The index of a space is a derived copy of its log, up to a Seq. A tailer goes on from
+// there; it begins again if the index is missing, damaged, of another version, or of
+// another log.
 package turnstore
 
 import (
@@ -15,6 +20,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/meup-protocol/meup/internal/gateway/turnstore/turndb"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/internal/turns"
@@ -25,8 +33,6 @@ import (
 const (
 	// DefaultSpaces is how many spaces are tracked at once.
 	DefaultSpaces = 64
-	// indexBytes bounds the index of one space: about 200,000 turns.
-	indexBytes = 64 << 20
 	// cacheBytes bounds the cached contents of all spaces together.
 	cacheBytes = 64 << 20
 )
@@ -43,26 +49,35 @@ var errDropped = errors.New("the turns of the space were dropped")
 
 // Options configures a Store.
 type Options struct {
+	Dir string // of the indexes; "": in memory
+	// Bounds returns the oldest and the newest Seq of a log; nil: nothing is ever
+	// dropped from a log.
+	Bounds func(ctx context.Context, space string) (oldest, newest protocol.Seq, err error)
 	// Mask removes secrets from shown texts; nil: texts are shown as logged.
 	Mask turns.Masker
 	// Spaces is how many spaces are tracked at once; 0: DefaultSpaces.
 	Spaces int
 	Clock  func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: discards
+
+	fs vfs.FS // nil: the operating system's. Tests inject failures
 }
 
 // Store tracks the turns of spaces. For each space in use one goroutine follows
 // the log and feeds a [turns.Tracker]. The number of spaces is bounded: the one
-// that was not used for longest is dropped, and is built again from its log when
-// it is used again. The methods of a Store may be called concurrently.
+// that was not used for longest is dropped from memory. The methods of a Store may be called concurrently.
 type Store struct {
 	opts Options
 	ctx  context.Context //nolint:containedctx // ends with Close
 	stop context.CancelFunc
 	wait sync.WaitGroup // tailers
 
+	dbMu sync.Mutex // held while the indexes are opened or closed
+	db   *turndb.DB // nil: not opened yet
+
 	mu      sync.Mutex
 	tailers map[string]*tailer
+	ended   map[string]<-chan struct{} // by space: closed when its last following has ended
 	closed  bool
 }
 
@@ -78,7 +93,15 @@ func New(o Options) *Store {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	return &Store{opts: o, ctx: ctx, stop: stop, tailers: make(map[string]*tailer)}
+	s := &Store{opts: o, ctx: ctx, stop: stop, tailers: make(map[string]*tailer), ended: make(map[string]<-chan struct{})}
+	s.wait.Go(func() { // the first question should not wait for it
+		s.dbMu.Lock()
+		defer s.dbMu.Unlock()
+		if err := s.openLocked(); err != nil {
+			s.opts.Logger.Error("open the index of turns", "error", err)
+		}
+	})
+	return s
 }
 
 // Close stops all tailers and waits for them. Pending requests get ErrClosed.
@@ -88,6 +111,55 @@ func (s *Store) Close() {
 	s.mu.Unlock()
 	s.stop()
 	s.wait.Wait()
+	s.dbMu.Lock()
+	defer s.dbMu.Unlock()
+	if s.db == nil {
+		return
+	}
+	if err := s.db.Close(); err != nil {
+		s.opts.Logger.Warn("close the index of turns", "error", err)
+	}
+}
+
+// rows returns the rows of a space, empty ones with reset.
+func (s *Store) rows(name, log string, reset bool) (*turndb.Space, error) {
+	s.dbMu.Lock()
+	defer s.dbMu.Unlock()
+	if err := s.openLocked(); err != nil {
+		return nil, err
+	}
+	return s.db.Space(name, log, reset)
+}
+
+// openLocked opens the database unless it is open, and begins a new one in place of a
+// damaged one. If there can be none in its folder, it is in memory.
+func (s *Store) openLocked() error {
+	o := turndb.Options{Dir: s.opts.Dir, Logger: s.opts.Logger, FS: s.opts.fs}
+	if s.db != nil {
+		if !s.db.Damaged() {
+			return nil
+		}
+		o.Reset = true
+		if err := s.db.Close(); err != nil {
+			s.opts.Logger.Debug("close the index of turns", "error", err)
+		}
+	}
+	db, err := turndb.Open(o)
+	if err != nil {
+		s.opts.Logger.Error("the index of turns is in memory until the next start", "error", err)
+		if db, err = turndb.Open(turndb.Options{Logger: s.opts.Logger}); err != nil {
+			return err
+		}
+	}
+	s.db = db
+	return nil
+}
+
+// full reports whether the disk must take rows before more are saved.
+func (s *Store) full() bool {
+	s.dbMu.Lock()
+	defer s.dbMu.Unlock()
+	return s.db.Full()
 }
 
 // View is the turns of a space for one participant: its Viewer is the argument of
@@ -107,18 +179,43 @@ func (s *Store) View(ctx context.Context, sp *space.Space, who ring.Viewer) (*Vi
 			return nil, err
 		}
 		err = t.waitApplied(ctx, sp.Head())
-		t.mu.Lock()
-		t.waiting--
-		t.mu.Unlock()
+		tracker := t.stopWaiting()
+		if err == nil && tracker == nil {
+			continue // the index is being opened again
+		}
+		if err == nil && tracker.Err() != nil {
+			s.reopen(t, tracker, sp)
+			continue
+		}
+		if err == nil {
+			err = t.trim(ctx, tracker)
+		}
 		switch {
 		case err == nil:
-			return &View{t.tracker, viewerOf(sp, who)}, nil
+			return &View{tracker, viewerOf(sp, who)}, nil
 		case errors.Is(err, space.ErrRetired) && s.ctx.Err() != nil:
 			return nil, ErrClosed
 		case !errors.Is(err, errDropped):
 			return nil, err
 		}
 	}
+}
+
+// reopen lets a tailer open its index again, unless it did so meanwhile.
+func (s *Store) reopen(t *tailer, failed *turns.Tracker, sp *space.Space) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.tracker != failed || t.dropped || s.closed {
+		return
+	}
+	t.closeLocked(failed.Err())
+	if t.cancel != nil {
+		t.cancel()
+		t.cancel = nil
+	}
+	t.followLocked(s, sp)
 }
 
 func viewerOf(sp *space.Space, who ring.Viewer) turns.Viewer {
@@ -147,7 +244,11 @@ func (s *Store) Remask() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range s.tailers {
-		t.tracker.Remask()
+		t.mu.Lock()
+		if t.tracker != nil {
+			t.tracker.Remask()
+		}
+		t.mu.Unlock()
 	}
 }
 
@@ -161,7 +262,7 @@ func (s *Store) tailer(sp *space.Space, use func(*tailer)) (*tailer, error) {
 	}
 	t := s.tailers[sp.Name()]
 	if t != nil && t.logID != sp.LogID() {
-		t.log.Warn("the log was replaced; its turns are built again")
+		t.log.Warn("the log was replaced; its turns are derived again")
 		s.dropLocked(t)
 		t = nil
 	}
@@ -170,7 +271,7 @@ func (s *Store) tailer(sp *space.Space, use func(*tailer)) (*tailer, error) {
 		t = newTailer(sp, s.opts)
 		s.tailers[sp.Name()] = t
 		for _, other := range s.tailers {
-			other.tracker.LimitCache(cacheShare(len(s.tailers)))
+			other.limitCache(cacheShare(len(s.tailers)))
 		}
 	}
 	t.used = s.opts.Clock()

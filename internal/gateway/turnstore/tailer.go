@@ -14,22 +14,34 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// retryDelay is how long a tailer waits after the log could not be read.
-const retryDelay = 250 * time.Millisecond
+const (
+	// retryDelay is how long a tailer waits after the log or the index could not be read.
+	retryDelay = 250 * time.Millisecond
+	// saveEvery is how many entries are applied between two times that the index is
+	// saved. After a crash so many are applied again, and the ones in the tables of
+	// turndb that were not on disk.
+	saveEvery = 5000
+	// trimEvery is how often a tailer looks for entries that the log no longer has.
+	trimEvery = time.Minute
+)
 
 // tailer follows the log of one space.
 type tailer struct {
-	name    string
-	logID   string // of the log that is applied
-	opts    Options
-	log     *slog.Logger
-	used    time.Time // guarded by Store.mu
-	tracker *turns.Tracker
+	name  string
+	logID string // of the log that is applied
+	opts  Options
+	log   *slog.Logger
+	used  time.Time // guarded by Store.mu
 
 	mu        sync.Mutex
 	space     *space.Space       // that is followed, or was last
 	cancel    context.CancelFunc // of the following; nil: it has ended
-	ended     <-chan struct{}    // closed when the last following has ended
+	ended     <-chan struct{}    // of the following, which closes it
+	tracker   *turns.Tracker     // nil: the index is not open
+	damaged   bool               // the index must be begun again
+	cache     int                // of the tracker, in bytes
+	trimmed   time.Time          // the last look at the oldest entry
+	unsaved   int                // entries that were applied since the index was saved
 	read      protocol.Seq       // everything up to here was applied
 	built     bool               // the log as it was at the beginning has been applied
 	advanced  chan struct{}      // closed and replaced whenever read has grown or following has ended
@@ -40,12 +52,10 @@ type tailer struct {
 }
 
 func newTailer(sp *space.Space, o Options) *tailer {
-	t := &tailer{
+	return &tailer{
 		name: sp.Name(), logID: sp.LogID(), opts: o, log: o.Logger.With("space", sp.Name()), advanced: make(chan struct{}),
-		listeners: make(map[*Listener]struct{}),
+		listeners: make(map[*Listener]struct{}), cache: turns.DefaultCacheBytes,
 	}
-	t.tracker = turns.NewTracker(turns.Options{Space: sp.Name(), Reader: t, Mask: o.Mask, Clock: o.Clock, IndexBytes: indexBytes})
-	return t
 }
 
 // Range implements Reader by the log of the space that is open now.
@@ -66,7 +76,8 @@ func (t *tailer) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[
 	}
 }
 
-// followLocked starts following a space, unless it is followed already.
+// followLocked starts following a space, unless it is followed already. The caller holds
+// Store.mu too.
 func (t *tailer) followLocked(s *Store, sp *space.Space) {
 	if t.cancel != nil && t.space == sp {
 		return
@@ -76,16 +87,28 @@ func (t *tailer) followLocked(s *Store, sp *space.Space) {
 	}
 	t.space = sp
 	ctx, cancel := context.WithCancel(s.ctx)
-	before, ended := t.ended, make(chan struct{})
-	t.cancel, t.ended = cancel, ended
+	before, ended := s.ended[t.name], make(chan struct{})
+	t.cancel, t.ended, s.ended[t.name] = cancel, ended, ended
 	s.wait.Go(func() { // ends with cancel, or with the space; Close waits
+		defer s.forgetEnded(t.name, ended)
 		defer close(ended)
 		defer cancel()
 		if before != nil {
-			<-before // only one goroutine may apply
+			<-before // only one goroutine may apply a log
 		}
-		t.run(ctx, sp)
+		t.run(ctx, s, sp)
+		t.end(ended)
 	})
+}
+
+// forgetEnded removes the channel of a following that has ended, if it is the last one
+// of its space.
+func (s *Store) forgetEnded(name string, ended <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended[name] == ended {
+		delete(s.ended, name)
+	}
 }
 
 // drop ends the following for good.
@@ -107,7 +130,35 @@ func (t *tailer) inUse() bool {
 }
 
 // run applies the log until ctx ends or the space is closed.
-func (t *tailer) run(ctx context.Context, sp *space.Space) {
+func (t *tailer) run(ctx context.Context, s *Store, sp *space.Space) {
+	for ctx.Err() == nil {
+		tracker, err := t.open(ctx, s, sp)
+		if err == nil {
+			err = t.follow(ctx, s, sp, tracker)
+		}
+		if ctx.Err() != nil || errors.Is(err, space.ErrRetired) {
+			return
+		}
+		t.log.Warn("the index of turns is opened again", "reason", err)
+		t.mu.Lock()
+		if t.tracker == tracker {
+			t.closeLocked(err)
+		}
+		t.mu.Unlock()
+		pause(ctx)
+	}
+}
+
+// pause waits before another attempt.
+func pause(ctx context.Context) {
+	select {
+	case <-time.After(retryDelay):
+	case <-ctx.Done():
+	}
+}
+
+// follow applies the log, and saves the index now and then, and at the end.
+func (t *tailer) follow(ctx context.Context, s *Store, sp *space.Space, tracker *turns.Tracker) error {
 	t.mu.Lock()
 	at := t.read
 	t.mu.Unlock()
@@ -117,38 +168,44 @@ func (t *tailer) run(ctx context.Context, sp *space.Space) {
 	begun := t.opts.Clock()
 	for {
 		if at >= goal {
+			if err := t.save(ctx, s, tracker, 1); err != nil {
+				return err
+			}
 			t.finish(goal, t.opts.Clock().Sub(begun))
 			goal = ^protocol.Seq(0)
 		}
 		entries, read, err := c.Next(ctx)
 		switch {
 		case ctx.Err() != nil, errors.Is(err, space.ErrRetired):
-			t.end(sp)
-			return
+			return errors.Join(err, t.save(ctx, s, tracker, 1))
 		case err != nil:
 			t.log.Warn("read the log for its turns", "error", err)
-			select {
-			case <-time.After(retryDelay):
-			case <-ctx.Done():
-			}
+			pause(ctx)
 			continue
 		}
 		at = read
-		t.apply(ctx, entries, read)
+		t.apply(ctx, tracker, entries, read)
+		if err := t.save(ctx, s, tracker, saveEvery); err != nil {
+			return err
+		}
 	}
 }
 
 // apply applies a batch of the log.
-func (t *tailer) apply(ctx context.Context, entries []*ring.Entry, read protocol.Seq) {
+func (t *tailer) apply(ctx context.Context, tracker *turns.Tracker, entries []*ring.Entry, read protocol.Seq) {
 	var events []turns.Event
 	for _, e := range entries {
-		if event, ok := t.tracker.Apply(ctx, turns.Entry{Envelope: e.Envelope, Thread: e.Thread()}); ok {
+		if event, ok := tracker.Apply(ctx, turns.Entry{Envelope: e.Envelope, Thread: e.Thread()}); ok {
 			events = append(events, event)
 		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.tracker != tracker {
+		return
+	}
 	t.read = max(t.read, read)
+	t.unsaved += len(entries)
 	for _, e := range events {
 		t.events.Add(e)
 	}
@@ -171,11 +228,12 @@ func (t *tailer) finish(goal protocol.Seq, took time.Duration) {
 	t.wakeLocked()
 }
 
-// end records that the space is not followed any more.
-func (t *tailer) end(sp *space.Space) {
+// end records that the space is not followed any more, unless another following has
+// begun.
+func (t *tailer) end(ended <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.space == sp {
+	if t.ended == ended {
 		t.cancel = nil
 	}
 	t.announceLocked()

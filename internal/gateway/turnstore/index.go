@@ -1,0 +1,185 @@
+package turnstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/meup-protocol/meup/internal/gateway/turnstore/turndb"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/turns"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// progress is saved with the index.
+type progress struct {
+	Read   protocol.Seq  `json:"read"`   // everything up to here was applied
+	Events *turns.Events `json:"events"` // the youngest ones
+}
+
+// open returns the tracker, after the index was opened if necessary. An index that is
+// damaged, or does not fit the log, is begun again.
+func (t *tailer) open(ctx context.Context, s *Store, sp *space.Space) (*turns.Tracker, error) {
+	t.mu.Lock()
+	tracker, damaged := t.tracker, t.damaged
+	t.mu.Unlock()
+	if tracker != nil {
+		return tracker, nil
+	}
+	oldest, err := t.oldest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tracker, saved, err := t.openRows(s, damaged)
+	fits := false
+	if err == nil {
+		fits, err = t.fits(ctx, sp, tracker, saved, oldest)
+	}
+	if isDamaged(err) || err == nil && !fits {
+		t.log.Warn("the index of turns does not fit the log; it is built again", "seq", saved.Read, "reason", err)
+		tracker, saved, err = t.openRows(s, true)
+	}
+	if err == nil {
+		err = tracker.Trim(oldest)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if ctx.Err() != nil { // reopen may have replaced this following
+		return nil, ctx.Err()
+	}
+	tracker.LimitCache(t.cache)
+	t.tracker, t.read, t.events = tracker, saved.Read, *saved.Events
+	t.trimmed, t.unsaved, t.damaged = t.opts.Clock(), 0, false
+	return tracker, nil
+}
+
+func isDamaged(err error) bool {
+	return errors.Is(err, turndb.ErrDamaged) || errors.Is(err, turns.ErrDamaged)
+}
+
+func (t *tailer) openRows(s *Store, reset bool) (*turns.Tracker, progress, error) {
+	saved := progress{Events: new(turns.Events)}
+	rows, err := s.rows(t.name, t.logID, reset)
+	if err != nil {
+		return nil, saved, err
+	}
+	tracker, extra, err := turns.Open(turns.Options{Space: t.name, Reader: t, Mask: t.opts.Mask, Clock: t.opts.Clock, Rows: rows})
+	if err == nil && extra != nil {
+		if err = json.Unmarshal(extra, &saved); err != nil || saved.Events == nil {
+			return nil, progress{Events: new(turns.Events)}, errors.Join(turns.ErrDamaged, err)
+		}
+	}
+	return tracker, saved, err
+}
+
+// oldest returns the Seq of the oldest entry of the log.
+func (t *tailer) oldest(ctx context.Context) (protocol.Seq, error) {
+	if t.opts.Bounds == nil {
+		return 0, nil
+	}
+	oldest, _, err := t.opts.Bounds(ctx, t.name)
+	return oldest, err
+}
+
+// fits reports whether the log is the one of the index: it is as long, and has the
+// entry that was applied last. A log that was restored from a backup may not.
+func (t *tailer) fits(ctx context.Context, sp *space.Space, tracker *turns.Tracker, saved progress, oldest protocol.Seq) (bool, error) {
+	last := tracker.Head()
+	if saved.Read > sp.Head() || saved.Read < last {
+		return false, nil
+	}
+	if last == 0 {
+		return true, nil
+	}
+	for e, err := range t.Range(ctx, last, last) {
+		if err != nil {
+			return false, fmt.Errorf("read the log: %w", err)
+		}
+		return tracker.IsLast(e.Envelope), nil
+	}
+	return last < oldest, nil
+}
+
+// closeLocked closes the index after an error. A damaged one is begun again.
+func (t *tailer) closeLocked(err error) {
+	t.damaged = t.damaged || isDamaged(err)
+	t.tracker, t.built, t.read, t.unsaved = nil, false, 0, 0
+	t.events = turns.Events{}
+	t.announceLocked()
+}
+
+// save saves the index, if at least so many entries were applied since the last time.
+// It waits while the disk does not take what was saved before, unless ctx ends: then
+// the entries are applied again after the next start.
+func (t *tailer) save(ctx context.Context, s *Store, tracker *turns.Tracker, least int) error {
+	t.mu.Lock()
+	if t.unsaved < least {
+		t.mu.Unlock()
+		return nil
+	}
+	unsaved := t.unsaved
+	extra, err := json.Marshal(progress{t.read, &t.events})
+	t.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	for s.full() {
+		if ctx.Err() != nil {
+			return nil
+		}
+		pause(ctx)
+	}
+	if err := tracker.Save(extra); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.tracker == tracker {
+		t.unsaved -= unsaved
+	}
+	return nil
+}
+
+// trim drops turns whose beginning the log no longer has, once in a while.
+func (t *tailer) trim(ctx context.Context, tracker *turns.Tracker) error {
+	now := t.opts.Clock()
+	t.mu.Lock()
+	due := now.Sub(t.trimmed) >= trimEvery
+	if due {
+		t.trimmed = now
+	}
+	t.mu.Unlock()
+	if !due {
+		return nil
+	}
+	oldest, err := t.oldest(ctx)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	t.unsaved++
+	t.mu.Unlock()
+	return tracker.Trim(oldest)
+}
+
+// limitCache bounds the cached contents of the tracker.
+func (t *tailer) limitCache(bytes int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.cache = bytes
+	if t.tracker != nil {
+		t.tracker.LimitCache(bytes)
+	}
+}
+
+// stopWaiting ends a request's use of the tailer, and returns its tracker.
+func (t *tailer) stopWaiting() *turns.Tracker {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.waiting--
+	return t.tracker
+}

@@ -1,0 +1,311 @@
+package turndb
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"github.com/meup-protocol/meup/internal/turns"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func openDB(t rapid.TB, fs vfs.FS) *DB {
+	t.Helper()
+	db, err := Open(Options{Dir: "turns", FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func openSpace(t rapid.TB, db *DB, name, log string, reset bool) *Space {
+	t.Helper()
+	s, err := db.Space(name, log, reset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// model is the rows of a space: of a list by its key and the Seq.
+type model map[string]string
+
+func modelKey(list string, seq protocol.Seq) string {
+	return string(binary.BigEndian.AppendUint64([]byte(list), uint64(seq)))
+}
+
+func (m model) list(list string, from, before protocol.Seq) (rows []string) {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		if len(key) == len(list)+8 && strings.HasPrefix(key, list) {
+			if seq := protocol.Seq(binary.BigEndian.Uint64([]byte(key[len(list):]))); seq >= from && seq < before {
+				rows = append(rows, fmt.Sprint(seq, m[key]))
+			}
+		}
+	}
+	return rows
+}
+
+func texts(rows []turns.Row) (list []string) {
+	for _, r := range rows {
+		list = append(list, fmt.Sprint(r.Seq, string(r.Value)))
+	}
+	return list
+}
+
+// TestSpace_Model: rows are read as they were set, committed or not; after a restart as
+// they were committed; after a crash as one of the commits left them.
+func TestSpace_Model(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		fs := vfs.NewCrashableMem()
+		db := openDB(rt, fs)
+		defer func() { _ = db.Close() }()
+		s := openSpace(rt, db, "lab", "log", false)
+		other := openSpace(rt, db, "la", "log", false)
+		if err := errors.Join(other.Add([]byte("a"), 3, []byte("other")), other.Commit()); err != nil {
+			rt.Fatal(err)
+		}
+		now, commits := model{}, []model{{}}
+		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
+			list := rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "list")
+			seq := protocol.Seq(rapid.SampledFrom([]uint64{0, 1, 2, 3, 255, 256, 1 << 40}).Draw(rt, "seq"))
+			value := rapid.SampledFrom([]string{"", "x", "y"}).Draw(rt, "value")
+			key := "k" + list + value
+			var err error
+			switch rapid.IntRange(0, 9).Draw(rt, "what") {
+			case 0, 1:
+				now[modelKey(list, seq)], err = value, s.Add([]byte(list), seq, []byte(value))
+			case 2:
+				delete(now, modelKey(list, seq))
+				err = s.Remove([]byte(list), seq)
+			case 3:
+				now[key], err = value, s.Set([]byte(key), []byte(value))
+			case 4:
+				delete(now, key)
+				err = s.Delete([]byte(key))
+			case 5, 6:
+				commits, err = append(commits, maps.Clone(now)), s.Commit()
+			case 7:
+				if err = db.Close(); err == nil {
+					now = maps.Clone(commits[len(commits)-1])
+					db = openDB(rt, fs)
+					s = openSpace(rt, db, "lab", "log", false)
+				}
+			case 8:
+				clone := fs.CrashClone(vfs.CrashCloneCfg{})
+				err = db.Close()
+				fs, db = clone, openDB(rt, clone)
+				s = openSpace(rt, db, "lab", "log", false)
+				at := slices.IndexFunc(commits, func(m model) bool { return same(rt, s, m) })
+				if at < 0 {
+					rt.Fatal("after the crash there are rows of no commit")
+				}
+				now, commits = maps.Clone(commits[at]), commits[:at+1]
+			}
+			if err != nil {
+				rt.Fatal(err)
+			}
+		}
+		if !same(rt, s, now) {
+			rt.Fatalf("want %q", now)
+		}
+	})
+}
+
+// same reports whether a space has the rows of a model.
+func same(t rapid.TB, s *Space, m model) bool {
+	for _, list := range []string{"a", "b"} {
+		for _, seq := range []protocol.Seq{0, 2, 256, 1 << 50} {
+			before, err := s.Before([]byte(list), seq, 3)
+			from, err2 := s.From([]byte(list), seq, 3)
+			if err := errors.Join(err, err2); err != nil {
+				t.Fatal(err)
+			}
+			wantBefore, wantFrom := m.list(list, 0, seq), m.list(list, seq, 1<<60)
+			slices.Reverse(wantBefore)
+			if !slices.Equal(texts(before), wantBefore[:min(3, len(wantBefore))]) || !slices.Equal(texts(from), wantFrom[:min(3, len(wantFrom))]) {
+				return false
+			}
+		}
+		for _, value := range []string{"", "x", "y"} {
+			got, err := s.Get([]byte("k" + list + value))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want, known := m["k"+list+value]; (got != nil) != known || string(got) != want {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// TestDB_Space: the rows of another log are dropped, and the ones of other spaces stay.
+func TestDB_Space(t *testing.T) {
+	db := openDB(t, vfs.NewMem())
+	defer func() { _ = db.Close() }()
+	for _, name := range []string{"a", "b"} {
+		s := openSpace(t, db, name, "log", false)
+		if err := errors.Join(s.Set([]byte("k"), []byte(name)), s.Commit()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		name, space, log string
+		reset            bool
+		want             string
+	}{
+		{"as it was", "a", "log", false, "a"}, {"another log", "a", "log2", false, ""}, {"the log before", "a", "log", false, ""},
+		{"another space", "b", "log", false, "b"}, {"reset", "b", "log", true, ""}, {"a new space", "c", "log", false, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got, err := openSpace(t, db, test.space, test.log, test.reset).Get([]byte("k")); err != nil || string(got) != test.want {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+}
+
+// TestOpen_BegunAgain: an index of another version, or with damaged files, is begun
+// again, when it is opened or when the damage is read.
+func TestOpen_BegunAgain(t *testing.T) {
+	for name, harm := range map[string]func(*testing.T, vfs.FS){
+		"another version": func(t *testing.T, fs vfs.FS) {
+			db := openDB(t, fs)
+			if err := errors.Join(db.store.Set([]byte{keyVersion}, []byte("0"), pebble.NoSync), db.Close()); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"damaged tables":      func(t *testing.T, fs vfs.FS) { overwrite(t, fs, ".sst") },
+		"damaged manifest":    func(t *testing.T, fs vfs.FS) { overwrite(t, fs, "MANIFEST") },
+		"no tables any more":  func(t *testing.T, fs vfs.FS) { remove(t, fs, ".sst") },
+		"no folder any more":  func(t *testing.T, fs vfs.FS) { remove(t, fs, "") },
+		"a space of nonsense": func(t *testing.T, fs vfs.FS) { setSpace(t, fs) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			fs := vfs.NewMem()
+			db := openDB(t, fs)
+			s := openSpace(t, db, "lab", "log", false)
+			for i := range 2000 {
+				if err := s.Set(fmt.Append(nil, "k", i), bytes.Repeat([]byte{byte(i)}, 100)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := errors.Join(s.Commit(), db.Close()); err != nil {
+				t.Fatal(err)
+			}
+			harm(t, fs)
+			db = openDB(t, fs)
+			defer func() { _ = db.Close() }() // also when the test fails
+			s, err := db.Space("lab", "log", false)
+			var got []byte
+			if err == nil {
+				got, err = s.Get([]byte("k1"))
+			}
+			if err == nil && got == nil {
+				return // it was begun again when it was opened
+			}
+			if !errors.Is(err, ErrDamaged) || !db.Damaged() {
+				t.Fatalf("%q, %v", got, err)
+			}
+			if err := db.Close(); err != nil {
+				t.Log(err)
+			}
+			again, err := Open(Options{Dir: "turns", FS: fs, Reset: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = again.Close() }()
+			if got, err := openSpace(t, again, "lab", "log", false).Get([]byte("k1")); err != nil || got != nil {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+}
+
+func setSpace(t *testing.T, fs vfs.FS) {
+	t.Helper()
+	db := openDB(t, fs)
+	if err := errors.Join(db.store.Set([]byte(string(keySpace)+"lab"), []byte("x"), pebble.NoSync), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// files calls f for the files of the index whose names contain a text.
+func files(t *testing.T, fs vfs.FS, part string, f func(path string) error) {
+	t.Helper()
+	list, err := fs.List("turns")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range list {
+		if strings.Contains(name, part) {
+			if err := f(fs.PathJoin("turns", name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func remove(t *testing.T, fs vfs.FS, part string) {
+	t.Helper()
+	files(t, fs, part, fs.Remove)
+}
+
+// overwrite damages the middle of files.
+func overwrite(t *testing.T, fs vfs.FS, part string) {
+	t.Helper()
+	files(t, fs, part, func(path string) error {
+		f, err := fs.Open(path)
+		if err != nil {
+			return err
+		}
+		content, err := io.ReadAll(f)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+		for i := range content {
+			if i >= 16 && i < len(content)*3/4 {
+				content[i] ^= 0x55
+			}
+		}
+		w, err := fs.Create(path, vfs.WriteCategoryUnspecified)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(content)
+		return errors.Join(err, w.Close())
+	})
+}
+
+// TestDB_Closed: rows of a closed database answer with an error.
+func TestDB_Closed(t *testing.T) {
+	db := openDB(t, vfs.NewMem())
+	s := openSpace(t, db, "lab", "log", false)
+	if err := errors.Join(db.Close(), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, get := s.Get([]byte("k"))
+	_, list := s.Before([]byte("k"), 3, 1)
+	_, space := db.Space("lab", "log", false)
+	for name, err := range map[string]error{"get": get, "list": list, "space": space, "set": s.Set([]byte("k"), nil), "commit": s.Commit()} {
+		if !errors.Is(err, ErrClosed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if db.Full() || db.Size() != 0 {
+		t.Error("a closed database has a size")
+	}
+}
