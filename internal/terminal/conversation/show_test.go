@@ -1,0 +1,56 @@
+package conversation
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// TestNumbered_Bounded checks that a number stays that of its envelope, and that
+// the oldest numbers are dropped.
+func TestNumbered_Bounded(t *testing.T) {
+	var n numbered
+	for i := range 3 * maxNumbered {
+		id := protocol.ID(fmt.Sprintf("m%d", i))
+		if got := n.number(id); got != i+1 || n.number(id) != got {
+			t.Fatalf("%s has the number %d", id, got)
+		}
+	}
+	if len(n.ids) != maxNumbered {
+		t.Errorf("%d envelopes", len(n.ids))
+	}
+	for which, want := range map[string]protocol.ID{
+		"1536": "m1535", "#1025": "m1024", "1024": "1024", "1537": "1537", "0": "0", "-1": "-1", "m3": "m3", "#": "#",
+	} {
+		if got := n.find(which); got != want {
+			t.Errorf("%s is %s, wanted %s", which, got, want)
+		}
+	}
+}
+
+func TestShow_HugeOrBroken(t *testing.T) {
+	for name, c := range map[string]struct {
+		raw  string
+		err  error
+		want string
+		most int
+	}{
+		"long":   {`{"payload":[` + strings.Repeat("1,", 5000) + `1]}`, nil, "more", maxShownLines + 2},
+		"wide":   {`{"payload":"` + strings.Repeat("x", 1<<20) + `"}`, nil, "…", 5},
+		"html":   {"<html>", nil, "the response is not JSON", 1},
+		"failed": {"", errors.New("connection refused"), "connection refused", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.model.Apply(EnvelopeRead{Request: ReadEnvelope{ID: "x"}, Raw: []byte(c.raw), Err: c.err})
+			blocks := s.model.Shown()
+			lines := blocks[len(blocks)-1].Lines.Left
+			if text := strings.Join(lines, "\n"); len(lines) > c.most || len(text) > 100*maxShownLine || !strings.Contains(text, c.want) {
+				t.Errorf("%d lines, %d bytes: %.200s", len(lines), len(text), text)
+			}
+		})
+	}
+}
