@@ -37,6 +37,9 @@ spaces:
   "team-*":
     participants:
       bob: {token: bob-secret-token, capabilities: [chat]}
+  team-secret:
+    participants:
+      carol: {token: carol-secret-token, capabilities: ["*"]}
 `
 
 // notes is a log writer that tests can search.
@@ -211,6 +214,34 @@ func TestSessionOfOne(t *testing.T) {
 		t.Error("behind a proxy with TLS, the cookie is not secure")
 	}
 	b.quiet()
+}
+
+// A glob does not reveal spaces that another pattern configures.
+func TestSpaces_OfGlob(t *testing.T) {
+	b := newBrowser(t)
+	spaces := func(token, want string) {
+		t.Helper()
+		b.expect(200, want, "GET", "/api/spaces", "", http.Header{"Authorization": {"Bearer " + token}})
+	}
+	const message = `{"kind":"chat","payload":{"message":"x"}}`
+	for space, token := range map[string]string{"team-red": "bob-secret-token", "team-secret": "carol-secret-token"} {
+		b.expect(200, "", "POST", "/api/spaces/"+space+"/envelopes", message, http.Header{"Authorization": {"Bearer " + token}})
+	}
+	spaces("bob-secret-token", `{"spaces":[{"name":"lab","seq":0},{"name":"team-red","seq":1}]}`)
+	spaces("carol-secret-token", `{"spaces":[{"name":"team-secret","seq":1}]}`)
+
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	ws, _, err := websocket.Dial(ctx, "ws://"+b.g.Addr()+"/ws?space=team-blue", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer bob-secret-token"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ws.CloseNow() }()
+	if _, _, err := ws.Read(ctx); err != nil { // the welcome
+		t.Fatal(err)
+	}
+	spaces("bob-secret-token", `{"name":"team-blue","seq":0},{"name":"team-red","seq":1}`)
+	b.expect(200, `{"name":"team-blue","participant":"bob"}`, "POST", "/api/session", `{"token": "bob-secret-token"}`, b.own())
 }
 
 func TestSignInRefused(t *testing.T) {

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 	"path"
 	"slices"
@@ -293,6 +294,21 @@ type spaceInfo struct {
 	Seq  protocol.Seq `json:"seq"` // the head of its log
 }
 
+// existing lists the spaces that have a log or a connected participant. The error
+// is a *protocol.Error.
+func (s *Server) existing(ctx context.Context) ([]string, error) {
+	names, err := s.options.Journal.Spaces(ctx)
+	if err != nil {
+		return nil, protocol.Errorf(protocol.CodeUnavailable, "The log cannot be read now; try again.")
+	}
+	for _, sp := range s.options.Admission.Hub.Open() {
+		if len(sp.Present()) > 0 {
+			names = append(names, sp.Name())
+		}
+	}
+	return names, nil
+}
+
 // spaces lists the spaces that the token is valid for. Spaces that match a glob
 // are listed once they exist.
 func (s *Server) spaces(w http.ResponseWriter, r *http.Request) {
@@ -306,13 +322,16 @@ func (s *Server) spaces(w http.ResponseWriter, r *http.Request) {
 		access.WriteError(w, refused)
 		return
 	}
-	existing, err := s.options.Journal.Spaces(r.Context())
-	if err != nil {
-		access.WriteError(w, protocol.Errorf(protocol.CodeUnavailable, "The log cannot be read now; try again."))
+	existing, refused := s.existing(r.Context())
+	if refused != nil {
+		access.WriteError(w, refused)
 		return
 	}
-	list := []spaceInfo{}
+	list, now := []spaceInfo{}, time.Now()
 	for _, name := range expand(patterns, existing) {
+		if _, err := s.options.Admission.Auth.Authenticate(r.Context(), name, token, now); err != nil {
+			continue // another pattern configures the space
+		}
 		_, newest, err := s.options.Journal.Bounds(r.Context(), name)
 		if err != nil {
 			access.WriteError(w, protocol.Errorf(protocol.CodeUnavailable, "The log cannot be read now; try again."))

@@ -177,9 +177,9 @@ func (s *Server) sessionOf(r *http.Request, token, space string) (*session, erro
 	if refused != nil {
 		return nil, refused
 	}
-	existing, err := s.options.Journal.Spaces(ctx)
-	if err != nil {
-		return nil, protocol.Errorf(protocol.CodeUnavailable, "The log cannot be read now; try again.")
+	existing, refused := s.existing(ctx)
+	if refused != nil {
+		return nil, refused
 	}
 	if space != "" { // a space of a glob exists now, and may have no log yet
 		existing = append(existing, space)
