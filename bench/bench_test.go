@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 func TestScenarios_Bare(t *testing.T) {
 	o := &options{seconds: 50 * time.Millisecond, warmUp: 10 * time.Millisecond}
 	for name, run := range map[string]func(*server, *options) (figures, error){
-		"fanout": fanOut(20), "agents": agents, "spaces": manySpaces(5), "latency": latency,
+		"fanout": fanOut(20), "agents": agents("agents", 160), "fewinflight": agents("fewinflight", 64),
+		"configured": idleSpaces(5), "idle": idleConnections(20), "spaces": manySpaces(5), "latency": latency,
 		"stopped": stoppedReader(500), "replay": replay(1000),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -54,7 +54,7 @@ func latency(s *server, o *options) (figures, error) {
 		return nil, err
 	}
 	slices.Sort(w.took)
-	return figures{"p50": w.quantile(0.50), "p99": w.quantile(0.99), "cores": p.cores()}, nil
+	return figures{"p50": quantile(w.took, 0.50), "p99": quantile(w.took, 0.99), "cores": p.cores()}, nil
 }
 
 func newStopwatch(cr *crowd) *stopwatch {
@@ -98,6 +98,6 @@ func (w *stopwatch) visit(c *conn, body []byte) error {
 }
 
 // quantile is in milliseconds; took is sorted.
-func (w *stopwatch) quantile(q float64) float64 {
-	return w.took[int(q*float64(len(w.took)-1))].Seconds() * 1000
+func quantile(took []time.Duration, q float64) float64 {
+	return took[int(q*float64(len(took)-1))].Seconds() * 1000
 }

@@ -20,16 +20,25 @@ type rooms struct {
 	talking bool
 }
 
+// roomsOf returns the seats of many spaces. Each space has another first
+// participant, since the spaces that one participant creates are limited.
+func roomsOf(spaces int) []seat {
+	var seats []seat
+	for i := range spaces * roomSeats {
+		space := i / roomSeats
+		seats = append(seats, seat{"s-" + strconv.Itoa(space), participantName((space + i%roomSeats) % participants), ""})
+	}
+	return seats
+}
+
+// idleSpaces measures the memory of many spaces with idle connections.
+func idleSpaces(spaces int) func(s *server, o *options) (figures, error) {
+	return idle("configured", roomsOf(spaces))
+}
+
 func manySpaces(spaces int) func(s *server, o *options) (figures, error) {
 	return func(s *server, o *options) (figures, error) {
-		var seats []seat
-		for i := range spaces * roomSeats {
-			// Each space has another first participant, since the spaces that one
-			// participant creates are limited.
-			space := i / roomSeats
-			seats = append(seats, seat{"s-" + strconv.Itoa(space), participantName((space + i%roomSeats) % participants), ""})
-		}
-		cr, err := gather(s, seats)
+		cr, err := gather(s, roomsOf(spaces))
 		if err != nil {
 			return nil, err
 		}

@@ -24,8 +24,12 @@ type scenario struct {
 	title   string
 	what    string // a description, for the reader of the table
 	columns []column
-	ring    int // blocks of the bare broadcaster's ring
-	run     func(s *server, o *options) (figures, error)
+	ring    int // blocks of the bare broadcaster's ring; 0: the gateway is measured alone
+	// configured is the number of participants that are configured for the glob
+	// space besides those that connect.
+	configured int
+	slow       bool // runs only if it is named
+	run        func(s *server, o *options) (figures, error)
 }
 
 // scenarios lists them in the order of the table.
@@ -35,16 +39,23 @@ func scenarios(o *options) []scenario {
 		{"cpu", "server CPU µs per delivery", 2},
 		{"cores", "server cores busy", 2},
 	}
-	many, few := o.pick(1000, 300), 100
-	spaces, idle := o.pick(1000, 200), o.pick(5000, 1000)
+	most, many, few := o.pick(100_000, 2000), o.pick(1000, 300), 100
+	spaces, idle := o.pick(1000, 200), o.pick(10_000, 1000)
+	configured, crowded, dormant := o.pick(5101-participants, 1000), o.pick(1250, 100), o.pick(100_000, 2000)
 	stopped, replayed := o.pick(20_000, 6000), o.pick(100_000, 20_000)
 	return []scenario{
-		{"fanout", fmt.Sprintf("Fan-out to %d", many), "1 sender, 256-byte chats, 64 in flight", rate, 4096, fanOut(many)},
-		{"fanout100", fmt.Sprintf("Fan-out to %d", few), "1 sender, 256-byte chats, 64 in flight", rate, 4096, fanOut(few)},
+		{"fanout", fmt.Sprintf("Fan-out to %d", many), "1 sender, 256-byte chats, 64 in flight", rate, 4096, 0, false, fanOut(many)},
+		{"fanout10000", fmt.Sprintf("Fan-out to %d", most), "1 sender, 256-byte chats, 64 in flight", rate, 4096, 0, true, fanOut(most)},
+		{"fanout100", fmt.Sprintf("Fan-out to %d", few), "1 sender, 256-byte chats, 64 in flight", rate, 4096, 0, false, fanOut(few)},
 		{
 			"agents", "10 agents in one space", "all think at once, 400-byte thoughts, each delivered to all 10, 160 in flight",
 			[]column{{"envelopes", "envelopes/s, durable", 0}, {"cpu", "server CPU µs per envelope", 1}, {"cores", "server cores busy", 2}},
-			4096, agents,
+			4096, 0, false, agents("agents", 160),
+		},
+		{
+			"fewinflight", "10 agents in one space, fewer in flight", "the same with 64 in flight",
+			[]column{{"deliveries", "deliveries/s", 0}, {"envelopes", "envelopes/s, durable", 0}, {"cpu", "server CPU µs per envelope", 1}, {"cores", "server cores busy", 2}},
+			4096, 0, false, agents("fewinflight", 64),
 		},
 		{
 			"spaces", fmt.Sprintf("%d spaces of 4", spaces), "1 sender each, 256-byte chats, 1 in flight in each space",
@@ -52,17 +63,31 @@ func scenarios(o *options) []scenario {
 				{"envelopes", "envelopes/s, durable", 0}, {"deliveries", "deliveries/s", 0},
 				{"cpu", "server CPU µs per delivery", 2}, {"memory", "server MB", 0},
 			},
-			64, manySpaces(spaces),
+			64, 0, false, manySpaces(spaces),
 		},
 		{
 			"latency", "Latency", "100 envelopes/s to 50 receivers, end to end",
 			[]column{{"p50", "p50 ms", 2}, {"p99", "p99 ms", 2}, {"cores", "server cores busy", 2}},
-			4096, latency,
+			4096, 0, false, latency,
 		},
 		{
 			"idle", fmt.Sprintf("%d idle connections", idle), "resident memory of the server, 2 s after the last has come",
 			[]column{{"memory", "kB per connection", 1}},
-			64, idleConnections(idle),
+			64, 0, false, idleConnections(idle),
+		},
+		{
+			"configured", fmt.Sprintf("%d configured participants", configured+participants),
+			fmt.Sprintf("of a glob space, %d spaces of %d idle connections", crowded, roomSeats),
+			[]column{{"memory", "kB per connection", 1}},
+			64, configured, false, idleSpaces(crowded),
+		},
+		{
+			"dormant", fmt.Sprintf("%d spaces in one gateway", dormant), "one envelope in each, then none for 11 minutes; then the first request to 1000 of them, one after the other",
+			[]column{
+				{"open", "kB per space, just used", 2}, {"memory", "kB per space, idle", 2},
+				{"p50", "first request, p50 ms", 2}, {"p99", "first request, p99 ms", 2},
+			},
+			0, dormantWriters, true, dormantSpaces(dormant),
 		},
 		{
 			"stopped", "One reader stops", fmt.Sprintf("%d × 1 kB to 10 others meanwhile; then it reads all of it, once and in order", stopped),
@@ -70,12 +95,12 @@ func scenarios(o *options) []scenario {
 				{"before", "envelopes/s before", 0}, {"during", "envelopes/s meanwhile", 0},
 				{"memory", "server MB at most", 0}, {"caughtUp", "it catches up, envelopes/s", 0},
 			},
-			4096, stoppedReader(stopped),
+			4096, 0, false, stoppedReader(stopped),
 		},
 		{
 			"replay", fmt.Sprintf("Replay of %d", replayed), "256-byte chats to one that connects with since=0, first to last",
 			[]column{{"envelopes", "envelopes/s", 0}, {"cpu", "server CPU µs per envelope", 2}, {"fill", "filled at, envelopes/s", 0}},
-			1 << 18, replay(replayed),
+			1 << 18, 0, false, replay(replayed),
 		},
 	}
 }
@@ -128,30 +153,39 @@ func fanOut(receivers int) func(s *server, o *options) (figures, error) {
 	}
 }
 
-func agents(s *server, o *options) (figures, error) {
-	var seats []seat
-	for i := range 10 {
-		seats = append(seats, seat{"bench", participantName(i), ""})
-	}
-	cr, err := gather(s, seats)
-	if err != nil {
-		return nil, err
-	}
-	defer cr.close()
-	cr.senders = cr.conns
-	p, _, sent, err := cr.steady(s, o, "agents", thought(), 160)
-	return figures{"envelopes": p.perSecond(sent), "cpu": p.cpuMicroseconds(sent), "cores": p.cores()}, err
-}
-
-func idleConnections(n int) func(s *server, o *options) (figures, error) {
-	return func(s *server, _ *options) (figures, error) {
-		before, err := s.memory("VmRSS")
+func agents(name string, window int) func(s *server, o *options) (figures, error) {
+	return func(s *server, o *options) (figures, error) {
+		var seats []seat
+		for i := range 10 {
+			seats = append(seats, seat{"bench", participantName(i), ""})
+		}
+		cr, err := gather(s, seats)
 		if err != nil {
 			return nil, err
 		}
-		seats := make([]seat, n)
-		for i := range seats {
-			seats[i] = seat{"bench", participantName(i % participants), ""}
+		defer cr.close()
+		cr.senders = cr.conns
+		p, delivered, sent, err := cr.steady(s, o, name, thought(), window)
+		return figures{
+			"deliveries": p.perSecond(delivered), "envelopes": p.perSecond(sent), "cpu": p.cpuMicroseconds(sent), "cores": p.cores(),
+		}, err
+	}
+}
+
+func idleConnections(n int) func(s *server, o *options) (figures, error) {
+	seats := make([]seat, n)
+	for i := range seats {
+		seats[i] = seat{"bench", participantName(i % participants), ""}
+	}
+	return idle("idle", seats)
+}
+
+// idle connects all seats and measures the memory of each.
+func idle(name string, seats []seat) func(s *server, o *options) (figures, error) {
+	return func(s *server, o *options) (figures, error) {
+		before, err := s.memory("VmRSS")
+		if err != nil {
+			return nil, err
 		}
 		cr, err := gather(s, seats)
 		if err != nil {
@@ -160,6 +194,7 @@ func idleConnections(n int) func(s *server, o *options) (figures, error) {
 		defer cr.close()
 		time.Sleep(2 * time.Second)
 		with, err := s.memory("VmRSS")
-		return figures{"memory": float64(with-before) / 1000 / float64(n)}, err
+		err = errors.Join(err, s.heapInto(o.profileFile(name)))
+		return figures{"memory": float64(with-before) / 1000 / float64(len(seats))}, err
 	}
 }

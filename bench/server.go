@@ -42,8 +42,9 @@ func token(participant string) string { return "bench-token-of-" + participant }
 const participants = 16 // p0 to p15
 
 // gatewayConfig has one space for most scenarios, and a glob for any number of
-// others. There are no limits and no idle timeouts.
-func gatewayConfig(profile string) string {
+// others. There are no limits and no idle timeouts. configured participants of
+// the glob do not connect.
+func gatewayConfig(profile string, configured int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "pprof_listen: %q\nidle_timeout: 10m\nping_interval: 5m\n", profile)
 	b.WriteString("limits: {rate: 0, burst: 0, bytes_per_second: 0, connections: 0, open_contexts: 0, kinds: []}\nspaces:\n")
@@ -54,13 +55,19 @@ func gatewayConfig(profile string) string {
 			fmt.Fprintf(&b, "      %s: {token: %q, capabilities: [\"*\"]}\n", name, token(name))
 		}
 	}
+	for i := range configured { // of the glob, which is the last space
+		name := absentName(i)
+		fmt.Fprintf(&b, "      %s: {token: %q, capabilities: [chat, \"reasoning/*\"]}\n", name, token(name))
+	}
 	return b.String()
 }
+
+func absentName(i int) string { return "absent-" + strconv.Itoa(i) }
 
 func participantName(i int) string { return "p" + strconv.Itoa(i) }
 
 // startGateway starts a gateway with an empty log below dataRoot.
-func startGateway(binary, dataRoot string) (*server, error) {
+func startGateway(binary, dataRoot string, configured int) (*server, error) {
 	dir, err := os.MkdirTemp(dataRoot, "meup-bench-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the log: %w", err)
@@ -70,7 +77,7 @@ func startGateway(binary, dataRoot string) (*server, error) {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	file := filepath.Join(dir, "meup.yaml")
-	if err := os.WriteFile(file, []byte(gatewayConfig(s.profile)), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(gatewayConfig(s.profile, configured)), 0o600); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	s.cmd = exec.Command(binary, "serve", "--config", file, "--listen", "127.0.0.1:0",
@@ -206,6 +213,14 @@ func (s *server) profileInto(file string, seconds time.Duration) <-chan error {
 		done <- fetch(fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", s.profile, max(1, int(seconds.Seconds()))), file)
 	}()
 	return done
+}
+
+// heapInto writes a profile of the memory in use to a file.
+func (s *server) heapInto(file string) error {
+	if s.profile == "" || file == "" {
+		return nil
+	}
+	return fetch("http://"+s.profile+"/debug/pprof/heap?gc=1", file)
 }
 
 func fetch(url, file string) error {
