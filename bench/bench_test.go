@@ -18,43 +18,79 @@ import (
 
 // TestMain lets the test binary be the bare broadcaster that it starts.
 func TestMain(m *testing.M) {
-	if ring := os.Getenv(bareEnv); ring != "" {
-		fail(runBare(ring))
+	if server := otherServer(); server != nil {
+		fail(server())
 		return
 	}
 	os.Exit(m.Run())
 }
 
-// TestScenarios_Bare runs the loads, small and short. It checks the same
-// property as every run: each connection receives everything once.
-func TestScenarios_Bare(t *testing.T) {
+// TestScenarios runs the loads, small and short, against the bare broadcaster and
+// NATS. It checks the same property as every run: each connection receives
+// everything once.
+func TestScenarios(t *testing.T) {
 	o := &options{seconds: 50 * time.Millisecond, warmUp: 10 * time.Millisecond}
-	for name, run := range map[string]func(*server, *options) (figures, error){
-		"fanout": fanOut(20), "agents": agents("agents", 160), "fewinflight": agents("fewinflight", 64),
-		"configured": idleSpaces(5), "idle": idleConnections(20), "spaces": manySpaces(5), "latency": latency,
-		"stopped": stoppedReader(500), "replay": replay(1000),
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, err := startBare(1 << 16)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f, err := run(s, o)
-			if stopErr := s.stop(); err != nil || stopErr != nil {
-				t.Fatal(err, stopErr, s.log)
-			}
-			for _, sc := range scenarios(o) {
-				if sc.name != name {
-					continue
-				}
-				for _, c := range sc.columns {
-					if _, ok := f[c.key]; !ok && c.key != "caughtUp" {
-						t.Errorf("there is no figure %s", c.key)
-					}
-				}
+	loads := map[string]func(*process, *options) (figures, error){
+		"fanout": fanOut(20), "agents": agents("agents", 160), "fewinflight": agents("fewinflight", 64), "spaces": manySpaces(5),
+		"latency": latency, "configured": idleSpaces(5), "idle": idleConnections(20), "stopped": stoppedReader(500), "replay": replay(1000),
+	}
+	for _, sc := range scenarios(o) {
+		run := loads[sc.name]
+		if run == nil {
+			continue
+		}
+		t.Run(sc.name, func(t *testing.T) {
+			runScenario(t, o, sc, run, func() (*process, error) { return startBare(1 << 16) })
+			if slices.Contains(withNATS, sc.name) {
+				runScenario(t, o, sc, run, startNATS)
 			}
 		})
 	}
+}
+
+func runScenario(t *testing.T, o *options, sc scenario, run func(*process, *options) (figures, error), start func() (*process, error)) {
+	t.Helper()
+	s, err := start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := run(s, o)
+	if stopErr := s.stop(); err != nil || stopErr != nil {
+		t.Fatal(s.name, err, stopErr, s.log)
+	}
+	for _, c := range sc.columns {
+		if _, ok := f[c.key]; !ok && c.key != "caughtUp" {
+			t.Errorf("%s: there is no figure %s", s.name, c.key)
+		}
+	}
+}
+
+// TestNATSScanner checks that messages are found regardless of block boundaries.
+func TestNATSScanner(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		stream := []byte("INFO {}\r\n")
+		var want []string
+		for i := range rapid.IntRange(1, 6).Draw(t, "messages") {
+			body := bytes.Repeat([]byte{'x'}, rapid.SampledFrom([]int{0, 1, 9, 400, 70_000}).Draw(t, "size"))
+			stream = fmt.Appendf(stream, "MSG s-%d 1 %d\r\n%s\r\nPING\r\n", i, len(body), body)
+			want = append(want, fmt.Sprint(len(body)+2))
+		}
+		var s natsScanner
+		var got []string
+		for len(stream) > 0 {
+			n := min(len(stream), rapid.SampledFrom([]int{1, 2, 3, 7, 1000, 100_000}).Draw(t, "block"))
+			s.feed(stream[:n], true, func(op byte, body []byte) {
+				if op != frameText {
+					t.Fatalf("op %x", op)
+				}
+				got = append(got, fmt.Sprint(len(body)))
+			})
+			stream = stream[n:]
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+	})
 }
 
 // TestCrowd_TooManyFrames checks that a receiver that gets more than was sent is an
@@ -153,8 +189,11 @@ func TestSeqOf(t *testing.T) {
 func TestTable(t *testing.T) {
 	sc := scenario{name: "x", title: "X", what: "w", columns: []column{{"rate", "per s", 0}, {"cost", "µs", 2}}}
 	r := &report{Date: "2026-11-21", Machine: "2 × Z", Go: "go1", Rounds: 3, Seconds: 4}
-	r.add(sc, []figures{{"rate": 3e6, "cost": 0.5}, {"rate": 1234, "cost": 0.3}, {"rate": 1_234_567, "cost": 0.4}}, []figures{{"rate": 2_469_134}})
-	want := "| **X**: w | per s | 1,234,567 | 2,469,134 | 0.5 |\n|  | µs | 0.40 | – | – |\n"
+	r.add(sc, map[string][]figures{
+		gatewayName: {{"rate": 3e6, "cost": 0.5}, {"rate": 1234, "cost": 0.3}, {"rate": 1_234_567, "cost": 0.4}},
+		bareName:    {{"rate": 2_469_134}}, natsName: {{"cost": 0.2}},
+	})
+	want := "| **X**: w | per s | 1,234,567 | 2,469,134 | 0.5 | – |\n|  | µs | 0.40 | – | – | 0.20 |\n"
 	if got := r.markdown(); !strings.HasSuffix(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -18,43 +18,64 @@ import (
 // conn is one client connection: a socket outside Go's own poller, so that one
 // thread can serve thousands of them without a goroutine each.
 type conn struct {
-	fd   int
-	id   int // assigned by the caller
-	scan scanner
+	fd    int
+	id    int // assigned by the caller
+	space string
+	scan  interface {
+		feed(block []byte, bodies bool, visit func(op byte, body []byte))
+	}
 	rest []byte // read after the welcome, not scanned yet
 
-	bodies bool // the scenario reads the content of frames
-	frames int  // text frames so far, the welcome excluded
+	frame  []byte // sent by scenarios in which each space has its own; or nil
+	bodies bool   // the scenario reads the content of frames
+	frames int    // text frames so far, the welcome excluded
 }
 
 // handshakeTimeout bounds every step of connecting.
 const handshakeTimeout = 10 * time.Second
 
-// connect opens a WebSocket and reads the welcome. path includes the query.
-func connect(address, path, token string) (*conn, error) {
-	addr, err := netip.ParseAddrPort(address)
+// connect connects a seat and reads the welcome.
+func (s *process) connect(at seat) (*conn, error) {
+	addr, err := netip.ParseAddrPort(s.address)
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", address, err)
+		return nil, fmt.Errorf("connect to %s: %w", s.address, err)
 	}
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("make a socket: %w", err)
 	}
-	c := &conn{fd: fd}
-	if err := c.open(addr, path, token); err != nil {
+	c := &conn{fd: fd, space: at.space}
+	if s.name == natsName {
+		c.scan, err = &natsScanner{}, c.openNATS(addr)
+	} else {
+		c.scan, err = &scanner{}, c.open(addr, path(at.space, at.query), token(at.participant))
+	}
+	if err != nil {
 		c.close()
-		return nil, fmt.Errorf("connect to %s: %w", path, err)
+		return nil, fmt.Errorf("connect to %s: %w", at.space, err)
 	}
 	return c, nil
 }
 
-func (c *conn) open(addr netip.AddrPort, path, token string) error {
+// encode returns n equal messages to the space of the connection.
+func (c *conn) encode(body []byte, n int) []byte {
+	if _, ok := c.scan.(*natsScanner); ok {
+		return natsFrames(c.space, body, n)
+	}
+	return clientFrames(body, n)
+}
+
+func (c *conn) dial(addr netip.AddrPort) error {
 	timeout := syscall.NsecToTimeval(handshakeTimeout.Nanoseconds())
-	if err := errors.Join(
+	return errors.Join(
 		syscall.SetsockoptTimeval(c.fd, syscall.SOL_SOCKET, syscall.SO_RCVTIMEO, &timeout),
 		syscall.SetsockoptInt(c.fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1),
-		syscall.Connect(c.fd, &syscall.SockaddrInet4{Port: int(addr.Port()), Addr: addr.Addr().As4()}),
-	); err != nil {
+		syscall.Connect(c.fd, &syscall.SockaddrInet4{Port: int(addr.Port()), Addr: addr.Addr().As4()}))
+}
+
+// open opens a WebSocket. path includes the query.
+func (c *conn) open(addr netip.AddrPort, path, token string) error {
+	if err := c.dial(addr); err != nil {
 		return err
 	}
 	request := "GET " + path + " HTTP/1.1\r\nHost: " + addr.String() + "\r\nAuthorization: Bearer " + token +

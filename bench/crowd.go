@@ -34,14 +34,14 @@ const maxLag = 2048
 type seat struct{ space, participant, query string }
 
 // gather connects all seats and waits until no more presence notices arrive.
-func gather(s *server, seats []seat) (*crowd, error) {
+func gather(s *process, seats []seat) (*crowd, error) {
 	p, err := newPoller()
 	if err != nil {
 		return nil, err
 	}
 	cr := &crowd{poller: p}
 	for i, at := range seats {
-		c, err := connect(s.address, path(at.space, at.query), token(at.participant))
+		c, err := s.connect(at)
 		if err != nil {
 			p.close()
 			return nil, err
@@ -168,7 +168,7 @@ type reading struct {
 	cpu time.Duration
 }
 
-func (s *server) read() (reading, error) {
+func (s *process) read() (reading, error) {
 	cpu, err := s.cpu()
 	return reading{time.Now(), cpu}, err
 }
@@ -177,7 +177,7 @@ func (s *server) read() (reading, error) {
 type span struct{ wall, cpu time.Duration }
 
 // measure runs f and returns the wall time and the server's CPU time.
-func (s *server) measure(f func() error) (span, error) {
+func (s *process) measure(f func() error) (span, error) {
 	from, err := s.read()
 	if err != nil {
 		return span{}, err

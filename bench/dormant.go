@@ -26,8 +26,8 @@ const (
 
 // dormantSpaces writes one envelope to each of many spaces, waits until the
 // gateway has closed them, and measures the first request to some of them.
-func dormantSpaces(spaces int) func(s *server, o *options) (figures, error) {
-	return func(s *server, _ *options) (figures, error) {
+func dormantSpaces(spaces int) func(s *process, o *options) (figures, error) {
+	return func(s *process, o *options) (figures, error) {
 		before, err := s.memory("VmRSS")
 		if err != nil {
 			return nil, err
@@ -48,6 +48,9 @@ func dormantSpaces(spaces int) func(s *server, o *options) (figures, error) {
 			return nil, err
 		}
 		time.Sleep(dormantAfter)
+		if err := s.heapInto(o.profileFile("dormant")); err != nil {
+			return nil, err
+		}
 		now, memoryErr := s.memory("VmRSS")
 		took := make([]time.Duration, min(dormantProbes, spaces))
 		for i := range took {
@@ -67,7 +70,7 @@ func dormantSpaces(spaces int) func(s *server, o *options) (figures, error) {
 }
 
 // ask sends one request about a space, and expects success.
-func (s *server) ask(ctx context.Context, client *http.Client, method string, space int, resource string, body []byte) error {
+func (s *process) ask(ctx context.Context, client *http.Client, method string, space int, resource string, body []byte) error {
 	url := "http://" + s.address + "/api/spaces/s-" + strconv.Itoa(space) + "/" + resource
 	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {

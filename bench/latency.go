@@ -35,7 +35,7 @@ type stopwatch struct {
 	took  []time.Duration
 }
 
-func latency(s *server, o *options) (figures, error) {
+func latency(s *process, o *options) (figures, error) {
 	seats := []seat{{"bench", participantName(0), ""}}
 	for range latencyReceivers {
 		seats = append(seats, seat{"bench", participantName(1), ""})
@@ -61,7 +61,7 @@ func newStopwatch(cr *crowd) *stopwatch {
 	for _, c := range cr.conns {
 		c.bodies = true
 	}
-	frame := clientFrames(chat(256, stampMark+strings.Repeat("0", stampDigits)), 1)
+	frame := cr.conns[0].encode(chat(256, stampMark+strings.Repeat("0", stampDigits)), 1)
 	at := bytes.Index(frame, []byte(stampMark)) + len(stampMark)
 	return &stopwatch{crowd: cr, frame: frame, stamp: frame[at : at+stampDigits]}
 }

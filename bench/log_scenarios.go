@@ -14,8 +14,8 @@ import (
 // delivered to ten others. A gateway must not slow down, and then delivers all
 // of them to that connection. The bare broadcaster, which keeps little,
 // disconnects it.
-func stoppedReader(n int) func(s *server, o *options) (figures, error) {
-	return func(s *server, _ *options) (figures, error) {
+func stoppedReader(n int) func(s *process, o *options) (figures, error) {
+	return func(s *process, _ *options) (figures, error) {
 		seats := []seat{{"bench", participantName(0), ""}}
 		for range 10 {
 			seats = append(seats, seat{"bench", participantName(1), ""})
@@ -47,15 +47,15 @@ func stoppedReader(n int) func(s *server, o *options) (figures, error) {
 func (cr *crowd) sendKilobytes(n int) (float64, error) {
 	const window = 64
 	begun, until := time.Now(), cr.sent+n
-	err := cr.talk(clientFrames(chat(1000, ""), window), window, func() bool { return cr.sent >= until })
+	err := cr.talk(cr.conns[0].encode(chat(1000, ""), window), window, func() bool { return cr.sent >= until })
 	err = errors.Join(err, cr.drain(cr.visit))
 	return float64(n) / time.Since(begun).Seconds(), err
 }
 
 // sendPast sends n envelopes while one connection reads nothing, until all
 // others have received them.
-func (cr *crowd) sendPast(s *server, n int) (figures, error) {
-	sleeper, err := connect(s.address, path("bench", ""), token(participantName(2)))
+func (cr *crowd) sendPast(s *process, n int) (figures, error) {
+	sleeper, err := s.connect(seat{"bench", participantName(2), ""})
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +84,8 @@ func (cr *crowd) sendPast(s *server, n int) (figures, error) {
 }
 
 // replay fills a log and reads it from the beginning.
-func replay(n int) func(s *server, o *options) (figures, error) {
-	return func(s *server, o *options) (figures, error) {
+func replay(n int) func(s *process, o *options) (figures, error) {
+	return func(s *process, o *options) (figures, error) {
 		cr, err := gather(s, []seat{{"bench", participantName(0), ""}, {"bench", participantName(1), ""}})
 		if err != nil {
 			return nil, err
@@ -94,7 +94,7 @@ func replay(n int) func(s *server, o *options) (figures, error) {
 		cr.senders = cr.conns
 		const window = 250
 		begun := time.Now()
-		if err := cr.talk(clientFrames(chat(256, ""), window), window, func() bool { return cr.sent >= n }); err != nil {
+		if err := cr.talk(cr.conns[0].encode(chat(256, ""), window), window, func() bool { return cr.sent >= n }); err != nil {
 			return nil, err
 		}
 		if err := cr.drain(cr.visit); err != nil {
@@ -107,8 +107,8 @@ func replay(n int) func(s *server, o *options) (figures, error) {
 	}
 }
 
-func fromTheBeginning(s *server, n int) error {
-	c, err := connect(s.address, path("bench", "&since=0"), token(participantName(0)))
+func fromTheBeginning(s *process, n int) error {
+	c, err := s.connect(seat{"bench", participantName(0), "&since=0"})
 	if err != nil {
 		return err
 	}

@@ -30,8 +30,8 @@ type options struct {
 }
 
 func main() {
-	if ring := os.Getenv(bareEnv); ring != "" {
-		fail(runBare(ring))
+	if server := otherServer(); server != nil {
+		fail(server())
 		return
 	}
 	var o options
@@ -75,6 +75,17 @@ func (o *options) profileFile(name string) string {
 	return filepath.Join(o.profile, name+".pprof")
 }
 
+// otherServer returns the server that this process is to be; nil: none.
+func otherServer() func() error {
+	if ring := os.Getenv(bareEnv); ring != "" {
+		return func() error { return runBare(ring) }
+	}
+	if os.Getenv(natsEnv) != "" {
+		return runNATS
+	}
+	return nil
+}
+
 func run(o *options) error {
 	if err := raiseFileLimit(); err != nil {
 		return err
@@ -88,40 +99,50 @@ func run(o *options) error {
 	}
 	r := newReport(o)
 	for _, sc := range scenarios(o) {
-		if named := slices.Contains(strings.Split(o.only, ","), sc.name); !named && (o.only != "" || sc.slow) {
+		if named := slices.Contains(strings.Split(o.only, ","), sc.name); !named && (o.only != "" || slices.Contains(slow, sc.name)) {
 			continue
 		}
-		gateway, bare, err := o.inTurn(sc)
+		runs, err := o.inTurn(sc)
 		if err != nil {
 			return fmt.Errorf("%s: %w", sc.name, err)
 		}
-		r.add(sc, gateway, bare)
+		r.add(sc, runs)
 	}
 	fmt.Print("\n", r.markdown())
 	return errors.Join(r.writeJSON(o.json), r.writeMarkdown(o.write))
 }
 
-// inTurn runs a scenario against both servers alternately.
-func (o *options) inTurn(sc scenario) (gateway, bare []figures, err error) {
-	for round := range o.rounds {
-		var b figures
-		if sc.ring > 0 {
-			if b, err = o.once(sc, func() (*server, error) { return startBare(sc.ring) }); err != nil {
-				return nil, nil, fmt.Errorf("bare: %w", err)
-			}
-		}
-		g, err := o.once(sc, func() (*server, error) { return startGateway(o.gateway, o.data, sc.configured) })
-		if err != nil {
-			return nil, nil, fmt.Errorf("gateway: %w", err)
-		}
-		gateway, bare = append(gateway, g), append(bare, b)
-		fmt.Fprintf(os.Stderr, "%s, round %d: gateway %v, bare %v\n", sc.name, round+1, sc.text(g), sc.text(b))
+// inTurn runs a scenario against the servers alternately, and returns the figures of
+// each round by the name of the server.
+func (o *options) inTurn(sc scenario) (map[string][]figures, error) {
+	servers := []struct {
+		name  string
+		runs  bool
+		start func() (*process, error)
+	}{
+		{bareName, sc.ring > 0, func() (*process, error) { return startBare(sc.ring) }},
+		{natsName, slices.Contains(withNATS, sc.name), startNATS},
+		{gatewayName, true, func() (*process, error) { return startGateway(o.gateway, o.data, sc.configured) }},
 	}
-	return gateway, bare, nil
+	all := make(map[string][]figures)
+	for round := range o.rounds {
+		for _, server := range servers {
+			if !server.runs {
+				continue
+			}
+			f, err := o.once(sc, server.start)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", server.name, err)
+			}
+			all[server.name] = append(all[server.name], f)
+			fmt.Fprintf(os.Stderr, "%s, round %d: %s %v\n", sc.name, round+1, server.name, sc.text(f))
+		}
+	}
+	return all, nil
 }
 
 // once runs a scenario against a new server.
-func (o *options) once(sc scenario, start func() (*server, error)) (figures, error) {
+func (o *options) once(sc scenario, start func() (*process, error)) (figures, error) {
 	s, err := start()
 	if err != nil {
 		return nil, err

@@ -25,13 +25,12 @@ type report struct {
 
 // entry is one scenario: the medians, and the runs that they are computed from.
 type entry struct {
-	Scenario string    `json:"scenario"`
-	Title    string    `json:"title"`
-	What     string    `json:"what"`
-	Gateway  figures   `json:"gateway"`
-	Bare     figures   `json:"bare"`
-	Runs     []figures `json:"gateway_runs"`
-	BareRuns []figures `json:"bare_runs"`
+	Scenario string `json:"scenario"`
+	Title    string `json:"title"`
+	What     string `json:"what"`
+	// By the names of the servers.
+	Medians map[string]figures   `json:"medians"`
+	Runs    map[string][]figures `json:"runs"`
 
 	columns []column
 }
@@ -43,8 +42,12 @@ func newReport(o *options) *report {
 	}
 }
 
-func (r *report) add(sc scenario, gateway, bare []figures) {
-	r.Results = append(r.Results, entry{sc.name, sc.title, sc.what, medians(gateway), medians(bare), gateway, bare, sc.columns})
+func (r *report) add(sc scenario, runs map[string][]figures) {
+	all := make(map[string]figures)
+	for name, list := range runs {
+		all[name] = medians(list)
+	}
+	r.Results = append(r.Results, entry{sc.name, sc.title, sc.what, all, runs, sc.columns})
 }
 
 // medians returns the median of each figure.
@@ -65,16 +68,17 @@ func medians(runs []figures) figures {
 func (r *report) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s, %s, Linux. Medians of %d rounds of %g s.\n\n", r.Date, r.Machine, r.Go, r.Rounds, r.Seconds)
-	b.WriteString("| load | figure | gateway | bare | ratio |\n|---|---|---:|---:|---:|\n")
+	b.WriteString("| load | figure | gateway | bare | ratio | NATS core |\n|---|---|---:|---:|---:|---:|\n")
 	for _, e := range r.Results {
 		load := "**" + e.Title + "**: " + e.What
 		for _, c := range e.columns {
-			gateway, bare := e.Gateway[c.key], e.Bare[c.key]
+			gateway, bare := e.Medians[gatewayName][c.key], e.Medians[bareName][c.key]
 			ratio := "–"
 			if bare > 0 && gateway > 0 {
 				ratio = strconv.FormatFloat(gateway/bare, 'g', 2, 64)
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", load, c.title, c.text(e.Gateway), c.text(e.Bare), ratio)
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n",
+				load, c.title, c.text(e.Medians[gatewayName]), c.text(e.Medians[bareName]), ratio, c.text(e.Medians[natsName]))
 			load = ""
 		}
 	}

@@ -16,7 +16,6 @@ const roomSeats = 4
 // participant sends the next one when the last has come back.
 type rooms struct {
 	*crowd
-	frame   []byte
 	talking bool
 }
 
@@ -32,24 +31,26 @@ func roomsOf(spaces int) []seat {
 }
 
 // idleSpaces measures the memory of many spaces with idle connections.
-func idleSpaces(spaces int) func(s *server, o *options) (figures, error) {
+func idleSpaces(spaces int) func(s *process, o *options) (figures, error) {
 	return idle("configured", roomsOf(spaces))
 }
 
-func manySpaces(spaces int) func(s *server, o *options) (figures, error) {
-	return func(s *server, o *options) (figures, error) {
+func manySpaces(spaces int) func(s *process, o *options) (figures, error) {
+	return func(s *process, o *options) (figures, error) {
 		cr, err := gather(s, roomsOf(spaces))
 		if err != nil {
 			return nil, err
 		}
 		defer cr.close()
-		return (&rooms{crowd: cr, frame: clientFrames(chat(256, ""), 1)}).run(s, o)
+		return (&rooms{crowd: cr}).run(s, o)
 	}
 }
 
-func (r *rooms) run(s *server, o *options) (figures, error) {
+func (r *rooms) run(s *process, o *options) (figures, error) {
 	r.talking = true
+	body := chat(256, "")
 	for i := 0; i < len(r.conns); i += roomSeats {
+		r.conns[i].frame = r.conns[i].encode(body, 1)
 		if err := r.say(r.conns[i]); err != nil {
 			return nil, err
 		}
@@ -73,7 +74,7 @@ func (r *rooms) run(s *server, o *options) (figures, error) {
 
 func (r *rooms) say(c *conn) error {
 	r.sent++
-	return c.write(r.frame)
+	return c.write(c.frame)
 }
 
 func (r *rooms) visit(c *conn, _ []byte) error {

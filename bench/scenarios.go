@@ -28,9 +28,14 @@ type scenario struct {
 	// configured is the number of participants that are configured for the glob
 	// space besides those that connect.
 	configured int
-	slow       bool // runs only if it is named
-	run        func(s *server, o *options) (figures, error)
+	run        func(s *process, o *options) (figures, error)
 }
+
+// slow are the scenarios that run only if they are named.
+var slow = []string{"fanout10000", "dormant"}
+
+// withNATS are the scenarios that run against NATS too.
+var withNATS = []string{"fanout", "fanout10000", "fanout100", "agents", "fewinflight", "spaces", "latency", "idle"}
 
 // scenarios lists them in the order of the table.
 func scenarios(o *options) []scenario {
@@ -44,18 +49,18 @@ func scenarios(o *options) []scenario {
 	configured, crowded, dormant := o.pick(5101-participants, 1000), o.pick(1250, 100), o.pick(100_000, 2000)
 	stopped, replayed := o.pick(20_000, 6000), o.pick(100_000, 20_000)
 	return []scenario{
-		{"fanout", fmt.Sprintf("Fan-out to %d", many), "1 sender, 256-byte chats, 64 in flight", rate, 4096, 0, false, fanOut(many)},
-		{"fanout10000", fmt.Sprintf("Fan-out to %d", most), "1 sender, 256-byte chats, 64 in flight", rate, 4096, 0, true, fanOut(most)},
-		{"fanout100", fmt.Sprintf("Fan-out to %d", few), "1 sender, 256-byte chats, 64 in flight", rate, 4096, 0, false, fanOut(few)},
+		{"fanout", fmt.Sprintf("Fan-out to %d", many), "1 sender, 256-byte chats, 64 in flight", rate, 4096, 0, fanOut(many)},
+		{"fanout10000", fmt.Sprintf("Fan-out to %d", most), "1 sender, 256-byte chats, 64 in flight", rate, 4096, 0, fanOut(most)},
+		{"fanout100", fmt.Sprintf("Fan-out to %d", few), "1 sender, 256-byte chats, 64 in flight", rate, 4096, 0, fanOut(few)},
 		{
 			"agents", "10 agents in one space", "all think at once, 400-byte thoughts, each delivered to all 10, 160 in flight",
 			[]column{{"envelopes", "envelopes/s, durable", 0}, {"cpu", "server CPU µs per envelope", 1}, {"cores", "server cores busy", 2}},
-			4096, 0, false, agents("agents", 160),
+			4096, 0, agents("agents", 160),
 		},
 		{
 			"fewinflight", "10 agents in one space, fewer in flight", "the same with 64 in flight",
 			[]column{{"deliveries", "deliveries/s", 0}, {"envelopes", "envelopes/s, durable", 0}, {"cpu", "server CPU µs per envelope", 1}, {"cores", "server cores busy", 2}},
-			4096, 0, false, agents("fewinflight", 64),
+			4096, 0, agents("fewinflight", 64),
 		},
 		{
 			"spaces", fmt.Sprintf("%d spaces of 4", spaces), "1 sender each, 256-byte chats, 1 in flight in each space",
@@ -63,23 +68,23 @@ func scenarios(o *options) []scenario {
 				{"envelopes", "envelopes/s, durable", 0}, {"deliveries", "deliveries/s", 0},
 				{"cpu", "server CPU µs per delivery", 2}, {"memory", "server MB", 0},
 			},
-			64, 0, false, manySpaces(spaces),
+			64, 0, manySpaces(spaces),
 		},
 		{
 			"latency", "Latency", "100 envelopes/s to 50 receivers, end to end",
 			[]column{{"p50", "p50 ms", 2}, {"p99", "p99 ms", 2}, {"cores", "server cores busy", 2}},
-			4096, 0, false, latency,
+			4096, 0, latency,
 		},
 		{
 			"idle", fmt.Sprintf("%d idle connections", idle), "resident memory of the server, 2 s after the last has come",
 			[]column{{"memory", "kB per connection", 1}},
-			64, 0, false, idleConnections(idle),
+			64, 0, idleConnections(idle),
 		},
 		{
 			"configured", fmt.Sprintf("%d configured participants", configured+participants),
 			fmt.Sprintf("of a glob space, %d spaces of %d idle connections", crowded, roomSeats),
 			[]column{{"memory", "kB per connection", 1}},
-			64, configured, false, idleSpaces(crowded),
+			64, configured, idleSpaces(crowded),
 		},
 		{
 			"dormant", fmt.Sprintf("%d spaces in one gateway", dormant), "one envelope in each, then none for 11 minutes; then the first request to 1000 of them, one after the other",
@@ -87,7 +92,7 @@ func scenarios(o *options) []scenario {
 				{"open", "kB per space, just used", 2}, {"memory", "kB per space, idle", 2},
 				{"p50", "first request, p50 ms", 2}, {"p99", "first request, p99 ms", 2},
 			},
-			0, dormantWriters, true, dormantSpaces(dormant),
+			0, dormantWriters, dormantSpaces(dormant),
 		},
 		{
 			"stopped", "One reader stops", fmt.Sprintf("%d × 1 kB to 10 others meanwhile; then it reads all of it, once and in order", stopped),
@@ -95,12 +100,12 @@ func scenarios(o *options) []scenario {
 				{"before", "envelopes/s before", 0}, {"during", "envelopes/s meanwhile", 0},
 				{"memory", "server MB at most", 0}, {"caughtUp", "it catches up, envelopes/s", 0},
 			},
-			4096, 0, false, stoppedReader(stopped),
+			4096, 0, stoppedReader(stopped),
 		},
 		{
 			"replay", fmt.Sprintf("Replay of %d", replayed), "256-byte chats to one that connects with since=0, first to last",
 			[]column{{"envelopes", "envelopes/s", 0}, {"cpu", "server CPU µs per envelope", 2}, {"fill", "filled at, envelopes/s", 0}},
-			1 << 18, 0, false, replay(replayed),
+			1 << 18, 0, replay(replayed),
 		},
 	}
 }
@@ -121,8 +126,8 @@ func thought() []byte {
 
 // steady warms up, measures the load for the configured time, and waits until
 // everything has arrived.
-func (cr *crowd) steady(s *server, o *options, name string, frame []byte, window int) (span, int, int, error) {
-	frames := clientFrames(frame, window)
+func (cr *crowd) steady(s *process, o *options, name string, frame []byte, window int) (span, int, int, error) {
+	frames := cr.conns[0].encode(frame, window)
 	if err := cr.talk(frames, window, after(o.warmUp)); err != nil {
 		return span{}, 0, 0, err
 	}
@@ -136,8 +141,8 @@ func (cr *crowd) steady(s *server, o *options, name string, frame []byte, window
 	return p, delivered, sent, err
 }
 
-func fanOut(receivers int) func(s *server, o *options) (figures, error) {
-	return func(s *server, o *options) (figures, error) {
+func fanOut(receivers int) func(s *process, o *options) (figures, error) {
+	return func(s *process, o *options) (figures, error) {
 		seats := []seat{{"bench", participantName(0), ""}}
 		for range receivers {
 			seats = append(seats, seat{"bench", participantName(1), ""})
@@ -153,8 +158,8 @@ func fanOut(receivers int) func(s *server, o *options) (figures, error) {
 	}
 }
 
-func agents(name string, window int) func(s *server, o *options) (figures, error) {
-	return func(s *server, o *options) (figures, error) {
+func agents(name string, window int) func(s *process, o *options) (figures, error) {
+	return func(s *process, o *options) (figures, error) {
 		var seats []seat
 		for i := range 10 {
 			seats = append(seats, seat{"bench", participantName(i), ""})
@@ -172,7 +177,7 @@ func agents(name string, window int) func(s *server, o *options) (figures, error
 	}
 }
 
-func idleConnections(n int) func(s *server, o *options) (figures, error) {
+func idleConnections(n int) func(s *process, o *options) (figures, error) {
 	seats := make([]seat, n)
 	for i := range seats {
 		seats[i] = seat{"bench", participantName(i % participants), ""}
@@ -181,8 +186,8 @@ func idleConnections(n int) func(s *server, o *options) (figures, error) {
 }
 
 // idle connects all seats and measures the memory of each.
-func idle(name string, seats []seat) func(s *server, o *options) (figures, error) {
-	return func(s *server, o *options) (figures, error) {
+func idle(name string, seats []seat) func(s *process, o *options) (figures, error) {
+	return func(s *process, o *options) (figures, error) {
 		before, err := s.memory("VmRSS")
 		if err != nil {
 			return nil, err

@@ -19,9 +19,16 @@ import (
 	"time"
 )
 
-// server is the process that is measured: a gateway, or the bare broadcaster.
-type server struct {
-	name    string // gateway or bare
+// The names of the servers, as columns of the table.
+const (
+	gatewayName = "gateway"
+	bareName    = "bare"
+	natsName    = "NATS"
+)
+
+// process is the server that is measured: a gateway, or the bare broadcaster.
+type process struct {
+	name    string
 	address string
 	profile string // address of the profiler; "": none
 
@@ -33,7 +40,7 @@ type server struct {
 
 // keepsLog reports whether the server gives its envelopes a seq and stores
 // them.
-func (s *server) keepsLog() bool { return s.name == "gateway" }
+func (s *process) keepsLog() bool { return s.name == gatewayName }
 
 // token returns a participant's token. It contains the name, so that no list is
 // needed.
@@ -67,12 +74,12 @@ func absentName(i int) string { return "absent-" + strconv.Itoa(i) }
 func participantName(i int) string { return "p" + strconv.Itoa(i) }
 
 // startGateway starts a gateway with an empty log below dataRoot.
-func startGateway(binary, dataRoot string, configured int) (*server, error) {
+func startGateway(binary, dataRoot string, configured int) (*process, error) {
 	dir, err := os.MkdirTemp(dataRoot, "meup-bench-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the log: %w", err)
 	}
-	s := &server{name: "gateway", dir: dir}
+	s := &process{name: gatewayName, dir: dir}
 	if s.profile, err = freeAddress(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -89,12 +96,12 @@ func startGateway(binary, dataRoot string, configured int) (*server, error) {
 }
 
 // startBare starts this program again as the bare broadcaster.
-func startBare(ring int) (*server, error) {
+func startBare(ring int) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	s := &server{name: "bare", cmd: exec.Command(self)}
+	s := &process{name: bareName, cmd: exec.Command(self)}
 	s.cmd.Env = append(os.Environ(), bareEnv+"="+strconv.Itoa(ring))
 	if err := s.start(); err != nil {
 		return nil, err
@@ -103,7 +110,7 @@ func startBare(ring int) (*server, error) {
 }
 
 // start starts the process and reads its address from its log.
-func (s *server) start() error {
+func (s *process) start() error {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return err
@@ -127,7 +134,7 @@ func (s *server) start() error {
 	}
 }
 
-func (s *server) follow(r io.ReadCloser, address chan<- string) {
+func (s *process) follow(r io.ReadCloser, address chan<- string) {
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
 		var line struct{ Msg, Address string }
@@ -147,7 +154,7 @@ func (s *server) follow(r io.ReadCloser, address chan<- string) {
 }
 
 // stop ends the process and removes its files.
-func (s *server) stop() error {
+func (s *process) stop() error {
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-s.exited: // the log has the reason
@@ -169,7 +176,7 @@ func path(space, query string) string { return "/ws?space=" + space + query }
 const clockTick = 10 * time.Millisecond
 
 // cpu returns the CPU time that the server has used.
-func (s *server) cpu() (time.Duration, error) {
+func (s *process) cpu() (time.Duration, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
 	if err != nil {
 		return 0, fmt.Errorf("read the processor time: %w", err)
@@ -187,7 +194,7 @@ func (s *server) cpu() (time.Duration, error) {
 
 // memory returns a line of /proc/PID/status in bytes: VmRSS is the resident
 // size, VmHWM its maximum.
-func (s *server) memory(name string) (int64, error) {
+func (s *process) memory(name string) (int64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
 		return 0, fmt.Errorf("read the memory: %w", err)
@@ -203,7 +210,7 @@ func (s *server) memory(name string) (int64, error) {
 
 // profileInto writes a CPU profile of the next seconds to a file. Wait on the
 // returned channel.
-func (s *server) profileInto(file string, seconds time.Duration) <-chan error {
+func (s *process) profileInto(file string, seconds time.Duration) <-chan error {
 	done := make(chan error, 1)
 	if s.profile == "" || file == "" {
 		done <- nil
@@ -216,7 +223,7 @@ func (s *server) profileInto(file string, seconds time.Duration) <-chan error {
 }
 
 // heapInto writes a profile of the memory in use to a file.
-func (s *server) heapInto(file string) error {
+func (s *process) heapInto(file string) error {
 	if s.profile == "" || file == "" {
 		return nil
 	}
