@@ -129,5 +129,8 @@ func startNATS() (*process, error) {
 	}
 	s := &process{name: natsName, cmd: exec.Command(self)}
 	s.cmd.Env = append(os.Environ(), natsEnv+"=1")
-	return s, s.start()
+	if err := s.start(); err != nil {
+		return nil, err
+	}
+	return s, nil
 }

@@ -25,8 +25,7 @@ type scenario struct {
 	what    string // a description, for the reader of the table
 	columns []column
 	ring    int // blocks of the bare broadcaster's ring; 0: the gateway is measured alone
-	// configured is the number of participants that are configured for the glob
-	// space besides those that connect.
+	// configured is the number of participants of the glob space that do not connect.
 	configured int
 	run        func(s *process, o *options) (figures, error)
 }
