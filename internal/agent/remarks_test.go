@@ -188,6 +188,32 @@ func TestRemarks_ReachTheNextDecision(t *testing.T) {
 	}
 }
 
+// A reply that comes with the answer counts: no acknowledgement contradicts it.
+func TestRemarks_ReplyWithAnswer(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice := join(t, g, "alice")
+	hand := byHand()
+	employ(t, g, "planner", agent.Options{Planner: hand, Tools: tools(t, handbook), OwnToolsOnly: true})
+	question, in := begun(t, alice, "shall we deploy?")
+	hand.state(t)
+	asked := write(t, alice, protocol.KindReasoningQuestion, in, "Is it tested?")
+	settled(t, alice, "planner")
+	hand.decisions <- finishing("too early") // not sent: there is a remark
+	hand.state(t)
+	d := finishing("Deploy.")
+	d.Notes = []planner.Note{{Kind: planner.Reply, ReplyTo: "e1", Text: "It is."}}
+	hand.decisions <- d
+	var replies []string
+	for _, env := range conversation(t, alice, answerTo(question)) {
+		if env.From == "planner" && env.Kind == protocol.KindReasoningThought && env.Correlation.First() == asked {
+			replies = append(replies, fmt.Sprint(decode(t, &env)["message"]))
+		}
+	}
+	if len(replies) != 1 || replies[0] != "It is." {
+		t.Errorf("replies %q", replies)
+	}
+}
+
 // An objection that comes while the planner decides holds back the calls of
 // that decision.
 func TestRemarks_HoldBackCalls(t *testing.T) {

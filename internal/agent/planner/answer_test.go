@@ -69,6 +69,23 @@ func TestModel_DraftAnswerNotThought(t *testing.T) {
 	}
 }
 
+// Replies to remarks are no part of the answer, also those in the turn before it.
+func TestModel_RepliesWithAnswer(t *testing.T) {
+	s := planner.State{Open: true, Steps: []contextwindow.Record{record(0, "read_file", `{"path":"a.md"}`, strings.Repeat("word ", 4000))}}
+	d, model := decide(t, s, text("I have read it.\nReply to e2: Soon."), text("The answer is 42.\nReply to e3: Yes.\n\nConfidence: 0.5"))
+	if d.Answer != "The answer is 42." || d.Confidence != 0.5 || d.Thought != "I have read it." || len(d.Notes) != 2 ||
+		d.Notes[0].ReplyTo != "e2" || d.Notes[1].ReplyTo != "e3" || d.Notes[1].Text != "Yes." {
+		t.Errorf("%+v", d)
+	}
+	if !shows(model.asked[1], `"Reply to e3: …"`) {
+		t.Error("the prompt for the answer does not say how to reply")
+	}
+	s.Open = false
+	if d, _ = decide(t, s, text("I have read it."), text("The answer is 42.\nReply to e3: Yes.")); !strings.Contains(d.Answer, "Reply") || len(d.Notes) != 0 {
+		t.Errorf("%+v", d)
+	}
+}
+
 func shows(req llm.Request, what string) bool {
 	return slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return strings.Contains(m.Text, what) })
 }

@@ -22,12 +22,30 @@ var noteLine = regexp.MustCompile(`(?i)^[\s>*_#-]*(observation|hypothesis|questi
 // noteConfidence matches a confidence at the end of a note.
 var noteConfidence = regexp.MustCompile(`(?i)\s*[(\[]confidence[\s:=]*(\d(?:\.\d{1,4})?)[)\]][\s.]*$`)
 
+// replyLine matches a line of a text that replies to a remark.
+var replyLine = regexp.MustCompile(`(?i)^[\s>*_#-]*(reply to (e\d{1,4}))[*_]*\s*:[*_]*\s*(.*\S)\s*$`)
+
 // plainNotes separates the notes in a text from the rest: the plain form for
 // models that do not call Share.
-func plainNotes(text string) (rest string, notes []Note) {
+func plainNotes(text string) (rest string, notes []Note) { return notesOf(text, noteLine) }
+
+// plainReplies separates the replies to remarks in an answer from the rest. An
+// answer that consists only of replies is kept.
+func plainReplies(answer string) (rest string, replies []Note) {
+	rest, replies = notesOf(answer, replyLine)
+	if rest == "" {
+		for _, r := range replies {
+			rest += r.Text + "\n\n"
+		}
+	}
+	return strings.TrimSpace(rest), replies
+}
+
+// notesOf separates the lines that match a pattern from the rest of a text.
+func notesOf(text string, pattern *regexp.Regexp) (rest string, notes []Note) {
 	var kept []string
 	for line := range strings.Lines(text) {
-		m := noteLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+		m := pattern.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 		if len(m) > 3 && addNote(&notes, strings.ToLower(m[1]), m[2], m[3]) {
 			continue
 		}

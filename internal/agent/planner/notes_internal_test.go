@@ -33,6 +33,31 @@ func TestPlainNotes(t *testing.T) {
 	}
 }
 
+func TestPlainReplies(t *testing.T) {
+	for name, test := range map[string]struct{ text, rest, replies string }{
+		"none":           {"It is so.\nObservation: x", "It is so.\nObservation: x", ""},
+		"below":          {"It is so.\n- **Reply to E3:** Yes.\nReply to e4: No.", "It is so.", "e3 Yes.|e4 No.|"},
+		"above":          {"Reply to e3: Yes.\n\nIt is so.\n\nConfidence: 0.5", "It is so.\n\nConfidence: 0.5", "e3 Yes.|"},
+		"nothing else":   {"Reply to e3: Yes.\nReply to e4: No.", "Yes.\n\nNo.", "e3 Yes.|e4 No.|"},
+		"to no remark":   {"It is so.\nReply to alice: no", "It is so.\nReply to alice: no", ""},
+		"not at a start": {"The line \"Reply to e3: x\" is a reply.", "The line \"Reply to e3: x\" is a reply.", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rest, replies := plainReplies(test.text)
+			got := ""
+			for _, r := range replies {
+				got += r.ReplyTo + " " + r.Text + "|"
+				if r.Kind != Reply {
+					t.Errorf("kind %s", r.Kind)
+				}
+			}
+			if rest != test.rest || got != test.replies {
+				t.Errorf("%q, %s\nwant %q, %s", rest, got, test.rest, test.replies)
+			}
+		})
+	}
+}
+
 func TestReadClosing(t *testing.T) {
 	for name, test := range map[string]struct{ text, rest, want string }{
 		"none":             {"Yes.", "Yes.", "{0 []  []}"},

@@ -26,7 +26,7 @@ const howToShare = `People and agents follow your reasoning, and may write into 
 - Share what others should know while you work: an observation, a hypothesis with the evidence for and against it, an open question. Use the tool share or, in the text before your calls, lines that begin with "Observation:", "Hypothesis:", "Evidence for:", "Evidence against:" or "Question:".
 - Refer to results and remarks by the ids that are shown, such as e1, and to nothing else.`
 
-const howToClose = `Below the answer you may write lines that begin with "Key factors:" (separated by semicolons), "Recommendation:", "Confidence:" (a number from 0 to 1) and "References:" (ids that were shown). Leave out each that you do not have.`
+const howToClose = `Below the answer you may write lines that begin with "Key factors:" (separated by semicolons), "Recommendation:", "Confidence:" (a number from 0 to 1) and "References:" (ids that were shown). Leave out each that you do not have. A question that another participant asked in your reasoning, and that has no reply yet, is replied to in a line of its own, "Reply to e3: …"; it is not part of the answer.`
 
 const howToAnswer = `Write the answer to the question from what was found out. No more tools can be called.`
 

@@ -97,9 +97,14 @@ func (t *turn) decide(ctx context.Context, choice llm.ToolChoice) error {
 	case len(faults) == 0 && (resp.Stop == llm.StopRefusal || text == "" || whole(t.d.Shown)):
 		return t.finish(&resp)
 	case len(faults) == 0: // the model has not seen every result in full
+		var notes []Note
+		if t.s.Open {
+			text, notes = plainNotes(text)
+		}
 		if err := t.write(ctx, ready); err != nil {
 			return err
 		}
+		t.d.Notes = append(notes, t.d.Notes...)
 		t.d.Thought = textutil.ShortenChars(withoutConclusion(text, t.d.Conclusion), maxReason)
 		return nil
 	case slices.ContainsFunc(faults, func(f fault) bool { return !f.repeat }):
@@ -138,6 +143,9 @@ func (t *turn) finish(resp *llm.Response) error {
 		return emptyError(resp.Stop)
 	}
 	t.d.Action = contextwindow.Finish
+	if t.s.Open {
+		text, t.d.Notes = plainReplies(text)
+	}
 	t.d.setAnswer(text)
 	switch resp.Stop {
 	case llm.StopLength:
