@@ -129,6 +129,31 @@ func TestDrain_DuringAppend(t *testing.T) {
 	})
 }
 
+// A log that hangs does not keep connections from being closed with 1001.
+func TestDrain_HungAppend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, log := openGated(t)
+		bob := r.join(space.JoinOptions{ID: "bob"})
+		bob.Answering.Store(true)
+		gate := make(chan struct{})
+		log.set(gate, false)
+		said := make(chan *admission.Pending, 1)
+		go func() { said <- r.say("bob", chat("m1"))[0] }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+		defer cancel()
+		if err := r.hub.Drain(ctx); err != nil {
+			t.Error(err)
+		}
+		<-bob.done
+		if c := bob.closing; c == nil || c.Code != protocol.CloseGoingAway {
+			t.Errorf("closed with %+v", c)
+		}
+		close(gate)
+		<-said
+	})
+}
+
 // An envelope that the log cannot append is rejected as unavailable, and a retry
 // under the same id succeeds.
 func TestPublish_UnavailableLog(t *testing.T) {

@@ -425,6 +425,10 @@ func (s *Space) expire(last, now time.Time) {
 	}
 }
 
+// settleTime is how long Drain waits for envelopes that are being admitted, before
+// it closes connections. If the log hangs, their senders send them again.
+const settleTime = 3 * time.Second
+
 // Drain rejects new connections and envelopes, delivers every admitted envelope to
 // the members, and closes them with 1001. It returns when the last one has left or
 // ctx ends.
@@ -432,12 +436,15 @@ func (h *Hub) Drain(ctx context.Context) error {
 	h.draining.Store(true)
 	t := time.NewTicker(10 * time.Millisecond)
 	defer t.Stop()
+	settle := time.NewTimer(settleTime)
+	defer settle.Stop()
+	overdue := false
 	for {
 		left := 0
 		for _, s := range h.Open() {
 			admitting := s.admission.Underway.Load() > 0
 			for _, m := range s.members() { // including late joins
-				if !admitting && !m.Answering.Load() {
+				if overdue || !admitting && !m.Answering.Load() {
 					m.Close(Closing{Code: protocol.CloseGoingAway, Reason: "gateway going down"})
 				}
 				left++
@@ -448,6 +455,8 @@ func (h *Hub) Drain(ctx context.Context) error {
 		}
 		select {
 		case <-t.C:
+		case <-settle.C:
+			overdue = true
 		case <-ctx.Done():
 			return fmt.Errorf("drain: %d connections left: %w", left, context.Cause(ctx))
 		}
