@@ -12,6 +12,7 @@ import (
 // including its own.
 type crowd struct {
 	poller  *poller
+	quiet   time.Duration // after which no more notices are expected
 	conns   []*conn
 	senders []*conn // some of conns
 
@@ -35,13 +36,19 @@ type seat struct{ space, participant, query string }
 
 // gather connects all seats and waits until no more presence notices arrive.
 func gather(s *process, seats []seat) (*crowd, error) {
+	return gatherAt(func(int) *process { return s }, seats, 200*time.Millisecond)
+}
+
+// gatherAt connects each seat to the server of its index, and waits until nothing
+// has arrived for a while.
+func gatherAt(server func(i int) *process, seats []seat, quiet time.Duration) (*crowd, error) {
 	p, err := newPoller()
 	if err != nil {
 		return nil, err
 	}
-	cr := &crowd{poller: p}
+	cr := &crowd{poller: p, quiet: quiet}
 	for i, at := range seats {
-		c, err := s.connect(at)
+		c, err := server(i).connect(at)
 		if err != nil {
 			p.close()
 			return nil, err
@@ -64,7 +71,6 @@ func (cr *crowd) close() { cr.poller.close() }
 
 // settle reads until no more data arrives, and resets the counters.
 func (cr *crowd) settle() error {
-	const quiet = 200 * time.Millisecond
 	ignore := func(*conn, []byte) error { return nil }
 	for _, c := range cr.conns {
 		if err := c.takeRest(ignore); err != nil {
@@ -72,9 +78,9 @@ func (cr *crowd) settle() error {
 		}
 	}
 	last := time.Now()
-	for time.Since(last) < quiet {
+	for time.Since(last) < cr.quiet {
 		before := cr.total()
-		if err := cr.poller.poll(quiet/4, ignore); err != nil {
+		if err := cr.poller.poll(cr.quiet/4, ignore); err != nil {
 			return err
 		}
 		if cr.total() != before {

@@ -33,6 +33,8 @@ type stopwatch struct {
 	stamp []byte // within frame
 	begun time.Time
 	took  []time.Duration
+
+	refused bool // the last envelope
 }
 
 func latency(s *process, o *options) (figures, error) {
@@ -76,13 +78,53 @@ func (w *stopwatch) run(d time.Duration) error {
 			continue
 		}
 		next = next.Add(latencyInterval)
-		copy(w.stamp, fmt.Sprintf("%0*d", stampDigits, time.Since(w.begun).Nanoseconds()))
-		w.sent++
-		if err := w.conns[0].write(w.frame); err != nil {
+		if err := w.send(); err != nil {
 			return err
 		}
 	}
 	return w.drain(w.visit)
+}
+
+func (w *stopwatch) send() error {
+	copy(w.stamp, fmt.Sprintf("%0*d", stampDigits, time.Since(w.begun).Nanoseconds()))
+	w.sent++
+	return w.conns[0].write(w.frame)
+}
+
+// once sends an envelope and waits until all connections have received it. While the
+// server answers that its log is unavailable, it sends the envelope again.
+func (w *stopwatch) once() error {
+	late := after(time.Minute)
+	for {
+		if err := w.send(); err != nil {
+			return err
+		}
+		w.refused = false
+		for w.slowest < w.sent && !w.refused {
+			if late() {
+				return errors.New("an envelope did not arrive within a minute")
+			}
+			if err := w.poller.poll(100*time.Millisecond, w.visitOrRefusal); err != nil {
+				return err
+			}
+		}
+		if !w.refused {
+			return nil
+		}
+		w.sent--
+		time.Sleep(latencyInterval)
+	}
+}
+
+// visitOrRefusal is visit for a time of faults: it notes refusals, and ignores
+// notices.
+func (w *stopwatch) visitOrRefusal(c *conn, body []byte) error {
+	if bytes.Contains(body, []byte(`"message":"`+stampMark)) {
+		return w.visit(c, body)
+	}
+	c.frames--
+	w.refused = w.refused || bytes.Contains(body, []byte(`"unavailable"`))
+	return nil
 }
 
 func (w *stopwatch) visit(c *conn, body []byte) error {

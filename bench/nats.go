@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -17,12 +18,23 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// natsEnv, if it is set, makes this program a NATS server without a store.
+// natsEnv makes this program a NATS server: without a store, or as a [natsNode].
 const natsEnv = "MEUP_BENCH_NATS"
 
 // runNATS runs the server as a separate process. It prints its address.
 func runNATS() error {
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, MaxConn: 1 << 20})
+	o := &server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, MaxConn: 1 << 20}
+	if value := os.Getenv(natsEnv); strings.HasPrefix(value, "{") {
+		var n natsNode
+		if err := json.Unmarshal([]byte(value), &n); err != nil {
+			return err
+		}
+		var err error
+		if o, err = n.options(); err != nil {
+			return err
+		}
+	}
+	s, err := server.NewServer(o)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ type scenario struct {
 }
 
 // slow are the scenarios that run only if they are named.
-var slow = []string{"fanout10000", "dormant"}
+var slow = []string{"fanout10000", "dormant", "cluster"}
 
 // withNATS are the scenarios that run against NATS too.
 var withNATS = []string{"fanout", "fanout10000", "fanout100", "agents", "fewinflight", "spaces", "latency", "idle"}
@@ -92,6 +92,14 @@ func scenarios(o *options) []scenario {
 				{"p50", "first request, p50 ms", 2}, {"p99", "first request, p99 ms", 2},
 			},
 			0, dormantWriters, dormantSpaces(dormant),
+		},
+		{
+			"cluster", "Three gateways on three NATS servers", "each envelope on two of three disks; a sender at one gateway, receivers at the others",
+			[]column{
+				{"envelopes", "envelopes/s, 64 in flight", 0}, {"p50", "100/s, to the other gateways: p50 ms", 2}, {"p99", "p99 ms", 2},
+				{"failover", "a killed NATS server: median s until the next envelope has arrived", 2}, {"worst", "longest s", 2},
+			},
+			0, 0, clusterLoad,
 		},
 		{
 			"stopped", "One reader stops", fmt.Sprintf("%d × 1 kB to 10 others meanwhile; then it reads all of it, once and in order", stopped),
