@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"html"
 	"math"
 	"os"
 	"path/filepath"
@@ -38,7 +39,7 @@ func (o *options) drawCurves(dir string) error {
 		lines := make(map[string][]float64)
 		for _, n := range c.sizes {
 			sc := scenario{name: c.title, columns: []column{{c.key, fmt.Sprintf("%s at %d %s", c.cost, n, c.size), 2}}, ring: 4096, run: c.load(n)}
-			runs, err := o.against(sc, true)
+			runs, err := o.inTurn(sc, true)
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.file, err)
 			}
@@ -77,9 +78,10 @@ func (c *curve) svg(lines map[string][]float64) string {
 		return plotTop + plotHeight*(high-math.Log10(max(v, 1e-3)))/(high-low)
 	}
 	var b strings.Builder
+	title := html.EscapeString(c.title)
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12" role="img" aria-label="%s">`+"\n",
-		plotLeft+plotWidth+110, plotTop+plotHeight+50, c.title)
-	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" fill="#fff"/><text x="%d" y="20" font-size="14">%s</text>`+"\n", plotLeft, c.title)
+		plotLeft+plotWidth+110, plotTop+plotHeight+50, title)
+	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" fill="#fff"/><text x="%d" y="20" font-size="14">%s</text>`+"\n", plotLeft, title)
 	for e := low; e <= high; e++ {
 		at := y(math.Pow(10, e))
 		fmt.Fprintf(&b, `<path d="M%d %.1fh%d" stroke="#ddd"/><text x="%d" y="%.1f" text-anchor="end">%g %s</text>`+"\n",

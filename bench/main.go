@@ -21,6 +21,7 @@ type options struct {
 	data    string
 	only    string
 	profile string
+	curves  string
 	write   string
 	json    string
 	rounds  int
@@ -38,6 +39,7 @@ func main() {
 	flag.StringVar(&o.gateway, "gateway", "", "the gateway's binary; empty: it is built")
 	flag.StringVar(&o.data, "data", "", "folder below which the logs are written; empty: the system's temporary one")
 	flag.StringVar(&o.only, "only", "", "names of scenarios, with commas; empty: all but the slow ones")
+	flag.StringVar(&o.curves, "curves", "", "folder for pictures of the costs at growing sizes, instead of the table")
 	flag.StringVar(&o.profile, "profile", "", "folder for CPU profiles of the gateway; empty: none")
 	flag.StringVar(&o.write, "write", "", "Markdown file whose table is replaced by the results")
 	flag.StringVar(&o.json, "json", "", "file for the results as JSON")
@@ -97,12 +99,15 @@ func run(o *options) error {
 		}
 		defer remove()
 	}
+	if o.curves != "" {
+		return o.drawCurves(o.curves)
+	}
 	r := newReport(o)
 	for _, sc := range scenarios(o) {
 		if named := slices.Contains(strings.Split(o.only, ","), sc.name); !named && (o.only != "" || slices.Contains(slow, sc.name)) {
 			continue
 		}
-		runs, err := o.inTurn(sc)
+		runs, err := o.inTurn(sc, slices.Contains(withNATS, sc.name))
 		if err != nil {
 			return fmt.Errorf("%s: %w", sc.name, err)
 		}
@@ -114,14 +119,14 @@ func run(o *options) error {
 
 // inTurn runs a scenario against the servers alternately, and returns the figures of
 // each round by the name of the server.
-func (o *options) inTurn(sc scenario) (map[string][]figures, error) {
+func (o *options) inTurn(sc scenario, withNATS bool) (map[string][]figures, error) {
 	servers := []struct {
 		name  string
 		runs  bool
 		start func() (*process, error)
 	}{
 		{bareName, sc.ring > 0, func() (*process, error) { return startBare(sc.ring) }},
-		{natsName, slices.Contains(withNATS, sc.name), startNATS},
+		{natsName, withNATS, startNATS},
 		{gatewayName, true, func() (*process, error) { return startGateway(o.gateway, o.data, sc.configured) }},
 	}
 	all := make(map[string][]figures)

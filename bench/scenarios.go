@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -45,9 +46,8 @@ func scenarios(o *options) []scenario {
 	}
 	most, many, few := o.pick(100_000, 2000), o.pick(1000, 300), 100
 	spaces, idle := o.pick(1000, 200), o.pick(10_000, 1000)
-	configured, crowded, dormant := o.pick(5101-participants, 1000), o.pick(1250, 100), o.pick(100_000, 2000)
 	stopped, replayed := o.pick(20_000, 6000), o.pick(100_000, 20_000)
-	return []scenario{
+	return slices.Concat([]scenario{
 		{"fanout", fmt.Sprintf("Fan-out to %d", many), "1 sender, 256-byte chats, 64 in flight", rate, 4096, 0, fanOut(many)},
 		{"fanout10000", fmt.Sprintf("Fan-out to %d", most), "1 sender, 256-byte chats, 64 in flight", rate, 4096, 0, fanOut(most)},
 		{"fanout100", fmt.Sprintf("Fan-out to %d", few), "1 sender, 256-byte chats, 64 in flight", rate, 4096, 0, fanOut(few)},
@@ -80,20 +80,6 @@ func scenarios(o *options) []scenario {
 			64, 0, idleConnections(idle),
 		},
 		{
-			"configured", fmt.Sprintf("%d configured participants", configured+participants),
-			fmt.Sprintf("of a glob space, %d spaces of %d idle connections", crowded, roomSeats),
-			[]column{{"memory", "kB per connection", 1}},
-			64, configured, idleSpaces(crowded),
-		},
-		{
-			"dormant", fmt.Sprintf("%d spaces in one gateway", dormant), "one envelope in each, then none for 11 minutes; then the first request to 1000 of them, one after the other",
-			[]column{
-				{"open", "kB per space, just used", 2}, {"memory", "kB per space, idle", 2},
-				{"p50", "first request, p50 ms", 2}, {"p99", "first request, p99 ms", 2},
-			},
-			0, dormantWriters, dormantSpaces(dormant),
-		},
-		{
 			"cluster", "Three gateways on three NATS servers", "each envelope on two of three disks; a sender at one gateway, receivers at the others",
 			[]column{
 				{"envelopes", "envelopes/s, 64 in flight", 0}, {"p50", "100/s, to the other gateways: p50 ms", 2}, {"p99", "p99 ms", 2},
@@ -113,6 +99,27 @@ func scenarios(o *options) []scenario {
 			"replay", fmt.Sprintf("Replay of %d", replayed), "256-byte chats to one that connects with since=0, first to last",
 			[]column{{"envelopes", "envelopes/s", 0}, {"cpu", "server CPU µs per envelope", 2}, {"fill", "filled at, envelopes/s", 0}},
 			1 << 18, 0, replay(replayed),
+		},
+	}, spaceScenarios(o))
+}
+
+// spaceScenarios are those about the number of participants and spaces.
+func spaceScenarios(o *options) []scenario {
+	configured, crowded, dormant := o.pick(5101-participants, 1000), o.pick(1250, 100), o.pick(100_000, 2000)
+	return []scenario{
+		{
+			"configured", fmt.Sprintf("%d configured participants", configured+participants),
+			fmt.Sprintf("of a glob space, %d spaces of %d idle connections", crowded, roomSeats),
+			[]column{{"memory", "kB per connection", 1}},
+			64, configured, idleSpaces(crowded),
+		},
+		{
+			"dormant", fmt.Sprintf("%d spaces in one gateway", dormant), "one envelope in each, then none for 11 minutes; then the first request to 1000 of them, one after the other",
+			[]column{
+				{"open", "kB per space, just used", 2}, {"memory", "kB per space, idle", 2},
+				{"p50", "first request, p50 ms", 2}, {"p99", "first request, p99 ms", 2},
+			},
+			0, dormantWriters, dormantSpaces(dormant),
 		},
 	}
 }
