@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/xml"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -213,22 +212,6 @@ func TestTable(t *testing.T) {
 	}
 	if err := r.writeMarkdown(os.DevNull); err == nil {
 		t.Error("a file without a table was written to")
-	}
-}
-
-func TestCurve_SVG(t *testing.T) {
-	c := curve{title: "A <b>", size: "receivers", cost: "µs", sizes: []int{1, 10, 100}}
-	got := c.svg(map[string][]float64{gatewayName: {5, 0.5, 0.25}, bareName: {1, 0.1, 0}})
-	if err := xml.Unmarshal([]byte(got), new(struct{})); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{">100<", ">receivers<", ">gateway 0.25<", "M60.0 ", "L620.0 "} {
-		if !strings.Contains(got, want) {
-			t.Errorf("no %q in\n%s", want, got)
-		}
-	}
-	if strings.Contains(got, "NaN") || strings.Contains(got, "Inf") || strings.Contains(got, natsName) {
-		t.Error(got)
 	}
 }
 
