@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+
+	"github.com/meup-protocol/meup/bench/wire"
 )
 
 // bareEnv, set to the number of blocks of its ring, makes this program the bare
@@ -90,7 +92,7 @@ func (b *broadcaster) attend(c net.Conn) {
 	}
 	query := request.URL.Query()
 	r := b.room(query.Get("space"))
-	welcome := append([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"), frameText, 2, '{', '}')
+	welcome := append([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"), wire.Text, 2, '{', '}')
 	if _, err := c.Write(welcome); err != nil {
 		return
 	}
@@ -181,7 +183,7 @@ func serverFrames(in []byte) (out []byte, used int) {
 		if size == 0 || len(b) < size+4 {
 			return out, used
 		}
-		head := headerSize(b)
+		head := wire.HeaderSize(b)
 		mask := b[head : head+4]
 		if out == nil {
 			out = make([]byte, 0, len(in))

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/meup-protocol/meup/bench/wire"
 )
 
 // TestMain lets the test binary be the bare broadcaster that it starts.
@@ -75,12 +77,12 @@ func TestNATSScanner(t *testing.T) {
 			stream = fmt.Appendf(stream, "MSG s-%d 1 %d\r\n%s\r\nPING\r\n", i, len(body), body)
 			want = append(want, fmt.Sprint(len(body)+2))
 		}
-		var s natsScanner
+		var s wire.NATS
 		var got []string
 		for len(stream) > 0 {
 			n := min(len(stream), rapid.SampledFrom([]int{1, 2, 3, 7, 1000, 100_000}).Draw(t, "block"))
-			s.feed(stream[:n], true, func(op byte, body []byte) {
-				if op != frameText {
+			s.Feed(stream[:n], true, func(op byte, body []byte) {
+				if op != wire.Text {
 					t.Fatalf("op %x", op)
 				}
 				got = append(got, fmt.Sprint(len(body)))
@@ -110,8 +112,8 @@ func TestCrowd_TooManyFrames(t *testing.T) {
 
 // unmasked builds a server's frame.
 func unmasked(op byte, body []byte) []byte {
-	f := clientFrames(body, 1)
-	head := headerSize(f)
+	f := wire.ClientFrames(body, 1)
+	head := wire.HeaderSize(f)
 	f[0], f[1] = op, f[1]&0x7f
 	return append(f[:head:head], f[head+4:]...)
 }
@@ -122,18 +124,18 @@ func TestScanner(t *testing.T) {
 		var stream []byte
 		var want []string
 		for range rapid.IntRange(1, 6).Draw(t, "frames") {
-			op := rapid.SampledFrom([]byte{frameText, framePing}).Draw(t, "op")
+			op := rapid.SampledFrom([]byte{wire.Text, wire.Ping}).Draw(t, "op")
 			body := bytes.Repeat([]byte{'x'}, rapid.SampledFrom([]int{0, 1, 125, 126, 400, 65_535, 65_536}).Draw(t, "size"))
 			stream = append(stream, unmasked(op, body)...)
 			want = append(want, fmt.Sprint(op, len(body)))
 		}
-		var s, counting scanner
+		var s, counting wire.WebSocket
 		var got []string
 		count := 0
 		for len(stream) > 0 {
 			n := min(len(stream), rapid.SampledFrom([]int{1, 2, 3, 7, 1000, 100_000}).Draw(t, "block"))
-			s.feed(stream[:n], true, func(op byte, body []byte) { got = append(got, fmt.Sprint(op, len(body))) })
-			counting.feed(stream[:n], false, func(byte, []byte) { count++ })
+			s.Feed(stream[:n], true, func(op byte, body []byte) { got = append(got, fmt.Sprint(op, len(body))) })
+			counting.Feed(stream[:n], false, func(byte, []byte) { count++ })
 			stream = stream[n:]
 		}
 		if !slices.Equal(got, want) || count != len(want) {
@@ -147,14 +149,14 @@ func TestServerFrames(t *testing.T) {
 	var in, want []byte
 	for _, size := range []int{0, 5, 126, 300} {
 		body := bytes.Repeat([]byte("abcdefg"), size/7+1)[:size]
-		f := clientFrames(body, 1)
-		head := headerSize(f)
+		f := wire.ClientFrames(body, 1)
+		head := wire.HeaderSize(f)
 		copy(f[head:], mask)
 		for i := range body {
 			f[head+4+i] ^= mask[i%4]
 		}
 		in = append(in, f...)
-		want = append(want, unmasked(frameText, body)...)
+		want = append(want, unmasked(wire.Text, body)...)
 	}
 	out, used := serverFrames(append(in, 0x81, 0xFE))
 	if !bytes.Equal(out, want) || used != len(in) {
@@ -169,7 +171,7 @@ func TestFrameSizes(t *testing.T) {
 	if n := len(thought()); n != 400 {
 		t.Errorf("a thought of %d bytes", n)
 	}
-	f := clientFrames(make([]byte, 70_000), 1)
+	f := wire.ClientFrames(make([]byte, 70_000), 1)
 	if n := binary.BigEndian.Uint64(f[2:]); n != 70_000 || f[1] != 0xFF {
 		t.Errorf("length %d", n)
 	}

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
+
+	"github.com/meup-protocol/meup/bench/wire"
 )
 
 // conn is one client connection: a socket outside Go's own poller, so that one
@@ -22,7 +24,7 @@ type conn struct {
 	id    int // assigned by the caller
 	space string
 	scan  interface {
-		feed(block []byte, bodies bool, visit func(op byte, body []byte))
+		Feed(block []byte, bodies bool, visit func(op byte, body []byte))
 	}
 	rest []byte // read after the welcome, not scanned yet
 
@@ -46,9 +48,9 @@ func (s *process) connect(at seat) (*conn, error) {
 	}
 	c := &conn{fd: fd, space: at.space}
 	if s.name == natsName {
-		c.scan, err = &natsScanner{}, c.openNATS(addr)
+		c.scan, err = &wire.NATS{}, c.openNATS(addr)
 	} else {
-		c.scan, err = &scanner{}, c.open(addr, path(at.space, at.query), token(at.participant))
+		c.scan, err = &wire.WebSocket{}, c.open(addr, path(at.space, at.query), token(at.participant))
 	}
 	if err != nil {
 		c.close()
@@ -59,10 +61,10 @@ func (s *process) connect(at seat) (*conn, error) {
 
 // encode returns n equal messages to the space of the connection.
 func (c *conn) encode(body []byte, n int) []byte {
-	if _, ok := c.scan.(*natsScanner); ok {
-		return natsFrames(c.space, body, n)
+	if _, ok := c.scan.(*wire.NATS); ok {
+		return wire.NATSFrames(c.space, body, n)
 	}
-	return clientFrames(body, n)
+	return wire.ClientFrames(body, n)
 }
 
 func (c *conn) dial(addr netip.AddrPort) error {
@@ -120,10 +122,10 @@ var errEnded = errors.New("the connection has ended")
 // wholeFrame returns the size of the frame at the start of b, or 0 if b does
 // not contain all of it.
 func wholeFrame(b []byte) int {
-	if len(b) < headerSize(b) {
+	if len(b) < wire.HeaderSize(b) {
 		return 0
 	}
-	size := headerSize(b)
+	size := wire.HeaderSize(b)
 	switch length := b[1] & 0x7f; length {
 	case 126:
 		size += int(binary.BigEndian.Uint16(b[2:]))
@@ -241,10 +243,10 @@ func (p *poller) receive(c *conn, visit frameHandler) error {
 
 func (c *conn) received(block []byte, visit frameHandler) error {
 	var failed error
-	c.scan.feed(block, c.bodies, func(op byte, body []byte) {
+	c.scan.Feed(block, c.bodies, func(op byte, body []byte) {
 		switch {
-		case failed != nil || op == framePing:
-		case op == frameText:
+		case failed != nil || op == wire.Ping:
+		case op == wire.Text:
 			c.frames++
 			failed = visit(c, body)
 		default:
@@ -259,23 +261,6 @@ func (c *conn) takeRest(visit frameHandler) error {
 	rest := c.rest
 	c.rest = nil
 	return c.received(rest, visit)
-}
-
-// clientFrames builds n equal masked text frames. The mask is zero, so that
-// masking changes nothing and the frames can be written as they are.
-func clientFrames(body []byte, n int) []byte {
-	one := []byte{frameText}
-	switch {
-	case len(body) < 126:
-		one = append(one, 0x80|byte(len(body)))
-	case len(body) <= 0xFFFF:
-		one = binary.BigEndian.AppendUint16(append(one, 0x80|126), uint16(len(body)))
-	default:
-		one = binary.BigEndian.AppendUint64(append(one, 0x80|127), uint64(len(body)))
-	}
-	one = append(one, 0, 0, 0, 0)
-	one = append(one, body...)
-	return bytes.Repeat(one, n)
 }
 
 // freeAddress returns a free address for a server that cannot choose one

@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -69,68 +68,6 @@ func (c *conn) openNATS(addr netip.AddrPort) error {
 		answer = append(answer, block[:n]...)
 	}
 	return syscall.SetNonblock(c.fd, true)
-}
-
-// natsFrames builds n equal messages to a subject.
-func natsFrames(subject string, body []byte, n int) []byte {
-	return bytes.Repeat(fmt.Appendf(nil, "PUB %s %d\r\n%s\r\n", subject, len(body), body), n)
-}
-
-// natsScanner splits a stream of a NATS server into messages, regardless of block
-// boundaries.
-type natsScanner struct {
-	line []byte // the control line so far
-	left int    // remaining bytes of a message with its end of line
-	body []byte // the content so far, if it spans blocks
-}
-
-// feed reads a block and calls visit for each message that it completes, as
-// scanner.feed does for frames.
-func (s *natsScanner) feed(block []byte, bodies bool, visit func(op byte, body []byte)) {
-	for len(block) > 0 {
-		if s.left == 0 {
-			head, rest, whole := bytes.Cut(block, []byte("\n"))
-			s.line = append(s.line, head...)
-			block = rest
-			if whole {
-				s.control(visit)
-			}
-			continue
-		}
-		n := min(s.left, len(block))
-		content := block[:n]
-		block = block[n:]
-		s.left -= n
-		if bodies && (s.left > 0 || len(s.body) > 0) {
-			s.body = append(s.body, content...)
-			content = s.body
-		}
-		if s.left > 0 {
-			return
-		}
-		if !bodies {
-			content = nil
-		}
-		visit(frameText, content)
-		s.body = s.body[:0]
-	}
-}
-
-// control reads a control line.
-func (s *natsScanner) control(visit func(op byte, body []byte)) {
-	line := strings.TrimSuffix(string(s.line), "\r")
-	s.line = s.line[:0]
-	switch {
-	case strings.HasPrefix(line, "MSG "):
-		n, err := strconv.Atoi(line[strings.LastIndexByte(line, ' ')+1:])
-		if err != nil {
-			visit(frameClose, nil)
-			return
-		}
-		s.left = n + len("\r\n")
-	case strings.HasPrefix(line, "-ERR"):
-		visit(frameClose, nil)
-	}
 }
 
 // startNATS starts this program again as a NATS server.
