@@ -71,13 +71,13 @@ func TestWorkflow_ModelChooses(t *testing.T) {
 // the model may correct itself once.
 func TestWorkflow_ChoiceIsBounded(t *testing.T) {
 	for name, test := range map[string]struct {
-		turns []llmtest.Turn
-		next  string
+		turns     []llmtest.Turn
+		next, why string
 	}{
-		"corrected":          {[]llmtest.Turn{enters("urgent"), enters("answer")}, "answer"},
-		"again":              {[]llmtest.Turn{enters("urgent"), enters("rm")}, ""},
-		"another tool":       {[]llmtest.Turn{{Calls: []llm.ToolCall{{Name: "edit"}}}, {Text: "I would fix it."}}, ""},
-		"a model that fails": {[]llmtest.Turn{{Status: http.StatusBadRequest, Message: "no"}}, ""},
+		"corrected":          {[]llmtest.Turn{enters("urgent"), enters("answer")}, "answer", ""},
+		"again":              {[]llmtest.Turn{enters("urgent"), enters("rm")}, "", "requested calls that cannot be made"},
+		"another tool":       {[]llmtest.Turn{{Calls: []llm.ToolCall{{Name: "edit"}}}, {Text: "I would fix it."}}, "", "did not call the tool that it had to call"},
+		"a model that fails": {[]llmtest.Turn{{Status: http.StatusBadRequest, Message: "no"}}, "", "refused with status 400"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := llmtest.Start(t, llmtest.Turns(test.turns...))
@@ -87,7 +87,7 @@ func TestWorkflow_ChoiceIsBounded(t *testing.T) {
 			switch {
 			case test.next != "" && (err != nil || out.NextNode != test.next):
 				t.Errorf("%+v, %v", out, err)
-			case test.next == "" && (!errors.As(err, &f) || f.Status != 503 || f.Code != api.CodeUndecided):
+			case test.next == "" && (!errors.As(err, &f) || f.Status != 503 || f.Code != api.CodeUndecided || !strings.Contains(f.Message, test.why)):
 				t.Errorf("%+v, %v", out, err)
 			}
 		})

@@ -123,6 +123,8 @@ func reason(fault error) string {
 	var refused *llm.Error
 	var network net.Error
 	switch {
+	case errors.Is(fault, planner.ErrNotCalled):
+		return "did not call the tool that it had to call."
 	case errors.Is(fault, planner.ErrForced):
 		return "cannot be offered the tool that it must call: its schema is invalid or too large for the context window."
 	case errors.Is(fault, contextwindow.ErrTooLarge):

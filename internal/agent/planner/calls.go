@@ -31,7 +31,7 @@ func (t *turn) read(resp *llm.Response) (calls []contextwindow.Call, faults []fa
 		case t.s.Forced != "":
 			faults = []fault{{
 				call: -1, text: fmt.Sprintf("Call the tool %s now.", t.offer.names[t.s.Forced]), why: "the forced tool was not called",
-				err: fmt.Errorf("%w: the model did not call %q", ErrForced, t.s.Forced),
+				err: fmt.Errorf("%w: %q", ErrNotCalled, t.s.Forced),
 			}}
 		case empty:
 			faults = []fault{{

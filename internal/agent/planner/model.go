@@ -30,6 +30,9 @@ var (
 	ErrBadCalls = errors.New("none of the model's calls can be made")
 	// ErrForced: the forced tool does not exist, or was not called.
 	ErrForced = errors.New("the forced tool cannot be called")
+	// ErrNotCalled, an ErrForced: the model did not call the tool, even when asked
+	// again.
+	ErrNotCalled = fmt.Errorf("%w: the model did not call it", ErrForced)
 )
 
 // ModelOptions configures a Model. Model is required.

@@ -56,11 +56,11 @@ func TestModel_Forced(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	for _, says := range [][]func(llm.Request) (llm.Response, error){{text("No."), text("No!")}, {text(""), text("")}} {
-		if _, _, err := ask(t, s, says...); !errors.Is(err, planner.ErrForced) {
+		if _, _, err := ask(t, s, says...); !errors.Is(err, planner.ErrNotCalled) || !errors.Is(err, planner.ErrForced) {
 			t.Errorf("error %v", err)
 		}
 	}
-	if _, _, err := ask(t, planner.State{Forced: "nowhere"}); !errors.Is(err, planner.ErrForced) || !strings.Contains(err.Error(), "nowhere") {
+	if _, _, err := ask(t, planner.State{Forced: "nowhere"}); !errors.Is(err, planner.ErrForced) || errors.Is(err, planner.ErrNotCalled) || !strings.Contains(err.Error(), "nowhere") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -15,6 +15,9 @@ func Query(t *api.Turn, thread protocol.ID, s Style) string {
 	var w writer
 	w.style = s
 	all := t.AllReasonings()
+	if t.TurnNumber == 0 {
+		w.job(t)
+	}
 	switch {
 	case len(t.ToolCalls) == 0 && len(all) == 0:
 		w.line(NoCalls(t.TurnNumber))
@@ -57,6 +60,18 @@ func turn(name, job string, n int) string {
 		return job
 	}
 	return fmt.Sprintf("%s %d", name, n)
+}
+
+// job writes what a job was about and its result, which are in no chat.
+func (w *writer) job(t *api.Turn) {
+	w.line("  " + w.dim(dash+"Job of "+termsafe.Words(string(t.From))+", "+termsafe.Words(t.State)))
+	if t.UserInput != "" {
+		w.line("    " + w.dim("input:     "+quoted(t.UserInput)))
+	}
+	if t.Response != nil {
+		w.line("    " + w.dim("response:  "+quoted(*t.Response)))
+	}
+	w.line("")
 }
 
 // full writes the reasoning of one agent.
