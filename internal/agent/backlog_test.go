@@ -56,7 +56,11 @@ func TestCatchUp_ClosesUnfinishedWork(t *testing.T) {
 
 		protocol.Envelope{ID: "idea", Kind: protocol.KindMCPProposal, Context: "whole", Payload: proposal},
 		protocol.Envelope{ID: "idea-done", Kind: protocol.KindMCPProposal, Context: "whole", Payload: proposal},
+		protocol.Envelope{ID: "idea-made", Kind: protocol.KindMCPProposal, Context: "whole",
+			Payload: []byte(`{"method":"tools/call","params":{"name":"x","arguments":{}},"participant_id":"planner"}`)},
 	)
+	send(t, alice, protocol.Envelope{ID: "call-approved", Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{"planner"},
+		Correlation: protocol.CorrelateTo("idea-made"), Payload: call})
 	send(t, alice, protocol.Envelope{Kind: protocol.KindMCPReject, Context: "whole", Correlation: protocol.CorrelateTo("idea-done"), Payload: []byte(`{"reason":"no"}`)})
 
 	employ(t, g, "planner", agent.Options{CatchUp: catchup.Auto, Tools: tools(t, handbook), OwnToolsOnly: true})
@@ -85,7 +89,7 @@ func TestCatchUp_ClosesUnfinishedWork(t *testing.T) {
 	for what, list := range map[string]struct{ got, want []string }{
 		"responses": {responses, []string{
 			"[call] in whole/part to [] for call-7: -32002", "[call-own] in whole/part to [] for call-7: -32002",
-			"[call-private] in alone to [alice] for call-7: -32002",
+			"[call-private] in alone to [alice] for call-7: -32002", "[call-approved] in whole to [alice] for call-7: -32002",
 		}},
 		"withdrawals": {withdrawals, []string{"[idea] in whole to []: no_longer_needed"}},
 		"ends": {ends, []string{

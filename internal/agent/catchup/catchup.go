@@ -139,6 +139,7 @@ func (b *Backlog) note(env *protocol.Envelope) {
 // waits for it. A request to the agent is settled only by the agent's own
 // response.
 func (b *Backlog) noteCall(env *protocol.Envelope) {
+	own := false // it asks for a call that the agent proposed
 	for _, id := range env.Correlation.IDs {
 		if p, open := b.proposals[id]; open {
 			outcome := proposal.Settles(&p, env)
@@ -147,6 +148,9 @@ func (b *Backlog) noteCall(env *protocol.Envelope) {
 			}
 			if outcome == proposal.Fulfilled {
 				b.noteSent(env, p.Context)
+				if own = env.AddressedTo(b.o.You); own {
+					b.requests[env.ID] = fulfilling(env, &p)
+				}
 			}
 		}
 		if env.Kind == protocol.KindMCPResponse && env.From == b.o.You {
@@ -157,9 +161,18 @@ func (b *Backlog) noteCall(env *protocol.Envelope) {
 	if env.Kind == protocol.KindMCPResponse {
 		b.noteResult(env)
 	}
-	if env.Kind == protocol.KindMCPRequest && env.From != b.o.You && env.AddressedTo(b.o.You) && len(b.waiting) < maxWaiting {
+	if env.Kind == protocol.KindMCPRequest && env.From != b.o.You && !own && env.AddressedTo(b.o.You) && len(b.waiting) < maxWaiting {
 		b.waiting[env.ID] = *env
 	}
+}
+
+// fulfilling returns another participant's request for a proposed call of the
+// agent's own tools, with the audience and the context of its response.
+func fulfilling(env, p *protocol.Envelope) protocol.Envelope {
+	request := *env
+	request.To = append([]protocol.ParticipantID{env.From}, slices.DeleteFunc(slices.Clone(p.To), func(id protocol.ParticipantID) bool { return id == env.From })...)
+	request.Context = cmp.Or(env.Context, p.Context)
+	return request
 }
 
 // Questions returns the old questions to answer.
