@@ -42,6 +42,54 @@ func TestSession(t *testing.T) {
 	}
 }
 
+func TestSessionIn(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	s, err := newClient(t, g, "bob").SessionIn(deadline(t), "lab")
+	if err != nil || s.In("lab") != "bob" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if _, err := newClient(t, g, "bob").SessionIn(deadline(t), "nope"); !errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAwait(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	conversation(t, g)
+	c := newClient(t, g, "alice")
+	if err := c.Await(deadline(t), "lab", api.EnvelopeQuery{}); err != nil {
+		t.Errorf("from the beginning: %v", err)
+	}
+	all, err := c.Envelopes(deadline(t), "lab", api.EnvelopeQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	woken := make(chan error, 1)
+	ctx := deadline(t)
+	go func() {
+		woken <- c.Await(ctx, "lab", api.EnvelopeQuery{Since: all.Next, Log: all.Log, Kinds: []string{"chat"}, From: []protocol.ParticipantID{"bob"}})
+	}()
+	publish(t, g, "alice", envelope("m1", "chat", "", "", `{"message":"of another participant"}`))
+	publish(t, g, "bob", envelope("m2", "reasoning.start", "", "", `{"message":"of another kind"}`))
+	select {
+	case err := <-woken:
+		t.Fatalf("woken too early: %v", err)
+	default:
+	}
+	publish(t, g, "bob", envelope("m3", "chat", "", "", `{"message":"`+strings.Repeat("x", 20_000)+`"}`))
+	if err := <-woken; err != nil {
+		t.Error(err)
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.Await(canceled, "lab", api.EnvelopeQuery{Since: all.Next + 100}); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+	if err := c.Await(deadline(t), "lab", api.EnvelopeQuery{Since: all.Next, Log: "other"}); err != nil {
+		t.Errorf("in another log: %v", err)
+	}
+}
+
 func TestEnvelopes(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	conversation(t, g)

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -121,9 +122,17 @@ func (s *Session) In(space string) protocol.ParticipantID {
 }
 
 // Session returns the access that the token gives.
-func (c *Client) Session(ctx context.Context) (*Session, error) {
+func (c *Client) Session(ctx context.Context) (*Session, error) { return c.session(ctx, nil) }
+
+// SessionIn returns the access that the token gives. It fails unless the token is
+// valid for a space, which the result contains.
+func (c *Client) SessionIn(ctx context.Context, space string) (*Session, error) {
+	return c.session(ctx, url.Values{"space": {space}})
+}
+
+func (c *Client) session(ctx context.Context, q url.Values) (*Session, error) {
 	var s Session
-	if err := c.get(ctx, []string{"api", "session"}, nil, &s); err != nil {
+	if err := c.get(ctx, []string{"api", "session"}, q, &s); err != nil {
 		return nil, fmt.Errorf("ask what the token is good for: %w", err)
 	}
 	return &s, nil

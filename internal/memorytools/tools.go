@@ -67,6 +67,12 @@ type tools struct {
 // New returns an MCP server with the tools for one space.
 func New(o Options) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "meup-memory", Title: "Space " + o.Space, Version: o.Version}, nil)
+	Register(server, o)
+	return server
+}
+
+// Register adds the tools for one space to a server.
+func Register(server *mcp.Server, o Options) {
 	t := &tools{memory: o.Memory, space: o.Space, before: o.Before}
 	description := "Searches everything that was written in this space: messages, reasoning, arguments and results of tools. " +
 		"Best matches first, each with the id of its envelope: the ones with all words, then the ones with some."
@@ -76,7 +82,6 @@ func New(o Options) *mcp.Server {
 	add(server, SearchTool, description, t.search)
 	add(server, ReadTool, "Reads one envelope by its id, as JSON.", t.read)
 	add(server, ThreadTool, "Reads the conversation that an envelope belongs to, as Markdown, with the reasoning of each turn.", t.thread)
-	return server
 }
 
 // add registers a read-only tool whose result is one text.

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,7 +82,8 @@ func ageOf(s *session, remember bool, now time.Time) time.Duration {
 	return rememberFor
 }
 
-// whoAmI describes the token of the request. It clears a cookie whose token is
+// whoAmI describes the token of the request, which must be valid for the space
+// that the request names. It clears a cookie whose token is
 // not valid any more.
 func (s *Server) whoAmI(w http.ResponseWriter, r *http.Request) {
 	token, fromCookie, err := access.Token(r)
@@ -89,7 +91,7 @@ func (s *Server) whoAmI(w http.ResponseWriter, r *http.Request) {
 		access.WriteError(w, protocol.Errorf(protocol.CodeUnauthorized, "Not signed in. POST a token to /api/session."))
 		return
 	}
-	found, refused := s.sessionOf(r, token, "")
+	found, refused := s.sessionOf(r, token, r.URL.Query().Get("space"))
 	if refused != nil {
 		if fromCookie && protocol.AsError(refused).Code == protocol.CodeUnauthorized {
 			access.EndSession(w, r)
@@ -168,8 +170,10 @@ func parseSignIn(body []byte) (signInRequest, error) {
 // the token must be valid there.
 func (s *Server) sessionOf(r *http.Request, token, space string) (*session, error) {
 	ctx, addr, found := r.Context(), access.Address(r), &session{Spaces: []sessionSpace{}}
+	var there auth.Identity
 	if space != "" {
-		if _, _, refused := s.options.Admission.Authorize(ctx, addr, space, token); refused != nil {
+		var refused error
+		if _, there, refused = s.options.Admission.Authorize(ctx, addr, space, token); refused != nil {
 			return nil, refused
 		}
 	}
@@ -199,6 +203,9 @@ func (s *Server) sessionOf(r *http.Request, token, space string) (*session, erro
 			continue // revoked meanwhile, or another pattern configures the space
 		}
 		found.add(name, identity)
+	}
+	if space != "" && !slices.ContainsFunc(found.Spaces, func(in sessionSpace) bool { return in.Name == space }) {
+		found.add(space, there) // beyond maxNamed
 	}
 	return found, nil
 }

@@ -1,0 +1,171 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// callerKey is the key of the caller in the context of a request.
+type callerKey struct{}
+
+// caller is the participant that sent a request, with the request's share of the
+// bounds.
+type caller struct {
+	server *server
+	client *api.Client
+	space  string
+	you    protocol.ParticipantID
+	ended  context.Context // of the request
+
+	mu   sync.Mutex
+	slot bool // it has a slot
+	over bool // it gets no more
+}
+
+var errOver = errors.New("the request has ended")
+
+// resume takes a slot, unless the request has one.
+func (c *caller) resume(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		return errOver
+	}
+	if c.slot {
+		return nil
+	}
+	select {
+	case c.server.slots <- struct{}{}:
+		c.slot = true
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// release returns the slot.
+func (c *caller) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.slot {
+		<-c.server.slots
+		c.slot = false
+	}
+}
+
+// finish returns the slot at the end of the request.
+func (c *caller) finish() {
+	c.release()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
+}
+
+var errManyWaiting = errors.New("too many calls are waiting at this gateway; try again in a moment")
+
+// await calls wait without a slot, so that it does not keep other calls from
+// running.
+func (c *caller) await(ctx context.Context, wait func(context.Context) error) error {
+	select {
+	case c.server.waiting <- struct{}{}:
+		defer func() { <-c.server.waiting }()
+	default:
+		return errManyWaiting
+	}
+	c.release()
+	if err := wait(ctx); err != nil {
+		return err
+	}
+	return c.resume(c.ended)
+}
+
+// id returns the id of an envelope that a tool sends: the same for the same
+// arguments with the same key, so that a retry sends it once. Without a key, the
+// id is generated.
+func (c *caller) id(tool, key string, in any) (protocol.ID, error) {
+	if key == "" {
+		return "", nil
+	}
+	if len(key) > maxKey {
+		return "", fmt.Errorf("key: expected at most %d bytes", maxKey)
+	}
+	text, err := json.Marshal([]any{c.space, c.you, tool, in})
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return protocol.ID("mcp-" + hex.EncodeToString(sum[:16])), nil
+}
+
+const maxKey = 256 // bytes
+
+// addTool adds a tool whose result is structured. The call ends with its request.
+func addTool[In, Out any](server *mcp.Server, c *caller, tool *mcp.Tool, run func(context.Context, In) (Out, error)) {
+	mcp.AddTool(server, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(c.ended, cancel)()
+		out, err := run(ctx, in)
+		return nil, out, err
+	})
+}
+
+func reads() *mcp.ToolAnnotations {
+	closed := false
+	return &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &closed}
+}
+
+func writes() *mcp.ToolAnnotations {
+	no := false
+	return &mcp.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no}
+}
+
+// participants checks the names of participants.
+func participants(names []string) ([]protocol.ParticipantID, error) {
+	if len(names) > maxNames {
+		return nil, fmt.Errorf("expected at most %d participants", maxNames)
+	}
+	var list []protocol.ParticipantID
+	for _, name := range names {
+		if !protocol.ValidParticipantID(name) {
+			return nil, fmt.Errorf("%q is not the id of a participant", name)
+		}
+		list = append(list, protocol.ParticipantID(name))
+	}
+	return list, nil
+}
+
+const maxNames = 64
+
+// cursor is a position in the log of a space, as a client keeps it.
+type cursor struct {
+	seq protocol.Seq
+	log string // id of the log; "": unknown
+}
+
+// String encodes a cursor.
+func (c cursor) String() string { return c.seq.String() + "." + c.log }
+
+// parseCursor parses what String returned, or "start".
+func parseCursor(text string) (cursor, error) {
+	if text == "start" {
+		return cursor{}, nil
+	}
+	number, log, ok := strings.Cut(text, ".")
+	seq, err := protocol.ParseSeq(number)
+	if !ok || err != nil {
+		return cursor{}, fmt.Errorf("after: expected the cursor of an earlier result, or \"start\"")
+	}
+	return cursor{seq, log}, nil
+}

@@ -1,0 +1,143 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+)
+
+// local sends requests to a handler of this process on behalf of a request from
+// outside: with its address and the values of its context.
+type local struct {
+	api   http.Handler
+	outer *http.Request
+}
+
+// RoundTrip answers a request.
+func (l *local) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(l.outer.Context())) // the values of its connection
+	stop := context.AfterFunc(r.Context(), cancel)
+	inner := r.Clone(ctx)
+	inner.RemoteAddr, inner.Host, inner.TLS = l.outer.RemoteAddr, l.outer.Host, l.outer.TLS
+	inner.RequestURI = inner.URL.RequestURI()
+	if r.Header.Get("Accept") == "text/event-stream" {
+		return l.stream(r, inner, func() { stop(); cancel() })
+	}
+	defer cancel()
+	defer stop()
+	w := &response{header: make(http.Header), status: http.StatusOK}
+	l.api.ServeHTTP(w, inner)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	if w.tooLong {
+		return nil, errTooLong
+	}
+	return &http.Response{
+		Status: strconv.Itoa(w.status) + " " + http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: w.header, Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()), Request: r,
+	}, nil
+}
+
+// maxResponse bounds a response of the API, in bytes.
+const maxResponse = 8 << 20
+
+var errTooLong = fmt.Errorf("the response has more than %d bytes", maxResponse)
+
+// response keeps the response of a handler.
+type response struct {
+	header  http.Header
+	status  int
+	begun   bool
+	body    bytes.Buffer
+	tooLong bool
+}
+
+// Header returns the headers.
+func (w *response) Header() http.Header { return w.header }
+
+// WriteHeader sets the status.
+func (w *response) WriteHeader(status int) {
+	if !w.begun && status >= http.StatusOK {
+		w.status, w.begun = status, true
+	}
+}
+
+// Write appends to the body, up to its bound.
+func (w *response) Write(p []byte) (int, error) {
+	w.begun = true
+	if w.body.Len()+len(p) > maxResponse {
+		w.tooLong = true
+		return 0, errTooLong
+	}
+	return w.body.Write(p)
+}
+
+// stream answers with a body that is read while the handler writes it. Closing
+// the body ends the handler and waits for it.
+func (l *local) stream(r, inner *http.Request, cancel func()) (*http.Response, error) {
+	body, out := io.Pipe()
+	w := &streamed{header: make(http.Header), out: out, begun: make(chan int, 1)}
+	done := make(chan struct{})
+	go func() { // ends with the body, which waits for it
+		defer close(done)
+		l.api.ServeHTTP(w, inner)
+		w.WriteHeader(http.StatusOK)
+		_ = out.Close() //nolint:errcheck // it returns nil
+	}()
+	end := func() error {
+		cancel()
+		_ = body.Close() //nolint:errcheck // it returns nil
+		<-done
+		return nil
+	}
+	select {
+	case status := <-w.begun:
+		return &http.Response{
+			Status: strconv.Itoa(status) + " " + http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+			Header: w.header.Clone(), Body: &streamBody{body, end}, ContentLength: -1, Request: r,
+		}, nil
+	case <-r.Context().Done():
+		return nil, errors.Join(r.Context().Err(), end())
+	}
+}
+
+type streamBody struct {
+	io.Reader
+	end func() error
+}
+
+// Close ends the stream.
+func (b *streamBody) Close() error { return b.end() }
+
+// streamed hands on what a handler writes.
+type streamed struct {
+	header http.Header
+	out    *io.PipeWriter
+	once   sync.Once
+	begun  chan int // the status, once
+}
+
+// Header returns the headers.
+func (w *streamed) Header() http.Header { return w.header }
+
+// WriteHeader sets the status.
+func (w *streamed) WriteHeader(status int) {
+	if status >= http.StatusOK {
+		w.once.Do(func() { w.begun <- status })
+	}
+}
+
+// Write waits until the reader has taken the bytes, or has closed the body.
+func (w *streamed) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.out.Write(p)
+}
+
+// FlushError does nothing: the bytes are handed on at once.
+func (w *streamed) FlushError() error { return nil }

@@ -1,0 +1,174 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// addTalk adds the tools of a conversation.
+func (c *caller) addTalk(server *mcp.Server) {
+	addTool(server, c, &mcp.Tool{
+		Name: "say", Annotations: writes(),
+		Description: "Sends a message to the space, or only to some participants. Returns its id and a cursor for wait.",
+	}, c.say)
+	addTool(server, c, &mcp.Tool{
+		Name: "read", Annotations: reads(),
+		Description: "Returns what was said: the newest messages, or the ones after a cursor.",
+	}, c.read)
+	addTool(server, c, &mcp.Tool{
+		Name: "wait", Annotations: reads(),
+		Description: "Waits until another participant says something after a cursor, and returns it. Without a result in time there are no messages; call it again with the new cursor.",
+	}, c.wait)
+	addTool(server, c, &mcp.Tool{
+		Name: "who", Annotations: reads(),
+		Description: "Lists the connected participants with their capabilities, and recent questions that nobody has answered.",
+	}, c.who)
+}
+
+type sayInput struct {
+	Message string   `json:"message" jsonschema:"plain text or Markdown"`
+	To      []string `json:"to,omitempty" jsonschema:"ids of the participants that get it; by default all"`
+	ReplyTo string   `json:"reply_to,omitempty" jsonschema:"id of the message that this one answers"`
+	Context string   `json:"context,omitempty" jsonschema:"the context that it belongs to; by default the main conversation"`
+	Key     string   `json:"key,omitempty" jsonschema:"any text; a second call with the same key and arguments sends nothing"`
+}
+
+type sent struct {
+	ID     string `json:"id"`
+	Cursor string `json:"cursor" jsonschema:"pass it as after of wait to get the answers"`
+}
+
+func (c *caller) say(ctx context.Context, in sayInput) (*sent, error) {
+	id, err := c.id("say", in.Key, in)
+	if err != nil {
+		return nil, err
+	}
+	to, err := participants(in.To)
+	if err != nil {
+		return nil, fmt.Errorf("to: %w", err)
+	}
+	e := protocol.Envelope{ID: id, Kind: protocol.KindChat, To: to, Context: protocol.ContextPath(in.Context), Payload: object("message", in.Message)}
+	if in.ReplyTo != "" {
+		e.Correlation = protocol.CorrelateTo(protocol.ID(in.ReplyTo))
+	}
+	return c.send(ctx, e)
+}
+
+func (c *caller) send(ctx context.Context, e protocol.Envelope) (*sent, error) {
+	receipt, err := c.client.Send(ctx, c.space, e)
+	if err != nil {
+		return nil, err
+	}
+	return &sent{ID: string(receipt.ID), Cursor: cursor{seq: receipt.Seq}.String()}, nil
+}
+
+// object encodes a payload of pairs of a name and a value; nil values are left out.
+func object(pairs ...any) json.RawMessage {
+	fields := make(map[string]any, len(pairs)/2)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if name, ok := pairs[i].(string); ok && pairs[i+1] != nil {
+			fields[name] = pairs[i+1]
+		}
+	}
+	text, err := json.Marshal(fields)
+	if err != nil {
+		panic(err) // of texts, numbers and JSON that was read
+	}
+	return text
+}
+
+type readInput struct {
+	After string `json:"after,omitempty" jsonschema:"the cursor of an earlier result, or start; by default the newest messages"`
+	selection
+}
+
+func (c *caller) read(ctx context.Context, in readInput) (*messages, error) {
+	q, limit, err := in.query()
+	if err != nil {
+		return nil, err
+	}
+	if in.After == "" {
+		return c.newest(ctx, q, limit)
+	}
+	at, err := parseCursor(in.After)
+	if err != nil {
+		return nil, err
+	}
+	out, _, err := c.since(ctx, q, at, limit, false)
+	return out, err
+}
+
+// Bounds of a wait. A client ends a call after a minute.
+const (
+	defaultWait = 25 * time.Second
+	maxWait     = 50 * time.Second
+)
+
+type waitInput struct {
+	After   string `json:"after,omitempty" jsonschema:"the cursor of an earlier result; by default now"`
+	Seconds int    `json:"seconds,omitempty" jsonschema:"how long at most, up to 50; 25 by default"`
+	selection
+}
+
+// wait returns the messages of others after a cursor, as soon as there is one.
+func (c *caller) wait(ctx context.Context, in waitInput) (*messages, error) {
+	q, limit, err := in.query()
+	if err != nil {
+		return nil, err
+	}
+	patience := time.Duration(in.Seconds) * time.Second
+	switch {
+	case in.Seconds == 0:
+		patience = defaultWait
+	case in.Seconds < 0 || patience > maxWait:
+		return nil, fmt.Errorf("seconds: expected 1 to %d", maxWait/time.Second)
+	}
+	at, err := c.position(ctx, in.After, q)
+	if err != nil {
+		return nil, err
+	}
+	deadline := time.Now().Add(patience)
+	for {
+		out, next, err := c.since(ctx, q, at, limit, true)
+		if err != nil || len(out.Messages) > 0 {
+			return out, err
+		}
+		at = next
+		if out.HasMore && time.Now().Before(deadline) {
+			continue // a long part of the log without a message
+		}
+		q.Since, q.Log = at.seq, at.log
+		err = c.await(ctx, func(ctx context.Context) error {
+			ctx, cancel := context.WithDeadline(ctx, deadline)
+			defer cancel()
+			return c.client.Await(ctx, c.space, q)
+		})
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			return out, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// position returns the position of a cursor; of none, the newest envelope that a
+// query selects.
+func (c *caller) position(ctx context.Context, after string, q api.EnvelopeQuery) (cursor, error) {
+	if after != "" {
+		return parseCursor(after)
+	}
+	newest, err := c.newest(ctx, q, 1)
+	if err != nil {
+		return cursor{}, err
+	}
+	return parseCursor(newest.Cursor)
+}
