@@ -35,7 +35,7 @@ import (
 // use.
 //
 // Errors: [*APIError] if the service rejects a request or fails, [ErrTimeout],
-// [*ValidationError], [ErrCanceled] for a canceled job, and ctx's error.
+// [ErrResponse], [*ValidationError], [ErrCanceled] for a canceled job, and ctx's error.
 type Client interface {
 	// AgentIntent returns an agent's next action. It does not modify req; if
 	// req has no correlation id, the queue client generates one.

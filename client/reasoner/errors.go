@@ -22,6 +22,8 @@ var (
 	// ErrAPIKey means that the request contains a provider's API key, which the
 	// queue would store in a file. Options.AllowAPIKeys permits it.
 	ErrAPIKey = errors.New("llm.api_key would be stored in the files of the queue")
+	// ErrResponse means that a response is too long, or not one of a Reasoning API.
+	ErrResponse = errors.New("unusable response")
 	// ErrClosed means that the client was closed.
 	ErrClosed = errors.New("client closed")
 )

@@ -145,10 +145,10 @@ func (c *httpClient) post(ctx context.Context, path string, data []byte, into an
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return refusal(resp, body)
 	case len(body) > maxBody:
-		return fmt.Errorf("the response has more than %d bytes", maxBody)
+		return fmt.Errorf("%w: it has more than %d bytes", ErrResponse, maxBody)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return fmt.Errorf("the response is not that of a reasoning service: %w", err)
+		return fmt.Errorf("%w: it is not that of a reasoning service: %w", ErrResponse, err)
 	}
 	return nil
 }

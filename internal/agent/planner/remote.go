@@ -34,8 +34,8 @@ type Remote struct {
 // Next decides the next step: one call, or the answer. If the service decides
 // on a call that would bring nothing new, Next asks it once more with the agent
 // marked as stuck. If ctx ends, Next cancels the decision at the service.
-// Errors are the client's, and ErrRemote for a missing tool or arguments that
-// do not fit its schema.
+// Errors are the client's, and ErrRemote for a response that is none, a tool that
+// was not offered, or arguments that do not fit its schema.
 func (r *Remote) Next(ctx context.Context, s State) (Decision, error) {
 	req := r.request(&s)
 	d, again, err := r.ask(ctx, &s, req)
@@ -61,7 +61,11 @@ func (r *Remote) ask(ctx context.Context, s *State, req wire.AgentIntentRequest)
 		r.cancel(ctx, req.CorrelationID)
 		return d, false, fmt.Errorf("ask the reasoning service: %w", context.Cause(ctx))
 	}
-	if err != nil {
+	var invalid *reasoner.ValidationError
+	switch {
+	case errors.Is(err, reasoner.ErrResponse), errors.As(err, &invalid):
+		return d, false, fmt.Errorf("%w: %w", ErrRemote, err)
+	case err != nil:
 		return d, false, fmt.Errorf("ask the reasoning service: %w", err)
 	}
 	if d, err = decisionOf(s, resp); err != nil {

@@ -160,8 +160,14 @@ func TestRemoteErrors(t *testing.T) {
 	s := planner.State{Question: "q", Tools: []planner.Tool{tool("read_file", pathSchema)}}
 	r, _ := remote(t, says(`{"status":"ok","tool_name":"delete_all","tool_args":{}}`))
 	var invalid *reasoner.ValidationError
-	if _, err := r.Next(t.Context(), s); !errors.As(err, &invalid) || invalid.Tool != "delete_all" {
+	if _, err := r.Next(t.Context(), s); !errors.As(err, &invalid) || invalid.Tool != "delete_all" || !errors.Is(err, planner.ErrRemote) {
 		t.Errorf("error %v", err)
+	}
+	for _, body := range []string{"<html>", "[1]", "", `{"final_text":"` + strings.Repeat("a", 9<<20) + `"}`} {
+		r, _ = remote(t, func(wire.AgentIntentRequest) (int, string) { return http.StatusOK, body })
+		if _, err := r.Next(t.Context(), s); !errors.Is(err, planner.ErrRemote) || !errors.Is(err, reasoner.ErrResponse) {
+			t.Errorf("%.10q: error %v", body, err)
+		}
 	}
 	r, _ = remote(t, func(wire.AgentIntentRequest) (int, string) {
 		return http.StatusUnprocessableEntity, `{"error":"invalid_request","message":"say more"}`
