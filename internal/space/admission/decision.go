@@ -58,10 +58,10 @@ func (b *batch) checkDecision(st *authority.State, p *Pending) error {
 		}
 	}
 	rights := st.Ledger.Effective(b.from.ID, b.now)
-	if mayDecide(rights, x.envelope, proposed) || !b.space.State.Load().Config.DecideExplicitly && mayCall(rights, x.envelope, proposed, e) {
-		return nil
+	if !b.mayDecide(rights, x.envelope, proposed, e) {
+		return b.notDecider(st, e)
 	}
-	return b.notDecider(st, e)
+	return nil
 }
 
 // checkProposer lets only the proposer withdraw a proposal.
@@ -74,21 +74,23 @@ func checkProposer(e *protocol.Envelope, proposals []*parent) error {
 	return nil
 }
 
-// grantsDecision reports whether the capability decide allows an envelope that no
-// other capability allows: a rejection, or a request that makes the proposed call
-// unchanged.
+// grantsDecision reports whether the right to decide allows an envelope that no
+// capability for its kind allows: a rejection, or a request that makes the proposed
+// call unchanged.
 func (b *batch) grantsDecision(rights capability.Rights, p *Pending) bool {
 	e := &p.In.Envelope
 	if len(p.proposals) != 1 || e.Kind != protocol.KindMCPReject && e.Kind != protocol.KindMCPRequest || p.In.Payload.Get("edited").Bool() {
 		return false
 	}
 	x := p.proposals[0]
-	return mayDecide(rights, x.envelope, x.payload())
+	return b.mayDecide(rights, x.envelope, x.payload(), e)
 }
 
-// mayDecide reports whether the capability decide matches a proposal.
-func mayDecide(rights capability.Rights, x *protocol.Envelope, proposed protocol.Value) bool {
-	return rights.Decide(&capability.Request{Kind: capability.Decide, Payload: proposed, To: x.To, Context: x.Context}).Allowed
+// mayDecide reports whether the capability decide matches a proposal, or its holder
+// could make the proposed call itself and the space does not require decide.
+func (b *batch) mayDecide(rights capability.Rights, x *protocol.Envelope, proposed protocol.Value, decision *protocol.Envelope) bool {
+	decide := &capability.Request{Kind: capability.Decide, Payload: proposed, To: x.To, Context: x.Context}
+	return rights.Decide(decide).Allowed || !b.space.State.Load().Config.DecideExplicitly && mayCall(rights, x, proposed, decision)
 }
 
 // mayCall reports whether a participant could itself send the proposed call to
