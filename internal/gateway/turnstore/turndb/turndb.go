@@ -25,8 +25,8 @@ import (
 // version is the version of the rows. A database of another version is begun again.
 const version = "1"
 
-// Sizes of the store, which also bound its memory. A crash loses up to memTableBytes of
-// rows, which are made again from the log.
+// Sizes of the store, which also bound its memory. A crash loses the rows that are not on
+// disk, usually less than memTableBytes; they are made again from the log.
 const (
 	memTableBytes = 4 << 20
 	cacheBytes    = 16 << 20
