@@ -46,6 +46,7 @@ type frame struct {
 		GrantID   string `json:"grant_id"`
 		Recipient string `json:"recipient"`
 		Seq       uint64 `json:"seq"`
+		OldestSeq uint64 `json:"oldest_seq"`
 		Error     string `json:"error"`
 		Message   string `json:"message"`
 		Space     struct {
@@ -61,10 +62,10 @@ func (f *frame) asEntry() entry {
 }
 
 // connect opens a WebSocket; its first frame is the welcome.
-func connect(ctx context.Context, addr, who, parameters string) (*websocket.Conn, error) {
+func connect(ctx context.Context, addr, space, who, parameters string) (*websocket.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	c, resp, err := websocket.Dial(ctx, "ws://"+addr+"/ws?space=lab&"+parameters, &websocket.DialOptions{
+	c, resp, err := websocket.Dial(ctx, "ws://"+addr+"/ws?space="+space+"&"+parameters, &websocket.DialOptions{
 		HTTPHeader: http.Header{"Authorization": {"Bearer " + chaosToken(who)}},
 	})
 	if err != nil {
@@ -110,9 +111,10 @@ func answerOf(code string) answer {
 
 // sender sends envelopes one at a time over a WebSocket, to any gateway.
 type sender struct {
-	c    *websocket.Conn
-	addr string
-	who  string
+	c     *websocket.Conn
+	addr  string
+	space string
+	who   string
 }
 
 func (s *sender) close() {
@@ -126,7 +128,7 @@ func (s *sender) close() {
 func (s *sender) try(ctx context.Context, addrs []string, id, body string) (a answer, seq uint64, text string) {
 	if s.c == nil {
 		s.addr = addrs[rand.IntN(len(addrs))]
-		c, err := connect(ctx, s.addr, s.who, "ack=true&echo=false&kinds=x.none")
+		c, err := connect(ctx, s.addr, s.space, s.who, "ack=true&echo=false&kinds=x.none")
 		if err != nil {
 			return refused, 0, err.Error() // nothing was sent
 		}
@@ -160,7 +162,7 @@ func (s *sender) try(ctx context.Context, addrs []string, id, body string) (a an
 func (s *sender) post(ctx context.Context, addrs []string, body string) (a answer, seq uint64, text string) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	url := "http://" + addrs[rand.IntN(len(addrs))] + "/api/spaces/lab/envelopes"
+	url := "http://" + addrs[rand.IntN(len(addrs))] + "/api/spaces/" + s.space + "/envelopes"
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader([]byte(body)))
 	if err != nil {
 		return denied, 0, err.Error()
@@ -190,11 +192,14 @@ func (s *sender) post(ctx context.Context, addrs []string, body string) (a answe
 	return answerOf(result.Error), 0, result.Error + ": " + result.Message
 }
 
-// world is the state that the clients of one run share.
+// world is the state that the clients of one space share.
 type world struct {
 	*record
 	addrs []string // of the gateways
+	space string
 }
+
+func (w *world) sender(who string) *sender { return &sender{space: w.space, who: who} }
 
 // deliver sends one envelope until its outcome is certain or ctx ends. With
 // once, it gives up after an answer that the envelope was not admitted.
@@ -230,7 +235,7 @@ func (w *world) deliver(ctx context.Context, s *sender, overHTTP, once bool, id,
 // write sends chats until ctx ends; it gives up one in three when it is
 // refused.
 func (w *world) write(ctx context.Context, who, name string, overHTTP bool) {
-	s := &sender{who: who}
+	s := w.sender(who)
 	defer s.close()
 	for n := 0; ctx.Err() == nil; n++ {
 		id := fmt.Sprintf("%s-%d", name, n)
@@ -249,7 +254,7 @@ func (w *world) write(ctx context.Context, who, name string, overHTTP bool) {
 
 // usePrivileged sends x.priv until ctx ends, granted or not.
 func (w *world) usePrivileged(ctx context.Context, who string) {
-	s := &sender{who: who}
+	s := w.sender(who)
 	defer s.close()
 	for n := 0; wait(ctx, 2*time.Millisecond); n++ {
 		id := fmt.Sprintf("%s-priv-%d", who, n)
@@ -260,7 +265,7 @@ func (w *world) usePrivileged(ctx context.Context, who string) {
 
 // toggleGrant grants x.priv to who and revokes it until ctx ends, at any gateway.
 func (w *world) toggleGrant(ctx context.Context, who string) {
-	s := &sender{who: "admin"}
+	s := w.sender("admin")
 	defer s.close()
 	for n := 0; ctx.Err() == nil; n++ {
 		grant := fmt.Sprintf("grant-%d", n)
@@ -294,7 +299,7 @@ func (w *world) follow(ctx context.Context, reader, addr string) {
 		if log != "" {
 			parameters += "&log=" + log
 		}
-		c, err := connect(ctx, addr, "reader", parameters)
+		c, err := connect(ctx, addr, w.space, "reader", parameters)
 		if errors.Is(err, errNotLetIn) {
 			w.violation("%s: %v", reader, err)
 		}
@@ -317,6 +322,8 @@ func (w *world) followOnce(ctx context.Context, reader string, c *websocket.Conn
 				w.violation("%s: the log's id changed from %s to %s", reader, *log, f.Payload.Space.Log)
 			}
 			*log = f.Payload.Space.Log
+		case f.Kind == "system.error" && f.Payload.Error == "cursor_expired" && w.retention:
+			w.trimmed(reader, f.Payload.OldestSeq)
 		case f.Kind == "system.error":
 			w.violation("%s: %s: %s", reader, f.Payload.Error, f.Payload.Message)
 		case f.Seq > 0:
@@ -325,14 +332,28 @@ func (w *world) followOnce(ctx context.Context, reader string, c *websocket.Conn
 	}
 }
 
-// readHistory reads the whole log over HTTP.
-func readHistory(ctx context.Context, addr string) ([]entry, error) {
+// history reads the whole log over HTTP. Entries that retention drops meanwhile
+// are missing between pages; it then reads again.
+func (w *world) history(ctx context.Context, addr string) ([]entry, error) {
+	for {
+		h, err := readHistory(ctx, addr, w.space)
+		if err != nil || !w.retention {
+			return h, err
+		}
+		again, err := readHistory(ctx, addr, w.space)
+		if err != nil || firstTrimmable(h) == firstTrimmable(again) {
+			return h, err
+		}
+	}
+}
+
+func readHistory(ctx context.Context, addr, space string) ([]entry, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("history is not available"))
 	defer cancel()
 	var all []entry
 	for since, more := uint64(0), true; more; {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet,
-			fmt.Sprintf("http://%s/api/spaces/lab/envelopes?limit=1000&since=%d", addr, since), nil)
+			fmt.Sprintf("http://%s/api/spaces/%s/envelopes?limit=1000&since=%d", addr, space, since), nil)
 		if err != nil {
 			return nil, err
 		}

@@ -3,7 +3,9 @@ package e2e
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -34,13 +36,22 @@ type sent struct {
 type record struct {
 	start time.Time
 
+	// retention: the log drops old entries, except those that are never dropped.
+	retention bool
+
 	mu      sync.Mutex
 	sent    []sent
 	readers map[string][]entry
-	faults  []string // violations that were detected immediately
+	gaps    map[string][]span // by reader: entries that it could not read anymore
+	faults  []string          // violations that were detected immediately
 }
 
-func newRecord() *record { return &record{start: time.Now(), readers: map[string][]entry{}} }
+// span is the seqs between two others, both exclusive.
+type span struct{ after, before uint64 }
+
+func newRecord() *record {
+	return &record{start: time.Now(), readers: map[string][]entry{}, gaps: map[string][]span{}}
+}
 
 func (r *record) now() time.Duration { return time.Since(r.start) }
 
@@ -54,6 +65,14 @@ func (r *record) read(reader string, e entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.readers[reader] = append(r.readers[reader], e)
+}
+
+// trimmed records that retention dropped the next entries of a reader before seq.
+func (r *record) trimmed(reader string, seq uint64) {
+	after := r.readUpTo(reader)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.gaps[reader] = append(r.gaps[reader], span{after, seq})
 }
 
 func (r *record) violation(format string, args ...any) {
@@ -89,19 +108,15 @@ func (r *record) verify(histories map[string][]entry) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v := &verification{faults: slices.Clone(r.faults)}
-	var name string
-	var log []entry
+	log := v.merge(histories, r.readers)
 	for g, h := range histories {
-		if log == nil {
-			name, log = g, h
-		}
-		v.same(name, log, g, h)
+		v.same("the log", r.kept(log, h), g, h)
 	}
 	v.log(log)
 	for reader, list := range r.readers {
-		v.same("the log", log, "reader "+reader, list)
+		v.same("the log", outside(log, r.gaps[reader]), "reader "+reader, outside(list, r.gaps[reader]))
 	}
-	v.acknowledged(log, r.sent)
+	v.acknowledged(log, r.sent, r.lost)
 	v.realTime(r.sent)
 	v.revocations(log)
 	return v.faults
@@ -126,6 +141,71 @@ func (v *verification) same(nameA string, a []entry, nameB string, b []entry) {
 	}
 }
 
+// merge returns all entries that a gateway or a reader has, by seq.
+func (v *verification) merge(histories, readers map[string][]entry) []entry {
+	ids := map[uint64]string{}
+	var log []entry
+	for _, views := range []map[string][]entry{histories, readers} {
+		for name, list := range views {
+			for _, e := range list {
+				id, found := ids[e.Seq]
+				if !found {
+					ids[e.Seq] = e.ID
+					log = append(log, e)
+				} else if id != e.ID {
+					v.fault("%d: %s has %s, another view has %s", e.Seq, name, e.ID, id)
+				}
+			}
+		}
+	}
+	slices.SortFunc(log, func(a, b entry) int { return cmp.Compare(a.Seq, b.Seq) })
+	return log
+}
+
+// trimmable reports whether retention may drop an entry.
+func trimmable(e entry) bool { return !strings.HasPrefix(e.Kind, "capability.") }
+
+// firstTrimmable returns the seq of the oldest entry that retention may drop.
+func firstTrimmable(log []entry) uint64 {
+	if i := slices.IndexFunc(log, trimmable); i >= 0 {
+		return log[i].Seq
+	}
+	return math.MaxUint64
+}
+
+// kept returns the entries that a gateway must have whose history is h: with
+// retention, older ones than its oldest may be missing.
+func (r *record) kept(log, h []entry) []entry {
+	if !r.retention {
+		return log
+	}
+	oldest := firstTrimmable(h)
+	return slices.DeleteFunc(slices.Clone(log), func(e entry) bool { return trimmable(e) && e.Seq < oldest })
+}
+
+// outside returns the entries that are in no gap.
+func outside(log []entry, gaps []span) []entry {
+	if len(gaps) == 0 {
+		return log
+	}
+	return slices.DeleteFunc(slices.Clone(log), func(e entry) bool { return inGap(gaps, e.Seq) })
+}
+
+func inGap(gaps []span, seq uint64) bool {
+	return slices.ContainsFunc(gaps, func(g span) bool { return g.after < seq && seq < g.before })
+}
+
+// lost reports whether an entry may be unknown: no reader could read it before
+// retention dropped it.
+func (r *record) lost(seq uint64) bool {
+	for reader := range r.readers {
+		if !inGap(r.gaps[reader], seq) {
+			return false
+		}
+	}
+	return r.retention
+}
+
 // log: seqs increase, and every id occurs once.
 func (v *verification) log(log []entry) {
 	ids := make(map[string]bool, len(log))
@@ -142,7 +222,7 @@ func (v *verification) log(log []entry) {
 
 // acknowledged: an acknowledged envelope is in the log at the acknowledged seq,
 // and a permanently refused one is not in the log.
-func (v *verification) acknowledged(log []entry, all []sent) {
+func (v *verification) acknowledged(log []entry, all []sent, lost func(seq uint64) bool) {
 	seqs := make(map[string]uint64, len(log))
 	for _, e := range log {
 		seqs[e.ID] = e.Seq
@@ -150,6 +230,7 @@ func (v *verification) acknowledged(log []entry, all []sent) {
 	for _, s := range all {
 		seq, found := seqs[s.id]
 		switch {
+		case s.ackedAt > 0 && !found && lost(s.seq):
 		case s.ackedAt > 0 && !found:
 			v.fault("%s was acknowledged at %d and is not in the log", s.id, s.seq)
 		case s.ackedAt > 0 && seq != s.seq:
@@ -218,31 +299,40 @@ func TestVerify(t *testing.T) {
 		name      string
 		record    record
 		histories map[string][]entry
-		faults    int
+		violated  bool
 	}{
 		{"all is well", record{
 			sent:    []sent{{id: "a", sentAt: 1, ackedAt: 2, seq: 1}, {id: "b", sentAt: 3, ackedAt: 4, seq: 2}, {id: "c", rejected: true}},
 			readers: map[string][]entry{"r": log("a", "b")},
-		}, map[string][]entry{"1": log("a", "b"), "2": log("a", "b")}, 0},
-		{"gateways differ", record{}, map[string][]entry{"1": log("a", "b"), "2": log("b", "a")}, 1},
-		{"a gateway lacks one", record{}, map[string][]entry{"1": log("a", "b"), "2": log("a")}, 1},
-		{"twice", record{}, map[string][]entry{"1": log("a", "a")}, 1},
-		{"out of order", record{}, map[string][]entry{"1": {{ID: "a", Seq: 2}, {ID: "b", Seq: 1}}}, 1},
-		{"lost", record{sent: []sent{{id: "b", ackedAt: 1, seq: 2}}}, map[string][]entry{"1": log("a")}, 1},
-		{"elsewhere", record{sent: []sent{{id: "a", ackedAt: 1, seq: 2}}}, map[string][]entry{"1": log("a")}, 1},
-		{"refused and there", record{sent: []sent{{id: "a", rejected: true}}}, map[string][]entry{"1": log("a")}, 1},
-		{"reader with a gap", record{readers: map[string][]entry{"r": {{ID: "b", Seq: 2}}}}, map[string][]entry{"1": log("a", "b")}, 1},
-		{"reader with a duplicate", record{readers: map[string][]entry{"r": append(log("a"), log("a")...)}}, map[string][]entry{"1": log("a")}, 1},
-		{"real time", record{sent: []sent{{id: "b", sentAt: 1, ackedAt: 2, seq: 2}, {id: "a", sentAt: 3, ackedAt: 4, seq: 1}}}, map[string][]entry{"1": log("a", "b")}, 1},
-		{"concurrent", record{sent: []sent{{id: "b", sentAt: 1, ackedAt: 4, seq: 2}, {id: "a", sentAt: 3, ackedAt: 5, seq: 1}}}, map[string][]entry{"1": log("a", "b")}, 0},
-		{"granted", record{}, map[string][]entry{"1": {grant, {ID: "p", Seq: 2, Kind: "x.priv"}}}, 0},
-		{"after the revocation", record{}, map[string][]entry{"1": {grant, revoke, priv}}, 1},
-		{"seen at once", record{faults: []string{"something"}}, map[string][]entry{"1": nil}, 1},
+		}, map[string][]entry{"1": log("a", "b"), "2": log("a", "b")}, false},
+		{"gateways differ", record{}, map[string][]entry{"1": log("a", "b"), "2": log("b", "a")}, true},
+		{"a gateway lacks one", record{}, map[string][]entry{"1": log("a", "b"), "2": log("a")}, true},
+		{"twice", record{}, map[string][]entry{"1": log("a", "a")}, true},
+		{"out of order", record{}, map[string][]entry{"1": {{ID: "a", Seq: 2}, {ID: "b", Seq: 1}}}, true},
+		{"lost", record{sent: []sent{{id: "b", ackedAt: 1, seq: 2}}}, map[string][]entry{"1": log("a")}, true},
+		{"elsewhere", record{sent: []sent{{id: "a", ackedAt: 1, seq: 2}}}, map[string][]entry{"1": log("a")}, true},
+		{"refused and there", record{sent: []sent{{id: "a", rejected: true}}}, map[string][]entry{"1": log("a")}, true},
+		{"reader with a gap", record{readers: map[string][]entry{"r": {{ID: "b", Seq: 2}}}}, map[string][]entry{"1": log("a", "b")}, true},
+		{"reader with a duplicate", record{readers: map[string][]entry{"r": append(log("a"), log("a")...)}}, map[string][]entry{"1": log("a")}, true},
+		{"real time", record{sent: []sent{{id: "b", sentAt: 1, ackedAt: 2, seq: 2}, {id: "a", sentAt: 3, ackedAt: 4, seq: 1}}}, map[string][]entry{"1": log("a", "b")}, true},
+		{"concurrent", record{sent: []sent{{id: "b", sentAt: 1, ackedAt: 4, seq: 2}, {id: "a", sentAt: 3, ackedAt: 5, seq: 1}}}, map[string][]entry{"1": log("a", "b")}, false},
+		{"granted", record{}, map[string][]entry{"1": {grant, {ID: "p", Seq: 2, Kind: "x.priv"}}}, false},
+		{"after the revocation", record{}, map[string][]entry{"1": {grant, revoke, priv}}, true},
+		{"trimmed", record{retention: true, sent: []sent{{id: "a", ackedAt: 1, seq: 1}}, readers: map[string][]entry{"r": log("a", "b")}}, map[string][]entry{"1": log("a", "b")[1:]}, false},
+		{"trimmed at one gateway", record{retention: true, readers: map[string][]entry{"r": log("a", "b")}}, map[string][]entry{"1": log("a", "b")[1:], "2": log("a", "b")}, false},
+		{"trimmed without retention", record{readers: map[string][]entry{"r": log("a", "b")}}, map[string][]entry{"1": log("a", "b")[1:]}, true},
+		{"a hole in a trimmed log", record{retention: true, readers: map[string][]entry{"r": log("a", "b", "c")}}, map[string][]entry{"1": {{ID: "a", Seq: 1}, {ID: "c", Seq: 3}}}, true},
+		{"a grant was trimmed", record{retention: true, readers: map[string][]entry{"r": {grant, {ID: "b", Seq: 2}}}}, map[string][]entry{"1": log("a", "b")[1:]}, true},
+		{"a reader missed what was trimmed", record{retention: true, readers: map[string][]entry{"r": log("a", "b", "c")[2:]}, gaps: map[string][]span{"r": {{0, 3}}}}, map[string][]entry{"1": log("a", "b", "c")}, false},
+		{"a reader missed more than was trimmed", record{retention: true, readers: map[string][]entry{"r": log("a", "b", "c")[2:]}, gaps: map[string][]span{"r": {{0, 2}}}}, map[string][]entry{"1": log("a", "b", "c")}, true},
+		{"lost, and nothing was trimmed", record{retention: true, sent: []sent{{id: "b", ackedAt: 1, seq: 2}}, readers: map[string][]entry{"r": log("a")}}, map[string][]entry{"1": log("a")}, true},
+		{"acknowledged, trimmed before it was read", record{retention: true, sent: []sent{{id: "b", ackedAt: 1, seq: 2}}, readers: map[string][]entry{"r": {{ID: "c", Seq: 3}}}, gaps: map[string][]span{"r": {{0, 3}}}}, map[string][]entry{"1": {{ID: "c", Seq: 3}}}, false},
+		{"seen at once", record{faults: []string{"something"}}, map[string][]entry{"1": nil}, true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := test.record.verify(test.histories); len(got) != test.faults {
-				t.Errorf("%d violations, want %d: %q", len(got), test.faults, got)
+			if got := test.record.verify(test.histories); (len(got) > 0) != test.violated {
+				t.Errorf("violated: want %v, got %q", test.violated, got)
 			}
 		})
 	}

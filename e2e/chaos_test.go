@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,14 +17,14 @@ import (
 )
 
 var (
-	chaosTime = flag.Duration("chaos", 25*time.Second, "how long each run of faults lasts")
+	chaosTime = flag.Duration("chaos", 0, "how long each run of faults lasts; 0: some seconds, and the runs that need more are skipped")
 	chaosSeed = flag.Uint64("chaos.seed", 0, "of the faults; 0: a random one")
 )
 
 const chaosConfig = `
 limits: {rate: 1000000, burst: 1000000, bytes_per_second: 1GiB}
 spaces:
-  lab:
+  "lab*":
     participants:
       admin: {token: admin-token-for-chaos, capabilities: ["*"]}
       reader: {token: reader-token-for-chaos, capabilities: ["*"]}
@@ -37,19 +36,48 @@ spaces:
 
 // chaos is one run: clients at work while faults occur in a deployment.
 type chaos struct {
-	t      *testing.T
-	w      *world
-	random *rand.Rand
-	count  map[string]int // faults by name
+	t         *testing.T
+	d         time.Duration
+	addrs     []string                              // of the gateways
+	worlds    []*world                              // one for each space
+	writers   int                                   // in each space
+	clients   []func(ctx context.Context, w *world) // more of them, in the first space
+	recovered func()                                // called when the clients have stopped, before the log is verified
+	random    *rand.Rand
+	count     map[string]int // faults by name
 }
 
-func newChaos(t *testing.T, addrs []string) *chaos {
+// newChaos prepares a run that lasts -chaos, or by default d.
+func newChaos(t *testing.T, d time.Duration, addrs []string, spaces ...string) *chaos {
 	seed := *chaosSeed
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
 	t.Logf("-chaos.seed %d", seed)
-	return &chaos{t: t, w: &world{record: newRecord(), addrs: addrs}, random: rand.New(rand.NewPCG(seed, 0)), count: map[string]int{}}
+	if *chaosTime > 0 {
+		d = *chaosTime
+	}
+	c := &chaos{t: t, d: d, addrs: addrs, writers: 6, random: rand.New(rand.NewPCG(seed, 0)), count: map[string]int{}}
+	for _, space := range spaces {
+		c.worlds = append(c.worlds, &world{record: newRecord(), addrs: addrs, space: space})
+	}
+	return c
+}
+
+func (c *chaos) acked() int {
+	n := 0
+	for _, w := range c.worlds {
+		n += w.acked()
+	}
+	return n
+}
+
+// onlyLong skips a run that cannot be short.
+func onlyLong(t *testing.T) {
+	t.Helper()
+	if *chaosTime == 0 {
+		t.Skip("only with -chaos")
+	}
 }
 
 // fault disturbs a deployment. It returns when the fault is over.
@@ -76,53 +104,78 @@ func (c *chaos) run(faults []fault) {
 		workers.Wait()
 		readers.Wait()
 	})
-	for i, addr := range c.w.addrs {
-		readers.Go(func() { c.w.follow(reading, fmt.Sprintf("reader-%d", i), addr) })
+	for _, w := range c.worlds {
+		for i, addr := range c.addrs {
+			readers.Go(func() { w.follow(reading, fmt.Sprintf("reader-%d", i), addr) })
+		}
+		for i, who := range []string{"alice", "alice", "bob", "bob", "carol", "carol"}[:c.writers] {
+			workers.Go(func() { w.write(working, who, fmt.Sprintf("%s-%d", who, i), i%3 == 2) })
+		}
+		workers.Go(func() { w.usePrivileged(working, "victim") })
+		workers.Go(func() { w.toggleGrant(working, "victim") })
 	}
-	for i, who := range []string{"alice", "alice", "bob", "bob", "carol", "carol"} {
-		workers.Go(func() { c.w.write(working, who, fmt.Sprintf("%s-%d", who, i), i%3 == 2) })
-	}
-	workers.Go(func() { c.w.usePrivileged(working, "victim") })
-	workers.Go(func() { c.w.toggleGrant(working, "victim") })
 
-	faulty, end := context.WithTimeout(t.Context(), *chaosTime)
+	for _, client := range c.clients {
+		workers.Go(func() { client(working, c.worlds[0]) })
+	}
+
+	faulty, end := context.WithTimeout(t.Context(), c.d)
 	defer end()
 	for faulty.Err() == nil {
 		f := faults[c.random.IntN(len(faults))]
 		c.count[f.name]++
-		before := c.w.acked()
+		before := c.acked()
 		f.do(faulty)
 		c.pause(faulty, 1500*time.Millisecond)
-		t.Logf("%8v %s: %d acknowledged", c.w.now().Round(time.Millisecond), f.name, c.w.acked()-before)
+		if c.random.IntN(3) == 0 {
+			c.progress(faulty, before)
+		}
+		t.Logf("%8v %s: %d acknowledged", c.worlds[0].now().Round(time.Millisecond), f.name, c.acked()-before)
 	}
-	for _, addr := range c.w.addrs {
+	for _, addr := range c.addrs {
 		eventually(t, "the gateway at "+addr+" is ready again", func() bool { return get(addr, "/readyz", "") == 200 })
 	}
-	before := c.w.acked()
-	eventually(t, "envelopes are acknowledged again", func() bool { return c.w.acked() > before+20 })
+	before := c.acked()
+	eventually(t, "envelopes are acknowledged again", func() bool { return c.acked() > before+20 })
 	stop()
 	workers.Wait()
-	c.settle()
+	if c.recovered != nil {
+		c.recovered()
+	}
+	for _, w := range c.worlds {
+		c.settle(w)
+	}
 	stopReading()
 	readers.Wait()
-	c.verify()
+	for _, w := range c.worlds {
+		c.verify(w)
+	}
+	t.Logf("%d acknowledged, faults %v", c.acked(), c.count)
 }
 
-// settle waits until all gateways have the same log and all readers have read
-// it.
-func (c *chaos) settle() {
+// progress waits until more than n envelopes are acknowledged, or ctx ends: the next
+// fault then does not occur in the recovery from this one.
+func (c *chaos) progress(ctx context.Context, n int) {
+	for c.acked() <= n+20 && wait(ctx, retryPause) {
+	}
+}
+
+// settle waits until all gateways have the same log of a space and all readers
+// have read it.
+func (c *chaos) settle(w *world) {
 	eventually(c.t, "all gateways have the same log, and the readers have read it", func() bool {
-		var first []entry
-		for i, addr := range c.w.addrs {
-			h, err := readHistory(c.t.Context(), addr)
+		head := uint64(0)
+		for i, addr := range c.addrs {
+			h, err := readHistory(c.t.Context(), addr, w.space)
 			if err != nil || len(h) == 0 {
 				return false
 			}
-			if first == nil {
-				first = h
+			last := h[len(h)-1].Seq
+			if i == 0 {
+				head = last
 			}
-			if len(h) != len(first) || c.w.readUpTo(fmt.Sprintf("reader-%d", i)) < h[len(h)-1].Seq {
-				return c.w.diverged() // waiting would be futile
+			if last != head || w.readUpTo(fmt.Sprintf("reader-%d", i)) < last {
+				return w.diverged() // waiting would be futile
 			}
 		}
 		return true
@@ -136,17 +189,17 @@ func (w *world) diverged() bool {
 	return len(w.faults) > 0
 }
 
-func (c *chaos) verify() {
+func (c *chaos) verify(w *world) {
 	histories := map[string][]entry{}
-	for _, addr := range c.w.addrs {
-		h, err := readHistory(c.t.Context(), addr)
+	for _, addr := range c.addrs {
+		h, err := w.history(c.t.Context(), addr)
 		if err != nil {
 			c.t.Fatal(err)
 		}
 		histories[addr] = h
 	}
-	violations := c.w.verify(histories)
-	c.t.Logf("%d acknowledged, %d in the log, faults %v", c.w.acked(), len(histories[c.w.addrs[0]]), c.count)
+	violations := w.verify(histories)
+	c.t.Logf("%s: %d acknowledged, %d in the log", w.space, w.acked(), len(histories[c.addrs[0]]))
 	for i, v := range violations {
 		if i == 20 {
 			c.t.Errorf("and %d more violations", len(violations)-i)
@@ -170,7 +223,7 @@ func (c *chaos) terminate(ctx context.Context, g *gatewayProc) {
 	eventually(c.t, "the gateway runs", func() bool { return g.log.String() != "" })
 	g.signal(syscall.SIGTERM)
 	if code := g.wait(15 * time.Second); code != 0 && !strings.Contains(g.log.String(), "meup-gateway: open the log: ") {
-		c.w.violation("exit code %d after SIGTERM", code)
+		c.worlds[0].violation("exit code %d after SIGTERM", code)
 	}
 	c.pause(ctx, time.Second)
 	g.start()
@@ -198,7 +251,7 @@ func TestChaos_EmbeddedLog(t *testing.T) {
 		t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() })
 	}
 	g := startGateway(t, chaosConfig, "--data", filepath.Join(dir, "data"))
-	c := newChaos(t, []string{g.addr})
+	c := newChaos(t, 25*time.Second, []string{g.addr}, "lab")
 	ballast := filepath.Join(dir, "ballast")
 	fill := func() { _ = os.WriteFile(ballast, make([]byte, 256<<20), 0o600) } // fails when the disk is full
 	free := func() { _ = os.Remove(ballast) }
@@ -231,141 +284,4 @@ func TestChaos_EmbeddedLog(t *testing.T) {
 		t.Log("a small file system cannot be mounted here; the disk is not filled")
 	}
 	c.run(faults)
-}
-
-// natsProc is a NATS server of a cluster whose routes and clients use proxies.
-type natsProc struct {
-	*process
-	t      *testing.T
-	conf   string
-	port   string
-	routes []*proxy // to the other servers
-}
-
-func (n *natsProc) start() { n.process = start(n.t, []string{natsEnv + "=" + n.conf}, os.Args[0]) }
-
-// startCluster starts three NATS servers.
-func startCluster(t *testing.T) []*natsProc {
-	t.Helper()
-	dir := t.TempDir()
-	const size = 3
-	servers := make([]*natsProc, size)
-	routePorts := make([]string, size)
-	for i := range servers {
-		routePorts[i] = freePort(t)
-		servers[i] = &natsProc{t: t, conf: filepath.Join(dir, fmt.Sprintf("%d.conf", i)), port: freePort(t)}
-	}
-	for i, n := range servers {
-		var routes []string
-		for j := range servers {
-			if j != i {
-				p := newProxy(t, "127.0.0.1:"+routePorts[j])
-				n.routes = append(n.routes, p)
-				routes = append(routes, "nats://"+p.addr())
-			}
-		}
-		conf := fmt.Sprintf(`
-server_name: n%d
-listen: 127.0.0.1:%s
-jetstream: {store_dir: %q, sync_interval: always}
-cluster: {name: chaos, listen: 127.0.0.1:%s, no_advertise: true, routes: [%s]}
-`, i, n.port, filepath.Join(dir, fmt.Sprint(i)), routePorts[i], strings.Join(routes, ", "))
-		if err := os.WriteFile(n.conf, []byte(conf), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		n.start()
-	}
-	return servers
-}
-
-// TestChaos_Cluster runs three gateways on three NATS servers. Gateways and
-// servers are killed, alone and so many that there is no quorum; gateways lose
-// their connections or are cut off; followers lag.
-func TestChaos_Cluster(t *testing.T) {
-	servers := startCluster(t)
-	gateways := make([]*gatewayProc, 3)
-	links := make([][]*proxy, 3) // by gateway and server
-	var addrs []string
-	for i := range gateways {
-		var urls []string
-		for _, n := range servers {
-			p := newProxy(t, "127.0.0.1:"+n.port)
-			links[i] = append(links[i], p)
-			urls = append(urls, "nats://"+p.addr())
-		}
-		gateways[i] = prepareGateway(t, chaosConfig, "--nats", strings.Join(urls, ","))
-		gateways[i].start()
-		addrs = append(addrs, gateways[i].addr)
-	}
-	for _, addr := range addrs {
-		within(t, 2*time.Minute, "the gateways are ready", func() bool { return get(addr, "/readyz", "") == 200 })
-	}
-	c := newChaos(t, addrs)
-	someGateway := func() *gatewayProc { return gateways[c.random.IntN(3)] }
-	each := func(list []*proxy, do func(*proxy)) {
-		for _, p := range list {
-			do(p)
-		}
-	}
-	c.run([]fault{
-		{"kill a gateway", func(ctx context.Context) { c.kill(ctx, someGateway()) }},
-		{"terminate a gateway", func(ctx context.Context) { c.terminate(ctx, someGateway()) }},
-		{"kill a server", func(ctx context.Context) {
-			n := servers[c.random.IntN(3)]
-			n.kill()
-			c.pause(ctx, 3*time.Second)
-			n.start()
-		}},
-		{"lose the quorum", func(ctx context.Context) {
-			i := c.random.IntN(3)
-			down := slices.Delete(slices.Clone(servers), i, i+1)
-			for _, n := range down {
-				n.kill()
-			}
-			c.pause(ctx, 3*time.Second)
-			for _, n := range down {
-				n.start()
-			}
-		}},
-		{"cut connections", func(ctx context.Context) {
-			list := links[c.random.IntN(3)]
-			for range 8 {
-				each(list, (*proxy).cut)
-				c.pause(ctx, 300*time.Millisecond)
-			}
-		}},
-		{"cut off a gateway", func(ctx context.Context) {
-			list := links[c.random.IntN(3)]
-			each(list, (*proxy).hold)
-			c.pause(ctx, 4*time.Second)
-			each(list, (*proxy).release)
-		}},
-		{"a server lags, and a gateway's connections are cut", func(ctx context.Context) {
-			i := c.random.IntN(3)
-			lagging := slices.Clone(servers[i].routes)
-			for j, n := range servers {
-				if j == i {
-					continue
-				}
-				k := i // the proxies of n exclude n itself
-				if i > j {
-					k--
-				}
-				lagging = append(lagging, n.routes[k])
-			}
-			each(lagging, func(p *proxy) { p.lag(1100 * time.Millisecond) })
-			list := links[c.random.IntN(3)]
-			for range 8 {
-				each(list, (*proxy).cut)
-				c.pause(ctx, time.Second)
-			}
-			each(lagging, func(p *proxy) { p.lag(0) })
-		}},
-		{"cut off a server", func(ctx context.Context) {
-			list := servers[c.random.IntN(3)].routes
-			each(list, (*proxy).hold)
-			c.pause(ctx, 4*time.Second)
-			each(list, (*proxy).release)
-		}},
-	})
 }

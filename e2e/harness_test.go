@@ -192,10 +192,12 @@ spaces:
 // gatewayProc is a gateway that can be killed and started again.
 type gatewayProc struct {
 	*process
-	t      *testing.T
-	addr   string
-	config string
-	args   []string
+	t       *testing.T
+	addr    string
+	config  string
+	data    string // its folder, unless args has another one
+	program string
+	args    []string
 }
 
 func startGateway(t *testing.T, configuration string, args ...string) *gatewayProc {
@@ -209,10 +211,17 @@ func startGateway(t *testing.T, configuration string, args ...string) *gatewayPr
 func prepareGateway(t *testing.T, configuration string, args ...string) *gatewayProc {
 	t.Helper()
 	dir := t.TempDir()
-	g := &gatewayProc{t: t, addr: "127.0.0.1:" + freePort(t), config: filepath.Join(dir, "meup.yaml")}
+	g := &gatewayProc{t: t, addr: "127.0.0.1:" + freePort(t), config: filepath.Join(dir, "meup.yaml"),
+		data: filepath.Join(dir, "data"), program: filepath.Join(bin, "meup-gateway")}
 	g.configure(configuration)
-	g.args = append([]string{"serve", "--config", g.config, "--listen", g.addr, "--data", filepath.Join(dir, "data")}, args...)
+	g.args = append([]string{"serve", "--config", g.config, "--listen", g.addr, "--data", g.data}, args...)
 	return g
+}
+
+// setData sets the data folder of a gateway that was not started yet.
+func (g *gatewayProc) setData(dir string) {
+	g.data = dir
+	g.args = append(g.args, "--data", dir)
 }
 
 func (g *gatewayProc) configure(text string) {
@@ -225,7 +234,7 @@ func (g *gatewayProc) configure(text string) {
 // start starts the gateway and does not wait for it.
 func (g *gatewayProc) start() {
 	g.t.Helper()
-	g.process = start(g.t, nil, filepath.Join(bin, "meup-gateway"), g.args...)
+	g.process = start(g.t, nil, g.program, g.args...)
 }
 
 // startAgain starts the gateway if it has ended by itself.

@@ -114,7 +114,7 @@ func openTest(t *testing.T, url string, change func(*Options), connect ...nats.O
 	t.Helper()
 	o := Options{
 		Conn: dial(t, url, connect...), ReplicaDir: filepath.Join(t.TempDir(), "replica"),
-		Logger: testLog(t), streams: 2, RetainEvery: time.Hour, AppendTimeout: 30 * time.Second,
+		Logger: testLog(t), streams: 2, RetainEvery: time.Hour, firstRetain: time.Hour, AppendTimeout: 30 * time.Second,
 	}
 	if change != nil {
 		change(&o)

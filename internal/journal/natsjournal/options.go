@@ -68,6 +68,10 @@ type Options struct {
 	// not block.
 	OnCommit func(drafts, bytes int, took time.Duration)
 
+	// firstRetain bounds the wait for the first round of retention: a gateway that
+	// restarts more often than once in RetainEvery must drop entries, too.
+	firstRetain time.Duration
+
 	// Smaller in tests.
 	streams     int
 	auditEvery  time.Duration
@@ -96,6 +100,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.RetainEvery <= 0 {
 		o.RetainEvery = DefaultRetainEvery
 	}
+	o.firstRetain = cmp.Or(o.firstRetain, 5*time.Second)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -16,7 +16,7 @@ import (
 
 // retain proposes trims, and purges the messages that were trimmed.
 func (j *Journal) retain() {
-	next := time.NewTimer(jitter(j.opts.RetainEvery))
+	next := time.NewTimer(jitter(min(j.opts.RetainEvery, j.opts.firstRetain)))
 	defer next.Stop()
 	clock := journal.NewRetentionClock(j.opts.Now, nil, j.log)
 	for {

@@ -103,6 +103,32 @@ func TestRetentionAcrossGateways(t *testing.T) {
 	waitForAgreement(t, "lab", 4, []*Journal{a, b, c})
 }
 
+// The first round does not wait for RetainEvery.
+func TestRetention_SoonAfterStart(t *testing.T) {
+	t.Parallel()
+	n := startNATS(t)
+	a := openTest(t, n.url(), later)
+	mustAppend(t, a, "lab", chat("old", "alice"))
+	before := boundsOf(t, a, "lab").oldest
+	trimmed := func() bool { return boundsOf(t, a, "lab").oldest > before }
+	for range 20 { // a gateway that is not ready at that moment leaves the round out
+		b := openTest(t, n.url(), func(o *Options) { later(o); o.firstRetain = 500 * time.Millisecond })
+		for timeout := time.After(3 * time.Second); !trimmed(); {
+			select {
+			case <-timeout:
+			case <-time.After(10 * time.Millisecond):
+				continue
+			}
+			break
+		}
+		if trimmed() {
+			return
+		}
+		closeTest(t, b)
+	}
+	t.Error("nothing was dropped")
+}
+
 // publishRaw publishes a block without the checks of a gateway, like a gateway
 // that has not yet read the latest messages of the stream.
 func publishRaw(t *testing.T, j *Journal, space string, drafts ...journal.Draft) {

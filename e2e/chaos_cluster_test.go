@@ -1,0 +1,248 @@
+package e2e
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// natsProc is a NATS server of a cluster whose routes and clients use proxies.
+type natsProc struct {
+	*process
+	t      *testing.T
+	conf   string
+	port   string
+	routes []*proxy // to the other servers
+}
+
+func (n *natsProc) start() { n.process = start(n.t, []string{natsEnv + "=" + n.conf}, os.Args[0]) }
+
+// startCluster starts three NATS servers with their data in a folder.
+func startCluster(t *testing.T, store string) []*natsProc {
+	t.Helper()
+	dir := t.TempDir()
+	const size = 3
+	servers := make([]*natsProc, size)
+	routePorts := make([]string, size)
+	for i := range servers {
+		routePorts[i] = freePort(t)
+		servers[i] = &natsProc{t: t, conf: filepath.Join(dir, fmt.Sprintf("%d.conf", i)), port: freePort(t)}
+	}
+	for i, n := range servers {
+		var routes []string
+		for j := range servers {
+			if j != i {
+				p := newProxy(t, "127.0.0.1:"+routePorts[j])
+				n.routes = append(n.routes, p)
+				routes = append(routes, "nats://"+p.addr())
+			}
+		}
+		conf := fmt.Sprintf(`
+server_name: n%d
+listen: 127.0.0.1:%s
+jetstream: {store_dir: %q, sync_interval: always}
+cluster: {name: chaos, listen: 127.0.0.1:%s, no_advertise: true, routes: [%s]}
+`, i, n.port, filepath.Join(store, fmt.Sprint(i)), routePorts[i], strings.Join(routes, ", "))
+		if err := os.WriteFile(n.conf, []byte(conf), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		n.start()
+	}
+	return servers
+}
+
+// cluster is three gateways on three NATS servers.
+type cluster struct {
+	servers  []*natsProc
+	gateways []*gatewayProc
+	links    [][]*proxy // by gateway and server
+}
+
+func (d *cluster) addrs() []string {
+	var addrs []string
+	for _, g := range d.gateways {
+		addrs = append(addrs, g.addr)
+	}
+	return addrs
+}
+
+func (d *cluster) killServers() {
+	for _, n := range d.servers {
+		n.kill()
+	}
+}
+
+func (d *cluster) startServers() {
+	for _, n := range d.servers {
+		n.start()
+	}
+}
+
+func startGateways(t *testing.T, configuration string) *cluster {
+	t.Helper()
+	return startGatewaysOn(t, configuration, t.TempDir(), t.TempDir())
+}
+
+// startGatewaysOn starts a cluster with the data of servers and gateways in two
+// folders.
+func startGatewaysOn(t *testing.T, configuration, serverData, gatewayData string) *cluster {
+	t.Helper()
+	d := &cluster{servers: startCluster(t, serverData)}
+	for i := range 3 {
+		var urls []string
+		var links []*proxy
+		for _, n := range d.servers {
+			p := newProxy(t, "127.0.0.1:"+n.port)
+			links = append(links, p)
+			urls = append(urls, "nats://"+p.addr())
+		}
+		g := prepareGateway(t, configuration, "--nats", strings.Join(urls, ","))
+		g.setData(filepath.Join(gatewayData, fmt.Sprint(i)))
+		g.start()
+		d.gateways, d.links = append(d.gateways, g), append(d.links, links)
+	}
+	for _, addr := range d.addrs() {
+		within(t, 2*time.Minute, "the gateways are ready", func() bool { return get(addr, "/readyz", "") == 200 })
+	}
+	return d
+}
+
+// TestChaos_Cluster runs three gateways on three NATS servers. Gateways and
+// servers are killed, alone and so many that there is no quorum; gateways lose
+// their connections or are cut off; followers lag.
+func TestChaos_Cluster(t *testing.T) {
+	d := startGateways(t, chaosConfig)
+	c := newChaos(t, 25*time.Second, d.addrs(), "lab")
+	c.run(append(c.processFaults(d), c.networkFaults(d)...))
+}
+
+// TestChaos_ClusterSpaces is the same for twelve spaces, which are in different
+// streams.
+func TestChaos_ClusterSpaces(t *testing.T) {
+	onlyLong(t)
+	d := startGateways(t, chaosConfig)
+	var spaces []string
+	for i := range 12 {
+		spaces = append(spaces, fmt.Sprintf("lab-%d", i))
+	}
+	c := newChaos(t, 0, d.addrs(), spaces...)
+	c.writers = 2
+	c.run(append(c.processFaults(d), c.networkFaults(d)...))
+}
+
+// TestChaos_ClusterRetention is the same while retention drops old entries and
+// purges their messages, and the gateways' replicas are lost, damaged, swapped and
+// replaced by older copies.
+func TestChaos_ClusterRetention(t *testing.T) {
+	onlyLong(t)
+	d := startGateways(t, retainingConfig())
+	c := newChaos(t, 0, d.addrs(), "lab")
+	c.retain()
+	c.run(slices.Concat(c.processFaults(d), c.networkFaults(d), c.replicaFaults(d)))
+}
+
+var otherGateway = flag.String("chaos.other", "", "a meup-gateway of another version, for TestChaos_ClusterVersions")
+
+// TestChaos_ClusterVersions restarts gateways as another version and back.
+func TestChaos_ClusterVersions(t *testing.T) {
+	if *otherGateway == "" {
+		t.Skip("-chaos.other is not set")
+	}
+	d := startGateways(t, chaosConfig)
+	c := newChaos(t, 25*time.Second, d.addrs(), "lab")
+	change := fault{"restart a gateway as the other version", func(ctx context.Context) {
+		g := d.gateways[c.random.IntN(3)]
+		own := filepath.Join(bin, "meup-gateway")
+		if g.program == own {
+			g.program = *otherGateway
+		} else {
+			g.program = own
+		}
+		c.kill(ctx, g)
+	}}
+	c.run(append(c.processFaults(d), change, change, change))
+}
+
+// processFaults kill and stop gateways and servers.
+func (c *chaos) processFaults(d *cluster) []fault {
+	someGateway := func() *gatewayProc { return d.gateways[c.random.IntN(3)] }
+	return []fault{
+		{"kill a gateway", func(ctx context.Context) { c.kill(ctx, someGateway()) }},
+		{"terminate a gateway", func(ctx context.Context) { c.terminate(ctx, someGateway()) }},
+		{"kill a server", func(ctx context.Context) {
+			n := d.servers[c.random.IntN(3)]
+			n.kill()
+			c.pause(ctx, 3*time.Second)
+			n.start()
+		}},
+		{"lose the quorum", func(ctx context.Context) {
+			i := c.random.IntN(3)
+			down := slices.Delete(slices.Clone(d.servers), i, i+1)
+			for _, n := range down {
+				n.kill()
+			}
+			c.pause(ctx, 3*time.Second)
+			for _, n := range down {
+				n.start()
+			}
+		}},
+	}
+}
+
+func each(list []*proxy, do func(*proxy)) {
+	for _, p := range list {
+		do(p)
+	}
+}
+
+// networkFaults cut, hold and delay connections.
+func (c *chaos) networkFaults(d *cluster) []fault {
+	return []fault{
+		{"cut connections", func(ctx context.Context) {
+			list := d.links[c.random.IntN(3)]
+			for range 8 {
+				each(list, (*proxy).cut)
+				c.pause(ctx, 300*time.Millisecond)
+			}
+		}},
+		{"cut off a gateway", func(ctx context.Context) {
+			list := d.links[c.random.IntN(3)]
+			each(list, (*proxy).hold)
+			c.pause(ctx, 4*time.Second)
+			each(list, (*proxy).release)
+		}},
+		{"a server lags, and a gateway's connections are cut", func(ctx context.Context) {
+			i := c.random.IntN(3)
+			lagging := slices.Clone(d.servers[i].routes)
+			for j, n := range d.servers {
+				if j == i {
+					continue
+				}
+				k := i // the proxies of n exclude n itself
+				if i > j {
+					k--
+				}
+				lagging = append(lagging, n.routes[k])
+			}
+			each(lagging, func(p *proxy) { p.lag(1100 * time.Millisecond) })
+			list := d.links[c.random.IntN(3)]
+			for range 8 {
+				each(list, (*proxy).cut)
+				c.pause(ctx, time.Second)
+			}
+			each(lagging, func(p *proxy) { p.lag(0) })
+		}},
+		{"cut off a server", func(ctx context.Context) {
+			list := d.servers[c.random.IntN(3)].routes
+			each(list, (*proxy).hold)
+			c.pause(ctx, 4*time.Second)
+			each(list, (*proxy).release)
+		}},
+	}
+}

@@ -1,0 +1,122 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// retained is how long the log keeps envelopes: much longer than a client retries,
+// since an id may be used again when its envelope was dropped.
+func retained() time.Duration { return min(max(*chaosTime/3, 3*time.Second), time.Minute) }
+
+func retainingConfig() string {
+	return fmt.Sprintf("retention: {age: %s}\n%s", retained(), chaosConfig)
+}
+
+// retain makes the checker accept that old entries are dropped.
+func (c *chaos) retain() {
+	for _, w := range c.worlds {
+		w.retention = true
+	}
+}
+
+// TestChaos_Retention runs one gateway whose log drops old entries while it is
+// killed and stopped.
+func TestChaos_Retention(t *testing.T) {
+	g := startGateway(t, retainingConfig())
+	c := newChaos(t, 8*time.Second, []string{g.addr}, "lab")
+	c.retain()
+	c.run([]fault{
+		{"kill", func(ctx context.Context) { c.kill(ctx, g) }},
+		{"terminate", func(ctx context.Context) { c.terminate(ctx, g) }},
+	})
+}
+
+// replicaFaults do to the replicas of gateways what operators and disks may do.
+func (c *chaos) replicaFaults(d *cluster) []fault {
+	some := func() *gatewayProc { return d.gateways[c.random.IntN(3)] }
+	replica := func(g *gatewayProc) string { return filepath.Join(g.data, "replica") }
+	saved := filepath.Join(c.t.TempDir(), "saved")
+	return []fault{
+		{"lose a replica", func(ctx context.Context) {
+			g := some()
+			g.kill()
+			c.check(os.RemoveAll(replica(g)))
+			g.start()
+		}},
+		{"swap two replicas", func(ctx context.Context) {
+			i := c.random.IntN(3)
+			a, b := d.gateways[i], d.gateways[(i+1)%3]
+			a.kill()
+			b.kill()
+			dir := replica(a) + ".swap"
+			c.check(os.Rename(replica(a), dir))
+			c.check(os.Rename(replica(b), replica(a)))
+			c.check(os.Rename(dir, replica(b)))
+			a.start()
+			b.start()
+		}},
+		{"replace a replica by an older copy of any", func(ctx context.Context) {
+			g := some()
+			g.kill()
+			if _, err := os.Stat(saved); err == nil {
+				c.check(os.RemoveAll(replica(g)))
+				c.check(os.Rename(saved, replica(g)))
+			} else {
+				c.check(os.CopyFS(saved, os.DirFS(replica(g))))
+			}
+			g.start()
+		}},
+		{"damage the end of a replica", func(ctx context.Context) {
+			g := some()
+			g.kill()
+			c.damageTail(replica(g))
+			g.start()
+		}},
+	}
+}
+
+func (c *chaos) check(err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// damageTail cuts off or overwrites the last bytes of the newest write-ahead log
+// of a folder with a database.
+func (c *chaos) damageTail(dir string) {
+	c.t.Helper()
+	var logs []string
+	c.check(filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		if filepath.Ext(path) == ".log" {
+			logs = append(logs, path)
+		}
+		return err
+	}))
+	if len(logs) == 0 {
+		return
+	}
+	newest := slices.Max(logs) // the names have numbers of six digits
+	info, err := os.Stat(newest)
+	c.check(err)
+	n := min(info.Size(), 1+c.random.Int64N(64<<10))
+	if c.random.IntN(2) == 0 {
+		c.check(os.Truncate(newest, info.Size()-n))
+		return
+	}
+	f, err := os.OpenFile(newest, os.O_WRONLY, 0)
+	c.check(err)
+	junk := make([]byte, n)
+	for i := range junk {
+		junk[i] = byte(c.random.Uint32())
+	}
+	_, err = f.WriteAt(junk, info.Size()-n)
+	c.check(err)
+	c.check(f.Close())
+}
