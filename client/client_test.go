@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -29,7 +30,7 @@ func TestSend_InvalidDrafts(t *testing.T) {
 		"no correlation":    {protocol.Envelope{Kind: protocol.KindMCPResponse}, protocol.CodeInvalidEnvelope},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := c.Send(deadline(t), test.draft)
+			_, err := c.Send(testkit.Deadline(t), test.draft)
 			if !errors.Is(err, &protocol.Error{Code: test.code}) {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -44,12 +45,12 @@ func TestSend_InFlightBound(t *testing.T) {
 	g := newFaultyGateway(t)
 	g.onFrame = func(*fakeConn, *protocol.Envelope) bool { return true } // never responds
 	c := g.dial(t, func(o *client.Options) { o.InFlight = 1 })
-	over, cancel := context.WithCancel(deadline(t))
+	over, cancel := context.WithCancel(testkit.Deadline(t))
 	cancel()
 	if _, err := c.Send(over, message(1)); !errors.Is(err, context.Canceled) {
 		t.Errorf("given up: %v", err)
 	}
-	held, err := c.SendAsync(deadline(t), message(2))
+	held, err := c.SendAsync(testkit.Deadline(t), message(2))
 	if err != nil {
 		t.Fatalf("the place was not given back: %v", err)
 	}
@@ -57,7 +58,7 @@ func TestSend_InFlightBound(t *testing.T) {
 		t.Errorf("one more than the bound: %v", err)
 	}
 	_ = c.Close()
-	if _, err := held.Wait(deadline(t)); !errors.Is(err, client.ErrClosed) {
+	if _, err := held.Wait(testkit.Deadline(t)); !errors.Is(err, client.ErrClosed) {
 		t.Errorf("after close: %v", err)
 	}
 }
@@ -84,7 +85,7 @@ func TestRequest_IgnoresOtherResponders(t *testing.T) {
 	}
 	c := g.dial(t, nil)
 	ask := func(method string) (json.RawMessage, error) {
-		return c.Request(deadline(t), []protocol.ParticipantID{"tools"}, method, map[string]int{"a": 1}, client.RequestOptions{Context: "c-1"})
+		return c.Request(testkit.Deadline(t), []protocol.ParticipantID{"tools"}, method, map[string]int{"a": 1}, client.RequestOptions{Context: "c-1"})
 	}
 	if res, err := ask("ok"); err != nil || string(res) != `{"n":1}` {
 		t.Errorf("result %s, %v", res, err)
@@ -111,7 +112,7 @@ func TestRequest_WithoutAddressees(t *testing.T) {
 	c := g.dial(t, nil)
 	for name, to := range map[string][]protocol.ParticipantID{"nil": nil, "empty": {}} {
 		t.Run(name, func(t *testing.T) {
-			if res, err := c.Request(deadline(t), to, "tools/list", nil, client.RequestOptions{}); !errors.Is(err, client.ErrNoAddressees) {
+			if res, err := c.Request(testkit.Deadline(t), to, "tools/list", nil, client.RequestOptions{}); !errors.Is(err, client.ErrNoAddressees) {
 				t.Errorf("result %s, %v", res, err)
 			}
 		})
@@ -140,13 +141,13 @@ func cancelRequest(t *testing.T, onFrame func(*fakeConn, *protocol.Envelope) boo
 	g := newFaultyGateway(t)
 	g.onFrame = onFrame
 	c := g.dial(t, nil)
-	ctx, cancel := context.WithCancel(deadline(t))
+	ctx, cancel := context.WithCancel(testkit.Deadline(t))
 	done := make(chan error, 1)
 	go func() {
 		_, err := c.Request(ctx, []protocol.ParticipantID{"tools"}, "tools/call", nil, client.RequestOptions{})
 		done <- err
 	}()
-	request, err := c.Receive(deadline(t))
+	request, err := c.Receive(testkit.Deadline(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func cancelRequest(t *testing.T, onFrame func(*fakeConn, *protocol.Envelope) boo
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	notice, err := c.Receive(deadline(t))
+	notice, err := c.Receive(testkit.Deadline(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +177,7 @@ func TestFilter_AfterReconnect(t *testing.T) {
 	var cut atomic.Bool
 	g.deliver = func(*fakeConn, *protocol.Envelope) bool { return !cut.CompareAndSwap(true, false) }
 	c := g.dial(t, nil)
-	if err := c.Subscribe(deadline(t), protocol.Filter{Kinds: []string{"chat"}}); err != nil {
+	if err := c.Subscribe(testkit.Deadline(t), protocol.Filter{Kinds: []string{"chat"}}); err != nil {
 		t.Fatal(err)
 	}
 	thought := protocol.Envelope{Kind: protocol.KindReasoningThought, Payload: []byte(`{"message":"hm"}`), Context: "c"}
@@ -186,11 +187,11 @@ func TestFilter_AfterReconnect(t *testing.T) {
 		g.append(env)
 	}
 	for _, want := range []protocol.ID{"e-1", "e-3"} {
-		if env, err := nextEntry(deadline(t), c); err != nil || env.ID != want {
+		if env, err := nextEntry(testkit.Deadline(t), c); err != nil || env.ID != want {
 			t.Errorf("received %s, %v; want %s", env.ID, err, want)
 		}
 	}
-	if err := c.Subscribe(deadline(t), protocol.Filter{Kinds: []string{"/(/"}}); !errors.Is(err, &protocol.Error{Code: protocol.CodeInvalidPayload}) {
+	if err := c.Subscribe(testkit.Deadline(t), protocol.Filter{Kinds: []string{"/(/"}}); !errors.Is(err, &protocol.Error{Code: protocol.CodeInvalidPayload}) {
 		t.Errorf("bad filter: %v", err)
 	}
 }
@@ -204,13 +205,13 @@ func TestDial_Refusal(t *testing.T) {
 	}
 	opts := g.options()
 	opts.RetryDial = true // has no effect on a final refusal
-	_, err := client.Dial(deadline(t), opts)
+	_, err := client.Dial(testkit.Deadline(t), opts)
 	if !errors.Is(err, &protocol.Error{Code: protocol.CodeUnauthorized}) {
 		t.Errorf("error %v", err)
 	}
 	g.Close()
 	opts.RetryDial = false
-	if _, err := client.Dial(deadline(t), opts); err == nil {
+	if _, err := client.Dial(testkit.Deadline(t), opts); err == nil {
 		t.Error("joined a gateway that is gone")
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -16,7 +17,7 @@ func join(t *testing.T, g *meuptest.Gateway, who string, change func(*client.Opt
 	if change != nil {
 		change(&opts)
 	}
-	c, err := client.Dial(deadline(t), opts)
+	c, err := client.Dial(testkit.Deadline(t), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +28,7 @@ func join(t *testing.T, g *meuptest.Gateway, who string, change func(*client.Opt
 func next(t *testing.T, c *client.Client, kind protocol.Kind) protocol.Envelope {
 	t.Helper()
 	for {
-		env, err := c.Receive(deadline(t))
+		env, err := c.Receive(testkit.Deadline(t))
 		if err != nil {
 			t.Fatalf("waiting for %s: %v", kind, err)
 		}
@@ -49,7 +50,7 @@ func TestGateway_Conversation(t *testing.T) {
 	if n := len(alice.Welcome().Participants); n != 2 {
 		t.Errorf("%d participants", n)
 	}
-	receipt, err := alice.Send(deadline(t), client.Chat("hello <b> & \u2028"))
+	receipt, err := alice.Send(testkit.Deadline(t), client.Chat("hello <b> & \u2028"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,14 +65,14 @@ func TestGateway_Conversation(t *testing.T) {
 func TestGateway_DuplicateSend(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	alice, bob := join(t, g, "alice", nil), join(t, g, "bob", nil)
-	first, err := alice.Send(deadline(t), message(1))
+	first, err := alice.Send(testkit.Deadline(t), message(1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := alice.Send(deadline(t), message(1)); err != nil || again != first {
+	if again, err := alice.Send(testkit.Deadline(t), message(1)); err != nil || again != first {
 		t.Errorf("again: %+v, %v", again, err)
 	}
-	if _, err := bob.Send(deadline(t), message(1)); !errors.Is(err, &protocol.Error{Code: protocol.CodeDuplicateID}) {
+	if _, err := bob.Send(testkit.Deadline(t), message(1)); !errors.Is(err, &protocol.Error{Code: protocol.CodeDuplicateID}) {
 		t.Errorf("from another: %v", err)
 	}
 }
@@ -79,20 +80,20 @@ func TestGateway_DuplicateSend(t *testing.T) {
 func TestGateway_Refusals(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	planner := join(t, g, "planner", nil)
-	_, err := planner.Send(deadline(t), protocol.Envelope{Kind: protocol.KindMCPRequest, Payload: []byte(`{"method":"tools/list"}`)})
+	_, err := planner.Send(testkit.Deadline(t), protocol.Envelope{Kind: protocol.KindMCPRequest, Payload: []byte(`{"method":"tools/list"}`)})
 	var refusal *protocol.Error
 	if !errors.As(err, &refusal) || refusal.Code != protocol.CodeCapabilityViolation || len(refusal.YourCapabilities) != 2 {
 		t.Errorf("error %v", err)
 	}
-	if _, err := planner.Send(deadline(t), protocol.Envelope{Kind: protocol.KindChat, To: []protocol.ParticipantID{"nobody"}, Payload: []byte(`{"message":"x"}`)}); !errors.Is(err, &protocol.Error{Code: protocol.CodeUnknownParticipant}) {
+	if _, err := planner.Send(testkit.Deadline(t), protocol.Envelope{Kind: protocol.KindChat, To: []protocol.ParticipantID{"nobody"}, Payload: []byte(`{"message":"x"}`)}); !errors.Is(err, &protocol.Error{Code: protocol.CodeUnknownParticipant}) {
 		t.Errorf("error %v", err)
 	}
-	_, err = client.Dial(deadline(t), client.Options{URL: g.URL("lab"), Token: "wrong"})
+	_, err = client.Dial(testkit.Deadline(t), client.Options{URL: g.URL("lab"), Token: "wrong"})
 	var refused *client.DialError
 	if !errors.As(err, &refused) || refused.Status != 401 {
 		t.Errorf("dial: %v", err)
 	}
-	_, err = client.Dial(deadline(t), client.Options{URL: g.URL("nowhere"), Token: "alice-token"})
+	_, err = client.Dial(testkit.Deadline(t), client.Options{URL: g.URL("nowhere"), Token: "alice-token"})
 	if !errors.As(err, &refused) || refused.Status != 404 {
 		t.Errorf("dial: %v", err)
 	}
@@ -101,10 +102,10 @@ func TestGateway_Refusals(t *testing.T) {
 func TestGateway_StreamData(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	alice, bob := join(t, g, "alice", nil), join(t, g, "bob", nil)
-	if _, err := alice.Send(deadline(t), protocol.Envelope{ID: "s-1", Kind: protocol.KindStreamOpen, Payload: []byte(`{"stream_id":"s-1"}`)}); err != nil {
+	if _, err := alice.Send(testkit.Deadline(t), protocol.Envelope{ID: "s-1", Kind: protocol.KindStreamOpen, Payload: []byte(`{"stream_id":"s-1"}`)}); err != nil {
 		t.Fatal(err)
 	}
-	receipt, err := alice.Send(deadline(t), protocol.Envelope{Kind: protocol.KindStreamData, Payload: []byte(`{"stream_id":"s-1","data":"x"}`)})
+	receipt, err := alice.Send(testkit.Deadline(t), protocol.Envelope{Kind: protocol.KindStreamData, Payload: []byte(`{"stream_id":"s-1","data":"x"}`)})
 	if err != nil || receipt.Seq != 0 {
 		t.Errorf("%+v, %v", receipt, err)
 	}
@@ -143,7 +144,7 @@ func TestGateway_ResumeAfterRestart(t *testing.T) {
 func TestGateway_Kick(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	alice, bob := join(t, g, "alice", nil), join(t, g, "bob", nil)
-	if _, err := alice.Send(deadline(t), protocol.Envelope{Kind: protocol.KindSpaceKick, Payload: []byte(`{"participant_id":"bob","reason":"test"}`)}); err != nil {
+	if _, err := alice.Send(testkit.Deadline(t), protocol.Envelope{Kind: protocol.KindSpaceKick, Payload: []byte(`{"participant_id":"bob","reason":"test"}`)}); err != nil {
 		t.Fatal(err)
 	}
 	<-bob.Done()
@@ -156,14 +157,14 @@ func TestGateway_Kick(t *testing.T) {
 func TestGateway_GrantRefreshesWelcome(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	alice, planner := join(t, g, "alice", nil), join(t, g, "planner", nil)
-	if _, err := alice.Send(deadline(t), protocol.Envelope{Kind: protocol.KindCapabilityGrant, Payload: []byte(`{"recipient":"planner","capabilities":["mcp.request"]}`)}); err != nil {
+	if _, err := alice.Send(testkit.Deadline(t), protocol.Envelope{Kind: protocol.KindCapabilityGrant, Payload: []byte(`{"recipient":"planner","capabilities":["mcp.request"]}`)}); err != nil {
 		t.Fatal(err)
 	}
 	next(t, planner, protocol.KindSystemWelcome)
 	if n := len(planner.Welcome().You.Capabilities); n != 3 {
 		t.Errorf("%d capabilities: %s", n, planner.Welcome().You.Capabilities)
 	}
-	if _, err := planner.Send(deadline(t), protocol.Envelope{Kind: protocol.KindMCPRequest, Payload: []byte(`{"method":"tools/list"}`)}); err != nil {
+	if _, err := planner.Send(testkit.Deadline(t), protocol.Envelope{Kind: protocol.KindMCPRequest, Payload: []byte(`{"method":"tools/list"}`)}); err != nil {
 		t.Error(err)
 	}
 }
@@ -174,7 +175,7 @@ func TestGateway_Filters(t *testing.T) {
 	bob := join(t, g, "bob", func(o *client.Options) { o.Filter = protocol.Filter{Contexts: []string{""}}; o.NoEcho = true })
 	send := func(env protocol.Envelope) protocol.ID {
 		t.Helper()
-		r, err := alice.Send(deadline(t), env)
+		r, err := alice.Send(testkit.Deadline(t), env)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,10 +186,10 @@ func TestGateway_Filters(t *testing.T) {
 	send(thought)
 	work := send(protocol.Envelope{Kind: protocol.KindMCPRequest, Context: protocol.ContextPath(start), Payload: []byte(`{"method":"tools/list","id":1}`)})
 	next(t, bob, protocol.KindReasoningStart)
-	if env, err := bob.Receive(deadline(t)); err != nil || env.ID != work {
+	if env, err := bob.Receive(testkit.Deadline(t)); err != nil || env.ID != work {
 		t.Errorf("received %s, %v", env.Kind, err)
 	}
-	if err := bob.Subscribe(deadline(t), protocol.Filter{}); err != nil {
+	if err := bob.Subscribe(testkit.Deadline(t), protocol.Filter{}); err != nil {
 		t.Fatal(err)
 	}
 	want := send(thought)
@@ -215,7 +216,7 @@ func TestGateway_Request(t *testing.T) {
 			}
 		}
 	}()
-	res, err := alice.Request(deadline(t), []protocol.ParticipantID{"bob"}, "tools/list", nil, client.RequestOptions{})
+	res, err := alice.Request(testkit.Deadline(t), []protocol.ParticipantID{"bob"}, "tools/list", nil, client.RequestOptions{})
 	if err != nil || string(res) != `{"tools":[]}` {
 		t.Errorf("%s, %v", res, err)
 	}
@@ -228,18 +229,18 @@ func TestGateway_Observer(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	alice := join(t, g, "alice", nil)
 	watcher := join(t, g, "watcher", func(o *client.Options) { o.Observe = true; o.Filter = protocol.Filter{Kinds: []string{"chat"}} })
-	if _, err := watcher.Send(deadline(t), client.Chat("hi")); !errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}) {
+	if _, err := watcher.Send(testkit.Deadline(t), client.Chat("hi")); !errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}) {
 		t.Errorf("send: %v", err)
 	}
-	if _, err := alice.Send(deadline(t), protocol.Envelope{Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{"bob"}, Payload: []byte(`{"method":"x"}`)}); err != nil {
+	if _, err := alice.Send(testkit.Deadline(t), protocol.Envelope{Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{"bob"}, Payload: []byte(`{"method":"x"}`)}); err != nil {
 		t.Fatal(err)
 	}
-	want, err := alice.Send(deadline(t), protocol.Envelope{Kind: protocol.KindChat, To: []protocol.ParticipantID{"bob"}, Payload: []byte(`{"message":"psst"}`)})
+	want, err := alice.Send(testkit.Deadline(t), protocol.Envelope{Kind: protocol.KindChat, To: []protocol.ParticipantID{"bob"}, Payload: []byte(`{"message":"psst"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for {
-		env, err := watcher.Receive(deadline(t))
+		env, err := watcher.Receive(testkit.Deadline(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +259,7 @@ func TestGateway_Discard(t *testing.T) {
 	alice := join(t, g, "alice", func(o *client.Options) { o.Discard, o.Buffer = true, 1 })
 	bob := join(t, g, "bob", nil)
 	for i := range 20 {
-		if _, err := alice.Send(deadline(t), message(i)); err != nil {
+		if _, err := alice.Send(testkit.Deadline(t), message(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -272,11 +273,11 @@ func TestGateway_Discard(t *testing.T) {
 			}
 		}
 	}()
-	if res, err := alice.Request(deadline(t), []protocol.ParticipantID{"bob"}, "x", nil, client.RequestOptions{}); err != nil || string(res) != "1" {
+	if res, err := alice.Request(testkit.Deadline(t), []protocol.ParticipantID{"bob"}, "x", nil, client.RequestOptions{}); err != nil || string(res) != "1" {
 		t.Errorf("%s, %v", res, err)
 	}
 	_ = alice.Close()
-	if env, err := alice.Receive(deadline(t)); !errors.Is(err, client.ErrClosed) {
+	if env, err := alice.Receive(testkit.Deadline(t)); !errors.Is(err, client.ErrClosed) {
 		t.Errorf("received %s, %v", env.Kind, err)
 	}
 }

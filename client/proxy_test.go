@@ -11,6 +11,7 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -79,7 +80,7 @@ func TestProxy_CutsAnywhere(t *testing.T) {
 			through := func(o *client.Options) { o.URL, o.RetryDial = line.url(), true }
 			bob := join(t, g, "bob", through)
 			alice := join(t, g, "alice", func(o *client.Options) { through(o); o.Discard = true })
-			ctx := deadline(t)
+			ctx := testkit.Deadline(t)
 			var sender sync.WaitGroup
 			defer sender.Wait()
 			sender.Go(func() {
@@ -114,7 +115,7 @@ func TestProxy_AnswerBacklogSmallBuffer(t *testing.T) {
 	const backlog = 200
 	g := meuptest.Start(t, meuptest.Config)
 	alice := join(t, g, "alice", nil)
-	ctx := deadline(t)
+	ctx := testkit.Deadline(t)
 	for i := range backlog {
 		if _, err := alice.SendAsync(ctx, message(i)); err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -23,12 +24,12 @@ func TestReconnect_FinalCloseCodes(t *testing.T) {
 				return true
 			}
 			c := g.dial(t, nil)
-			_, err := c.Send(deadline(t), message(1))
+			_, err := c.Send(testkit.Deadline(t), message(1))
 			var closed *client.CloseError
 			if !errors.As(err, &closed) || closed.Code != code || closed.Reason != "because" {
 				t.Errorf("send: %v", err)
 			}
-			if _, err := c.Receive(deadline(t)); !errors.As(err, &closed) {
+			if _, err := c.Receive(testkit.Deadline(t)); !errors.As(err, &closed) {
 				t.Errorf("receive: %v", err)
 			}
 			if n := g.dialCount(); n != 1 {
@@ -50,7 +51,7 @@ func TestReconnect_FinalRefusal(t *testing.T) {
 	}
 	g.onFrame = func(c *fakeConn, _ *protocol.Envelope) bool { _ = c.CloseNow(); return true }
 	c := g.dial(t, nil)
-	_, err := c.Send(deadline(t), message(1))
+	_, err := c.Send(testkit.Deadline(t), message(1))
 	var refused *client.DialError
 	if !errors.As(err, &refused) || refused.Status != http.StatusForbidden {
 		t.Fatalf("error %v", err)
@@ -87,7 +88,7 @@ func TestReconnect_TemporaryRefusal(t *testing.T) {
 			phases = append(phases, s.Phase)
 		}
 	})
-	if _, err := c.Send(deadline(t), message(1)); err != nil {
+	if _, err := c.Send(testkit.Deadline(t), message(1)); err != nil {
 		t.Fatal(err)
 	}
 	_ = c.Close()
@@ -113,12 +114,12 @@ func TestSend_TemporaryRefusal(t *testing.T) {
 			}
 			patient := g.dial(t, nil)
 			refusals.Store(3)
-			if _, err := patient.Send(deadline(t), message(1)); err != nil || refusals.Load() >= 0 {
+			if _, err := patient.Send(testkit.Deadline(t), message(1)); err != nil || refusals.Load() >= 0 {
 				t.Errorf("%s: %v, %d refusals left", code, err, refusals.Load())
 			}
 			plain := g.dial(t, func(o *client.Options) { o.NoRetry = true })
 			refusals.Store(1)
-			if _, err := plain.Send(deadline(t), message(2)); !errors.Is(err, &protocol.Error{Code: code}) {
+			if _, err := plain.Send(testkit.Deadline(t), message(2)); !errors.Is(err, &protocol.Error{Code: code}) {
 				t.Errorf("%s: %v", code, err)
 			}
 		})
@@ -141,7 +142,7 @@ func TestCursorExpired(t *testing.T) {
 	}
 	c := g.dial(t, func(o *client.Options) { o.Since = client.After(0) })
 	var got []string
-	for env, err := range c.All(deadline(t)) {
+	for env, err := range c.All(testkit.Deadline(t)) {
 		var gap *client.GapError
 		if errors.As(err, &gap) {
 			got = append(got, fmt.Sprintf("gap after %d until %d", gap.After, gap.Oldest))
@@ -171,11 +172,11 @@ func TestLostLog(t *testing.T) {
 	}
 	c := g.dial(t, func(o *client.Options) { o.Since = client.After(7) })
 	var gap *client.GapError
-	if _, err := c.Receive(deadline(t)); !errors.As(err, &gap) || !gap.Reset || gap.After != 7 {
+	if _, err := c.Receive(testkit.Deadline(t)); !errors.As(err, &gap) || !gap.Reset || gap.After != 7 {
 		t.Fatalf("error %v", err)
 	}
 	for i := range 3 {
-		if env, err := c.Receive(deadline(t)); err != nil || env.ID != message(i).ID {
+		if env, err := c.Receive(testkit.Deadline(t)); err != nil || env.ID != message(i).ID {
 			t.Fatalf("received %s, %v", env.ID, err)
 		}
 	}
@@ -207,7 +208,7 @@ func TestReplacedLog(t *testing.T) {
 	}
 	c := g.dial(t, func(o *client.Options) { o.Since = client.After(0) })
 	for i := range 3 {
-		if env, err := nextEntry(deadline(t), c); err != nil || env.ID != message(i).ID {
+		if env, err := nextEntry(testkit.Deadline(t), c); err != nil || env.ID != message(i).ID {
 			t.Fatalf("received %s, %v", env.ID, err)
 		}
 	}
@@ -215,11 +216,11 @@ func TestReplacedLog(t *testing.T) {
 	last.ID = "last of a"
 	g.append(last)
 	var gap *client.GapError
-	if env, err := nextEntry(deadline(t), c); !errors.As(err, &gap) || !gap.Reset || gap.After != 3 {
+	if env, err := nextEntry(testkit.Deadline(t), c); !errors.As(err, &gap) || !gap.Reset || gap.After != 3 {
 		t.Fatalf("received %s, %v", env.ID, err)
 	}
 	for i := range 6 {
-		if env, err := nextEntry(deadline(t), c); err != nil || env.ID != message(i).ID {
+		if env, err := nextEntry(testkit.Deadline(t), c); err != nil || env.ID != message(i).ID {
 			t.Fatalf("received %s, %v; want %s", env.ID, err, message(i).ID)
 		}
 	}

@@ -1,7 +1,6 @@
 package client_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -10,11 +9,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -22,14 +21,6 @@ func message(i int) protocol.Envelope {
 	env := client.Chat(fmt.Sprintf("message %d", i))
 	env.ID = protocol.ID(fmt.Sprintf("m-%d", i))
 	return env
-}
-
-// deadline is generous: a test that reaches it has failed.
-func deadline(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	t.Cleanup(cancel)
-	return ctx
 }
 
 func TestResume_NoGapNoDuplicate(t *testing.T) {
@@ -54,7 +45,7 @@ func TestResume_NoGapNoDuplicate(t *testing.T) {
 				return cut
 			}
 			c := g.dial(t, nil)
-			ctx := deadline(t)
+			ctx := testkit.Deadline(t)
 
 			var sender sync.WaitGroup
 			defer sender.Wait()
@@ -95,7 +86,7 @@ func TestSend_LostAck(t *testing.T) {
 		return lost
 	}
 	c := g.dial(t, nil)
-	receipt, err := c.Send(deadline(t), message(1))
+	receipt, err := c.Send(testkit.Deadline(t), message(1))
 	if err != nil || receipt.Seq != 1 {
 		t.Fatalf("receipt %+v, error %v", receipt, err)
 	}
@@ -119,11 +110,11 @@ func TestSend_LiveNotResent(t *testing.T) {
 		return true
 	}
 	c := g.dial(t, nil)
-	_, err := c.Send(deadline(t), protocol.Envelope{Kind: protocol.KindStreamData, Payload: []byte(`{"stream_id":"s","data":"x"}`)})
+	_, err := c.Send(testkit.Deadline(t), protocol.Envelope{Kind: protocol.KindStreamData, Payload: []byte(`{"stream_id":"s","data":"x"}`)})
 	if !errors.Is(err, client.ErrInterrupted) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := c.Send(deadline(t), message(1)); err != nil {
+	if _, err := c.Send(testkit.Deadline(t), message(1)); err != nil {
 		t.Error(err)
 	}
 	mu.Lock()
@@ -144,7 +135,7 @@ func TestSlowReceiver_SendInLoop(t *testing.T) {
 	c := g.dial(t, func(o *client.Options) {
 		o.Since, o.Buffer = client.After(0), 8
 	})
-	ctx := deadline(t)
+	ctx := testkit.Deadline(t)
 	var last protocol.Seq
 	for n := 0; n < 2*backlog; {
 		env, err := nextEntry(ctx, c)
@@ -174,7 +165,7 @@ func TestSlowReceiver_KeepsConnection(t *testing.T) {
 		g.append(message(i))
 	}
 	c := g.dial(t, func(o *client.Options) { o.Since, o.Buffer = client.After(0), 4 })
-	ctx := deadline(t)
+	ctx := testkit.Deadline(t)
 	for i := range backlog {
 		env, err := c.Receive(ctx)
 		if err != nil {
@@ -202,7 +193,7 @@ func TestBuffer_ByteBound(t *testing.T) {
 		g.append(env)
 	}
 	c := g.dial(t, func(o *client.Options) { o.Since, o.BufferBytes = client.After(0), 1 })
-	ctx := deadline(t)
+	ctx := testkit.Deadline(t)
 	for i := range count {
 		env, err := c.Receive(ctx)
 		if err != nil || env.Seq != protocol.Seq(i+1) {
@@ -228,7 +219,7 @@ func TestSend_OutcomeUnknown(t *testing.T) {
 		return refused
 	}
 	c := g.dial(t, nil)
-	if receipt, err := c.Send(deadline(t), client.Chat("x")); err != nil || receipt.Seq != 1 {
+	if receipt, err := c.Send(testkit.Deadline(t), client.Chat("x")); err != nil || receipt.Seq != 1 {
 		t.Errorf("receipt %+v, error %v", receipt, err)
 	}
 }
@@ -249,7 +240,7 @@ func TestLaggingGateway(t *testing.T) {
 	}
 	c := g.dial(t, func(o *client.Options) { o.Since = client.After(3) })
 	g.append(message(3))
-	if env, err := c.Receive(deadline(t)); err != nil || env.Seq != 4 {
+	if env, err := c.Receive(testkit.Deadline(t)); err != nil || env.Seq != 4 {
 		t.Errorf("received %d, %v", env.Seq, err)
 	}
 }
@@ -265,10 +256,10 @@ func TestInvalidFrames(t *testing.T) {
 		return true
 	}
 	c := g.dial(t, nil)
-	if _, err := c.Send(deadline(t), message(1)); err != nil {
+	if _, err := c.Send(testkit.Deadline(t), message(1)); err != nil {
 		t.Fatal(err)
 	}
-	if env, err := c.Receive(deadline(t)); err != nil || env.ID != message(1).ID {
+	if env, err := c.Receive(testkit.Deadline(t)); err != nil || env.ID != message(1).ID {
 		t.Errorf("received %s, %v", env.ID, err)
 	}
 }
@@ -284,7 +275,7 @@ func TestSend_TooLarge(t *testing.T) {
 		return true
 	}
 	c := g.dial(t, nil)
-	ctx := deadline(t)
+	ctx := testkit.Deadline(t)
 	big, err := c.SendAsync(ctx, client.Chat(string(make([]byte, 2000))))
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -27,7 +28,7 @@ func TestWelcome_AfterReconnect(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	lost, there := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	patience := deadline(t)
+	patience := testkit.Deadline(t)
 	alice := join(t, g, "alice", func(o *client.Options) {
 		o.OnState = func(s client.State) {
 			if s.Phase == client.Waiting {
@@ -41,21 +42,21 @@ func TestWelcome_AfterReconnect(t *testing.T) {
 			}
 		}
 	})
-	first, err := alice.Send(deadline(t), message(1))
+	first, err := alice.Send(testkit.Deadline(t), message(1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	g.Restart()
 	<-lost
 	bob := join(t, g, "bob", nil)
-	if _, err := bob.Send(deadline(t), message(2)); err != nil {
+	if _, err := bob.Send(testkit.Deadline(t), message(2)); err != nil {
 		t.Fatal(err)
 	}
 	close(there)
 
 	var got []protocol.Envelope
 	for len(got) == 0 || got[len(got)-1].ID != message(2).ID {
-		env, err := alice.Receive(deadline(t))
+		env, err := alice.Receive(testkit.Deadline(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +90,7 @@ func TestWelcome_SmallBuffer(t *testing.T) {
 				g.append(message(i))
 			}
 			c := g.dial(t, func(o *client.Options) { o.Since = client.After(0); small(o) })
-			ctx := deadline(t)
+			ctx := testkit.Deadline(t)
 			welcomes := 0
 			for last := protocol.Seq(0); last < backlog; {
 				env, err := c.Receive(ctx)
@@ -122,11 +123,11 @@ func TestWelcome_Discard(t *testing.T) {
 		return cut
 	}
 	c := g.dial(t, func(o *client.Options) { o.Discard = true })
-	if _, err := c.Send(deadline(t), message(1)); err != nil {
+	if _, err := c.Send(testkit.Deadline(t), message(1)); err != nil {
 		t.Fatal(err)
 	}
 	_ = c.Close()
-	if env, err := c.Receive(deadline(t)); err == nil {
+	if env, err := c.Receive(testkit.Deadline(t)); err == nil {
 		t.Errorf("received %s", env.Kind)
 	}
 }

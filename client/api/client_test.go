@@ -13,6 +13,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -33,22 +34,22 @@ func TestNew_InvalidOptions(t *testing.T) {
 func TestSession(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	conversation(t, g)
-	s, err := newClient(t, g, "bob").Session(deadline(t))
+	s, err := newClient(t, g, "bob").Session(testkit.Deadline(t))
 	if err != nil || s.Participant != "bob" || len(s.Spaces) != 1 || s.In("lab") != "bob" || s.In("other") != "" || s.Globs != nil {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if _, err := newClient(t, g, "nobody").Session(deadline(t)); !errors.Is(err, &protocol.Error{Code: protocol.CodeUnauthorized}) || strings.Contains(err.Error(), "nobody-token") {
+	if _, err := newClient(t, g, "nobody").Session(testkit.Deadline(t)); !errors.Is(err, &protocol.Error{Code: protocol.CodeUnauthorized}) || strings.Contains(err.Error(), "nobody-token") {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestSessionIn(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
-	s, err := newClient(t, g, "bob").SessionIn(deadline(t), "lab")
+	s, err := newClient(t, g, "bob").SessionIn(testkit.Deadline(t), "lab")
 	if err != nil || s.In("lab") != "bob" {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if _, err := newClient(t, g, "bob").SessionIn(deadline(t), "nope"); !errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
+	if _, err := newClient(t, g, "bob").SessionIn(testkit.Deadline(t), "nope"); !errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
 		t.Errorf("%v", err)
 	}
 }
@@ -57,15 +58,15 @@ func TestAwait(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	conversation(t, g)
 	c := newClient(t, g, "alice")
-	if err := c.Await(deadline(t), "lab", api.EnvelopeQuery{}); err != nil {
+	if err := c.Await(testkit.Deadline(t), "lab", api.EnvelopeQuery{}); err != nil {
 		t.Errorf("from the beginning: %v", err)
 	}
-	all, err := c.Envelopes(deadline(t), "lab", api.EnvelopeQuery{})
+	all, err := c.Envelopes(testkit.Deadline(t), "lab", api.EnvelopeQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	woken := make(chan error, 1)
-	ctx := deadline(t)
+	ctx := testkit.Deadline(t)
 	go func() {
 		woken <- c.Await(ctx, "lab", api.EnvelopeQuery{Since: all.Next, Log: all.Log, Kinds: []string{"chat"}, From: []protocol.ParticipantID{"bob"}})
 	}()
@@ -85,7 +86,7 @@ func TestAwait(t *testing.T) {
 	if err := c.Await(canceled, "lab", api.EnvelopeQuery{Since: all.Next + 100}); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
 	}
-	if err := c.Await(deadline(t), "lab", api.EnvelopeQuery{Since: all.Next, Log: "other"}); err != nil {
+	if err := c.Await(testkit.Deadline(t), "lab", api.EnvelopeQuery{Since: all.Next, Log: "other"}); err != nil {
 		t.Errorf("in another log: %v", err)
 	}
 }
@@ -94,7 +95,7 @@ func TestEnvelopes(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	conversation(t, g)
 	c := newClient(t, g, "alice")
-	all, err := c.Envelopes(deadline(t), "lab", api.EnvelopeQuery{})
+	all, err := c.Envelopes(testkit.Deadline(t), "lab", api.EnvelopeQuery{})
 	if err != nil || len(all.Envelopes) != 8 || all.HasMore {
 		t.Fatalf("%+v, %v", all, err)
 	}
@@ -104,7 +105,7 @@ func TestEnvelopes(t *testing.T) {
 	}
 	var ids []protocol.ID
 	for q := (api.EnvelopeQuery{Limit: 3, Descending: true}); ; {
-		page, err := c.Envelopes(deadline(t), "lab", q)
+		page, err := c.Envelopes(testkit.Deadline(t), "lab", q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,11 +120,11 @@ func TestEnvelopes(t *testing.T) {
 	if got := fmt.Sprint(ids); got != "[w1 x1 a1 r1 t1 t0 c1 q1]" {
 		t.Errorf("backwards: %s", got)
 	}
-	some, err := c.Envelopes(deadline(t), "lab", api.EnvelopeQuery{Since: first.Seq, Contexts: []string{"c1"}, Kinds: []string{"reasoning/*"}, From: []protocol.ParticipantID{"bob"}})
+	some, err := c.Envelopes(testkit.Deadline(t), "lab", api.EnvelopeQuery{Since: first.Seq, Contexts: []string{"c1"}, Kinds: []string{"reasoning/*"}, From: []protocol.ParticipantID{"bob"}})
 	if err != nil || len(some.Envelopes) != 3 {
 		t.Errorf("filtered: %+v, %v", some, err)
 	}
-	main, err := c.Envelopes(deadline(t), "lab", api.EnvelopeQuery{Contexts: []string{""}, Kinds: []string{"chat"}})
+	main, err := c.Envelopes(testkit.Deadline(t), "lab", api.EnvelopeQuery{Contexts: []string{""}, Kinds: []string{"chat"}})
 	if err != nil || len(main.Envelopes) != 2 {
 		t.Errorf("main: %+v, %v", main, err)
 	}
@@ -133,21 +134,21 @@ func TestParticipantsAndContexts(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	conversation(t, g)
 	c := newClient(t, g, "alice")
-	tree, err := c.Contexts(deadline(t), "lab", "")
+	tree, err := c.Contexts(testkit.Deadline(t), "lab", "")
 	if err != nil || len(tree) != 1 || tree[0].Path != "c1" || tree[0].State != api.ContextConcluded || tree[0].Opener != "bob" || tree[0].Counts.Requests != 1 {
 		t.Errorf("%+v, %v", tree, err)
 	}
-	one, err := c.Contexts(deadline(t), "lab", "c1")
+	one, err := c.Contexts(testkit.Deadline(t), "lab", "c1")
 	if err != nil || len(one) != 1 || one[0].Path != "c1" || one[0].Ended == nil {
 		t.Errorf("%+v, %v", one, err)
 	}
-	if _, err := c.Contexts(deadline(t), "lab", "c1/none"); !errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
+	if _, err := c.Contexts(testkit.Deadline(t), "lab", "c1/none"); !errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
 		t.Errorf("%v", err)
 	}
-	if names, err := c.Spaces(deadline(t)); err != nil || len(names) != 1 || names[0] != "lab" {
+	if names, err := c.Spaces(testkit.Deadline(t)); err != nil || len(names) != 1 || names[0] != "lab" {
 		t.Errorf("%v, %v", names, err)
 	}
-	if list, err := c.Participants(deadline(t), "lab"); err != nil || list == nil {
+	if list, err := c.Participants(testkit.Deadline(t), "lab"); err != nil || list == nil {
 		t.Errorf("%v, %v", list, err)
 	}
 }
@@ -158,12 +159,12 @@ func TestSend(t *testing.T) {
 	e := envelope("", "chat", "", "", `{"message":"hello","n":1.00}`)
 	e.From, e.To, e.Extra = "somebody else", []protocol.ParticipantID{"bob"}, []byte(`"x":[1, 2]`)
 	e.Correlation = protocol.Correlation{IDs: []protocol.ID{"p", "q"}, Array: true}
-	sent, err := c.Send(deadline(t), "lab", e)
+	sent, err := c.Send(testkit.Deadline(t), "lab", e)
 	id, seq := sent.ID, sent.Seq
 	if err != nil || id == "" || seq == 0 {
 		t.Fatalf("%s %d %v", id, seq, err)
 	}
-	page, err := c.Envelopes(deadline(t), "lab", api.EnvelopeQuery{})
+	page, err := c.Envelopes(testkit.Deadline(t), "lab", api.EnvelopeQuery{})
 	if err != nil || len(page.Envelopes) != 1 {
 		t.Fatalf("%+v, %v", page, err)
 	}
@@ -173,7 +174,7 @@ func TestSend(t *testing.T) {
 		t.Errorf("%+v %s %s", got, got.Payload, got.Extra)
 	}
 	e.ID = id
-	if again, err := c.Send(deadline(t), "lab", e); err != nil || again != sent {
+	if again, err := c.Send(testkit.Deadline(t), "lab", e); err != nil || again != sent {
 		t.Errorf("sent again: %+v, %v", again, err)
 	}
 }
@@ -184,7 +185,7 @@ func TestSend_Invitation(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	c := newClient(t, g, "alice")
 	e := envelope("i1", "space.invite", "", "", `{"participant_id":"dora","initial_capabilities":["chat"],"ttl_seconds":600}`)
-	sent, err := c.Send(deadline(t), "lab", e)
+	sent, err := c.Send(testkit.Deadline(t), "lab", e)
 	if err != nil || sent.Token == "" || sent.ExpiresAt == "" {
 		t.Fatalf("%+v, %v", sent, err)
 	}
@@ -193,10 +194,10 @@ func TestSend_Invitation(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(dora.Close)
-	if _, err := dora.Send(deadline(t), "lab", envelope("", "chat", "", "", `{"message":"hello"}`)); err != nil {
+	if _, err := dora.Send(testkit.Deadline(t), "lab", envelope("", "chat", "", "", `{"message":"hello"}`)); err != nil {
 		t.Error(err)
 	}
-	if again, err := c.Send(deadline(t), "lab", e); err != nil || again != (api.Receipt{ID: sent.ID, Seq: sent.Seq}) {
+	if again, err := c.Send(testkit.Deadline(t), "lab", e); err != nil || again != (api.Receipt{ID: sent.ID, Seq: sent.Seq}) {
 		t.Errorf("sent again: %+v, %v", again, err)
 	}
 }
@@ -204,19 +205,19 @@ func TestSend_Invitation(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	wrong := envelope("", "reasoning.conclusion", "", "", `[]`)
-	if _, err := newClient(t, g, "alice").Send(deadline(t), "lab", wrong); !errors.Is(err, &protocol.Error{Code: protocol.CodeInvalidEnvelope}) {
+	if _, err := newClient(t, g, "alice").Send(testkit.Deadline(t), "lab", wrong); !errors.Is(err, &protocol.Error{Code: protocol.CodeInvalidEnvelope}) {
 		t.Errorf("form: %v", err)
 	}
-	_, err := newClient(t, g, "planner").Send(deadline(t), "lab", envelope("", "mcp.request", "", "", `{"method":"tools/list"}`))
+	_, err := newClient(t, g, "planner").Send(testkit.Deadline(t), "lab", envelope("", "mcp.request", "", "", `{"method":"tools/list"}`))
 	var status *api.StatusError
 	var refusal *protocol.Error
 	if !errors.As(err, &status) || status.Status != 403 || !errors.As(err, &refusal) || refusal.AttemptedKind == "" || len(refusal.YourCapabilities) == 0 {
 		t.Errorf("right: %v", err)
 	}
-	if _, err := newClient(t, g, "nobody").Spaces(deadline(t)); !errors.Is(err, &protocol.Error{Code: protocol.CodeUnauthorized}) || strings.Contains(err.Error(), "nobody-token") {
+	if _, err := newClient(t, g, "nobody").Spaces(testkit.Deadline(t)); !errors.Is(err, &protocol.Error{Code: protocol.CodeUnauthorized}) || strings.Contains(err.Error(), "nobody-token") {
 		t.Errorf("token: %v", err)
 	}
-	if _, err := newClient(t, g, "alice").Threads(deadline(t), "nowhere", 0, 0); !errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
+	if _, err := newClient(t, g, "alice").Threads(testkit.Deadline(t), "nowhere", 0, 0); !errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
 		t.Errorf("space: %v", err)
 	}
 }
@@ -239,7 +240,7 @@ func TestRedirect_NoToken(t *testing.T) {
 	}))
 	defer elsewhere.Close()
 	c := newTestServer(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) })
-	_, err := c.Spaces(deadline(t))
+	_, err := c.Spaces(testkit.Deadline(t))
 	var status *api.StatusError
 	if !errors.As(err, &status) || status.Status != http.StatusFound || status.Refusal != nil {
 		t.Errorf("%v", err)
@@ -259,15 +260,15 @@ func TestInvalidResponses(t *testing.T) {
 			_, _ = w.Write([]byte("[1,"))
 		}
 	})
-	_, err := c.Spaces(deadline(t))
+	_, err := c.Spaces(testkit.Deadline(t))
 	var status *api.StatusError
 	if !errors.As(err, &status) || status.RetryAfter != 7*time.Second || !status.Temporary() || strings.Contains(err.Error(), "html") {
 		t.Errorf("%v", err)
 	}
-	if _, err := c.Envelopes(deadline(t), "lab", api.EnvelopeQuery{}); err == nil || !strings.Contains(err.Error(), "next page") {
+	if _, err := c.Envelopes(testkit.Deadline(t), "lab", api.EnvelopeQuery{}); err == nil || !strings.Contains(err.Error(), "next page") {
 		t.Errorf("%v", err)
 	}
-	if _, err := c.Threads(deadline(t), "lab", 0, 0); err == nil {
+	if _, err := c.Threads(testkit.Deadline(t), "lab", 0, 0); err == nil {
 		t.Error("half an answer is none")
 	}
 	ended, cancel := context.WithCancel(t.Context())
@@ -298,11 +299,11 @@ func TestBounds(t *testing.T) {
 			writeEndless(w, `{"threads":"`)
 		}
 	})
-	if _, err := c.Threads(deadline(t), "lab", 0, 0); err == nil || !strings.Contains(err.Error(), "more than") {
+	if _, err := c.Threads(testkit.Deadline(t), "lab", 0, 0); err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Errorf("answer: %v", err)
 	}
 	var status *api.StatusError
-	if _, err := c.Spaces(deadline(t)); !errors.As(err, &status) || status.Refusal != nil {
+	if _, err := c.Spaces(testkit.Deadline(t)); !errors.As(err, &status) || status.Refusal != nil {
 		t.Errorf("refusal: %v", err)
 	}
 }
@@ -317,7 +318,7 @@ func TestRetryAfter_Bound(t *testing.T) {
 			w.Header().Set("Retry-After", header)
 			w.WriteHeader(http.StatusTooManyRequests)
 		})
-		_, err := c.Participants(deadline(t), "lab")
+		_, err := c.Participants(testkit.Deadline(t), "lab")
 		var status *api.StatusError
 		if !errors.As(err, &status) || status.RetryAfter != want {
 			t.Errorf("%q: %v", header, err)
@@ -345,7 +346,7 @@ func TestSend_OutcomeUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	sent, err := c.Send(deadline(t), "lab", envelope("", "chat", "", "", `{"message":"x"}`))
+	sent, err := c.Send(testkit.Deadline(t), "lab", envelope("", "chat", "", "", `{"message":"x"}`))
 	if id := string(sent.ID); err != nil || sent.Seq != 7 || len(ids) != 2 || ids[0] != id || ids[1] != id {
 		t.Errorf("%+v, %v; sent %v", sent, err, ids)
 	}

@@ -1,27 +1,19 @@
 package api_test
 
 import (
-	"context"
 	"net/http"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func deadline(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
-}
 
 // newClient returns a client of a test gateway.
 func newClient(t *testing.T, g *meuptest.Gateway, who string) *api.Client {
@@ -38,13 +30,13 @@ func newClient(t *testing.T, g *meuptest.Gateway, who string) *api.Client {
 // publish publishes envelopes as a participant.
 func publish(t *testing.T, g *meuptest.Gateway, who string, list ...protocol.Envelope) {
 	t.Helper()
-	c, err := client.Dial(deadline(t), client.Options{URL: g.URL("lab"), Token: who + "-token", Discard: true})
+	c, err := client.Dial(testkit.Deadline(t), client.Options{URL: g.URL("lab"), Token: who + "-token", Discard: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
 	for _, e := range list {
-		if _, err := c.Send(deadline(t), e); err != nil {
+		if _, err := c.Send(testkit.Deadline(t), e); err != nil {
 			t.Fatal(err)
 		}
 	}

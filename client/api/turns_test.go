@@ -10,6 +10,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -71,7 +72,7 @@ func TestTurns(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	conversation(t, g)
 	c := newClient(t, g, "alice")
-	h, err := c.History(deadline(t), "lab", "q1", api.Page{Limit: 5})
+	h, err := c.History(testkit.Deadline(t), "lab", "q1", api.Page{Limit: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,17 +87,17 @@ func TestTurns(t *testing.T) {
 	if d.ToolName != "time" || d.Rationale != "the clock knows" || d.Outcome != api.OutcomeSuccess || string(d.Parameters) != `{"zone":"UTC"}` || d.ResultBytes == nil {
 		t.Errorf("%+v", d)
 	}
-	list, err := c.Threads(deadline(t), "lab", 1, 0)
+	list, err := c.Threads(testkit.Deadline(t), "lab", 1, 0)
 	if err != nil || len(list.Threads) != 1 || list.Threads[0].ThreadID != "q1" || list.Threads[0].LastTurn != 1 || list.HasMore {
 		t.Errorf("%+v, %v", list, err)
 	}
 	for _, id := range []protocol.ID{"q1", "t0", "r1", "a1", "w1"} {
-		of, err := c.TurnOf(deadline(t), "lab", id)
+		of, err := c.TurnOf(testkit.Deadline(t), "lab", id)
 		if err != nil || of.ThreadID != "q1" || of.Turn.TurnNumber != 1 || of.SessionID != h.SessionID {
 			t.Errorf("turn of %s: %+v, %v", id, of, err)
 		}
 	}
-	text, err := c.Transcript(deadline(t), "lab", "q1")
+	text, err := c.Transcript(testkit.Deadline(t), "lab", "q1")
 	if err != nil || !strings.Contains(string(text), "what time is it?") {
 		t.Errorf("%s, %v", text, err)
 	}
@@ -108,14 +109,14 @@ func TestTranscript_NameCollision(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	c := newClient(t, g, "alice")
 	for _, id := range []protocol.ID{"q1", "q1.md"} {
-		if _, err := c.Send(deadline(t), "lab", protocol.Envelope{ID: id, Kind: protocol.KindChat, Payload: []byte(`{"message":"x"}`)}); err != nil {
+		if _, err := c.Send(testkit.Deadline(t), "lab", protocol.Envelope{ID: id, Kind: protocol.KindChat, Payload: []byte(`{"message":"x"}`)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if text, err := c.Transcript(deadline(t), "lab", "q1"); err == nil || !strings.Contains(err.Error(), "is there a thread q1.md?") {
+	if text, err := c.Transcript(testkit.Deadline(t), "lab", "q1"); err == nil || !strings.Contains(err.Error(), "is there a thread q1.md?") {
 		t.Errorf("%s, %v", text, err)
 	}
-	if text, err := c.Transcript(deadline(t), "lab", "q1.md"); err != nil || !strings.HasPrefix(string(text), "# Thread `q1.md`\n") {
+	if text, err := c.Transcript(testkit.Deadline(t), "lab", "q1.md"); err != nil || !strings.HasPrefix(string(text), "# Thread `q1.md`\n") {
 		t.Errorf("%s, %v", text, err)
 	}
 }
@@ -131,15 +132,15 @@ func TestJobs(t *testing.T) {
 		envelope("j2", "reasoning.start", "", "", `{}`),
 	)
 	c := newClient(t, g, "alice")
-	list, err := c.Jobs(deadline(t), "lab", 1, 0)
+	list, err := c.Jobs(testkit.Deadline(t), "lab", 1, 0)
 	if err != nil || len(list.Jobs) != 1 || list.Jobs[0].JobID != "j2" || !list.HasMore {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	list, err = c.Jobs(deadline(t), "lab", 1, list.Next)
+	list, err = c.Jobs(testkit.Deadline(t), "lab", 1, list.Next)
 	if err != nil || len(list.Jobs) != 1 || list.HasMore || list.Jobs[0].Title != "nightly sweep" || list.Jobs[0].From != "bob" {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	h, err := c.Job(deadline(t), "lab", "j1")
+	h, err := c.Job(testkit.Deadline(t), "lab", "j1")
 	if err != nil || h.JobID != "j1" || len(h.Turns) != 1 || h.SessionID != list.Jobs[0].SessionID {
 		t.Fatalf("%+v, %v", h, err)
 	}
@@ -147,13 +148,13 @@ func TestJobs(t *testing.T) {
 	if turn.TurnNumber != 0 || turn.Response == nil || *turn.Response != "Nothing to do." || turn.Reasoning == nil || turn.Reasoning.Narrative != "It is late." {
 		t.Errorf("%+v", turn)
 	}
-	if of, err := c.TurnOf(deadline(t), "lab", "t1"); err != nil || of.JobID != "j1" || of.ThreadID != "" || of.Turn.MessageID != "j1" {
+	if of, err := c.TurnOf(testkit.Deadline(t), "lab", "t1"); err != nil || of.JobID != "j1" || of.ThreadID != "" || of.Turn.MessageID != "j1" {
 		t.Errorf("%+v, %v", of, err)
 	}
-	if text, err := c.JobTranscript(deadline(t), "lab", "j1"); err != nil || !strings.HasPrefix(string(text), "# Job `j1`") {
+	if text, err := c.JobTranscript(testkit.Deadline(t), "lab", "j1"); err != nil || !strings.HasPrefix(string(text), "# Job `j1`") {
 		t.Errorf("%s, %v", text, err)
 	}
-	if _, err := c.Job(deadline(t), "lab", "none"); !errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
+	if _, err := c.Job(testkit.Deadline(t), "lab", "none"); !errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
 		t.Errorf("%v", err)
 	}
 }
@@ -164,15 +165,15 @@ func TestSessionHistory(t *testing.T) {
 	publish(t, g, "alice", envelope("q1", "chat", "", "", `{"message":"first","session_id":"s-1"}`), envelope("q2", "chat", "", "", `{"message":"second"}`))
 	publish(t, g, "bob", envelope("j1", "reasoning.start", "", "", `{"message":"a job","session_id":"s-1"}`))
 	c := newClient(t, g, "alice")
-	newest, err := c.SessionHistory(deadline(t), "lab", "s-1", api.SessionPage{Limit: 1})
+	newest, err := c.SessionHistory(testkit.Deadline(t), "lab", "s-1", api.SessionPage{Limit: 1})
 	if err != nil || len(newest.Turns) != 1 || newest.Turns[0].JobID != "j1" || !newest.HasMore {
 		t.Fatalf("%+v, %v", newest, err)
 	}
-	older, err := c.SessionHistory(deadline(t), "lab", "s-1", api.SessionPage{Limit: 1, Before: newest.Next})
+	older, err := c.SessionHistory(testkit.Deadline(t), "lab", "s-1", api.SessionPage{Limit: 1, Before: newest.Next})
 	if err != nil || len(older.Turns) != 1 || older.Turns[0].ThreadID != "q1" || older.Turns[0].TurnNumber != 1 || older.HasMore {
 		t.Fatalf("%+v, %v", older, err)
 	}
-	if _, err := c.SessionHistory(deadline(t), "lab", "s-2", api.SessionPage{}); !errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
+	if _, err := c.SessionHistory(testkit.Deadline(t), "lab", "s-2", api.SessionPage{}); !errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
 		t.Errorf("%v", err)
 	}
 }
@@ -180,12 +181,12 @@ func TestSessionHistory(t *testing.T) {
 func TestHistory_UnknownThread(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	c := newClient(t, g, "alice")
-	_, err := c.History(deadline(t), "lab", "..", api.Page{})
+	_, err := c.History(testkit.Deadline(t), "lab", "..", api.Page{})
 	var status *api.StatusError
 	if !errors.As(err, &status) || status.Status != 404 || !errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) || status.Temporary() {
 		t.Errorf("%v", err)
 	}
-	if _, err := c.TurnOf(deadline(t), "lab", "none"); !errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
+	if _, err := c.TurnOf(testkit.Deadline(t), "lab", "none"); !errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
 		t.Errorf("%v", err)
 	}
 }

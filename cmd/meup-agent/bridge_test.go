@@ -51,9 +51,9 @@ func TestBridge_CleanShutdown(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := p.Wait(); err != nil {
-				t.Errorf("ended with %v\n%s", err, p.said())
+				t.Errorf("ended with %v\n%s", err, p.log.String())
 			}
-			if log := p.said(); strings.Contains(log, "helper-token") || strings.Contains(log, "How to deploy") || !strings.Contains(log, `"msg":"bridge ready"`) {
+			if log := p.log.String(); strings.Contains(log, "helper-token") || strings.Contains(log, "How to deploy") || !strings.Contains(log, `"msg":"bridge ready"`) {
 				t.Errorf("log:\n%s", log)
 			}
 		})
@@ -69,7 +69,7 @@ func startBridge(t *testing.T, g *meuptest.Gateway, dir string) *running {
 	p := &running{Cmd: exec.Command(bin, "bridge", "--gateway", "ws://"+g.Addr()+"/ws", "--space", "lab", "--token-env", "HELPER",
 		"--mcp", "meup-agent docserver '"+dir+"'", "--log-format", "json", "--log-level", "debug")}
 	p.Env = append(os.Environ(), "HELPER=helper-token")
-	p.Stdout, p.Stderr = p, p
+	p.Stdout, p.Stderr = &p.log, &p.log
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}

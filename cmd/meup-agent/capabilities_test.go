@@ -77,8 +77,8 @@ func TestRun_MissingCapabilities(t *testing.T) {
 			if err := p.Wait(); err != nil {
 				t.Error(err)
 			}
-			if got := strings.Count(p.said(), `msg="capability missing"`); got != c.want || strings.Contains(p.said(), "mcp.proposal") != (c.want > 2) {
-				t.Errorf("%d warnings:\n%s", got, p.said())
+			if got := strings.Count(p.log.String(), `msg="capability missing"`); got != c.want || strings.Contains(p.log.String(), "mcp.proposal") != (c.want > 2) {
+				t.Errorf("%d warnings:\n%s", got, p.log.String())
 			}
 		})
 	}

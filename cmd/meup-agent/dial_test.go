@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -17,33 +15,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
-
-// until closes seen once a text has been written.
-type until struct {
-	text string
-	seen chan struct{}
-
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-func (u *until) Write(b []byte) (int, error) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	before := strings.Contains(u.all.String(), u.text)
-	n, err := u.all.Write(b)
-	if !before && strings.Contains(u.all.String(), u.text) {
-		close(u.seen)
-	}
-	return n, err
-}
-
-func (u *until) String() string {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.all.String()
-}
 
 // draining is a gateway that asks all clients to return in a minute.
 func draining(t *testing.T) string {
@@ -78,17 +51,14 @@ func endWhileWaiting(t *testing.T, args ...string) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute/2) // it would wait longer
 	defer cancel()
-	out := &until{text: "trying again", seen: make(chan struct{})}
+	out := new(testkit.Log)
 	p := exec.CommandContext(ctx, bin, append(args, "--gateway", draining(t), "--space", "lab", "--token-env", "HELPER", "--connect-timeout", "5m")...)
 	p.Env = append(os.Environ(), "HELPER=helper-token")
 	p.Stdout, p.Stderr = out, out
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case <-out.seen:
-	case <-ctx.Done():
-	}
+	out.Wait(t, "trying again")
 	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Error(err)
 	}

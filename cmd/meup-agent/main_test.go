@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -18,6 +16,7 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -42,20 +41,7 @@ spaces:
 // running is the agent as a separate process.
 type running struct {
 	*exec.Cmd
-	mu  sync.Mutex
-	log bytes.Buffer
-}
-
-func (p *running) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.log.Write(b)
-}
-
-func (p *running) said() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.log.String()
+	log testkit.Log
 }
 
 func start(t *testing.T, g *meuptest.Gateway, token string, args ...string) *running {
@@ -66,7 +52,7 @@ func start(t *testing.T, g *meuptest.Gateway, token string, args ...string) *run
 	}
 	p := &running{Cmd: exec.Command(bin, append([]string{"run", "--gateway", "ws://" + g.Addr() + "/ws", "--space", "lab", "--token-env", "HELPER"}, args...)...)}
 	p.Env = append(os.Environ(), "HELPER="+token)
-	p.Stdout, p.Stderr = p, p
+	p.Stdout, p.Stderr = &p.log, &p.log
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -107,9 +93,9 @@ func TestRun_CleanShutdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := p.Wait(); err != nil {
-		t.Errorf("ended with %v\n%s", err, p.said())
+		t.Errorf("ended with %v\n%s", err, p.log.String())
 	}
-	if log := p.said(); strings.Contains(log, "helper-token") || strings.Contains(log, "How to deploy") || !strings.Contains(log, `"msg":"agent ready"`) {
+	if log := p.log.String(); strings.Contains(log, "helper-token") || strings.Contains(log, "How to deploy") || !strings.Contains(log, `"msg":"agent ready"`) {
 		t.Errorf("log:\n%s", log)
 	}
 }
@@ -131,8 +117,8 @@ func TestRun_WrongToken(t *testing.T) {
 	g := meuptest.Start(t, config)
 	p := start(t, g, "wrong-token")
 	err := p.Wait()
-	if p.ProcessState.ExitCode() != program.ExitFailed || !strings.Contains(p.said(), "unauthorized") || strings.Contains(p.said(), "wrong-token") {
-		t.Errorf("%v\n%s", err, p.said())
+	if p.ProcessState.ExitCode() != program.ExitFailed || !strings.Contains(p.log.String(), "unauthorized") || strings.Contains(p.log.String(), "wrong-token") {
+		t.Errorf("%v\n%s", err, p.log.String())
 	}
 }
 

@@ -47,7 +47,7 @@ func TestRun_SessionIsTheQuestion(t *testing.T) {
 		decisions = append(decisions, len(recordsOf(t, service.URL, asked.ID)))
 	}
 	if total := len(recordsOf(t, service.URL, "")); decisions[0] == 0 || decisions[1] == 0 || total != decisions[0]+decisions[1] {
-		t.Errorf("%d decisions, of the questions %v\n%s", total, decisions, p.said())
+		t.Errorf("%d decisions, of the questions %v\n%s", total, decisions, p.log.String())
 	}
 }
 

@@ -40,7 +40,7 @@ func TestReload_Tokens(t *testing.T) {
 	writeFile(t, file, config)
 	writeFile(t, tokens, first+"\n")
 	s := startServeFile(t, file, nil)
-	s.wait(t, "msg=serving address=")
+	s.Wait(t, "msg=serving address=")
 	expect := func(token string, status int) {
 		t.Helper()
 		if resp, body := s.getAs(token, "/api/spaces/lab/envelopes"); resp.StatusCode != status {
@@ -51,16 +51,16 @@ func TestReload_Tokens(t *testing.T) {
 
 	writeFile(t, tokens, second+"\n")
 	hangUp(t)
-	s.wait(t, "configuration reloaded")
+	s.Wait(t, "configuration reloaded")
 	expect(first, http.StatusUnauthorized)
 	expect(second, http.StatusOK)
 
 	writeFile(t, file, config+"      bob: {token_env: MEUP_TEST_UNSET_TOKEN, capabilities: [chat]}\n")
 	hangUp(t)
-	if line := s.wait(t, `msg="configuration fault"`); !strings.Contains(line, "MEUP_TEST_UNSET_TOKEN") || !strings.Contains(line, "use token_file, which a reload reads again") {
+	if line := s.Wait(t, `msg="configuration fault"`); !strings.Contains(line, "MEUP_TEST_UNSET_TOKEN") || !strings.Contains(line, "use token_file, which a reload reads again") {
 		t.Errorf("reported: %s", line)
 	}
-	s.wait(t, "configuration not reloaded")
+	s.Wait(t, "configuration not reloaded")
 	expect(second, http.StatusOK)
 	if err := s.end(); err != nil {
 		t.Error(err)

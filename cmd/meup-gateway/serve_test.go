@@ -17,17 +17,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/natsembed"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
-
-// patience bounds the wait for an expected event.
-const patience = 30 * time.Second
 
 // stopTimeout bounds the time that a gateway needs to stop.
 const stopTimeout = 10 * time.Second
@@ -39,55 +36,9 @@ spaces:
       alice: {token: alice-long-enough-token, capabilities: ["*"]}
 `
 
-// logLines is a log that tests can wait on.
-type logLines struct {
-	mu      sync.Mutex
-	text    strings.Builder
-	changed chan struct{} // closed at the next line
-}
-
-func (l *logLines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.changed != nil {
-		close(l.changed)
-		l.changed = nil
-	}
-	return l.text.Write(p)
-}
-
-func (l *logLines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-// wait waits for a text in the log and returns the rest of its line.
-func (l *logLines) wait(t *testing.T, text string) string {
-	t.Helper()
-	timeout := time.After(patience)
-	for {
-		l.mu.Lock()
-		_, after, found := strings.Cut(l.text.String(), text)
-		if l.changed == nil {
-			l.changed = make(chan struct{})
-		}
-		changed := l.changed
-		l.mu.Unlock()
-		if line, _, whole := strings.Cut(after, "\n"); found && whole {
-			return line
-		}
-		select {
-		case <-changed:
-		case <-timeout:
-			t.Fatalf("%q is not in the log:\n%s", text, l)
-		}
-	}
-}
-
 // serving is the command serve in this process.
 type serving struct {
-	*logLines
+	*testkit.Log
 	t     *testing.T
 	addr  string
 	stop  context.CancelFunc
@@ -111,9 +62,9 @@ func startServeFile(t *testing.T, file string, settings map[string]string) *serv
 		f.settings[name] = &value
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	s := &serving{t: t, logLines: &logLines{}, stop: stop, ended: make(chan error, 1)}
-	go func() { s.ended <- serve(ctx, f, s.logLines) }() // ends with the test's context
-	address := s.wait(t, "msg=listening address=")
+	s := &serving{t: t, Log: new(testkit.Log), stop: stop, ended: make(chan error, 1)}
+	go func() { s.ended <- serve(ctx, f, s.Log) }() // ends with the test's context
+	address := s.Wait(t, "msg=listening address=")
 	s.addr, _, _ = strings.Cut(address, " ")
 	return s
 }
@@ -190,7 +141,7 @@ func TestServe_LogOutOfReach(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := startServe(t, serveConfig, map[string]string{"nats": "nats://" + nats, "data": data})
-	if line := s.wait(t, "the data folder contains an embedded log, which is ignored"); !strings.Contains(line, filepath.Join(data, "log")) {
+	if line := s.Wait(t, "the data folder contains an embedded log, which is ignored"); !strings.Contains(line, filepath.Join(data, "log")) {
 		t.Errorf("the warning: %s", line)
 	}
 	if resp, body := s.get("/healthz"); resp.StatusCode != http.StatusOK {
@@ -217,8 +168,8 @@ func TestServe_LogOutOfReach(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	s.wait(t, "msg=serving address=")
-	s.wait(t, "configuration reloaded")
+	s.Wait(t, "msg=serving address=")
+	s.Wait(t, "configuration reloaded")
 	// The streams may be followed again after the connection was made.
 	deadline, tick := time.After(30*time.Second), time.NewTicker(10*time.Millisecond)
 	defer tick.Stop()
@@ -251,7 +202,7 @@ func TestServe_StopDiskHangs(t *testing.T) {
 	data := t.TempDir()
 	log := filepath.Join(data, "log")
 	s := startServe(t, serveConfig, map[string]string{"data": data})
-	s.wait(t, "msg=serving address=")
+	s.Wait(t, "msg=serving address=")
 	if err := s.end(); err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +237,7 @@ func TestServe_LogUnopenable(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "open the log") {
 			t.Errorf("got %v", err)
 		}
-	case <-time.After(patience):
+	case <-time.After(testkit.Patience):
 		t.Fatal("it does not end")
 	}
 }
@@ -346,11 +297,11 @@ func TestServe_ReloadOfTheCertificate(t *testing.T) {
 	if got := serial(); got != 1 {
 		t.Errorf("serial %d before the reload", got)
 	}
-	s.wait(t, "msg=serving address=")
+	s.Wait(t, "msg=serving address=")
 
 	keyPair(t, dir, 2)
 	hangUp(t)
-	s.wait(t, "configuration reloaded")
+	s.Wait(t, "configuration reloaded")
 	if got := serial(); got != 2 {
 		t.Errorf("serial %d after the reload", got)
 	}
@@ -362,10 +313,10 @@ func TestServe_ReloadOfTheCertificate(t *testing.T) {
 	keyPair(t, dir, 3)
 	writeFile(t, filepath.Join(dir, "cert.pem"), string(cert)) // the key belongs to another certificate
 	hangUp(t)
-	if line := s.wait(t, `msg="configuration fault"`); !strings.Contains(line, "do not work together") {
+	if line := s.Wait(t, `msg="configuration fault"`); !strings.Contains(line, "do not work together") {
 		t.Errorf("reported: %s", line)
 	}
-	s.wait(t, "configuration not reloaded")
+	s.Wait(t, "configuration not reloaded")
 	if got := serial(); got != 2 {
 		t.Errorf("serial %d after a bad pair", got)
 	}
@@ -388,7 +339,7 @@ func TestServe_DataFolderIsPrivate(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := startServe(t, serveConfig, map[string]string{"data": data})
-			s.wait(t, "msg=serving address=")
+			s.Wait(t, "msg=serving address=")
 			if err := s.end(); err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -46,7 +47,7 @@ func streaming(t *testing.T) (alice *client.Client, question protocol.ID, opened
 		return opened.ID != ""
 	})
 	for { // stream.data is not in the log
-		env, err := alice.Receive(deadline(t))
+		env, err := alice.Receive(testkit.Deadline(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +62,7 @@ func until(t *testing.T, c *client.Client, fits func(*protocol.Envelope) bool) [
 	t.Helper()
 	var all []protocol.Envelope
 	for {
-		env, err := c.Receive(deadline(t))
+		env, err := c.Receive(testkit.Deadline(t))
 		if err != nil {
 			t.Fatalf("%v, after\n%s", err, script(all))
 		}
@@ -214,13 +215,13 @@ func TestPause_DuringStep(t *testing.T) {
 // status returns the status that the planner reports.
 func status(t *testing.T, c *client.Client) map[string]any {
 	t.Helper()
-	receipt, err := c.Send(deadline(t), protocol.Envelope{Kind: protocol.KindParticipantRequestStatus, To: []protocol.ParticipantID{"planner"}})
+	receipt, err := c.Send(testkit.Deadline(t), protocol.Envelope{Kind: protocol.KindParticipantRequestStatus, To: []protocol.ParticipantID{"planner"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var answer protocol.Envelope
 	for {
-		if answer, err = c.Receive(deadline(t)); err != nil {
+		if answer, err = c.Receive(testkit.Deadline(t)); err != nil {
 			t.Fatal(err)
 		}
 		if answer.Kind == protocol.KindParticipantStatus && answer.Correlation.Names(receipt.ID) {

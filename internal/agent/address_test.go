@@ -13,6 +13,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -73,7 +74,7 @@ func callsIn(all []protocol.Envelope) []protocol.Kind {
 // envelope, and returns the earlier requests that such a host executes.
 func hostMEW(t *testing.T, g *meuptest.Gateway, who string) func(until protocol.ID) []string {
 	t.Helper()
-	ws, _, err := websocket.Dial(deadline(t), g.URL("lab")+"&dialect=mew/v0.4", &websocket.DialOptions{
+	ws, _, err := websocket.Dial(testkit.Deadline(t), g.URL("lab")+"&dialect=mew/v0.4", &websocket.DialOptions{
 		HTTPHeader: http.Header{"Authorization": {"Bearer " + who + "-token"}},
 	})
 	if err != nil {
@@ -84,7 +85,7 @@ func hostMEW(t *testing.T, g *meuptest.Gateway, who string) func(until protocol.
 	return func(until protocol.ID) []string {
 		var executed []string
 		for {
-			_, frame, err := ws.Read(deadline(t))
+			_, frame, err := ws.Read(testkit.Deadline(t))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/addressing"
 	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -19,7 +20,7 @@ func answered(t *testing.T, g *meuptest.Gateway, c *client.Client, chats []proto
 	t.Helper()
 	names := make(map[protocol.ID]string)
 	for i, chat := range chats {
-		receipt, err := c.Send(deadline(t), chat)
+		receipt, err := c.Send(testkit.Deadline(t), chat)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +132,7 @@ func TestTwoAgents_Bounded(t *testing.T) {
 		}
 		reply := client.Chat("@planner hello again")
 		reply.Correlation = protocol.CorrelateTo(last(all).ID)
-		receipt, err := critic.Send(deadline(t), reply)
+		receipt, err := critic.Send(testkit.Deadline(t), reply)
 		if err != nil {
 			t.Fatal(err)
 		}

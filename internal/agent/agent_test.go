@@ -21,6 +21,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/mcptools/mcptoolstest"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -37,13 +38,6 @@ spaces:
       planner: {token: planner-token, capabilities: [chat, "reasoning/*", "mcp/*", "participant/*"]}
       critic: {token: critic-token, capabilities: [chat, "reasoning/*", "mcp/*"]}
 `
-
-func deadline(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
-}
 
 func join(t *testing.T, g *meuptest.Gateway, who string, since ...protocol.Seq) *client.Client {
 	t.Helper()
@@ -64,7 +58,7 @@ func dial(t *testing.T, g *meuptest.Gateway, who string, opts client.Options) *c
 	t.Helper()
 	opts.URL, opts.Token = g.URL("lab"), who+"-token"
 	opts.Backoff = client.Backoff{Min: time.Millisecond, Max: 20 * time.Millisecond}
-	c, err := client.Dial(deadline(t), opts)
+	c, err := client.Dial(testkit.Deadline(t), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +74,7 @@ func employ(t *testing.T, g *meuptest.Gateway, who string, opts agent.Options) (
 	if opts.CatchUp != "" && opts.History == nil {
 		opts.History = historyOf(t, g, who)
 	}
-	opts.Logger = slog.New(slog.NewTextHandler(testLog{t}, nil))
+	opts.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	a := agent.New(opts)
@@ -109,13 +103,6 @@ func historyOf(t *testing.T, g *meuptest.Gateway, who string) *api.Client {
 	}
 	t.Cleanup(c.Close)
 	return c
-}
-
-type testLog struct{ t *testing.T }
-
-func (l testLog) Write(b []byte) (int, error) {
-	l.t.Logf("%s", strings.TrimSpace(string(b)))
-	return len(b), nil
 }
 
 // tools serves a folder, with our own server or with the reference server.
@@ -167,7 +154,7 @@ func ask(t *testing.T, c *client.Client, text string, to ...protocol.Participant
 	t.Helper()
 	chat := client.Chat(text)
 	chat.To = to
-	receipt, err := c.Send(deadline(t), chat)
+	receipt, err := c.Send(testkit.Deadline(t), chat)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +166,7 @@ func conversation(t *testing.T, c *client.Client, until func(*protocol.Envelope)
 	t.Helper()
 	var all []protocol.Envelope
 	for {
-		env, err := c.Receive(deadline(t))
+		env, err := c.Receive(testkit.Deadline(t))
 		if err != nil {
 			t.Fatalf("%v, after\n%s", err, script(all))
 		}
@@ -411,8 +398,8 @@ func TestAgent_EndsWhenKicked(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice, c := join(t, g, "alice"), join(t, g, "planner")
 	done := make(chan error, 1)
-	go func() { done <- agent.New(agent.Options{Space: c}).Run(deadline(t)) }()
-	if _, err := alice.Send(deadline(t), protocol.Envelope{Kind: protocol.KindSpaceKick, Payload: []byte(`{"participant_id":"planner","reason":"x"}`)}); err != nil {
+	go func() { done <- agent.New(agent.Options{Space: c}).Run(testkit.Deadline(t)) }()
+	if _, err := alice.Send(testkit.Deadline(t), protocol.Envelope{Kind: protocol.KindSpaceKick, Payload: []byte(`{"participant_id":"planner","reason":"x"}`)}); err != nil {
 		t.Fatal(err)
 	}
 	var closed *client.CloseError
@@ -426,21 +413,21 @@ func TestForeignRequests_Declined(t *testing.T) {
 	alice := join(t, g, "alice")
 	employ(t, g, "planner", agent.Options{})
 	to := []protocol.ParticipantID{"planner"}
-	_, err := alice.Request(deadline(t), to, "tools/list", nil, client.RequestOptions{})
+	_, err := alice.Request(testkit.Deadline(t), to, "tools/list", nil, client.RequestOptions{})
 	var rpc *client.RPCError
 	if !errors.As(err, &rpc) || rpc.Code != -32601 {
 		t.Errorf("tools/list: %v", err)
 	}
-	if res, err := alice.Request(deadline(t), to, "ping", nil, client.RequestOptions{}); err != nil || string(res) != "{}" {
+	if res, err := alice.Request(testkit.Deadline(t), to, "ping", nil, client.RequestOptions{}); err != nil || string(res) != "{}" {
 		t.Errorf("ping: %s, %v", res, err)
 	}
 	// The envelope's id replaces a JSON-RPC id that a MEW client omits.
-	receipt, err := alice.Send(deadline(t), protocol.Envelope{Kind: protocol.KindMCPRequest, To: to, Payload: []byte(`{"method":"ping"}`)})
+	receipt, err := alice.Send(testkit.Deadline(t), protocol.Envelope{Kind: protocol.KindMCPRequest, To: to, Payload: []byte(`{"method":"ping"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for {
-		env, err := alice.Receive(deadline(t))
+		env, err := alice.Receive(testkit.Deadline(t))
 		if err != nil {
 			t.Fatal(err)
 		}

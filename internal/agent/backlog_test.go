@@ -14,6 +14,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -211,12 +212,12 @@ func TestAgent_CatchUpIsBounded(t *testing.T) {
 		pending := make([]*client.Pending, n)
 		for i := range pending {
 			var err error
-			if pending[i], err = alice.SendAsync(deadline(t), protocol.Envelope{Kind: "x.tick"}); err != nil {
+			if pending[i], err = alice.SendAsync(testkit.Deadline(t), protocol.Envelope{Kind: "x.tick"}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for _, p := range pending {
-			if _, err := p.Wait(deadline(t)); err != nil {
+			if _, err := p.Wait(testkit.Deadline(t)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -47,7 +48,7 @@ func oneTool(t *testing.T, name string, run func(context.Context) (string, error
 
 func send(t *testing.T, c *client.Client, env protocol.Envelope) {
 	t.Helper()
-	if _, err := c.Send(deadline(t), env); err != nil {
+	if _, err := c.Send(testkit.Deadline(t), env); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -127,7 +128,7 @@ func TestShutdownByAParticipant(t *testing.T) {
 	alice := join(t, g, "alice")
 	c := join(t, g, "planner")
 	done := make(chan error, 1)
-	go func() { done <- agent.New(agent.Options{Space: c}).Run(deadline(t)) }()
+	go func() { done <- agent.New(agent.Options{Space: c}).Run(testkit.Deadline(t)) }()
 	send(t, alice, protocol.Envelope{Kind: protocol.KindParticipantShutdown, To: []protocol.ParticipantID{"planner"}})
 	if err := <-done; err != nil {
 		t.Error(err)

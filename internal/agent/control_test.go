@@ -8,6 +8,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/addressing"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -16,7 +17,7 @@ func controlled(t *testing.T, g *meuptest.Gateway, kind protocol.Kind, payload s
 	t.Helper()
 	alice := join(t, g, "alice")
 	defer func() { _ = alice.Close() }()
-	r, err := alice.Send(deadline(t), protocol.Envelope{Kind: kind, To: []protocol.ParticipantID{"planner"}, Payload: []byte(payload)})
+	r, err := alice.Send(testkit.Deadline(t), protocol.Envelope{Kind: kind, To: []protocol.ParticipantID{"planner"}, Payload: []byte(payload)})
 	if err != nil {
 		t.Fatal(err)
 	}

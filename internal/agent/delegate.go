@@ -4,14 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/agent/addressing"
-	"github.com/meup-protocol/meup/internal/agent/chats"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/parts"
 	"github.com/meup-protocol/meup/internal/agent/planner"
@@ -157,9 +154,6 @@ func (a *Agent) onStart(env *protocol.Envelope) {
 	}
 }
 
-// errLoop is the reason to decline a part of the agent's own reasoning.
-var errLoop = errors.New("this is a part of my own reasoning")
-
 // admitPart starts to reason about a part of another agent's question, or
 // declines it.
 func (a *Agent) admitPart(start protocol.Envelope, path protocol.ContextPath) {
@@ -171,7 +165,7 @@ func (a *Agent) admitPart(start protocol.Envelope, path protocol.ContextPath) {
 	}
 	for outer := start.Context; outer != ""; outer = outer.Parent() {
 		if _, mine := a.contexts.Load(outer); mine {
-			decline(errLoop.Error())
+			decline("this is a part of my own reasoning")
 			return
 		}
 	}
@@ -200,8 +194,8 @@ func (a *Agent) newPart(start protocol.Envelope, path protocol.ContextPath) *que
 	if a.public.Has(protocol.ID(path.Root())) {
 		start.To = nil
 	}
-	q := &question{chat: start, text: addressing.ChatText(&start), history: a.chats.Before(&start), part: true, problems: make(map[protocol.ContextPath]*problem)}
-	q.private = chats.Audience(&start, a.you)
+	q := a.questionOf(start, a.chats.Before(&start))
+	q.part = true
 	q.root = q.enter(a.runtime.Work, &problem{path: path, text: q.text, cause: start.ID, open: true})
 	return q
 }

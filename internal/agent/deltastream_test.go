@@ -12,6 +12,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -69,7 +70,7 @@ func growingIn(t *testing.T, config string, pieces ...string) (o *overheard, ans
 	})
 	q := ask(t, alice, "well?")
 	for {
-		env, err := alice.Receive(deadline(t))
+		env, err := alice.Receive(testkit.Deadline(t))
 		if err != nil {
 			t.Fatal(err)
 		}

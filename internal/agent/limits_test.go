@@ -17,6 +17,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -27,7 +28,7 @@ func idle(t *testing.T, c *client.Client, agents ...protocol.ParticipantID) []pr
 	var all []protocol.Envelope
 	for _, id := range agents {
 		for state := ""; state != "idle"; {
-			receipt, err := c.Send(deadline(t), protocol.Envelope{Kind: protocol.KindParticipantRequestStatus, To: []protocol.ParticipantID{id}})
+			receipt, err := c.Send(testkit.Deadline(t), protocol.Envelope{Kind: protocol.KindParticipantRequestStatus, To: []protocol.ParticipantID{id}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -134,7 +135,7 @@ func TestPeerTools_AddedLater(t *testing.T) {
 	// Ask as soon as the agent has received the presence of the new
 	// participant.
 	for {
-		env, err := alice.Receive(deadline(t))
+		env, err := alice.Receive(testkit.Deadline(t))
 		if err != nil {
 			t.Fatal(err)
 		}

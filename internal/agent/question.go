@@ -76,13 +76,17 @@ func (a *Agent) newQuestion(chat protocol.Envelope) *question {
 }
 
 func (a *Agent) openQuestion(chat protocol.Envelope, history []llm.Message) *question {
-	q := &question{
-		chat: chat, text: addressing.ChatText(&chat), history: history,
-		problems: make(map[protocol.ContextPath]*problem),
-	}
-	q.private = chats.Audience(&chat, a.you)
+	q := a.questionOf(chat, history)
 	q.root = q.enter(a.runtime.Work, &problem{path: protocol.ContextPath(newID()), text: q.text, cause: chat.ID})
 	return q
+}
+
+// questionOf returns a question without a problem.
+func (a *Agent) questionOf(chat protocol.Envelope, history []llm.Message) *question {
+	return &question{
+		chat: chat, text: addressing.ChatText(&chat), history: history, private: chats.Audience(&chat, a.you),
+		first: twins.NewFirst(), problems: make(map[protocol.ContextPath]*problem),
+	}
 }
 
 // OldestQuestion returns the position of the oldest question that is in progress or

@@ -8,13 +8,14 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 func TestReconnect_NewParticipants(t *testing.T) {
 	g := meuptest.Start(t, config)
 	lost, there := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	patience := deadline(t)
+	patience := testkit.Deadline(t)
 	c, err := client.Dial(patience, client.Options{URL: g.URL("lab"), Token: "planner-token", OnState: func(s client.State) {
 		if s.Phase == client.Waiting {
 			once.Do(func() { // disconnected until carol has joined
@@ -46,7 +47,7 @@ func TestReconnect_NewParticipants(t *testing.T) {
 	close(there)
 	select {
 	case <-k.listed:
-	case <-deadline(t).Done():
+	case <-testkit.Deadline(t).Done():
 		t.Fatal("carol was not asked for her tools")
 	}
 	alice := join(t, g, "alice")

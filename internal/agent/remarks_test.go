@@ -13,6 +13,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -46,7 +47,7 @@ func (h *handPlanner) state(t *testing.T) planner.State {
 	select {
 	case s := <-h.states:
 		return s
-	case <-deadline(t).Done():
+	case <-testkit.Deadline(t).Done():
 		t.Fatal("no decision was asked for")
 		return planner.State{}
 	}
@@ -76,7 +77,7 @@ func write(t *testing.T, c *client.Client, kind protocol.Kind, in protocol.Conte
 	t.Helper()
 	env := protocol.Envelope{Kind: kind, Context: in, Correlation: protocol.Correlation{IDs: answers}}
 	env.Payload, _ = json.Marshal(map[string]string{"message": text})
-	receipt, err := c.Send(deadline(t), env)
+	receipt, err := c.Send(testkit.Deadline(t), env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func write(t *testing.T, c *client.Client, kind protocol.Kind, in protocol.Conte
 // settled returns when the agent has received what was sent before.
 func settled(t *testing.T, c *client.Client, who protocol.ParticipantID) {
 	t.Helper()
-	if _, err := c.Request(deadline(t), []protocol.ParticipantID{who}, "ping", nil, client.RequestOptions{}); err != nil {
+	if _, err := c.Request(testkit.Deadline(t), []protocol.ParticipantID{who}, "ping", nil, client.RequestOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -255,14 +256,14 @@ func TestRemarks_Flood(t *testing.T) {
 		var pending []*client.Pending
 		for i := range n {
 			env := protocol.Envelope{Kind: protocol.KindReasoningThought, Context: in, Payload: fmt.Appendf(nil, `{"message":"%d %s"}`, i, text)}
-			p, err := carol.SendAsync(deadline(t), env)
+			p, err := carol.SendAsync(testkit.Deadline(t), env)
 			if err != nil {
 				t.Fatal(err)
 			}
 			pending = append(pending, p)
 		}
 		for _, p := range pending {
-			if _, err := p.Wait(deadline(t)); err != nil {
+			if _, err := p.Wait(testkit.Deadline(t)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -296,7 +297,7 @@ func TestRemarks_Flood(t *testing.T) {
 
 // concluded is closed when the question is answered.
 func concluded(t *testing.T, c *client.Client, question protocol.ID) <-chan struct{} {
-	done, ctx := make(chan struct{}), deadline(t)
+	done, ctx := make(chan struct{}), testkit.Deadline(t)
 	go func() {
 		for {
 			env, err := c.Receive(ctx)

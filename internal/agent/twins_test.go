@@ -10,6 +10,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -19,7 +20,7 @@ func twin(t *testing.T, g *meuptest.Gateway, opts agent.Options) (kill, stop fun
 	t.Helper()
 	c := join(t, g, "planner")
 	opts.Space, opts.CatchUp, opts.History, opts.OwnToolsOnly = c, catchup.Auto, historyOf(t, g, "planner"), true
-	opts.Logger = slog.New(slog.NewTextHandler(testLog{t}, nil))
+	opts.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	a := agent.New(opts)
@@ -102,7 +103,7 @@ func TestTwins_Takeover(t *testing.T) {
 			probes := join(t, g, "planner")
 			alive := 0
 			for alive < 2 { // the other process probes, and leaves the question to a living one
-				env, err := probes.Receive(deadline(t))
+				env, err := probes.Receive(testkit.Deadline(t))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -152,7 +153,7 @@ func TestTwins_OneRefusal(t *testing.T) {
 	last := ask(t, alice, "look slowly")
 	all := conversation(t, alice, answerTo(last))
 	for range 2 { // each answers
-		receipt, err := alice.Send(deadline(t), protocol.Envelope{Kind: protocol.KindParticipantRequestStatus, To: []protocol.ParticipantID{"planner"}})
+		receipt, err := alice.Send(testkit.Deadline(t), protocol.Envelope{Kind: protocol.KindParticipantRequestStatus, To: []protocol.ParticipantID{"planner"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -105,6 +105,9 @@ var mayImport = map[string][]string{
 	"internal/gateway/web/generate": {"internal/gateway/web/bundle"},
 	"internal/webtest":              {},
 
+	// Test support.
+	"internal/testkit": {},
+
 	"internal/webtest/pagetest": {"protocol", "client", "internal/meuptest", "internal/webtest"},
 
 	// Assembly: imports every part of a gateway, and no agent.

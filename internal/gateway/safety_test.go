@@ -16,6 +16,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/internal/safety"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -39,13 +40,13 @@ const (
 type guarded struct {
 	t          *testing.T
 	g          *meuptest.Gateway
-	log        *notes
+	log        *testkit.Log
 	alice, bob *websocket.Conn
 }
 
 func startGuarded(t *testing.T, safety string) *guarded {
 	t.Helper()
-	s := &guarded{t: t, log: &notes{}}
+	s := &guarded{t: t, log: new(testkit.Log)}
 	s.g = meuptest.Start(t, safety+safetyParticipants, func(o *gateway.Options) {
 		o.Logger = slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug - 100}))
 	})

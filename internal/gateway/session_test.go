@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 const sessionConfig = `
@@ -42,36 +42,18 @@ spaces:
       carol: {token: carol-secret-token, capabilities: ["*"]}
 `
 
-// notes is a log writer that tests can search.
-type notes struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (n *notes) Write(p []byte) (int, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.text.Write(p)
-}
-
-func (n *notes) String() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.text.String()
-}
-
 // browser sends requests as a browser does, with the cookies that it received.
 type browser struct {
 	t    *testing.T
 	g    *meuptest.Gateway
-	log  *notes
+	log  *testkit.Log
 	said *bytes.Buffer // all response bodies and headers
 	jar  map[string]*http.Cookie
 }
 
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
-	b := &browser{t: t, log: &notes{}, said: &bytes.Buffer{}, jar: make(map[string]*http.Cookie)}
+	b := &browser{t: t, log: new(testkit.Log), said: &bytes.Buffer{}, jar: make(map[string]*http.Cookie)}
 	page := fstest.MapFS{
 		"index.html": {Data: []byte("<!doctype html>page")}, "assets/main-ABCDEF23.js": {Data: []byte("run()")},
 	}

@@ -70,7 +70,7 @@ func (g *Gateway) parse(yaml string) *config.Config {
 
 func (g *Gateway) start() {
 	g.t.Helper()
-	log := slog.New(slog.NewTextHandler(testWriter{g.t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log := slog.New(slog.NewTextHandler(g.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	options := gateway.Options{Config: g.parse(g.yaml), Logger: log, Version: httpapi.Version{Version: "test"}}
 	for _, set := range g.set {
 		set(&options)
@@ -152,12 +152,3 @@ func (g *Gateway) HTTP() string { return "http://" + g.addr }
 
 // URL returns the WebSocket URL of a space: ws://…/ws?space=….
 func (g *Gateway) URL(space string) string { return "ws://" + g.addr + "/ws?space=" + space }
-
-// testWriter writes a gateway's log to the log of the test.
-type testWriter struct{ t testing.TB }
-
-// Write logs one line.
-func (w testWriter) Write(p []byte) (int, error) {
-	w.t.Logf("gateway: %s", strings.TrimRight(string(p), "\n"))
-	return len(p), nil
-}

@@ -182,7 +182,7 @@ func (c *conversation) outcome(got any, err error, expected string) error {
 	text, fails := strings.CutPrefix(expected, "fails ")
 	switch {
 	case fails && (err == nil || !strings.Contains(err.Error(), text)):
-		return fmt.Errorf("the error is %v", err)
+		return fmt.Errorf("the error is %q", fmt.Sprint(err))
 	case fails:
 		return nil
 	case err != nil:

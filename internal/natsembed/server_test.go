@@ -1,16 +1,16 @@
 package natsembed
 
 import (
-	"bytes"
 	"log/slog"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
+
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -84,7 +84,7 @@ func TestSyncsAlways(t *testing.T) {
 }
 
 func TestCredentials(t *testing.T) {
-	var log lockedBuffer
+	var log testkit.Log
 	s := mustStart(t, Options{Dir: t.TempDir(), Token: "a-token", Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if nc, err := nats.Connect(s.URL()); err == nil {
 		nc.Close()
@@ -132,7 +132,7 @@ func TestRefusals(t *testing.T) {
 // Messages about the server itself have level Debug; failures have a level for
 // operators.
 func TestLogLevels(t *testing.T) {
-	var log lockedBuffer
+	var log testkit.Log
 	mustStart(t, Options{Dir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if log.String() != "" {
 		t.Errorf("a start is no news to operators:\n%s", log.String())
@@ -144,21 +144,4 @@ func TestLogLevels(t *testing.T) {
 	if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "level=ERROR") || l.fatal() != "3" {
 		t.Errorf("fatal %q, log:\n%s", l.fatal(), log.String())
 	}
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }

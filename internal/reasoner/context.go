@@ -131,7 +131,7 @@ func contextItem(m *contextwindow.Meta) wire.TraceItem {
 	detail := fmt.Sprintf("The model was shown %d tokens of %d; %d results in part, %d as a summary, %d as a mark.",
 		m.Tokens, m.Budget, m.Previews, m.Summaries, m.Dropped)
 	if m.Tools > 0 {
-		detail += fmt.Sprintf(" There was no room for %d tools, such as `%s`.", m.Tools, m.ToolNames[0])
+		detail += fmt.Sprintf(" There was no room for %d tools, such as %#q.", m.Tools, m.ToolNames[0])
 	}
 	return wire.TraceItem{Step: "context", Detail: detail, Context: contextTrace(m)}
 }

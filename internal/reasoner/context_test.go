@@ -18,6 +18,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
 	"github.com/meup-protocol/meup/internal/agent/llm/models"
 	"github.com/meup-protocol/meup/internal/reasoner/api"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // windowed returns a script that rejects prompts over a window of tokens, as
@@ -171,7 +172,7 @@ func TestContext_FallbackHasError(t *testing.T) {
 		"refused": {`"goal_text":"Find auth logic",`, "403", "no such key: [key]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			log := new(buffer)
+			log := new(testkit.Log)
 			tel, end := observed(t, log)
 			var recorded wire.LogRecord
 			s, _ := newModelService(t, server, Options{Telemetry: tel, Record: func(r *wire.LogRecord) { recorded = *r }})

@@ -2,7 +2,6 @@ package reasoner
 
 import (
 	"encoding/json"
-	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -11,25 +10,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// buffer is a log for concurrent writers.
-type buffer struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.text = append(b.text, p...)
-	return len(p), nil
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return string(b.text)
-}
 
 // checkSchema validates a response against its schema.
 func checkSchema(t testing.TB, schema string, v any) {

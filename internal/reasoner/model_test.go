@@ -16,15 +16,16 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
 	"github.com/meup-protocol/meup/internal/agent/llm/models"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 const requestKey = "sk-request-0123456789abcdef"
 
 // newModelService returns a service that uses the models of the server, and its
 // log.
-func newModelService(t *testing.T, server *llmtest.Server, o Options) (*Service, *buffer) {
+func newModelService(t *testing.T, server *llmtest.Server, o Options) (*Service, *testkit.Log) {
 	t.Helper()
-	log := new(buffer)
+	log := new(testkit.Log)
 	o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if o.Telemetry == nil {
 		var err error
@@ -110,7 +111,7 @@ func traceSteps(out *wire.AgentIntentResponse) string {
 
 // checkKeyAbsent checks that neither the log nor the response contains the key.
 // The log must not contain the text of the request either.
-func checkKeyAbsent(t *testing.T, log *buffer, out *wire.AgentIntentResponse) {
+func checkKeyAbsent(t *testing.T, log *testkit.Log, out *wire.AgentIntentResponse) {
 	t.Helper()
 	for _, secret := range []string{requestKey, requestKey[3:]} {
 		for _, item := range out.Trace {

@@ -21,6 +21,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/internal/reasoner/api"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // collector receives spans over OTLP/HTTP.
@@ -46,7 +47,7 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // observed returns telemetry whose spans are collected when end is called.
-func observed(t *testing.T, log *buffer) (tel *telemetry.Telemetry, end func() []*tracepb.Span) {
+func observed(t *testing.T, log *testkit.Log) (tel *telemetry.Telemetry, end func() []*tracepb.Span) {
 	t.Helper()
 	c := new(collector)
 	server := httptest.NewServer(c)
@@ -78,7 +79,7 @@ func metricsOf(t *testing.T, tel *telemetry.Telemetry) string {
 // TestReport: decisions, also of workflows, are in the plan's
 // span, the log and the metrics.
 func TestReport(t *testing.T) {
-	log := new(buffer)
+	log := new(testkit.Log)
 	tel, end := observed(t, log)
 	s := New(Options{Telemetry: tel, NewID: sequentialIDs()})
 	if _, err := decide(t, s, example); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/bridge"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -26,7 +27,7 @@ func TestResponse(t *testing.T) {
 	carol := join(t, g, "carol", nil)
 	const precise = `{"id":9007199254740993,"price":0.10000000000000000001,"secret":"hush-hush"}`
 	for _, id := range []string{`1`, `"one"`, `12345678901234567890123`, `1.50`, `"\u00e9"`} {
-		receipt, err := alice.Send(deadline(t), protocol.Envelope{
+		receipt, err := alice.Send(testkit.Deadline(t), protocol.Envelope{
 			Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{"carol", "files"}, Context: "plan/step-1",
 			Payload: json.RawMessage(`{"id":` + id + `,"method":"tools/call","params":{"name":"precise","arguments":` + precise + `}}`),
 		})
@@ -66,7 +67,7 @@ func TestNotForTheBridge(t *testing.T) {
 		{Kind: protocol.KindMCPProposal, To: theBridge, Payload: []byte(callOf(3, "pid"))},
 		{Kind: protocol.KindChat, To: theBridge, Payload: []byte(`{"message":"hello"}`)},
 	} {
-		if _, err := alice.Send(deadline(t), draft); err != nil {
+		if _, err := alice.Send(testkit.Deadline(t), draft); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -127,7 +128,7 @@ func TestCapabilities_CheckedByGateway(t *testing.T) {
 	employ(t, g, server, setup{})
 	reader := join(t, g, "reader", nil)
 	ask(t, reader, "tools/call", tool("pid"))
-	_, err := reader.Request(deadline(t), theBridge, "tools/call", tool("huge"), client.RequestOptions{})
+	_, err := reader.Request(testkit.Deadline(t), theBridge, "tools/call", tool("huge"), client.RequestOptions{})
 	if !errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}) {
 		t.Errorf("error %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/bridge"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -84,7 +85,7 @@ func TestControlRequests(t *testing.T) {
 	alice := join(t, g, "alice", nil)
 	order := func(kind protocol.Kind, payload string) protocol.ID {
 		t.Helper()
-		r, err := alice.Send(deadline(t), protocol.Envelope{Kind: kind, To: theBridge, Payload: json.RawMessage(payload)})
+		r, err := alice.Send(testkit.Deadline(t), protocol.Envelope{Kind: kind, To: theBridge, Payload: json.RawMessage(payload)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -24,6 +25,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/bridge"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -152,20 +154,13 @@ func kill(t *testing.T, pid string) {
 	}
 }
 
-func deadline(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 func join(t *testing.T, g *meuptest.Gateway, who string, change func(*client.Options)) *client.Client {
 	t.Helper()
 	opts := client.Options{URL: g.URL("lab"), Token: who + "-token", Backoff: client.Backoff{Min: time.Millisecond, Max: 20 * time.Millisecond}}
 	if change != nil {
 		change(&opts)
 	}
-	c, err := client.Dial(deadline(t), opts)
+	c, err := client.Dial(testkit.Deadline(t), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +172,7 @@ func join(t *testing.T, g *meuptest.Gateway, who string, change func(*client.Opt
 type employed struct {
 	stop func() // ends it and waits
 	done chan error
-	log  *logged
+	log  *testkit.Log
 }
 
 type setup struct {
@@ -189,8 +184,8 @@ type setup struct {
 // employ runs a bridge for a server until the test ends.
 func employ(t *testing.T, g *meuptest.Gateway, server mcptools.Server, s setup) *employed {
 	t.Helper()
-	e := &employed{done: make(chan error, 1), log: &logged{t: t}}
-	log := slog.New(slog.NewTextHandler(e.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	e := &employed{done: make(chan error, 1), log: new(testkit.Log)}
+	log := slog.New(slog.NewTextHandler(io.MultiWriter(e.log, t.Output()), &slog.HandlerOptions{Level: slog.LevelDebug}))
 	notices := bridge.NewNotices()
 	s.tools.OnNotice, s.tools.OnRestart, s.tools.Logger, s.tools.MinBackoff = notices.Put, notices.Restarted, log, time.Millisecond
 	set, err := mcptools.Start(t.Context(), []mcptools.Server{server}, s.tools)
@@ -214,30 +209,10 @@ func employ(t *testing.T, g *meuptest.Gateway, server mcptools.Server, s setup) 
 	return e
 }
 
-// logged collects log output.
-type logged struct {
-	t    *testing.T
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *logged) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.t.Logf("%s", strings.TrimSpace(string(b)))
-	return l.text.Write(b)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 // ask sends a request to the bridge and expects a result.
 func ask(t *testing.T, c *client.Client, method string, params any) string {
 	t.Helper()
-	raw, err := c.Request(deadline(t), theBridge, method, params, client.RequestOptions{})
+	raw, err := c.Request(testkit.Deadline(t), theBridge, method, params, client.RequestOptions{})
 	if err != nil {
 		t.Fatalf("%s: %v", method, err)
 	}
@@ -247,7 +222,7 @@ func ask(t *testing.T, c *client.Client, method string, params any) string {
 // refused sends a request to the bridge and expects an error.
 func refused(t *testing.T, c *client.Client, method string, params any) *client.RPCError {
 	t.Helper()
-	raw, err := c.Request(deadline(t), theBridge, method, params, client.RequestOptions{})
+	raw, err := c.Request(testkit.Deadline(t), theBridge, method, params, client.RequestOptions{})
 	var rpc *client.RPCError
 	if !errors.As(err, &rpc) {
 		t.Fatalf("%s: %s, %v", method, raw, err)
@@ -262,7 +237,7 @@ func tool(name string) map[string]any {
 // begin sends a request without waiting for its response.
 func begin(t *testing.T, c *client.Client, payload string) protocol.ID {
 	t.Helper()
-	receipt, err := c.Send(deadline(t), protocol.Envelope{Kind: protocol.KindMCPRequest, To: theBridge, Payload: json.RawMessage(payload)})
+	receipt, err := c.Send(testkit.Deadline(t), protocol.Envelope{Kind: protocol.KindMCPRequest, To: theBridge, Payload: json.RawMessage(payload)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +251,7 @@ func callOf(id any, name string) string {
 // await receives until an envelope fits.
 func await(t *testing.T, c *client.Client, fits func(*protocol.Envelope) bool) protocol.Envelope {
 	t.Helper()
-	ctx := deadline(t)
+	ctx := testkit.Deadline(t)
 	for {
 		env, err := c.Receive(ctx)
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/bridge"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -92,7 +93,7 @@ func TestMissed_AfterAStop(t *testing.T) {
 // entriesOf reads the entries of a kind that the bridge may see.
 func entriesOf(t *testing.T, g *meuptest.Gateway, kind string) []protocol.Envelope {
 	t.Helper()
-	page, err := catchingUp(t, g, 0).bridge.History.Envelopes(deadline(t), "lab", api.EnvelopeQuery{Kinds: []string{kind}})
+	page, err := catchingUp(t, g, 0).bridge.History.Envelopes(testkit.Deadline(t), "lab", api.EnvelopeQuery{Kinds: []string{kind}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func TestMissed_AfterAKill(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := meuptest.Start(t, config)
 			killed, alice := join(t, g, "files", nil), join(t, g, "alice", nil)
-			if _, err := killed.Send(deadline(t), ghost); err != nil {
+			if _, err := killed.Send(testkit.Deadline(t), ghost); err != nil {
 				t.Fatal(err)
 			}
 			_ = killed.Close()

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -36,7 +37,7 @@ func TestGatewayRestarts(t *testing.T) {
 	underWay := begin(t, alice, callOf(2, "wait"))
 	await(t, alice, responseTo(before))
 	g.Restart()
-	if _, err := alice.Send(deadline(t), protocol.Envelope{ID: before, Kind: protocol.KindMCPRequest, To: theBridge, Payload: []byte(callOf(1, "pid"))}); err != nil {
+	if _, err := alice.Send(testkit.Deadline(t), protocol.Envelope{ID: before, Kind: protocol.KindMCPRequest, To: theBridge, Payload: []byte(callOf(1, "pid"))}); err != nil {
 		t.Fatal(err)
 	}
 	after := begin(t, alice, callOf(3, "pid"))

@@ -23,6 +23,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/docserver"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/mcptools/mcptoolstest"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // The test binary is also the server program that the tests start over a real
@@ -221,8 +222,8 @@ func TestTimeoutCancelsTheCall(t *testing.T) {
 	if _, err := set.Call(t.Context(), "hang", nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v", err)
 	}
-	eventually(t, "the server is notified", func() bool { _, err := os.Stat(note); return err == nil })
-	eventually(t, "the server responds within the timeout", func() bool {
+	testkit.Eventually(t, "the server is notified", func() bool { _, err := os.Stat(note); return err == nil })
+	testkit.Eventually(t, "the server responds within the timeout", func() bool {
 		_, err := set.Call(t.Context(), "pid", nil)
 		return err == nil
 	})
@@ -267,7 +268,7 @@ func TestClose_EndsChildren(t *testing.T) {
 		t.Errorf("the call under way: %v", err)
 	}
 	// init reaps the child, which may take a moment.
-	eventually(t, "the child is gone", func() bool { return !alive(child) })
+	testkit.Eventually(t, "the child is gone", func() bool { return !alive(child) })
 	if _, err := set.Call(t.Context(), "pid", nil); !errors.Is(err, mcptools.ErrClosed) {
 		t.Errorf("after close: %v", err)
 	}
@@ -323,7 +324,7 @@ func TestToolsThatChange(t *testing.T) {
 	for name, server := range map[string]mcptools.Server{"command": self(t, "moody"), "in process": {InProcess: moody()}} {
 		set := start(t, mcptools.Options{}, server)
 		call(t, set, "grow", `{}`)
-		eventually(t, name+" offers the new tool", func() bool {
+		testkit.Eventually(t, name+" offers the new tool", func() bool {
 			res, err := set.Call(t.Context(), "grown", nil)
 			return err == nil && res.Text == "yes"
 		})
@@ -344,17 +345,5 @@ func TestFilesystemServerOfTheReferenceImplementation(t *testing.T) {
 		if tool.Name == "write_file" && tool.ReadOnly {
 			t.Error("write_file passes as read-only")
 		}
-	}
-}
-
-// eventually polls a condition of another process.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for !ok() {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain until %s", what)
-		}
-		<-time.After(5 * time.Millisecond)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // preciseResult contains numbers that a float64 cannot represent.
@@ -139,7 +140,7 @@ func tryRevision(t *testing.T, server mcptools.Server, revision, way string) {
 // a subscription of 2026-07-28 takes effect some time after the request.
 func eventuallyHears(t *testing.T, h heard, method string, do func()) {
 	t.Helper()
-	eventually(t, "the server says "+method, func() bool {
+	testkit.Eventually(t, "the server says "+method, func() bool {
 		do()
 		for {
 			select {
@@ -311,7 +312,7 @@ func TestKilledOverHTTP(t *testing.T) {
 			t.Errorf("%s: while it is away: %v", revision, err)
 		}
 		program(t, revision, addr)
-		eventually(t, revision+": a call works again", func() bool {
+		testkit.Eventually(t, revision+": a call works again", func() bool {
 			_, err := set.Call(t.Context(), "pid", nil)
 			return err == nil
 		})
@@ -330,7 +331,7 @@ func program(t *testing.T, revision, addr string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	eventually(t, "the server listens", func() bool {
+	testkit.Eventually(t, "the server listens", func() bool {
 		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
 		if err != nil {
 			return false

@@ -13,6 +13,8 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // collector receives spans over OTLP/HTTP.
@@ -103,26 +105,8 @@ func environment(t *testing.T, pairs ...string) {
 	}
 }
 
-// record is a log in memory; a handler writes to it one line at a time.
-type record struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (r *record) Write(p []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.buf.Write(p)
-}
-
-func (r *record) String() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.buf.String()
-}
-
-func (r *record) logger() *slog.Logger {
-	return slog.New(slog.NewJSONHandler(r, &slog.HandlerOptions{Level: slog.LevelDebug}))
+func loggerOf(log *testkit.Log) *slog.Logger {
+	return slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
 func start(t *testing.T, o Options) *Telemetry {

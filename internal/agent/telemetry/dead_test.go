@@ -13,6 +13,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // TestClose_HangingCollector checks that any number of spans end without a wait,
@@ -28,9 +29,9 @@ func TestClose_HangingCollector(t *testing.T) {
 		server.CloseClientConnections()
 		server.Close()
 	}()
-	log := &record{}
+	log := new(testkit.Log)
 	environment(t, "OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
-	telemetry := start(t, Options{Logger: log.logger()})
+	telemetry := start(t, Options{Logger: loggerOf(log)})
 	for range 10_000 { // five times the queue
 		_, span := telemetry.Span(t.Context(), ExecuteTool, "tool")
 		span.End(nil)
@@ -90,8 +91,8 @@ func (*refusing) Shutdown(context.Context) error                               {
 // TestExporter_WarnsOnce checks that a warning is not logged for each
 // batch, nor each time that the collector fails again.
 func TestExporter_WarnsOnce(t *testing.T) {
-	log, next := &record{}, &refusing{}
-	o := Options{Logger: log.logger()}
+	log, next := new(testkit.Log), &refusing{}
+	o := Options{Logger: loggerOf(log)}
 	mask := func(s string) string { return strings.ReplaceAll(s, "secret", "*") }
 	e := newExporter(next, mask, o, newMetrics(o, mask))
 	for range 100 {

@@ -17,6 +17,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // fixed is a model that always returns the same answer.
@@ -131,9 +132,9 @@ const (
 
 func TestMask_Secrets(t *testing.T) {
 	c := newCollector(t)
-	log := &record{}
+	log := new(testkit.Log)
 	environment(t, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", c.URL+"/in", "OTEL_RESOURCE_ATTRIBUTES", "team="+github)
-	telemetry := start(t, Options{Service: "agent " + known, Logger: log.logger(), Secrets: []string{"", "x", known, known + " staple"}})
+	telemetry := start(t, Options{Service: "agent " + known, Logger: loggerOf(log), Secrets: []string{"", "x", known, known + " staple"}})
 	ctx, whole := telemetry.Span(t.Context(), InvokeAgent, "scout")
 	refused := &llm.Error{Provider: "openai", Status: 401, Message: "Incorrect API key provided: " + known + " staple"}
 	_, err := llm.Ask(ctx, telemetry.Model(fixed{err: refused}), llm.Request{}, nil)
@@ -231,9 +232,9 @@ func TestStart_InvalidEnvironment(t *testing.T) {
 // TestDecided_Context: the input of a model is in the span, the metrics and the
 // log.
 func TestDecided_Context(t *testing.T) {
-	c, log := newCollector(t), new(record)
+	c, log := newCollector(t), new(testkit.Log)
 	environment(t, "OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)
-	telemetry := start(t, Options{Logger: log.logger()})
+	telemetry := start(t, Options{Logger: loggerOf(log)})
 	intent(t, telemetry)
 	closed(t, telemetry)
 	for where, want := range map[string][]string{
@@ -272,9 +273,9 @@ func TestTelemetry_Nil(t *testing.T) {
 }
 
 func TestDecided_OneEvent(t *testing.T) {
-	c, log := newCollector(t), &record{}
+	c, log := newCollector(t), new(testkit.Log)
 	environment(t, "OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)
-	telemetry := start(t, Options{Logger: log.logger()})
+	telemetry := start(t, Options{Logger: loggerOf(log)})
 	intent(t, telemetry)
 	closed(t, telemetry)
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")

@@ -12,7 +12,7 @@ import (
 
 // Bounds of the part of one result that the planner receives, in bytes.
 const (
-	MaxText  = 12 << 20
+	maxText  = 12 << 20
 	maxError = 64 << 10
 )
 
@@ -21,7 +21,7 @@ func ResultOf(res mcptools.Result) contextwindow.Result {
 	if res.IsError {
 		return failed(res.Text)
 	}
-	return contextwindow.Result{Success: true, Text: textutil.Truncate(res.Text, MaxText)}
+	return contextwindow.Result{Success: true, Text: textutil.Truncate(res.Text, maxText)}
 }
 
 // ResultIn reads the response to a request, from any participant.

@@ -7,7 +7,6 @@ package twins
 import (
 	"context"
 	"encoding/json"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,27 +15,19 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// First reports that the own reasoning.start for a question is the first one.
-// The zero First is not decided.
-type First struct {
-	once    sync.Once
-	decided chan struct{}
-}
+// First is closed when the own reasoning.start for a question is the first one.
+type First chan struct{}
 
-func (f *First) init() { f.once.Do(func() { f.decided = make(chan struct{}) }) }
+// NewFirst returns a First that is not decided.
+func NewFirst() First { return make(First) }
 
-// Win decides for this process. It must be called on one goroutine.
-func (f *First) Win() {
-	if !f.Won() {
-		close(f.decided)
-	}
-}
+// Win decides for this process. It must be called once.
+func (f First) Win() { close(f) }
 
 // Won reports whether it was decided for this process.
-func (f *First) Won() bool {
-	f.init()
+func (f First) Won() bool {
 	select {
-	case <-f.decided:
+	case <-f:
 		return true
 	default:
 		return false
@@ -49,20 +40,19 @@ const echoTime = 30 * time.Second
 // Wait waits until it is decided for this process, or ctx ends, and then returns
 // the cause. Without a decision within echoTime, the connection did not deliver
 // the own start, and there is no one to wait for.
-func (f *First) Wait(ctx context.Context) error {
-	f.init()
+func (f First) Wait(ctx context.Context) error {
 	timer := time.NewTimer(echoTime)
 	defer timer.Stop()
 	select {
-	case <-f.decided:
+	case <-f:
 	case <-timer.C:
 	case <-ctx.Done():
 	}
 	return context.Cause(ctx)
 }
 
-// ReplyTime is how long a process waits for a reply to its probe.
-const ReplyTime = 10 * time.Second
+// replyTime is how long a process waits for a reply to its probe.
+const replyTime = 10 * time.Second
 
 // Watch observes a question that another process of the participant answers.
 type Watch struct {
@@ -112,7 +102,7 @@ func (w *Watch) probe(ctx context.Context) (alive bool) {
 	if err != nil { // not allowed: nothing is known of the other process
 		return true
 	}
-	timer := time.NewTimer(ReplyTime)
+	timer := time.NewTimer(replyTime)
 	defer timer.Stop()
 	for {
 		select {

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/meup-protocol/meup/internal/natsconn"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -47,7 +48,7 @@ func connect(t *testing.T, url string) *nats.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(nc.Close)
-	eventually(t, "connected", nc.IsConnected)
+	testkit.Eventually(t, "connected", nc.IsConnected)
 	return nc
 }
 
@@ -72,17 +73,6 @@ func leave(t *testing.T, p *Peers) {
 	}
 }
 
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for !condition() {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within 20 s: %s", what)
-		}
-		<-time.After(2 * time.Millisecond)
-	}
-}
-
 func roster(entries ...any) []RosterEntry {
 	var here []RosterEntry
 	for i := 0; i < len(entries); i += 2 {
@@ -94,7 +84,7 @@ func roster(entries ...any) []RosterEntry {
 // awaitRoster waits until p has these participants of the others.
 func awaitRoster(t *testing.T, p *Peers, space string, want []RosterEntry) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("%s is %v", space, want), func() bool { return slices.Equal(p.Remote(space), want) })
+	testkit.Eventually(t, fmt.Sprintf("%s is %v", space, want), func() bool { return slices.Equal(p.Remote(space), want) })
 }
 
 func TestRosters(t *testing.T) {
@@ -171,7 +161,7 @@ func TestLiveMessages(t *testing.T) {
 		}
 	}
 	for _, p := range []*Peers{b, c} {
-		eventually(t, "500 messages", func() bool {
+		testkit.Eventually(t, "500 messages", func() bool {
 			mu.Lock()
 			defer mu.Unlock()
 			return len(got[p]) == len(want)
@@ -218,7 +208,7 @@ func TestOutageOfNATS(t *testing.T) {
 		<-changes
 	}
 	stopServer(srv)
-	eventually(t, "publishing fails", func() bool { return errors.Is(b.Publish("lab", nil), ErrNotConnected) })
+	testkit.Eventually(t, "publishing fails", func() bool { return errors.Is(b.Publish("lab", nil), ErrNotConnected) })
 	a.SetRoster("new", roster("alice", 1))
 	leave(t, c)                     // no gateway receives its bye message
 	<-time.After(2 * b.opts.Expiry) // without any heartbeat
@@ -300,7 +290,7 @@ func TestShareSpending(t *testing.T) {
 			}
 		}
 	})
-	eventually(t, "the spending has arrived", func() bool {
+	testkit.Eventually(t, "the spending has arrived", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return sum["team-* alice envelopes"] == 2*(spendingEntries+1) && sum["team-* alice kinds:reasoning/*"] == -(spendingEntries+1)
@@ -313,7 +303,7 @@ func TestShareSpending(t *testing.T) {
 	mu.Lock()
 	left = []Spending{{Space: "last", Participant: "alice", Spent: map[string]int{"envelopes": 1}}}
 	mu.Unlock()
-	eventually(t, "later spending has arrived", func() bool {
+	testkit.Eventually(t, "later spending has arrived", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return sum["last alice envelopes"] == 1

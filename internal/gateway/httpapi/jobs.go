@@ -15,14 +15,9 @@ import (
 
 // jobs lists the jobs of a space, latest start first.
 func (s *Server) jobs(w http.ResponseWriter, r *http.Request, v caller) {
-	q, refused := turnQueryOf(r)
+	q, view, refused := s.pageOf(r, v)
 	if refused != nil {
 		access.WriteError(w, refused)
-		return
-	}
-	view, err := s.options.Turns.View(r.Context(), v.space, v.viewer())
-	if err != nil {
-		writeTurnError(w, err)
 		return
 	}
 	list, next := view.Jobs(q.limit, protocol.Seq(q.before), view.Viewer)
@@ -40,14 +35,9 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request, v caller) {
 // sessionHistory returns a page of the turns and jobs of a session: the newest, or the
 // ones before a given seq.
 func (s *Server) sessionHistory(w http.ResponseWriter, r *http.Request, v caller, id string) {
-	q, refused := turnQueryOf(r)
+	q, view, refused := s.pageOf(r, v)
 	if refused != nil {
 		access.WriteError(w, refused)
-		return
-	}
-	view, err := s.options.Turns.View(r.Context(), v.space, v.viewer())
-	if err != nil {
-		writeTurnError(w, err)
 		return
 	}
 	h, err := view.Session(r.Context(), id, q.limit, protocol.Seq(q.before), view.Viewer)

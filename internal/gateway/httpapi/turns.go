@@ -21,14 +21,9 @@ import (
 
 // threads lists the threads of a space, latest start first.
 func (s *Server) threads(w http.ResponseWriter, r *http.Request, v caller) {
-	q, refused := turnQueryOf(r)
+	q, view, refused := s.pageOf(r, v)
 	if refused != nil {
 		access.WriteError(w, refused)
-		return
-	}
-	view, err := s.options.Turns.View(r.Context(), v.space, v.viewer())
-	if err != nil {
-		writeTurnError(w, err)
 		return
 	}
 	list, next := view.Threads(q.limit, protocol.Seq(q.before), view.Viewer)
@@ -68,14 +63,9 @@ func (s *Server) thread(w http.ResponseWriter, r *http.Request, v caller) {
 
 // turnsOf returns a page of turns: the newest, or the ones before a given turn.
 func (s *Server) turnsOf(w http.ResponseWriter, r *http.Request, v caller, thread protocol.ID) {
-	q, refused := turnQueryOf(r)
+	q, view, refused := s.pageOf(r, v)
 	if refused != nil {
 		access.WriteError(w, refused)
-		return
-	}
-	view, err := s.options.Turns.View(r.Context(), v.space, v.viewer())
-	if err != nil {
-		writeTurnError(w, err)
 		return
 	}
 	h, err := view.History(r.Context(), thread, q.limit, int(min(q.before, 1<<31-1)), view.Viewer)
@@ -278,6 +268,19 @@ func (s *Server) findThread(r *http.Request, names []string, thread protocol.ID)
 		}
 	}
 	return found, nil
+}
+
+// pageOf returns the parameters of a page of turns, and the view that it is read from.
+func (s *Server) pageOf(r *http.Request, v caller) (turnQuery, *turnstore.View, error) {
+	q, refused := turnQueryOf(r)
+	if refused != nil {
+		return q, nil, refused
+	}
+	view, err := s.options.Turns.View(r.Context(), v.space, v.viewer())
+	if err != nil {
+		return q, nil, turnError(err)
+	}
+	return q, view, nil
 }
 
 // turnQuery has the parameters of a page.

@@ -15,6 +15,7 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -32,7 +33,7 @@ func sameDigest(t *testing.T, space string, journals ...*Journal) replica.Mark {
 		return m
 	}
 	var want replica.Mark
-	eventually(t, "the digests are the same", func() bool {
+	testkit.Eventually(t, "the digests are the same", func() bool {
 		want = head(journals[0])
 		return want.Seq > 0 && !slices.ContainsFunc(journals, func(j *Journal) bool { return head(j) != want })
 	})
@@ -70,14 +71,14 @@ func TestAudit_CopiesAgree(t *testing.T) {
 		}
 	}
 	sameDigest(t, "lab", journals...)
-	eventually(t, "the stream is purged", func() bool { return messages(t, a, "lab", false) < 20 })
+	testkit.Eventually(t, "the stream is purged", func() bool { return messages(t, a, "lab", false) < 20 })
 	c := openTest(t, n.url(), audited) // reads the remaining messages
 	mustAppend(t, c, "lab", chat("last", "alice"))
 	journals = append(journals, c)
 	sameDigest(t, "lab", journals...)
 	for i, j := range journals {
 		before := j.auditor.compared.Load()
-		eventually(t, "it is compared", func() bool { return j.auditor.compared.Load() > before+4 })
+		testkit.Eventually(t, "it is compared", func() bool { return j.auditor.compared.Load() > before+4 })
 		if v := j.auditor.verifications.Load(); v > 0 {
 			t.Errorf("gateway %d verified its copy %d times", i, v)
 		}
@@ -155,7 +156,7 @@ func TestAudit_WrongCopyIsReplaced(t *testing.T) {
 			b.replaced.Store(&f)
 			mustAppend(t, b, "lab", chat("c", "alice"))
 			sent := 0
-			eventually(t, "the copy is replaced", func() bool {
+			testkit.Eventually(t, "the copy is replaced", func() bool {
 				sent++ // the other stream's readers and senders continue meanwhile
 				persistAppend(t, []*Journal{a, b}[sent%2], "x", chat(fmt.Sprintf("x-%d", sent), "alice"))
 				return replaced.Load() == 1
@@ -163,13 +164,13 @@ func TestAudit_WrongCopyIsReplaced(t *testing.T) {
 			mustAppend(t, b, "lab", chat("d", "alice"))
 			waitForAgreement(t, "lab", 4, []*Journal{a, b})
 			want := waitForAgreement(t, "x", 1+sent, []*Journal{a, b})
-			eventually(t, "all of the other stream is delivered", func() bool { return len(r.got("x")) >= sent })
+			testkit.Eventually(t, "all of the other stream is delivered", func() bool { return len(r.got("x")) >= sent })
 			if got := r.got("x"); !slices.Equal(got, want[1:]) || other.Load() > 0 {
 				t.Errorf("delivered %d of %d, or in another order; %d notifications", len(got), sent, other.Load())
 			}
 			sameDigest(t, "lab", a, b)
 			compared := b.auditor.compared.Load()
-			eventually(t, "copies are compared again", func() bool { return b.auditor.compared.Load() > compared })
+			testkit.Eventually(t, "copies are compared again", func() bool { return b.auditor.compared.Load() > compared })
 			if v := b.auditor.verifications.Load(); v != 1 {
 				t.Errorf("%d verifications", v)
 			}
@@ -204,7 +205,7 @@ func TestAudit_ServerStopsWhileVerifying(t *testing.T) {
 	applyInstead(t, a, dir, "lab", skipped)
 	c = openTest(t, urls(nodes), keep)
 	mustAppend(t, b, "lab", chat("c", "alice"))
-	eventually(t, "the copy is verified", func() bool { return c.auditor.verifications.Load() > 0 })
+	testkit.Eventually(t, "the copy is verified", func() bool { return c.auditor.verifications.Load() > 0 })
 
 	leader := streamLeader(t, a, nodes, "lab")
 	leader.stop()
@@ -214,7 +215,7 @@ func TestAudit_ServerStopsWhileVerifying(t *testing.T) {
 	}
 	leader.start()
 	n := 0
-	eventually(t, "the copies are the same", func() bool {
+	testkit.Eventually(t, "the copies are the same", func() bool {
 		listA, errA := readSpace(a, "lab")
 		listB, errB := readSpace(b, "lab")
 		listC, errC := readSpace(c, "lab")
@@ -228,7 +229,7 @@ func TestAudit_ServerStopsWhileVerifying(t *testing.T) {
 	sameDigest(t, "lab", a, b, c)
 	for i, j := range []*Journal{a, b, c} {
 		compared := j.auditor.compared.Load()
-		eventually(t, "copies are compared again", func() bool { return j.auditor.compared.Load() > compared })
+		testkit.Eventually(t, "copies are compared again", func() bool { return j.auditor.compared.Load() > compared })
 		aside, err := filepath.Glob(filepath.Join(j.replica.Dir(), "db.replaced-*"))
 		if err != nil || len(aside) > 0 {
 			t.Errorf("gateway %d kept a copy aside: %q %v", i, aside, err)
@@ -240,7 +241,7 @@ func TestAudit_ServerStopsWhileVerifying(t *testing.T) {
 func streamLeader(t *testing.T, j *Journal, nodes []*natsServer, space string) *natsServer {
 	t.Helper()
 	leader := -1
-	eventually(t, "the stream has a leader", func() bool {
+	testkit.Eventually(t, "the stream has a leader", func() bool {
 		handle, err := j.js.Stream(t.Context(), j.names.stream(j.names.bucket(space)))
 		if err == nil {
 			leader = slices.IndexFunc(nodes, func(n *natsServer) bool { return n.opts.ServerName == handle.CachedInfo().Cluster.Leader })
@@ -268,7 +269,7 @@ func TestAudit_KilledWhileVerifying(t *testing.T) {
 	mustAppend(t, a, "lab", chat("c", "alice"))
 	second := filepath.Join(dir, "second")
 	for range 3 {
-		eventually(t, "a second copy is made", func() bool {
+		testkit.Eventually(t, "a second copy is made", func() bool {
 			found, _ := filepath.Glob(filepath.Join(second, "db", "MANIFEST-*"))
 			return len(found) > 0 || b.auditor.verifications.Load() > 0
 		})
@@ -279,10 +280,10 @@ func TestAudit_KilledWhileVerifying(t *testing.T) {
 		b = openTest(t, n.url(), keep)
 	}
 	mustAppend(t, a, "lab", chat("d", "alice"))
-	eventually(t, "the copy is replaced", func() bool { list, err := readSpace(b, "lab"); return err == nil && len(list) == 4 })
+	testkit.Eventually(t, "the copy is replaced", func() bool { list, err := readSpace(b, "lab"); return err == nil && len(list) == 4 })
 	waitForAgreement(t, "lab", 4, []*Journal{a, b})
 	sameDigest(t, "lab", a, b)
-	eventually(t, "the second copy is gone", func() bool {
+	testkit.Eventually(t, "the second copy is gone", func() bool {
 		left, _ := filepath.Glob(filepath.Join(dir, "second"))
 		return len(left) == 0
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -73,7 +74,7 @@ func TestBarrier_WithoutNATS(t *testing.T) {
 		t.Errorf("barrier: %v", err)
 	}
 	n.start()
-	eventually(t, "the barrier holds again", func() bool { return j.Barrier(t.Context(), "lab") == nil })
+	testkit.Eventually(t, "the barrier holds again", func() bool { return j.Barrier(t.Context(), "lab") == nil })
 }
 
 // Barrier does not wait for the last messages of a stream if they were deleted
@@ -87,7 +88,7 @@ func TestBarrier_DeletedTail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is applied", func() bool { at, _ := j.streams[0].progress.get(); return at == ack.Sequence })
+	testkit.Eventually(t, "it is applied", func() bool { at, _ := j.streams[0].progress.get(); return at == ack.Sequence })
 	handle, err := j.streams[0].open(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -147,23 +148,23 @@ func TestAppend_Outcomes(t *testing.T) { //nolint:tparallel // the cases share a
 
 	t.Run("nothing was sent", func(t *testing.T) {
 		n.stop()
-		eventually(t, "it is noticed", func() bool { return !j.nc.IsConnected() })
+		testkit.Eventually(t, "it is noticed", func() bool { return !j.nc.IsConnected() })
 		r := j.Append(t.Context(), "lab", []journal.Draft{chat("a", "alice")})[0]
 		if !errors.Is(r.Err, journal.ErrUnavailable) || errors.Is(r.Err, journal.ErrOutcomeUnknown) {
 			t.Errorf("%+v", r)
 		}
 		n.start()
-		eventually(t, "it works again", func() bool {
+		testkit.Eventually(t, "it works again", func() bool {
 			return j.Append(t.Context(), "other", []journal.Draft{chat("a", "alice")})[0].Err == nil
 		})
 	})
 	t.Run("no answer came", func(t *testing.T) {
 		signal(j.streams[0].resync) // one may be in progress after the restart
-		eventually(t, "the stream is followed", func() bool { return len(j.streams[0].resync) == 0 && j.streams[0].following.Load() })
+		testkit.Eventually(t, "the stream is followed", func() bool { return len(j.streams[0].resync) == 0 && j.streams[0].following.Load() })
 		// An append that waits for the stream to be followed again is not sent.
 		var unsent []protocol.ID
 		id := protocol.ID("b")
-		eventually(t, "a block is sent", func() bool {
+		testkit.Eventually(t, "a block is sent", func() bool {
 			if !j.streams[0].following.Load() { // more delay would keep it so
 				return false
 			}
@@ -182,7 +183,7 @@ func TestAppend_Outcomes(t *testing.T) { //nolint:tparallel // the cases share a
 		})
 		line.cut()
 		var again journal.Result
-		eventually(t, "it works again", func() bool {
+		testkit.Eventually(t, "it works again", func() bool {
 			again = j.Append(t.Context(), "lab", []journal.Draft{chat(string(id), "alice")})[0]
 			return again.Err == nil
 		})
@@ -202,7 +203,7 @@ func TestAppend_Outcomes(t *testing.T) { //nolint:tparallel // the cases share a
 		if _, err := j.js.UpdateStream(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the refusal arrives in time", func() bool {
+		testkit.Eventually(t, "the refusal arrives in time", func() bool {
 			r := j.Append(t.Context(), "lab", []journal.Draft{chat("c", "alice")})[0]
 			if r.Err == nil {
 				t.Fatalf("%+v", r)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // startCluster starts three servers in a cluster.
@@ -45,7 +47,7 @@ func startClusterWith(t *testing.T, change func([]*natsServer)) []*natsServer {
 		n.srv = srv
 		t.Cleanup(n.stop)
 	}
-	eventually(t, "the cluster has a leader and three members", func() bool {
+	testkit.Eventually(t, "the cluster has a leader and three members", func() bool {
 		return slices.ContainsFunc(nodes, func(n *natsServer) bool {
 			return n.srv.JetStreamIsLeader() && len(n.srv.JetStreamClusterPeers()) == 3
 		})
@@ -85,7 +87,7 @@ func TestStreamLeaderStopsUnderLoad(t *testing.T) {
 		node.stop()
 		l.more(t, 100)
 		node.start()
-		eventually(t, "all replicas are current", func() bool {
+		testkit.Eventually(t, "all replicas are current", func() bool {
 			info, err := streamInfo(t, a.streams[a.names.bucket("lab")])
 			if err != nil || info.Cluster == nil || info.Cluster.Leader == "" {
 				return false
@@ -102,7 +104,7 @@ func TestStreamLeaderStopsUnderLoad(t *testing.T) {
 	l.end()
 	t.Logf("%d appended, %d not", l.ok.Load(), l.failed.Load())
 	list := content(t, a, "lab")
-	eventually(t, "both have all", func() bool {
+	testkit.Eventually(t, "both have all", func() bool {
 		list = content(t, a, "lab")
 		return len(list) >= len(l.acked) && slices.Equal(content(t, b, "lab"), list)
 	})
@@ -120,15 +122,15 @@ func TestNoMajority(t *testing.T) {
 	persistAppend(t, j, "lab", chat("a", "alice"))
 	nodes[0].stop()
 	nodes[1].stop()
-	eventually(t, "not ready", func() bool { return j.Ready() != nil })
+	testkit.Eventually(t, "not ready", func() bool { return j.Ready() != nil })
 	l := &load{unknown: make(map[string]bool)}
 	l.append(t, j, "lab", "b")
 	if l.failed.Load() != 1 {
 		t.Error("acknowledged by a minority")
 	}
 	nodes[0].start()
-	eventually(t, "ready again", func() bool { return j.Ready() == nil })
-	eventually(t, "appends again", func() bool { l.append(t, j, "lab", "c"); return l.ok.Load() > 0 })
+	testkit.Eventually(t, "ready again", func() bool { return j.Ready() == nil })
+	testkit.Eventually(t, "appends again", func() bool { l.append(t, j, "lab", "c"); return l.ok.Load() > 0 })
 }
 
 func TestFewerReplicasThanAsked(t *testing.T) {

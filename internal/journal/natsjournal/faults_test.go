@@ -18,6 +18,7 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/entrydb"
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // load appends from several goroutines until it is stopped.
@@ -76,7 +77,7 @@ func (l *load) end() {
 func (l *load) more(t *testing.T, n int64) {
 	t.Helper()
 	from := l.ok.Load()
-	eventually(t, fmt.Sprintf("%d more appends", n), func() bool { return l.ok.Load() >= from+n })
+	testkit.Eventually(t, fmt.Sprintf("%d more appends", n), func() bool { return l.ok.Load() >= from+n })
 }
 
 // check compares the log with the results of Append: each acknowledged entry is
@@ -117,16 +118,16 @@ func TestRestartOfNATSUnderLoad(t *testing.T) {
 	for range 2 {
 		l.more(t, 50)
 		n.stop()
-		eventually(t, "not ready", func() bool { return a.Ready() != nil && b.Ready() != nil })
+		testkit.Eventually(t, "not ready", func() bool { return a.Ready() != nil && b.Ready() != nil })
 		failed := l.failed.Load()
-		eventually(t, "appends fail", func() bool { return l.failed.Load() > failed+3 })
+		testkit.Eventually(t, "appends fail", func() bool { return l.failed.Load() > failed+3 })
 		n.start()
 	}
 	l.more(t, 50)
-	eventually(t, "ready again", func() bool { return a.Ready() == nil && b.Ready() == nil })
+	testkit.Eventually(t, "ready again", func() bool { return a.Ready() == nil && b.Ready() == nil })
 	l.end()
 	list := content(t, a, "lab")
-	eventually(t, "both have all", func() bool {
+	testkit.Eventually(t, "both have all", func() bool {
 		list = content(t, a, "lab")
 		return len(list) >= len(l.acked) && slices.Equal(content(t, b, "lab"), list)
 	})
@@ -304,7 +305,7 @@ func TestRepairUnderLoad(t *testing.T) {
 		l.more(t, 50)
 		before := a.replica.Completed()
 		a.repair(repair{reason: errors.New("the test says so"), wipe: true})
-		eventually(t, "it is repaired", func() bool { return a.replica.Completed() != before && a.Ready() == nil })
+		testkit.Eventually(t, "it is repaired", func() bool { return a.replica.Completed() != before && a.Ready() == nil })
 	}
 	l.more(t, 50)
 	l.end()
@@ -342,7 +343,7 @@ func TestForeignMessages(t *testing.T) {
 	if _, err := j.js.Publish(t.Context(), subject, later); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the journal stops there", func() bool { return errors.Is(j.Ready(), block.ErrNewer) })
+	testkit.Eventually(t, "the journal stops there", func() bool { return errors.Is(j.Ready(), block.ErrNewer) })
 	if list := content(t, j, "lab"); len(list) != 2 {
 		t.Errorf("%q", list)
 	}
@@ -377,7 +378,7 @@ func TestOnCommit(t *testing.T) {
 	})
 	mustAppend(t, j, "lab", chat("a", "alice"), chat("b", "alice"))
 	mustAppend(t, j, "lab", grant("c", 0))
-	eventually(t, "three drafts are reported", func() bool { return drafts.Load() == 3 })
+	testkit.Eventually(t, "three drafts are reported", func() bool { return drafts.Load() == 3 })
 }
 
 func TestBadOptions(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -41,7 +42,7 @@ func (r *recorder) got(space string) []string {
 func waitForAgreement(t *testing.T, space string, n int, journals []*Journal, recorders ...*recorder) []string {
 	t.Helper()
 	var want []string
-	eventually(t, fmt.Sprintf("%s has %d entries everywhere", space, n), func() bool {
+	testkit.Eventually(t, fmt.Sprintf("%s has %d entries everywhere", space, n), func() bool {
 		want = content(t, journals[0], space)
 		same := len(want) == n
 		for _, j := range journals[1:] {

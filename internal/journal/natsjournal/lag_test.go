@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // lines holds the proxies between the last server of a cluster and each of the
@@ -62,7 +64,7 @@ func TestFollowerLags_NothingIsSkipped(t *testing.T) {
 			<-servers.got
 		}
 		signal(b.streams[0].resync)
-		eventually(t, "the stream is followed anew", func() bool { return len(servers.got) > 0 })
+		testkit.Eventually(t, "the stream is followed anew", func() bool { return len(servers.got) > 0 })
 		if <-servers.got == nodes[2].opts.ServerName {
 			lagging++
 		}
@@ -85,7 +87,7 @@ func TestFollowerLags_NothingIsSkipped(t *testing.T) {
 func leadStreamApart(t *testing.T, nodes []*natsServer, j *Journal) int {
 	t.Helper()
 	leader := -1
-	eventually(t, "stream and cluster have different leaders", func() bool {
+	testkit.Eventually(t, "stream and cluster have different leaders", func() bool {
 		info, err := streamInfo(t, j.streams[0])
 		if err != nil || info.Cluster.Leader == "" {
 			return false
@@ -136,7 +138,7 @@ func TestConsumerServerDies_ReadersGoOn(t *testing.T) {
 	placed := false
 	for i := 0; i < 40 && !placed; i++ {
 		signal(b.streams[0].resync)
-		eventually(t, "the stream is followed anew", func() bool { return len(servers.got) > 0 })
+		testkit.Eventually(t, "the stream is followed anew", func() bool { return len(servers.got) > 0 })
 		for len(servers.got) > 0 {
 			placed = <-servers.got == nodes[2].opts.ServerName
 		}
@@ -158,6 +160,6 @@ func TestConsumerServerDies_ReadersGoOn(t *testing.T) {
 	began := time.Now()
 	mustAppend(t, a, "lab", chat("after", "alice"))
 	appended := time.Since(began)
-	eventually(t, "the reader has it", func() bool { return len(ra.got("lab")) == 1 })
+	testkit.Eventually(t, "the reader has it", func() bool { return len(ra.got("lab")) == 1 })
 	t.Logf("appended after %s, delivered after %s", appended.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
 }

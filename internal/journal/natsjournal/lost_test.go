@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // watchReplaced counts the notifications that a space's log was replaced.
@@ -85,7 +86,7 @@ func TestStreamReplaced(t *testing.T) {
 			if !running {
 				j = openTest(t, n.url(), keep)
 			} else {
-				eventually(t, "the replacement is announced", func() bool { return replaced.Load() == 1 })
+				testkit.Eventually(t, "the replacement is announced", func() bool { return replaced.Load() == 1 })
 			}
 			if got := content(t, j, "lab"); len(got) != 1 || !strings.HasSuffix(got[0], " z") {
 				t.Errorf("the log has %q", got)
@@ -103,7 +104,7 @@ func TestStreamReplaced(t *testing.T) {
 				t.Errorf("copies kept: %q", keptCopies(t, dir))
 			}
 			mustAppend(t, j, "lab", chat("a", "alice"))
-			eventually(t, "all gateways agree", func() bool {
+			testkit.Eventually(t, "all gateways agree", func() bool {
 				id, err := tool.LogID(t.Context(), "lab")
 				return err == nil && id == logIDOf(t, j, "lab")
 			})
@@ -128,7 +129,7 @@ func TestStreamLostItsTail(t *testing.T) {
 			waitForAgreement(t, "lab", 2, []*Journal{a, b})
 			before := logIDOf(t, a, "lab")
 			old := backup(t, n)
-			eventually(t, "c is appended", func() bool {
+			testkit.Eventually(t, "c is appended", func() bool {
 				return b.Append(t.Context(), "lab", []journal.Draft{chat("c", "alice")})[0].Err == nil
 			})
 			waitForAgreement(t, "lab", 3, []*Journal{a, b})
@@ -146,7 +147,7 @@ func TestStreamLostItsTail(t *testing.T) {
 				mustAppend(t, b, "lab", chat("e", "alice"))
 			}
 			line.down.Store(false)
-			eventually(t, "it is announced", func() bool { return replacedA.Load() == 1 && replacedB.Load() == 1 })
+			testkit.Eventually(t, "it is announced", func() bool { return replacedA.Load() == 1 && replacedB.Load() == 1 })
 			want := 2
 			if overwritten {
 				want = 4 // a, b, d, e
@@ -212,7 +213,7 @@ func TestStreamLost_OperatorDecides(t *testing.T) {
 			lose(t, j, s)
 			signal(s.checkRequests)
 			signal(b.streams[s.index].checkRequests)
-			eventually(t, "not ready", func() bool { return errors.Is(j.Ready(), errLost) && errors.Is(b.Ready(), errLost) })
+			testkit.Eventually(t, "not ready", func() bool { return errors.Is(j.Ready(), errLost) && errors.Is(b.Ready(), errLost) })
 			if r := j.Append(t.Context(), "lab", []journal.Draft{chat("b", "alice")})[0]; !errors.Is(r.Err, journal.ErrUnavailable) {
 				t.Errorf("append: %+v", r)
 			}
@@ -227,7 +228,7 @@ func TestStreamLost_OperatorDecides(t *testing.T) {
 				t.Errorf("after the loss was accepted: %q, kept %q", got, keptCopies(t, dir))
 			}
 			// The decision at one gateway also applies to the others.
-			eventually(t, "the other gateway follows", func() bool { return replaced.Load() == 1 && b.Ready() == nil })
+			testkit.Eventually(t, "the other gateway follows", func() bool { return replaced.Load() == 1 && b.Ready() == nil })
 			waitForAgreement(t, "lab", 1, []*Journal{j, b})
 			if id := logIDOf(t, j, "lab"); id == before || id != logIDOf(t, b, "lab") {
 				t.Errorf("log ids %q and %q, before %q", id, logIDOf(t, b, "lab"), before)

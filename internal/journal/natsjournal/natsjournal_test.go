@@ -19,6 +19,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/natsconn"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -171,7 +172,7 @@ func mustAppend(t *testing.T, j *Journal, space string, drafts ...journal.Draft)
 // may need longer than the AppendTimeout of a test.
 func persistAppend(t *testing.T, j *Journal, space string, d journal.Draft) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("%s is appended", d.Envelope.ID), func() bool {
+	testkit.Eventually(t, fmt.Sprintf("%s is appended", d.Envelope.ID), func() bool {
 		r := j.Append(t.Context(), space, []journal.Draft{d})[0]
 		failed := errors.Is(r.Err, journal.ErrUnavailable) || errors.Is(r.Err, journal.ErrOutcomeUnknown)
 		if r.Err != nil && !failed {
@@ -200,18 +201,6 @@ func readSpace(j *Journal, space string) (list []string, err error) {
 		list = append(list, fmt.Sprintf("%d %s", e.Envelope.Seq, e.Envelope.ID))
 	}
 	return list, nil
-}
-
-// eventually polls until the condition holds.
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for !condition() {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within a minute: %s", what)
-		}
-		<-time.After(5 * time.Millisecond)
-	}
 }
 
 func TestAppendAndRead(t *testing.T) {

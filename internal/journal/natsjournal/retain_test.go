@@ -11,6 +11,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -78,7 +79,7 @@ func TestRetentionAcrossGateways(t *testing.T) {
 	if list[1] != fmt.Sprintf("%d new-1", fresh[0]) {
 		t.Errorf("left: %q", list)
 	}
-	eventually(t, "the stream is purged", func() bool {
+	testkit.Eventually(t, "the stream is purged", func() bool {
 		// new-1 and new-2 in one block, and the control block.
 		return messages(t, a, "lab", false) == 2 && messages(t, a, "lab", true) == 1 && messages(t, a, "gone", false) == 1
 	})
@@ -163,7 +164,7 @@ func TestPurge_RejectedDecision(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := waitForAgreement(t, "lab", 2, []*Journal{a})
-	eventually(t, "the stream is purged up to the decision", func() bool {
+	testkit.Eventually(t, "the stream is purged up to the decision", func() bool {
 		return messages(t, a, "lab", false) == 4 // r-1, the mixed block, last, trim
 	})
 	b := openTest(t, n.url(), later)
@@ -192,7 +193,7 @@ func TestPurge_RejectedRetry(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := waitForAgreement(t, "lab", 2, []*Journal{a})
-	eventually(t, "the stream is purged up to x", func() bool {
+	testkit.Eventually(t, "the stream is purged up to x", func() bool {
 		// x, y, the mixed block, last, trim
 		return messages(t, a, "lab", false) == 5
 	})
@@ -206,7 +207,7 @@ func TestPurge_RejectedRetry(t *testing.T) {
 		t.Fatal(err)
 	}
 	want = waitForAgreement(t, "lab", 1, []*Journal{a, b})
-	eventually(t, "everything old is purged", func() bool {
+	testkit.Eventually(t, "everything old is purged", func() bool {
 		return messages(t, a, "lab", false) == 3 && messages(t, a, "lab", true) == 0
 	})
 	c := openTest(t, n.url(), later)

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -56,7 +57,7 @@ func TestPowerCut(t *testing.T) {
 				}
 			})
 		}
-		eventually(t, "callers get on", func() bool { return len(acks.copy()) > before+8*cut })
+		testkit.Eventually(t, "callers get on", func() bool { return len(acks.copy()) > before+8*cut })
 		sure := acks.copy()
 		clone := fs.CrashClone(vfs.CrashCloneCfg{
 			UnsyncedDataPercent: []int{0, 50, 100}[cut%3],

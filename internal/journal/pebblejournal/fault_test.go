@@ -18,6 +18,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -116,20 +117,6 @@ func read(t *testing.T, j *Journal, space string) []*journal.Entry {
 	return list
 }
 
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(20 * time.Second)
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("still not so: %s", what)
-		}
-	}
-}
-
 func wantIDs(t *testing.T, what string, got []protocol.ID, want ...protocol.ID) {
 	t.Helper()
 	if !slices.Equal(got, want) {
@@ -170,7 +157,7 @@ func TestFullDisk(t *testing.T) {
 	}
 
 	d.heal()
-	eventually(t, "ready", func() bool { return j.Ready() == nil })
+	testkit.Eventually(t, "ready", func() bool { return j.Ready() == nil })
 	if r := j.one("lab", "refused-1"); r.Seq != 2 || r.Retry || r.Err != nil {
 		t.Errorf("sent again: %+v", r)
 	}
@@ -213,7 +200,7 @@ func TestAppend_FailedSyncOfWrittenBatch(t *testing.T) {
 	if !once.Load() {
 		t.Fatal("no sync was hit")
 	}
-	eventually(t, "ready", func() bool { return j.Ready() == nil })
+	testkit.Eventually(t, "ready", func() bool { return j.Ready() == nil })
 	if r := j.one("lab", "unknown"); r.Seq != 2 || !r.Retry || r.Err != nil {
 		t.Errorf("retry: %+v", r)
 	}
@@ -237,7 +224,7 @@ func TestFailureBetweenAppends(t *testing.T) {
 	big := newDraft("big")
 	big.Envelope.Payload = json.RawMessage(`{"message":"` + strings.Repeat("x", 1<<20) + `"}`)
 	n := 0
-	eventually(t, "not ready", func() bool {
+	testkit.Eventually(t, "not ready", func() bool {
 		// The append that rotates the log starts the flush and has returned long
 		// before the flush fails.
 		big.Envelope.ID = protocol.ID(fmt.Sprintf("big-%d", n))
@@ -247,7 +234,7 @@ func TestFailureBetweenAppends(t *testing.T) {
 		return j.Ready() != nil
 	})
 	d.heal()
-	eventually(t, "ready", func() bool { return j.Ready() == nil })
+	testkit.Eventually(t, "ready", func() bool { return j.Ready() == nil })
 	if r := j.one("lab", "after"); r.Err != nil {
 		t.Errorf("%+v", r)
 	}
@@ -280,7 +267,7 @@ func TestFlakyDisk(t *testing.T) {
 	}
 	wg.Wait()
 	d.heal()
-	eventually(t, "ready", func() bool { return j.Ready() == nil })
+	testkit.Eventually(t, "ready", func() bool { return j.Ready() == nil })
 	if refused.Load() == 0 {
 		t.Error("nothing was refused")
 	}
@@ -336,7 +323,7 @@ func TestRange_UnsyncedEntry(t *testing.T) {
 	ctx := context.Background()
 	var wg sync.WaitGroup
 	wg.Go(func() { j.one("lab", "after") })
-	eventually(t, "the entry is in the store", func() bool {
+	testkit.Eventually(t, "the entry is in the store", func() bool {
 		found, err := j.db.Has("lab", 2)
 		return found && err == nil
 	})
@@ -365,7 +352,7 @@ func TestSpaces_UnsyncedEntry(t *testing.T) {
 	})
 	var wg sync.WaitGroup
 	wg.Go(func() { j.one("lab", "first") })
-	eventually(t, "the entry is in the store", func() bool {
+	testkit.Eventually(t, "the entry is in the store", func() bool {
 		found, err := j.db.Has("lab", 1)
 		return found && err == nil
 	})
@@ -401,7 +388,7 @@ func TestAppend_Canceled(t *testing.T) {
 	<-blocked
 	var queued sync.WaitGroup
 	queued.Go(func() { second = j.Append(ctx, "lab", []journal.Draft{newDraft("second")})[0] })
-	eventually(t, "the second is queued", func() bool { return len(j.queue) == 1 })
+	testkit.Eventually(t, "the second is queued", func() bool { return len(j.queue) == 1 })
 	cancel()
 	queued.Wait()
 	if !errors.Is(second.Err, journal.ErrUnavailable) || !errors.Is(second.Err, context.Canceled) {

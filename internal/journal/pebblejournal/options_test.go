@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -38,8 +39,8 @@ func TestAppend_NumbersAfterRetention(t *testing.T) {
 	for _, id := range []string{"a", "b", "c"} {
 		j.one("lab", id) // timestamp in 1970
 	}
-	eventually(t, "all is dropped", func() bool { return len(read(t, j, "lab")) == 0 })
-	eventually(t, "its size is known", func() bool { n, err := j.db.Size(); return n == 0 && err == nil })
+	testkit.Eventually(t, "all is dropped", func() bool { return len(read(t, j, "lab")) == 0 })
+	testkit.Eventually(t, "its size is known", func() bool { n, err := j.db.Size(); return n == 0 && err == nil })
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}

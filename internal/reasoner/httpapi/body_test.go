@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // dial opens a connection and sends the headers of a POST, without the body.
@@ -138,7 +139,7 @@ func TestBytesInFlight(t *testing.T) {
 	if !ok {
 		t.Fatalf("%T", h)
 	}
-	a := &testServer{Server: httptest.NewServer(h), log: new(buffer)}
+	a := &testServer{Server: httptest.NewServer(h), log: new(testkit.Log)}
 	t.Cleanup(a.Close)
 	var asking sync.WaitGroup
 	for range bodiesInFlight {

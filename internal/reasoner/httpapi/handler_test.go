@@ -23,29 +23,11 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner"
 	"github.com/meup-protocol/meup/internal/reasoner/callback"
 	"github.com/meup-protocol/meup/internal/reasoner/pool"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/schemas"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// buffer is a log for concurrent writers.
-type buffer struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.text = append(b.text, p...)
-	return len(p), nil
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return string(b.text)
-}
 
 func checkSchema(t *testing.T, schema string, v any) {
 	t.Helper()
@@ -61,12 +43,12 @@ func checkSchema(t *testing.T, schema string, v any) {
 // testServer is the service with a real listener.
 type testServer struct {
 	*httptest.Server
-	log *buffer
+	log *testkit.Log
 }
 
 func serve(t testing.TB, o Options) *testServer {
 	t.Helper()
-	a := &testServer{log: new(buffer)}
+	a := &testServer{log: new(testkit.Log)}
 	o.Logger = slog.New(slog.NewTextHandler(a.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if o.Service == nil {
 		o.Service = reasoner.New(reasoner.Options{Logger: o.Logger})

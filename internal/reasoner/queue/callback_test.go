@@ -10,6 +10,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // callbackRequest returns a request whose result is posted to a host.
@@ -72,7 +73,7 @@ func TestCallback_UnresponsiveHosts(t *testing.T) {
 		t.Errorf("got %+v, %v", resp, err)
 	}
 	for i := range dead {
-		eventually(t, "the jobs are decided", func() bool { _, ok := s.result(fmt.Sprint("dead ", i)); return ok })
+		testkit.Eventually(t, "the jobs are decided", func() bool { _, ok := s.result(fmt.Sprint("dead ", i)); return ok })
 	}
 	if len(begun) != 0 {
 		t.Errorf("%d more at the same time", len(begun))
@@ -81,7 +82,7 @@ func TestCallback_UnresponsiveHosts(t *testing.T) {
 	for range dead - 2 {
 		receive(t, "a callback that had to wait", begun)
 	}
-	eventually(t, "the jobs are gone", func() bool { return s.jobs() == 0 })
+	testkit.Eventually(t, "the jobs are gone", func() bool { return s.jobs() == 0 })
 }
 
 // A worker that stops leaves a callback to the next one.
@@ -103,7 +104,7 @@ func TestShutdown_LeavesCallbacks(t *testing.T) {
 	if got := receive(t, "the callback", posted); got.JobID != "a" || got.Status != wire.StatusOK {
 		t.Errorf("posted %+v", got)
 	}
-	eventually(t, "the job is gone", func() bool { return s.jobs() == 0 })
+	testkit.Eventually(t, "the job is gone", func() bool { return s.jobs() == 0 })
 }
 
 // Leave does not wait for Drain.
@@ -131,7 +132,7 @@ func TestCallback_Slow(t *testing.T) {
 	s.put(jobOf(callbackRequest("a", "example.org")))
 	receive(t, "the callback begins", begun)
 	_ = receive(t, "the callback is given up", ended)
-	eventually(t, "the job is gone", func() bool { return s.jobs() == 0 })
+	testkit.Eventually(t, "the job is gone", func() bool { return s.jobs() == 0 })
 	if len(begun) != 0 {
 		t.Error("posted twice")
 	}
@@ -188,7 +189,7 @@ func TestUnreadableResult(t *testing.T) {
 	if got := receive(t, "a callback", posted); got.Status != wire.StatusError || got.Error != "internal" || got.JobID != "a" {
 		t.Errorf("posted %+v", got)
 	}
-	eventually(t, "the job is gone", func() bool { return s.jobs() == 0 })
+	testkit.Eventually(t, "the job is gone", func() bool { return s.jobs() == 0 })
 }
 
 // A correlation id belongs to one request: another request is rejected, whether
@@ -220,7 +221,7 @@ func TestSameID_OtherRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused("a")
-	eventually(t, "the job is gone", func() bool { return s.jobs() == 0 })
+	testkit.Eventually(t, "the job is gone", func() bool { return s.jobs() == 0 })
 	// A job that bypasses the client fails with a conflict, in its callback.
 	s.put(jobOf(callbackRequest("a", "example.org")))
 	if got := receive(t, "a callback", posted); got.Status != wire.StatusError || got.Error != wire.CodeConflict {

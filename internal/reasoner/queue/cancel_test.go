@@ -11,6 +11,7 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner"
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // hangingDecide decides nothing until its ctx ends. It sends on begun when it
@@ -35,7 +36,7 @@ func TestCancelQueued(t *testing.T) {
 	s := newSite(t)
 	s.open()
 	waiting := ask(t, s.client(), request("a"))
-	eventually(t, "the job is queued", func() bool { return s.jobs() == 1 })
+	testkit.Eventually(t, "the job is queued", func() bool { return s.jobs() == 1 })
 	c := s.client()
 	cancelJob(t, c, "a", true)
 	if a := receive(t, "an answer", waiting); !errors.Is(a.err, reasoner.ErrCanceled) {
@@ -51,7 +52,7 @@ func TestCancelQueued(t *testing.T) {
 	var made atomic.Int32
 	s.worker(counted(&made, decideNow))
 	s.put(jobOf(request("a")))
-	eventually(t, "the job is acknowledged", func() bool { return s.jobs() == 0 })
+	testkit.Eventually(t, "the job is acknowledged", func() bool { return s.jobs() == 0 })
 	if made.Load() != 0 {
 		t.Errorf("decided %d times", made.Load())
 	}
@@ -75,7 +76,7 @@ func TestCancelRunning(t *testing.T) {
 	if a := receive(t, "an answer", waiting); !errors.Is(a.err, reasoner.ErrCanceled) {
 		t.Errorf("got %+v, %v", a.resp, a.err)
 	}
-	eventually(t, "the counts say so", func() bool {
+	testkit.Eventually(t, "the counts say so", func() bool {
 		c, err := w.Counts(context.Background())
 		return err == nil && c == (queue.Counts{Canceled: 1})
 	})
@@ -99,7 +100,7 @@ func TestCancelNoticeLost(t *testing.T) {
 	if a := receive(t, "an answer", waiting); !errors.Is(a.err, reasoner.ErrCanceled) {
 		t.Errorf("got %+v, %v", a.resp, a.err)
 	}
-	eventually(t, "the job is acknowledged", func() bool { return s.jobs() == 0 })
+	testkit.Eventually(t, "the job is acknowledged", func() bool { return s.jobs() == 0 })
 }
 
 // Neither a settled job nor an unknown one can be canceled.

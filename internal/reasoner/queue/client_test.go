@@ -12,6 +12,7 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner"
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // Without a worker the client times out; the job is processed later.
@@ -37,7 +38,7 @@ func TestClientSubmitsAgain(t *testing.T) {
 	s := newSite(t)
 	s.open()
 	waiting := ask(t, s.client(func(o *reasoner.Options) { o.Timeout, o.Retries = 200*time.Millisecond, 100 }), request("a"))
-	eventually(t, "the job is queued", func() bool { return s.jobs() == 1 })
+	testkit.Eventually(t, "the job is queued", func() bool { return s.jobs() == 1 })
 	jobs, err := s.js().Stream(t.Context(), names.JobsStream())
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +62,7 @@ func TestClientGivesUp(t *testing.T) {
 		_, err := c.AgentIntent(ctx, request("a"))
 		done <- err
 	}()
-	eventually(t, "the job is queued", func() bool { return s.jobs() == 1 })
+	testkit.Eventually(t, "the job is queued", func() bool { return s.jobs() == 1 })
 	cancel()
 	if err := receive(t, "it returns", done); !errors.Is(err, context.Canceled) || errors.Is(err, reasoner.ErrTimeout) {
 		t.Errorf("got %v", err)
@@ -73,7 +74,7 @@ func TestClientClosed(t *testing.T) {
 	s.open()
 	c := s.client()
 	waiting := ask(t, c, request("a"))
-	eventually(t, "the job is queued", func() bool { return s.jobs() == 1 })
+	testkit.Eventually(t, "the job is queued", func() bool { return s.jobs() == 1 })
 	if err := errors.Join(c.Close(), c.Close()); err != nil {
 		t.Error(err)
 	}
@@ -119,7 +120,7 @@ func TestClientWaitsForNATS(t *testing.T) {
 	}
 	s.start(listen)
 	s.worker()
-	eventually(t, "the client has an answer", func() bool {
+	testkit.Eventually(t, "the client has an answer", func() bool {
 		_, err := c.AgentIntent(t.Context(), request("a"))
 		return err == nil
 	})

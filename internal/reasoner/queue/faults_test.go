@@ -13,6 +13,7 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 	"github.com/meup-protocol/meup/internal/reasoner/api"
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 func wantRefusal(t *testing.T, err error, status int, code string) {
@@ -59,7 +60,7 @@ func TestRefused(t *testing.T) {
 	wantRefusal(t, err, 422, "invalid_request")
 	_, err = c.Workflow(t.Context(), &wire.WorkflowIntentRequest{RunID: "r", WorkflowName: "w"})
 	wantRefusal(t, err, 400, wire.CodeUnsupported)
-	eventually(t, "the counts say so", func() bool {
+	testkit.Eventually(t, "the counts say so", func() bool {
 		counts, err := w.Counts(context.Background())
 		return err == nil && counts == (queue.Counts{Failed: 7})
 	})
@@ -77,7 +78,7 @@ func TestUnreadable(t *testing.T) {
 	s.putRaw(names.Key("b"), []byte(`{"type":"agent_intent","correlation_id":"another","payload":{}}`))
 	s.put(wire.QueueJob{Type: "brew_coffee", CorrelationID: "c"})
 	s.putRaw(names.Key("d"), nil)
-	eventually(t, "all are settled", func() bool { return s.jobs() == 0 })
+	testkit.Eventually(t, "all are settled", func() bool { return s.jobs() == 0 })
 	for id, code := range map[string]string{"a": "invalid_request", "b": "invalid_request", "c": wire.CodeUnsupported, "d": "invalid_request"} {
 		if r, ok := s.result(id); !ok || r.State != wire.JobFailed || r.Error == nil || r.Error.Error != code {
 			t.Errorf("%s: %+v", id, r)
@@ -206,7 +207,7 @@ func TestCallback(t *testing.T) {
 		if got.JobID != "a" || got.CorrelationID != "a" || got.Status != wire.StatusOK || got.FinalText != "done: goal" {
 			t.Errorf("posted %+v", got)
 		}
-		eventually(t, "the job is acknowledged", func() bool { return s.jobs() == 0 })
+		testkit.Eventually(t, "the job is acknowledged", func() bool { return s.jobs() == 0 })
 	}
 	r.CorrelationID, r.GoalText = "b", "fail"
 	s.put(jobOf(r))

@@ -1,12 +1,10 @@
 package queue_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,12 +17,10 @@ import (
 	"github.com/meup-protocol/meup/internal/natsconn"
 	"github.com/meup-protocol/meup/internal/natsembed"
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// waitTimeout bounds the wait for events that must occur.
-const waitTimeout = 30 * time.Second
 
 var names, _ = wire.NewQueueNames("")
 
@@ -33,12 +29,12 @@ type site struct {
 	t   testing.TB
 	dir string
 	*natsembed.Server
-	log *logBuffer
+	log *testkit.Log
 }
 
 func newSite(t testing.TB) *site {
 	t.Helper()
-	s := &site{t: t, dir: t.TempDir(), log: &logBuffer{}}
+	s := &site{t: t, dir: t.TempDir(), log: new(testkit.Log)}
 	s.start("127.0.0.1:0")
 	t.Cleanup(func() { s.Close() })
 	return s
@@ -174,24 +170,9 @@ func receive[T any](t testing.TB, what string, ch <-chan T) T {
 	select {
 	case v := <-ch:
 		return v
-	case <-time.After(waitTimeout):
+	case <-time.After(testkit.Patience):
 		t.Fatalf("never: %s", what)
 		panic("not reached")
-	}
-}
-
-// eventually polls a condition that another goroutine fulfills.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	late := time.After(waitTimeout)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatalf("never: %s", what)
-		}
 	}
 }
 
@@ -261,27 +242,9 @@ func (s *site) claim() jetstream.Msg {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	msg, err := consumer.Next(jetstream.FetchMaxWait(waitTimeout))
+	msg, err := consumer.Next(jetstream.FetchMaxWait(testkit.Patience))
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return msg
-}
-
-// logBuffer is a log in memory.
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (r *logBuffer) Write(p []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.b.Write(p)
-}
-
-func (r *logBuffer) String() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.b.String()
 }

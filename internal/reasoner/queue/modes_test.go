@@ -10,6 +10,7 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner/httpapi"
 	"github.com/meup-protocol/meup/internal/reasoner/pool"
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // asyncMode is the asynchronous side of the service in one of its modes, with
@@ -77,7 +78,7 @@ func inQueue(t *testing.T, a *asyncMode) {
 	a.jobs = queued{s.client()}
 	a.settled = func(t *testing.T) {
 		t.Helper()
-		eventually(t, "no job is left", func() bool { return s.jobs() == 0 })
+		testkit.Eventually(t, "no job is left", func() bool { return s.jobs() == 0 })
 	}
 }
 

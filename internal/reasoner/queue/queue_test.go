@@ -16,6 +16,7 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner"
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // counted counts the decisions that are started.
@@ -44,7 +45,7 @@ func TestResult(t *testing.T) {
 	if !ok || r.State != wire.JobDone || r.CorrelationID != "a" || r.Type != wire.JobAgentIntent || r.Finished.IsZero() {
 		t.Errorf("result %+v", r)
 	}
-	eventually(t, "the job is acknowledged", func() bool { return s.jobs() == 0 })
+	testkit.Eventually(t, "the job is acknowledged", func() bool { return s.jobs() == 0 })
 }
 
 // A result is available to a later client, and for an asynchronous request.
@@ -106,7 +107,7 @@ func TestSameID_SameJob(t *testing.T) {
 	for range 8 {
 		waiting = append(waiting, ask(t, s.client(), request("same")))
 	}
-	eventually(t, "the job is being worked on", func() bool { return made.Load() > 0 })
+	testkit.Eventually(t, "the job is being worked on", func() bool { return made.Load() > 0 })
 	// A later client finds the result.
 	if _, err := s.client().AgentIntentAsync(t.Context(), request("same")); err != nil {
 		t.Error(err)
@@ -188,9 +189,9 @@ func TestRedelivery_SettledJob(t *testing.T) {
 	if _, err := s.client().AgentIntent(t.Context(), request("a")); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the job is acknowledged", func() bool { return s.jobs() == 0 })
+	testkit.Eventually(t, "the job is acknowledged", func() bool { return s.jobs() == 0 })
 	s.put(jobOf(request("a")))
-	eventually(t, "the job is acknowledged again", func() bool { return s.jobs() == 0 })
+	testkit.Eventually(t, "the job is acknowledged again", func() bool { return s.jobs() == 0 })
 	if made.Load() != 1 {
 		t.Errorf("decided %d times", made.Load())
 	}
@@ -213,7 +214,7 @@ func TestMaxDeliver(t *testing.T) {
 	if !errors.As(a.err, &refused) || refused.Code != wire.CodeTooManyAttempts || refused.Status != 500 {
 		t.Errorf("got %+v, %v", a.resp, a.err)
 	}
-	eventually(t, "the job is gone", func() bool { return s.jobs() == 0 })
+	testkit.Eventually(t, "the job is gone", func() bool { return s.jobs() == 0 })
 	if c, err := w.Counts(context.Background()); made.Load() != 0 || err != nil || c.Failed != 1 {
 		t.Errorf("decided %d times; %+v, %v", made.Load(), c, err)
 	}
@@ -241,7 +242,7 @@ func TestWorkers_Bound(t *testing.T) {
 	}
 	receive(t, "a job is begun", entered)
 	receive(t, "another job is begun", entered)
-	eventually(t, "the others are queued", func() bool { return s.jobs() == 6 })
+	testkit.Eventually(t, "the others are queued", func() bool { return s.jobs() == 6 })
 	close(release)
 	for _, ch := range waiting {
 		if a := receive(t, "an answer", ch); a.err != nil {
@@ -292,7 +293,7 @@ func TestShutdown_FinishesJobs(t *testing.T) {
 	if a := receive(t, "an answer", waiting); a.err != nil {
 		t.Error(a.err)
 	}
-	eventually(t, "the job is acknowledged", func() bool { return s.jobs() == 0 })
+	testkit.Eventually(t, "the job is acknowledged", func() bool { return s.jobs() == 0 })
 }
 
 // Jobs survive a restart of the server, and a client that waits during the
@@ -301,7 +302,7 @@ func TestServerRestart(t *testing.T) {
 	s := newSite(t)
 	s.open()
 	waiting := ask(t, s.client(), request("waited for"))
-	eventually(t, "the job is queued", func() bool { return s.jobs() == 1 })
+	testkit.Eventually(t, "the job is queued", func() bool { return s.jobs() == 1 })
 	if _, err := s.client().AgentIntentAsync(t.Context(), request("left alone")); err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +316,7 @@ func TestServerRestart(t *testing.T) {
 	if a := receive(t, "an answer", waiting); a.err != nil {
 		t.Error(a.err)
 	}
-	eventually(t, "the other job is done", func() bool { r, ok := s.result("left alone"); return ok && r.State == wire.JobDone })
+	testkit.Eventually(t, "the other job is done", func() bool { r, ok := s.result("left alone"); return ok && r.State == wire.JobDone })
 }
 
 // A worker continues after its server was down.
@@ -353,7 +354,7 @@ func TestOpen_WaitsForNATS(t *testing.T) {
 	}
 	opened := make(chan error, 1)
 	go func() { opened <- q.Open(t.Context()) }() // received below
-	eventually(t, "the log has the reason", func() bool { return strings.Contains(s.log.String(), "the queue is not ready; trying again") })
+	testkit.Eventually(t, "the log has the reason", func() bool { return strings.Contains(s.log.String(), "the queue is not ready; trying again") })
 	s.start(listen)
 	if err := receive(t, "the queue is open", opened); err != nil {
 		t.Error(err)
@@ -387,7 +388,7 @@ func TestStreams_Recreated(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "the queue is there again", func() bool {
+	testkit.Eventually(t, "the queue is there again", func() bool {
 		_, err := c.AgentIntent(t.Context(), request("after"))
 		if err != nil && !errors.Is(err, reasoner.ErrNoQueue) {
 			t.Fatal(err)
@@ -421,5 +422,5 @@ func TestMany(t *testing.T) {
 	if n := made.Load(); n < 200 || n > 220 {
 		t.Errorf("decided %d times", n)
 	}
-	eventually(t, "all jobs are acknowledged", func() bool { return s.jobs() == 0 })
+	testkit.Eventually(t, "all jobs are acknowledged", func() bool { return s.jobs() == 0 })
 }

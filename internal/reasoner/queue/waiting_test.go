@@ -10,6 +10,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/reasoner"
 	"github.com/meup-protocol/meup/internal/natsembed"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // waits returns an option for Options.Waiting, and its errors.
@@ -102,7 +103,7 @@ func TestClientWaits_NATSAway(t *testing.T) {
 		!strings.Contains(err.Error(), "no connection to the NATS server at "+address+"; start it") {
 		t.Errorf("waits for %v", err)
 	}
-	s := &site{t: t, dir: t.TempDir(), log: &logBuffer{}}
+	s := &site{t: t, dir: t.TempDir(), log: new(testkit.Log)}
 	if s.Server, err = natsembed.Start(context.Background(), natsembed.Options{Dir: s.dir, Listen: address}); err != nil {
 		t.Fatal(err)
 	}

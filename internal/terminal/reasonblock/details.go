@@ -36,7 +36,7 @@ func (d *Reasoning) detailsOf(env *protocol.Envelope, text string, refer Refer) 
 	if !env.Kind.IsReasoning() || env.Kind == protocol.KindReasoningCancel {
 		return nil
 	}
-	found := read(env)
+	found := reasondetail.Read(env.ParsePayload())
 	refs := refer(found.Note.References)
 	switch {
 	case env.ID == d.begun:
@@ -53,14 +53,6 @@ func (d *Reasoning) detailsOf(env *protocol.Envelope, text string, refer Refer) 
 	}
 	found.Note.References = refs
 	return bound(found.Note.Details())
-}
-
-func read(env *protocol.Envelope) reasondetail.Details {
-	doc, err := protocol.ParseJSON(env.Payload, protocol.MaxDepth)
-	if err != nil {
-		return reasondetail.Details{}
-	}
-	return reasondetail.Read(doc.Root())
 }
 
 // boundMetadata drops the values beyond the bound, in the order of their keys.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/reasondetail"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -82,7 +83,7 @@ func New(agent protocol.ParticipantID, path protocol.ContextPath, at time.Time) 
 // Begin handles the outermost start.
 func (d *Reasoning) Begin(env *protocol.Envelope, refer Refer) {
 	d.begun, d.Start, d.Question = env.ID, env.TS, env.Correlation.First()
-	if found := read(env); d.metadata == nil && d.references == nil {
+	if found := reasondetail.Read(env.ParsePayload()); d.metadata == nil && d.references == nil {
 		d.metadata, d.references = boundMetadata(found.Metadata), refer(found.Note.References)
 	}
 }

@@ -196,11 +196,7 @@ func tail(s string, n int) string {
 // ReasonFor returns the reason in an envelope, with its sender unless that is
 // the participant concerned.
 func ReasonFor(env *protocol.Envelope, about protocol.ParticipantID) string {
-	var p struct {
-		Reason string `json:"reason"`
-	}
-	_ = json.Unmarshal(env.Payload, &p)
-	reason := textutil.Shorten(p.Reason, 500)
+	reason := textutil.Shorten(env.ParsePayload().Get("reason").Text(), 500)
 	switch {
 	case env.From == about:
 		return reason

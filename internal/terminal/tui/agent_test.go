@@ -15,6 +15,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -33,16 +34,9 @@ spaces:
         capabilities: [chat, "reasoning/*", "stream/*", mcp.response, mcp.proposal, mcp.withdraw]
 `
 
-func deadline(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 func dial(t *testing.T, g *meuptest.Gateway, who string) *client.Client {
 	t.Helper()
-	c, err := client.Dial(deadline(t), client.Options{
+	c, err := client.Dial(testkit.Deadline(t), client.Options{
 		URL: g.URL("lab"), Token: who + "-token", Backoff: client.Backoff{Min: time.Millisecond, Max: 20 * time.Millisecond},
 	})
 	if err != nil {
@@ -158,7 +152,7 @@ func say(t *testing.T, c *client.Client, text string, corr ...protocol.ID) proto
 	t.Helper()
 	env := client.Chat(text)
 	env.Correlation.IDs = corr
-	r, err := c.Send(deadline(t), env)
+	r, err := c.Send(testkit.Deadline(t), env)
 	if err != nil {
 		t.Fatal(err)
 	}

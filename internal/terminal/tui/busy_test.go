@@ -9,6 +9,7 @@ import (
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/internal/terminal/tui"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -32,7 +33,7 @@ func TestMessages_ReadsBusy(t *testing.T) {
 		l.enters(fmt.Sprintf("message %d", i))
 	}
 	for i := 0; i < count; {
-		e, err := bob.Receive(deadline(t))
+		e, err := bob.Receive(testkit.Deadline(t))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -47,7 +48,7 @@ func TestKicked(t *testing.T) {
 	x := open(t, g, "bob", 80, 24, nil)
 	x.sees("● connected")
 	c := dial(t, g, "alice")
-	if _, err := c.Send(deadline(t), protocol.Envelope{Kind: protocol.KindSpaceKick, Payload: []byte(`{"participant_id":"bob","reason":"enough"}`)}); err != nil {
+	if _, err := c.Send(testkit.Deadline(t), protocol.Envelope{Kind: protocol.KindSpaceKick, Payload: []byte(`{"participant_id":"bob","reason":"enough"}`)}); err != nil {
 		t.Fatal(err)
 	}
 	x.sees("✗ disconnected", "Disconnected: ")

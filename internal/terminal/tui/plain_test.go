@@ -13,6 +13,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/internal/terminal/tui"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // lines is a terminal of lines: a pipe as input, and the output.
@@ -160,12 +161,12 @@ func TestNotJoining(t *testing.T) {
 	g := meuptest.Start(t, config)
 	opts := options(t, g, "nobody")
 	opts.In, opts.Out = strings.NewReader(""), io.Discard
-	err := tui.Run(deadline(t), opts)
+	err := tui.Run(testkit.Deadline(t), opts)
 	if err == nil || strings.Contains(err.Error(), "nobody-token") {
 		t.Errorf("error %v", err)
 	}
 	opts.API = nil
-	if err := tui.Run(deadline(t), opts); err == nil {
+	if err := tui.Run(testkit.Deadline(t), opts); err == nil {
 		t.Error("options without an API were taken")
 	}
 }
@@ -177,7 +178,7 @@ func TestControl_Agent(t *testing.T) {
 	c := dial(t, g, "guide")
 	ended := make(chan error, 1)
 	a := agent.New(agent.Options{Space: c, Tools: handbook(t), Planner: calling("Nothing.")})
-	go func() { ended <- a.Run(deadline(t)) }()
+	go func() { ended <- a.Run(testkit.Deadline(t)) }()
 	l := openPlain(t, g, "alice")
 	l.sees("You are alice in lab.")
 	l.enters("/status guide")

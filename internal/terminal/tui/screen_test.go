@@ -19,6 +19,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/internal/terminal/tui"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -53,7 +54,7 @@ func TestQuestions(t *testing.T) {
 
 func threadsOf(t *testing.T, g *meuptest.Gateway) []api.Thread {
 	t.Helper()
-	list, err := options(t, g, "alice").API.(*api.Client).Threads(deadline(t), "lab", 0, 0)
+	list, err := options(t, g, "alice").API.(*api.Client).Threads(testkit.Deadline(t), "lab", 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +115,7 @@ func TestReasoning_AgentLeaves(t *testing.T) {
 	x.sees("with guide")
 	x.enters("think for ever")
 	chat := question(t, c)
-	if _, err := c.Send(deadline(t), protocol.Envelope{Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo(chat), Payload: []byte(`{}`)}); err != nil {
+	if _, err := c.Send(testkit.Deadline(t), protocol.Envelope{Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo(chat), Payload: []byte(`{}`)}); err != nil {
 		t.Fatal(err)
 	}
 	x.sees("Reasoning ·")
@@ -130,7 +131,7 @@ func question(t *testing.T, c interface {
 }) protocol.ID {
 	t.Helper()
 	for {
-		env, err := c.Receive(deadline(t))
+		env, err := c.Receive(testkit.Deadline(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +278,7 @@ func TestPaste_Long(t *testing.T) {
 	x.sees("the last one")
 	x.types(enter)
 	for {
-		env, err := c.Receive(deadline(t))
+		env, err := c.Receive(testkit.Deadline(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -436,7 +437,7 @@ func TestTerminalIsSafe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Send(deadline(t), protocol.Envelope{Kind: protocol.KindChat, Payload: raw}); err != nil {
+		if _, err := c.Send(testkit.Deadline(t), protocol.Envelope{Kind: protocol.KindChat, Payload: raw}); err != nil {
 			t.Fatal(err)
 		}
 	}

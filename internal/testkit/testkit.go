@@ -1,0 +1,89 @@
+// Package testkit has helpers for the tests of all packages.
+package testkit
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Patience bounds how long tests wait for something that must happen. A test that
+// waits for so long has failed.
+const Patience = time.Minute
+
+// Deadline returns a context that ends with the test, or after Patience.
+func Deadline(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// Eventually polls a condition that another goroutine or process fulfills.
+func Eventually(t testing.TB, what string, condition func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	late := time.After(Patience)
+	for !condition() {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("not within %s: %s", Patience, what)
+		}
+	}
+}
+
+// Log is a log in memory. Its methods may be called concurrently.
+type Log struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	changed chan struct{} // closed at the next write; nil: none was read
+}
+
+// Write appends to the log.
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
+	}
+	return l.text.Write(p)
+}
+
+// String returns the log.
+func (l *Log) String() string {
+	text, _ := l.read()
+	return text
+}
+
+func (l *Log) read() (text string, changed <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.changed == nil {
+		l.changed = make(chan struct{})
+	}
+	return l.text.String(), l.changed
+}
+
+// Wait waits until the log has a text, and returns the rest of its line.
+func (l *Log) Wait(t testing.TB, what string) string {
+	t.Helper()
+	late := time.After(Patience)
+	for {
+		text, changed := l.read()
+		_, after, found := strings.Cut(text, what)
+		if line, _, whole := strings.Cut(after, "\n"); found && whole {
+			return line
+		}
+		select {
+		case <-changed:
+		case <-late:
+			t.Fatalf("%q is not in the log:\n%s", what, text)
+		}
+	}
+}
