@@ -58,7 +58,6 @@ test("a view hides unselected rows, but not mentions of the user or pending item
   assert.deepEqual(of({ contexts: ["ca"] }), ["for you", "[ca]", "[cb]"]);
   assert.deepEqual(of({ contexts: [""] }), ["public", "for you", "[cb]"]);
   assert.deepEqual(of({ from: ["guide"] }), ["for you", "[ca]", "[cb]"]);
-  assert.deepEqual(of({ text: "PUBLIC" }), ["public", "for you", "[cb]"]);
   const step = space.state.blocks.get("cb")?.steps[0];
   assert.ok(step !== undefined && showsStep({ ...EVERYTHING, conclusionsOnly: true }, step));
 });

@@ -1,7 +1,7 @@
 /** Envelopes that a user can send. */
 
 import type { Proposal } from "./state.js";
-import type { Capability, ContextPath, Draft, ID, ParticipantID, Payload } from "./types.js";
+import type { Capability, ContextPath, Draft, ID, ParticipantID } from "./types.js";
 
 /** Reasons for rejecting a proposal that the protocol defines, most common first. */
 export const REJECT_REASONS = ["disagree", "unsafe", "inappropriate", "policy", "duplicate", "invalid", "no_longer_needed", "busy", "other"] as const;
@@ -69,11 +69,6 @@ export function withdraw(p: Proposal, reason = "no_longer_needed"): Draft {
 /** Requests the tools of a participant. */
 export function askTools(who: ParticipantID, id: ID): Draft {
   return { kind: "mcp.request", to: [who], payload: { jsonrpc: "2.0", id, method: "tools/list", params: {} } };
-}
-
-/** Calls a tool of a participant. */
-export function callTool(who: ParticipantID, id: ID, name: string, args: Payload): Draft {
-  return { kind: "mcp.request", to: [who], payload: { jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } } };
 }
 
 /** Grants capabilities; `seconds` 0: until revoked. MEW clients apply a grant without addressees to themselves. */

@@ -1,11 +1,7 @@
-/** Filters of a space: contexts, kinds, authors, text. */
+/** Filters of a space: contexts and authors. */
 
-import { correlations } from "./read.js";
 import type { Block, SpaceState } from "./state.js";
-import type { ContextPath, Envelope, ID, ParticipantID } from "./types.js";
-
-/** Groups of kinds in the UI. */
-export type KindGroup = "chat" | "reasoning" | "calls" | "proposals" | "rights" | "people" | "streams" | "other";
+import type { ContextPath, ParticipantID } from "./types.js";
 
 export interface Filter {
   /** Contexts with their subtrees; "" is only the main conversation; empty: all. */
@@ -13,36 +9,10 @@ export interface Filter {
   /** Excluded contexts with their subtrees. */
   readonly exclude: readonly ContextPath[];
   /** Empty: all. */
-  readonly kinds: readonly KindGroup[];
-  /** Empty: all. */
   readonly from: readonly ParticipantID[];
-  /** Words that must all occur, ignoring case; a quoted phrase is one word. */
-  readonly text: string;
 }
 
-export const EVERYTHING: Filter = { contexts: [], exclude: [], kinds: [], from: [], text: "" };
-
-/** Returns the group of a kind. */
-export function groupOf(kind: string): KindGroup {
-  if (kind === "mcp.request" || kind === "mcp.response") return "calls";
-  switch (kind.split(".", 1)[0]) {
-    case "chat":
-      return "chat";
-    case "reasoning":
-      return "reasoning";
-    case "mcp":
-      return "proposals";
-    case "capability":
-    case "space":
-      return "rights";
-    case "participant":
-      return "people";
-    case "stream":
-      return "streams";
-    default:
-      return "other";
-  }
-}
+export const EVERYTHING: Filter = { contexts: [], exclude: [], from: [] };
 
 /** Reports whether a path equals or is below a prefix. */
 export function within(path: ContextPath, prefix: ContextPath): boolean {
@@ -60,7 +30,7 @@ export function leads(f: Filter, path: ContextPath): boolean {
   return f.contexts.some((p) => p !== path && path !== "" && within(p, path)) && !f.exclude.some((p) => within(path, p));
 }
 
-/** Returns the normalized words of a search. */
+/** Returns the normalized words of a search; a quoted phrase is one word. */
 export function wordsOf(text: string): readonly string[] {
   const found = text.match(/"[^"]+"|[^\s"]+/gu) ?? [];
   return found
@@ -95,15 +65,4 @@ export function tree(state: SpaceState): readonly TreeNode[] {
     return [{ path, block, children, below, active: block.status === "reasoning" || children.some((x) => x.active) }];
   };
   return state.roots.flatMap(node);
-}
-
-/** Returns the envelopes that refer to an envelope, and the ones that it refers to. */
-export function related(envelopes: readonly Envelope[], id: ID): readonly Envelope[] {
-  const wanted = new Set<ID>([id]);
-  for (let i = envelopes.length - 1; i >= 0; i--) {
-    const e = envelopes[i] as Envelope;
-    if (wanted.has(e.id)) for (const x of correlations(e)) wanted.add(x);
-  }
-  for (const e of envelopes) if (correlations(e).includes(id)) wanted.add(e.id);
-  return envelopes.filter((e) => wanted.has(e.id));
 }

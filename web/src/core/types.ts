@@ -20,9 +20,6 @@ export type Millis = number;
 /** The gateway's id in `from`. */
 export const GATEWAY: ParticipantID = "system:gateway";
 
-/** The dialect of this page. */
-export const PROTOCOL = "meup/v0.1";
-
 /** The subprotocol of the WebSocket. */
 export const SUBPROTOCOL = "meup.v0.1";
 
@@ -86,21 +83,6 @@ export interface Limits {
 export interface Present {
   readonly id: ParticipantID;
   readonly capabilities: readonly Capability[];
-}
-
-/** The payload of `system.welcome`, the first frame of a connection. */
-export interface Welcome {
-  readonly you: Present & { readonly limits: Limits };
-  readonly participants: readonly Present[];
-  /** `seq`: the head of the log at the time of the welcome. */
-  readonly space: { readonly name: string; readonly seq: number };
-  readonly protocol: string;
-}
-
-/** The payload of `system.presence`. */
-export interface Presence {
-  readonly event: "join" | "leave";
-  readonly participant: Present;
 }
 
 /**

@@ -125,8 +125,6 @@ function inWords(v: View): string {
   if (v.exclude.length > 0) lines.push(`without ${amount(v.exclude.length, "context")}`);
   if (v.conclusionsOnly) lines.push("starts and conclusions only");
   if (v.from.length > 0) lines.push(`only messages of ${v.from.map(who).join(", ")}`);
-  if (v.kinds.length > 0) lines.push(`only ${v.kinds.join(", ")}`);
-  if (v.text.trim() !== "") lines.push("only messages with certain words");
   const all = lines.join(", ");
   return `${all.charAt(0).toUpperCase()}${all.slice(1)}.`;
 }

@@ -1,4 +1,4 @@
-import{e as s,j as u,m,n as v}from"/assets/chunk-XDUFZKKW.js";import{D as c,E as l,O as d,P as p,a as o,b as a,e as i}from"/assets/chunk-WMDUFPNJ.js";var h=o`
+import{e as s,j as u,m,n as v}from"/assets/chunk-NUEHI26X.js";import{D as c,E as l,O as d,P as p,a as o,b as a,e as i}from"/assets/chunk-WMDUFPNJ.js";var h=o`
   :host {
     display: block;
     font: var(--text-m) / 1.55 var(--font);
@@ -326,4 +326,4 @@ import{e as s,j as u,m,n as v}from"/assets/chunk-XDUFZKKW.js";import{D as c,E as
     cursor: default;
   }
 `;export{h as a,q as b,T as c,R as d,P as e,D as f,I as g,j as h,f as i,A as j,M as k,B as l};
-//# sourceMappingURL=/assets/chunk-TDI2O5EJ.js.map
+//# sourceMappingURL=/assets/chunk-YOLDNCJY.js.map

@@ -1,4 +1,4 @@
-import{a as m}from"/assets/chunk-TMS2EQCE.js";import"/assets/chunk-DZVHUQUU.js";import{g as x}from"/assets/chunk-JCVKINCP.js";import{a as k,e as i,i as S,l as T}from"/assets/chunk-TDI2O5EJ.js";import{d as w,f as p,g as h,i as $,j as b}from"/assets/chunk-XDUFZKKW.js";import{B as v,F as y,O as u,a as f,b as s,e as c}from"/assets/chunk-WMDUFPNJ.js";var P=f`
+import{a as m}from"/assets/chunk-SKXZZC2T.js";import"/assets/chunk-DZVHUQUU.js";import{g as x}from"/assets/chunk-JCVKINCP.js";import{a as k,e as a,i as S,l as T}from"/assets/chunk-YOLDNCJY.js";import{d as w,f as p,g as h,i as $,j as b}from"/assets/chunk-NUEHI26X.js";import{B as f,F as y,O as u,a as v,b as s,e as c}from"/assets/chunk-WMDUFPNJ.js";var P=v`
   .in-force {
     padding: var(--space-2) var(--space-3);
     border-radius: var(--round-m);
@@ -83,27 +83,27 @@ import{a as m}from"/assets/chunk-TMS2EQCE.js";import"/assets/chunk-DZVHUQUU.js";
   }
 `;var N=60,g=class extends p{static properties={...p.properties,most:{state:!0},closed:{state:!0},tick:{state:!0}};static styles=[k,T,P];made=null;constructor(){super(),this.most=N,this.closed=new Set,this.tick=0}get nodes(){return this.made?.of!==this.state&&(this.made={of:this.state,nodes:w(this.state)}),this.made.nodes}render(){let{nodes:e}=this,t=e.slice(-this.most).reverse();return s`
       ${this.choices()}
-      <h3 class="section">${e.length===0?"Contexts":i(e.length,"context")}</h3>
-      ${e.length===0?s`<p class="empty">No reasoning yet</p>`:s`<ul class="tree">${t.map(n=>this.node(n))}</ul>`}
+      <h3 class="section">${e.length===0?"Contexts":a(e.length,"context")}</h3>
+      ${e.length===0?s`<p class="empty">No reasoning yet</p>`:s`<ul class="tree">${t.map(r=>this.node(r))}</ul>`}
       ${e.length>this.most?s`<button class="words" @click=${()=>this.most+=N}>Show older</button>`:c}
-    `}choices(){let e=this.shell.view,t=e.contexts.length===1&&e.contexts[0]==="",n=m(e);return s`<div class="stack">
+    `}choices(){let e=this.shell.view,t=e.contexts.length===1&&e.contexts[0]==="",r=m(e);return s`<div class="stack">
       <label class="check"><input type="checkbox" .checked=${t} @change=${()=>this.set({contexts:t?[]:[""]})} /> Main conversation only</label>
       <label class="check"><input type="checkbox" .checked=${e.conclusionsOnly} @change=${()=>this.set({conclusionsOnly:!e.conclusionsOnly})} /> Starts and conclusions only</label>
-      ${n?s`<div class="row in-force"><span class="grow small">${j(e)}</span><button class="button small" @click=${()=>this.set(h)}>Show all</button></div>`:s`<p class="quiet">All messages are shown. Proposals awaiting approval and mentions of you are never hidden.</p>`}
-    </div>`}node(e){let t=e.block,n=this.shell.view,a=n.contexts.includes(e.path),d=n.exclude.includes(e.path),l=!this.closed.has(e.path),r=R(t);return s`<li>
-      <div class="node" data-out=${d} data-only=${a}>
-        ${e.children.length===0?s`<span class="twig"></span>`:s`<button class="twig" aria-expanded=${l?"true":"false"} aria-label=${`${i(e.below,"context")} within`} @click=${()=>this.fold(e.path)}>${b("chevron")}</button>`}
-        <button class="title grow" title="Show in conversation" @click=${()=>{S(this.shell,e.path)}}>${r}</button>
+      ${r?s`<div class="row in-force"><span class="grow small">${C(e)}</span><button class="button small" @click=${()=>this.set(h)}>Show all</button></div>`:s`<p class="quiet">All messages are shown. Proposals awaiting approval and mentions of you are never hidden.</p>`}
+    </div>`}node(e){let t=e.block,r=this.shell.view,i=r.contexts.includes(e.path),d=r.exclude.includes(e.path),l=!this.closed.has(e.path),n=R(t);return s`<li>
+      <div class="node" data-out=${d} data-only=${i}>
+        ${e.children.length===0?s`<span class="twig"></span>`:s`<button class="twig" aria-expanded=${l?"true":"false"} aria-label=${`${a(e.below,"context")} within`} @click=${()=>this.fold(e.path)}>${b("chevron")}</button>`}
+        <button class="title grow" title="Show in conversation" @click=${()=>{S(this.shell,e.path)}}>${n}</button>
         <p class="meta">
           <span class="chip ${t.status==="reasoning"?"accent":t.status==="cancelled"||t.status==="stopped"?"wait":""}">${x(t,this.shell.now())}</span>
           <span>${t.opener===""?"unknown":u(t.opener)}</span>
-          ${t.counts.calls===0?c:s`<span>${i(t.counts.calls,"call")}</span>`}
+          ${t.counts.calls===0?c:s`<span>${a(t.counts.calls,"call")}</span>`}
         </p>
-        <div class="acts" role="group" aria-label=${r}>
-          <button class="toggle" aria-pressed=${a?"true":"false"} @click=${()=>this.flip("contexts",e.path)}>Only this</button>
+        <div class="acts" role="group" aria-label=${n}>
+          <button class="toggle" aria-pressed=${i?"true":"false"} @click=${()=>this.flip("contexts",e.path)}>Only this</button>
           <button class="toggle" aria-pressed=${d?"true":"false"} @click=${()=>this.flip("exclude",e.path)}>Hide</button>
         </div>
       </div>
       ${l&&e.children.length>0?s`<ul>${e.children.map(O=>this.node(O))}</ul>`:c}
-    </li>`}fold(e){let t=new Set(this.closed);t.delete(e)||t.add(e),this.closed=t}flip(e,t){let n=this.shell.view,a=e==="contexts"?"exclude":"contexts",l=n[e].includes(t)?n[e].filter(r=>r!==t):[...n[e].filter(r=>r!==""),t];this.set({[e]:l,[a]:n[a].filter(r=>r!==t)})}set(e){let t={...this.shell.view,...e};this.shell.setView(m(t)?t:h),this.tick++}};function R(o){return v(y(o.message||o.approach||o.conclusion?.text||o.id),90)}function j(o){let e=[];o.contexts.length===1&&o.contexts[0]===""?e.push("only the main conversation"):o.contexts.length>0&&e.push(`only ${i(o.contexts.length,"context")}`),o.exclude.length>0&&e.push(`without ${i(o.exclude.length,"context")}`),o.conclusionsOnly&&e.push("starts and conclusions only"),o.from.length>0&&e.push(`only messages of ${o.from.map(u).join(", ")}`),o.kinds.length>0&&e.push(`only ${o.kinds.join(", ")}`),o.text.trim()!==""&&e.push("only messages with certain words");let t=e.join(", ");return`${t.charAt(0).toUpperCase()}${t.slice(1)}.`}$("meup-contexts",g);export{g as Contexts};
-//# sourceMappingURL=/assets/contexts-6GSCIVRI.js.map
+    </li>`}fold(e){let t=new Set(this.closed);t.delete(e)||t.add(e),this.closed=t}flip(e,t){let r=this.shell.view,i=e==="contexts"?"exclude":"contexts",l=r[e].includes(t)?r[e].filter(n=>n!==t):[...r[e].filter(n=>n!==""),t];this.set({[e]:l,[i]:r[i].filter(n=>n!==t)})}set(e){let t={...this.shell.view,...e};this.shell.setView(m(t)?t:h),this.tick++}};function R(o){return f(y(o.message||o.approach||o.conclusion?.text||o.id),90)}function C(o){let e=[];o.contexts.length===1&&o.contexts[0]===""?e.push("only the main conversation"):o.contexts.length>0&&e.push(`only ${a(o.contexts.length,"context")}`),o.exclude.length>0&&e.push(`without ${a(o.exclude.length,"context")}`),o.conclusionsOnly&&e.push("starts and conclusions only"),o.from.length>0&&e.push(`only messages of ${o.from.map(u).join(", ")}`);let t=e.join(", ");return`${t.charAt(0).toUpperCase()}${t.slice(1)}.`}$("meup-contexts",g);export{g as Contexts};
+//# sourceMappingURL=/assets/contexts-X7CHZ2S4.js.map

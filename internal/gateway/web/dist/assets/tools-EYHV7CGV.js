@@ -1,4 +1,4 @@
-import{a as $}from"/assets/chunk-ZFG3ZMDK.js";import{a as f,h as w}from"/assets/chunk-J3SUXPBW.js";import{a as b,b as c,e as q,f as d,k as x,l as R}from"/assets/chunk-TDI2O5EJ.js";import{c as v,f as n,i as g,k as p}from"/assets/chunk-XDUFZKKW.js";import{O as l,Q as y,a as h,b as t,e as o}from"/assets/chunk-WMDUFPNJ.js";var T=200,u=class extends n{static properties={...n.properties,text:{state:!0},requested:{state:!0},error:{state:!0}};static styles=[b,R,h`
+import{a as $}from"/assets/chunk-ZFG3ZMDK.js";import{a as f,h as w}from"/assets/chunk-2KXU27XN.js";import{a as b,b as c,e as q,f as d,k as x,l as R}from"/assets/chunk-YOLDNCJY.js";import{c as v,f as n,i as g,k as p}from"/assets/chunk-NUEHI26X.js";import{O as l,Q as y,a as h,b as t,e as o}from"/assets/chunk-WMDUFPNJ.js";var T=200,u=class extends n{static properties={...n.properties,text:{state:!0},requested:{state:!0},error:{state:!0}};static styles=[b,R,h`
       .owner {
         margin: var(--space-5) 0 var(--space-2);
       }
@@ -44,4 +44,4 @@ import{a as $}from"/assets/chunk-ZFG3ZMDK.js";import{a as f,h as w}from"/assets/
             ${this.requested.has(r.id)?t`<span class="faint" role="status">Requested. No response yet.</span>`:t`<button class="button small" aria-label=${`Request tools of ${l(r.id)}`} @click=${()=>{this.ask(r.id)}}>Request</button>`}
           </li>`)}
       </ul>`:t`<p class="quiet section">You cannot request tool lists.</p>`}async ask(e){this.error="";let r=await this.shell.send(w(e,f()));r.ok?this.requested=new Set([...this.requested,e]):this.error=r.refusal}};g("meup-tools",u);export{u as Tools};
-//# sourceMappingURL=/assets/tools-EW5VBQJZ.js.map
+//# sourceMappingURL=/assets/tools-EYHV7CGV.js.map
