@@ -17,6 +17,7 @@ func TestTwice_OneResponse(t *testing.T) {
 	var bridges [2]*employed
 	for i := range bridges {
 		bridges[i] = employ(t, g, server, catchingUp(t, g, 0))
+		bridges[i].log.Wait(t, "bridge ready")
 	}
 	alice := join(t, g, "alice", nil)
 	requests := make(map[protocol.ID]int)
