@@ -134,6 +134,8 @@ func (s *server) forCaller(r *http.Request) *mcp.Server {
 	})
 	memorytools.Register(server, memorytools.Options{Memory: c.client, Space: c.space})
 	c.addTalk(server)
+	c.addThink(server)
+	c.addProposals(server)
 	return server
 }
 

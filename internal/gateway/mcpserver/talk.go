@@ -29,7 +29,7 @@ func (c *caller) addTalk(server *mcp.Server) {
 	}, c.wait)
 	addTool(server, c, &mcp.Tool{
 		Name: "who", Annotations: reads(),
-		Description: "Lists the connected participants with their capabilities, and recent questions that nobody has answered.",
+		Description: "Lists the connected participants with their capabilities, and recent questions without an answer.",
 	}, c.who)
 }
 

@@ -32,7 +32,7 @@ type question struct {
 	ID    string `json:"id"`
 	From  string `json:"from"`
 	Trust string `json:"trust"`
-	State string `json:"state" jsonschema:"pending: nobody works on it; processing: somebody reasons about it"`
+	State string `json:"state" jsonschema:"pending: not started; processing: a participant reasons about it"`
 	Text  string `json:"text"`
 }
 
