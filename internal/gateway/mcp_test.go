@@ -108,7 +108,7 @@ func TestMCP_Memory(t *testing.T) {
 	}
 	bob, eve := mcpClient(t, g, "bob-token", ""), mcpClient(t, g, "eve-token", "?space=lab")
 	tools, err := bob.ListTools(t.Context(), nil)
-	if err != nil || len(tools.Tools) != 10 {
+	if err != nil || len(tools.Tools) != 12 {
 		t.Fatal(tools, err)
 	}
 	for _, test := range []struct {

@@ -27,16 +27,19 @@ func (c *caller) addProposals(server *mcp.Server) {
 	}, c.decide)
 }
 
-// proposeSchema is the schema of proposeInput: the arguments are an object.
-var proposeSchema = func() *jsonschema.Schema {
-	schema, err := jsonschema.For[proposeInput](&jsonschema.ForOptions{
+// proposeSchema is the schema of proposeInput.
+var proposeSchema = schemaOf[proposeInput]()
+
+// schemaOf returns the schema of the input of a tool in which JSON is an object.
+func schemaOf[In any]() *jsonschema.Schema {
+	schema, err := jsonschema.For[In](&jsonschema.ForOptions{
 		TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[json.RawMessage](): {Type: "object"}},
 	})
 	if err != nil {
-		panic(err) // of a type of this file
+		panic(err) // of a type of this package
 	}
 	return schema
-}()
+}
 
 // awaitOutcome tells how the outcome of a call arrives.
 const awaitOutcome = `Call wait with this cursor and kinds ["mcp.request","mcp.response","mcp.reject","mcp.withdraw"]: the outcome is in reply to these ids.`

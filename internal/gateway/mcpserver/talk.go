@@ -124,12 +124,9 @@ func (c *caller) wait(ctx context.Context, in waitInput) (*messages, error) {
 	if err != nil {
 		return nil, err
 	}
-	patience := time.Duration(in.Seconds) * time.Second
-	switch {
-	case in.Seconds == 0:
-		patience = defaultWait
-	case in.Seconds < 0 || patience > maxWait:
-		return nil, fmt.Errorf("seconds: expected 1 to %d", maxWait/time.Second)
+	patience, err := patienceOf(in.Seconds)
+	if err != nil {
+		return nil, err
 	}
 	at, err := c.position(ctx, in.After, q)
 	if err != nil {
@@ -146,18 +143,41 @@ func (c *caller) wait(ctx context.Context, in waitInput) (*messages, error) {
 			continue // a long part of the log without a message
 		}
 		q.Since, q.Log = at.seq, at.log
-		err = c.await(ctx, func(ctx context.Context) error {
-			ctx, cancel := context.WithDeadline(ctx, deadline)
-			defer cancel()
-			return c.client.Await(ctx, c.space, q)
-		})
-		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = c.awaitUntil(ctx, deadline, q)
+		if errors.Is(err, errNoneInTime) {
 			return out, nil
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
+}
+
+// patienceOf returns how long a call waits.
+func patienceOf(seconds int) (time.Duration, error) {
+	if seconds == 0 {
+		return defaultWait, nil
+	}
+	if seconds < 0 || seconds > int(maxWait/time.Second) {
+		return 0, fmt.Errorf("seconds: expected 1 to %d", maxWait/time.Second)
+	}
+	return time.Duration(seconds) * time.Second, nil
+}
+
+var errNoneInTime = errors.New("no envelope in time")
+
+// awaitUntil waits without a slot for an envelope that a query selects. If there
+// is none until the deadline, the error is errNoneInTime.
+func (c *caller) awaitUntil(ctx context.Context, deadline time.Time, q api.EnvelopeQuery) error {
+	err := c.await(ctx, func(ctx context.Context) error {
+		ctx, cancel := context.WithDeadline(ctx, deadline)
+		defer cancel()
+		return c.client.Await(ctx, c.space, q)
+	})
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return errNoneInTime
+	}
+	return err
 }
 
 // position returns the position of a cursor; of none, the newest envelope that a

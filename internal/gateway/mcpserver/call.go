@@ -1,0 +1,146 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// addCalls adds the tools that use the tools of other participants.
+func (c *caller) addCalls(server *mcp.Server) {
+	addTool(server, c, &mcp.Tool{
+		Name: "tools", Annotations: writes(),
+		Description: "Asks a participant which tools it offers, with their schemas. In the result of who, such participants have serves: tools.",
+	}, c.tools)
+	addTool(server, c, &mcp.Tool{
+		Name: "call", InputSchema: callSchema,
+		Description: "Calls a tool of another participant and waits for its answer. If you may not make the call, it is proposed to the other participants.",
+	}, c.call)
+}
+
+var callSchema = schemaOf[callInput]()
+
+// States of a call.
+const (
+	callAnswered = "answered"
+	callPending  = "pending"
+	callProposed = "proposed"
+)
+
+type toolsInput struct {
+	Participant string `json:"participant" jsonschema:"id of the participant"`
+	Seconds     int    `json:"seconds,omitempty" jsonschema:"how long to wait at most, up to 50; 25 by default"`
+}
+
+type callInput struct {
+	Participant string          `json:"participant" jsonschema:"id of the participant that runs the tool"`
+	Tool        string          `json:"tool" jsonschema:"name of its tool"`
+	Arguments   json.RawMessage `json:"arguments,omitempty" jsonschema:"arguments of the tool, an object"`
+	Context     string          `json:"context,omitempty" jsonschema:"the context of your reasoning"`
+	Thought     string          `json:"thought,omitempty" jsonschema:"id of the step that explains the call"`
+	Seconds     int             `json:"seconds,omitempty" jsonschema:"how long to wait at most, up to 50; 25 by default"`
+	Key         string          `json:"key,omitempty" jsonschema:"any text; a second call with the same key and arguments makes no second call and returns the answer of the first"`
+}
+
+type answered struct {
+	Note   string   `json:"note"`
+	State  string   `json:"state" jsonschema:"answered; pending: no answer in time; proposed: you may not make the call, and others may approve it"`
+	ID     string   `json:"id" jsonschema:"of the request or the proposal"`
+	Cursor string   `json:"cursor"`
+	Next   string   `json:"next,omitempty" jsonschema:"what to do if there is no answer yet"`
+	Answer *message `json:"answer,omitempty" jsonschema:"the JSON-RPC response, with result or error"`
+}
+
+func (c *caller) tools(ctx context.Context, in toolsInput) (*answered, error) {
+	host, err := participants([]string{in.Participant})
+	if err != nil {
+		return nil, fmt.Errorf("participant: %w", err)
+	}
+	return c.request(ctx, protocol.Envelope{To: host}, in.Seconds, "method", "tools/list", "params", struct{}{})
+}
+
+func (c *caller) call(ctx context.Context, in callInput) (*answered, error) {
+	host, err := participants([]string{in.Participant})
+	if err != nil {
+		return nil, fmt.Errorf("participant: %w", err)
+	}
+	if in.Tool == "" {
+		return nil, errors.New("tool: expected the name of a tool")
+	}
+	same := in
+	same.Seconds = 0 // a retry may wait for another time
+	id, err := c.id("call", in.Key, same)
+	if err != nil {
+		return nil, err
+	}
+	e := protocol.Envelope{ID: id, To: host, Context: protocol.ContextPath(in.Context)}
+	if in.Thought != "" {
+		e.Correlation = protocol.CorrelateTo(protocol.ID(in.Thought))
+	}
+	params := map[string]any{"name": in.Tool, "arguments": json.RawMessage("{}")}
+	if len(in.Arguments) > 0 {
+		params["arguments"] = in.Arguments
+	}
+	out, err := c.request(ctx, e, in.Seconds, "method", "tools/call", "params", params)
+	if !errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}) {
+		return out, err
+	}
+	proposed, failed := c.propose(ctx, proposeInput{Participant: in.Participant, Tool: in.Tool, Arguments: in.Arguments, Context: in.Context, Key: in.Key})
+	if failed != nil {
+		return nil, err // it may neither call nor propose
+	}
+	return &answered{Note: notice, State: callProposed, ID: proposed.ID, Cursor: proposed.Cursor, Next: proposed.Next}, nil
+}
+
+// request sends a request to one participant and waits for its response.
+func (c *caller) request(ctx context.Context, e protocol.Envelope, seconds int, call ...any) (*answered, error) {
+	patience, err := patienceOf(seconds)
+	if err != nil {
+		return nil, err
+	}
+	if e.ID == "" {
+		e.ID = protocol.ID(uuid.Must(uuid.NewV7()).String())
+	}
+	e.Kind, e.Payload = protocol.KindMCPRequest, object(append(call, "jsonrpc", "2.0", "id", string(e.ID))...)
+	receipt, err := c.client.Send(ctx, c.space, e)
+	if err != nil {
+		return nil, err
+	}
+	out := &answered{Note: notice, State: callPending, ID: string(e.ID)}
+	q := api.EnvelopeQuery{Since: receipt.Seq, Kinds: []string{string(protocol.KindMCPResponse)}, From: e.To, Limit: defaultMessages}
+	deadline := time.Now().Add(patience)
+	for {
+		page, err := c.page(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Envelopes {
+			if r := &page.Envelopes[i]; r.Correlation.Names(e.ID) {
+				m := c.message(r)
+				m.Text, m.Omitted = bounded(string(r.Payload), maxTexts)
+				out.State, out.Answer, out.Cursor = callAnswered, &m, cursor{r.Seq, page.Log}.String()
+				return out, nil
+			}
+		}
+		q.Since, q.Log = max(q.Since, page.Next), page.Log
+		if page.HasMore && time.Now().Before(deadline) {
+			continue
+		}
+		err = c.awaitUntil(ctx, deadline, q)
+		if errors.Is(err, errNoneInTime) {
+			out.Cursor, out.Next = cursor{receipt.Seq, page.Log}.String(), `Call wait with this cursor and kinds ["mcp.response"], or call again with the same key: the answer is in reply to this id.`
+			return out, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
