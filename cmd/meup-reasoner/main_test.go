@@ -26,6 +26,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm/models"
 	"github.com/meup-protocol/meup/internal/natsembed"
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // The test binary acts as the program when it is started under the program's
@@ -46,8 +47,7 @@ type running struct {
 
 	stdout  bytes.Buffer // complete after Wait
 	reading sync.WaitGroup
-	mu      sync.Mutex
-	log     strings.Builder
+	log     testkit.Log
 }
 
 var serving = regexp.MustCompile(`msg=serving address=(\S+)`)
@@ -78,9 +78,7 @@ func launch(t *testing.T, address *regexp.Regexp, env []string, args ...string) 
 	p.reading.Go(func() {
 		defer close(found)
 		for lines := bufio.NewScanner(stderr); lines.Scan(); {
-			p.mu.Lock()
-			p.log.WriteString(lines.Text() + "\n")
-			p.mu.Unlock()
+			_, _ = io.WriteString(&p.log, lines.Text()+"\n") // never fails
 			if m := address.FindStringSubmatch(lines.Text()); m != nil {
 				found <- m[1]
 			}
@@ -88,15 +86,9 @@ func launch(t *testing.T, address *regexp.Regexp, env []string, args ...string) 
 	})
 	t.Cleanup(func() { _ = p.Process.Kill(); p.reading.Wait(); _ = p.Wait() })
 	if p.address = <-found; p.address == "" {
-		t.Fatalf("it ended:\n%s", p.said())
+		t.Fatalf("it ended:\n%s", p.log.String())
 	}
 	return p
-}
-
-func (p *running) said() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.log.String()
 }
 
 func (p *running) ask(t *testing.T, method, path, token, body string) (int, string) {
@@ -154,15 +146,15 @@ func TestServes(t *testing.T) {
 	}
 	p.reading.Wait()
 	if err := p.Wait(); err != nil {
-		t.Errorf("%v\n%s", err, p.said())
+		t.Errorf("%v\n%s", err, p.log.String())
 	}
 	for _, secret := range []string{"new-token", "old-token", "callback-secret", "address-secret", "TODOs"} {
-		if strings.Contains(p.said(), secret) {
-			t.Errorf("the log has %s:\n%s", secret, p.said())
+		if strings.Contains(p.log.String(), secret) {
+			t.Errorf("the log has %s:\n%s", secret, p.log.String())
 		}
 	}
-	if !strings.Contains(p.said(), "msg=draining") || !strings.Contains(p.said(), "msg=stopped") {
-		t.Errorf("log:\n%s", p.said())
+	if !strings.Contains(p.log.String(), "msg=draining") || !strings.Contains(p.log.String(), "msg=stopped") {
+		t.Errorf("log:\n%s", p.log.String())
 	}
 }
 
@@ -193,9 +185,9 @@ func TestMetrics_OwnListener(t *testing.T) {
 	if status, _ := p.ask(t, "GET", "/metrics", "", ""); status != 404 {
 		t.Errorf("%d", status)
 	}
-	m := regexp.MustCompile(`serving metrics" address=(\S+)`).FindStringSubmatch(p.said())
+	m := regexp.MustCompile(`serving metrics" address=(\S+)`).FindStringSubmatch(p.log.String())
 	if m == nil {
-		t.Fatalf("log:\n%s", p.said())
+		t.Fatalf("log:\n%s", p.log.String())
 	}
 	p.address = m[1]
 	if status, body := p.ask(t, "GET", "/metrics", "", ""); status != 200 || !strings.Contains(body, "meup_build_info") {
@@ -217,7 +209,7 @@ func TestRecords(t *testing.T) {
 	}
 	p.reading.Wait()
 	if err := p.Wait(); err != nil {
-		t.Errorf("it ended with %v:\n%s", err, p.said())
+		t.Errorf("it ended with %v:\n%s", err, p.log.String())
 	}
 	raw, err := os.ReadFile(file)
 	if err != nil || !strings.Contains(string(raw), `"session_id":"s1"`) || !strings.Contains(p.stdout.String(), `"session_id":"s1"`) {
@@ -455,6 +447,6 @@ func TestServe_QueueOutOfReach(t *testing.T) {
 	}
 	p.reading.Wait()
 	if err := p.Wait(); err != nil {
-		t.Errorf("it ended with %v:\n%s", err, p.said())
+		t.Errorf("it ended with %v:\n%s", err, p.log.String())
 	}
 }
