@@ -163,6 +163,7 @@ var mayImport = map[string][]string{
 	"internal/agent/parts":                 {"protocol", "internal/agent/contextwindow", "internal/textutil"},
 	"internal/agent/peers":                 {"protocol", "internal/agent/mcptools", "internal/participant"},
 	"internal/privatedir":                  {},
+	"internal/mcprelay":                    {},
 	"internal/earlysignal":                 {},
 	"internal/terminal/termsafe":           {},
 	"internal/proposal":                    {"protocol"},

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/internal/mcprelay"
+	"github.com/meup-protocol/meup/internal/program"
+)
+
+func newMCP(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "mcp",
+		Short: "Serves the tools of the gateway's /mcp over standard input and output",
+		Long: `mcp is an MCP server over standard input and output, for clients that start a
+program instead of connecting to an address. It has the tools of the gateway's
+/mcp, and passes each call on to it: the client takes part in the space as the
+participant of the token.
+
+It ends when its standard input ends.`,
+		Example: `  claude mcp add meup -- meup mcp --gateway http://127.0.0.1:8080 --space lab --token-file ~/.meup-token`,
+		Args:    program.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return finishStopped(c.Context(), runMCP(c, a))
+		},
+	}
+}
+
+func runMCP(c *cobra.Command, a *app) error {
+	t, err := a.target(c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	defer t.api.Close()
+	if _, err := t.api.SessionIn(c.Context(), t.space); err != nil {
+		return err
+	}
+	u := t.base.JoinPath("mcp")
+	u.RawQuery = url.Values{"space": {t.space}}.Encode()
+	return mcprelay.Run(c.Context(), mcprelay.Options{
+		Endpoint: u.String(), Token: t.token, Version: program.Version(version), In: c.InOrStdin(), Out: c.OutOrStdout(),
+	})
+}
