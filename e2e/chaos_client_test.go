@@ -86,7 +86,12 @@ func readFrame(ctx context.Context, c *websocket.Conn) (frame, error) {
 		return frame{}, err
 	}
 	var f frame
-	return f, json.Unmarshal(data, &f)
+	err = json.Unmarshal(data, &f)
+	var other *json.UnmarshalTypeError // of the payload of a kind that is not read
+	if errors.As(err, &other) {
+		err = nil
+	}
+	return f, err
 }
 
 // answer is the outcome of one attempt to send an envelope.

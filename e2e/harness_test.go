@@ -34,6 +34,10 @@ func TestMain(m *testing.M) {
 		runNATS(spec)
 		return
 	}
+	if len(os.Args) == 3 && os.Args[1] == transferServer {
+		runTransferServer(os.Args[2])
+		return
+	}
 	os.Exit(buildAndRun(m))
 }
 
