@@ -137,6 +137,8 @@ func (s *server) forCaller(r *http.Request) *mcp.Server {
 	c.addThink(server)
 	c.addProposals(server)
 	c.addCalls(server)
+	c.addResources(server)
+	addPrompts(server)
 	return server
 }
 
