@@ -16,7 +16,7 @@ var ErrDamaged = errors.New("the index of turns has a row that cannot be read")
 // appendRef appends a reference; flag is a bit that goes with it.
 func appendRef(dst []byte, at ref, flag bool) []byte {
 	dst = binary.AppendUvarint(dst, uint64(at.root))
-	return binary.AppendUvarint(dst, uint64(at.turn)<<1|uint64(boolByte(flag))) //nolint:gosec // not negative
+	return binary.AppendUvarint(dst, uint64(at.turn)<<1|uint64(boolByte(flag)))
 }
 
 func (d *decoder) ref() (at ref, flag bool) {
@@ -34,8 +34,8 @@ func (th *thread) append(dst []byte) []byte {
 	dst = append(dst, boolByte(th.job))
 	dst = appendName(appendName(dst, string(th.id)), th.session)
 	dst = th.title.Append(dst)
-	dst = binary.AppendUvarint(dst, uint64(th.first)) //nolint:gosec // not negative
-	dst = binary.AppendUvarint(dst, uint64(th.end))   //nolint:gosec // not negative
+	dst = binary.AppendUvarint(dst, uint64(th.first))
+	dst = binary.AppendUvarint(dst, uint64(th.end))
 	dst = binary.AppendUvarint(dst, uint64(len(th.roles)))
 	for _, who := range slices.Sorted(maps.Keys(th.roles)) {
 		dst = append(appendName(dst, string(who)), byte(th.roles[who]))
@@ -61,8 +61,8 @@ func (t *turn) append(dst []byte) []byte {
 	dst = binary.AppendVarint(dst, t.started)
 	dst = binary.AppendUvarint(dst, uint64(t.chat))
 	dst = binary.AppendUvarint(dst, uint64(t.latest-t.chat))
-	dst = binary.AppendUvarint(dst, uint64(t.items)) //nolint:gosec // not negative
-	dst = binary.AppendUvarint(dst, uint64(t.bytes)) //nolint:gosec // not negative
+	dst = binary.AppendUvarint(dst, uint64(t.items))
+	dst = binary.AppendUvarint(dst, uint64(t.bytes))
 	dst = append(dst, boolByte(t.truncated)|boolByte(t.audience != nil)<<1)
 	if t.audience != nil {
 		dst = appendNames(appendNames(dst, t.audience.to), t.audience.thread)

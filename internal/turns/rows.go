@@ -73,7 +73,7 @@ func appendName(key []byte, name string) []byte {
 func threadKey(seq protocol.Seq) []byte { return appendSeq([]byte{keyThread}, seq) }
 
 func turnKey(at ref) []byte {
-	return binary.BigEndian.AppendUint32(appendSeq([]byte{keyTurn}, at.root), uint32(at.turn)) //nolint:gosec // fewer than envelopes of one thread
+	return binary.BigEndian.AppendUint32(appendSeq([]byte{keyTurn}, at.root), uint32(at.turn))
 }
 
 func nameKey(job bool, id protocol.ID) []byte {

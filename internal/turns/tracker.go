@@ -87,7 +87,7 @@ type Tracker struct {
 // NewTracker returns a Tracker of an empty log, in memory.
 func NewTracker(o Options) *Tracker {
 	o.Rows = nil
-	t, _, _ := Open(o) //nolint:errcheck // rows in memory have no errors
+	t, _, _ := Open(o)
 	return t
 }
 

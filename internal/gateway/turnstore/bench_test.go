@@ -50,7 +50,7 @@ func (m *madeLog) Range(ctx context.Context, _ string, q journal.Query) iter.Seq
 		}
 		n := last - q.After
 		if q.Limit > 0 {
-			n = min(n, protocol.Seq(q.Limit)) //nolint:gosec // a test
+			n = min(n, protocol.Seq(q.Limit))
 		}
 		for i := range n {
 			seq := q.After + 1 + i
@@ -72,7 +72,7 @@ func madeEntry(seq protocol.Seq) *journal.Entry {
 	}
 	chat := (seq-1)/turnEntries*turnEntries + 1
 	env := protocol.Envelope{
-		ID: id(seq), Seq: seq, From: "planner", TS: time.UnixMilli(1_795_000_000_000 + int64(seq)*100).UTC(), //nolint:gosec // a test
+		ID: id(seq), Seq: seq, From: "planner", TS: time.UnixMilli(1_795_000_000_000 + int64(seq)*100).UTC(),
 	}
 	payload := func(k protocol.Kind, text string) { env.Kind, env.Payload = k, json.RawMessage(text) }
 	switch at := seq - chat; {
@@ -207,5 +207,5 @@ func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc) //nolint:gosec // a test
+	return int64(m.HeapAlloc)
 }

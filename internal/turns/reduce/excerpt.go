@@ -4,7 +4,7 @@ import "encoding/binary"
 
 // Append appends the encoding of an excerpt to dst.
 func (x Excerpt) Append(dst []byte) []byte {
-	dst = binary.AppendUvarint(dst, uint64(x.margin)) //nolint:gosec // not negative
+	dst = binary.AppendUvarint(dst, uint64(x.margin))
 	dst = binary.AppendUvarint(dst, uint64(len(x.text)))
 	return append(dst, x.text...)
 }
@@ -21,5 +21,5 @@ func ReadExcerpt(b []byte) (x Excerpt, rest []byte) {
 		return x, nil
 	}
 	b = b[n+m:]
-	return Excerpt{string(b[:size]), int(margin)}, b[size:] //nolint:gosec // at most the constants above
+	return Excerpt{string(b[:size]), int(margin)}, b[size:]
 }

@@ -39,13 +39,11 @@ func (c *span) isClosedBy(it *Item) bool {
 // askedBy returns the agent that first asked a participant to take a part; "" for
 // a participant with a context of its own, or without parts.
 func (b *Builder) askedBy(who protocol.ParticipantID) protocol.ParticipantID {
-	for _, c := range b.own(who) {
-		if c.asked != who {
-			return ""
-		}
-		return c.opener
+	own := b.own(who)
+	if len(own) == 0 || own[0].asked != who {
+		return ""
 	}
-	return ""
+	return own[0].opener
 }
 
 // parts returns the parts that an agent asked others to take, the first ones.

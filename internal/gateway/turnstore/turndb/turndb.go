@@ -294,7 +294,7 @@ func (db *DB) begin(store *pebble.DB, key []byte, before position, log string) (
 		return before, err
 	}
 	n, _ := binary.Uvarint(last)
-	p := position{Log: log, Number: uint32(n + 1)} //nolint:gosec // 2^32 spaces take longer
+	p := position{Log: log, Number: uint32(n + 1)}
 	row, err := json.Marshal(p)
 	if err != nil {
 		return before, err
