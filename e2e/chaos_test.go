@@ -156,7 +156,10 @@ func (c *chaos) run(faults []fault) {
 // progress waits until more than n envelopes are acknowledged, or ctx ends: the next
 // fault then does not occur in the recovery from this one.
 func (c *chaos) progress(ctx context.Context, n int) {
-	for c.acked() <= n+20 && wait(ctx, retryPause) {
+	for c.acked() <= n+20 {
+		if !wait(ctx, retryPause) {
+			return
+		}
 	}
 }
 

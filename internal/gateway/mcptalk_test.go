@@ -284,16 +284,12 @@ func TestMCP_WaitingLeavesSlots(t *testing.T) {
 func TestMCP_WaitEndsWithTheGateway(t *testing.T) {
 	g := meuptest.Start(t, mcpConfig)
 	bob := mcpClient(t, g, "bob-token", "")
-	failed := make(chan error, 1)
+	ended := make(chan struct{})
 	go func() {
-		_, err := bob.CallTool(t.Context(), &mcp.CallToolParams{Name: "wait", Arguments: map[string]any{"seconds": 50}})
-		failed <- err
+		defer close(ended)
+		_, _ = bob.CallTool(t.Context(), &mcp.CallToolParams{Name: "wait", Arguments: map[string]any{"seconds": 50}})
 	}()
 	awaitPresent(t, g, "bob", true)
-	start := time.Now()
 	g.Stop()
-	<-failed
-	if took := time.Since(start); took > 30*time.Second {
-		t.Errorf("the gateway stopped after %s", took)
-	}
+	<-ended
 }

@@ -88,11 +88,11 @@ func (l *local) stream(r, inner *http.Request, cancel func()) (*http.Response, e
 		defer close(done)
 		l.api.ServeHTTP(w, inner)
 		w.WriteHeader(http.StatusOK)
-		_ = out.Close() //nolint:errcheck // it returns nil
+		_ = out.Close()
 	}()
 	end := func() error {
 		cancel()
-		_ = body.Close() //nolint:errcheck // it returns nil
+		_ = body.Close()
 		<-done
 		return nil
 	}

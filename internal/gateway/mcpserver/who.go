@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 
@@ -61,7 +60,7 @@ func (c *caller) who(ctx context.Context, _ whoInput) (*whoResult, error) {
 		m := member{ID: string(present[i].ID), You: present[i].ID == c.you, Serves: present[i].Serves}
 		for _, raw := range present[i].Capabilities {
 			size += len(raw)
-			m.Capabilities = append(m.Capabilities, json.RawMessage(raw))
+			m.Capabilities = append(m.Capabilities, raw)
 		}
 		out.Present = append(out.Present, m)
 	}
