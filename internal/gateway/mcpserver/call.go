@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -60,20 +59,17 @@ type answered struct {
 }
 
 func (c *caller) tools(ctx context.Context, in toolsInput) (*answered, error) {
-	host, err := participants([]string{in.Participant})
+	host, err := oneParticipant(in.Participant)
 	if err != nil {
-		return nil, fmt.Errorf("participant: %w", err)
+		return nil, err
 	}
 	return c.request(ctx, protocol.Envelope{To: host}, in.Seconds, "method", "tools/list", "params", struct{}{})
 }
 
 func (c *caller) call(ctx context.Context, in callInput) (*answered, error) {
-	host, err := participants([]string{in.Participant})
+	host, params, err := toolCall(in.Participant, in.Tool, in.Arguments)
 	if err != nil {
-		return nil, fmt.Errorf("participant: %w", err)
-	}
-	if in.Tool == "" {
-		return nil, errors.New("tool: expected the name of a tool")
+		return nil, err
 	}
 	same := in
 	same.Seconds = 0 // a retry may wait for another time
@@ -85,10 +81,6 @@ func (c *caller) call(ctx context.Context, in callInput) (*answered, error) {
 	if in.Thought != "" {
 		e.Correlation = protocol.CorrelateTo(protocol.ID(in.Thought))
 	}
-	params := map[string]any{"name": in.Tool, "arguments": json.RawMessage("{}")}
-	if len(in.Arguments) > 0 {
-		params["arguments"] = in.Arguments
-	}
 	out, err := c.request(ctx, e, in.Seconds, "method", "tools/call", "params", params)
 	if !errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}) {
 		return out, err
@@ -98,6 +90,22 @@ func (c *caller) call(ctx context.Context, in callInput) (*answered, error) {
 		return nil, err // it may neither call nor propose
 	}
 	return &answered{Note: notice, State: callProposed, ID: proposed.ID, Cursor: proposed.Cursor, Next: proposed.Next}, nil
+}
+
+// toolCall checks the host and the name of a tool, and returns the host and the
+// params of tools/call.
+func toolCall(participant, tool string, arguments json.RawMessage) ([]protocol.ParticipantID, map[string]any, error) {
+	host, err := oneParticipant(participant)
+	if err != nil {
+		return nil, nil, err
+	}
+	if tool == "" {
+		return nil, nil, errors.New("tool: expected the name of a tool")
+	}
+	if len(arguments) == 0 {
+		arguments = json.RawMessage("{}")
+	}
+	return host, map[string]any{"name": tool, "arguments": arguments}, nil
 }
 
 // request sends a request to one participant and waits for its response.

@@ -148,6 +148,15 @@ func participants(names []string) ([]protocol.ParticipantID, error) {
 
 const maxNames = 64
 
+// oneParticipant checks the name of the participant of a call.
+func oneParticipant(name string) ([]protocol.ParticipantID, error) {
+	list, err := participants([]string{name})
+	if err != nil {
+		return nil, fmt.Errorf("participant: %w", err)
+	}
+	return list, nil
+}
+
 // cursor is a position in the log of a space, as a client keeps it.
 type cursor struct {
 	seq protocol.Seq

@@ -63,12 +63,9 @@ type pending struct {
 const maxExpiry = 365 * 24 * 3600 // seconds
 
 func (c *caller) propose(ctx context.Context, in proposeInput) (*pending, error) {
-	host, err := participants([]string{in.Participant})
+	host, params, err := toolCall(in.Participant, in.Tool, in.Arguments)
 	if err != nil {
-		return nil, fmt.Errorf("participant: %w", err)
-	}
-	if in.Tool == "" {
-		return nil, errors.New("tool: expected the name of a tool")
+		return nil, err
 	}
 	if in.Expires < 0 || in.Expires > maxExpiry {
 		return nil, fmt.Errorf("expires_seconds: expected 1 to %d", maxExpiry)
@@ -76,10 +73,6 @@ func (c *caller) propose(ctx context.Context, in proposeInput) (*pending, error)
 	id, err := c.id("propose", in.Key, in)
 	if err != nil {
 		return nil, err
-	}
-	params := map[string]any{"name": in.Tool, "arguments": json.RawMessage("{}")}
-	if len(in.Arguments) > 0 {
-		params["arguments"] = in.Arguments
 	}
 	var expires any
 	if in.Expires > 0 {
@@ -121,17 +114,14 @@ func (c *caller) decide(ctx context.Context, in decideInput) (*pending, error) {
 	var e protocol.Envelope
 	switch in.Decision {
 	case "approve":
-		to, err := participants([]string{in.Participant})
-		if in.Participant == "" {
-			to, err = []protocol.ParticipantID{""}, nil
+		to := protocol.ParticipantID(in.Participant)
+		if _, err := oneParticipant(in.Participant); err != nil && to != "" {
+			return nil, err
 		}
-		if err != nil {
-			return nil, fmt.Errorf("participant: %w", err)
-		}
-		if host := proposal.CallOf(proposed).Host; host != "" && to[0] != "" && to[0] != host {
+		if host := proposal.CallOf(proposed).Host; host != "" && to != "" && to != host {
 			return nil, fmt.Errorf("participant: the proposal names %s", host)
 		}
-		if e, err = proposal.Approval(proposed, id, to[0]); err != nil {
+		if e, err = proposal.Approval(proposed, id, to); err != nil {
 			return nil, err
 		}
 	case "reject":

@@ -38,10 +38,14 @@ func (l *local) RoundTrip(r *http.Request) (*http.Response, error) {
 	if w.tooLong {
 		return nil, errTooLong
 	}
+	return responseTo(r, w.status, w.header, io.NopCloser(&w.body), int64(w.body.Len())), nil
+}
+
+func responseTo(r *http.Request, status int, header http.Header, body io.ReadCloser, length int64) *http.Response {
 	return &http.Response{
-		Status: strconv.Itoa(w.status) + " " + http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: w.header, Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()), Request: r,
-	}, nil
+		Status: strconv.Itoa(status) + " " + http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: header, Body: body, ContentLength: length, Request: r,
+	}
 }
 
 // maxResponse bounds a response of the API, in bytes.
@@ -98,10 +102,7 @@ func (l *local) stream(r, inner *http.Request, cancel func()) (*http.Response, e
 	}
 	select {
 	case status := <-w.begun:
-		return &http.Response{
-			Status: strconv.Itoa(status) + " " + http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-			Header: w.header.Clone(), Body: &streamBody{body, end}, ContentLength: -1, Request: r,
-		}, nil
+		return responseTo(r, status, w.header.Clone(), &streamBody{body, end}, -1), nil
 	case <-r.Context().Done():
 		return nil, errors.Join(r.Context().Err(), end())
 	}
