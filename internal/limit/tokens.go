@@ -49,27 +49,30 @@ const roundingError = 1e-6
 
 const maxWait = 24 * time.Hour
 
-// take removes n tokens after wait returned 0. Tokens above the size of the bucket
-// are taken on credit, so that the rate holds in the long run.
+// take removes n tokens after wait returned 0, and counts them as spent. A negative
+// number gives tokens back.
 func (t tokens) take(now time.Time, n int) {
-	if t.lim == nil {
-		return
-	}
-	*t.spent += n
-	for size := t.lim.Burst(); n > 0; n -= size {
-		t.lim.ReserveN(now, min(n, size))
+	if t.lim != nil {
+		*t.spent += n
+		t.move(now, n)
 	}
 }
 
 // giveBack returns n tokens; the bucket does not hold more than its burst.
+func (t tokens) giveBack(now time.Time, n int) { t.take(now, -n) }
+
+// move removes n tokens. The ones above the size of the bucket are taken on credit, so
+// that the rate holds in the long run.
 //
-// It makes a negative reservation. rate.Reservation.CancelAt is for callers that
-// wait: it restores nothing after the time to act, and before that only tokens
-// that were not reserved later.
-func (t tokens) giveBack(now time.Time, n int) {
-	if t.lim != nil {
-		*t.spent -= n
-		t.lim.ReserveN(now, -n)
+// A negative number returns tokens, by a negative reservation. rate.Reservation.CancelAt
+// is for callers that wait: it restores nothing after the time to act, and before that
+// only tokens that were not reserved later.
+func (t tokens) move(now time.Time, n int) {
+	if n < 0 {
+		t.lim.ReserveN(now, n)
+	}
+	for size := t.lim.Burst(); n > 0; n -= size {
+		t.lim.ReserveN(now, min(n, size))
 	}
 }
 
@@ -89,16 +92,9 @@ const maxCharge = 1 << 20
 // charge removes n tokens that were spent elsewhere, on credit; a negative number
 // was given back there.
 func (t tokens) charge(now time.Time, n int) {
-	if t.lim == nil {
-		return
+	if t.lim != nil {
+		t.move(now, min(n, maxCharge*t.lim.Burst()))
 	}
-	before := *t.spent
-	if n > 0 {
-		t.take(now, min(n, maxCharge*t.lim.Burst()))
-	} else {
-		t.giveBack(now, -n)
-	}
-	*t.spent = before
 }
 
 // update changes rate and burst and keeps the level, so that reloading a
