@@ -67,7 +67,8 @@ var mayImport = map[string][]string{
 	// Search.
 	"internal/search":              {"protocol"},
 	"internal/memorytools":         {"protocol", "client/api", "internal/textutil"},
-	"internal/gateway/mcpserver":   {"protocol", "client/api", "internal/gateway/access", "internal/memorytools", "internal/proposal", "internal/textutil"},
+	"internal/gateway/selfapi":     {"client/api"},
+	"internal/gateway/mcpserver":   {"protocol", "client/api", "internal/gateway/access", "internal/gateway/selfapi", "internal/memorytools", "internal/proposal", "internal/textutil"},
 	"internal/gateway/searchstore": {"protocol", "internal/search", "internal/space", "internal/space/ring"},
 
 	// Packages that the gateways of a cluster share, in addition to the log.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/gateway/selfapi"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -133,7 +134,7 @@ func (c *caller) since(ctx context.Context, q api.EnvelopeQuery, at cursor, limi
 // page reads a page of the log; one envelope, if the page is too long.
 func (c *caller) page(ctx context.Context, q api.EnvelopeQuery) (*api.Envelopes, error) {
 	page, err := c.client.Envelopes(ctx, c.space, q)
-	if errors.Is(err, errTooLong) && q.Limit > 1 {
+	if errors.Is(err, selfapi.ErrTooLong) && q.Limit > 1 {
 		q.Limit = 1
 		page, err = c.client.Envelopes(ctx, c.space, q)
 	}

@@ -17,8 +17,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/internal/gateway/selfapi"
 	"github.com/meup-protocol/meup/internal/memorytools"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -26,7 +26,7 @@ import (
 // Bounds of a request.
 const (
 	maxBody     = 64 << 10 // bytes
-	maxParallel = 8        // calls; each holds a response of up to maxResponse
+	maxParallel = 8        // calls; each holds a response of the API
 	bodyTimeout = 15 * time.Second
 	callTimeout = 58 * time.Second // clients give up after a minute
 	maxWaiting  = 256              // calls that wait for envelopes; those of one participant are bounded by its connections
@@ -101,10 +101,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // identify returns the caller of a request, by the session of its token.
 func (s *server) identify(r *http.Request, token string) (*caller, *protocol.Error) {
-	client, err := api.New(api.Options{
-		URL: "http://gateway.internal", Token: token,
-		HTTPClient: &http.Client{Transport: &local{api: s.options.API, outer: r}},
-	})
+	client, err := selfapi.New(s.options.API, r, token)
 	if err != nil {
 		return nil, protocol.Errorf(protocol.CodeUnauthorized, "The token cannot be one of this gateway.")
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/gateway/selfapi"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -70,7 +71,7 @@ func (c *caller) who(ctx context.Context, _ whoInput) (*whoResult, error) {
 	}
 	for i := range threads.Threads {
 		open, err := c.openTurns(ctx, threads.Threads[i].ThreadID)
-		if err != nil && !errors.Is(err, errTooLong) {
+		if err != nil && !errors.Is(err, selfapi.ErrTooLong) {
 			return nil, err
 		}
 		out.Questions = append(out.Questions, open...)

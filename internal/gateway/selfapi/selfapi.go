@@ -1,4 +1,7 @@
-package mcpserver
+// Package selfapi makes clients of the gateway's own HTTP API, for protocol
+// adapters in the same process. Requests reach the handler without a network, on
+// behalf of a request from outside, so the API checks them as any others.
+package selfapi
 
 import (
 	"bytes"
@@ -9,7 +12,18 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+
+	"github.com/meup-protocol/meup/client/api"
 )
+
+// New returns a client that sends requests to a handler with a token: with the
+// address, the host and the connection of the outer request.
+func New(handler http.Handler, outer *http.Request, token string) (*api.Client, error) {
+	return api.New(api.Options{
+		URL: "http://gateway.internal", Token: token,
+		HTTPClient: &http.Client{Transport: &local{api: handler, outer: outer}},
+	})
+}
 
 // local sends requests to a handler of this process on behalf of a request from
 // outside: with its address and the values of its context.
@@ -36,7 +50,7 @@ func (l *local) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if w.tooLong {
-		return nil, errTooLong
+		return nil, ErrTooLong
 	}
 	return responseTo(r, w.status, w.header, io.NopCloser(&w.body), int64(w.body.Len())), nil
 }
@@ -51,7 +65,8 @@ func responseTo(r *http.Request, status int, header http.Header, body io.ReadClo
 // maxResponse bounds a response of the API, in bytes.
 const maxResponse = 8 << 20
 
-var errTooLong = fmt.Errorf("the response has more than %d bytes", maxResponse)
+// ErrTooLong means that a response exceeds the bound.
+var ErrTooLong = fmt.Errorf("the response has more than %d bytes", maxResponse)
 
 // response keeps the response of a handler.
 type response struct {
@@ -77,7 +92,7 @@ func (w *response) Write(p []byte) (int, error) {
 	w.begun = true
 	if w.body.Len()+len(p) > maxResponse {
 		w.tooLong = true
-		return 0, errTooLong
+		return 0, ErrTooLong
 	}
 	return w.body.Write(p)
 }
