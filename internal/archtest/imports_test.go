@@ -69,6 +69,7 @@ var mayImport = map[string][]string{
 	"internal/memorytools":         {"protocol", "client/api", "internal/textutil"},
 	"internal/gateway/selfapi":     {"client/api"},
 	"internal/gateway/mcpserver":   {"protocol", "client/api", "internal/gateway/access", "internal/gateway/selfapi", "internal/memorytools", "internal/proposal", "internal/textutil"},
+	"internal/gateway/hooks":       {"protocol", "client/api", "internal/gateway/access", "internal/gateway/selfapi", "internal/proposal", "internal/recent", "internal/textutil"},
 	"internal/gateway/searchstore": {"protocol", "internal/search", "internal/space", "internal/space/ring"},
 
 	// Packages that the gateways of a cluster share, in addition to the log.
@@ -117,7 +118,7 @@ var mayImport = map[string][]string{
 		"internal/gateway/config", "internal/gateway/httpapi", "internal/journal", "internal/journal/memory",
 		"internal/journal/natsjournal", "internal/journal/pebblejournal", "internal/limit", "internal/gateway/metrics",
 		"internal/natsconn", "internal/privatedir", "internal/redact", "internal/safety", "internal/space", "internal/space/authority",
-		"internal/space/buckets", "internal/space/streams", "internal/gateway/mcpserver", "internal/gateway/searchstore", "internal/gateway/turnstore", "internal/gateway/web", "internal/gateway/ws",
+		"internal/space/buckets", "internal/space/streams", "internal/gateway/hooks", "internal/gateway/mcpserver", "internal/gateway/searchstore", "internal/gateway/turnstore", "internal/gateway/web", "internal/gateway/ws",
 	},
 	"internal/meuptest": {
 		"protocol", "client", "client/reasoner", "client/reasoner/wire", "internal/agent/llm", "internal/agent/llm/llmtest",

@@ -60,6 +60,9 @@ func (c *Capability) kindOnly() bool {
 	return c.payload == nil && c.to == nil && c.context == nil
 }
 
+// Narrow reports whether the capability selects by more than the kind.
+func (c *Capability) Narrow() bool { return !c.kindOnly() }
+
 func (c *Capability) mode() pattern.Mode {
 	if c.deny {
 		return pattern.Deny

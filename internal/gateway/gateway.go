@@ -17,6 +17,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/auth"
 	"github.com/meup-protocol/meup/internal/gateway/config"
+	"github.com/meup-protocol/meup/internal/gateway/hooks"
 	"github.com/meup-protocol/meup/internal/gateway/httpapi"
 	"github.com/meup-protocol/meup/internal/gateway/mcpserver"
 	"github.com/meup-protocol/meup/internal/gateway/metrics"
@@ -183,6 +184,12 @@ func (g *Gateway) serveParts(cfg *config.Config) {
 	}
 	options.MCP = func(api http.Handler) http.Handler {
 		return mcpserver.New(mcpserver.Options{API: api, Origins: cfg.Origins, Version: g.options.Version.Version, Logger: g.log})
+	}
+	options.Hooks = func(api http.Handler) httpapi.HookHandler {
+		server := hooks.New(hooks.Options{API: api, Logger: g.log})
+		return func(w http.ResponseWriter, r *http.Request, s *space.Space, id protocol.ParticipantID, body []byte, release func()) {
+			server.Serve(w, r, hooks.Caller{ID: id, Space: s, Release: release}, body)
+		}
 	}
 	if cfg.MetricsListen == "" {
 		options.Metrics = g.metrics.Handler()

@@ -116,6 +116,12 @@ func (s *Space) Kicked(id protocol.ParticipantID) bool { return s.state.Load().I
 // or a guest.
 func (s *Space) Invited(id protocol.ParticipantID) bool { return s.state.Load().IsInvited(id) }
 
+// Rights reports whether the capabilities of a participant allow it to send an
+// envelope, and whether the one that does selects by more than the kind.
+func (s *Space) Rights(id protocol.ParticipantID, e *protocol.Envelope) (allowed, narrow bool) {
+	return s.state.Load().Rights(id, e, s.now())
+}
+
 // LookupInvitation returns the invitation whose token has this hash.
 func (s *Space) LookupInvitation(hash [32]byte) (authority.Invitation, bool) {
 	return s.state.Load().Invitation(hash)

@@ -52,6 +52,9 @@ type Options struct {
 	Search *searchstore.Store
 	// MCP makes the handler of /mcp from this API; nil: there is none.
 	MCP func(api http.Handler) http.Handler
+	// Hooks makes the handler of the hooks of coding agents from this API; nil:
+	// there is none.
+	Hooks func(api http.Handler) HookHandler
 	// Has reports whether the log of a space has an envelope with this id.
 	Has func(ctx context.Context, space string, id protocol.ID) (bool, error)
 
@@ -111,6 +114,9 @@ func (s *Server) routes() {
 	handle("GET /version", s.ownHosts(http.HandlerFunc(s.version)))
 	if s.options.MCP != nil {
 		handle("POST /mcp", s.options.MCP(s).ServeHTTP)
+	}
+	if s.options.Hooks != nil {
+		handle("POST /api/spaces/{space}/hooks/{program}", s.inSpace(s.hooks(s.options.Hooks(s))))
 	}
 	if s.options.Metrics != nil {
 		handle("GET /metrics", s.ownHosts(s.options.Metrics))

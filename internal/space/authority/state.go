@@ -120,6 +120,13 @@ func (st *State) Observes(id protocol.ParticipantID, now time.Time) bool {
 	return st.Ledger.Effective(id, now).Observes()
 }
 
+// Rights reports whether the capabilities of a participant allow it to send an
+// envelope, and whether the one that does selects by more than the kind.
+func (st *State) Rights(id protocol.ParticipantID, e *protocol.Envelope, now time.Time) (allowed, narrow bool) {
+	d := st.Ledger.Effective(id, now).Decide(&capability.Request{Kind: e.Kind, Payload: e.ParsePayload(), To: e.To, Context: e.Context})
+	return d.Allowed, d.Allowed && d.By.Narrow()
+}
+
 // Visibility returns the visibility of a viewer, from its rights and the
 // configuration.
 func (st *State) Visibility(who ring.Viewer, now time.Time) ring.Visibility {

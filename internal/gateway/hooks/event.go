@@ -1,0 +1,107 @@
+package hooks
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds of the texts of an event, in bytes.
+const (
+	maxName    = 256
+	maxMessage = 16 << 10 // of a prompt or a displayed message
+	maxResult  = 32 << 10
+)
+
+// event is what a hook reports. Fields that are absent or of another type are
+// empty.
+type event struct {
+	name      string
+	session   string
+	prompt    string // id of the user's prompt
+	agent     string // id of the subagent; "": the main agent
+	agentType string
+	tool      string
+	toolUse   string         // id of the call
+	body      protocol.Value // the whole event
+}
+
+var errNotObject = errors.New("the body is not a JSON object")
+
+// decode reads the body of a hook.
+func decode(body []byte) (event, error) {
+	doc, err := protocol.ParseJSON(body, protocol.MaxDepth)
+	if err != nil {
+		return event{}, fmt.Errorf("the body is not a JSON object: %w", err)
+	}
+	v := doc.Root()
+	if v.Type() != protocol.TypeObject {
+		return event{}, errNotObject
+	}
+	e := event{body: v}
+	for name, to := range map[string]*string{
+		"hook_event_name": &e.name, "session_id": &e.session, "prompt_id": &e.prompt, "agent_id": &e.agent,
+		"agent_type": &e.agentType, "tool_name": &e.tool, "tool_use_id": &e.toolUse,
+	} {
+		if *to = e.text(name); len(*to) > maxName {
+			return event{}, fmt.Errorf("%s: expected at most %d bytes", name, maxName)
+		}
+	}
+	return e, nil
+}
+
+// text returns a field that is a text.
+func (e *event) text(name string) string { return e.body.Get(name).Text() }
+
+// input returns the arguments of the call; {} if they are no object.
+func (e *event) input() []byte {
+	if v := e.body.Get("tool_input"); v.Type() == protocol.TypeObject {
+		return v.Raw()
+	}
+	return []byte("{}")
+}
+
+// result returns the result of the call as text.
+func (e *event) result() string {
+	v := e.body.Get("tool_response")
+	switch v.Type() {
+	case protocol.TypeString:
+		return v.Text()
+	case protocol.TypeNone:
+		return ""
+	}
+	for _, list := range []protocol.Value{v, v.Get("content")} { // of an MCP tool, of a subagent
+		if list.Type() != protocol.TypeArray {
+			continue
+		}
+		var texts []string
+		for part := range list.Elements {
+			texts = append(texts, part.Get("text").Text())
+		}
+		if text := strings.Join(texts, "\n"); strings.TrimSpace(text) != "" {
+			return text
+		}
+	}
+	out, errs := v.Get("stdout"), v.Get("stderr") // of a shell
+	if out.Type() == protocol.TypeString || errs.Type() == protocol.TypeString {
+		return strings.TrimSuffix(out.Text()+"\n"+errs.Text(), "\n")
+	}
+	return string(v.Raw())
+}
+
+// summary describes a call in a line.
+func (e *event) summary() string {
+	in := e.body.Get("tool_input")
+	for _, field := range []string{"description", "command", "file_path", "pattern", "query", "url"} {
+		if text := strings.TrimSpace(in.Get(field).Text()); text != "" {
+			return e.tool + ": " + short(text, maxName)
+		}
+	}
+	return e.tool
+}
+
+// short returns a text that has at most limit bytes.
+func short(text string, limit int) string { return textutil.Shorten(text, limit) }

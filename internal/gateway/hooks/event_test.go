@@ -1,0 +1,105 @@
+package hooks
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func FuzzDecode(f *testing.F) {
+	files, err := filepath.Glob("../testdata/hooks/*.json")
+	if err != nil || len(files) == 0 {
+		f.Fatal(files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Add([]byte(`{"tool_response":{"content":[{"text":1},"x",[]]}}`))
+	f.Add([]byte(`{"tool_response":[{"text":"a"},{}]}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		e, err := decode(body)
+		if err != nil {
+			return
+		}
+		if len(e.session) > maxName || len(e.toolUse) > maxName {
+			t.Errorf("long ids: %+v", e)
+		}
+		if in := e.input(); len(in) > len(body)+2 || in[0] != '{' {
+			t.Errorf("the input is %s", in)
+		}
+		if text := e.summary(); len(text) > 2*maxName+2 {
+			t.Errorf("a summary of %d bytes", len(text))
+		}
+		_ = e.result()
+	})
+}
+
+func TestEvent_Result(t *testing.T) {
+	for _, test := range []struct{ name, response, want string }{
+		{"a text", `"done"`, "done"},
+		{"of a shell", `{"stdout":"a","stderr":"b"}`, "a\nb"},
+		{"of a silent shell", `{"stdout":"","stderr":""}`, ""},
+		{"of an MCP tool", `[{"type":"text","text":"a"},{"type":"text","text":"b"}]`, "a\nb"},
+		{"of a subagent", `{"status":"completed","content":[{"type":"text","text":"a"}]}`, "a"},
+		{"of a file", `{"filePath":"/a","success":true}`, `{"filePath":"/a","success":true}`},
+		{"an image", `[{"type":"image"}]`, `[{"type":"image"}]`},
+		{"none", `null`, "null"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			e, err := decode([]byte(`{"tool_response":` + test.response + `}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.TrimSpace(e.result()); got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestMentions(t *testing.T) {
+	for text, want := range map[string]bool{
+		"@claude, look": true, "hi @claude": true, "@claude2 look": false, "@claude-two @claude": true, "claude": false, "": false, "@claude.": true,
+	} {
+		t.Run(text, func(t *testing.T) {
+			if got := mentions(text, "claude"); got != want {
+				t.Error(got)
+			}
+		})
+	}
+}
+
+func TestSessions_Bounds(t *testing.T) {
+	list := newSessions()
+	for i := range 3 * maxSessions {
+		s := list.get(sessionKey{"lab", "claude", strings.Repeat("x", i)})
+		for range 2 * maxCalls {
+			s.add(strings.Repeat("y", len(s.calls)), &call{})
+		}
+		for range 10 {
+			s.display(strings.Repeat("m", len(s.texts)), strings.Repeat("z", 20<<10), "", false)
+		}
+		if len(s.calls) > maxCalls || len(s.texts) > maxMessages {
+			t.Fatal(len(s.calls), len(s.texts))
+		}
+	}
+	if n := list.list.Len(); n > 2*maxSessions {
+		t.Errorf("%d sessions", n)
+	}
+	one := list.get(sessionKey{"lab", "claude", "one"})
+	for range 100 {
+		one.display("m", strings.Repeat("z", 10<<10), "", false)
+	}
+	if n := len(one.texts["m"]); n > 2*maxMessage {
+		t.Errorf("a message of %d bytes", n)
+	}
+	list.drop(one)
+	if again := list.get(one.key); again == one {
+		t.Error("a session that ended is kept")
+	}
+}

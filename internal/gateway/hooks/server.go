@@ -1,0 +1,249 @@
+// Package hooks lets coding agents take part in a space by their hooks: HTTP
+// requests that an agent sends while it works. It publishes the prompt, the
+// visible text and the calls of tools as reasoning of the agent's participant,
+// and answers with the decisions of the space.
+//
+// Everything is published through the gateway's own HTTP API with the token of
+// the request, so the participant's capabilities, limits and redaction apply.
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/internal/gateway/selfapi"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds of the adapter.
+const (
+	maxHeld     = 256              // requests that wait for a decision or a chat; those of one participant are bounded by its connections
+	hookTimeout = 30 * time.Second // of a request that does not wait
+
+	defaultApproval = 590 * time.Second // agents end a hook after 10 minutes by default
+	maxApproval     = 24 * time.Hour
+	maxWait         = time.Hour
+)
+
+// Caller is the participant whose agent sent a request.
+type Caller struct {
+	ID protocol.ParticipantID
+	// Space is the space of the request.
+	Space interface {
+		Rights(id protocol.ParticipantID, e *protocol.Envelope) (allowed, narrow bool)
+	}
+	// Release returns the memory that is reserved for the request, before it waits.
+	Release func()
+}
+
+// Options configures a Server.
+type Options struct {
+	API    http.Handler // the HTTP API of the gateway
+	Logger *slog.Logger
+}
+
+// Server answers the hooks of agents.
+type Server struct {
+	options  Options
+	held     chan struct{} // taken by requests that wait
+	sessions sessions
+}
+
+// New returns a Server.
+func New(o Options) *Server {
+	return &Server{options: o, held: make(chan struct{}, maxHeld), sessions: newSessions()}
+}
+
+// Programs are the agents whose hooks are known.
+var Programs = []string{"claude"}
+
+// Serve answers one hook of the program in the path, whose body was read. The
+// token must be in the header.
+func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c Caller, body []byte) {
+	if r.PathValue("program") != "claude" {
+		access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "There are hooks for %s.", strings.Join(Programs, ", ")))
+		return
+	}
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok {
+		access.WriteError(w, protocol.Errorf(protocol.CodeUnauthorized, "Send a token: Authorization: Bearer TOKEN."))
+		return
+	}
+	settings, err := readSettings(r)
+	if err != nil {
+		access.WriteError(w, access.BadRequest(err.Error()))
+		return
+	}
+	e, err := decode(body)
+	if err != nil {
+		access.WriteError(w, access.BadRequest(err.Error()))
+		return
+	}
+	client, err := selfapi.New(s.options.API, r, token)
+	if err != nil {
+		access.WriteError(w, protocol.Errorf(protocol.CodeUnauthorized, "The token cannot be one of this gateway."))
+		return
+	}
+	h := &hook{
+		event: e, settings: settings, server: s, client: client, caller: c, space: r.PathValue("space"),
+		session: s.sessions.get(sessionKey{r.PathValue("space"), c.ID, e.session}), ctx: r.Context(),
+	}
+	out, err := h.run()
+	if err != nil {
+		if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+			return // the agent is gone
+		}
+		s.options.Logger.Warn("hook failed", "space", h.space, "participant", c.ID, "event", e.name, "error", err)
+		access.WriteError(w, h.failure(err))
+		return
+	}
+	writeAnswer(w, out)
+}
+
+// failure returns the error of a hook as the response of the API.
+func (h *hook) failure(err error) *protocol.Error {
+	var refused *protocol.Error
+	if errors.As(err, &refused) {
+		return refused
+	}
+	return protocol.Errorf(protocol.CodeUnavailable, "The event could not be published; try again in a moment.")
+}
+
+// settings are the parameters of the address.
+type settings struct {
+	prompts  bool          // publish prompts as chats
+	headless bool          // PreToolUse waits for the decision about a call, since the agent asks no user
+	wait     time.Duration // how long Stop waits for a chat
+	approval time.Duration // how long PermissionRequest waits for a decision
+}
+
+var (
+	errPrompts  = errors.New("prompts: expected chat")
+	errHeadless = errors.New("headless: expected true or false")
+)
+
+func readSettings(r *http.Request) (settings, error) {
+	q, out := r.URL.Query(), settings{approval: defaultApproval}
+	switch q.Get("prompts") {
+	case "":
+	case "chat":
+		out.prompts = true
+	default:
+		return out, errPrompts
+	}
+	if text := q.Get("headless"); text != "" {
+		var ok bool
+		if out.headless, ok = access.Boolean(text); !ok {
+			return out, errHeadless
+		}
+	}
+	var err error
+	if out.wait, err = seconds(q.Get("wait"), 0, maxWait); err != nil {
+		return out, errors.New("wait: " + err.Error())
+	}
+	if out.approval, err = seconds(q.Get("approval"), defaultApproval, maxApproval); err != nil {
+		return out, errors.New("approval: " + err.Error())
+	}
+	return out, nil
+}
+
+func seconds(text string, absent, most time.Duration) (time.Duration, error) {
+	if text == "" {
+		return absent, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > int(most/time.Second) {
+		return 0, errors.New("expected seconds, at most " + strconv.Itoa(int(most/time.Second)))
+	}
+	return time.Duration(n) * time.Second, nil
+}
+
+// answer is the response to a hook; empty: no decision.
+type answer struct {
+	Decision string    `json:"decision,omitempty"` // block: the agent goes on
+	Reason   string    `json:"reason,omitempty"`
+	Specific *specific `json:"hookSpecificOutput,omitempty"`
+}
+
+type specific struct {
+	Event    string          `json:"hookEventName"`
+	Decision string          `json:"permissionDecision,omitempty"` // of PreToolUse: allow, deny or ask
+	Reason   string          `json:"permissionDecisionReason,omitempty"`
+	Input    json.RawMessage `json:"updatedInput,omitempty"`
+	Granted  *decision       `json:"decision,omitempty"` // of PermissionRequest
+}
+
+type decision struct {
+	Behavior string          `json:"behavior"` // allow or deny
+	Message  string          `json:"message,omitempty"`
+	Input    json.RawMessage `json:"updatedInput,omitempty"`
+}
+
+func writeAnswer(w http.ResponseWriter, out answer) {
+	body, err := json.Marshal(out)
+	if err != nil {
+		access.WriteError(w, protocol.Errorf(protocol.CodeInternal, "The answer could not be written."))
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(body) //nolint:gosec // JSON, and said to be; the peer may be gone
+}
+
+// hook is one request.
+type hook struct {
+	event
+	settings
+	server  *Server
+	client  *api.Client
+	caller  Caller
+	space   string
+	session *session
+	ctx     context.Context //nolint:containedctx // of the request
+}
+
+// run handles the event. An unknown event has no effect.
+func (h *hook) run() (answer, error) {
+	if h.event.session == "" {
+		return answer{}, nil
+	}
+	switch h.name {
+	case "PreToolUse":
+		return h.beforeTool()
+	case "PermissionRequest":
+		return h.permissionRequest()
+	case "Stop":
+		return h.stop()
+	}
+	ctx, cancel := context.WithTimeout(h.ctx, hookTimeout)
+	defer cancel()
+	switch h.name {
+	case "UserPromptSubmit":
+		return answer{}, h.promptSubmitted(ctx)
+	case "MessageDisplay":
+		return answer{}, h.messageDisplayed(ctx)
+	case "PostToolUse", "PostToolUseFailure":
+		return answer{}, h.afterTool(ctx)
+	case "PermissionDenied":
+		return answer{}, h.toolDenied(ctx)
+	case "SubagentStart":
+		return answer{}, h.subagentStarted(ctx)
+	case "SubagentStop":
+		return answer{}, h.subagentStopped(ctx)
+	case "StopFailure":
+		return answer{}, h.cancelTurn(ctx, "the model failed: "+short(h.text("error"), 100))
+	case "SessionEnd":
+		err := h.cancelTurn(ctx, "the session ended")
+		h.server.sessions.drop(h.session)
+		return answer{}, err
+	}
+	return answer{}, nil
+}

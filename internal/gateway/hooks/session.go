@@ -1,0 +1,206 @@
+package hooks
+
+import (
+	"context"
+	"sync"
+
+	"github.com/meup-protocol/meup/internal/recent"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds of the state in memory.
+const (
+	maxSessions  = 256 // the oldest are forgotten
+	maxCalls     = 64  // without a result, of a session
+	maxAgents    = 64  // subagents at work, of a session
+	maxMessages  = 2   // messages of which only a part was displayed, of a session
+	maxDelivered = 128 // chats, of a session
+)
+
+// sessions are the sessions of agents that sent a hook lately. A session that was
+// forgotten continues with what its next events contain.
+type sessions struct {
+	mu   *sync.Mutex
+	list *recent.Map[sessionKey, *session]
+}
+
+type sessionKey struct {
+	space       string
+	participant protocol.ParticipantID
+	id          string
+}
+
+func newSessions() sessions {
+	return sessions{new(sync.Mutex), recent.New[sessionKey, *session](maxSessions)}
+}
+
+// get returns a session, and makes it the youngest.
+func (s *sessions) get(key sessionKey) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found, ok := s.list.Get(key)
+	if !ok || found == nil {
+		found = &session{
+			key: key, agents: make(map[string]protocol.ContextPath), calls: make(map[string]*call),
+			texts: make(map[string]string), delivered: recent.New[protocol.ID, struct{}](maxDelivered),
+		}
+	}
+	s.list.Put(key, found)
+	return found
+}
+
+// drop empties a session that has ended.
+func (s *sessions) drop(x *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list.Put(x.key, nil)
+}
+
+// session is the state of one session. The lock is not held during requests.
+type session struct {
+	key sessionKey
+
+	mu        sync.Mutex
+	turn      *turn                              // nil: none is open
+	agents    map[string]protocol.ContextPath    // contexts of subagents
+	calls     map[string]*call                   // without a result, by tool_use_id
+	texts     map[string]string                  // the displayed parts of messages, by message_id
+	pending   *message                           // complete, and not published yet
+	asked     int                                // permissions, to tell equal calls apart
+	since     protocol.Seq                       // chats up to here were considered
+	log       string                             // of since
+	delivered *recent.Map[protocol.ID, struct{}] // chats
+}
+
+// turn is the work on one prompt, or on chats that were delivered.
+type turn struct {
+	path    protocol.ContextPath
+	prompt  string                   // id of the prompt
+	to      []protocol.ParticipantID // who may see it; nil: everybody
+	replyTo []protocol.ID            // the chats that its end answers
+}
+
+// message is a text that the agent displayed.
+type message struct {
+	id, text, agent string
+}
+
+// call is a call of a tool that has no result yet. The session's lock guards it.
+type call struct {
+	agent    string
+	turn     *turn
+	path     protocol.ContextPath
+	sum      string      // of the name and the arguments
+	request  protocol.ID // that records the call; "": it was not admitted
+	thought  protocol.ID
+	proposal protocol.ID        // "": none
+	approved protocol.ID        // the request that fulfilled the proposal
+	release  context.CancelFunc // ends the request that waits for the decision; nil: none waits
+}
+
+// noProposal takes the place of a proposal that is not published yet, or is settled.
+const noProposal protocol.ID = "-"
+
+// at returns the open turn and the context of an agent.
+func (s *session) at(agent string) (*turn, protocol.ContextPath) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.turn == nil {
+		return nil, ""
+	}
+	if path, ok := s.agents[agent]; ok && agent != "" {
+		return s.turn, path
+	}
+	return s.turn, s.turn.path
+}
+
+// begin makes a turn the open one.
+func (s *session) begin(t *turn, at protocol.Seq) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.turn = t
+	if s.since == 0 {
+		s.since = at
+	}
+}
+
+// end returns the calls and the contexts that are open, and closes the turn.
+func (s *session) end() (t *turn, left []*call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, s.turn, s.pending = s.turn, nil, nil
+	for id, c := range s.calls {
+		left = append(left, c)
+		delete(s.calls, id)
+	}
+	clear(s.agents)
+	clear(s.texts)
+	return t, left
+}
+
+// add records a call, unless there are too many.
+func (s *session) add(id string, c *call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.calls) < maxCalls {
+		s.calls[id] = c
+	}
+}
+
+// take returns a call and forgets it; nil if it is not known.
+func (s *session) take(id string) *call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.calls[id]
+	delete(s.calls, id)
+	return c
+}
+
+// asks returns a call for which the agent asks for permission, by the name and the
+// arguments, as its event has no tool_use_id. number tells equal calls apart that
+// no event announced.
+func (s *session) asks(agent, sum string) (id string, c *call, number int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, c := range s.calls {
+		if c.sum == sum && c.agent == agent && c.proposal == "" {
+			c.proposal = noProposal // until it is published
+			return id, c, 0
+		}
+	}
+	s.asked++
+	return "", nil, s.asked
+}
+
+// display adds a part of a message. It returns a message that was complete before
+// and has to be published now.
+func (s *session) display(id, delta, agent string, final bool) *message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text := s.texts[id]
+	if text != "" || len(s.texts) < maxMessages {
+		if len(text) < maxMessage {
+			text += short(delta, maxMessage)
+		}
+		s.texts[id] = text
+	}
+	if !final {
+		return nil
+	}
+	delete(s.texts, id)
+	before := s.pending
+	s.pending = &message{id, short(text, maxMessage), agent}
+	return before
+}
+
+// said returns the message that waits for publication, if it is of this agent.
+func (s *session) said(agent string) *message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pending == nil || s.pending.agent != agent {
+		return nil
+	}
+	m := s.pending
+	s.pending = nil
+	return m
+}

@@ -1,0 +1,309 @@
+package hooks
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/proposal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// callPayload returns the payload of the request or the proposal of a call.
+func (h *hook) callPayload(more ...any) json.RawMessage {
+	params := map[string]any{"name": h.tool, "arguments": json.RawMessage(h.input())}
+	return object(append(more, "method", "tools/call", "params", params)...)
+}
+
+// callSum identifies the tool and the arguments.
+func (h *hook) callSum() string {
+	sum := sha256.Sum256(h.body.Get("tool_input").AppendCanonical([]byte(h.tool + "\n")))
+	return string(sum[:])
+}
+
+// beforeTool publishes a call, and answers whether the agent may make it:
+// "allow" if a capability names such calls, nothing if the participant may send any
+// request, so that the agent's own rules decide, "ask" if the call can be proposed,
+// otherwise "deny".
+func (h *hook) beforeTool() (answer, error) {
+	ctx, cancel := context.WithTimeout(h.ctx, hookTimeout)
+	defer cancel()
+	t, path, err := h.current(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	c := &call{agent: h.agent, turn: t, path: path, sum: h.callSum()}
+	if c.thought, err = h.explain(ctx, t, path); err != nil {
+		return answer{}, err
+	}
+	request := protocol.Envelope{
+		ID: h.id("call", h.toolUse), Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{h.caller.ID}, Context: path,
+		Correlation: protocol.CorrelateTo(c.thought),
+	}
+	request.Payload = h.callPayload("jsonrpc", "2.0", "id", string(request.ID))
+	allowed, narrow := h.caller.Space.Rights(h.caller.ID, &request)
+	if allowed {
+		_, err = h.publish(ctx, request)
+		if err != nil && !refused(err, protocol.CodeCapabilityViolation) {
+			return answer{}, err
+		}
+		if allowed = err == nil; allowed {
+			c.request = request.ID
+		}
+	}
+	h.session.add(h.toolUse, c)
+	switch {
+	case allowed && narrow:
+		return h.permission("allow", fmt.Sprintf("The capabilities of %s in the space %s name this call.", h.caller.ID, h.space)), nil
+	case allowed:
+		return answer{}, nil
+	}
+	if may, _ := h.caller.Space.Rights(h.caller.ID, &protocol.Envelope{Kind: protocol.KindMCPProposal, Context: path, Payload: h.callPayload()}); may {
+		if h.headless {
+			return h.proposeBefore(c)
+		}
+		return h.permission("ask", fmt.Sprintf("The space %s lets %s make this call with the approval of a participant.", h.space, h.caller.ID)), nil
+	}
+	return h.permission("deny", fmt.Sprintf("The capabilities of %s in the space %s allow neither this call nor a proposal of it.", h.caller.ID, h.space)), nil
+}
+
+func (h *hook) permission(decision, reason string) answer {
+	return answer{Specific: &specific{Event: h.name, Decision: decision, Reason: reason}}
+}
+
+// explain publishes the thought that explains a call: the text that was displayed
+// before it, or a summary of the call.
+func (h *hook) explain(ctx context.Context, t *turn, path protocol.ContextPath) (protocol.ID, error) {
+	text := h.summary()
+	if m := h.session.said(h.agent); m != nil && m.text != "" {
+		text = m.text
+	}
+	e := protocol.Envelope{
+		ID: h.id("thought", h.toolUse), Kind: protocol.KindReasoningThought, To: t.to, Context: path,
+		Payload: object("message", text, "tool_name", h.tool),
+	}
+	return e.ID, h.note(ctx, e)
+}
+
+// afterTool publishes the result of a call.
+func (h *hook) afterTool(ctx context.Context) error {
+	if err := h.think(ctx, h.session.said(h.agent)); err != nil {
+		return err
+	}
+	t, path, err := h.current(ctx)
+	if err != nil {
+		return err
+	}
+	c := h.session.take(h.toolUse)
+	if c == nil { // before a restart of the gateway
+		c = &call{turn: t, path: path, request: h.id("call", h.toolUse), sum: h.callSum()}
+	}
+	h.settleProposal(ctx, c)
+	text, failed := h.result(), h.name == "PostToolUseFailure"
+	if failed {
+		text = h.text("error")
+	}
+	requests := h.requests(c)
+	if len(requests) == 0 { // the user approved the call outside of the space
+		return h.note(ctx, protocol.Envelope{
+			ID: h.id("result", h.toolUse), Kind: protocol.KindReasoningObservation, To: c.turn.to, Context: c.path,
+			Payload: object("message", "The user approved "+h.summary()+"\n\n"+short(text, maxResult)),
+		})
+	}
+	result := map[string]any{"content": []any{map[string]string{"type": "text", "text": short(text, maxResult)}}}
+	if failed {
+		result["isError"] = true
+	}
+	return h.note(ctx, protocol.Envelope{
+		ID: h.id("result", h.toolUse), Kind: protocol.KindMCPResponse, To: c.turn.to, Context: c.path,
+		Correlation: protocol.Correlation{IDs: requests, Array: len(requests) > 1},
+		Payload:     object("jsonrpc", "2.0", "id", string(requests[0]), "result", result),
+	})
+}
+
+// toolDenied closes a call that the agent's own rules denied.
+func (h *hook) toolDenied(ctx context.Context) error {
+	if c := h.session.take(h.toolUse); c != nil {
+		return h.settle(ctx, []*call{c})
+	}
+	return nil
+}
+
+// permissionRequest proposes a call to the other participants, and waits for their
+// decision. Without a decision the agent asks its user.
+func (h *hook) permissionRequest() (answer, error) {
+	ctx, cancel := context.WithTimeout(h.ctx, hookTimeout)
+	defer cancel()
+	t, path, err := h.current(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	sum := h.callSum()
+	id, c, number := h.session.asks(h.agent, sum)
+	if c == nil {
+		c, id = &call{agent: h.agent, turn: t, path: path, sum: sum}, fmt.Sprintf("%x %s %d", sum, h.prompt, number)
+		h.session.add(id, c)
+	}
+	out, err := h.propose(id, c)
+	if err != nil || out == nil {
+		return answer{}, err
+	}
+	return answer{Specific: &specific{Event: h.name, Granted: out}}, nil
+}
+
+// proposeBefore is permissionRequest for an agent without a terminal, which denies
+// what it would ask its user.
+func (h *hook) proposeBefore(c *call) (answer, error) {
+	out, err := h.propose(h.toolUse, c)
+	switch {
+	case err != nil:
+		return answer{}, err
+	case out == nil:
+		return h.permission("deny", fmt.Sprintf("No participant of the space %s approved this call in time.", h.space)), nil
+	}
+	a := h.permission(out.Behavior, out.Message)
+	a.Specific.Input = out.Input
+	return a, nil
+}
+
+// propose proposes a call and waits for the decision; nil: there is none.
+func (h *hook) propose(id string, c *call) (*decision, error) {
+	select {
+	case h.server.held <- struct{}{}:
+		defer func() { <-h.server.held }()
+	default:
+		return nil, nil //nolint:nilnil // documented
+	}
+	p := protocol.Envelope{
+		ID: h.id("proposal", id), From: h.caller.ID, Kind: protocol.KindMCPProposal, To: c.turn.to, Context: c.path,
+		Payload: h.callPayload("participant_id", string(h.caller.ID), "expires_at", time.Now().Add(h.approval).UTC().Format(time.RFC3339)),
+	}
+	if c.thought != "" {
+		p.Correlation = protocol.CorrelateTo(c.thought)
+	}
+	ctx, cancel := context.WithTimeout(h.ctx, hookTimeout)
+	defer cancel()
+	at, err := h.publish(ctx, p)
+	if refused(err, protocol.CodeCapabilityViolation) {
+		return nil, nil //nolint:nilnil // documented
+	}
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel = context.WithTimeout(h.ctx, h.approval)
+	defer cancel()
+	h.session.mu.Lock()
+	c.proposal, c.release = p.ID, cancel
+	h.session.mu.Unlock()
+	h.caller.Release()
+	by, err := h.decided(ctx, &p, at)
+	if err != nil { // not in time; or the call was made, or the agent is gone
+		h.withdraw(c)
+		return nil, nil //nolint:nilerr,nilnil // documented
+	}
+	out := h.granted(c, &p, by)
+	if out != nil && out.Behavior == "deny" {
+		h.session.take(id)
+		return out, h.settle(h.ctx, []*call{c})
+	}
+	return out, nil
+}
+
+// decided waits for the envelope that settles a proposal.
+func (h *hook) decided(ctx context.Context, p *protocol.Envelope, since protocol.Seq) (*protocol.Envelope, error) {
+	q := api.EnvelopeQuery{Since: since, Limit: 20}
+	for _, kind := range proposal.Kinds {
+		q.Kinds = append(q.Kinds, string(kind))
+	}
+	for {
+		page, err := h.client.Envelopes(ctx, h.space, q)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Envelopes {
+			if e := &page.Envelopes[i]; proposal.Settles(p, e) != proposal.Pending {
+				return e, nil
+			}
+		}
+		q.Since, q.Log = max(q.Since, page.Next), page.Log
+		if page.HasMore {
+			continue
+		}
+		if err := h.client.Await(ctx, h.space, q); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// granted returns the decision about a call, by the envelope that settled its
+// proposal; nil: none.
+func (h *hook) granted(c *call, p, by *protocol.Envelope) *decision {
+	how, out := proposal.Settles(p, by), &decision{}
+	h.session.mu.Lock()
+	if c.release = nil; how == proposal.Fulfilled {
+		c.approved = by.ID
+	} else {
+		c.proposal = noProposal
+	}
+	h.session.mu.Unlock()
+	switch how {
+	case proposal.Fulfilled:
+		out.Behavior = "allow"
+		if proposal.CallOf(by).Edited {
+			params := by.ParsePayload().Get("params")
+			if !params.Get("name").EqualText(h.tool) || params.Get("arguments").Type() != protocol.TypeObject {
+				out.Behavior, out.Message = "deny", fmt.Sprintf("%s wants another call instead: %s", by.From, short(string(by.Payload), maxMessage))+notice
+				break
+			}
+			out.Input = params.Get("arguments").Raw()
+		}
+	case proposal.Rejected:
+		out.Behavior = "deny"
+		out.Message = fmt.Sprintf("The participant %s of the space %s rejected the call. The reason follows. %s\n%s", by.From, h.space, notice,
+			quoted(by.From, short(by.ParsePayload().Get("reason").Text(), maxName)))
+	default: // withdrawn, or its context has ended
+		return nil
+	}
+	return out
+}
+
+// withdraw takes back the proposal of a call, also if the agent is gone.
+func (h *hook) withdraw(c *call) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), hookTimeout)
+	defer cancel()
+	h.settleProposal(ctx, c)
+}
+
+// settleProposal ends a proposal whose call was made or dropped without a decision
+// of the space. It finds a decision that nothing waited for.
+func (h *hook) settleProposal(ctx context.Context, c *call) {
+	h.session.mu.Lock()
+	id, done := c.proposal, c.approved != ""
+	if c.release != nil {
+		c.release()
+		c.release = nil
+	}
+	h.session.mu.Unlock()
+	if id == "" || id == noProposal || done {
+		return
+	}
+	e := protocol.Envelope{
+		ID: h.id("withdrawn", string(id)), Kind: protocol.KindMCPWithdraw, To: c.turn.to, Context: c.path,
+		Correlation: protocol.CorrelateTo(id), Payload: object("reason", "no_longer_needed"),
+	}
+	_, err := h.publish(ctx, e)
+	var settled *protocol.Error
+	if !refused(err, protocol.CodeProposalSettled) || !errors.As(err, &settled) || settled.Seq == 0 {
+		return // withdrawn, or it expires
+	}
+	page, err := h.client.Envelopes(ctx, h.space, api.EnvelopeQuery{Since: settled.Seq - 1, Before: settled.Seq + 1, Limit: 1})
+	if err == nil && len(page.Envelopes) == 1 && page.Envelopes[0].Kind == protocol.KindMCPRequest {
+		h.session.mu.Lock()
+		c.approved = page.Envelopes[0].ID
+		h.session.mu.Unlock()
+	}
+}
