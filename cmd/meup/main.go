@@ -47,7 +47,7 @@ Exit codes: 0 success, 1 rejected or failed, 2 usage error, 3 timeout,
 	}
 	a.register(root.PersistentFlags())
 	root.AddCommand(
-		newJoin(&a), newTail(&a), newSend(&a), newHistory(&a), newReasoning(&a), newProposals(&a), newSearch(&a), newMCP(&a),
+		newJoin(&a), newTail(&a), newSend(&a), newHistory(&a), newReasoning(&a), newProposals(&a), newSearch(&a), newMCP(&a), newHooks(&a),
 		program.NewVersion(version),
 	)
 	return root

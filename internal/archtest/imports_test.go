@@ -166,6 +166,7 @@ var mayImport = map[string][]string{
 	"internal/agent/peers":                 {"protocol", "internal/agent/mcptools", "internal/participant"},
 	"internal/privatedir":                  {},
 	"internal/mcprelay":                    {},
+	"internal/hookconfig":                  {"protocol", "client/api", "internal/program", "internal/terminal/termsafe"},
 	"internal/earlysignal":                 {},
 	"internal/terminal/termsafe":           {},
 	"internal/proposal":                    {"protocol"},

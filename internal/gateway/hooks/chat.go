@@ -82,7 +82,7 @@ func (h *hook) conclude(ctx context.Context) (bool, error) {
 }
 
 // newChats returns chats for the agent that were not delivered: the oldest one and
-// those of the same audience.
+// the ones with the same audience.
 func (h *hook) newChats(ctx context.Context) (list []*protocol.Envelope, err error) {
 	h.session.mu.Lock()
 	q := api.EnvelopeQuery{Since: h.session.since, Log: h.session.log, Kinds: []string{string(protocol.KindChat)}, Limit: 50}
@@ -139,7 +139,7 @@ func (h *hook) startAtEnd(ctx context.Context) error {
 	return nil
 }
 
-// audience returns who sees the answer to a chat: nil, everybody.
+// audience returns who sees the answer to a chat: nil, all participants.
 func audience(e *protocol.Envelope) []protocol.ParticipantID {
 	if len(e.To) == 0 {
 		return nil

@@ -16,7 +16,7 @@ const (
 	maxResult  = 32 << 10
 )
 
-// event is what a hook reports. Fields that are absent or of another type are
+// event is the report of a hook. Fields that are absent or of another type are
 // empty.
 type event struct {
 	name      string

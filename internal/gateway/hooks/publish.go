@@ -14,7 +14,7 @@ import (
 // idPrefix begins the ids of all envelopes of the adapter.
 const idPrefix = "hook-"
 
-// id derives the id of an envelope from the session and from what it is about, so
+// id derives the id of an envelope from the session and from the subject, so
 // that a repeated event publishes nothing new. Ids of calls repeat between
 // sessions.
 func (h *hook) id(parts ...string) protocol.ID { return h.sharedID(append(parts, h.event.session)...) }

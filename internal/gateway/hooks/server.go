@@ -25,7 +25,7 @@ import (
 
 // Bounds of the adapter.
 const (
-	maxHeld     = 256              // requests that wait for a decision or a chat; those of one participant are bounded by its connections
+	maxHeld     = 256              // requests that wait for a decision or a chat; a participant has no more than connections
 	hookTimeout = 30 * time.Second // of a request that does not wait
 
 	defaultApproval = 590 * time.Second // agents end a hook after 10 minutes by default

@@ -18,7 +18,7 @@ const (
 )
 
 // sessions are the sessions of agents that sent a hook lately. A session that was
-// forgotten continues with what its next events contain.
+// forgotten continues from its next event.
 type sessions struct {
 	mu   *sync.Mutex
 	list *recent.Map[sessionKey, *session]
@@ -66,7 +66,7 @@ type session struct {
 	calls     map[string]*call                   // without a result, by tool_use_id
 	texts     map[string]string                  // the displayed parts of messages, by message_id
 	pending   *message                           // complete, and not published yet
-	asked     int                                // permissions, to tell equal calls apart
+	asked     int                                // permissions, to number equal calls
 	since     protocol.Seq                       // chats up to here were considered
 	log       string                             // of since
 	delivered *recent.Map[protocol.ID, struct{}] // chats
@@ -76,7 +76,7 @@ type session struct {
 type turn struct {
 	path    protocol.ContextPath
 	prompt  string                   // id of the prompt
-	to      []protocol.ParticipantID // who may see it; nil: everybody
+	to      []protocol.ParticipantID // who may see it; nil: all participants
 	replyTo []protocol.ID            // the chats that its end answers
 }
 

@@ -1,0 +1,166 @@
+package hookconfig
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+func hooksOf(t testing.TB) *Hooks {
+	t.Helper()
+	u, err := url.Parse("http://127.0.0.1:8080")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Hooks{Gateway: u, Space: "lab", TokenEnv: "MEUP_TOKEN"}
+}
+
+const own = `{
+  "model": "opus",
+  "number": 1.0,
+  "hooks": {
+    "Stop": [
+      {
+        "hooks": [
+          {
+            "type": "command",
+            "command": "say done"
+          }
+        ]
+      }
+    ]
+  },
+  "last": "<b>"
+}
+`
+
+// Removing the hooks restores the settings byte for byte.
+func TestHooks_AddRemove(t *testing.T) {
+	h := hooksOf(t)
+	for name, before := range map[string]string{
+		"other settings": own, "tabs": strings.ReplaceAll(own, "  ", "\t"), "none": "{}\n", "only a key": "{\n  \"hooks\": {\n    \"Custom\": []\n  }\n}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			with, err := h.Add([]byte(before))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found, all, err := Installed(with, h.Gateway, "lab"); found != 12 || !all || err != nil {
+				t.Error(found, all, err)
+			}
+			again, err := h.Add(with)
+			if err != nil || string(again) != string(with) {
+				t.Errorf("added twice: %v\n%s", err, Diff(string(with), string(again)))
+			}
+			other, err := Remove(with, h.Gateway, "attic")
+			if err != nil || string(other) != string(with) {
+				t.Errorf("removed another space: %v\n%s", err, Diff(string(with), string(other)))
+			}
+			after, err := Remove(with, h.Gateway, "lab")
+			if err != nil || string(after) != before {
+				t.Errorf("%v\n%s", err, Diff(before, string(after)))
+			}
+		})
+	}
+}
+
+func TestHooks_AddChanged(t *testing.T) {
+	h := hooksOf(t)
+	first, err := h.Add([]byte(own))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Prompts, h.Headless, h.FailClosed, h.Wait, h.Approval = true, true, true, 5*time.Minute, time.Hour
+	second, err := h.Add(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Hooks map[string][]struct{ Hooks []handler }
+	}
+	if err := json.Unmarshal(second, &got); err != nil {
+		t.Fatal(err)
+	}
+	const query = "?approval=3600&headless=true&prompts=chat&wait=300"
+	for event, timeout := range map[string]int{"PreToolUse": 3610, "PermissionRequest": 3610, "Stop": 360, "SessionEnd": 10} {
+		groups := got.Hooks[event]
+		last := groups[len(groups)-1].Hooks[0]
+		if last.URL != "http://127.0.0.1:8080/api/spaces/lab/hooks/claude"+query || last.Timeout != timeout || last.Headers["Authorization"] != "Bearer ${MEUP_TOKEN}" || last.Allowed[0] != "MEUP_TOKEN" {
+			t.Errorf("%s: %+v", event, last)
+		}
+		if (last.Failure == "block") != (event == "PreToolUse") {
+			t.Errorf("%s: onFailure %q", event, last.Failure)
+		}
+	}
+	if n := len(got.Hooks["Stop"]); n != 2 {
+		t.Errorf("%d hooks of Stop", n)
+	}
+}
+
+// Hooks of a space in a group with others are removed alone.
+func TestRemove_FromGroup(t *testing.T) {
+	h := hooksOf(t)
+	const settings = `{"hooks":{"Stop":[{"matcher":"","hooks":[{"type":"command","command":"a"},{"type":"http","url":"http://127.0.0.1:8080/api/spaces/lab/hooks/claude?wait=5"}]},{"hooks":7},8]}}`
+	got, err := Remove([]byte(settings), h.Gateway, "lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, line := range lines(string(got)) {
+		text.WriteString(strings.TrimSpace(line))
+	}
+	if want := `{"hooks": {"Stop": [{"matcher": "","hooks": [{"type": "command","command": "a"}]},{"hooks": 7},8]}}`; text.String() != want {
+		t.Errorf("%s", text.String())
+	}
+}
+
+func TestHooks_Refusals(t *testing.T) {
+	for _, settings := range []string{"[]", "{", `{"a":1,"a":2}`, `{"hooks":[]}`, `{"hooks":{"Stop":{}}}`, "{} // comment"} {
+		t.Run(settings, func(t *testing.T) {
+			if got, err := hooksOf(t).Add([]byte(settings)); err == nil {
+				t.Errorf("%s", got)
+			}
+		})
+	}
+}
+
+func TestDiff(t *testing.T) {
+	for _, test := range []struct{ name, before, after, want string }{
+		{"equal", "a\n", "a\n", ""},
+		{"added", "a\nb\nc\nd\n", "a\nb\nx\nc\nd\n", "  a\n  b\n+ x\n  c\n  d\n"},
+		{"removed", "a\nx\nb\n", "a\nb\n", "  a\n- x\n  b\n"},
+		{"changed twice", "a\n1\nb\n2\nc\n", "a\n3\nb\n4\nc\n", "  a\n- 1\n+ 3\n  b\n- 2\n+ 4\n  c\n"},
+		{"new", "", "a\n", "+ a\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := Diff(test.before, test.after); got != test.want {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+func FuzzAddRemove(f *testing.F) {
+	for _, seed := range []string{own, "{}", `{"hooks":{"Stop":[{"hooks":[{"type":"http","url":"http://127.0.0.1:8080/api/spaces/lab/hooks/claude"}]}]}}`, `{"hooks":{"PreToolUse":[]}}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, settings []byte) {
+		h := hooksOf(t)
+		with, err := h.Add(settings)
+		if err != nil {
+			return
+		}
+		if _, all, err := Installed(with, h.Gateway, h.Space); !all || err != nil {
+			t.Fatalf("%v %v\n%s", all, err, with)
+		}
+		after, err := Remove(with, h.Gateway, h.Space)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, with)
+		}
+		if found, _, err := Installed(after, h.Gateway, h.Space); found != 0 || err != nil {
+			t.Fatalf("%d %v\n%s", found, err, after)
+		}
+	})
+}
