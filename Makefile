@@ -114,7 +114,7 @@ generate: install-web ## what is generated from other sources, the web page's bu
 	$(GO) generate ./...
 
 .PHONY: install-npm
-install-npm: ## the MCP servers of others that tests run against, into .tools/node
+install-npm: ## the programs of others that tests run against, into .tools/node
 	scripts/install-npm.sh
 
 .PHONY: install-web

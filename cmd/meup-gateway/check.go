@@ -2,12 +2,13 @@ package main
 
 import (
 	"fmt"
-
-	"github.com/meup-protocol/meup/internal/textutil"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/gateway/config"
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 func newCheck() *cobra.Command {
@@ -29,6 +30,7 @@ and do not change the exit code.`,
 				return errReported
 			}
 			fmt.Fprintf(c.OutOrStdout(), "%s: %s, no errors\n", args[0], textutil.Count(len(cfg.Spaces), "space"))
+			fmt.Fprintf(c.OutOrStdout(), "adapters: %s\n", strings.Join(gateway.Adapters(), " "))
 			return nil
 		},
 	}

@@ -80,6 +80,15 @@ type Gateway struct {
 	cluster *clusterLink // nil: a single gateway
 }
 
+// Adapters are the routes at which clients of other protocols take part.
+func Adapters() []string {
+	list := []string{"/mcp"}
+	for _, program := range hooks.Programs {
+		list = append(list, "/api/spaces/{space}/hooks/"+program)
+	}
+	return list
+}
+
 // New creates a gateway and starts to open its log. It does not wait for the
 // log: Opened reports when it is open. Until then Serve answers /healthz, and
 // every other request with 503. If ctx ends before the log is open, opening it
