@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 	"internal/answers":                  {"protocol", "internal/recent"},
 	"internal/recent":                   {},
 	"internal/gateway/export":           {"protocol", "client/api", "internal/gateway/transcript", "internal/journal", "internal/journal/entrydb", "internal/journal/pebblejournal", "internal/terminal/termsafe", "internal/textutil", "internal/turns"},
-	"internal/gateway/turnstore/turndb": {"protocol", "internal/turns"},
+	"internal/gateway/turnstore/turndb": {"protocol", "internal/derivedb", "internal/turns"},
 	"internal/gateway/turnstore":        {"protocol", "internal/gateway/turnstore/turndb", "internal/space", "internal/space/ring", "internal/turns"},
 	"internal/gateway/transcript":       {"protocol", "client/api", "internal/outcome", "internal/textutil"},
 
@@ -65,7 +65,8 @@ var mayImport = map[string][]string{
 	"internal/journal/natsjournal/replica":   {"protocol", "internal/journal", "internal/journal/entrydb", "internal/journal/natsjournal/block", "internal/natsconn"},
 
 	// Search.
-	"internal/search":              {"protocol"},
+	"internal/derivedb":            {},
+	"internal/search":              {"protocol", "internal/derivedb"},
 	"internal/memorytools":         {"protocol", "client/api", "internal/textutil"},
 	"internal/gateway/selfapi":     {"client/api"},
 	"internal/gateway/mcpserver":   {"protocol", "client/api", "internal/gateway/access", "internal/gateway/selfapi", "internal/memorytools", "internal/proposal", "internal/textutil"},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/meup-protocol/meup/internal/derivedb"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -22,7 +23,7 @@ type Doc struct {
 // in one step. The caller bounds the size of the documents. built reports that
 // the end of the log is reached. Errors: ErrFull, ErrDamaged.
 func (x *Index) Apply(space string, docs []Doc, read protocol.Seq, built bool) error {
-	if x.db.Metrics().MemTable.Size > maxUnwritten {
+	if x.derived.Full() {
 		return ErrFull
 	}
 	p, err := x.Position(space)
@@ -44,7 +45,7 @@ func (x *Index) Apply(space string, docs []Doc, read protocol.Seq, built bool) e
 	err = w.writeLists()
 	p.Read, p.Built = max(p.Read, read), p.Built || built
 	if err == nil {
-		err = setPosition(w.batch, space, p)
+		err = derivedb.SetSpace(w.batch, space, p)
 	}
 	return x.commit(w.batch, err)
 }
@@ -135,7 +136,7 @@ func (w *writer) audience(ids []protocol.ParticipantID) (uint32, error) {
 	if n, ok := w.audiences[names.String()]; ok {
 		return n, nil
 	}
-	key := append(spaceKey(keyAudience, w.position.Number), names.String()...)
+	key := append(derivedb.SpaceKey(keyAudience, w.position.Number), names.String()...)
 	v, err := w.index.get(key)
 	if err != nil {
 		return 0, err
@@ -161,7 +162,7 @@ func (w *writer) audience(ids []protocol.ParticipantID) (uint32, error) {
 }
 
 func memberKey(space uint32, id protocol.ParticipantID) []byte {
-	return append(append(spaceKey(keyMember, space), id...), 0)
+	return append(append(derivedb.SpaceKey(keyMember, space), id...), 0)
 }
 
 // record adds a document to its block.

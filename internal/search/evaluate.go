@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/meup-protocol/meup/internal/derivedb"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -121,7 +122,7 @@ func (e *evaluation) gather() (err error) {
 		return nil
 	}
 	e.iter, err = e.index.db.NewIter(&pebble.IterOptions{
-		LowerBound: spaceKey(keyPostings, e.position.Number), UpperBound: spaceKey(keyPostings, e.position.Number+1),
+		LowerBound: derivedb.SpaceKey(keyPostings, e.position.Number), UpperBound: derivedb.SpaceKey(keyPostings, e.position.Number+1),
 	})
 	if err != nil {
 		return e.index.failed(err)

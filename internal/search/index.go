@@ -1,198 +1,72 @@
 package search
 
 import (
-	"encoding/binary"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"log/slog"
-	"math"
-	"os"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/meup-protocol/meup/internal/derivedb"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// version is the version of the format and of the tokens. An index of another
-// version is built again.
-const version = "1"
+// schema describes the database. Its version is the one of the format and of the tokens.
+var schema = derivedb.Schema{
+	Name: "search index", Version: "1", MemTableBytes: 8 << 20,
+	Tune: func(o *pebble.Options) {
+		o.Merger = &postingsMerger
+		o.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionGood })
+		for i := range o.Levels {
+			o.Levels[i].BlockSize = blockBytes
+		}
+	},
+}
 
-// Sizes of the store, which also bound its memory.
-const (
-	memTableBytes = 8 << 20
-	cacheBytes    = 16 << 20
-	blockBytes    = 16 << 10
-	maxOpenTables = 64
-	// maxUnwritten bounds what waits to be written to disk, such as a full one.
-	maxUnwritten = 8 * memTableBytes
-	// closeTimeout bounds how long Close waits for the disk. What is not written then
-	// is indexed again.
-	closeTimeout = 3 * time.Second
-)
+const blockBytes = 16 << 10
 
 // ErrFull: the index cannot be written to disk now. What was applied is kept.
 var ErrFull = errors.New("the search index cannot be written to disk")
 
-var noSync = pebble.NoSync
-
 // ErrDamaged: the index cannot be read. It has to be opened again with Reset.
-var ErrDamaged = errors.New("the search index is damaged")
+var ErrDamaged = derivedb.ErrDamaged
 
 // Options configures an Index.
-type Options struct {
-	Dir    string // "": the index is in memory
-	Reset  bool   // remove what is there
-	Logger *slog.Logger
-
-	fs vfs.FS // nil: the operating system's. Tests inject failures
-}
+type Options = derivedb.Options
 
 // Index is a full-text index. Its methods may be called concurrently; the entries
 // of one space are applied by one goroutine.
 type Index struct {
+	derived *derivedb.DB
 	db      *pebble.DB
 	slots   chan struct{} // of searches
-	damaged atomic.Bool
-
-	mu sync.Mutex // guards numbers of spaces
 }
 
-// Open opens an index, or begins an empty one if there is none, or one of another
-// version, or one that cannot be read.
+// Open opens an index; see [derivedb.Open].
 func Open(o Options) (*Index, error) {
-	if o.fs == nil {
-		o.fs = vfs.Default
-		if o.Dir == "" {
-			o.fs = vfs.NewMem()
-		}
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if !o.Reset {
-		x, err := open(o)
-		if err == nil || !errors.Is(err, ErrDamaged) {
-			return x, err
-		}
-		o.Logger.Warn("the search index is built again", "reason", err)
-	}
-	if err := o.fs.RemoveAll(o.dir()); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("remove the search index: %w", err)
-	}
-	return open(o)
-}
-
-func (o *Options) dir() string {
-	if o.Dir == "" {
-		return "search"
-	}
-	return o.Dir
-}
-
-func open(o Options) (*Index, error) {
-	x := &Index{slots: make(chan struct{}, maxSearches)}
-	db, err := pebble.Open(o.dir(), x.storeOptions(o))
+	db, err := derivedb.Open(schema, o)
 	if err != nil {
-		if errors.Is(err, pebble.ErrDBDoesNotExist) || pebble.IsCorruptionError(err) {
-			err = errors.Join(ErrDamaged, err)
-		}
-		return nil, fmt.Errorf("open the search index: %w", err)
+		return nil, err
 	}
-	x.db = db
-	found, err := x.get([]byte{keyVersion})
-	switch {
-	case err == nil && found == nil:
-		err = db.Set([]byte{keyVersion}, []byte(version), noSync)
-	case err == nil && string(found) != version:
-		err = fmt.Errorf("%w: it has version %q, this program has %q", ErrDamaged, found, version)
-	}
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return x, nil
+	return &Index{derived: db, db: db.Store(), slots: make(chan struct{}, maxSearches)}, nil
 }
 
-func (x *Index) storeOptions(o Options) *pebble.Options {
-	opts := &pebble.Options{
-		FS: o.fs, CacheSize: cacheBytes, MemTableSize: memTableBytes, MaxOpenFiles: maxOpenTables,
-		DisableWAL: true, FormatMajorVersion: pebble.FormatNewest, Merger: &postingsMerger,
-		// A write never waits for the disk; Apply fails instead, see maxUnwritten.
-		MemTableStopWritesThreshold: math.MaxInt32, L0StopWritesThreshold: math.MaxInt32,
-		CompactionConcurrencyRange: func() (int, int) { return 1, 1 },
-		Logger:                     storeLogger{x, o.Logger},
-	}
-	opts.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionGood })
-	for i := range opts.Levels {
-		opts.Levels[i].BlockSize = blockBytes
-	}
-	opts.EventListener = &pebble.EventListener{
-		DataCorruption:  func(pebble.DataCorruptionInfo) { x.damaged.Store(true) },
-		BackgroundError: func(err error) { o.Logger.Debug("search index: background work will be tried again", "error", err) },
-	}
-	return opts
-}
-
-// storeLogger turns Pebble's fatal messages, which would end the process, into a
-// damaged index.
-type storeLogger struct {
-	index *Index
-	log   *slog.Logger
-}
-
-func (l storeLogger) Infof(string, ...any) {}
-
-func (l storeLogger) Errorf(format string, args ...any) {
-	l.log.Warn("search index: " + fmt.Sprintf(format, args...))
-}
-
-func (l storeLogger) Fatalf(format string, args ...any) {
-	l.index.damaged.Store(true)
-	l.Errorf(format, args...)
-}
-
-// Close writes the index to disk and closes it.
-func (x *Index) Close() error {
-	flushed, err := x.db.AsyncFlush()
-	if err == nil {
-		timeout := time.NewTimer(closeTimeout)
-		defer timeout.Stop()
-		select {
-		case <-flushed:
-		case <-timeout.C:
-		}
-	}
-	return errors.Join(err, x.db.Close())
-}
+// Close writes the index to disk and closes it. It follows the last call of another
+// method.
+func (x *Index) Close() error { return x.derived.Close() }
 
 // Size returns the size of the index on disk, in bytes.
-func (x *Index) Size() uint64 { return x.db.Metrics().DiskSpaceUsage() }
+func (x *Index) Size() uint64 { return x.derived.Size() }
 
 // get returns a value; nil: there is none.
 func (x *Index) get(key []byte) ([]byte, error) {
-	v, closer, err := x.db.Get(key)
-	if errors.Is(err, pebble.ErrNotFound) {
-		return nil, nil
-	}
+	v, err := derivedb.Get(x.db, key)
 	if err != nil {
 		return nil, x.failed(err)
 	}
-	defer func() { _ = closer.Close() }()
-	return append([]byte{}, v...), nil
+	return v, nil
 }
 
 // failed marks an error of the store.
-func (x *Index) failed(err error) error {
-	if errors.Is(err, errPostings) || pebble.IsCorruptionError(err) || x.damaged.Load() {
-		x.damaged.Store(true)
-		return errors.Join(ErrDamaged, err)
-	}
-	return fmt.Errorf("search index: %w", err)
-}
+func (x *Index) failed(err error) error { return x.derived.Failed(err) }
 
 // Position is how far the log of a space is indexed.
 type Position struct {
@@ -212,59 +86,33 @@ type Position struct {
 	Audiences uint32 `json:"audiences"` // number of audiences
 }
 
-func nameKey(space string) []byte { return append([]byte{keySpace}, space...) }
-
 // Position returns the position of a space; the zero Position if there is none.
 func (x *Index) Position(space string) (p Position, err error) {
-	if x.damaged.Load() {
+	if x.derived.Damaged() {
 		return p, ErrDamaged
 	}
-	v, err := x.get(nameKey(space))
-	if err != nil || v == nil {
-		return p, err
-	}
-	if err = json.Unmarshal(v, &p); err != nil {
-		return p, x.failed(errors.Join(errPostings, err))
+	if err = derivedb.ReadSpace(x.db, space, &p); err != nil {
+		return Position{}, x.failed(err)
 	}
 	return p, nil
 }
 
 // Begin forgets what is indexed of a space, and begins the index of a log.
 func (x *Index) Begin(space, log string) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	before, err := x.Position(space)
 	if err != nil {
 		return err
 	}
-	v, err := x.get([]byte{keyNumber})
+	err = x.derived.BeginSpace(x.db, space, before.Number, classes, func(number uint32) any { return Position{Log: log, Number: number} })
 	if err != nil {
-		return err
+		return x.failed(err)
 	}
-	n, _ := binary.Uvarint(v)
-	p := Position{Log: log, Number: uint32(n + 1)}
-	b := x.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	if before.Log != "" {
-		for _, class := range []byte{keyAudience, keyMember, keyBlock, keyPostings} {
-			err = errors.Join(err, b.DeleteRange(spaceKey(class, before.Number), spaceKey(class, before.Number+1), nil))
-		}
-	}
-	err = errors.Join(err, b.Set([]byte{keyNumber}, binary.AppendUvarint(nil, n+1), nil), setPosition(b, space, p))
-	return x.commit(b, err)
-}
-
-func setPosition(b *pebble.Batch, space string, p Position) error {
-	v, err := json.Marshal(p)
-	if err != nil {
-		return err
-	}
-	return b.Set(nameKey(space), v, nil)
+	return nil
 }
 
 func (x *Index) commit(b *pebble.Batch, err error) error {
 	if err == nil {
-		err = b.Commit(noSync)
+		err = b.Commit(pebble.NoSync)
 	}
 	if err != nil {
 		return x.failed(err)
@@ -288,9 +136,9 @@ func (x *Index) Trim(space string, oldest protocol.Seq) error {
 	// is none where nothing is deleted.
 	if bucket := floor >> bucketBits; bucket > p.FirstDoc>>bucketBits {
 		err = errors.Join(
-			b.DeleteRange(spaceKey(keyPostings, p.Number), numberKey(keyPostings, p.Number, bucket), nil),
-			b.DeleteRange(spaceKey(keyBlock, p.Number), numberKey(keyBlock, p.Number, bucket<<(bucketBits-blockBits)), nil))
+			b.DeleteRange(derivedb.SpaceKey(keyPostings, p.Number), numberKey(keyPostings, p.Number, bucket), nil),
+			b.DeleteRange(derivedb.SpaceKey(keyBlock, p.Number), numberKey(keyBlock, p.Number, bucket<<(bucketBits-blockBits)), nil))
 	}
 	p.Floor, p.FirstDoc = oldest, floor
-	return x.commit(b, errors.Join(err, setPosition(b, space, p)))
+	return x.commit(b, errors.Join(err, derivedb.SetSpace(b, space, p)))
 }

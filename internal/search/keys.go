@@ -6,28 +6,25 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/derivedb"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Keys. Numbers are big-endian; an audience is its length in bytes and its bytes,
-// so that keys sort by it.
+// Keys of the rows of spaces; package derivedb has the other keys. Numbers are
+// big-endian; an audience is its length in bytes and its bytes, so that keys sort by it.
 //
-//	v                             version of the format
-//	n                             the next number of a space
-//	s NAME                        position of a space, as JSON
 //	a SPACE NAMES                 number of an audience
 //	m SPACE PARTICIPANT 0 AUDIENCE  the audiences of a participant
 //	b SPACE BLOCK                 times and Seqs of a block of documents
 //	p SPACE BUCKET TERM 0 AUDIENCE  a list of postings
 const (
-	keyVersion  = 'v'
-	keyNumber   = 'n'
-	keySpace    = 's'
 	keyAudience = 'a'
 	keyMember   = 'm'
 	keyBlock    = 'b'
 	keyPostings = 'p'
 )
+
+var classes = string([]byte{keyAudience, keyMember, keyBlock, keyPostings})
 
 const (
 	bucketBits = 17
@@ -46,13 +43,9 @@ const (
 // public is the audience of envelopes that every participant may see.
 const public = 0
 
-func spaceKey(class byte, space uint32) []byte {
-	return binary.BigEndian.AppendUint32([]byte{class}, space)
-}
-
 // numberKey is the key, or the beginning of the keys, of a block or a bucket.
 func numberKey(class byte, space, number uint32) []byte {
-	return binary.BigEndian.AppendUint32(spaceKey(class, space), number)
+	return binary.BigEndian.AppendUint32(derivedb.SpaceKey(class, space), number)
 }
 
 func appendAudience(dst []byte, audience uint32) []byte {

@@ -2,7 +2,7 @@ package search
 
 import (
 	"encoding/binary"
-	"errors"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -22,7 +22,7 @@ import (
 //
 // Batches add lists, which [postingsMerger] joins.
 
-var errPostings = errors.New("postings cannot be read")
+var errPostings = fmt.Errorf("%w: postings cannot be read", ErrDamaged)
 
 const (
 	weightBits = 4

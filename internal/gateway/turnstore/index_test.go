@@ -361,7 +361,7 @@ func TestStore_DamageWhileOpen(t *testing.T) {
 	})
 	defer l.Close()
 	k.dbMu.Lock()
-	k.db.MarkDamaged()
+	_ = k.db.Failed(turndb.ErrDamaged)
 	k.dbMu.Unlock()
 	h.write("lab", 5, 6)
 	if got, want := everything(t, k, s), fold(t, log, s); got != want {

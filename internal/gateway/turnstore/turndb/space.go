@@ -6,6 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/meup-protocol/meup/internal/derivedb"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -32,8 +33,8 @@ func (s *Space) rowKey(list []byte, seq protocol.Seq) []byte {
 
 // Get returns a row; nil: there is none.
 func (s *Space) Get(key []byte) (row []byte, err error) {
-	err = s.db.with(func(*pebble.DB) error {
-		row, err = s.db.get(s.batch, s.key(key))
+	err = s.db.With(func(*pebble.DB) error {
+		row, err = derivedb.Get(s.batch, s.key(key))
 		return err
 	})
 	return row, err
@@ -41,22 +42,22 @@ func (s *Space) Get(key []byte) (row []byte, err error) {
 
 // Set stores a row.
 func (s *Space) Set(key, value []byte) error {
-	return s.db.with(func(*pebble.DB) error { return s.batch.Set(s.key(key), value, nil) })
+	return s.db.With(func(*pebble.DB) error { return s.batch.Set(s.key(key), value, nil) })
 }
 
 // Delete removes a row.
 func (s *Space) Delete(key []byte) error {
-	return s.db.with(func(*pebble.DB) error { return s.batch.Delete(s.key(key), nil) })
+	return s.db.With(func(*pebble.DB) error { return s.batch.Delete(s.key(key), nil) })
 }
 
 // Add stores a row of a list.
 func (s *Space) Add(list []byte, seq protocol.Seq, value []byte) error {
-	return s.db.with(func(*pebble.DB) error { return s.batch.Set(s.rowKey(list, seq), value, nil) })
+	return s.db.With(func(*pebble.DB) error { return s.batch.Set(s.rowKey(list, seq), value, nil) })
 }
 
 // Remove removes a row of a list.
 func (s *Space) Remove(list []byte, seq protocol.Seq) error {
-	return s.db.with(func(*pebble.DB) error { return s.batch.Delete(s.rowKey(list, seq), nil) })
+	return s.db.With(func(*pebble.DB) error { return s.batch.Delete(s.rowKey(list, seq), nil) })
 }
 
 // Before returns the last rows of a list below a Seq, the last one first.
@@ -71,7 +72,7 @@ func (s *Space) From(list []byte, from protocol.Seq, most int) ([]turns.Row, err
 
 func (s *Space) rows(list []byte, lower, upper protocol.Seq, most int, backward bool) (rows []turns.Row, err error) {
 	bounds := &pebble.IterOptions{LowerBound: slices.Clone(s.rowKey(list, lower)), UpperBound: slices.Clone(s.rowKey(list, upper))}
-	err = s.db.with(func(*pebble.DB) (err error) {
+	err = s.db.With(func(*pebble.DB) (err error) {
 		it, err := s.batch.NewIter(bounds)
 		if err != nil {
 			return err
@@ -93,7 +94,7 @@ func (s *Space) rows(list []byte, lower, upper protocol.Seq, most int, backward 
 // Commit stores all rows of the batch in one step. They reach the disk later, in the
 // order of the commits.
 func (s *Space) Commit() error {
-	return s.db.with(func(store *pebble.DB) error {
+	return s.db.With(func(store *pebble.DB) error {
 		err := s.batch.Commit(pebble.NoSync)
 		s.batch = store.NewIndexedBatch()
 		return err

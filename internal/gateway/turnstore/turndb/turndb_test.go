@@ -1,17 +1,14 @@
 package turndb
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
@@ -178,118 +175,6 @@ func TestDB_Space(t *testing.T) {
 	}
 }
 
-// TestOpen_BegunAgain: an index of another version, or with damaged files, is begun
-// again, when it is opened or when the damage is read.
-func TestOpen_BegunAgain(t *testing.T) {
-	for name, harm := range map[string]func(*testing.T, vfs.FS){
-		"another version": func(t *testing.T, fs vfs.FS) {
-			db := openDB(t, fs)
-			if err := errors.Join(db.store.Set([]byte{keyVersion}, []byte("0"), pebble.NoSync), db.Close()); err != nil {
-				t.Fatal(err)
-			}
-		},
-		"damaged tables":      func(t *testing.T, fs vfs.FS) { overwrite(t, fs, ".sst") },
-		"damaged manifest":    func(t *testing.T, fs vfs.FS) { overwrite(t, fs, "MANIFEST") },
-		"no tables any more":  func(t *testing.T, fs vfs.FS) { remove(t, fs, ".sst") },
-		"no folder any more":  func(t *testing.T, fs vfs.FS) { remove(t, fs, "") },
-		"a space of nonsense": func(t *testing.T, fs vfs.FS) { setSpace(t, fs) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			fs := vfs.NewMem()
-			db := openDB(t, fs)
-			s := openSpace(t, db, "lab", "log", false)
-			for i := range 2000 {
-				if err := s.Set(fmt.Append(nil, "k", i), bytes.Repeat([]byte{byte(i)}, 100)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := errors.Join(s.Commit(), db.Close()); err != nil {
-				t.Fatal(err)
-			}
-			harm(t, fs)
-			db = openDB(t, fs)
-			defer func() { _ = db.Close() }() // also when the test fails
-			s, err := db.Space("lab", "log", false)
-			var got []byte
-			if err == nil {
-				got, err = s.Get([]byte("k1"))
-			}
-			if err == nil && got == nil {
-				return // it was begun again when it was opened
-			}
-			if !errors.Is(err, ErrDamaged) || !db.Damaged() {
-				t.Fatalf("%q, %v", got, err)
-			}
-			if err := db.Close(); err != nil {
-				t.Log(err)
-			}
-			again, err := Open(Options{Dir: "turns", FS: fs, Reset: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = again.Close() }()
-			if got, err := openSpace(t, again, "lab", "log", false).Get([]byte("k1")); err != nil || got != nil {
-				t.Errorf("%q, %v", got, err)
-			}
-		})
-	}
-}
-
-func setSpace(t *testing.T, fs vfs.FS) {
-	t.Helper()
-	db := openDB(t, fs)
-	if err := errors.Join(db.store.Set([]byte(string(keySpace)+"lab"), []byte("x"), pebble.NoSync), db.Close()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// files calls f for the files of the index whose names contain a text.
-func files(t *testing.T, fs vfs.FS, part string, f func(path string) error) {
-	t.Helper()
-	list, err := fs.List("turns")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range list {
-		if strings.Contains(name, part) {
-			if err := f(fs.PathJoin("turns", name)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-}
-
-func remove(t *testing.T, fs vfs.FS, part string) {
-	t.Helper()
-	files(t, fs, part, fs.Remove)
-}
-
-// overwrite damages the middle of files.
-func overwrite(t *testing.T, fs vfs.FS, part string) {
-	t.Helper()
-	files(t, fs, part, func(path string) error {
-		f, err := fs.Open(path)
-		if err != nil {
-			return err
-		}
-		content, err := io.ReadAll(f)
-		if err := errors.Join(err, f.Close()); err != nil {
-			return err
-		}
-		for i := range content {
-			if i >= 16 && i < len(content)*3/4 {
-				content[i] ^= 0x55
-			}
-		}
-		w, err := fs.Create(path, vfs.WriteCategoryUnspecified)
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(content)
-		return errors.Join(err, w.Close())
-	})
-}
-
 // TestDB_Closed: rows of a closed database answer with an error.
 func TestDB_Closed(t *testing.T) {
 	db := openDB(t, vfs.NewMem())
@@ -304,8 +189,5 @@ func TestDB_Closed(t *testing.T) {
 		if !errors.Is(err, ErrClosed) {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-	if db.Full() || db.Size() != 0 {
-		t.Error("a closed database has a size")
 	}
 }
