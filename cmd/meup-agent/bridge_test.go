@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/meuptest"
@@ -30,18 +28,7 @@ func TestBridge_CleanShutdown(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := meuptest.Start(t, config)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			alice, err := client.Dial(ctx, client.Options{URL: g.URL("lab"), Token: "alice-token"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = alice.Close() }()
-			p := startBridge(t, g, dir)
-			await(ctx, t, alice, func(env *protocol.Envelope) bool {
-				return env.Kind == protocol.KindSystemPresence && strings.Contains(string(env.Payload), `"helper"`)
-			})
+			ctx, alice, p := together(t, meuptest.Start(t, config), "bridge", "--mcp", "meup-agent docserver '"+dir+"'", "--log-format", "json", "--log-level", "debug")
 			res, err := alice.Request(ctx, []protocol.ParticipantID{"helper"}, "tools/call",
 				map[string]any{"name": "read_text_file", "arguments": map[string]string{"path": "deploy.md"}}, client.RequestOptions{})
 			if err != nil || !strings.Contains(string(res), "How to deploy") {
@@ -58,21 +45,4 @@ func TestBridge_CleanShutdown(t *testing.T) {
 			}
 		})
 	}
-}
-
-func startBridge(t *testing.T, g *meuptest.Gateway, dir string) *running {
-	t.Helper()
-	bin, err := exec.LookPath("meup-agent") // installed by testscript
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &running{Cmd: exec.Command(bin, "bridge", "--gateway", "ws://"+g.Addr()+"/ws", "--space", "lab", "--token-env", "HELPER",
-		"--mcp", "meup-agent docserver '"+dir+"'", "--log-format", "json", "--log-level", "debug")}
-	p.Env = append(os.Environ(), "HELPER=helper-token")
-	p.Stdout, p.Stderr = &p.log, &p.log
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() })
-	return p
 }

@@ -2,15 +2,12 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"log/slog"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -52,8 +49,6 @@ func TestWarnMissing(t *testing.T) {
 // at startup, without the capability to propose if it is not to propose.
 func TestRun_MissingCapabilities(t *testing.T) {
 	g := meuptest.Start(t, strings.Replace(config, `"mcp/*"]`, `mcp.request, mcp.response, "stream/*"]`, 1))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
 	for name, c := range map[string]struct {
 		args []string
 		want int
@@ -62,15 +57,7 @@ func TestRun_MissingCapabilities(t *testing.T) {
 		"not proposing": {[]string{"--proposal-timeout", "0"}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			alice, err := client.Dial(ctx, client.Options{URL: g.URL("lab"), Token: "alice-token"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = alice.Close() }()
-			p := start(t, g, "helper-token", c.args...)
-			await(ctx, t, alice, func(env *protocol.Envelope) bool {
-				return env.Kind == protocol.KindSystemPresence && strings.Contains(string(env.Payload), `"helper"`)
-			})
+			ctx, alice, p := together(t, g, "run", c.args...)
 			if _, err := alice.Send(ctx, protocol.Envelope{Kind: protocol.KindParticipantShutdown, To: []protocol.ParticipantID{"helper"}}); err != nil {
 				t.Fatal(err)
 			}

@@ -44,13 +44,14 @@ type running struct {
 	log testkit.Log
 }
 
-func start(t *testing.T, g *meuptest.Gateway, token string, args ...string) *running {
+// start starts a command of the agent as the participant helper.
+func start(t *testing.T, g *meuptest.Gateway, token, command string, args ...string) *running {
 	t.Helper()
 	bin, err := exec.LookPath("meup-agent") // installed by testscript
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &running{Cmd: exec.Command(bin, append([]string{"run", "--gateway", "ws://" + g.Addr() + "/ws", "--space", "lab", "--token-env", "HELPER"}, args...)...)}
+	p := &running{Cmd: exec.Command(bin, append([]string{command, "--gateway", "ws://" + g.Addr() + "/ws", "--space", "lab", "--token-env", "HELPER"}, args...)...)}
 	p.Env = append(os.Environ(), "HELPER="+token)
 	p.Stdout, p.Stderr = &p.log, &p.log
 	if err := p.Start(); err != nil {
@@ -60,6 +61,36 @@ func start(t *testing.T, g *meuptest.Gateway, token string, args ...string) *run
 	return p
 }
 
+// together starts a client of alice and a command of the agent, and waits until the
+// agent is present.
+func together(t *testing.T, g *meuptest.Gateway, command string, args ...string) (context.Context, *client.Client, *running) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	alice, err := client.Dial(ctx, client.Options{URL: g.URL("lab"), Token: "alice-token"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = alice.Close() })
+	p := start(t, g, "helper-token", command, args...)
+	await(ctx, t, alice, func(env *protocol.Envelope) bool {
+		return env.Kind == protocol.KindSystemPresence && strings.Contains(string(env.Payload), `"helper"`)
+	})
+	return ctx, alice, p
+}
+
+// answer asks a question and returns the chat that answers it.
+func answer(ctx context.Context, t *testing.T, alice *client.Client, question string) protocol.Envelope {
+	t.Helper()
+	asked, err := alice.Send(ctx, client.Chat(question))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return await(ctx, t, alice, func(env *protocol.Envelope) bool {
+		return env.Kind == protocol.KindChat && env.Correlation.Names(asked.ID)
+	})
+}
+
 func TestRun_CleanShutdown(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"deploy.md": "# How to deploy\n", "env.md": "x"} {
@@ -67,27 +98,9 @@ func TestRun_CleanShutdown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	g := meuptest.Start(t, config)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	alice, err := client.Dial(ctx, client.Options{URL: g.URL("lab"), Token: "alice-token"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = alice.Close() }()
-	p := start(t, g, "helper-token", "--docs", dir, "--log-format", "json", "--log-level", "debug")
-	await(ctx, t, alice, func(env *protocol.Envelope) bool {
-		return env.Kind == protocol.KindSystemPresence && strings.Contains(string(env.Payload), `"helper"`)
-	})
-	asked, err := alice.Send(ctx, client.Chat("@helper what is in the folder?"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer := await(ctx, t, alice, func(env *protocol.Envelope) bool {
-		return env.Kind == protocol.KindChat && env.Correlation.Names(asked.ID)
-	})
-	if !strings.Contains(string(answer.Payload), "How to deploy") {
-		t.Errorf("answer %s", answer.Payload)
+	ctx, alice, p := together(t, meuptest.Start(t, config), "run", "--docs", dir, "--log-format", "json", "--log-level", "debug")
+	if got := answer(ctx, t, alice, "@helper what is in the folder?"); !strings.Contains(string(got.Payload), "How to deploy") {
+		t.Errorf("answer %s", got.Payload)
 	}
 	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -115,7 +128,7 @@ func await(ctx context.Context, t *testing.T, c *client.Client, ok func(*protoco
 
 func TestRun_WrongToken(t *testing.T) {
 	g := meuptest.Start(t, config)
-	p := start(t, g, "wrong-token")
+	p := start(t, g, "wrong-token", "run")
 	err := p.Wait()
 	if p.ProcessState.ExitCode() != program.ExitFailed || !strings.Contains(p.log.String(), "unauthorized") || strings.Contains(p.log.String(), "wrong-token") {
 		t.Errorf("%v\n%s", err, p.log.String())
