@@ -179,7 +179,6 @@ type Agent struct {
 	// Owned by the goroutine of Run.
 	addressing *addressing.Classifier
 	chats      chats.Recent
-	public     inbox.IDs // outermost contexts of others that were opened for all
 
 	questions participant.Requests[*question] // by the chat; a question of the backlog is held until it is admitted
 	turns     chan struct{}                   // one token per question being answered

@@ -143,9 +143,6 @@ func (a *Agent) onStart(env *protocol.Envelope) {
 	if env.From == a.you {
 		return
 	}
-	if env.Context == "" && len(env.To) == 0 {
-		a.public.Add(env.ID)
-	}
 	if known := a.agents.Load(); known == nil || !slices.Contains(*known, env.From) {
 		a.noteAgents()
 	}
@@ -186,14 +183,8 @@ func (a *Agent) admitPart(start protocol.Envelope, path protocol.ContextPath) {
 }
 
 // newPart returns the part that a reasoning.start asks for. Everything about it
-// is as public as the start: without "to" it reasons in public. A start that is
-// addressed to this agent, as earlier versions send it, asks for a public part if
-// this agent has seen the outermost context being opened for all; otherwise it
-// addresses everything to the agent that asks.
+// is as public as the start: without "to" it reasons in public.
 func (a *Agent) newPart(start protocol.Envelope, path protocol.ContextPath) *question {
-	if a.public.Has(protocol.ID(path.Root())) {
-		start.To = nil
-	}
 	q := a.questionOf(start, a.chats.Before(&start))
 	q.part = true
 	q.root = q.enter(a.runtime.Work, &problem{path: path, text: q.text, cause: start.ID, open: true})
