@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -202,16 +203,18 @@ func TestRemarks_ReplyWithAnswer(t *testing.T) {
 	hand.decisions <- finishing("too early") // not sent: there is a remark
 	hand.state(t)
 	d := finishing("Deploy.")
-	d.Notes = []planner.Note{{Kind: planner.Reply, ReplyTo: "e1", Text: "It is."}}
+	d.Notes = []planner.Note{{Kind: planner.Reply, ReplyTo: "e1", Text: "It is."}, {Kind: planner.Reply, ReplyTo: "e99", Text: "It is not."}}
 	hand.decisions <- d
-	var replies []string
+	var replies, others []string
 	for _, env := range conversation(t, alice, answerTo(question)) {
 		if env.From == "planner" && env.Kind == protocol.KindReasoningThought && env.Correlation.First() == asked {
 			replies = append(replies, fmt.Sprint(decode(t, &env)["message"]))
+		} else if env.Kind == protocol.KindReasoningThought {
+			others = append(others, fmt.Sprint(decode(t, &env)["message"]))
 		}
 	}
-	if len(replies) != 1 || replies[0] != "It is." {
-		t.Errorf("replies %q", replies)
+	if len(replies) != 1 || replies[0] != "It is." || !slices.Contains(others, "It is not.") {
+		t.Errorf("replies %q, other thoughts %q", replies, others)
 	}
 }
 
