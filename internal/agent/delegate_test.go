@@ -73,7 +73,7 @@ func TestDelegate_Conclusion(t *testing.T) {
 }
 
 // The start of a part of a public question is visible to a participant that sees
-// only what is addressed to it or to all, and a reference to the part's result is
+// only envelopes to it or to all, and a reference to the part's result is
 // one to the other agent's conclusion.
 func TestDelegate_BystanderSeesTheQuestion(t *testing.T) {
 	g := meuptest.Start(t, config)

@@ -248,17 +248,13 @@ func (a *Agent) catchUp(ctx context.Context) {
 	var questions []*question
 	for _, chat := range wanted {
 		q := a.newQuestion(chat)
-		q.earlier = b.Calls(chat.ID)
 		a.questions.Hold(&q.chat, q)
 		questions = append(questions, q)
 	}
 	a.runtime.Group.Go(func() {
-		for _, env := range rest {
-			if err := a.publish(a.runtime.Work, env); err != nil {
-				a.log.Warn("left open", "context", env.Context, "kind", env.Kind, "err", err)
-			}
-		}
+		a.closeAttempts(a.runtime.Work, b, rest)
 		for _, q := range questions {
+			q.earlier = b.Calls(q.chat.ID)
 			a.startWhenFree(q)
 		}
 	})

@@ -60,7 +60,7 @@ func (a *Agent) watch(q *question) {
 		reading, cancel := context.WithTimeout(ctx, catchUpTime)
 		work, err := catchup.ReadAttempts(reading, catchup.Options{
 			History: a.opts.History, You: a.you, Space: a.opts.Space.Welcome().Space, Now: a.opts.Now(), Result: toolbox.ResultIn,
-		}, q.chat.ID)
+		})
 		cancel()
 		if err == nil {
 			a.takeOver(q, work)
@@ -71,18 +71,38 @@ func (a *Agent) watch(q *question) {
 }
 
 // takeOver answers a question that a process left which is gone.
-func (a *Agent) takeOver(q *question, work *catchup.Attempts) {
-	if work.Settled {
+func (a *Agent) takeOver(q *question, work *catchup.Backlog) {
+	if work.Settled(q.chat.ID) {
 		return
 	}
 	a.log.Warn("the other process is gone: its question is taken over", "question", q.chat.ID)
 	next := a.openQuestion(q.chat, q.history)
-	next.earlier = work.Calls
 	a.questions.Hold(&next.chat, next)
-	for _, env := range work.Rest {
-		if err := a.publish(next.root.ctx, env); err != nil {
-			a.log.Warn("left open", "context", env.Context, "kind", env.Kind, "err", err)
-		}
-	}
+	a.closeAttempts(next.root.ctx, work, work.LeftoversOf(q.chat.ID))
+	next.earlier = work.Calls(q.chat.ID)
 	a.startWhenFree(next)
+}
+
+// closeRounds bounds how often closeAttempts reads the log.
+const closeRounds = 3
+
+// closeAttempts publishes the envelopes that close earlier attempts, and reads the log on
+// until nothing is left open: a proposal may have been approved before its withdrawal, and
+// another process may have sent one until its context was closed.
+func (a *Agent) closeAttempts(ctx context.Context, work *catchup.Backlog, rest []protocol.Envelope) {
+	for round := 0; len(rest) > 0 && round < closeRounds; round++ {
+		for _, env := range rest {
+			if err := a.publish(ctx, env); err != nil {
+				a.log.Warn("left open", "context", env.Context, "kind", env.Kind, "err", err)
+			}
+		}
+		reading, cancel := context.WithTimeout(ctx, catchUpTime)
+		err := work.ReadOn(reading)
+		cancel()
+		if err != nil {
+			a.log.Warn("the log cannot be read: calls of earlier attempts that were approved just now are not known", "err", err)
+			return
+		}
+		rest = work.LateProposals()
+	}
 }

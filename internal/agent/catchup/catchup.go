@@ -94,6 +94,7 @@ type Backlog struct {
 	proposals map[protocol.ID]protocol.Envelope
 	begun     map[protocol.ID]bool              // chats that it had started to answer
 	waiting   map[protocol.ID]protocol.Envelope // requests to the agent without a response
+	settled   map[protocol.ID]bool              // chats that are answered or withdrawn
 
 	attempts  map[protocol.ID][]protocol.ID // the chats that an outermost reasoning.start of the agent correlates to
 	sent      map[protocol.ID]*sentCall     // calls that were made for the agent, by the request
@@ -232,6 +233,9 @@ func (b *Backlog) notePart(env *protocol.Envelope) {
 
 // settle removes questions that were answered or withdrawn.
 func (b *Backlog) settle(c protocol.Correlation) {
+	for _, id := range c.IDs {
+		b.settled[id] = true
+	}
 	b.chats = slices.DeleteFunc(b.chats, func(chat oldChat) bool { return c.Names(chat.ID) })
 }
 
@@ -287,6 +291,7 @@ func Read(ctx context.Context, o Options) (*Backlog, error) {
 		proposals: make(map[protocol.ID]protocol.Envelope),
 		begun:     make(map[protocol.ID]bool),
 		waiting:   make(map[protocol.ID]protocol.Envelope),
+		settled:   make(map[protocol.ID]bool),
 		attempts:  make(map[protocol.ID][]protocol.ID),
 		sent:      make(map[protocol.ID]*sentCall),
 	}

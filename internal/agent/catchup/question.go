@@ -8,37 +8,59 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Attempts is the work of earlier attempts to answer one question.
-type Attempts struct {
-	Settled bool                // the question is answered or withdrawn
-	Rest    []protocol.Envelope // closes their unfinished work, as Backlog.Leftovers
-	Calls   []Call
+// ReadAttempts reads the log up to its head, for the work of earlier attempts to answer
+// a question. Of the Options it uses History, You, Space, Now and Result.
+func ReadAttempts(ctx context.Context, o Options) (*Backlog, error) {
+	head, err := headOf(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	o.Mode, o.Observe, o.Space.Seq = Auto, observeNothing, head
+	return Read(ctx, o)
 }
 
-// ReadAttempts reads the work on one question up to the head of the log. Of the
-// Options it uses History, You, Space, Now and Result.
-func ReadAttempts(ctx context.Context, o Options, question protocol.ID) (*Attempts, error) {
+func observeNothing(*protocol.Envelope) (isQuestion bool) { return false }
+
+// headOf returns the Seq of the newest entry.
+func headOf(ctx context.Context, o Options) (protocol.Seq, error) {
 	newest, err := o.History.Envelopes(ctx, o.Space.Name, api.EnvelopeQuery{Descending: true, Limit: 1, Log: o.Space.Log})
+	if err != nil || len(newest.Envelopes) == 0 {
+		return o.Space.Seq, err
+	}
+	return newest.Envelopes[0].Seq, nil
+}
+
+// ReadOn reads the entries that were admitted since the last read. It observes none and
+// adds no questions.
+func (b *Backlog) ReadOn(ctx context.Context) error {
+	b.o.Observe = observeNothing
+	head, err := headOf(ctx, b.o)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if len(newest.Envelopes) > 0 {
-		o.Space.Seq = newest.Envelopes[0].Seq
+	if head > b.o.Space.Seq {
+		err = b.readEntries(ctx, b.o.Space.Seq, head)
+		b.o.Space.Seq = head
 	}
-	a := new(Attempts)
-	o.Mode = Auto
-	o.Observe = func(env *protocol.Envelope) (isQuestion bool) {
-		ends := env.Kind == protocol.KindChatCancel || env.Kind == protocol.KindChat && env.From == o.You
-		a.Settled = a.Settled || ends && env.Correlation.Names(question)
-		return false
-	}
-	b, err := Read(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	a.Calls = b.Calls(question)
-	a.Rest = slices.DeleteFunc(b.Leftovers(), func(env protocol.Envelope) bool {
+	return err
+}
+
+// Settled reports whether a question is answered or withdrawn.
+func (b *Backlog) Settled(question protocol.ID) bool { return b.settled[question] }
+
+// LeftoversOf returns the Leftovers of the attempts to answer a question.
+func (b *Backlog) LeftoversOf(question protocol.ID) []protocol.Envelope {
+	return slices.DeleteFunc(b.Leftovers(), func(env protocol.Envelope) bool {
 		return !slices.Contains(b.attempts[protocol.ID(env.Context.Root())], question)
 	})
-	return a, nil
+}
+
+// LateProposals returns the withdrawals of open proposals in contexts of attempts that
+// are closed.
+func (b *Backlog) LateProposals() []protocol.Envelope {
+	return slices.DeleteFunc(b.Leftovers(), func(env protocol.Envelope) bool {
+		root := env.Context.Root()
+		_, open := b.contexts[root]
+		return env.Kind != protocol.KindMCPWithdraw || open || b.attempts[protocol.ID(root)] == nil
+	})
 }
