@@ -128,7 +128,7 @@ func (c *cluster) stop() error {
 	return errors.Join(err, os.RemoveAll(c.dir))
 }
 
-// freePorts returns free ports, for servers that must know those of the others.
+// freePorts returns free ports, for servers that must know one another's.
 func freePorts(n int) (ports []int, err error) {
 	for range n {
 		l, failed := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // local and immediate

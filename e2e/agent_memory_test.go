@@ -48,7 +48,7 @@ func (s *agentStage) startMemory(flags ...string) {
 	s.startAgent()
 }
 
-// However an agent decides, its search finds what was said in an earlier
+// With any planner, the search of an agent finds messages of an earlier
 // conversation, in other words than the question's, and neither the question nor
 // the search itself; also if the question is asked again, when its earlier attempt
 // has all words.

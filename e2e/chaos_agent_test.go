@@ -100,7 +100,7 @@ type office struct {
 	calls string // the file of the executed calls
 
 	mu   sync.Mutex
-	log  []protocol.Envelope // what the watcher received
+	log  []protocol.Envelope // envelopes that the watcher received
 	asks map[string]bool     // questions that are answered or not
 }
 
@@ -228,7 +228,7 @@ func (o *office) script(ids ...string) string {
 	return b.String()
 }
 
-// ticketOf is what is known about one ticket.
+// ticketOf is the history of one ticket.
 type ticketOf struct {
 	start, approved protocol.Seq // the newest reasoning.start, the first approval
 	proposals       int

@@ -99,7 +99,7 @@ func TestDisk_LosePower(t *testing.T) {
 	}
 }
 
-// TestChaos_PowerFailure cuts the power of one gateway: what it did not sync is
+// TestChaos_PowerFailure cuts the power of one gateway: data that it did not sync is
 // lost.
 func TestChaos_PowerFailure(t *testing.T) {
 	disk := newDisk(t)

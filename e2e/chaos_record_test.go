@@ -36,7 +36,7 @@ type sent struct {
 type record struct {
 	start time.Time
 
-	// retention: the log drops old entries, except those that are never dropped.
+	// retention: the log drops old entries, except the ones that are never dropped.
 	retention bool
 
 	mu      sync.Mutex

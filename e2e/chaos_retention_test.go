@@ -37,7 +37,7 @@ func TestChaos_Retention(t *testing.T) {
 	})
 }
 
-// replicaFaults do to the replicas of gateways what operators and disks may do.
+// replicaFaults damage the replicas of gateways as operators and disks may.
 func (c *chaos) replicaFaults(d *cluster) []fault {
 	some := func() *gatewayProc { return d.gateways[c.random.IntN(3)] }
 	replica := func(g *gatewayProc) string { return filepath.Join(g.data, "replica") }

@@ -34,7 +34,7 @@ type SearchQuery struct {
 // SearchResult is a page of hits, the best first.
 type SearchResult struct {
 	Log   string      `json:"log"`             // id of the log
-	Match string      `json:"match,omitempty"` // MatchAll or MatchAny: what the hits have
+	Match string      `json:"match,omitempty"` // MatchAll or MatchAny: how many of the words the hits have
 	Hits  []SearchHit `json:"hits"`
 	// Next is the cursor of the next page; empty if HasMore is false.
 	Next    string `json:"next,omitempty"`

@@ -244,12 +244,12 @@ type Part struct {
 	// Conclusion is the text of the participant's conclusion, and Details its fields.
 	Conclusion string      `json:"conclusion,omitempty"`
 	Details    *Conclusion `json:"details,omitempty"`
-	// Reason is that of the reasoning.cancel that ended it.
+	// Reason is the reason of the reasoning.cancel that ended it.
 	Reason string `json:"reason,omitempty"`
 	// EndID is the id of the envelope that ended it, and EndedBy its sender.
 	EndID   protocol.ID            `json:"end_id,omitempty"`
 	EndedBy protocol.ParticipantID `json:"ended_by,omitempty"`
-	// Metadata is that of the reasoning.start, as in Reasoning.
+	// Metadata is the metadata of the reasoning.start, as in Reasoning.
 	Metadata   map[string]json.RawMessage `json:"metadata,omitempty"`
 	Context    protocol.ContextPath       `json:"context"` // of the participant's reasoning
 	StartedAt  protocol.Time              `json:"started_at"`

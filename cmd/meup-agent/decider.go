@@ -110,7 +110,7 @@ func (f *deciderFlags) text() (string, error) {
 }
 
 // checkEffect refuses flags and keys of the configuration file that have no
-// effect with what decides. A variable may be meant for other programs: it is
+// effect with the selected planner. A variable may be meant for other programs: it is
 // logged.
 func (f *deciderFlags) checkEffect(approach string, log *slog.Logger) error {
 	var useless []string

@@ -14,7 +14,7 @@ import (
 const envLogLevel = "REASONING_LOG_LEVEL"
 
 // replaced are variables of earlier implementations of the API without effect
-// here, and what replaces them.
+// here, with their replacements.
 var replaced = map[string]string{
 	"REASONING_QUEUE_POLL_MS": "workers are notified of jobs and do not poll; remove the variable",
 }

@@ -333,7 +333,7 @@ func TestLocalProviders(t *testing.T) {
 	}
 }
 
-// TestEnvironment: variables of the API are honored or rejected; those that
+// TestEnvironment: variables of the API are honored or rejected; the ones that
 // Kubernetes sets for services are ignored.
 func TestEnvironment(t *testing.T) {
 	for _, test := range []struct {

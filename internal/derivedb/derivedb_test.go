@@ -220,7 +220,7 @@ func TestDB_Closed(t *testing.T) {
 	}
 }
 
-// TestDB_Full checks that what waits for the disk is bounded by Full: the store itself
+// TestDB_Full checks that Full bounds the rows that wait for the disk: the store itself
 // takes any number of rows.
 func TestDB_Full(t *testing.T) {
 	var full errorfs.Toggle

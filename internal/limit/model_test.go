@@ -51,8 +51,8 @@ func TestModel(t *testing.T) {
 }
 
 // TestModel_TwoGateways generates traffic to two buckets of one participant that
-// exchange what was spent. At every moment the sum admitted is at most what one
-// bucket allows, plus what was admitted between two exchanges.
+// exchange the spent tokens. At every moment the sum admitted is at most as much as one
+// bucket allows, plus the sum admitted between two exchanges.
 func TestModel_TwoGateways(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.Float64Range(0.5, 50).Draw(t, "rate")

@@ -106,7 +106,7 @@ func TestSearch_FillRefused(t *testing.T) {
 	}
 }
 
-// While the index is being built, the result is an error that tells to try again.
+// While the index is being built, the result is an error that asks to try again.
 func TestSearch_Unavailable(t *testing.T) {
 	m := &recorded{err: protocol.Errorf(protocol.CodeUnavailable, "The search index of this space is being built, 40 %% of the log is read; try again in a moment.")}
 	if text, isError := search(t, Options{Memory: m, Space: "lab"}, map[string]any{"query": "zebra"}); !isError || !strings.Contains(text, "being built, 40 %") {

@@ -73,7 +73,7 @@ func (*programs) needed(files map[string]string) bool {
 }
 
 // shell returns the command that runs a file with sh. The environment has only
-// what the commands of a conversation need.
+// the variables that the commands of a conversation need.
 func (c *conversation) shell(file string) (*exec.Cmd, error) {
 	if _, ok := c.files[file]; !ok {
 		return nil, fmt.Errorf("the conversation has no file %q", file)

@@ -1,5 +1,5 @@
-// Package reasondetail reads what an agent gives with its reasoning in addition to
-// its texts: metadata, references, evidence, confidence, and the fields of a
+// Package reasondetail reads the details that an agent gives with its reasoning in
+// addition to its texts: metadata, references, evidence, confidence, and the fields of a
 // conclusion.
 package reasondetail
 

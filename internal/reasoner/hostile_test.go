@@ -38,7 +38,7 @@ func delta(text string) string {
 
 const streamEnd = `data: {"id":"1","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
 
-// TestHostileProvider: whatever a provider sends, there is a decision in time and
+// TestHostileProvider: with any response of a provider, there is a decision in time and
 // of a bounded size.
 func TestHostileProvider(t *testing.T) {
 	stream := func(w http.ResponseWriter) { w.Header().Set("Content-Type", "text/event-stream") }

@@ -30,7 +30,7 @@ func TestOpen_AfterACrash(t *testing.T) {
 	}
 	a.docs = first
 	a.apply(200)
-	copied := filepath.Join(t.TempDir(), "copy") // what a crash leaves
+	copied := filepath.Join(t.TempDir(), "copy") // as after a crash
 	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ const (
 
 // Query selects envelopes.
 type Query struct {
-	// Text is what to find: words, "phrases", prefixes* and -exclusions, anywhere in
+	// Text is the query: words, "phrases", prefixes* and -exclusions, anywhere in
 	// the text of an envelope.
 	Text  string
 	Match Match // "": MatchAll

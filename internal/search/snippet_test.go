@@ -47,7 +47,7 @@ func TestSearch_Snippet(t *testing.T) {
 	}
 }
 
-// TestSearch_Masks: what is masked is not found and not shown.
+// TestSearch_Masks checks that masked text is neither found nor shown.
 func TestSearch_Masks(t *testing.T) {
 	a := newArchive(t, Options{})
 	a.say(1, "ann", "the key is hunter2 indeed")

@@ -58,7 +58,7 @@ func (h *Hub) SetRemote(name string, there []Connected) {
 	}
 }
 
-// TakeSpent returns what the participants spent from their buckets at this gateway
+// TakeSpent returns the tokens that participants spent from their buckets at this gateway
 // since the last call, and ChargeSpent charges what they spent at another one.
 func (h *Hub) TakeSpent() []buckets.Spending { return h.buckets.TakeSpent() }
 

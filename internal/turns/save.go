@@ -33,7 +33,8 @@ func (t *Tracker) IsLast(env *protocol.Envelope) bool {
 	return markOf(env) == t.last
 }
 
-// saltBytes is long enough that nobody can choose ids with equal hashes.
+// saltBytes is the size of the salt of hashes: without it, a participant could choose ids
+// with equal hashes.
 const saltBytes = 16
 
 func (t *Tracker) restore() (extra []byte, err error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// crashRows are rows of which a crash leaves what was committed.
+// crashRows are rows of which a crash leaves the committed ones.
 type crashRows struct {
 	*memoryRows
 	committed *memoryRows
@@ -106,7 +106,7 @@ func positionOf(log *memoryLog, seq protocol.Seq) int {
 	return -1
 }
 
-// TestTrim_SameAsWithout: what Trim drops is what cannot be shown without the trimmed
+// TestTrim_SameAsWithout: Trim drops only turns that cannot be shown without the trimmed
 // entries, and the next chat gets the same number.
 func TestTrim_SameAsWithout(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -238,8 +238,8 @@ func TestOpen_Damaged(t *testing.T) {
 	}
 }
 
-// FuzzRow decodes arbitrary rows: it never panics, and what it accepts is encoded to a
-// row with the same content.
+// FuzzRow decodes arbitrary rows: it never panics, and an accepted row is encoded to one
+// with the same content.
 func FuzzRow(f *testing.F) {
 	log := new(memoryLog)
 	workday(log, "a", 2, 1)

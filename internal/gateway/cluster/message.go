@@ -54,8 +54,8 @@ type spaceRoster struct {
 	Here  []RosterEntry `json:"here"`
 }
 
-// Spending is what one participant spent from its rate limits at one gateway since
-// the gateway's last message.
+// Spending is the tokens that one participant spent from its rate limits at one gateway
+// since the gateway's last message.
 type Spending struct {
 	Space       string                 `json:"space"` // or the pattern of spaces that share the limits
 	Invited     bool                   `json:"invited,omitempty"`

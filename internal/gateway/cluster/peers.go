@@ -180,9 +180,9 @@ type spendingFuncs struct {
 	charge func(there []Spending)
 }
 
-// ShareSpending exchanges what participants spend from their rate limits: take
-// returns what was spent at this gateway since its last call, charge receives what
-// was spent at another one. Both must not block and must not call Close.
+// ShareSpending exchanges the tokens that participants spend from their rate limits:
+// take returns the ones spent at this gateway since its last call, charge receives the
+// ones spent at another one. Both must not block and must not call Close.
 func (p *Peers) ShareSpending(take func() []Spending, charge func(there []Spending)) {
 	p.spending.Store(&spendingFuncs{take, charge})
 }

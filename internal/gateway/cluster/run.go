@@ -77,7 +77,7 @@ const spendingPerInterval = 4
 // spendingEntries is the number of participants in a message: at most about 300 kB.
 const spendingEntries = 500
 
-// sendSpending sends what was spent since the last call. During an outage of NATS
+// sendSpending sends the tokens spent since the last call. During an outage of NATS
 // it stays with the buckets.
 func (p *Peers) sendSpending() {
 	f := p.spending.Load()

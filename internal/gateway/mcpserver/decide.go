@@ -41,7 +41,7 @@ func schemaOf[In any]() *jsonschema.Schema {
 	return schema
 }
 
-// awaitOutcome tells how the outcome of a call arrives.
+// awaitOutcome describes how the outcome of a call arrives.
 const awaitOutcome = `Call wait with this cursor and kinds ["mcp.request","mcp.response","mcp.reject","mcp.withdraw"]: the outcome is in reply to these ids.`
 
 type proposeInput struct {

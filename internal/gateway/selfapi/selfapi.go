@@ -131,7 +131,7 @@ type streamBody struct {
 // Close ends the stream.
 func (b *streamBody) Close() error { return b.end() }
 
-// streamed hands on what a handler writes.
+// streamed forwards the bytes that a handler writes.
 type streamed struct {
 	header http.Header
 	out    *io.PipeWriter

@@ -158,7 +158,7 @@ func BenchmarkFirstAnswer(b *testing.B) {
 			}
 		})
 		b.Run(fmt.Sprintf("%d restarted", n), func(b *testing.B) {
-			first(b, dir).Close() // compacts what was just written
+			first(b, dir).Close() // compacts the rows just written
 			for b.Loop() {
 				k := first(b, dir)
 				b.StopTimer()

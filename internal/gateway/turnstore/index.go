@@ -113,7 +113,7 @@ func (t *tailer) closeLocked(err error) {
 }
 
 // save saves the index, if at least so many entries were applied since the last time.
-// It waits while the disk does not take what was saved before, unless ctx ends: then
+// It waits while rows of earlier saves wait for the disk, unless ctx ends: then
 // the entries are applied again after the next start.
 func (t *tailer) save(ctx context.Context, s *Store, tracker *turns.Tracker, least int) error {
 	t.mu.Lock()

@@ -94,7 +94,7 @@ func everything(t testing.TB, k *Store, s *space.Space) string {
 	return b.String()
 }
 
-// fold is what a store without an index on disk answers.
+// fold returns the answers of a store without an index on disk.
 func fold(t testing.TB, log *countedLog, s *space.Space) string {
 	t.Helper()
 	k := New(Options{Bounds: log.Bounds})
@@ -146,8 +146,8 @@ func TestStore_Restart(t *testing.T) {
 	}
 }
 
-// TestStore_Crash: after a crash at any point the index is behind the log, and catches
-// up.
+// TestStore_Crash: after a crash at any point the index lacks the end of the log, and
+// catches up.
 func TestStore_Crash(t *testing.T) {
 	log := newLog()
 	h := newHouse(t, log)
@@ -205,7 +205,7 @@ func TestStore_OtherLog(t *testing.T) {
 }
 
 // TestStore_Retention: numbers of turns and ids of threads survive retention and a
-// restart; what the log no longer has is not shown.
+// restart; entries that the log no longer has are not shown.
 func TestStore_Retention(t *testing.T) {
 	dir, log := t.TempDir(), newLog()
 	h := newHouse(t, log)
@@ -229,7 +229,7 @@ func TestStore_Retention(t *testing.T) {
 }
 
 // TestStore_RetentionWhileOpen: a question a while after retention does not find
-// what it dropped.
+// the dropped turns.
 func TestStore_RetentionWhileOpen(t *testing.T) {
 	log := newLog()
 	h := newHouse(t, log)

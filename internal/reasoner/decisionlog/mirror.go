@@ -200,7 +200,7 @@ func (f *file) follow() error {
 			return nil
 		}
 	case !errors.Is(err, fs.ErrNotExist):
-		return nil // the open file is as good
+		return nil // the open file can be written, too
 	}
 	return errors.Join(f.closeFile(), f.open())
 }

@@ -84,7 +84,7 @@ type Limiter interface {
 	Reserve(now time.Time, kind protocol.Kind, bytes int) (Reservation, error)
 	// Read charges a read request.
 	Read(now time.Time) error
-	// TakeSpent returns what was charged since the last call, for the other
+	// TakeSpent returns the tokens charged since the last call, for the other
 	// gateways; nil: nothing. Charge charges what was spent at another gateway.
 	TakeSpent() map[string]int
 	Charge(now time.Time, spent map[string]int)

@@ -88,7 +88,7 @@ func (p *Pool) Update(b *Buckets, newLimiter func(old authority.Limiter) authori
 	b.replace(newLimiter)
 }
 
-// Spending is what one participant spent from its buckets at one gateway.
+// Spending is the tokens that one participant spent from its buckets at one gateway.
 type Spending struct {
 	Space       string // as in [Key]
 	Invited     bool
@@ -96,7 +96,7 @@ type Spending struct {
 	Spent       map[string]int // see [authority.Limiter]
 }
 
-// TakeSpent returns what was spent from the buckets since the last call.
+// TakeSpent returns the tokens spent from the buckets since the last call.
 func (p *Pool) TakeSpent() []Spending {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,7 +109,7 @@ func (p *Pool) TakeSpent() []Spending {
 	return list
 }
 
-// Charge charges what was spent at another gateway. A participant without buckets
+// Charge charges the tokens spent at another gateway. A participant without buckets
 // here is ignored: it begins with full ones.
 func (p *Pool) Charge(now time.Time, list []Spending) {
 	p.mu.Lock()

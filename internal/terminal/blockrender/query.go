@@ -62,7 +62,7 @@ func turn(name, job string, n int) string {
 	return fmt.Sprintf("%s %d", name, n)
 }
 
-// job writes what a job was about and its result, which are in no chat.
+// job writes the question of a job and its result, which are in no chat.
 func (w *writer) job(t *api.Turn) {
 	w.line("  " + w.dim(dash+"Job of "+termsafe.Words(string(t.From))+", "+termsafe.Words(t.State)))
 	if t.UserInput != "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Bounds of what /show prints, and of the envelopes that it knows by a number.
+// Bounds of the output of /show, and of the envelopes that it knows by a number.
 const (
 	maxNumbered   = 512
 	maxShownLines = 200

@@ -9,7 +9,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// TestNumbered_Bounded checks that a number stays that of its envelope, and that
+// TestNumbered_Bounded checks that a number keeps its envelope, and that
 // the oldest numbers are dropped.
 func TestNumbered_Bounded(t *testing.T) {
 	var n numbered
