@@ -3,17 +3,13 @@
 package main
 
 import (
-	"bytes"
 	"encoding/binary"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"github.com/meup-protocol/meup/bench/wire"
 )
@@ -34,7 +30,7 @@ func TestScenarios(t *testing.T) {
 	o := &options{seconds: 50 * time.Millisecond, warmUp: 10 * time.Millisecond}
 	loads := map[string]func(*process, *options) (figures, error){
 		"fanout": fanOut(20), "agents": agents("agents", 160), "fewinflight": agents("fewinflight", 64), "spaces": manySpaces(5),
-		"latency": latency, "configured": idleSpaces(5), "idle": idleConnections(20), "stopped": stoppedReader(500), "replay": replay(1000),
+		"latency": latency, "configured": idleSpaces(5), "idle": idleConnections(20), "stopped": stoppedReader, "replay": replay(1000),
 	}
 	for _, sc := range scenarios(o) {
 		run := loads[sc.name]
@@ -43,7 +39,7 @@ func TestScenarios(t *testing.T) {
 		}
 		t.Run(sc.name, func(t *testing.T) {
 			runScenario(t, o, sc, run, func() (*process, error) { return startBare(1 << 16) })
-			if slices.Contains(withNATS, sc.name) {
+			if slices.Contains(withPeers, sc.name) {
 				runScenario(t, o, sc, run, startNATS)
 			}
 		})
@@ -67,34 +63,6 @@ func runScenario(t *testing.T, o *options, sc scenario, run func(*process, *opti
 	}
 }
 
-// TestNATSScanner checks that messages are found regardless of block boundaries.
-func TestNATSScanner(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		stream := []byte("INFO {}\r\n")
-		var want []string
-		for i := range rapid.IntRange(1, 6).Draw(t, "messages") {
-			body := bytes.Repeat([]byte{'x'}, rapid.SampledFrom([]int{0, 1, 9, 400, 70_000}).Draw(t, "size"))
-			stream = fmt.Appendf(stream, "MSG s-%d 1 %d\r\n%s\r\nPING\r\n", i, len(body), body)
-			want = append(want, fmt.Sprint(len(body)+2))
-		}
-		var s wire.NATS
-		var got []string
-		for len(stream) > 0 {
-			n := min(len(stream), rapid.SampledFrom([]int{1, 2, 3, 7, 1000, 100_000}).Draw(t, "block"))
-			s.Feed(stream[:n], true, func(op byte, body []byte) {
-				if op != wire.Text {
-					t.Fatalf("op %x", op)
-				}
-				got = append(got, fmt.Sprint(len(body)))
-			})
-			stream = stream[n:]
-		}
-		if !slices.Equal(got, want) {
-			t.Fatalf("got %v, want %v", got, want)
-		}
-	})
-}
-
 // TestCrowd_TooManyFrames checks that a receiver that gets more than was sent is an
 // error.
 func TestCrowd_TooManyFrames(t *testing.T) {
@@ -107,60 +75,6 @@ func TestCrowd_TooManyFrames(t *testing.T) {
 	}
 	if cr.slowest != 0 {
 		t.Error("the slowest has a frame that only one of two has")
-	}
-}
-
-// unmasked builds a server's frame.
-func unmasked(op byte, body []byte) []byte {
-	f := wire.ClientFrames(body, 1)
-	head := wire.HeaderSize(f)
-	f[0], f[1] = op, f[1]&0x7f
-	return append(f[:head:head], f[head+4:]...)
-}
-
-// TestScanner checks that frames are found regardless of block boundaries.
-func TestScanner(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var stream []byte
-		var want []string
-		for range rapid.IntRange(1, 6).Draw(t, "frames") {
-			op := rapid.SampledFrom([]byte{wire.Text, wire.Ping}).Draw(t, "op")
-			body := bytes.Repeat([]byte{'x'}, rapid.SampledFrom([]int{0, 1, 125, 126, 400, 65_535, 65_536}).Draw(t, "size"))
-			stream = append(stream, unmasked(op, body)...)
-			want = append(want, fmt.Sprint(op, len(body)))
-		}
-		var s, counting wire.WebSocket
-		var got []string
-		count := 0
-		for len(stream) > 0 {
-			n := min(len(stream), rapid.SampledFrom([]int{1, 2, 3, 7, 1000, 100_000}).Draw(t, "block"))
-			s.Feed(stream[:n], true, func(op byte, body []byte) { got = append(got, fmt.Sprint(op, len(body))) })
-			counting.Feed(stream[:n], false, func(byte, []byte) { count++ })
-			stream = stream[n:]
-		}
-		if !slices.Equal(got, want) || count != len(want) {
-			t.Fatalf("got %v and %d, want %v", got, count, want)
-		}
-	})
-}
-
-func TestServerFrames(t *testing.T) {
-	mask := []byte{1, 2, 3, 4}
-	var in, want []byte
-	for _, size := range []int{0, 5, 126, 300} {
-		body := bytes.Repeat([]byte("abcdefg"), size/7+1)[:size]
-		f := wire.ClientFrames(body, 1)
-		head := wire.HeaderSize(f)
-		copy(f[head:], mask)
-		for i := range body {
-			f[head+4+i] ^= mask[i%4]
-		}
-		in = append(in, f...)
-		want = append(want, unmasked(wire.Text, body)...)
-	}
-	out, used := serverFrames(append(in, 0x81, 0xFE))
-	if !bytes.Equal(out, want) || used != len(in) {
-		t.Errorf("%d of %d bytes, %d out, want %d", used, len(in), len(out), len(want))
 	}
 }
 
@@ -193,9 +107,9 @@ func TestTable(t *testing.T) {
 	r := &report{Date: "2026-11-21", Machine: "2 × Z", Go: "go1", Rounds: 3, Seconds: 4}
 	r.add(sc, map[string][]figures{
 		gatewayName: {{"rate": 3e6, "cost": 0.5}, {"rate": 1234, "cost": 0.3}, {"rate": 1_234_567, "cost": 0.4}},
-		bareName:    {{"rate": 2_469_134}}, natsName: {{"cost": 0.2}},
+		bareName:    {{"rate": 2_469_134}}, natsName: {{"cost": 0.2}}, centrifugeName: {{"cost": 0.3}},
 	})
-	want := "| **X**: w | per s | 1,234,567 | 2,469,134 | 0.5 | – |\n|  | µs | 0.40 | – | – | 0.20 |\n"
+	want := "| **X**: w | per s | 1,234,567 | 2,469,134 | 0.5 | – | – |\n|  | µs | 0.40 | – | – | 0.20 | 0.30 |\n"
 	if got := r.markdown(); !strings.HasSuffix(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

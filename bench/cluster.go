@@ -101,21 +101,15 @@ func startCluster(binary, dataRoot string) (c *cluster, err error) {
 
 // startServer starts a NATS server, again with its store.
 func (c *cluster) startServer(i int) error {
-	self, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("find this program: %w", err)
-	}
 	node, err := json.Marshal(c.nodes[i])
 	if err != nil {
 		return err
 	}
-	s := &process{name: natsName, cmd: exec.Command(self)}
-	s.cmd.Env = append(os.Environ(), natsEnv+"="+string(node))
-	if err := s.start(); err != nil {
-		return err
+	s, err := startSelf(natsName, natsEnv+"="+string(node))
+	if err == nil {
+		c.servers[i] = s
 	}
-	c.servers[i] = s
-	return nil
+	return err
 }
 
 func (c *cluster) stop() error {
@@ -154,6 +148,11 @@ func clusterLoad(_ *process, o *options) (figures, error) {
 		return nil, err
 	}
 	f, err := c.measure(o)
+	for i, g := range c.gateways {
+		if err != nil {
+			err = fmt.Errorf("%w; the log of gateway %d ends with:\n%s", err, i, g.log)
+		}
+	}
 	return f, errors.Join(err, c.stop())
 }
 
@@ -208,7 +207,7 @@ func (c *cluster) gather(receivers int) (*crowd, error) {
 
 // failover kills each NATS server in turn, with one envelope in flight, and starts
 // it again. It returns how long the first envelope after each kill was under way
-// to the last receiver.
+// to the last receiver, sorted.
 func (c *cluster) failover(w *stopwatch) ([]time.Duration, error) {
 	var gaps []time.Duration
 	for i := range c.servers {
@@ -231,5 +230,6 @@ func (c *cluster) failover(w *stopwatch) ([]time.Duration, error) {
 			time.Sleep(latencyInterval)
 		}
 	}
+	slices.Sort(gaps)
 	return gaps, nil
 }

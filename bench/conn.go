@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -47,10 +46,13 @@ func (s *process) connect(at seat) (*conn, error) {
 		return nil, fmt.Errorf("make a socket: %w", err)
 	}
 	c := &conn{fd: fd, space: at.space}
-	if s.name == natsName {
+	switch s.name {
+	case natsName:
 		c.scan, err = &wire.NATS{}, c.openNATS(addr)
-	} else {
-		c.scan, err = &wire.WebSocket{}, c.open(addr, path(at.space, at.query), token(at.participant))
+	case centrifugeName:
+		c.scan, err = &wire.Centrifuge{}, c.open(addr, path(at.space, ""), "", wire.ClientFrames([]byte(wire.CentrifugeConnect), 1))
+	default:
+		c.scan, err = &wire.WebSocket{}, c.open(addr, path(at.space, at.query), token(at.participant), nil)
 	}
 	if err != nil {
 		c.close()
@@ -61,8 +63,11 @@ func (s *process) connect(at seat) (*conn, error) {
 
 // encode returns n equal messages to the space of the connection.
 func (c *conn) encode(body []byte, n int) []byte {
-	if _, ok := c.scan.(*wire.NATS); ok {
+	switch c.scan.(type) {
+	case *wire.NATS:
 		return wire.NATSFrames(c.space, body, n)
+	case *wire.Centrifuge:
+		return wire.CentrifugeFrames(c.space, body, n)
 	}
 	return wire.ClientFrames(body, n)
 }
@@ -75,8 +80,8 @@ func (c *conn) dial(addr netip.AddrPort) error {
 		syscall.Connect(c.fd, &syscall.SockaddrInet4{Port: int(addr.Port()), Addr: addr.Addr().As4()}))
 }
 
-// open opens a WebSocket. path includes the query.
-func (c *conn) open(addr netip.AddrPort, path, token string) error {
+// open opens a WebSocket and sends hello, if any. path includes the query.
+func (c *conn) open(addr netip.AddrPort, path, token string, hello []byte) error {
 	if err := c.dial(addr); err != nil {
 		return err
 	}
@@ -85,11 +90,12 @@ func (c *conn) open(addr netip.AddrPort, path, token string) error {
 	if _, err := syscall.Write(c.fd, []byte(request)); err != nil {
 		return err
 	}
-	return c.readWelcome()
+	return c.readWelcome(hello)
 }
 
-// readWelcome reads the response to the upgrade and the first frame.
-func (c *conn) readWelcome() error {
+// readWelcome reads the response to the upgrade, sends hello, and reads the first
+// frame.
+func (c *conn) readWelcome(hello []byte) error {
 	buf := make([]byte, 0, 16<<10)
 	for {
 		if len(buf) == cap(buf) {
@@ -110,7 +116,13 @@ func (c *conn) readWelcome() error {
 		if status, _, _ := strings.Cut(string(head), "\r\n"); !strings.Contains(status, " 101 ") {
 			return fmt.Errorf("%s: %.300s", status, rest)
 		}
-		if size := wholeFrame(rest); size > 0 {
+		if len(hello) > 0 {
+			if _, err := syscall.Write(c.fd, hello); err != nil {
+				return err
+			}
+			hello = nil
+		}
+		if size := wire.WholeFrame(rest); size > 0 {
 			c.rest = rest[size:]
 			return syscall.SetNonblock(c.fd, true)
 		}
@@ -118,27 +130,6 @@ func (c *conn) readWelcome() error {
 }
 
 var errEnded = errors.New("the connection has ended")
-
-// wholeFrame returns the size of the frame at the start of b, or 0 if b does
-// not contain all of it.
-func wholeFrame(b []byte) int {
-	if len(b) < wire.HeaderSize(b) {
-		return 0
-	}
-	size := wire.HeaderSize(b)
-	switch length := b[1] & 0x7f; length {
-	case 126:
-		size += int(binary.BigEndian.Uint16(b[2:]))
-	case 127:
-		size += int(binary.BigEndian.Uint64(b[2:]))
-	default:
-		size += int(length)
-	}
-	if len(b) < size {
-		return 0
-	}
-	return size
-}
 
 func (c *conn) close() { _ = syscall.Close(c.fd) }
 

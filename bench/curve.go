@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/meup-protocol/meup/bench/plot"
 )
@@ -30,10 +31,16 @@ func curves(o *options) []curve {
 	}
 }
 
-// drawCurves measures all curves against the three servers and writes a picture of
+// drawCurves measures the selected curves against all servers and writes a picture of
 // each.
 func (o *options) drawCurves(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // results are public
+		return err
+	}
 	for _, c := range curves(o) {
+		if !o.selects(strings.TrimSuffix(c.file, ".svg")) {
+			continue
+		}
 		lines := make(map[string][]float64)
 		for _, n := range c.sizes {
 			sc := scenario{name: c.title, columns: []column{{c.key, fmt.Sprintf("%s at %d %s", c.cost, n, c.size), 2}}, ring: 4096, run: c.load(n)}
@@ -49,6 +56,7 @@ func (o *options) drawCurves(dir string) error {
 			{Name: gatewayName, Color: "#0b57d0", Values: lines[gatewayName]},
 			{Name: bareName, Color: "#777", Values: lines[bareName]},
 			{Name: natsName, Color: "#b3261e", Values: lines[natsName]},
+			{Name: centrifugeName, Color: "#0a7d32", Values: lines[centrifugeName]},
 		}}
 		if err := os.WriteFile(filepath.Join(dir, c.file), []byte(chart.SVG()), 0o644); err != nil { //nolint:gosec // results are public
 			return err

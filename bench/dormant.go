@@ -38,7 +38,7 @@ func dormantSpaces(spaces int) func(s *process, o *options) (figures, error) {
 		g, ctx := errgroup.WithContext(context.Background())
 		g.SetLimit(dormantClients)
 		for i := range spaces {
-			g.Go(func() error { return s.ask(ctx, client, http.MethodPost, i, "envelopes", envelope) })
+			g.Go(func() error { return s.ask(ctx, client, http.MethodPost, dormantSeat(i, "envelopes"), envelope) })
 		}
 		if err := g.Wait(); err != nil {
 			return nil, err
@@ -55,7 +55,7 @@ func dormantSpaces(spaces int) func(s *process, o *options) (figures, error) {
 		took := make([]time.Duration, min(dormantProbes, spaces))
 		for i := range took {
 			from := time.Now()
-			if err := s.ask(context.Background(), client, http.MethodGet, i*(spaces/len(took)), "envelopes?limit=1", nil); err != nil {
+			if err := s.ask(context.Background(), client, http.MethodGet, dormantSeat(i*(spaces/len(took)), "envelopes?limit=1"), nil); err != nil {
 				return nil, err
 			}
 			took[i] = time.Since(from)
@@ -69,14 +69,20 @@ func dormantSpaces(spaces int) func(s *process, o *options) (figures, error) {
 	}
 }
 
-// ask sends one request about a space, and expects success.
-func (s *process) ask(ctx context.Context, client *http.Client, method string, space int, resource string, body []byte) error {
-	url := "http://" + s.address + "/api/spaces/s-" + strconv.Itoa(space) + "/" + resource
+// dormantSeat is the writer of a space.
+func dormantSeat(space int, resource string) seat {
+	return seat{"s-" + strconv.Itoa(space), absentName(space % dormantWriters), resource}
+}
+
+// ask sends one request about a resource of a space, which is the query of the seat,
+// and expects success.
+func (s *process) ask(ctx context.Context, client *http.Client, method string, at seat, body []byte) error {
+	url := "http://" + s.address + "/api/spaces/" + at.space + "/" + at.query
 	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
-	r.Header.Set("Authorization", "Bearer "+token(absentName(space%dormantWriters)))
+	r.Header.Set("Authorization", "Bearer "+token(at.participant))
 	r.Header.Set("Content-Type", "application/json")
 	response, err := client.Do(r)
 	if err != nil {

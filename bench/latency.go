@@ -18,10 +18,10 @@ const (
 	latencyInterval  = 10 * time.Millisecond
 )
 
-// The text of an envelope begins with a stamp: a mark, and the send time in
+// The id and the text of an envelope begin with a stamp: a mark, and the send time in
 // nanoseconds since the start of the run.
 const (
-	stampMark   = "@"
+	stampMark   = "::"
 	stampDigits = 12
 )
 
@@ -29,12 +29,12 @@ const (
 // each to each receiver.
 type stopwatch struct {
 	*crowd
-	frame []byte
-	stamp []byte // within frame
-	begun time.Time
-	took  []time.Duration
+	frame  []byte
+	stamps [2][]byte // within frame
+	begun  time.Time
+	took   []time.Duration
 
-	refused bool // the last envelope
+	again bool // the last envelope is to be sent again
 }
 
 func latency(s *process, o *options) (figures, error) {
@@ -63,9 +63,15 @@ func newStopwatch(cr *crowd) *stopwatch {
 	for _, c := range cr.conns {
 		c.bodies = true
 	}
-	frame := cr.conns[0].encode(chat(256, stampMark+strings.Repeat("0", stampDigits)), 1)
-	at := bytes.Index(frame, []byte(stampMark)) + len(stampMark)
-	return &stopwatch{crowd: cr, frame: frame, stamp: frame[at : at+stampDigits]}
+	stamp := stampMark + strings.Repeat("0", stampDigits)
+	body := append([]byte(`{"id":"`+stamp+`",`), chat(256, stamp)[1:]...)
+	w := &stopwatch{crowd: cr, frame: cr.conns[0].encode(body, 1)}
+	at := 0
+	for i := range w.stamps {
+		at += bytes.Index(w.frame[at:], []byte(stampMark)) + len(stampMark)
+		w.stamps[i] = w.frame[at : at+stampDigits]
+	}
+	return w
 }
 
 func (w *stopwatch) run(d time.Duration) error {
@@ -86,34 +92,37 @@ func (w *stopwatch) run(d time.Duration) error {
 }
 
 func (w *stopwatch) send() error {
-	copy(w.stamp, fmt.Sprintf("%0*d", stampDigits, time.Since(w.begun).Nanoseconds()))
+	now := fmt.Sprintf("%0*d", stampDigits, time.Since(w.begun).Nanoseconds())
+	for _, stamp := range w.stamps {
+		copy(stamp, now)
+	}
 	w.sent++
 	return w.conns[0].write(w.frame)
 }
 
 // once sends an envelope and waits until all connections have received it. While the
-// server answers that its log is unavailable, it sends the envelope again.
+// server answers that its log is unavailable, or that the outcome is unknown, it sends
+// the envelope again, with the same id.
 func (w *stopwatch) once() error {
-	late := after(time.Minute)
-	for {
-		if err := w.send(); err != nil {
+	if err := w.send(); err != nil {
+		return err
+	}
+	for late := after(time.Minute); w.slowest < w.sent; {
+		if late() {
+			return errors.New("an envelope did not arrive within a minute")
+		}
+		if err := w.poller.poll(100*time.Millisecond, w.visitOrRefusal); err != nil {
 			return err
 		}
-		w.refused = false
-		for w.slowest < w.sent && !w.refused {
-			if late() {
-				return errors.New("an envelope did not arrive within a minute")
-			}
-			if err := w.poller.poll(100*time.Millisecond, w.visitOrRefusal); err != nil {
+		if w.again {
+			time.Sleep(latencyInterval)
+			w.again = false
+			if err := w.conns[0].write(w.frame); err != nil {
 				return err
 			}
 		}
-		if !w.refused {
-			return nil
-		}
-		w.sent--
-		time.Sleep(latencyInterval)
 	}
+	return nil
 }
 
 // visitOrRefusal is visit for a time of faults: it notes refusals, and ignores
@@ -123,7 +132,7 @@ func (w *stopwatch) visitOrRefusal(c *conn, body []byte) error {
 		return w.visit(c, body)
 	}
 	c.frames--
-	w.refused = w.refused || bytes.Contains(body, []byte(`"unavailable"`))
+	w.again = w.again || bytes.Contains(body, []byte(`"unavailable"`)) || bytes.Contains(body, []byte(`"outcome_unknown"`))
 	return nil
 }
 

@@ -7,80 +7,88 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 )
 
-// stoppedReader has one connection that reads nothing while n envelopes are
-// delivered to ten others. A gateway must not slow down, and then delivers all
-// of them to that connection. The bare broadcaster, which keeps little,
-// disconnects it.
-func stoppedReader(n int) func(s *process, o *options) (figures, error) {
-	return func(s *process, _ *options) (figures, error) {
-		seats := []seat{{"bench", participantName(0), ""}}
-		for range 10 {
-			seats = append(seats, seat{"bench", participantName(1), ""})
-		}
-		cr, err := gather(s, seats)
-		if err != nil {
-			return nil, err
-		}
-		defer cr.close()
-		cr.senders = cr.conns[:1]
-		if _, err := cr.sendKilobytes(n / 10); err != nil { // warm-up
-			return nil, err
-		}
-		before, err := cr.sendKilobytes(n / 2)
-		if err != nil {
-			return nil, err
-		}
-		f, err := cr.sendPast(s, n)
-		if err != nil {
-			return nil, err
-		}
-		f["before"] = before
-		return f, nil
+// stoppedPairs is how many phases without a stopped reader alternate with as many
+// with one, so that both see the same caches, compactions and other load.
+const stoppedPairs = 4
+
+// stoppedReader has one connection that reads nothing while envelopes are delivered
+// to ten others. A gateway must not slow down, and then delivers all of them to that
+// connection. The bare broadcaster, which keeps little, disconnects it.
+func stoppedReader(s *process, o *options) (figures, error) {
+	seats := []seat{{"bench", participantName(0), ""}}
+	for range 10 {
+		seats = append(seats, seat{"bench", participantName(1), ""})
 	}
+	cr, err := gather(s, seats)
+	if err != nil {
+		return nil, err
+	}
+	defer cr.close()
+	cr.senders = cr.conns[:1]
+	if _, err := cr.sendKilobytes(o.warmUp); err != nil {
+		return nil, err
+	}
+	var all []figures
+	for pair := range stoppedPairs {
+		profile := s.profileInto(o.profileFile("unstopped"), o.seconds)
+		before, err := cr.sendKilobytes(o.seconds)
+		if err = errors.Join(err, <-profile); err != nil {
+			return nil, err
+		}
+		f, err := cr.sendPast(s, o)
+		if err != nil {
+			return nil, fmt.Errorf("phase %d: %w", pair, err)
+		}
+		f["before"], f["kept"] = before, 100*f["during"]/before
+		all = append(all, f)
+	}
+	f := medians(all)
+	memory, err := s.memory("VmHWM")
+	f["memory"] = float64(memory) / 1e6
+	return f, err
 }
 
-// sendKilobytes sends envelopes of 1 kB, 64 in flight, until all connections
-// have received them. It returns the rate per second.
-func (cr *crowd) sendKilobytes(n int) (float64, error) {
+// sendKilobytes sends envelopes of 1 kB, 64 in flight, for a time, and waits until
+// all connections have received them. It returns the rate per second.
+func (cr *crowd) sendKilobytes(d time.Duration) (float64, error) {
 	const window = 64
-	begun, until := time.Now(), cr.sent+n
-	err := cr.talk(cr.conns[0].encode(chat(1000, ""), window), window, func() bool { return cr.sent >= until })
+	begun, sent := time.Now(), cr.sent
+	err := cr.talk(cr.conns[0].encode(chat(1000, ""), window), window, after(d))
 	err = errors.Join(err, cr.drain(cr.visit))
-	return float64(n) / time.Since(begun).Seconds(), err
+	return float64(cr.sent-sent) / time.Since(begun).Seconds(), err
 }
 
-// sendPast sends n envelopes while one connection reads nothing, until all
-// others have received them.
-func (cr *crowd) sendPast(s *process, n int) (figures, error) {
+// sendPast sends envelopes while one connection reads nothing, until all others have
+// received them. Then that connection reads them.
+func (cr *crowd) sendPast(s *process, o *options) (figures, error) {
 	sleeper, err := s.connect(seat{"bench", participantName(2), ""})
 	if err != nil {
 		return nil, err
 	}
-	defer sleeper.close()
+	closed := sync.OnceFunc(sleeper.close)
+	defer closed()
 	if err := cr.settle(); err != nil { // discards the presence notice of that connection
 		return nil, err
 	}
-	during, err := cr.sendKilobytes(n)
-	if err != nil {
+	profile := s.profileInto(o.profileFile("stopped"), o.seconds)
+	during, err := cr.sendKilobytes(o.seconds)
+	if err = errors.Join(err, <-profile); err != nil {
 		return nil, err
 	}
-	memory, err := s.memory("VmHWM")
-	if err != nil {
-		return nil, err
+	f := figures{"during": during}
+	if s.keepsLog() {
+		begun := time.Now()
+		if err := readLog(sleeper, cr.sent, true); err != nil {
+			return nil, fmt.Errorf("the reader that had stopped: %w", err)
+		}
+		f["caughtUp"] = float64(cr.sent) / time.Since(begun).Seconds()
 	}
-	f := figures{"during": during, "memory": float64(memory) / 1e6}
-	if !s.keepsLog() {
-		return f, nil
-	}
-	begun := time.Now()
-	if err := readLog(sleeper, cr.sent, true); err != nil {
-		return nil, fmt.Errorf("the reader that had stopped: %w", err)
-	}
-	f["caughtUp"] = float64(cr.sent) / time.Since(begun).Seconds()
-	return f, nil
+	closed()
+	return f, cr.settle() // discards the notice that it left
 }
 
 // replay fills a log and reads it from the beginning.

@@ -13,21 +13,24 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/meup-protocol/meup/bench/bare"
 )
 
 // options are the flags.
 type options struct {
-	gateway string
-	data    string
-	only    string
-	profile string
-	curves  string
-	write   string
-	json    string
-	rounds  int
-	seconds time.Duration
-	warmUp  time.Duration
-	quick   bool
+	gateway    string
+	centrifuge string
+	data       string
+	only       string
+	profile    string
+	curves     string
+	write      string
+	json       string
+	rounds     int
+	seconds    time.Duration
+	warmUp     time.Duration
+	quick      bool
 }
 
 func main() {
@@ -37,8 +40,9 @@ func main() {
 	}
 	var o options
 	flag.StringVar(&o.gateway, "gateway", "", "the gateway's binary; empty: it is built")
+	flag.StringVar(&o.centrifuge, "centrifuge", "", "the binary of bench/centrifuge; empty: it is not measured")
 	flag.StringVar(&o.data, "data", "", "folder below which the logs are written; empty: the system's temporary one")
-	flag.StringVar(&o.only, "only", "", "names of scenarios, with commas; empty: all but the slow ones")
+	flag.StringVar(&o.only, "only", "", "names of scenarios or pictures, with commas; empty: all but the slow scenarios")
 	flag.StringVar(&o.curves, "curves", "", "folder for pictures of the costs at growing sizes, instead of the table")
 	flag.StringVar(&o.profile, "profile", "", "folder for CPU profiles of the gateway; empty: none")
 	flag.StringVar(&o.write, "write", "", "Markdown file whose table is replaced by the results")
@@ -69,6 +73,11 @@ func (o *options) pick(full, quick int) int {
 	return full
 }
 
+// selects reports whether -only names a scenario or a picture, or is empty.
+func (o *options) selects(name string) bool {
+	return o.only == "" || slices.Contains(strings.Split(o.only, ","), name)
+}
+
 // profileFile returns the file for the profile of a scenario; "": none.
 func (o *options) profileFile(name string) string {
 	if o.profile == "" {
@@ -80,7 +89,7 @@ func (o *options) profileFile(name string) string {
 // otherServer returns the server that this process is to be; nil: none.
 func otherServer() func() error {
 	if ring := os.Getenv(bareEnv); ring != "" {
-		return func() error { return runBare(ring) }
+		return func() error { return bare.Run(ring) }
 	}
 	if os.Getenv(natsEnv) != "" {
 		return runNATS
@@ -104,10 +113,10 @@ func run(o *options) error {
 	}
 	r := newReport(o)
 	for _, sc := range scenarios(o) {
-		if named := slices.Contains(strings.Split(o.only, ","), sc.name); !named && (o.only != "" || slices.Contains(slow, sc.name)) {
+		if !o.selects(sc.name) || o.only == "" && slices.Contains(slow, sc.name) {
 			continue
 		}
-		runs, err := o.inTurn(sc, slices.Contains(withNATS, sc.name))
+		runs, err := o.inTurn(sc, slices.Contains(withPeers, sc.name))
 		if err != nil {
 			return fmt.Errorf("%s: %w", sc.name, err)
 		}
@@ -119,14 +128,15 @@ func run(o *options) error {
 
 // inTurn runs a scenario against the servers alternately, and returns the figures of
 // each round by the name of the server.
-func (o *options) inTurn(sc scenario, withNATS bool) (map[string][]figures, error) {
+func (o *options) inTurn(sc scenario, withPeers bool) (map[string][]figures, error) {
 	servers := []struct {
 		name  string
 		runs  bool
 		start func() (*process, error)
 	}{
 		{bareName, sc.ring > 0, func() (*process, error) { return startBare(sc.ring) }},
-		{natsName, withNATS, startNATS},
+		{natsName, withPeers, startNATS},
+		{centrifugeName, withPeers && o.centrifuge != "", func() (*process, error) { return startOther(centrifugeName, o.centrifuge) }},
 		{gatewayName, true, func() (*process, error) { return startGateway(o.gateway, o.data, sc.configured) }},
 	}
 	all := make(map[string][]figures)

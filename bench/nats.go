@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"os/exec"
 	"strings"
 	"syscall"
 	"time"
@@ -72,14 +71,5 @@ func (c *conn) openNATS(addr netip.AddrPort) error {
 
 // startNATS starts this program again as a NATS server.
 func startNATS() (*process, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find this program: %w", err)
-	}
-	s := &process{name: natsName, cmd: exec.Command(self)}
-	s.cmd.Env = append(os.Environ(), natsEnv+"=1")
-	if err := s.start(); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return startSelf(natsName, natsEnv+"=1")
 }

@@ -68,7 +68,7 @@ func medians(runs []figures) figures {
 func (r *report) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s, %s, Linux. Medians of %d rounds of %g s.\n\n", r.Date, r.Machine, r.Go, r.Rounds, r.Seconds)
-	b.WriteString("| load | figure | gateway | bare | ratio | NATS core |\n|---|---|---:|---:|---:|---:|\n")
+	b.WriteString("| load | figure | gateway | bare | ratio | NATS core | centrifuge |\n|---|---|---:|---:|---:|---:|---:|\n")
 	for _, e := range r.Results {
 		load := "**" + e.Title + "**: " + e.What
 		for _, c := range e.columns {
@@ -77,8 +77,8 @@ func (r *report) markdown() string {
 			if bare > 0 && gateway > 0 {
 				ratio = strconv.FormatFloat(gateway/bare, 'g', 2, 64)
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n",
-				load, c.title, c.text(e.Medians[gatewayName]), c.text(e.Medians[bareName]), ratio, c.text(e.Medians[natsName]))
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", load, c.title, c.text(e.Medians[gatewayName]),
+				c.text(e.Medians[bareName]), ratio, c.text(e.Medians[natsName]), c.text(e.Medians[centrifugeName]))
 			load = ""
 		}
 	}

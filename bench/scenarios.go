@@ -32,10 +32,10 @@ type scenario struct {
 }
 
 // slow are the scenarios that run only if they are named.
-var slow = []string{"fanout10000", "dormant", "cluster"}
+var slow = []string{"fanout10000", "dormant", "cluster", "log10k", "log1m", "log10m"}
 
-// withNATS are the scenarios that run against NATS too.
-var withNATS = []string{"fanout", "fanout10000", "fanout100", "agents", "fewinflight", "spaces", "latency", "idle"}
+// withPeers are the scenarios that run against NATS and centrifuge too.
+var withPeers = []string{"fanout", "fanout10000", "fanout100", "agents", "fewinflight", "spaces", "latency", "idle"}
 
 // scenarios lists them in the order of the table.
 func scenarios(o *options) []scenario {
@@ -44,9 +44,9 @@ func scenarios(o *options) []scenario {
 		{"cpu", "server CPU µs per delivery", 2},
 		{"cores", "server cores busy", 2},
 	}
-	most, many, few := o.pick(100_000, 2000), o.pick(1000, 300), 100
+	most, many, few := o.pick(10_000, 2000), o.pick(1000, 300), 100
 	spaces, idle := o.pick(1000, 200), o.pick(10_000, 1000)
-	stopped, replayed := o.pick(20_000, 6000), o.pick(100_000, 20_000)
+	replayed := o.pick(100_000, 20_000)
 	return slices.Concat([]scenario{
 		{"fanout", fmt.Sprintf("Fan-out to %d", many), "1 sender, 256-byte chats, 64 in flight", rate, 4096, 0, fanOut(many)},
 		{"fanout10000", fmt.Sprintf("Fan-out to %d", most), "1 sender, 256-byte chats, 64 in flight", rate, 4096, 0, fanOut(most)},
@@ -88,12 +88,12 @@ func scenarios(o *options) []scenario {
 			0, 0, clusterLoad,
 		},
 		{
-			"stopped", "One reader stops", fmt.Sprintf("%d × 1 kB to 10 others meanwhile; then it reads all of it, once and in order", stopped),
+			"stopped", "One reader stops", fmt.Sprintf("1 kB to 10 others, %d times without and with it in turn; then it reads all of it, once and in order", stoppedPairs),
 			[]column{
-				{"before", "envelopes/s before", 0}, {"during", "envelopes/s meanwhile", 0},
+				{"before", "envelopes/s without", 0}, {"during", "envelopes/s meanwhile", 0}, {"kept", "% of the rate without, median of the pairs", 0},
 				{"memory", "server MB at most", 0}, {"caughtUp", "it catches up, envelopes/s", 0},
 			},
-			4096, 0, stoppedReader(stopped),
+			4096, 0, stoppedReader,
 		},
 		{
 			"replay", fmt.Sprintf("Replay of %d", replayed), "256-byte chats to one that connects with since=0, first to last",
@@ -121,6 +121,20 @@ func spaceScenarios(o *options) []scenario {
 			},
 			0, dormantWriters, dormantSpaces(dormant),
 		},
+		longLogScenario(o, "log10k", 10_000), longLogScenario(o, "log1m", 1_000_000), longLogScenario(o, "log10m", 10_000_000),
+	}
+}
+
+func longLogScenario(o *options, name string, n int) scenario {
+	n = o.pick(n, 2000)
+	return scenario{
+		name, fmt.Sprintf("A log of %d", n), "turns of 24 envelopes in one space; the gateway is killed, then stopped, and started over it",
+		[]column{
+			{"fill", "filled at, envelopes/s", 0}, {"open", "ms from start to serving", 0}, {"first", "first page of 10 turns, ms", 0},
+			{"killed", "the same after kill -9, ms", 0}, {"memory", "server MB after it", 0},
+			{"disk-log", "bytes on disk per envelope, log", 0}, {"disk-turns", "the same, index of turns", 0},
+		},
+		0, 0, longLog(n),
 	}
 }
 

@@ -24,6 +24,8 @@ const (
 	gatewayName = "gateway"
 	bareName    = "bare"
 	natsName    = "NATS"
+	// centrifugeName is the server of the module in the folder centrifuge.
+	centrifugeName = "centrifuge"
 )
 
 // process is the server that is measured: a gateway, or the bare broadcaster.
@@ -95,18 +97,30 @@ func startGateway(binary, dataRoot string, configured int) (*process, error) {
 	return s, nil
 }
 
+// bareEnv, set to the number of blocks of its ring, makes this program the bare
+// broadcaster.
+const bareEnv = "MEUP_BENCH_BARE"
+
 // startBare starts this program again as the bare broadcaster.
 func startBare(ring int) (*process, error) {
+	return startSelf(bareName, bareEnv+"="+strconv.Itoa(ring))
+}
+
+// startSelf starts this program again as the server that the variable selects.
+func startSelf(name, variable string) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	s := &process{name: bareName, cmd: exec.Command(self)}
-	s.cmd.Env = append(os.Environ(), bareEnv+"="+strconv.Itoa(ring))
-	if err := s.start(); err != nil {
-		return nil, err
-	}
-	return s, nil
+	s := &process{name: name, cmd: exec.Command(self)}
+	s.cmd.Env = append(os.Environ(), variable)
+	return s, s.start()
+}
+
+// startOther starts a server of another module.
+func startOther(name, binary string) (*process, error) {
+	s := &process{name: name, cmd: exec.Command(binary)}
+	return s, s.start()
 }
 
 // start starts the process and reads its address from its log.

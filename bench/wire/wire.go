@@ -1,5 +1,5 @@
 // Package wire frames and splits the messages of the benchmarks' connections: of
-// WebSocket without masking, and of NATS.
+// WebSocket without masking, of NATS, and of centrifuge.
 package wire
 
 import (
@@ -20,11 +20,35 @@ const (
 // WebSocket splits a stream of unmasked frames into frames, regardless
 // of block boundaries.
 type WebSocket struct {
-	head [10]byte
-	have int    // bytes of head
-	op   byte   // of the frame being read
-	left uint64 // remaining bytes of its content; meaningful if op != 0
-	body []byte // the content so far, if it spans blocks
+	head    [10]byte
+	have    int  // bytes of head
+	op      byte // of the frame being read
+	content content
+}
+
+// content is the content of a message, which may span blocks.
+type content struct {
+	left  uint64 // remaining bytes
+	begun []byte // the bytes so far, if it spans blocks
+}
+
+// take takes the content from the front of a block. When it is complete, it returns
+// the content, which is valid until the next call, or nil if it is not kept.
+func (c *content) take(block []byte, bodies bool) (body, rest []byte, whole bool) {
+	n := min(c.left, uint64(len(block)))
+	body, rest = block[:n], block[n:]
+	c.left -= n
+	if !bodies {
+		return nil, rest, c.left == 0
+	}
+	if c.left > 0 || len(c.begun) > 0 {
+		c.begun = append(c.begun, body...)
+		body = c.begun
+	}
+	if c.left == 0 {
+		c.begun = c.begun[:0]
+	}
+	return body, rest, c.left == 0
 }
 
 // Feed reads a block and calls visit for each frame that it completes. With
@@ -37,24 +61,14 @@ func (s *WebSocket) Feed(block []byte, bodies bool, visit func(op byte, body []b
 				return
 			}
 		}
-		n := min(s.left, uint64(len(block)))
-		content := block[:n]
-		block = block[n:]
-		s.left -= n
-		if bodies && (s.left > 0 || len(s.body) > 0) {
-			s.body = append(s.body, content...)
-			content = s.body
-		}
-		if s.left > 0 {
+		body, rest, whole := s.content.take(block, bodies)
+		if !whole {
 			return
 		}
+		block = rest
 		op := s.op
 		s.op = 0
-		if !bodies {
-			content = nil
-		}
-		visit(op, content)
-		s.body = s.body[:0]
+		visit(op, body)
 	}
 }
 
@@ -71,11 +85,11 @@ func (s *WebSocket) header(block []byte) []byte {
 		s.op, s.have = s.head[0], 0
 		switch length := s.head[1] & 0x7f; length {
 		case 126:
-			s.left = uint64(binary.BigEndian.Uint16(s.head[2:]))
+			s.content.left = uint64(binary.BigEndian.Uint16(s.head[2:]))
 		case 127:
-			s.left = binary.BigEndian.Uint64(s.head[2:])
+			s.content.left = binary.BigEndian.Uint64(s.head[2:])
 		default:
-			s.left = uint64(length)
+			s.content.left = uint64(length)
 		}
 		return block
 	}
@@ -94,6 +108,27 @@ func HeaderSize(begun []byte) int {
 		return 10
 	}
 	return 2
+}
+
+// WholeFrame returns the size of the frame at the start of b, or 0 if b does
+// not contain all of it.
+func WholeFrame(b []byte) int {
+	if len(b) < HeaderSize(b) {
+		return 0
+	}
+	size := HeaderSize(b)
+	switch length := b[1] & 0x7f; length {
+	case 126:
+		size += int(binary.BigEndian.Uint16(b[2:]))
+	case 127:
+		size += int(binary.BigEndian.Uint64(b[2:]))
+	default:
+		size += int(length)
+	}
+	if len(b) < size {
+		return 0
+	}
+	return size
 }
 
 // ClientFrames builds n equal masked text frames. The mask is zero, so that
@@ -121,16 +156,15 @@ func NATSFrames(subject string, body []byte, n int) []byte {
 // NATS splits a stream of a NATS server into messages, regardless of block
 // boundaries.
 type NATS struct {
-	line []byte // the control line so far
-	left int    // remaining bytes of a message with its end of line
-	body []byte // the content so far, if it spans blocks
+	line    []byte  // the control line so far
+	content content // of a message, with its end of line
 }
 
 // Feed reads a block and calls visit for each message that it completes, as
 // WebSocket.Feed does for frames.
 func (s *NATS) Feed(block []byte, bodies bool, visit func(op byte, body []byte)) {
 	for len(block) > 0 {
-		if s.left == 0 {
+		if s.content.left == 0 {
 			head, rest, whole := bytes.Cut(block, []byte("\n"))
 			s.line = append(s.line, head...)
 			block = rest
@@ -139,22 +173,12 @@ func (s *NATS) Feed(block []byte, bodies bool, visit func(op byte, body []byte))
 			}
 			continue
 		}
-		n := min(s.left, len(block))
-		content := block[:n]
-		block = block[n:]
-		s.left -= n
-		if bodies && (s.left > 0 || len(s.body) > 0) {
-			s.body = append(s.body, content...)
-			content = s.body
-		}
-		if s.left > 0 {
+		body, rest, whole := s.content.take(block, bodies)
+		if !whole {
 			return
 		}
-		if !bodies {
-			content = nil
-		}
-		visit(Text, content)
-		s.body = s.body[:0]
+		block = rest
+		visit(Text, body)
 	}
 }
 
@@ -169,8 +193,40 @@ func (s *NATS) control(visit func(op byte, body []byte)) {
 			visit(Close, nil)
 			return
 		}
-		s.left = n + len("\r\n")
+		s.content.left = uint64(n + len("\r\n"))
 	case strings.HasPrefix(line, "-ERR"):
 		visit(Close, nil)
 	}
+}
+
+// CentrifugeConnect is the command that opens a session of centrifuge's JSON protocol.
+const CentrifugeConnect = `{"id":1,"connect":{}}`
+
+// CentrifugeFrames builds n equal commands that publish to a channel.
+func CentrifugeFrames(channel string, data []byte, n int) []byte {
+	return ClientFrames(fmt.Appendf(nil, `{"id":2,"publish":{"channel":%q,"data":%s}}`, channel, data), n)
+}
+
+// Centrifuge splits a stream of frames of centrifuge's JSON protocol into the
+// publications in them. A frame has one or more lines.
+type Centrifuge struct{ frames WebSocket }
+
+// Feed reads a block and calls visit for each publication that it completes, as
+// WebSocket.Feed does for frames. Replies to commands are skipped.
+func (s *Centrifuge) Feed(block []byte, bodies bool, visit func(op byte, body []byte)) {
+	s.frames.Feed(block, true, func(op byte, body []byte) {
+		if op != Text {
+			visit(op, nil)
+			return
+		}
+		for line := range bytes.Lines(body) {
+			if !bytes.HasPrefix(line, []byte(`{"push":`)) {
+				continue
+			}
+			if !bodies {
+				line = nil
+			}
+			visit(Text, line)
+		}
+	})
 }

@@ -1,6 +1,6 @@
-//go:build linux
-
-package main
+// Package bare is the least that any server must do: a broadcaster that forwards
+// WebSocket frames.
+package bare
 
 import (
 	"bufio"
@@ -17,16 +17,12 @@ import (
 	"github.com/meup-protocol/meup/bench/wire"
 )
 
-// bareEnv, set to the number of blocks of its ring, makes this program the bare
-// broadcaster.
-const bareEnv = "MEUP_BENCH_BARE"
-
-// runBare runs the bare broadcaster as a separate process. It prints its
-// address.
-func runBare(ringSize string) error {
+// Run runs the broadcaster. It prints its address. ringSize is the number of blocks
+// that it keeps of each room.
+func Run(ringSize string) error {
 	n, err := strconv.Atoi(ringSize)
 	if err != nil || n < 1 {
-		return fmt.Errorf("%s=%s is not a number of blocks", bareEnv, ringSize)
+		return fmt.Errorf("%s is not a number of blocks", ringSize)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // ends with the process
 	if err != nil {
@@ -179,7 +175,7 @@ func (r *room) deliver(c net.Conn, fromOldest bool, gone *bool) {
 func serverFrames(in []byte) (out []byte, used int) {
 	for {
 		b := in[used:]
-		size := wholeFrame(b)
+		size := wire.WholeFrame(b)
 		if size == 0 || len(b) < size+4 {
 			return out, used
 		}
