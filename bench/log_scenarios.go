@@ -29,13 +29,13 @@ func stoppedReader(s *process, o *options) (figures, error) {
 	}
 	defer cr.close()
 	cr.senders = cr.conns[:1]
-	if _, err := cr.sendKilobytes(o.warmUp); err != nil {
+	if _, _, err := cr.sendKilobytes(s, o.warmUp); err != nil {
 		return nil, err
 	}
 	var all []figures
 	for pair := range stoppedPairs {
 		profile := s.profileInto(o.profileFile("unstopped"), o.seconds)
-		before, err := cr.sendKilobytes(o.seconds)
+		before, cpu, err := cr.sendKilobytes(s, o.seconds)
 		if err = errors.Join(err, <-profile); err != nil {
 			return nil, err
 		}
@@ -43,7 +43,7 @@ func stoppedReader(s *process, o *options) (figures, error) {
 		if err != nil {
 			return nil, fmt.Errorf("phase %d: %w", pair, err)
 		}
-		f["before"], f["kept"] = before, 100*f["during"]/before
+		f["before"], f["kept"], f["cost"] = before, 100*f["during"]/before, 100*f["cpu"]/cpu
 		all = append(all, f)
 	}
 	f := medians(all)
@@ -53,13 +53,13 @@ func stoppedReader(s *process, o *options) (figures, error) {
 }
 
 // sendKilobytes sends envelopes of 1 kB, 64 in flight, for a time, and waits until
-// all connections have received them. It returns the rate per second.
-func (cr *crowd) sendKilobytes(d time.Duration) (float64, error) {
+// all connections have received them. It returns the rate per second, and the
+// server's CPU time for each.
+func (cr *crowd) sendKilobytes(s *process, d time.Duration) (rate, cpu float64, err error) {
 	const window = 64
-	begun, sent := time.Now(), cr.sent
-	err := cr.talk(cr.conns[0].encode(chat(1000, ""), window), window, after(d))
-	err = errors.Join(err, cr.drain(cr.visit))
-	return float64(cr.sent-sent) / time.Since(begun).Seconds(), err
+	sent, frames := cr.sent, cr.conns[0].encode(chat(1000, ""), window)
+	p, err := s.measure(func() error { return errors.Join(cr.talk(frames, window, after(d)), cr.drain(cr.visit)) })
+	return p.perSecond(cr.sent - sent), p.cpuMicroseconds(cr.sent - sent), err
 }
 
 // sendPast sends envelopes while one connection reads nothing, until all others have
@@ -75,11 +75,11 @@ func (cr *crowd) sendPast(s *process, o *options) (figures, error) {
 		return nil, err
 	}
 	profile := s.profileInto(o.profileFile("stopped"), o.seconds)
-	during, err := cr.sendKilobytes(o.seconds)
+	during, cpu, err := cr.sendKilobytes(s, o.seconds)
 	if err = errors.Join(err, <-profile); err != nil {
 		return nil, err
 	}
-	f := figures{"during": during}
+	f := figures{"during": during, "cpu": cpu}
 	if s.keepsLog() {
 		begun := time.Now()
 		if err := readLog(sleeper, cr.sent, true); err != nil {

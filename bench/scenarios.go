@@ -91,6 +91,7 @@ func scenarios(o *options) []scenario {
 			"stopped", "One reader stops", fmt.Sprintf("1 kB to 10 others, %d times without and with it in turn; then it reads all of it, once and in order", stoppedPairs),
 			[]column{
 				{"before", "envelopes/s without", 0}, {"during", "envelopes/s meanwhile", 0}, {"kept", "% of the rate without, median of the pairs", 0},
+				{"cost", "server CPU per envelope, % of that without", 0},
 				{"memory", "server MB at most", 0}, {"caughtUp", "it catches up, envelopes/s", 0},
 			},
 			4096, 0, stoppedReader,
