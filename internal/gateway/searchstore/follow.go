@@ -1,6 +1,7 @@
 package searchstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -25,6 +26,9 @@ const (
 	// batchDocs and batchBytes bound the entries that are applied at once.
 	batchDocs  = 500
 	batchBytes = 4 << 20
+	// spacesInTurn is how many spaces are followed before Run looks for new entries
+	// again: then a space that a search waits for is next, and closed ones are released.
+	spacesInTurn = 1000
 	// batchesInTurn is how many batches of a space are applied before other spaces have
 	// their turn.
 	batchesInTurn = 4
@@ -86,9 +90,10 @@ func (s *Store) reopen(reset bool) {
 	}
 }
 
-// update makes followers for the open spaces, drops the others, and returns the ones
-// with something to do, the ones that searches wait for first; and how many entries
-// all have received since the last call.
+// update makes followers for the open spaces, drops the others, and returns up to
+// spacesInTurn with something to do: the ones that searches wait for first, then the
+// ones with entries that the index lacks, and of these the ones that it returned longest
+// ago. It also returns how many entries all have received since the last call.
 func (s *Store) update() (list []*follower, entries uint64) {
 	open := s.opts.Spaces()
 	s.mu.Lock()
@@ -103,19 +108,32 @@ func (s *Store) update() (list []*follower, entries uint64) {
 		s.followers[sp.Name()] = f
 		pos := sp.Delivered()
 		entries, f.pos = entries+pos-f.pos, pos
-		if f.position.Log != sp.LogID() || f.position.Read != sp.Head() || !f.position.Built || time.Since(f.trimmed) > trimEvery {
-			list = append(list, f)
+		switch {
+		case f.wanted:
+			f.due = dueSearch
+		case f.position.Log != sp.LogID() || f.position.Read != sp.Head() || !f.position.Built:
+			f.due = dueEntries
+		case time.Since(f.trimmed) > trimEvery:
+			f.due = dueTrim
+		default:
+			continue
 		}
+		list = append(list, f)
 	}
 	slices.SortStableFunc(list, func(a, b *follower) int {
-		switch {
-		case a.wanted == b.wanted:
-			return 0
-		case a.wanted:
-			return -1
-		}
-		return 1
+		return cmp.Or(cmp.Compare(a.due, b.due), cmp.Compare(a.turn, b.turn))
 	})
+	if len(list) > spacesInTurn {
+		if list[spacesInTurn].due != dueTrim {
+			s.notify()
+		}
+		clear(list[spacesInTurn:])
+		list = list[:spacesInTurn]
+	}
+	s.turn++
+	for _, f := range list {
+		f.turn = s.turn
+	}
 	return list, entries
 }
 

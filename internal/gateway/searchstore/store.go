@@ -47,6 +47,7 @@ type Store struct {
 
 	mu        sync.Mutex
 	followers map[string]*follower
+	turn      uint64        // of update, which Run alone calls
 	moved     chan struct{} // closed and replaced when a follower has moved
 }
 
@@ -57,7 +58,18 @@ type follower struct {
 	pos      uint64    // of the ring, at the last look
 	trimmed  time.Time // the last look at the oldest entry
 	wanted   bool      // a search waits for it
+	due      due       // what is to be done
+	turn     uint64    // Store.turn when update last returned it
 }
+
+// due is what is to be done for a space, the most urgent first.
+type due int
+
+const (
+	dueSearch  due = iota // a search waits
+	dueEntries            // the index lacks entries
+	dueTrim               // the index may have entries that the log has dropped
+)
 
 // New returns a Store. Run must be called.
 func New(o Options) *Store {

@@ -354,3 +354,50 @@ func TestSearch_Refuses(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestUpdate_InTurn: with very many open spaces, each has its turn, also beside spaces
+// that always have new entries, and one that a search waits for is first.
+func TestUpdate_InTurn(t *testing.T) {
+	g := newGateway(t, memory.New(memory.Options{}))
+	g.store = New(Options{Spaces: g.hub.Open, Bounds: g.journal.Bounds}) // does not run
+	const spaces = 2*spacesInTurn + 1
+	for i := range spaces {
+		if _, err := g.hub.Space(t.Context(), fmt.Sprint("s-", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := make(map[string]int)
+	for range 3 {
+		list, _ := g.store.update() // all of them lack entries, and stay so
+		if len(list) > spacesInTurn {
+			t.Fatalf("%d spaces in a turn", len(list))
+		}
+		for _, f := range list {
+			seen[f.space.Name()]++
+		}
+	}
+	if len(seen) != spaces {
+		t.Errorf("%d of %d spaces had a turn", len(seen), spaces)
+	}
+	last, err := g.hub.Space(t.Context(), "s-999")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.store.want(last, 1)
+	if list, _ := g.store.update(); list[0].space != last {
+		t.Errorf("%s is first", list[0].space.Name())
+	}
+	// What is left to trim waits for the next look.
+	for _, f := range g.store.followers {
+		f.wanted, f.position = false, search.Position{Log: f.space.LogID(), Read: f.space.Head(), Built: true}
+	}
+	<-g.store.wake
+	if list, _ := g.store.update(); len(list) != spacesInTurn {
+		t.Errorf("%d spaces to trim", len(list))
+	}
+	select {
+	case <-g.store.wake:
+		t.Error("update runs again at once to trim")
+	default:
+	}
+}
