@@ -82,8 +82,13 @@ bench: ## the benchmarks: BENCH=pattern BENCH_PKGS=packages
 	$(GO) test $(NOSTAMP) -run '^$$' -bench '$(BENCH)' -benchmem $(BENCH_PKGS)
 
 .PHONY: bench-load
-bench-load: ## load a real gateway beside a bare broadcaster; writes bench/README.md (4 minutes, Linux)
+bench-load: ## load a real gateway beside a bare broadcaster; writes bench/README.md (7 minutes, Linux)
 	$(GO) run $(NOSTAMP) ./bench -write bench/README.md
+
+.PHONY: bench-centrifuge
+bench-centrifuge: ## the fan-out of bench-load beside a broadcaster on centrifuge, in a module of its own (3 minutes, Linux)
+	cd bench/centrifuge && $(GO) mod tidy && $(GO) vet $(NOSTAMP) ./... && $(GO) test $(NOSTAMP) ./... && $(GO) build $(NOSTAMP) -o ../../bin/bench-centrifuge .
+	$(GO) run $(NOSTAMP) ./bench -only fanout,fanout100,fanout10000 -centrifuge bin/bench-centrifuge
 
 .PHONY: bench-redaction
 bench-redaction: ## the leak detector beside gitleaks, in a module of its own; writes bench/redaction/README.md (3 minutes)

@@ -25,9 +25,9 @@ type curve struct {
 func curves(o *options) []curve {
 	pick := func(sizes ...int) []int { return sizes[:o.pick(len(sizes), 2)] }
 	return []curve{
-		{"fanout.svg", "Fan-out: server CPU for one delivery", "receivers", "µs", "cpu", pick(1, 10, 100, 1000, 10_000), fanOut},
-		{"spaces.svg", "Spaces of 4, one envelope in flight in each: server CPU for one delivery", "spaces", "µs", "cpu", pick(1, 10, 100, 1000), manySpaces},
-		{"idle.svg", "Idle connections: server memory for one", "connections", "kB", "memory", pick(100, 1000, 10_000), idleConnections},
+		{"cost-fanout.svg", "Fan-out: server CPU for one delivery", "receivers", "µs", "cpu", pick(1, 10, 100, 1000, 10_000), fanOut},
+		{"cost-spaces.svg", "Spaces of 4, one envelope in flight in each: server CPU for one delivery", "spaces", "µs", "cpu", pick(1, 10, 100, 1000), manySpaces},
+		{"cost-idle.svg", "Idle connections: server memory for one", "connections", "kB", "memory", pick(100, 1000, 10_000), idleConnections},
 	}
 }
 
@@ -38,7 +38,7 @@ func (o *options) drawCurves(dir string) error {
 		return err
 	}
 	for _, c := range curves(o) {
-		if !o.selects(strings.TrimSuffix(c.file, ".svg")) {
+		if !o.selects(strings.TrimSuffix(strings.TrimPrefix(c.file, "cost-"), ".svg")) {
 			continue
 		}
 		lines := make(map[string][]float64)

@@ -36,7 +36,7 @@ func stoppedReader(s *process, o *options) (figures, error) {
 	for pair := range stoppedPairs {
 		profile := s.profileInto(o.profileFile("unstopped"), o.seconds)
 		before, cpu, err := cr.sendKilobytes(s, o.seconds)
-		if err = errors.Join(err, <-profile); err != nil {
+		if err := errors.Join(err, <-profile); err != nil {
 			return nil, err
 		}
 		f, err := cr.sendPast(s, o)
@@ -76,7 +76,7 @@ func (cr *crowd) sendPast(s *process, o *options) (figures, error) {
 	}
 	profile := s.profileInto(o.profileFile("stopped"), o.seconds)
 	during, cpu, err := cr.sendKilobytes(s, o.seconds)
-	if err = errors.Join(err, <-profile); err != nil {
+	if err := errors.Join(err, <-profile); err != nil {
 		return nil, err
 	}
 	f := figures{"during": during, "cpu": cpu}

@@ -114,13 +114,15 @@ func startSelf(name, variable string) (*process, error) {
 	}
 	s := &process{name: name, cmd: exec.Command(self)}
 	s.cmd.Env = append(os.Environ(), variable)
-	return s, s.start()
+	err = s.start()
+	return s, err
 }
 
 // startOther starts a server of another module.
 func startOther(name, binary string) (*process, error) {
 	s := &process{name: name, cmd: exec.Command(binary)}
-	return s, s.start()
+	err := s.start()
+	return s, err
 }
 
 // start starts the process and reads its address from its log.

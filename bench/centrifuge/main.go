@@ -5,7 +5,7 @@
 //	go run ./bench -centrifuge /tmp/centrifuge
 //
 // A connection is subscribed to the channel that its URL names, and may publish to it.
-// There is no history: like NATS core, it delivers what is connected now.
+// There is no history, as in NATS core.
 //
 // The folder is a module of its own, so that the library is no dependency of the
 // gateway.

@@ -11,7 +11,7 @@ import (
 	"github.com/meup-protocol/meup/bench/wire"
 )
 
-// TestServe: what one connection publishes reaches all connections of its channel
+// TestServe: a publication of one connection reaches all connections of its channel
 // once, in the frames that bench reads.
 func TestServe(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -58,7 +58,7 @@ func connect(t *testing.T, address, channel string) *client {
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	r := bufio.NewReaderSize(c, 16) // smaller than what follows the head is long
+	r := bufio.NewReaderSize(c, 16) // a reply that comes too early does not fit
 	for line := ""; line != "\r\n"; {
 		if line, err = r.ReadString('\n'); err != nil {
 			t.Fatal(err)
