@@ -58,11 +58,11 @@ type follower struct {
 	pos      uint64    // of the ring, at the last look
 	trimmed  time.Time // the last look at the oldest entry
 	wanted   bool      // a search waits for it
-	due      due       // what is to be done
+	due      due       // the reason to follow it
 	turn     uint64    // Store.turn when update last returned it
 }
 
-// due is what is to be done for a space, the most urgent first.
+// due is the reason to follow a space, the most urgent first.
 type due int
 
 const (

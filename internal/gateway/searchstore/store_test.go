@@ -387,7 +387,7 @@ func TestUpdate_InTurn(t *testing.T) {
 	if list, _ := g.store.update(); list[0].space != last {
 		t.Errorf("%s is first", list[0].space.Name())
 	}
-	// What is left to trim waits for the next look.
+	// Trims that are left wait for the next look.
 	for _, f := range g.store.followers {
 		f.wanted, f.position = false, search.Position{Log: f.space.LogID(), Read: f.space.Head(), Built: true}
 	}
