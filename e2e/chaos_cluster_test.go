@@ -35,7 +35,9 @@ func startCluster(t *testing.T, store string) []*natsProc {
 		servers[i] = &natsProc{t: t, conf: filepath.Join(dir, fmt.Sprintf("%d.conf", i)), port: freePort(t)}
 	}
 	for i, n := range servers {
-		var routes []string
+		// A route to itself, which the server drops, makes it expect three servers: the
+		// first two do not form a cluster without the third.
+		routes := []string{"nats://127.0.0.1:" + routePorts[i]}
 		for j := range servers {
 			if j != i {
 				p := newProxy(t, "127.0.0.1:"+routePorts[j])
@@ -47,7 +49,7 @@ func startCluster(t *testing.T, store string) []*natsProc {
 server_name: n%d
 listen: 127.0.0.1:%s
 jetstream: {store_dir: %q, sync_interval: always}
-cluster: {name: chaos, listen: 127.0.0.1:%s, no_advertise: true, routes: [%s]}
+cluster: {name: chaos, listen: 127.0.0.1:%s, advertise: "127.0.0.1:1", no_advertise: true, routes: [%s]}
 `, i, n.port, filepath.Join(store, fmt.Sprint(i)), routePorts[i], strings.Join(routes, ", "))
 		if err := os.WriteFile(n.conf, []byte(conf), 0o600); err != nil {
 			t.Fatal(err)

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,6 +20,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -34,9 +35,12 @@ func TestMain(m *testing.M) {
 		runNATS(spec)
 		return
 	}
-	if len(os.Args) == 3 && os.Args[1] == transferServer {
-		runTransferServer(os.Args[2])
-		return
+	if len(os.Args) == 3 {
+		switch os.Args[1] {
+		case transferServer:
+			runTransferServer(os.Args[2])
+			return
+		}
 	}
 	os.Exit(buildAndRun(m))
 }
@@ -83,6 +87,7 @@ func serveNATS(o *server.Options) {
 	if err != nil {
 		panic(err)
 	}
+	s.ConfigureLogger() // also ends the process if a port is taken
 	s.Start()
 	s.WaitForShutdown()
 }
@@ -167,19 +172,10 @@ func (l *lineLog) String() string {
 	return strings.Join(l.lines, "\n")
 }
 
-// freePort returns an unused port.
+// freePort returns a port that nothing else uses before the test ends.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
+	return strconv.Itoa(testkit.FreePort(t))
 }
 
 const labConfig = `

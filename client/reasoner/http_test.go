@@ -18,6 +18,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/reasoner"
 	"github.com/meup-protocol/meup/client/reasoner/wire"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -182,12 +183,7 @@ func TestTimeout(t *testing.T) {
 
 // A refused connection is reported immediately.
 func TestRefusedConnection(t *testing.T) {
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	_ = l.Close()
+	addr := testkit.FreeAddress(t)
 	dials := 0
 	c := newClient(t, reasoner.Options{URL: "http://" + addr, HTTPClient: &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -195,7 +191,7 @@ func TestRefusedConnection(t *testing.T) {
 			return (&net.Dialer{}).DialContext(ctx, network, addr)
 		},
 	}}})
-	_, err = c.AgentIntent(t.Context(), request())
+	_, err := c.AgentIntent(t.Context(), request())
 	if err == nil || errors.Is(err, reasoner.ErrTimeout) || dials != 1 || strings.Contains(err.Error(), token) {
 		t.Errorf("dialed %d times: %v", dials, err)
 	}

@@ -125,18 +125,8 @@ func hangUp(t *testing.T) {
 	}
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 func TestServe_LogOutOfReach(t *testing.T) {
-	nats, data := freeAddress(t), t.TempDir()
+	nats, data := testkit.FreeAddress(t), t.TempDir()
 	if err := os.Mkdir(filepath.Join(data, "log"), 0o700); err != nil { // the layout before NATS
 		t.Fatal(err)
 	}
@@ -190,7 +180,7 @@ func TestServe_LogOutOfReach(t *testing.T) {
 }
 
 func TestServe_StopLogOutOfReach(t *testing.T) {
-	s := startServe(t, serveConfig, map[string]string{"nats": "nats://" + freeAddress(t), "data": t.TempDir()})
+	s := startServe(t, serveConfig, map[string]string{"nats": "nats://" + testkit.FreeAddress(t), "data": t.TempDir()})
 	if err := s.end(); err != nil {
 		t.Errorf("%v\n%s", err, s)
 	}

@@ -403,14 +403,7 @@ func TestListen_Environment(t *testing.T) {
 // TestServe_QueueOutOfReach checks that the service answers while NATS is
 // unavailable, and accepts asynchronous requests once it is available.
 func TestServe_QueueOutOfReach(t *testing.T) {
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := testkit.FreeAddress(t)
 	results := make(chan [2]string, 1)
 	receiver := receive(t, results)
 	p := start(t, nil, "--nats", "nats://"+address, "--callback-allow", "127.0.0.1")

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -22,6 +21,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 var (
@@ -84,12 +85,7 @@ func startTarget(t *testing.T, files int) *target {
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := &target{t: t, addr: l.Addr().String(), done: make(chan struct{})}
-	_ = l.Close()
+	g := &target{t: t, addr: testkit.FreeAddress(t), done: make(chan struct{})}
 	command := fmt.Sprintf("ulimit -n %d && exec %q serve --config %q --listen %s --data %q", files, gatewayProgram, file, g.addr, filepath.Join(dir, "data"))
 	g.cmd = exec.Command("sh", "-c", command)
 	g.cmd.Stderr = &g.log

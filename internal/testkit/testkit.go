@@ -4,6 +4,9 @@ package testkit
 import (
 	"bytes"
 	"context"
+	"math/rand/v2"
+	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -35,6 +38,39 @@ func Eventually(t testing.TB, what string, condition func() bool) {
 			t.Fatalf("not within %s: %s", Patience, what)
 		}
 	}
+}
+
+// FreePort returns a TCP port of 127.0.0.1 that nothing else uses before the test
+// ends, so that a server can be started, stopped and started again there. It is
+// below the ports that systems give to connections and to listeners at port 0.
+// The UDP socket of the same number marks it as taken for the tests of all
+// processes.
+func FreePort(t testing.TB) int {
+	t.Helper()
+	for range 1000 {
+		port := 10_000 + rand.IntN(22_000)
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		mark, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", address)
+		if err != nil {
+			continue
+		}
+		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
+		if err != nil {
+			_ = mark.Close()
+			continue
+		}
+		_ = l.Close()
+		t.Cleanup(func() { _ = mark.Close() })
+		return port
+	}
+	t.Fatal("no port is free")
+	return 0
+}
+
+// FreeAddress is FreePort as host:port.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(FreePort(t)))
 }
 
 // Log is a log in memory. Its methods may be called concurrently.

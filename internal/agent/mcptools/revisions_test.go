@@ -289,12 +289,7 @@ func kill(t *testing.T, pid string) {
 // The same over HTTP, where only the server's operator restarts it.
 func TestKilledOverHTTP(t *testing.T) {
 	for _, revision := range []string{"2026-07-28", "2025-11-25"} {
-		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		addr := l.Addr().String()
-		_ = l.Close()
+		addr := testkit.FreeAddress(t)
 		first := program(t, revision, addr)
 		h := make(heard, 1000)
 		opts := h.options()

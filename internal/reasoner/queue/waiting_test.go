@@ -3,7 +3,6 @@ package queue_test
 import (
 	"context"
 	"errors"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -82,14 +81,7 @@ func TestClientWaits_NoWorker(t *testing.T) {
 
 // TestClientWaits_NATSAway: a client that starts before NATS waits for it.
 func TestClientWaits_NATSAway(t *testing.T) {
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := testkit.FreeAddress(t)
 	option, errs := waits()
 	o := reasoner.Options{NATSURL: "nats://" + address, NATSToken: "a-token", Timeout: time.Minute, Retries: reasoner.NoRetries}
 	option(&o)
