@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -101,15 +100,12 @@ func (g *Gateway) openNATS(ctx context.Context, cfg *config.Config, retention jo
 		Conn: conn, Replicas: replicas, ReplicaDir: dir, AcceptLoss: g.options.AcceptLoss,
 		Retention: retention, Logger: g.log, OnCommit: g.metrics.Committed,
 	}
-	waiting, opened := context.WithCancel(ctx)
-	g.run(func() { logWaiting(waiting, conn, g.log) })
 	j, err := natsjournal.Open(ctx, options)
 	if errors.Is(err, natsjournal.ErrReplicaInUse) {
 		g.log.Warn("another gateway uses the replica in this folder. This gateway uses a temporary replica and reads the log from the beginning at every start: configure a separate data folder for each gateway", "folder", dir)
 		options.ReplicaDir = ""
 		j, err = natsjournal.Open(ctx, options)
 	}
-	opened()
 	if err != nil {
 		conn.Close()
 		return err
@@ -122,23 +118,6 @@ func (g *Gateway) openNATS(ctx context.Context, cfg *config.Config, retention jo
 	}
 	g.journal, g.cluster = j, &clusterLink{conn: conn, peers: peers}
 	return nil
-}
-
-// waitingEvery is the interval of log lines about a log that is not open.
-const waitingEvery = 5 * time.Second
-
-// logWaiting logs why the log on NATS is not open yet, until ctx ends.
-func logWaiting(ctx context.Context, conn *nats.Conn, log *slog.Logger) {
-	t := time.NewTicker(waitingEvery)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-			log.Warn("the log is not open yet", "connection", conn.Status().String(), "error", conn.LastError())
-		}
-	}
 }
 
 func (g *Gateway) closeLog() error {

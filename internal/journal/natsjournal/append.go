@@ -95,7 +95,7 @@ func (s *stream) Send(ctx context.Context, m publisher.Message) (maybe bool, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, ackWait)
 	defer cancel()
-	msg := &nats.Msg{Subject: s.j.names.subject(m.Space, m.State), Data: m.Data}
+	msg := &nats.Msg{Subject: s.j.names.Subject(m.Space, m.State), Data: m.Data}
 	_, err = s.j.js.PublishMsg(ctx, msg,
 		jetstream.WithMsgID(m.ID), jetstream.WithExpectStream(s.name), jetstream.WithRetryAttempts(0))
 	if err == nil {

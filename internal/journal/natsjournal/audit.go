@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -83,7 +82,7 @@ func newAuditor(j *Journal) *auditor {
 
 // audit sends and compares reports until the journal is closed.
 func (a *auditor) audit() {
-	sub, err := a.j.nc.Subscribe(a.j.names.audit(), a.receive)
+	sub, err := a.j.nc.Subscribe(a.j.names.Audit(), a.receive)
 	if err != nil {
 		a.j.log.Warn("copies of the log are not compared", "error", err)
 		return
@@ -127,7 +126,7 @@ func (a *auditor) send() {
 	}
 	data, err := json.Marshal(r)
 	if err == nil {
-		err = a.j.nc.Publish(a.j.names.audit(), data)
+		err = a.j.nc.Publish(a.j.names.Audit(), data)
 	}
 	if err != nil {
 		a.j.log.Debug("report is not sent", "error", err)
@@ -182,7 +181,7 @@ func (a *auditor) verify(s *stream) error {
 	}
 	second, err := Open(j.life, Options{
 		Conn: j.nc, Prefix: j.opts.Prefix, Replicas: j.opts.Replicas, ReplicaDir: dir,
-		Logger: j.log.With("copy", "second"), streams: j.opts.streams, copyOf: j.logName,
+		Logger: j.log.With("copy", "second"), reasonEvery: verifyWait, streams: j.opts.streams, copyOf: j.logName,
 	})
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
@@ -271,6 +270,3 @@ func (j *Journal) adopt(r repair) error {
 	j.log.Error("the local copy of the log differed from NATS and was replaced by a second copy", "stream", r.stream)
 	return nil
 }
-
-// audit returns the subject of reports: meup.audit.
-func (n names) audit() string { return strings.ToLower(n.prefix) + ".audit" }

@@ -27,7 +27,7 @@ func audited(o *Options) { o.auditEvery = 20 * time.Millisecond }
 func sameDigest(t *testing.T, space string, journals ...*Journal) replica.Mark {
 	t.Helper()
 	head := func(j *Journal) (m replica.Mark) {
-		if log, list := j.streams[j.names.bucket(space)].local.Marks.Latest(); log != "" {
+		if log, list := j.streams[j.names.Bucket(space)].local.Marks.Latest(); log != "" {
 			m = list[len(list)-1]
 		}
 		return m
@@ -89,7 +89,7 @@ func TestAudit_CopiesAgree(t *testing.T) {
 // message of a space's stream.
 func applyInstead(t *testing.T, tool *Journal, dir, space string, m replica.Message) {
 	t.Helper()
-	s := tool.streams[tool.names.bucket(space)]
+	s := tool.streams[tool.names.Bucket(space)]
 	handle, err := s.open(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -242,7 +242,7 @@ func streamLeader(t *testing.T, j *Journal, nodes []*natsServer, space string) *
 	t.Helper()
 	leader := -1
 	testkit.Eventually(t, "the stream has a leader", func() bool {
-		handle, err := j.js.Stream(t.Context(), j.names.stream(j.names.bucket(space)))
+		handle, err := j.js.Stream(t.Context(), j.names.Stream(j.names.Bucket(space)))
 		if err == nil {
 			leader = slices.IndexFunc(nodes, func(n *natsServer) bool { return n.opts.ServerName == handle.CachedInfo().Cluster.Leader })
 		}

@@ -84,7 +84,7 @@ func TestBarrier_DeletedTail(t *testing.T) {
 	n := startNATS(t)
 	j := openTest(t, n.url(), func(o *Options) { o.streams = 1 })
 	mustAppend(t, j, "lab", chat("a", "alice"))
-	ack, err := j.js.Publish(t.Context(), j.names.subject("lab", false), []byte("garbage"))
+	ack, err := j.js.Publish(t.Context(), j.names.Subject("lab", false), []byte("garbage"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/internal/testkit"
@@ -23,13 +24,22 @@ func startCluster(t *testing.T) []*natsServer {
 // startClusterWith starts three servers, after a call of change with them.
 func startClusterWith(t *testing.T, change func([]*natsServer)) []*natsServer {
 	t.Helper()
+	nodes := newCluster(t)
+	change(nodes)
+	startNodes(t, nodes)
+	return nodes
+}
+
+// newCluster returns three servers that are not started.
+func newCluster(t *testing.T) []*natsServer {
+	t.Helper()
 	var nodes []*natsServer
 	var routes []*url.URL
 	for i := range 3 {
-		port := freePort(t)
+		port := testkit.FreePort(t)
 		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", port)})
 		nodes = append(nodes, &natsServer{t: t, opts: &server.Options{
-			ServerName: fmt.Sprintf("node-%d", i), Host: "127.0.0.1", Port: freePort(t),
+			ServerName: fmt.Sprintf("node-%d", i), Host: "127.0.0.1", Port: testkit.FreePort(t),
 			JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
 			Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: port},
 		}})
@@ -37,7 +47,12 @@ func startClusterWith(t *testing.T, change func([]*natsServer)) []*natsServer {
 	for _, n := range nodes {
 		n.opts.Routes = routes
 	}
-	change(nodes)
+	return nodes
+}
+
+// startNodes starts servers, and returns when they are a cluster.
+func startNodes(t *testing.T, nodes []*natsServer) {
+	t.Helper()
 	for _, n := range nodes {
 		srv, err := server.NewServer(n.opts.Clone())
 		if err != nil {
@@ -47,12 +62,11 @@ func startClusterWith(t *testing.T, change func([]*natsServer)) []*natsServer {
 		n.srv = srv
 		t.Cleanup(n.stop)
 	}
-	testkit.Eventually(t, "the cluster has a leader and three members", func() bool {
+	testkit.Eventually(t, "the cluster has a leader and all members", func() bool {
 		return slices.ContainsFunc(nodes, func(n *natsServer) bool {
-			return n.srv.JetStreamIsLeader() && len(n.srv.JetStreamClusterPeers()) == 3
+			return n.srv.JetStreamIsLeader() && len(n.srv.JetStreamClusterPeers()) == len(nodes)
 		})
 	})
-	return nodes
 }
 
 func streamInfo(t *testing.T, s *stream) (*jetstream.StreamInfo, error) {
@@ -88,7 +102,7 @@ func TestStreamLeaderStopsUnderLoad(t *testing.T) {
 		l.more(t, 100)
 		node.start()
 		testkit.Eventually(t, "all replicas are current", func() bool {
-			info, err := streamInfo(t, a.streams[a.names.bucket("lab")])
+			info, err := streamInfo(t, a.streams[a.names.Bucket("lab")])
 			if err != nil || info.Cluster == nil || info.Cluster.Leader == "" {
 				return false
 			}
@@ -149,4 +163,52 @@ func TestFewerReplicasThanAsked(t *testing.T) {
 			t.Errorf("%d replicas, want %d", r.get(), want)
 		}
 	}
+}
+
+// A log that was created before the third server has started gets all of its
+// replicas when the server is there, without a restart of the gateway.
+func TestReplicasAdded(t *testing.T) {
+	t.Parallel()
+	nodes := newCluster(t)
+	for i, n := range nodes { // without a route to itself, a server expects only two
+		n.opts.Routes = slices.Delete(slices.Clone(n.opts.Routes), i, i+1)
+	}
+	startNodes(t, nodes[:2])
+	three := func(o *Options) { o.Replicas = 3; o.addEvery = 100 * time.Millisecond }
+	j := openTest(t, urls(nodes), three)
+	persistAppend(t, j, "lab", chat("a", "alice"))
+	replicasOf := func() (n []int) {
+		for _, s := range j.streams {
+			if info, err := streamInfo(t, s); err == nil {
+				n = append(n, info.Config.Replicas)
+			}
+		}
+		return n
+	}
+	if n := replicasOf(); slices.Contains(n, 3) {
+		t.Fatalf("replicas %v of a cluster that lacks a server", n)
+	}
+	t.Cleanup(nodes[2].stop)
+	nodes[2].start()
+	testkit.Eventually(t, "all streams have three replicas", func() bool { return slices.Equal(replicasOf(), []int{3, 3}) })
+	persistAppend(t, j, "lab", chat("b", "alice"))
+}
+
+// A server that lost the other servers serves nothing. A gateway that is
+// connected to it connects to another one.
+func TestIsolatedServer(t *testing.T) {
+	t.Parallel()
+	nodes, lines := startClusterWithLines(t)
+	slices.Reverse(nodes) // the one with the lines is the first that gateways connect to
+	three := func(o *Options) { o.Replicas = 3 }
+	j := openTest(t, urls(nodes), three, nats.DontRandomize(), nats.IgnoreDiscoveredServers())
+	persistAppend(t, j, "lab", chat("a", "alice"))
+	if name := j.nc.ConnectedServerName(); name != nodes[0].opts.ServerName {
+		t.Fatalf("connected to %s", name)
+	}
+	lines.cut()
+	testkit.Eventually(t, "the gateway is connected to another server", func() bool { return j.nc.ConnectedServerName() != nodes[0].opts.ServerName && j.Ready() == nil })
+	persistAppend(t, j, "lab", chat("b", "alice"))
+	late := openTest(t, urls(nodes), three, nats.DontRandomize(), nats.IgnoreDiscoveredServers()) // finds the server isolated
+	waitForAgreement(t, "lab", 2, []*Journal{j, late})
 }

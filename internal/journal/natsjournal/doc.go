@@ -50,6 +50,7 @@
 //	supervise      one: starts the streams, repairs the replica
 //	watch          one: connection, readiness
 //	retain         one: retention
+//	addReplicas    one: gives streams the configured number of replicas
 //	audit          one: compares replicas; verifies and replaces this one
 //
 // [Journal.Close] ends all of them.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -143,9 +144,19 @@ func TestOpenWaitsForNATS(t *testing.T) {
 	t.Parallel()
 	n := startNATS(t)
 	n.stop()
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	var log testkit.Log
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if _, err := Open(ctx, Options{Conn: dial(t, n.url()), Logger: testLog(t)}); !errors.Is(err, errDisconnected) {
+	conn, opened := dial(t, n.url()), make(chan error, 1)
+	go func() { // ends with ctx
+		_, err := Open(ctx, Options{Conn: conn, Logger: slog.New(slog.NewTextHandler(&log, nil)), reasonEvery: time.Millisecond})
+		opened <- err
+	}()
+	if line := log.Wait(t, "the log is not open yet"); !strings.Contains(line, errDisconnected.Error()) {
+		t.Errorf("the reason: %s", line)
+	}
+	cancel()
+	if err := <-opened; !errors.Is(err, errDisconnected) {
 		t.Errorf("without NATS: %v", err)
 	}
 	failed, started := make(chan struct{}, 1), make(chan struct{})
@@ -274,7 +285,7 @@ func TestLostConsumer(t *testing.T) {
 	a, b := openTest(t, n.url(), nil), openTest(t, n.url(), nil)
 	ra, rb := record(a), record(b)
 	l := startLoad(t, "lab", a, b)
-	s := a.streams[a.names.bucket("lab")]
+	s := a.streams[a.names.Bucket("lab")]
 	for range 5 {
 		l.more(t, 20)
 		handle, err := b.js.Stream(t.Context(), s.name)
@@ -323,12 +334,12 @@ func TestForeignMessages(t *testing.T) {
 	n := startNATS(t)
 	j := openTest(t, n.url(), nil)
 	mustAppend(t, j, "lab", chat("a", "alice"))
-	subject := j.names.subject("lab", false)
+	subject := j.names.Subject("lab", false)
 	for subject, data := range map[string]string{
-		subject:                       "garbage",
-		subject + ".and.more":         "garbage",
-		j.names.roots[0] + "%zz":      "garbage",
-		j.names.roots[1] + "no-space": string(block.EncodeTrim(7)), // of another stream, mostly
+		subject:               "garbage",
+		subject + ".and.more": "garbage",
+		strings.TrimSuffix(j.names.All(0), ">") + "%zz":      "garbage",
+		strings.TrimSuffix(j.names.All(1), ">") + "no-space": string(block.EncodeTrim(7)), // of another stream, mostly
 	} {
 		if _, err := j.js.Publish(t.Context(), subject, []byte(data)); err != nil {
 			t.Fatal(err)

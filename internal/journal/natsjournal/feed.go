@@ -129,7 +129,7 @@ func (f *feed) receive(m *nats.Msg) {
 		return
 	}
 	f.delivered++
-	it := f.s.j.names.decode(f.s.index, m)
+	it := decode(f.s.j.names, f.s.index, m)
 	it.Seq, it.Time = md.Sequence.Stream, md.Timestamp.UnixNano()
 	select {
 	case f.items <- it:
@@ -139,17 +139,17 @@ func (f *feed) receive(m *nats.Msg) {
 
 // decode decodes a message of a stream. An epoch belongs to the stream,
 // everything else to a space.
-func (n names) decode(index int, m *nats.Msg) replica.Message {
+func decode(n block.Names, index int, m *nats.Msg) replica.Message {
 	it := replica.Message{ID: m.Header.Get(jetstream.MsgIDHeader)}
 	it.Block, it.Err = block.Decode(m.Data)
-	if m.Subject == n.epoch(index) {
+	if m.Subject == n.Epoch(index) {
 		if it.Err == nil && it.Block.Epoch == "" {
 			it.Err = fmt.Errorf("%w: no epoch", block.ErrInvalid)
 		}
 		return it
 	}
 	var ok bool
-	if it.Space, ok = n.space(index, m.Subject); !ok {
+	if it.Space, ok = n.Space(index, m.Subject); !ok {
 		it.Err = fmt.Errorf("%w: subject of no space", block.ErrInvalid)
 	} else if it.Block.Epoch != "" {
 		it.Err = fmt.Errorf("%w: epoch of a space", block.ErrInvalid)

@@ -47,7 +47,7 @@ func TestFeed_MissingMessages(t *testing.T) {
 		"more after a fault":     {[]*nats.Msg{status("409"), delivered(10, 1, trim), status("409")}, 0, errSilence},
 	} {
 		f := &feed{
-			s:     &stream{j: &Journal{names: newNames("meup", 1)}},
+			s:     &stream{j: &Journal{names: block.NewNames("meup", 1)}},
 			items: make(chan replica.Message, feedItems), broken: make(chan error, 1), done: make(chan struct{}),
 		}
 		for _, m := range test.messages {

@@ -126,7 +126,7 @@ func (s *stream) proveRemoved(ctx context.Context, from, to uint64) error {
 	}
 	// One response proves it: the leader has the message that it returns, and
 	// therefore received everything before it.
-	next, err := s.getMsg(ctx, from, jetstream.WithGetMsgSubject(s.j.names.all(s.index)))
+	next, err := s.getMsg(ctx, from, jetstream.WithGetMsgSubject(s.j.names.All(s.index)))
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):
 		return fmt.Errorf("%w: from %d to %d, and the leader ends before", errUnproven, from, to-1)
@@ -143,7 +143,7 @@ func (s *stream) proveRemoved(ctx context.Context, from, to uint64) error {
 func (s *stream) lastStored(ctx context.Context, handle jetstream.Stream) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, apiWait)
 	defer cancel()
-	m, err := handle.GetLastMsgForSubject(ctx, s.j.names.all(s.index))
+	m, err := handle.GetLastMsgForSubject(ctx, s.j.names.All(s.index))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return 0, nil
 	}

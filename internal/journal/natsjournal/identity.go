@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -61,7 +60,7 @@ func (j *Journal) identifyLog(ctx context.Context) error {
 		return err
 	}
 	if hasEntries && found != mine {
-		reason := fmt.Errorf("%w: no stream %s is there, and %s has a copy of log %s", errLost, j.names.stream(0), j.replica.Dir(), mine)
+		reason := fmt.Errorf("%w: no stream %s is there, and %s has a copy of log %s", errLost, j.names.Stream(0), j.replica.Dir(), mine)
 		if found != "" {
 			reason = fmt.Errorf("%w: %s has a copy of log %s, and NATS at %s has log %s",
 				ErrForeignReplica, j.replica.Dir(), mine, j.nc.ConnectedUrlRedacted(), found)
@@ -88,16 +87,16 @@ func (j *Journal) identifyLog(ctx context.Context) error {
 func (j *Journal) findLog(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*apiWait)
 	defer cancel()
-	name, first := "", j.names.streams
-	list := j.js.ListStreams(ctx, jetstream.WithStreamListSubject(strings.ToLower(j.names.prefix)+".>"))
+	name, first := "", j.names.Streams()
+	list := j.js.ListStreams(ctx, jetstream.WithStreamListSubject(j.names.Everything()))
 	for info := range list.Info() {
 		for i := range first {
-			if info.Config.Name == j.names.stream(i) {
+			if info.Config.Name == j.names.Stream(i) {
 				name, first = logName(info), i
 			}
 		}
 	}
-	return name, list.Err()
+	return name, noAnswer(list.Err())
 }
 
 // identify checks that the replica was built from this stream, and that the
@@ -198,7 +197,7 @@ func (s *stream) startOver(why string) error {
 func (s *stream) publishEpoch(ctx context.Context, reset bool) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*apiWait)
 	defer cancel()
-	subject := s.j.names.epoch(s.index)
+	subject := s.j.names.Epoch(s.index)
 	last, err := s.handle.GetLastMsgForSubject(ctx, subject)
 	var after uint64
 	switch {

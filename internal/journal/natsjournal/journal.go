@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nuid"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
 )
 
@@ -32,7 +33,7 @@ type Journal struct {
 
 	opts    Options
 	log     *slog.Logger
-	names   names
+	names   block.Names
 	gateway string // random, one per process
 
 	nc *nats.Conn
@@ -68,19 +69,25 @@ type Journal struct {
 }
 
 // Open opens the log and returns when this gateway has read all of it. While
-// NATS is unreachable it waits, until ctx ends. Err: invalid options, streams
-// of another application, or the last failure when ctx ended.
+// NATS is unreachable it waits, until ctx ends, and logs the reason. Err: invalid
+// options, streams of another application, or the last failure when ctx ended.
 func Open(ctx context.Context, o Options) (*Journal, error) {
 	j, err := open(o)
 	if err != nil {
 		return nil, fmt.Errorf("open log on NATS: %w", err)
 	}
-	select {
-	case <-j.complete:
-		return j, nil
-	case err = <-j.fatal:
-	case <-ctx.Done():
-		err = errors.Join(ctx.Err(), j.Ready())
+	waiting := time.NewTicker(j.opts.reasonEvery)
+	defer waiting.Stop()
+	for err == nil {
+		select {
+		case <-j.complete:
+			return j, nil
+		case err = <-j.fatal:
+		case <-ctx.Done():
+			err = errors.Join(ctx.Err(), j.Ready())
+		case <-waiting.C:
+			j.log.Warn("the log is not open yet", "reason", j.notReady())
+		}
 	}
 	return nil, fmt.Errorf("open log on NATS: %w", errors.Join(err, j.Close()))
 }
@@ -92,7 +99,7 @@ func open(o Options) (*Journal, error) {
 	}
 	j := &Journal{
 		opts: o, log: o.Logger, nc: o.Conn,
-		names:      newNames(o.Prefix, o.streams),
+		names:      block.NewNames(o.Prefix, o.streams),
 		gateway:    nuid.Next(),
 		deliveries: make(chan delivery, deliveryQueue),
 		catchUp:    make(chan struct{}, catchUpStreams),
@@ -131,6 +138,7 @@ func (j *Journal) start() {
 	if j.opts.copyOf == "" {
 		j.auditor = newAuditor(j)
 		j.supervising.Go(j.retain)
+		j.supervising.Go(j.addReplicas)
 		j.supervising.Go(j.auditor.audit)
 	}
 }
@@ -255,7 +263,7 @@ func (j *Journal) failOpen(err error) {
 }
 
 // streamOf returns the stream that has a space.
-func (j *Journal) streamOf(space string) *stream { return j.streams[j.names.bucket(space)] }
+func (j *Journal) streamOf(space string) *stream { return j.streams[j.names.Bucket(space)] }
 
 // warnReplicas logs once which guarantees a log with fewer replicas than
 // configured gives.

@@ -21,6 +21,14 @@ func (l lines) delay(node int, d time.Duration) {
 	}
 }
 
+// cut closes the connections for good.
+func (l lines) cut() {
+	for _, p := range slices.Concat(l[:]...) {
+		p.down.Store(true)
+		p.cut()
+	}
+}
+
 // startClusterWithLines starts three servers, with proxies between the last one
 // and the others, in both directions.
 func startClusterWithLines(t *testing.T) ([]*natsServer, lines) {
@@ -37,9 +45,9 @@ func startClusterWithLines(t *testing.T) ([]*natsServer, lines) {
 			last.Routes = append(last.Routes, out.route())
 			n.opts.Routes = append(direct[:2:2], in.route())
 		}
-		last.Cluster.Advertise = "127.0.0.1:1" // only the proxies lead there
 		for _, n := range nodes {
 			n.opts.Cluster.PoolSize = -1
+			n.opts.Cluster.Advertise = "127.0.0.1:1" // servers learn no address but the configured ones
 		}
 	})
 	return nodes, l

@@ -48,7 +48,7 @@ func keptCopies(t *testing.T, dir string) []string {
 // recreateStream deletes the stream of a space and recreates it with an entry.
 func recreateStream(t *testing.T, j *Journal, space string, drafts ...journal.Draft) {
 	t.Helper()
-	s := j.streams[j.names.bucket(space)]
+	s := j.streams[j.names.Bucket(space)]
 	if err := j.js.DeleteStream(t.Context(), s.name); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestStreamReplaced(t *testing.T) {
 			j := openTest(t, n.url(), keep)
 			mustAppend(t, j, "lab", chat("a", "alice"), chat("b", "alice"))
 			mustAppend(t, j, "x", chat("a", "alice")) // of the other stream
-			if j.names.bucket("x") == j.names.bucket("lab") {
+			if j.names.Bucket("x") == j.names.Bucket("lab") {
 				t.Fatal("the spaces share a stream")
 			}
 			before, other := logIDOf(t, j, "lab"), logIDOf(t, j, "x")
@@ -209,7 +209,7 @@ func TestStreamLost_OperatorDecides(t *testing.T) {
 			persistAppend(t, j, "lab", chat("a", "alice"))
 			waitForAgreement(t, "lab", 1, []*Journal{j, b})
 			before := logIDOf(t, j, "lab")
-			s := j.streams[j.names.bucket("lab")]
+			s := j.streams[j.names.Bucket("lab")]
 			lose(t, j, s)
 			signal(s.checkRequests)
 			signal(b.streams[s.index].checkRequests)

@@ -6,10 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"net"
-	"os"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,34 +40,12 @@ type natsServer struct {
 func startNATS(t *testing.T) *natsServer {
 	t.Helper()
 	n := &natsServer{t: t, opts: &server.Options{
-		Host: "127.0.0.1", Port: freePort(t), JetStream: true, StoreDir: t.TempDir(),
+		Host: "127.0.0.1", Port: testkit.FreePort(t), JetStream: true, StoreDir: t.TempDir(),
 		SyncAlways: true, NoLog: true, NoSigs: true,
 	}}
 	n.start()
 	t.Cleanup(n.stop)
 	return n
-}
-
-// nextPort is below the ports that the system gives to connections, so that a
-// stopped server finds its port free when it starts again.
-var nextPort atomic.Int32
-
-func init() { nextPort.Store(10_000 + int32(os.Getpid())%200*100) }
-
-// freePort returns a port that no other test of this process uses.
-func freePort(t *testing.T) int {
-	t.Helper()
-	for {
-		port := int(nextPort.Add(1))
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err == nil {
-			_ = l.Close()
-			return port
-		}
-		if port > 32_000 {
-			t.Fatal("no port is free")
-		}
-	}
 }
 
 func (n *natsServer) start() {
@@ -120,7 +95,7 @@ func openTest(t *testing.T, url string, change func(*Options), connect ...nats.O
 	if change != nil {
 		change(&o)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), testkit.Patience)
 	defer cancel()
 	j, err := Open(ctx, o)
 	if err != nil {

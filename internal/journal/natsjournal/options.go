@@ -68,8 +68,9 @@ type Options struct {
 	// not block.
 	OnCommit func(drafts, bytes int, took time.Duration)
 
-	// firstRetain bounds the wait for the first round of retention: a gateway that
-	// restarts more often than once in RetainEvery must drop entries, too.
+	// firstRetain bounds the wait for the first round of retention, and for the next
+	// attempt of a gateway that was not ready: one that restarts more often than once
+	// in RetainEvery must drop entries, too.
 	firstRetain time.Duration
 
 	// Smaller in tests.
@@ -78,6 +79,8 @@ type Options struct {
 	verifyAgain time.Duration
 	missingWait time.Duration
 	shorterWait time.Duration
+	reasonEvery time.Duration // between two log lines of an Open that waits
+	addEvery    time.Duration // between two attempts to add replicas
 
 	// copyOf makes the journal a second copy of a log: it creates no streams, and
 	// neither retains nor compares anything.
@@ -108,6 +111,8 @@ func (o Options) withDefaults() (Options, error) {
 	o.verifyAgain = cmp.Or(o.verifyAgain, defaultVerifyAgain)
 	o.missingWait = cmp.Or(o.missingWait, defaultMissingWait)
 	o.shorterWait = cmp.Or(o.shorterWait, defaultShorterWait)
+	o.reasonEvery = cmp.Or(o.reasonEvery, 5*time.Second)
+	o.addEvery = cmp.Or(o.addEvery, 10*time.Second)
 	o.streams = cmp.Or(o.streams, streamCount)
 	return o, nil
 }

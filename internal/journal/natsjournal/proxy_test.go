@@ -62,6 +62,9 @@ func (p *proxy) serve(in net.Conn) {
 	}
 	p.mu.Lock()
 	p.conns[in], p.conns[out] = true, true
+	if p.down.Load() { // since the dial
+		_, _ = in.Close(), out.Close()
+	}
 	p.mu.Unlock()
 	var both sync.WaitGroup
 	both.Go(func() { p.forward(in, out) })

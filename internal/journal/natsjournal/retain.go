@@ -26,6 +26,10 @@ func (j *Journal) retain() {
 		case <-j.purgeRequests:
 			j.purgeAll(j.life)
 		case <-next.C:
+			if j.notReady() != nil {
+				next.Reset(jitter(min(j.opts.RetainEvery, j.opts.firstRetain)))
+				continue
+			}
 			if err := j.propose(j.life, clock.Now()); err != nil {
 				j.log.Warn("retention", "error", err)
 			}
@@ -38,7 +42,7 @@ func (j *Journal) retain() {
 // propose publishes a control block for each space above its limits. If several
 // gateways do, the later blocks trim nothing.
 func (j *Journal) propose(ctx context.Context, now time.Time) error {
-	if j.opts.Retention == (journal.Retention{}) || j.notReady() != nil {
+	if j.opts.Retention == (journal.Retention{}) {
 		return nil
 	}
 	plan, err := j.replica.TrimPlan(j.opts.Retention, now)
@@ -56,7 +60,7 @@ func (j *Journal) propose(ctx context.Context, now time.Time) error {
 func (j *Journal) publishTrim(ctx context.Context, space string, before protocol.Seq) error {
 	ctx, cancel := context.WithTimeout(ctx, apiWait)
 	defer cancel()
-	msg := &nats.Msg{Subject: j.names.subject(space, false), Data: block.EncodeTrim(before)}
+	msg := &nats.Msg{Subject: j.names.Subject(space, false), Data: block.EncodeTrim(before)}
 	_, err := j.js.PublishMsg(ctx, msg, jetstream.WithMsgID("trim."+space+"."+before.String()))
 	return err
 }
@@ -103,7 +107,7 @@ func (j *Journal) purge(ctx context.Context, space string, below uint64) error {
 			return fmt.Errorf("delete message %d: %w", seq, err)
 		}
 	}
-	err = handle.Purge(ctx, jetstream.WithPurgeSubject(j.names.subject(space, false)), jetstream.WithPurgeSequence(safe))
+	err = handle.Purge(ctx, jetstream.WithPurgeSubject(j.names.Subject(space, false)), jetstream.WithPurgeSequence(safe))
 	if err != nil {
 		return err
 	}

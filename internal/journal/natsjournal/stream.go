@@ -54,6 +54,7 @@ type stream struct {
 	following atomic.Bool
 	progress  progress
 	ends      sharedCall
+	replicas  atomic.Int32 // that it had when it was last opened; 0: it was not
 
 	resync        chan struct{} // opens a new feed
 	checkRequests chan struct{} // starts a health check
@@ -73,7 +74,6 @@ type stream struct {
 	shorter  time.Time        // since when the stream ends before the position, or zero
 	failures int              // consecutive sessions that ended before they had caught up
 	stalled  uint64           // 1 above the position at the last check, if the stream had more
-	adapted  bool             // its configuration was updated once
 
 	// The sink has received the entries up to sinkSeq, of the stream created at
 	// sinkCreated. Both outlive the replica, so that no entry is delivered twice.
@@ -82,7 +82,7 @@ type stream struct {
 }
 
 func newStream(j *Journal, index int) *stream {
-	name := j.names.stream(index)
+	name := j.names.Stream(index)
 	s := &stream{
 		j: j, index: index, name: name,
 		log:           j.log.With("stream", name),

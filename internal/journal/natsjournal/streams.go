@@ -65,6 +65,10 @@ func (r *replicas) get() int {
 	return r.n
 }
 
+// fewer returns the next lower number of replicas: a majority of 2 or 4 is as
+// large as one of 3 or 5.
+func fewer(n int) int { return max(1, (n-2)|1) }
+
 // reduce handles an error from creating a stream with from replicas, and reports
 // whether to retry with fewer.
 func (r *replicas) reduce(from int, err error) bool {
@@ -82,10 +86,7 @@ func (r *replicas) reduce(from int, err error) bool {
 	if r.n == 1 || hasCode(err, codeNoPeers) && time.Since(r.tried) < peersWait {
 		return false
 	}
-	// A majority of 2 or 4 replicas is as large as one of 3 or 5.
-	if r.n--; r.n%2 == 0 {
-		r.n--
-	}
+	r.n = fewer(r.n)
 	if hasCode(err, codeNotClustered) {
 		r.n = 1
 	}
@@ -108,7 +109,7 @@ func (s *stream) ensure(ctx context.Context) (*jetstream.StreamInfo, error) {
 	if err := s.checkConfig(info.Config); err != nil {
 		return nil, err
 	}
-	s.addReplicas(ctx, info)
+	s.replicas.Store(int32(info.Config.Replicas))
 	return info, nil
 }
 
@@ -145,7 +146,7 @@ func (s *stream) config(replicas int) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:        s.name,
 		Description: "The log of a part of the spaces of a MEUP gateway. Its messages must not be removed by hand.",
-		Subjects:    []string{s.j.names.all(s.index)},
+		Subjects:    []string{s.j.names.All(s.index)},
 		Storage:     jetstream.FileStorage,
 		Retention:   jetstream.LimitsPolicy,
 		Discard:     jetstream.DiscardNew,
@@ -159,7 +160,7 @@ func (s *stream) config(replicas int) jetstream.StreamConfig {
 func (s *stream) checkConfig(c jetstream.StreamConfig) error {
 	var fault string
 	switch {
-	case len(c.Subjects) != 1 || c.Subjects[0] != s.j.names.all(s.index):
+	case len(c.Subjects) != 1 || c.Subjects[0] != s.j.names.All(s.index):
 		fault = fmt.Sprintf("its subjects are %q", c.Subjects)
 	case c.Retention != jetstream.LimitsPolicy:
 		fault = "its retention is " + c.Retention.String()
@@ -173,24 +174,50 @@ func (s *stream) checkConfig(c jetstream.StreamConfig) error {
 	return fmt.Errorf("%w: %s", errUnsuitable, fault)
 }
 
-// addReplicas adds replicas to a stream that has fewer than configured, once per
-// process. Having too few is no reason to reject it.
-func (s *stream) addReplicas(ctx context.Context, info *jetstream.StreamInfo) {
-	want := s.j.opts.Replicas
-	if s.adapted || info.Config.Replicas >= want || s.j.replicas.get() < want {
-		return
+// addReplicas adds replicas to streams that have fewer than configured, as soon
+// as the cluster has the servers. Having too few is no reason to reject a stream.
+func (j *Journal) addReplicas() {
+	ticker := time.NewTicker(jitter(j.opts.addEvery))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-j.life.Done():
+			return
+		case <-ticker.C:
+		}
+		for _, s := range j.streams {
+			if err := s.addReplicas(j.life); err != nil {
+				j.log.Debug("replicas are added later", "stream", s.name, "error", err)
+				break // the cluster has no place for the others either
+			}
+		}
 	}
-	s.adapted = true
-	ctx, cancel := context.WithTimeout(ctx, apiWait)
+}
+
+func (s *stream) addReplicas(ctx context.Context) error {
+	if n := int(s.replicas.Load()); n == 0 || n >= s.j.opts.Replicas {
+		return nil
+	}
+	handle, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*apiWait)
 	defer cancel()
-	c := info.Config
-	c.Replicas = want
-	if _, err := s.j.js.UpdateStream(ctx, c); err != nil {
-		s.j.replicas.reduce(want, err)
-		s.j.warnReplicas(info.Config.Replicas, err)
-		return
+	c := handle.CachedInfo().Config
+	from := c.Replicas
+	for c.Replicas = s.j.opts.Replicas; c.Replicas > from; c.Replicas = fewer(c.Replicas) {
+		if _, err = s.j.js.UpdateStream(ctx, c); err == nil {
+			s.log.Info("stream gets more replicas", "from", from, "to", c.Replicas)
+			break
+		}
+		if !hasCode(err, codeNoPeers, codeNotClustered) {
+			return err
+		}
+		s.j.warnReplicas(from, err)
 	}
-	s.log.Info("stream gets more replicas", "from", info.Config.Replicas, "to", want)
+	s.replicas.Store(int32(max(from, c.Replicas)))
+	return err
 }
 
 // elapsedSince sets *since to now if it is zero, and returns the time since

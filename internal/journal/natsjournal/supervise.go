@@ -3,10 +3,12 @@ package natsjournal
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
 )
@@ -19,6 +21,9 @@ const (
 	repairMin = 100 * time.Millisecond
 	repairMax = 30 * time.Second
 	calm      = time.Minute
+	// isolation is how long a server may fail to serve every stream before another
+	// one is tried.
+	isolation = 10 * time.Second
 )
 
 // repair is a request to repair the replica.
@@ -195,6 +200,7 @@ func (j *Journal) watch() {
 	defer ticker.Stop()
 	j.onConnectionStatus(j.nc.IsConnected())
 	ready := true
+	var unserved time.Time // since when, or zero
 	for {
 		select {
 		case <-j.life.Done():
@@ -206,8 +212,31 @@ func (j *Journal) watch() {
 			j.onConnectionStatus(status == nats.CONNECTED && ok)
 		case <-ticker.C:
 			ready = j.logReadiness(ready)
+			if !j.isUnserved() {
+				unserved = time.Time{}
+			} else if elapsedSince(&unserved) > isolation {
+				unserved = time.Time{}
+				j.log.Warn("the NATS server does not serve the log: another one is tried",
+					"server", j.nc.ConnectedServerName(), "reason", j.notReady())
+				_ = j.nc.ForceReconnect() // only fails on a closed connection
+			}
 		}
 	}
+}
+
+// isUnserved reports whether the connected server serves no stream although it
+// is not the only one: it may have lost the rest of its cluster.
+func (j *Journal) isUnserved() bool {
+	served := func(s *stream) bool { return !isUnavailable(s.healthErr()) }
+	return j.opts.copyOf == "" && j.nc.IsConnected() && len(j.nc.Servers()) > 1 && !slices.ContainsFunc(j.streams, served)
+}
+
+// isUnavailable reports whether err means that JetStream does not respond, or
+// has no leader.
+func isUnavailable(err error) bool {
+	return hasCode(err, codeNotAvailable) || slices.ContainsFunc([]error{
+		errNoAnswer, errNoLeader, errSilence, context.DeadlineExceeded, nats.ErrNoResponders, jetstream.ErrJetStreamNotEnabled,
+	}, func(target error) bool { return errors.Is(err, target) })
 }
 
 // onConnectionStatus restarts all streams after a reconnect, because messages
