@@ -84,15 +84,20 @@ func (s *stream) Overdue() error {
 	return errNoAnswer
 }
 
-// Send implements [publisher.Stream].
-func (s *stream) Send(ctx context.Context, m publisher.Message) (maybe bool, err error) {
+// CanSend implements [publisher.Stream].
+func (s *stream) CanSend() error {
 	if !s.j.nc.IsConnected() {
-		return false, errDisconnected
+		return errDisconnected
 	}
 	if !s.following.Load() {
 		// No result would arrive, because this gateway lags; another one may not.
-		return false, errLagging
+		return errLagging
 	}
+	return nil
+}
+
+// Send implements [publisher.Stream].
+func (s *stream) Send(ctx context.Context, m publisher.Message) (maybe bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, ackWait)
 	defer cancel()
 	msg := &nats.Msg{Subject: s.j.names.Subject(m.Space, m.State), Data: m.Data}

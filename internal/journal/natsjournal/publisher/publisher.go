@@ -35,6 +35,9 @@ const (
 
 // Stream is the stream to which blocks are published.
 type Stream interface {
+	// CanSend returns the reason why a message cannot be sent now. Send is not called
+	// then, so that the outcome remains known.
+	CanSend() error
 	// Send sends a message once. The error is nil if the stream has stored it;
 	// otherwise maybe means that it may have.
 	Send(ctx context.Context, m Message) (maybe bool, err error)
@@ -322,12 +325,16 @@ var errAbandoned = errors.New("no caller waits for it")
 // the reason when ctx ends.
 func (p *Publisher) send(ctx context.Context, f *inflight) error {
 	for {
-		m, ok := p.beginSend(f)
+		err := p.opts.Stream.CanSend()
+		m, ok := p.beginSend(f, err == nil)
 		if !ok {
 			return errAbandoned
 		}
-		maybe, err := p.opts.Stream.Send(ctx, m)
-		p.endSend(f, maybe || err == nil)
+		if err == nil {
+			var maybe bool
+			maybe, err = p.opts.Stream.Send(ctx, m)
+			p.endSend(f, maybe || err == nil)
+		}
 		if err == nil {
 			break
 		}
@@ -351,13 +358,17 @@ func (p *Publisher) send(ctx context.Context, f *inflight) error {
 	}
 }
 
-// beginSend returns the message to send; ok is false if no requests are left.
-// From now on its requests cannot be withdrawn. endSend follows.
-func (p *Publisher) beginSend(f *inflight) (m Message, ok bool) {
+// beginSend returns the message to send; ok is false if no requests are left. If
+// it can be sent, its requests cannot be withdrawn from now on, and endSend
+// follows.
+func (p *Publisher) beginSend(f *inflight, can bool) (m Message, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(f.requests) == 0 {
 		return m, false
+	}
+	if !can {
+		return m, true
 	}
 	f.sending = true
 	if f.Data == nil {

@@ -22,6 +22,8 @@ var (
 
 // stream is a stream whose test decides what happens to each message.
 type stream struct {
+	away chan error // what CanSend returns; nil: it returns nil
+
 	mu   sync.Mutex
 	sent []*sent
 }
@@ -29,6 +31,13 @@ type stream struct {
 type sent struct {
 	Message
 	refuse chan bool // ends Send: refused, or stored
+}
+
+func (s *stream) CanSend() error {
+	if s.away != nil {
+		return <-s.away
+	}
+	return nil
 }
 
 func (s *stream) Send(ctx context.Context, m Message) (maybe bool, err error) {
@@ -213,6 +222,19 @@ func TestPublisher_GivenUp(t *testing.T) {
 			cancel()
 			outcome(t, r, journal.ErrOutcomeUnknown)
 			h.storeAll()
+		})
+	})
+	t.Run("not connected", func(t *testing.T) {
+		run(t, func(t *testing.T, h *harness) {
+			h.stream.away = make(chan error)
+			r := h.append(t.Context(), "a", 1, false)
+			<-time.After(time.Minute + time.Second) // while it is about to be sent
+			outcome(t, r, journal.ErrUnavailable)
+			h.stream.away <- errRefused
+			synctest.Wait()
+			if n := len(h.stream.sent); n != 0 {
+				t.Errorf("%d blocks are sent", n)
+			}
 		})
 	})
 	t.Run("refused", func(t *testing.T) {
