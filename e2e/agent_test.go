@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
@@ -51,11 +53,16 @@ func openAgentStage(t *testing.T, more ...string) *agentStage {
 	if err := os.WriteFile(filepath.Join(docs, "networking.md"), []byte("# Networking\n\nThe gateway listens on port 8080.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return openAgentStageWith(t, append([]string{"--mcp", fs + " " + docs, "--mcp", everything + " stdio"}, more...)...)
+}
+
+// openAgentStageWith starts the agent with flags.
+func openAgentStageWith(t *testing.T, flags ...string) *agentStage {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	s := &agentStage{t: t, g: startGateway(t, agentConfig), ctx: ctx}
-	s.args = append([]string{"run", "--gateway", "ws://" + s.g.addr + "/ws", "--space", "lab", "--token-env", "GUIDE",
-		"--mcp", fs + " " + docs, "--mcp", everything + " stdio"}, more...)
+	s.args = append([]string{"run", "--gateway", "ws://" + s.g.addr + "/ws", "--space", "lab", "--token-env", "GUIDE"}, flags...)
 	s.alice = s.g.dial(t, "alice", client.After(0))
 	s.startAgent()
 	return s
@@ -292,20 +299,46 @@ func TestAgent_GatewayKilled(t *testing.T) {
 	}
 }
 
+// hangingServer makes this test binary an MCP server with the tools echo and hang;
+// hang creates a file and does not return.
+const hangingServer = "mcp-server-hanging"
+
+func runHangingServer(file string) {
+	s := mcp.NewServer(&mcp.Implementation{Name: "hanging", Version: "1"}, nil)
+	type input struct {
+		Message string `json:"message"`
+	}
+	mcp.AddTool(s, &mcp.Tool{Name: "echo"}, func(_ context.Context, _ *mcp.CallToolRequest, in input) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Message}}}, nil, nil
+	})
+	mcp.AddTool(s, &mcp.Tool{Name: "hang"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ input) (*mcp.CallToolResult, any, error) {
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			return nil, nil, err
+		}
+		<-ctx.Done()
+		return nil, nil, ctx.Err()
+	})
+	_ = s.Run(context.Background(), &mcp.StdioTransport{})
+}
+
+// A tool server is killed during a call. A call that it has not received would be
+// sent to its successor, so the test waits for the call to begin.
 func TestAgent_ToolServerKilled(t *testing.T) {
 	_, flags := model(t, func(r llmtest.Request) llmtest.Turn {
 		switch {
 		case r.N == 1:
-			return llmtest.Turn{Calls: []llm.ToolCall{call("trigger-long-running-operation", `{"duration":600,"steps":5}`)}}
+			return llmtest.Turn{Calls: []llm.ToolCall{call("hang", `{"message":"one"}`)}}
 		case r.N == 3:
 			return llmtest.Turn{Calls: []llm.ToolCall{call("echo", `{"message":"two"}`)}}
 		}
 		return llmtest.Turn{Text: "The tool said: " + r.LastResult()}
 	})
-	s := openAgentStage(t, flags...)
+	began := filepath.Join(t.TempDir(), "began")
+	s := openAgentStageWith(t, append(flags, "--mcp", os.Args[0]+" "+hangingServer+" "+began)...)
 	question := s.ask("Take your time.")
-	request := s.toolCall("trigger-long-running-operation")
-	killChild(t, s.agent.cmd.Process.Pid, "everything")
+	request := s.toolCall("hang")
+	eventually(t, "the call begins", func() bool { _, err := os.Stat(began); return err == nil })
+	killChild(t, s.agent.cmd.Process.Pid, hangingServer)
 	if text := s.answer(question); !strings.Contains(text, "FAILED") || !strings.Contains(text, "gone") {
 		t.Errorf("answer %q\n%s", text, s.script())
 	}
@@ -317,27 +350,29 @@ func TestAgent_ToolServerKilled(t *testing.T) {
 	}
 }
 
-// killChild kills the child of a process whose command line contains a word.
+// killChild kills the child of a process whose command line contains a word,
+// together with its group. It waits for a child that is being started.
 func killChild(t *testing.T, parent int, word string) {
 	t.Helper()
-	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, task := range tasks {
-		raw, err := os.ReadFile(task)
+	eventually(t, fmt.Sprintf("a child with %q is killed", word), func() bool {
+		tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
 		if err != nil {
-			continue
+			t.Fatal(err)
 		}
-		for _, field := range strings.Fields(string(raw)) {
-			line, _ := os.ReadFile("/proc/" + field + "/cmdline")
-			if pid, err := strconv.Atoi(field); err == nil && strings.Contains(string(line), word) {
-				if err := syscall.Kill(-pid, syscall.SIGKILL); err != nil {
-					_ = syscall.Kill(pid, syscall.SIGKILL)
+		for _, task := range tasks {
+			raw, err := os.ReadFile(task)
+			if err != nil {
+				continue
+			}
+			for field := range strings.FieldsSeq(string(raw)) {
+				line, _ := os.ReadFile("/proc/" + field + "/cmdline")
+				// Before exec, a child has the command line of its parent, and no group.
+				pid, err := strconv.Atoi(field)
+				if err == nil && strings.Contains(string(line), word) && syscall.Kill(-pid, syscall.SIGKILL) == nil {
+					return true
 				}
-				return
 			}
 		}
-	}
-	t.Fatalf("no child with %q", word)
+		return false
+	})
 }

@@ -1,15 +1,11 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -109,41 +105,12 @@ func TestBridge_ServerKilled(t *testing.T) {
 		failed <- err
 	}()
 	<-progressing
-	killChildren(t, p)
+	killChild(t, p.cmd.Process.Pid, "everything")
 	var rpc *client.RPCError
 	if err := <-failed; !errors.As(err, &rpc) || !strings.Contains(string(rpc.Data), `"gone"`) {
 		t.Errorf("the call under way: %v", err)
 	}
 	expect(t, alice, "tools/call", echo("again"), "Echo: again")
-}
-
-// killChildren kills the children of a process.
-func killChildren(t *testing.T, p *process) {
-	t.Helper()
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	killed := 0
-	for _, path := range stats {
-		stat, _ := os.ReadFile(path) // it may have ended meanwhile
-		// "pid (name) state parent …", and the name may contain any character.
-		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		if len(fields) < 2 || fields[1] != strconv.Itoa(p.cmd.Process.Pid) {
-			continue
-		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-		killed++
-	}
-	if killed == 0 {
-		t.Fatal("the bridge has no server to kill")
-	}
 }
 
 // The gateway is killed and restarted while the bridge runs: requests in

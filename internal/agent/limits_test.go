@@ -115,13 +115,31 @@ func TestMCPServerThatCrashes(*testing.T) {
 	os.Exit(0)
 }
 
-func crashing(t *testing.T) agent.Tools {
+func crashingServer(t *testing.T) mcptools.Server {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return started(t, mcptools.Server{Command: []string{self, "-test.run=^TestMCPServerThatCrashes$"}, Env: append(os.Environ(), crashingEnv+"=1")})
+	return mcptools.Server{Command: []string{self, "-test.run=^TestMCPServerThatCrashes$"}, Env: append(os.Environ(), crashingEnv+"=1")}
+}
+
+func crashing(t *testing.T) agent.Tools { return started(t, crashingServer(t)) }
+
+// crashed returns the tools of a server that has ended and is not restarted within
+// the timeout of a call.
+func crashed(t *testing.T) agent.Tools {
+	t.Helper()
+	set, err := mcptools.Start(t.Context(), []mcptools.Server{crashingServer(t)}, mcptools.Options{CallTimeout: 100 * time.Millisecond, MinBackoff: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = set.Close() })
+	testkit.Eventually(t, "the server is gone", func() bool {
+		_, err := set.Call(t.Context(), "search_crash", []byte(`{"query":"x"}`))
+		return errors.Is(err, mcptools.ErrServerGone)
+	})
+	return set
 }
 
 // blocking returns a tool that blocks until its call times out.
@@ -168,6 +186,10 @@ func TestToolErrors(t *testing.T) {
 		"the server crashes": {
 			crashing(t), "search_crash", `{"query":"x"}`,
 			`"error":{"code":-32000,"message":"`, "error | ",
+		},
+		"the server is not restarted in time": {
+			crashed(t), "search_well", `{"query":"x"}`,
+			`"error":{"code":-32000,"message":"the tool server is gone"}`, "error | the tool server is gone\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -64,7 +64,7 @@ func rpcError(ctx context.Context, err error) *client.RPCError {
 	switch {
 	case ctx.Err() != nil:
 		return errCallCancelled
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, mcptools.ErrServerGone):
 		return &client.RPCError{Code: participant.CodeTimeout, Message: "the tool took too long"}
 	case errors.Is(err, mcptools.ErrUnknownTool):
 		return &client.RPCError{Code: participant.CodeInvalidParams, Message: "no such tool"}
