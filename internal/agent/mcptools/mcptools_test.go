@@ -1,6 +1,7 @@
 package mcptools_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -132,6 +133,7 @@ func self(t *testing.T, which string, args ...string) mcptools.Server {
 func start(t *testing.T, opts mcptools.Options, servers ...mcptools.Server) *mcptools.Set {
 	t.Helper()
 	opts.MinBackoff = time.Millisecond
+	opts.CallTimeout = cmp.Or(opts.CallTimeout, 10*testkit.Patience) // a busy machine needs long for a huge result
 	set, err := mcptools.Start(t.Context(), servers, opts)
 	if err != nil {
 		t.Fatal(err)
