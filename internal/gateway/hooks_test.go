@@ -488,6 +488,62 @@ func TestHooks_Prompts(t *testing.T) {
 		`claude chat {"message":"Run echo hi, please."`, `claude reasoning.start re [#1]`, `claude reasoning.conclusion in #2`, `claude chat re [#1]`)
 }
 
+// A call that was approved before a restart of the gateway gets its result.
+func TestHooks_RestartAfterApproval(t *testing.T) {
+	g := meuptest.Start(t, hooksConfig+"data: "+t.TempDir()+"\n")
+	fires(t, g, "claude", "UserPromptSubmit", nil, none)
+	fires(t, g, "claude", "PreToolUse", nil, askFor(askClaude))
+	held := holdPermission(t, g, "claude", nil)
+	p := awaitKind(t, g, protocol.KindMCPProposal, 0)
+	decide(t, g, "mcp.request", toClaude+`,"id":"approved"`, string(p.ID), fmt.Sprintf(bashCall, ""))
+	<-held
+	g.Restart()
+	fires(t, g, "claude", "PostToolUse", nil, none)
+	lines, _ := story(t, g, "alice")
+	if all := strings.Join(lines, "\n"); !strings.Contains(all, `claude mcp.response in #1 re [#4] {"id":"#4","jsonrpc":"2.0","result":{"content":[{"text":"hi"`) {
+		t.Error(all)
+	}
+}
+
+func TestHooks_Paused(t *testing.T) {
+	g := meuptest.Start(t, hooksConfig)
+	fires(t, g, "wide", "UserPromptSubmit", nil, none)
+	if status, body := postAs(t, g, "alice-token", "/api/spaces/lab/envelopes", `{"kind":"participant.pause","to":["wide"],"payload":{}}`); status != http.StatusOK {
+		t.Fatal(status, body)
+	}
+	fires(t, g, "wide", "PreToolUse", nil, permissionDecision("deny", "wide is paused in the space lab."))
+}
+
+// A request that waits uses a connection of the participant. One that gets none is
+// answered without a decision, and its proposal is withdrawn.
+func TestHooks_HeldBound(t *testing.T) {
+	g := meuptest.Start(t, strings.Replace(hooksConfig, "spaces:", "limits: {connections: 1}\nspaces:", 1))
+	fires(t, g, "wide", "UserPromptSubmit", nil, none)
+	first := holdPermission(t, g, "wide", map[string]any{"tool_input": map[string]any{"command": "echo 1"}})
+	second := holdPermission(t, g, "wide", map[string]any{"tool_input": map[string]any{"command": "echo 2"}})
+	awaitKind(t, g, protocol.KindMCPWithdraw, 0)
+	select {
+	case got := <-first:
+		first = nil
+		if got.body != none {
+			t.Error(got)
+		}
+	case got := <-second:
+		second = nil
+		if got.body != none {
+			t.Error(got)
+		}
+	}
+	fires(t, g, "wide", "SessionEnd", nil, none)
+	for _, h := range []<-chan permission{first, second} {
+		if h != nil {
+			if got := <-h; got.body != none {
+				t.Error(got)
+			}
+		}
+	}
+}
+
 // A gateway that was restarted continues a session from its next event.
 func TestHooks_Restart(t *testing.T) {
 	g := meuptest.Start(t, hooksConfig+"data: "+t.TempDir()+"\n")

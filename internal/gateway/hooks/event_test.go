@@ -74,6 +74,22 @@ func TestMentions(t *testing.T) {
 	}
 }
 
+// A request for permission that cannot wait is answered without a decision, and
+// nothing is proposed.
+func TestServer_HeldBound(t *testing.T) {
+	s := New(Options{})
+	for range maxHeld {
+		s.held <- struct{}{}
+	}
+	h := &hook{server: s}
+	if out, err := h.propose("x", &call{}); out != nil || err != nil {
+		t.Error(out, err)
+	}
+	if chats := h.awaitChats(); chats != nil {
+		t.Error(chats)
+	}
+}
+
 func TestSessions_Bounds(t *testing.T) {
 	list := newSessions()
 	for i := range 3 * maxSessions {

@@ -28,10 +28,19 @@ func (h *hook) callSum() string {
 // beforeTool publishes a call, and answers whether the agent may make it:
 // "allow" if a capability names such calls, nothing if the participant may send any
 // request, so that the agent's own rules decide, "ask" if the call can be proposed,
-// otherwise "deny".
+// otherwise "deny", also while the participant is paused.
 func (h *hook) beforeTool() (answer, error) {
 	ctx, cancel := context.WithTimeout(h.ctx, hookTimeout)
 	defer cancel()
+	out, err := h.announce(ctx)
+	if refused(err, protocol.CodePaused) {
+		return h.permission("deny", fmt.Sprintf("%s is paused in the space %s.", h.caller.ID, h.space)), nil
+	}
+	return out, err
+}
+
+// announce publishes a call and its thought, and returns the answer to PreToolUse.
+func (h *hook) announce(ctx context.Context) (answer, error) {
 	t, path, err := h.current(ctx)
 	if err != nil {
 		return answer{}, err
@@ -99,8 +108,10 @@ func (h *hook) afterTool(ctx context.Context) error {
 		return err
 	}
 	c := h.session.take(h.toolUse)
-	if c == nil { // before a restart of the gateway
-		c = &call{turn: t, path: path, request: h.id("call", h.toolUse), sum: h.callSum()}
+	if c == nil {
+		if c, err = h.recall(ctx, t, path); err != nil {
+			return err
+		}
 	}
 	h.settleProposal(ctx, c)
 	text, failed := h.result(), h.name == "PostToolUseFailure"
@@ -123,6 +134,21 @@ func (h *hook) afterTool(ctx context.Context) error {
 		Correlation: protocol.Correlation{IDs: requests, Array: len(requests) > 1},
 		Payload:     object("jsonrpc", "2.0", "id", string(requests[0]), "result", result),
 	})
+}
+
+// recall finds a call that another gateway announced, or this one before a restart.
+func (h *hook) recall(ctx context.Context, t *turn, path protocol.ContextPath) (*call, error) {
+	c := &call{turn: t, path: path}
+	for id, to := range map[protocol.ID]*protocol.ID{h.id("call", h.toolUse): &c.request, h.id("proposal", h.toolUse): &c.proposal} {
+		_, err := h.client.Envelope(ctx, h.space, id)
+		switch {
+		case err == nil:
+			*to = id
+		case !refused(err, protocol.CodeNotFound):
+			return nil, err
+		}
+	}
+	return c, nil
 }
 
 // toolDenied closes a call that the agent's own rules denied.
