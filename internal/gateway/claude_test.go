@@ -87,14 +87,15 @@ func scriptedModel(t *testing.T) string {
 }
 
 // startClaude starts claude -p with the hooks of the space lab.
-func startClaude(t *testing.T, g *meuptest.Gateway, who string, headless bool) (wait func() (string, error)) {
+func startClaude(t *testing.T, g *meuptest.Gateway, who string, h hookconfig.Hooks) (wait func() (string, error), stop func()) {
 	t.Helper()
 	program, home, work := claudeCode(t), t.TempDir(), t.TempDir()
 	gateway, err := url.Parse(g.HTTP())
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings, err := (&hookconfig.Hooks{Gateway: gateway, Space: "lab", TokenEnv: "SPACE_TOKEN", Headless: headless}).Add(nil)
+	h.Gateway, h.Space, h.TokenEnv = gateway, "lab", "SPACE_TOKEN"
+	settings, err := h.Add(nil)
 	if err == nil {
 		err = os.Mkdir(filepath.Join(home, ".claude"), 0o700)
 	}
@@ -120,7 +121,7 @@ func startClaude(t *testing.T, g *meuptest.Gateway, who string, headless bool) (
 	return func() (string, error) {
 		err := c.Wait()
 		return out.String(), err
-	}
+	}, cancel
 }
 
 // An unmodified Claude Code with the settings of meup hooks install publishes its
@@ -137,7 +138,7 @@ func TestClaudeCode(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := meuptest.Start(t, hooksConfig)
-			wait := startClaude(t, g, test.who, test.headless)
+			wait, _ := startClaude(t, g, test.who, hookconfig.Hooks{Headless: test.headless})
 			p := awaitKind(t, g, protocol.KindMCPProposal, 0)
 			if status, body := postAs(t, g, "bob-token", "/api/spaces/lab/envelopes", `{"id":"asked","kind":"chat","payload":{"message":"where is the zebra?"}}`); status != http.StatusOK {
 				t.Fatal(status, body)
@@ -168,5 +169,24 @@ func TestClaudeCode(t *testing.T) {
 				t.Log(all)
 			}
 		})
+	}
+}
+
+// Claude Code whose turn has ended is woken by a message.
+func TestClaudeCode_Woken(t *testing.T) {
+	g := meuptest.Start(t, strings.Replace(hooksConfig, "params: {name: Read}", "params: {name: Bash}", 1))
+	wait, stop := startClaude(t, g, "claude", hookconfig.Hooks{Wait: time.Minute})
+	e := awaitKind(t, g, protocol.KindReasoningConclusion, 0)
+	if status, body := postAs(t, g, "alice-token", "/api/spaces/lab/envelopes", `{"kind":"chat","to":["claude"],"payload":{"message":"where is the zebra?"}}`); status != http.StatusOK {
+		t.Fatal(status, body)
+	}
+	last := awaitKind(t, g, protocol.KindReasoningConclusion, e.Seq)
+	stop()
+	if out, err := wait(); err == nil {
+		t.Errorf("it ended by itself: %s", out)
+	}
+	if text := last.ParsePayload().Get("message").Text(); text != "In the yard." {
+		lines, _ := story(t, g, "alice")
+		t.Errorf("%q\n%s", text, strings.Join(lines, "\n"))
 	}
 }
