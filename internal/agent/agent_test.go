@@ -119,7 +119,8 @@ func tools(t *testing.T, files map[string]string) agent.Tools {
 
 func started(t *testing.T, server mcptools.Server) *mcptools.Set {
 	t.Helper()
-	set, err := mcptools.Start(t.Context(), []mcptools.Server{server}, mcptools.Options{})
+	// A busy machine needs long for a huge result.
+	set, err := mcptools.Start(t.Context(), []mcptools.Server{server}, mcptools.Options{CallTimeout: 10 * testkit.Patience})
 	if err != nil {
 		t.Fatal(err)
 	}
