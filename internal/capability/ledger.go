@@ -31,7 +31,6 @@ type Ledger struct {
 	grants     pmap.Map[protocol.ID, *record] // live ones
 	expiry     pmap.Map[string, *record]      // grants with an end, by pmap.TimeKey
 	total      size                           // of the live grants
-	clock      time.Time                      // of the last change; it never goes back
 	position   uint64                         // of the last change
 }
 
@@ -130,12 +129,11 @@ func (l *Ledger) Apply(changes ...Change) *Ledger {
 	return &next
 }
 
-// apply folds one change into l, which is not shared yet.
+// apply folds one change into l, which is not shared yet. It drops the grants that
+// have ended by the time of the change, not by the newest time so far: a clock that
+// was ahead for a moment must not end the grants made after its correction.
 func (l *Ledger) apply(c Change) {
 	l.position++
-	if c.at().After(l.clock) {
-		l.clock = c.at()
-	}
 	switch c := c.(type) {
 	case Grant:
 		l.grant(c)
@@ -144,7 +142,7 @@ func (l *Ledger) apply(c Change) {
 	}
 	for {
 		_, r, ok := l.expiry.After("")
-		if !ok || !r.expired(l.clock) {
+		if !ok || !r.expired(c.at()) {
 			return
 		}
 		l.drop(r)
@@ -159,7 +157,7 @@ func (l *Ledger) grant(g Grant) {
 	}
 	_, again := l.grants.Get(g.ID)
 	r := &record{Grant: g, set: NewSet(g.Capabilities...), position: l.position, size: sizeOf(g.Capabilities)}
-	if again || g.expired(l.clock) || len(r.set.allows) == 0 {
+	if again || len(r.set.allows) == 0 {
 		return
 	}
 	h := l.holder(g.Recipient).copied()

@@ -291,6 +291,24 @@ func TestExpiry(t *testing.T) {
 	s.may("bob", true, "chat")
 }
 
+// TestExpiry_ClockWasAhead: a grant that was made while a gateway's clock was ahead
+// does not end the ones that are made after the correction.
+func TestExpiry_ClockWasAhead(t *testing.T) {
+	s := newScene(t, map[string][]string{"alice": {"*"}})
+	start := s.now
+	s.now = start.Add(30 * 24 * time.Hour)
+	s.grant("alice", "bob", time.Minute, "chat")
+	s.now = start
+	s.grant("alice", "carol", time.Minute, "chat")
+	s.may("carol", true, "chat")
+	s.now = start.Add(time.Minute)
+	s.may("carol", false, "chat")
+	s.grant("alice", "dora", time.Minute, "chat") // drops carol's
+	if got := s.ledger.total.capabilities; got != 2 {
+		t.Errorf("%d capabilities are kept", got)
+	}
+}
+
 func TestInvitation(t *testing.T) {
 	s := newScene(t, map[string][]string{"alice": {"space.*", "chat"}}, "reasoning/*")
 	s.may("stranger", true, "reasoning.start")
