@@ -12,10 +12,12 @@ const maxClockRate = 2
 // a warning.
 const clockJump = time.Minute
 
-// RetentionClock is the time by which retention expires entries. It follows the
-// wall clock, but never runs backwards and runs at most maxClockRate times as
-// fast as real time. A wall clock that jumps ahead therefore does not expire a
-// log at once: an operator has as much time as the jump to correct it.
+// RetentionClock is the time by which retention expires entries. It is never ahead
+// of the wall clock and runs at most maxClockRate times as fast as real time. A wall
+// clock that jumps ahead therefore does not expire a log at once: an operator has as
+// much time as the jump to correct it. A wall clock that jumps back is followed at
+// once, or the entries with its time would expire; when it is corrected, the time
+// before the jump is the retention time again.
 type RetentionClock struct {
 	wall    func() time.Time
 	elapsed func() time.Duration // monotonic
@@ -66,5 +68,8 @@ func (c *RetentionClock) advance() (now time.Time, ahead time.Duration) {
 	case wall.After(c.last):
 		c.last = wall
 	}
-	return c.last, max(0, wall.Sub(c.last))
+	if wall.Before(c.last) {
+		return wall, 0
+	}
+	return c.last, wall.Sub(c.last)
 }

@@ -19,7 +19,10 @@ func TestRetentionClock(t *testing.T) {
 			{2 * time.Minute, 2*time.Hour + 2*time.Minute, 4 * time.Minute, 2*time.Hour - 2*time.Minute},
 		}},
 		{"jump ahead and back", []step{{time.Minute, 2 * time.Hour, 2 * time.Minute, 118 * time.Minute}, {2 * time.Minute, 2 * time.Minute, 2 * time.Minute, 0}, {5 * time.Minute, 5 * time.Minute, 5 * time.Minute, 0}}},
-		{"jump back", []step{{time.Hour, time.Hour, time.Hour, 0}, {2 * time.Hour, -time.Hour, time.Hour, 0}, {3 * time.Hour, 3 * time.Hour, 3 * time.Hour, 0}}},
+		{"jump back", []step{{time.Hour, time.Hour, time.Hour, 0}, {2 * time.Hour, -time.Hour, -time.Hour, 0}, {3 * time.Hour, 3 * time.Hour, 3 * time.Hour, 0}}},
+		{"jump back and ahead", []step{
+			{time.Hour, -time.Hour, -time.Hour, 0}, {2 * time.Hour, 30 * time.Hour, 2 * time.Hour, 28 * time.Hour},
+		}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
