@@ -49,12 +49,16 @@ type feed struct {
 	items        chan replica.Message
 	broken       chan error // at most one
 	done         chan struct{}
-	lastReceived atomic.Int64 // when JetStream last sent anything, Unix nanoseconds
+	lastReceived atomic.Int64 // when JetStream last sent anything, since processStart
 
 	// Owned by receive.
 	delivered uint64 // consumer sequence
 	failed    bool
 }
+
+// processStart has a monotonic time: a wall clock that is set must not make feeds
+// silent, or keep silent ones.
+var processStart = time.Now()
 
 const msgFollowed = "stream is followed"
 
@@ -64,7 +68,7 @@ func (s *stream) openFeed(ctx context.Context) (*feed, error) {
 		s: s, items: make(chan replica.Message, feedItems),
 		broken: make(chan error, 1), done: make(chan struct{}),
 	}
-	f.lastReceived.Store(time.Now().UnixNano())
+	f.lastReceived.Store(int64(time.Since(processStart)))
 	inbox := s.j.nc.NewInbox()
 	sub, err := s.j.nc.Subscribe(inbox, f.receive)
 	if err != nil {
@@ -115,7 +119,7 @@ func (f *feed) close() {
 // receive handles one message from JetStream. The subscription's goroutine
 // calls it, in order.
 func (f *feed) receive(m *nats.Msg) {
-	f.lastReceived.Store(time.Now().UnixNano())
+	f.lastReceived.Store(int64(time.Since(processStart)))
 	if f.failed {
 		return
 	}
@@ -184,5 +188,5 @@ func (f *feed) fail(err error) {
 
 // isSilent reports whether no message has arrived for too long.
 func (f *feed) isSilent(now time.Time) bool {
-	return len(f.items) == 0 && now.Sub(time.Unix(0, f.lastReceived.Load())) > silence
+	return len(f.items) == 0 && now.Sub(processStart)-time.Duration(f.lastReceived.Load()) > silence
 }
