@@ -22,6 +22,7 @@ import (
 const (
 	logIDKey    = "log-id"
 	appendedKey = "appended" // entries ever appended, written with each batch
+	birthKey    = "birth"    // birthTime of the mark
 )
 
 // lossRemedies lists an operator's options for a log that has lost entries.
@@ -65,19 +66,10 @@ func (j *Journal) loadMeta() error {
 	if loss != nil && !j.opt.AcceptLoss {
 		return errors.Join(fmt.Errorf("%w; %s", loss, lossRemedies), m.file.Close())
 	}
-	lost := loss != nil
-	if lost {
-		j.log.Warn("going on as a new log", "reason", loss)
+	if err := j.identify(id, m, loss); err != nil {
+		return errors.Join(fmt.Errorf("write the id of the log: %w", err), m.file.Close())
 	}
-	if id == nil || lost {
-		id = []byte(uuid.NewString())
-		b := j.db.NewBatch()
-		b.SetMeta(logIDKey, id)
-		if err := b.Commit(true); err != nil {
-			return errors.Join(fmt.Errorf("write the id of the log: %w", err), m.file.Close())
-		}
-	}
-	j.logID, j.mark = string(id), m
+	j.mark = m
 	j.writeMark()
 	if known {
 		return nil
@@ -86,6 +78,34 @@ func (j *Journal) loadMeta() error {
 		return errors.Join(fmt.Errorf("create the mark of acknowledged entries: %w", err), m.file.Close())
 	}
 	return nil
+}
+
+// identify sets the id of the log. A log that has accepted a loss has a new one. A
+// copy too: the original may have had more entries, which clients have received,
+// and neither the mark nor the store of the copy shows that.
+func (j *Journal) identify(id []byte, m *mark, loss error) error {
+	born, err := j.db.Meta(birthKey)
+	if err != nil {
+		return err
+	}
+	birth := []byte(birthTime(m.file))
+	known := len(birth) > 0
+	if loss == nil && known && born != nil && !bytes.Equal(born, birth) {
+		loss = errors.New("the folder is a copy of a log, which may have had more entries")
+	}
+	b := j.db.NewBatch()
+	if known && !bytes.Equal(born, birth) {
+		b.SetMeta(birthKey, birth)
+	}
+	if loss != nil {
+		j.log.Warn("going on as a new log", "reason", loss)
+	}
+	if id == nil || loss != nil {
+		id = []byte(uuid.NewString())
+		b.SetMeta(logIDKey, id)
+	}
+	j.logID = string(id)
+	return b.Commit(true)
 }
 
 // writeMark stores the number of acknowledged entries. An old mark is valid, so

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/meup-protocol/meup/internal/journal"
 )
 
@@ -206,6 +208,51 @@ func TestLogID_ChangesWithAcceptedLoss(t *testing.T) {
 	defer j.Close()
 	if j.logID == before || j.logID == "" {
 		t.Errorf("id %q after a loss, %q before", j.logID, before)
+	}
+}
+
+// TestLogID_ChangesWithCopy: a copy of the folder may lack entries that the original
+// had, so it is another log; the original, moved away and back, is the same.
+func TestLogID_ChangesWithCopy(t *testing.T) {
+	dir := killed(t, 10)
+	logID := func(dir string) string {
+		t.Helper()
+		j := open(t, Options{Dir: dir})
+		defer j.Close()
+		if got := len(read(t, j, "lab")); got != 10 {
+			t.Errorf("%d entries, want 10", got)
+		}
+		return j.logID
+	}
+	original := logID(dir)
+	if f, err := vfs.Default.Open(filepath.Join(dir, markFile)); err != nil || birthTime(f) == "" {
+		t.Skipf("the file system does not record when a file was created: %v", err)
+	}
+	aside, older := filepath.Join(t.TempDir(), "aside"), t.TempDir()
+	if err := os.CopyFS(older, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(dir, aside); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(older, dir); err != nil {
+		t.Fatal(err)
+	}
+	replaced := logID(dir)
+	if replaced == original {
+		t.Error("a copy of the log has its id")
+	}
+	if again := logID(dir); again != replaced {
+		t.Errorf("the copy has the id %s, and then %s", replaced, again)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(aside, dir); err != nil {
+		t.Fatal(err)
+	}
+	if id := logID(dir); id != original {
+		t.Errorf("the original has the id %s, and had %s", id, original)
 	}
 }
 
