@@ -289,7 +289,7 @@ func (w *world) toggleGrant(ctx context.Context, who string) {
 		out, last, text = w.deliver(ctx, s, n%2 == 1, false, id,
 			fmt.Sprintf(`{"id":%q,"kind":"capability.revoke","payload":{"recipient":%q,"grant_id":%q}}`, id, who, grant))
 		w.add(out)
-		if last == denied {
+		if last == denied && !w.replaceable {
 			w.violation("an acknowledged grant (%s at %d) could not be revoked: %s", grant, out.seq, text)
 		}
 	}
@@ -324,11 +324,16 @@ func (w *world) followOnce(ctx context.Context, reader string, c *websocket.Conn
 			return
 		case f.Kind == "system.welcome":
 			if *log != "" && f.Payload.Space.Log != *log {
-				w.violation("%s: the log's id changed from %s to %s", reader, *log, f.Payload.Space.Log)
+				if !w.replaceable {
+					w.violation("%s: the log's id changed from %s to %s", reader, *log, f.Payload.Space.Log)
+				}
+				w.readAgain(reader, *log)
 			}
 			*log = f.Payload.Space.Log
+			w.viewing(reader, *log)
 		case f.Kind == "system.error" && f.Payload.Error == "cursor_expired" && w.retention:
 			w.trimmed(reader, f.Payload.OldestSeq)
+		case f.Kind == "system.error" && f.Payload.Error == "cursor_expired" && w.replaceable:
 		case f.Kind == "system.error":
 			w.violation("%s: %s: %s", reader, f.Payload.Error, f.Payload.Message)
 		case f.Seq > 0:

@@ -92,8 +92,8 @@ func startGateways(t *testing.T, configuration string) *cluster {
 }
 
 // startGatewaysOn starts a cluster with the data of servers and gateways in two
-// folders.
-func startGatewaysOn(t *testing.T, configuration, serverData, gatewayData string) *cluster {
+// folders. prepare is called for each gateway before its start.
+func startGatewaysOn(t *testing.T, configuration, serverData, gatewayData string, prepare ...func(*gatewayProc)) *cluster {
 	t.Helper()
 	d := &cluster{servers: startCluster(t, serverData)}
 	for i := range 3 {
@@ -106,6 +106,9 @@ func startGatewaysOn(t *testing.T, configuration, serverData, gatewayData string
 		}
 		g := prepareGateway(t, configuration, "--nats", strings.Join(urls, ","))
 		g.setData(filepath.Join(gatewayData, fmt.Sprint(i)))
+		for _, do := range prepare {
+			do(g)
+		}
 		g.start()
 		d.gateways, d.links = append(d.gateways, g), append(d.links, links)
 	}

@@ -13,14 +13,26 @@ import (
 
 // entry is an envelope as a reader receives it.
 type entry struct {
-	ID      string `json:"id"`
-	Seq     uint64 `json:"seq"`
-	From    string `json:"from"`
-	Kind    string `json:"kind"`
+	ID      string    `json:"id"`
+	Seq     uint64    `json:"seq"`
+	TS      time.Time `json:"ts"`
+	From    string    `json:"from"`
+	Kind    string    `json:"kind"`
 	Payload struct {
-		GrantID   string `json:"grant_id"`
-		Recipient string `json:"recipient"`
+		GrantID   string    `json:"grant_id"`
+		Recipient string    `json:"recipient"`
+		TTL       float64   `json:"ttl_seconds"`
+		Expires   time.Time `json:"expires_at"`
+		Message   length    `json:"message"`
 	} `json:"payload"`
+}
+
+// length is the size of a JSON value, which is not kept.
+type length int
+
+func (l *length) UnmarshalJSON(value []byte) error {
+	*l = length(len(value))
+	return nil
 }
 
 // sent is the outcome of one envelope from its writer's point of view.
@@ -38,12 +50,17 @@ type record struct {
 
 	// retention: the log drops old entries, except the ones that are never dropped.
 	retention bool
+	// replaceable: the log may be replaced by another one, with another id.
+	replaceable bool
+
+	settled uint64 // how far the log is verified; 0: all of it
 
 	mu      sync.Mutex
 	sent    []sent
 	readers map[string][]entry
 	gaps    map[string][]span // by reader: entries that it could not read anymore
 	faults  []string          // violations that were detected immediately
+	replacements
 }
 
 // span is the seqs between two others, both exclusive.
@@ -109,6 +126,7 @@ func (r *record) verify(histories map[string][]entry) []string {
 	defer r.mu.Unlock()
 	v := &verification{faults: slices.Clone(r.faults)}
 	log := v.merge(histories, r.readers)
+	sent := v.replaced(log, &r.replacements, r.sent)
 	for g, h := range histories {
 		v.same("the log", r.kept(log, h), g, h)
 	}
@@ -116,8 +134,8 @@ func (r *record) verify(histories map[string][]entry) []string {
 	for reader, list := range r.readers {
 		v.same("the log", outside(log, r.gaps[reader]), "reader "+reader, outside(list, r.gaps[reader]))
 	}
-	v.acknowledged(log, r.sent, r.lost)
-	v.realTime(r.sent)
+	v.acknowledged(log, sent, r.lost)
+	v.realTime(sent)
 	v.revocations(log)
 	return v.faults
 }

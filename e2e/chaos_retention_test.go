@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -31,6 +32,40 @@ func TestChaos_Retention(t *testing.T) {
 	g := startGateway(t, retainingConfig())
 	c := newChaos(t, 8*time.Second, []string{g.addr}, "lab")
 	c.retain()
+	c.run([]fault{
+		{"kill", func(ctx context.Context) { c.kill(ctx, g) }},
+		{"terminate", func(ctx context.Context) { c.terminate(ctx, g) }},
+	})
+}
+
+// TestChaos_RetentionBytes runs one gateway whose log drops its oldest entries when
+// it is too large, while it is killed and stopped.
+func TestChaos_RetentionBytes(t *testing.T) {
+	const limit = 4 << 20 // more than the clients send while they retry one envelope
+	g := startGateway(t, fmt.Sprintf("retention: {bytes: %d}\n%s", limit, chaosConfig))
+	c := newChaos(t, 8*time.Second, []string{g.addr}, "lab")
+	c.retain()
+	c.recovered = func() {
+		w := c.worlds[0]
+		s := w.sender("alice")
+		defer s.close()
+		fill := strings.Repeat("x", 64<<10)
+		for i := range 2 * limit / len(fill) { // a slow machine has not reached the limit
+			id := fmt.Sprintf("fill-%d", i)
+			out, _, _ := w.deliver(t.Context(), s, false, false, id, fmt.Sprintf(`{"id":%q,"kind":"chat","payload":{"message":%q}}`, id, fill))
+			w.add(out)
+		}
+		g.kill()
+		g.start() // the first round of retention is at the start
+		eventually(t, "the log is within its limit", func() bool {
+			h, err := readHistory(t.Context(), g.addr, "lab")
+			size := 0
+			for _, e := range h {
+				size += int(e.Payload.Message)
+			}
+			return err == nil && size <= limit
+		})
+	}
 	c.run([]fault{
 		{"kill", func(ctx context.Context) { c.kill(ctx, g) }},
 		{"terminate", func(ctx context.Context) { c.terminate(ctx, g) }},

@@ -200,6 +200,7 @@ type gatewayProc struct {
 	config  string
 	data    string // its folder, unless args has another one
 	program string
+	env     []string
 	args    []string
 }
 
@@ -237,7 +238,7 @@ func (g *gatewayProc) configure(text string) {
 // start starts the gateway and does not wait for it.
 func (g *gatewayProc) start() {
 	g.t.Helper()
-	g.process = start(g.t, nil, g.program, g.args...)
+	g.process = start(g.t, g.env, g.program, g.args...)
 }
 
 // startAgain starts the gateway if it has ended by itself.
