@@ -314,7 +314,7 @@ func TestChaos_Clock(t *testing.T) {
 	g := prepareGateway(t, clockConfig)
 	clock := g.withClock()
 	g.restart()
-	c := newChaos(t, 12*time.Second, []string{g.addr}, "lab")
+	c := newChaos(t, 8*time.Second, []string{g.addr}, "lab")
 	c.writers = 2
 	c.clients = []func(context.Context, *world){useTTL, propose, sendLimited}
 	starts := 1

@@ -316,7 +316,7 @@ func (d *damaged) swapOther(ctx context.Context) {
 // and replaced by an older copy of itself and by the folder of another gateway.
 func TestChaos_DamagedFolder(t *testing.T) {
 	g := startGateway(t, chaosConfig)
-	c := newChaos(t, 15*time.Second, []string{g.addr}, "lab")
+	c := newChaos(t, 12*time.Second, []string{g.addr}, "lab")
 	c.writers = 3
 	w := c.worlds[0]
 	w.replaceable = true

@@ -43,7 +43,7 @@ func TestChaos_Retention(t *testing.T) {
 func TestChaos_RetentionBytes(t *testing.T) {
 	const limit = 4 << 20 // more than the clients send while they retry one envelope
 	g := startGateway(t, fmt.Sprintf("retention: {bytes: %d}\n%s", limit, chaosConfig))
-	c := newChaos(t, 8*time.Second, []string{g.addr}, "lab")
+	c := newChaos(t, 5*time.Second, []string{g.addr}, "lab")
 	c.retain()
 	c.recovered = func() {
 		w := c.worlds[0]
