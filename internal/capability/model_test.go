@@ -196,6 +196,35 @@ func (w *world) happen(t *rapid.T) {
 	w.ledger = w.ledger.Apply(g)
 }
 
+// restore replaces the ledger with one that is made of its holdings.
+func (w *world) restore(t *rapid.T) {
+	position, clock := w.ledger.Position()
+	w.ledger = NewLedger(w.configured).Restored(position, clock, func(yield func(protocol.ParticipantID, Holding) bool) {
+		for id, h := range w.ledger.Holdings(clock) {
+			for i, g := range h.Grants {
+				h.Grants[i].Capabilities = nil
+				for _, c := range g.Capabilities {
+					h.Grants[i].Capabilities = append(h.Grants[i].Capabilities, reparsed(t, c))
+				}
+			}
+			for i, v := range h.Revoked {
+				h.Revoked[i].Rule = reparsed(t, v.Rule)
+			}
+			if !yield(id, h) {
+				return
+			}
+		}
+	})
+}
+
+func reparsed(t *rapid.T, c *Capability) *Capability {
+	again, err := ParseStored([]byte(c.String()))
+	if err != nil || again.String() != c.String() || string(again.slash) != string(c.slash) || again.deny != c.deny || again.plain != c.plain || again.program != c.program {
+		t.Fatalf("%s became %+v, %v", c, again, err)
+	}
+	return again
+}
+
 // live lists the live grants.
 func (l *Ledger) live(now time.Time) []Grant {
 	var out []Grant
@@ -246,6 +275,9 @@ func TestLedger_AgreesWithModel(t *testing.T) {
 			w.happen(t)
 			if rapid.IntRange(0, 4).Draw(t, "look") == 0 {
 				state(w.ledger, w.now) // a cached value must not outlive its dependencies
+			}
+			if rapid.IntRange(0, 4).Draw(t, "restart") == 0 {
+				w.restore(t)
 			}
 		}
 		if rapid.Bool().Draw(t, "reload") {

@@ -17,6 +17,10 @@ func Parse(v protocol.Value) (*Capability, error) {
 	if len(v.Raw()) > MaxBytes {
 		return nil, &pattern.Error{Err: fmt.Errorf("it has more than %d bytes", MaxBytes)}
 	}
+	return parse(v)
+}
+
+func parse(v protocol.Value) (*Capability, error) {
 	p := &pattern.Parser{}
 	c := &Capability{source: append([]byte(nil), v.Raw()...)}
 	switch v.Type() {
@@ -25,7 +29,7 @@ func Parse(v protocol.Value) (*Capability, error) {
 		c.plain = true
 		c.slash = c.slashed(v, v)
 	case protocol.TypeObject:
-		c.parse(p, v)
+		c.parseObject(p, v)
 	default:
 		p.Fail("", fmt.Errorf("it must be a string or an object, not %s", v.Type()))
 	}
@@ -49,7 +53,7 @@ func ParseJSON(text []byte) (*Capability, error) {
 	return Parse(doc.Root())
 }
 
-func (c *Capability) parse(p *pattern.Parser, v protocol.Value) {
+func (c *Capability) parseObject(p *pattern.Parser, v protocol.Value) {
 	kind := v.Get("kind")
 	if !kind.Exists() {
 		p.Fail("", errors.New("a kind is missing"))

@@ -47,6 +47,8 @@ func (*discardJournal) Bounds(context.Context, string) (oldest, newest protocol.
 func (*discardJournal) Barrier(context.Context, string) error         { return nil }
 func (*discardJournal) Spaces(context.Context) ([]string, error)      { return nil, nil }
 func (*discardJournal) LogID(context.Context, string) (string, error) { return "none", nil }
+func (*discardJournal) Snapshot(string) (journal.Snapshot, error)     { return journal.Snapshot{}, nil }
+func (*discardJournal) SaveSnapshot(string, journal.Snapshot) error   { return nil }
 func (*discardJournal) Follow(journal.Sink, journal.Replaced)         {}
 func (*discardJournal) Ready() error                                  { return nil }
 func (*discardJournal) Close() error                                  { return nil }

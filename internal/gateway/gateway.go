@@ -139,6 +139,9 @@ func (g *Gateway) open(ctx context.Context) {
 	_ = g.http.Close() // only listeners can fail to close
 }
 
+// snapshotEvery is the interval at which the states of spaces are stored.
+const snapshotEvery = 10 * time.Second
+
 // assemble creates and starts the parts that need the log.
 func (g *Gateway) assemble(cfg *config.Config) {
 	services := space.Services{
@@ -159,6 +162,7 @@ func (g *Gateway) assemble(cfg *config.Config) {
 	}
 	g.serveParts(cfg)
 	g.run(func() { g.hub.Run(g.background, time.Second) })
+	g.run(func() { g.hub.SaveSnapshots(g.background, snapshotEvery) })
 	g.run(func() { g.ws.Run(g.background) })
 	g.run(func() { g.watchReadiness(g.background) })
 	g.metrics.Sample(metrics.Sources{

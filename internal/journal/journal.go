@@ -37,6 +37,9 @@ var (
 	ErrTooLarge = errors.New("entry too large for the log")
 	// ErrNotFound means that no entry has that id.
 	ErrNotFound = errors.New("no such entry")
+	// ErrReplaced means that a snapshot was derived from a copy of the log that
+	// another one has replaced.
+	ErrReplaced = errors.New("the copy of the log was replaced")
 )
 
 // Unavailable returns an error that wraps ErrUnavailable and the reason.
@@ -170,6 +173,16 @@ type Journal interface {
 	// absence of an entry are made after it. Err: ErrUnavailable.
 	Barrier(ctx context.Context, space string) error
 
+	// Snapshot returns the snapshot of a space that SaveSnapshot stored last; its
+	// Data is nil if there is none. Err: ErrUnavailable.
+	Snapshot(space string) (Snapshot, error)
+
+	// SaveSnapshot stores a snapshot beside the log and replaces the earlier one.
+	// Its Copy is that of an earlier Snapshot of the space, from before the entries
+	// were read that it is derived from. A crash may lose it. Err: ErrReplaced,
+	// ErrUnavailable.
+	SaveSnapshot(space string, s Snapshot) error
+
 	// Follow sets the sink and the callback for replaced logs. It is called once,
 	// before the first Append. The sink does not receive entries that were in the
 	// log before. replaced may be nil.
@@ -181,6 +194,13 @@ type Journal interface {
 
 	// Close waits for calls in progress and releases all resources.
 	Close() error
+}
+
+// Snapshot is data that was derived from the log of a space. It is stored with the
+// entries and is lost with them.
+type Snapshot struct {
+	Data []byte
+	Copy any // identifies the copy of the log; opaque
 }
 
 // Query selects entries of a space.

@@ -114,6 +114,32 @@ func (n *node[K, V]) set(k K, v V) (root *node[K, V], added bool) {
 	return &copied, added
 }
 
+// Collect returns the map of a sequence. It takes O(n) if the keys ascend.
+func Collect[K cmp.Ordered, V any](seq iter.Seq2[K, V]) Map[K, V] {
+	var m Map[K, V]
+	var spine []*node[K, V] // from the root to the right, with falling priorities
+	for k, v := range seq {
+		if len(spine) == 0 && m.size > 0 || len(spine) > 0 && !cmp.Less(spine[len(spine)-1].key, k) {
+			spine = nil // of no use for the rest
+			m = m.Set(k, v)
+			continue
+		}
+		n := &node[K, V]{key: k, value: v, priority: maphash.Comparable(seed, k)}
+		for len(spine) > 0 && spine[len(spine)-1].priority < n.priority {
+			n.left = spine[len(spine)-1]
+			spine = spine[:len(spine)-1]
+		}
+		if len(spine) > 0 {
+			spine[len(spine)-1].right = n
+		} else {
+			m.root = n
+		}
+		spine = append(spine, n)
+		m.size++
+	}
+	return m
+}
+
 // Delete returns the map without k.
 func (m Map[K, V]) Delete(k K) Map[K, V] {
 	if !m.Has(k) {

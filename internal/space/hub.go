@@ -211,24 +211,16 @@ func (h *Hub) open(ctx context.Context, s *Space) {
 }
 
 func (s *Space) load(ctx context.Context) error {
-	state := authority.NewState(s.config()) // not shared yet: folded in place
-	for e, err := range s.journal().Range(ctx, s.name, journal.Query{StateOnly: true}) {
-		if err != nil {
-			return err
-		}
-		if err := state.Fold(e); err != nil {
-			s.log.Error("apply a state entry", "seq", e.Envelope.Seq, "error", err)
-		}
+	state, stored, err := authority.Load(ctx, s.journal(), s.name, s.config(), s.log)
+	if err != nil {
+		return err
 	}
-	state.DropExpired(s.now())
+	s.state.Store(state)
+	s.stored, s.logID = stored, stored.LogID()
 	_, newest, err := s.journal().Bounds(ctx, s.name)
 	if err != nil {
 		return err
 	}
-	if s.logID, err = s.journal().LogID(ctx, s.name); err != nil {
-		return err
-	}
-	s.state.Store(state)
 	var recent []*journal.Entry
 	size := 0
 	q := journal.Query{Backwards: true, Limit: recentEntries, Before: newest + 1}
@@ -471,7 +463,26 @@ func (h *Hub) InvitedTo(hash [32]byte) (space string, expires time.Time, ok bool
 
 // LoadInvitations reads the invitations of all spaces from the log.
 func (h *Hub) LoadInvitations(ctx context.Context) error {
-	return h.invites.Load(ctx, h.services.Journal)
+	return h.invites.Load(ctx, h.services.Journal, h.services.Logger)
+}
+
+// SaveSnapshots stores the states of the open spaces until ctx ends, and then once
+// more, so that opening a space reads only the state entries after its snapshot.
+func (h *Hub) SaveSnapshots(ctx context.Context, every time.Duration) {
+	t := time.NewTicker(every)
+	defer t.Stop()
+	for ended := false; !ended; {
+		select {
+		case <-ctx.Done():
+			ended = true
+		case <-t.C:
+		}
+		for _, s := range h.openSpaces() {
+			if err := s.stored.Save(s.state.Load()); err != nil && !errors.Is(err, journal.ErrReplaced) {
+				s.log.Debug("store the state", "error", err)
+			}
+		}
+	}
 }
 
 // allSpaces yields the spaces, including ones that are still opening, in no

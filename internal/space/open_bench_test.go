@@ -3,6 +3,7 @@ package space_test
 import (
 	"context"
 	"encoding/hex"
+	"flag"
 	"fmt"
 	"syscall"
 	"testing"
@@ -17,43 +18,67 @@ import (
 	"github.com/meup-protocol/meup/schemas"
 )
 
+var long = flag.Bool("long", false, "benchmarks also measure a million entries")
+
 // BenchmarkOpen measures the opening of a space: with so many envelopes, and with so
-// many state entries in addition to 1,000 envelopes, half of them expired invitations and half
-// grants that have expired.
+// many state entries in addition to 1,000 envelopes, with and without a snapshot of the
+// state. Obsolete entries are half invitations and half grants that have expired; past
+// participants were invited once each; live grants are those of so many participants.
 func BenchmarkOpen(b *testing.B) {
-	for _, test := range []struct{ envelopes, state int }{
-		{1_000, 0}, {10_000, 0}, {100_000, 0}, {300_000, 0}, {1_000, 1_000}, {1_000, 10_000}, {1_000, 100_000},
-	} {
-		name := fmt.Sprintf("%d envelopes", test.envelopes)
-		if test.state > 0 {
-			name = fmt.Sprintf("%d state entries", test.state)
-		}
-		b.Run(name, func(b *testing.B) {
-			log, err := pebblejournal.Open(pebblejournal.Options{})
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer func() { _ = log.Close() }()
-			fill(b, log, test.envelopes, envelopeOf)
-			fill(b, log, test.state, stateOf)
-			all, err := capability.ParseJSON([]byte(`"*"`))
-			if err != nil {
-				b.Fatal(err)
-			}
-			cfg := &authority.Config{Name: "lab", Participants: map[protocol.ParticipantID]authority.ParticipantConfig{"alice": {Capabilities: []*capability.Capability{all}}}}
-			began := cpuTime(b)
-			for b.Loop() {
-				hub := space.NewHub(space.Services{
-					Journal: log, Validate: schemas.Payload, NewToken: func() (string, [32]byte) { return "x", [32]byte{1} },
-					NewID: func() protocol.ID { return "made" },
-				}, func(string) (*authority.Config, bool) { return cfg, true })
-				if _, err := hub.Space(b.Context(), "lab"); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64((cpuTime(b)-began).Microseconds())/1000/float64(b.N), "cpu-ms/op")
-		})
+	for _, n := range []int{1_000, 10_000, 100_000, 300_000} {
+		b.Run(fmt.Sprintf("%d envelopes", n), func(b *testing.B) { benchmarkOpen(b, n, 0, obsolete, false) })
 	}
+	sizes := []int{1_000, 10_000, 100_000}
+	if *long {
+		sizes = append(sizes, 1_000_000)
+	}
+	for _, kind := range []struct {
+		name  string
+		draft func(int) journal.Draft
+	}{{"obsolete", obsolete}, {"past participants", pastParticipant}, {"live grants", liveGrant}} {
+		for _, n := range sizes {
+			for _, snapshot := range []string{"no snapshot", "snapshot"} {
+				b.Run(fmt.Sprintf("%d %s/%s", n, kind.name, snapshot), func(b *testing.B) {
+					benchmarkOpen(b, 1_000, n, kind.draft, snapshot == "snapshot")
+				})
+			}
+		}
+	}
+}
+
+func benchmarkOpen(b *testing.B, envelopes, state int, draft func(int) journal.Draft, snapshot bool) {
+	log, err := pebblejournal.Open(pebblejournal.Options{Dir: b.TempDir()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	fill(b, log, envelopes, envelopeOf)
+	fill(b, log, state, draft)
+	all, err := capability.ParseJSON([]byte(`"*"`))
+	if err != nil {
+		b.Fatal(err)
+	}
+	cfg := &authority.Config{Name: "lab", Participants: map[protocol.ParticipantID]authority.ParticipantConfig{"alice": {Capabilities: []*capability.Capability{all}}}}
+	open := func() *space.Hub {
+		hub := space.NewHub(space.Services{
+			Journal: log, Validate: schemas.Payload, NewToken: func() (string, [32]byte) { return "x", [32]byte{1} },
+			NewID: func() protocol.ID { return "made" },
+		}, func(string) (*authority.Config, bool) { return cfg, true })
+		if _, err := hub.Space(b.Context(), "lab"); err != nil {
+			b.Fatal(err)
+		}
+		return hub
+	}
+	if snapshot {
+		ended, cancel := context.WithCancel(b.Context())
+		cancel()
+		open().SaveSnapshots(ended, time.Hour)
+	}
+	began := cpuTime(b)
+	for b.Loop() {
+		open()
+	}
+	b.ReportMetric(float64((cpuTime(b)-began).Microseconds())/1000/float64(b.N), "cpu-ms/op")
 }
 
 // cpuTime is the time that this process has taken from the processors.
@@ -91,17 +116,31 @@ func envelopeOf(i int) journal.Draft {
 	}}
 }
 
-func stateOf(i int) journal.Draft {
-	d := journal.Draft{State: true, CheckedAtStateSeq: 1 << 60, Envelope: protocol.Envelope{
-		ID: protocol.ID(fmt.Sprint("s", i)), From: "alice", TS: longAgo.Add(time.Duration(i) * time.Millisecond), Kind: protocol.KindCapabilityGrant,
-		Payload: fmt.Appendf(nil, `{"recipient":"p%d","capabilities":["chat"],"expires_at":"2026-02-01T00:00:00Z"}`, i),
-	}}
+// obsolete drafts grants and invitations that end after a second, one each minute.
+func obsolete(i int) journal.Draft {
+	d := pastParticipant(i)
+	d.Envelope.Payload = []byte(`{"participant_id":"bob","initial_capabilities":["chat"],"ttl_seconds":1}`)
 	if i%2 == 0 {
-		d.Envelope.Kind = protocol.KindSpaceInvite
-		d.Envelope.Payload = fmt.Appendf(nil, `{"participant_id":"p%d","initial_capabilities":["chat"],"expires_at":"2026-02-01T00:00:00Z"}`, i)
-		var hash [32]byte
-		copy(hash[:], fmt.Sprintf("%032d", i))
-		d.Private = []byte(hex.EncodeToString(hash[:]))
+		d.Private = nil
+		d.Envelope.Kind = protocol.KindCapabilityGrant
+		d.Envelope.Payload = []byte(`{"recipient":"bob","capabilities":["chat"],"ttl_seconds":1}`)
 	}
 	return d
+}
+
+func pastParticipant(i int) journal.Draft {
+	d := liveGrant(i)
+	d.Envelope.Kind = protocol.KindSpaceInvite
+	d.Envelope.Payload = fmt.Appendf(nil, `{"participant_id":"p%d","initial_capabilities":["chat"],"ttl_seconds":1}`, i)
+	var hash [32]byte
+	copy(hash[:], fmt.Sprintf("%032d", i))
+	d.Private = []byte(hex.EncodeToString(hash[:]))
+	return d
+}
+
+func liveGrant(i int) journal.Draft {
+	return journal.Draft{State: true, CheckedAtStateSeq: 1 << 60, Envelope: protocol.Envelope{
+		ID: protocol.ID(fmt.Sprint("s", i)), From: "alice", TS: longAgo.Add(time.Duration(i) * time.Minute), Kind: protocol.KindCapabilityGrant,
+		Payload: fmt.Appendf(nil, `{"recipient":"p%d","capabilities":["x.tool%d"]}`, i, i),
+	}}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"strings"
 	"sync"
 	"testing"
 
@@ -53,7 +54,9 @@ func (j *heldLog) append(t *testing.T, n int, kind protocol.Kind, payload string
 // TestOpen_BoundsPending appends entries while a space is being opened: few of
 // them are buffered, and the space has all of them after it is open.
 func TestOpen_BoundsPending(t *testing.T) {
-	for name, calls := range map[string]int{"all kept": 5, "all dropped": 11, "dropped, then kept": 15, "dropped often": 50} {
+	for name, test := range map[string]struct{ calls, bytes int }{
+		"all kept": {5, 0}, "all dropped": {11, 0}, "dropped, then kept": {15, 0}, "dropped often": {50, 0}, "large ones dropped": {7, 16 << 10},
+	} {
 		t.Run(name, func(t *testing.T) {
 			log := &heldLog{Journal: memory.New(memory.Options{}), asked: make(chan struct{}), answer: make(chan struct{})}
 			hub := NewHub(Services{Journal: log, RingEntries: 1 << 16, RingBytes: 64 << 20, RingTotal: 64 << 20}, func(name string) (*authority.Config, bool) {
@@ -66,14 +69,23 @@ func TestOpen_BoundsPending(t *testing.T) {
 			opening.Go(func() { s, opened = hub.Space(t.Context(), "lab") })
 			<-log.asked
 			state := log.append(t, 1, protocol.KindSpaceKick, `{"participant_id":"bob"}`)
-			for range calls {
-				log.append(t, 100, protocol.KindChat, `{"message":"meanwhile"}`)
+			dropped := false
+			for range test.calls {
+				log.append(t, 100, protocol.KindChat, `{"message":"meanwhile`+strings.Repeat("x", test.bytes)+`"}`)
 				loading := hub.lookup("lab")
 				loading.deliverMu.Lock()
-				if n := len(loading.pending); n > maxPending {
-					t.Errorf("%d entries are kept, want at most %d", n, maxPending)
+				bytes := 0
+				for _, e := range loading.pending {
+					bytes += len(e.Envelope.Payload)
 				}
+				if n := len(loading.pending); n > maxPending || bytes > maxPendingBytes {
+					t.Errorf("%d entries with %d bytes are kept, want at most %d and %d", n, bytes, maxPending, maxPendingBytes)
+				}
+				dropped = dropped || loading.dropped > 0
 				loading.deliverMu.Unlock()
+			}
+			if dropped != (name != "all kept") {
+				t.Errorf("dropped: %v", dropped)
 			}
 			close(log.answer)
 			opening.Wait()
@@ -86,8 +98,8 @@ func TestOpen_BoundsPending(t *testing.T) {
 				n = len(entries)
 				entries, pos, _, _ = s.ring.Read(entries, pos)
 			}
-			if !ok || len(entries) != 1+100*calls {
-				t.Errorf("the ring has %d entries, want %d", len(entries), 1+100*calls)
+			if !ok || len(entries) != 1+100*test.calls {
+				t.Errorf("the ring has %d entries, want %d", len(entries), 1+100*test.calls)
 			}
 			for i, e := range entries {
 				if want := state + protocol.Seq(i); e.Envelope.Seq != want {

@@ -76,6 +76,12 @@ func (j *swapped) LogID(ctx context.Context, name string) (string, error) {
 	return j.now().LogID(ctx, name)
 }
 
+func (j *swapped) Snapshot(name string) (journal.Snapshot, error) { return j.now().Snapshot(name) }
+
+func (j *swapped) SaveSnapshot(name string, s journal.Snapshot) error {
+	return j.now().SaveSnapshot(name, s)
+}
+
 func (j *swapped) Barrier(context.Context, string) error {
 	if err := j.barrier.Load(); err != nil {
 		return *err

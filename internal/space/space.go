@@ -29,6 +29,7 @@ type Space struct {
 	logID string // of the log that was read when the space was opened
 
 	state    atomic.Pointer[authority.State] // state and configuration, changed together
+	stored   *authority.Stored               // used by SaveSnapshots alone once the space is open
 	contexts *contexts.Tree
 	streams  streams.Table
 	texts    streams.Texts

@@ -30,6 +30,7 @@
 //	s space seq          → nothing; state entries only
 //	p space proposal     → seq of the entry that settles the proposal
 //	t space              → seq: everything below was dropped, except state entries
+//	f space              → a snapshot of what was folded from the entries
 //	m name               → a value that a journal stores next to its entries
 //	z                    → size in bytes of the rows of all entries
 package entrydb

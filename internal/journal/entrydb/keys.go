@@ -17,6 +17,7 @@ const (
 	tableTrimmed = 't'
 	tableMeta    = 'm'
 	tableSize    = 'z'
+	tableFolded  = 'f'
 )
 
 const seqBytes = 8

@@ -51,6 +51,7 @@ func Run(t *testing.T, open func(t *testing.T) journal.Journal) {
 		{"CancelledAppend", testCanceledAppend},
 		{"ClosedJournal", testClosedJournal},
 		{"LogID", testLogID},
+		{"Snapshot", testSnapshot},
 		{"Barrier", testBarrier},
 		{"Model", testModel},
 	}

@@ -9,6 +9,7 @@
 package memory
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -39,10 +40,11 @@ type Journal struct {
 
 	appendMu sync.Mutex // held by an Append from the first draft to the sink
 
-	mu     sync.RWMutex // locked while appendMu is held
-	spaces map[string]*log
-	bytes  int64 // encoded size of all entries
-	closed bool
+	mu        sync.RWMutex // locked while appendMu is held
+	spaces    map[string]*log
+	snapshots map[string][]byte
+	bytes     int64 // encoded size of all entries
+	closed    bool
 }
 
 var _ journal.Journal = (*Journal)(nil)
@@ -56,7 +58,7 @@ func New(o Options) *Journal {
 		opt:    o,
 		logID:  uuid.NewString(),
 		sink:   func(string, []*journal.Entry) {},
-		spaces: map[string]*log{},
+		spaces: map[string]*log{}, snapshots: map[string][]byte{},
 	}
 }
 
@@ -138,6 +140,24 @@ func (j *Journal) Lookup(_ context.Context, space string, id protocol.ID) (*jour
 		return l.ids[id].entry, nil
 	}
 	return nil, fmt.Errorf("look up %s in %s: %w", id, space, journal.ErrNotFound)
+}
+
+// Snapshot implements [journal.Journal].
+func (j *Journal) Snapshot(space string) (journal.Snapshot, error) {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	return journal.Snapshot{Data: j.snapshots[space]}, nil
+}
+
+// SaveSnapshot implements [journal.Journal].
+func (j *Journal) SaveSnapshot(space string, s journal.Snapshot) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return journal.Unavailable(errClosed)
+	}
+	j.snapshots[space] = bytes.Clone(s.Data)
+	return nil
 }
 
 // Bounds implements [journal.Journal].

@@ -173,6 +173,15 @@ func (j *Journal) Follow(sink journal.Sink, replaced journal.Replaced) {
 	j.sink.Store(&sink)
 }
 
+// Snapshot implements [journal.Journal]. Snapshots are in the replica, and each
+// gateway has its own.
+func (j *Journal) Snapshot(space string) (journal.Snapshot, error) { return j.replica.Snapshot(space) }
+
+// SaveSnapshot implements [journal.Journal].
+func (j *Journal) SaveSnapshot(space string, s journal.Snapshot) error {
+	return j.replica.SaveSnapshot(space, s)
+}
+
 // Ready implements [journal.Journal].
 func (j *Journal) Ready() error {
 	if reason := j.notReady(); reason != nil {

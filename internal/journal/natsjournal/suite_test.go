@@ -39,6 +39,14 @@ func TestSuiteRetention(t *testing.T) {
 	})
 }
 
+func TestSuiteSnapshots(t *testing.T) {
+	t.Parallel()
+	n := startNATS(t)
+	journaltest.RunSnapshots(t, func(t *testing.T, dir string) journal.Journal {
+		return openTest(t, n.url(), func(o *Options) { o.Prefix, o.ReplicaDir = "SNAPSHOTS", dir })
+	})
+}
+
 // The replica is kept; the other variant loses it on every restart.
 func TestSuiteDurable(t *testing.T) {
 	t.Parallel()

@@ -33,6 +33,12 @@ func TestDurable(t *testing.T) {
 	})
 }
 
+func TestSnapshots(t *testing.T) {
+	journaltest.RunSnapshots(t, func(t *testing.T, dir string) journal.Journal {
+		return open(t, Options{Dir: dir})
+	})
+}
+
 func TestRetention(t *testing.T) {
 	journaltest.RunRetention(t, func(t *testing.T, ret journal.Retention, clock func() time.Time) journal.Journal {
 		return open(t, Options{Retention: ret, RetentionEvery: time.Millisecond, Clock: clock})

@@ -84,6 +84,17 @@ func (j *Journal) Bounds(_ context.Context, space string) (oldest, newest protoc
 	return min(oldest, visible+1), visible, nil
 }
 
+// Snapshot implements [journal.Journal].
+func (j *Journal) Snapshot(space string) (journal.Snapshot, error) {
+	data, err := j.db.Snapshot(space)
+	return journal.Snapshot{Data: data}, err
+}
+
+// SaveSnapshot implements [journal.Journal]. The log has one copy only.
+func (j *Journal) SaveSnapshot(space string, s journal.Snapshot) error {
+	return j.db.SaveSnapshot(space, s.Data)
+}
+
 // Spaces implements [journal.Journal].
 func (j *Journal) Spaces(context.Context) ([]string, error) {
 	spaces, err := j.db.Spaces()

@@ -77,7 +77,8 @@ func ErrRetired() error {
 // AdmitGuest records a participant that the configuration does not name, so that
 // every gateway accepts it as an addressee while it is disconnected.
 func (s *Space) AdmitGuest(ctx context.Context, id protocol.ParticipantID) error {
-	if s.State.Load().IsKnown(id) {
+	st := s.State.Load()
+	if st.IsKnown(id) && !st.IsGuestDue(id, s.Now()) {
 		return nil
 	}
 	e, err := protocol.FromGateway(s.NewID(), authority.KindSystemMember, s.Now(), map[string]any{"participant_id": id})
@@ -86,6 +87,9 @@ func (s *Space) AdmitGuest(ctx context.Context, id protocol.ParticipantID) error
 	}
 	if err != nil {
 		s.Log.Warn("note a guest", "participant", id, "error", err)
+		if st.IsKnown(id) {
+			return nil
+		}
 		return protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot take anything now; try again.")
 	}
 	return nil

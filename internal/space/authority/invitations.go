@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"sync"
 	"time"
@@ -62,6 +63,18 @@ func (x *Invitations) Add(space string, e *journal.Entry) {
 	x.sweepAt = max(minSweep, 2*len(x.byHash))
 }
 
+// addAll records the invitations of a state.
+func (x *Invitations) addAll(space string, st *State) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.byHash == nil {
+		x.byHash, x.sweepAt = make(map[[32]byte]invitedTo), minSweep
+	}
+	for token, i := range st.invitations.All() {
+		x.byHash[[32]byte([]byte(token))] = invitedTo{space, i.Expires}
+	}
+}
+
 // Forget drops the invitations to some spaces and marks the index as not loaded.
 func (x *Invitations) Forget(affected func(space string) bool) {
 	x.mu.Lock()
@@ -88,9 +101,9 @@ func (x *Invitations) Lookup(hash [32]byte) (space string, expires time.Time, ok
 
 var errNotLoaded = errors.New("the invitations have not been read yet")
 
-// Load reads the invitations from the log. Later ones are added as they are
-// delivered.
-func (x *Invitations) Load(ctx context.Context, log journal.Journal) error {
+// Load reads the invitations from the states of all spaces, and stores their
+// snapshots. Later invitations are added as they are delivered.
+func (x *Invitations) Load(ctx context.Context, log journal.Journal, logger *slog.Logger) error {
 	x.mu.RLock()
 	lost := x.lost
 	x.mu.RUnlock()
@@ -99,11 +112,14 @@ func (x *Invitations) Load(ctx context.Context, log journal.Journal) error {
 		return fmt.Errorf("read the invitations: %w", err)
 	}
 	for _, name := range names {
-		for e, err := range log.Range(ctx, name, journal.Query{StateOnly: true}) {
-			if err != nil {
-				return fmt.Errorf("read the invitations of space %s: %w", name, err)
-			}
-			x.Add(name, e)
+		logger := logger.With("space", name)
+		st, stored, err := Load(ctx, log, name, &Config{Name: name}, logger)
+		if err != nil {
+			return fmt.Errorf("read the invitations of space %s: %w", name, err)
+		}
+		x.addAll(name, st)
+		if err := stored.Save(st); err != nil {
+			logger.Debug("store the state", "error", err)
 		}
 	}
 	x.mu.Lock()

@@ -26,6 +26,10 @@ type State struct {
 	Seq    protocol.Seq // of the last state entry that was folded
 	Ledger *capability.Ledger
 
+	last   protocol.ID // of that entry
+	folded uint64      // number of state entries
+	clock  time.Time   // of the log: the latest time of a state entry
+
 	kicked      pmap.Map[protocol.ParticipantID, struct{}]   // kicked and not invited since
 	pauses      pmap.Map[protocol.ParticipantID, time.Time]  // end of the pause; zero: until resumed
 	members     pmap.Map[protocol.ParticipantID, Membership] // without the configured ones
@@ -46,6 +50,7 @@ const (
 // invitations are zero for guests.
 type Membership struct {
 	Origin  Origin
+	seen    time.Time              // of a guest: its last entry of kind KindSystemMember
 	Inviter protocol.ParticipantID // of the first invitation
 	token   string                 // hash of the last invitation's token, the only valid one
 	At      protocol.Seq           // of the last invitation
@@ -94,8 +99,24 @@ func (st *State) CheckKicked(id protocol.ParticipantID) error {
 	return nil
 }
 
+// GuestAge is how long a guest is known that has not come back. It is recorded again
+// when it connects after a third of that.
+const GuestAge = 90 * 24 * time.Hour
+
+// isForgotten reports whether a membership is that of a guest that has not been seen
+// for GuestAge, by the clock of the log. One that was kicked is remembered.
+func (st *State) isForgotten(id protocol.ParticipantID, m Membership) bool {
+	return m.Origin == Guest && st.clock.Sub(m.seen) >= GuestAge && !st.kicked.Has(id)
+}
+
+// IsGuestDue reports whether a guest that is known has to be recorded again.
+func (st *State) IsGuestDue(id protocol.ParticipantID, now time.Time) bool {
+	m := st.Member(id)
+	return m.Origin == Guest && now.Sub(m.seen) >= GuestAge/3
+}
+
 // HasJoined reports whether the participant is known by an invitation or as a guest.
-func (st *State) HasJoined(id protocol.ParticipantID) bool { return st.members.Has(id) }
+func (st *State) HasJoined(id protocol.ParticipantID) bool { return st.Member(id).Origin != 0 }
 
 // IsInvited reports whether the participant was invited.
 func (st *State) IsInvited(id protocol.ParticipantID) bool {
@@ -106,6 +127,9 @@ func (st *State) IsInvited(id protocol.ParticipantID) bool {
 // not known.
 func (st *State) Member(id protocol.ParticipantID) Membership {
 	m, _ := st.members.Get(id)
+	if st.isForgotten(id, m) {
+		return Membership{}
+	}
 	return m
 }
 
@@ -161,7 +185,11 @@ func (st *State) Apply(e *journal.Entry) (*State, error) {
 
 // Fold folds one entry into a state that is not shared yet.
 func (st *State) Fold(e *journal.Entry) error {
-	st.Seq = e.Envelope.Seq
+	st.Seq, st.last = e.Envelope.Seq, e.Envelope.ID
+	st.folded++
+	if e.Envelope.TS.After(st.clock) {
+		st.clock = e.Envelope.TS
+	}
 	payload := e.Payload()
 	if !payload.Exists() {
 		return fmt.Errorf("payload of %s is not JSON", e.Envelope.ID)
@@ -174,7 +202,7 @@ func (st *State) Fold(e *journal.Entry) error {
 	case protocol.KindSpaceInvite:
 		return st.invite(e, payload)
 	case protocol.KindSpaceKick:
-		st.kicked = st.kicked.Set(protocol.ParticipantIn(payload, "participant_id"), struct{}{})
+		st.kick(protocol.ParticipantIn(payload, "participant_id"))
 	case protocol.KindParticipantPause:
 		st.pause(&e.Envelope, payload)
 	case protocol.KindParticipantResume:
@@ -182,11 +210,18 @@ func (st *State) Fold(e *journal.Entry) error {
 			st.pauses = st.pauses.Delete(id)
 		}
 	case KindSystemMember:
-		if id := protocol.ParticipantIn(payload, "participant_id"); !st.HasJoined(id) {
-			st.members = st.members.Set(id, Membership{Origin: Guest})
+		if id := protocol.ParticipantIn(payload, "participant_id"); !st.IsInvited(id) {
+			st.members = st.members.Set(id, Membership{Origin: Guest, seen: e.Envelope.TS})
 		}
 	}
 	return nil
+}
+
+func (st *State) kick(id protocol.ParticipantID) {
+	if !st.HasJoined(id) {
+		st.members = st.members.Delete(id) // of a guest that was forgotten
+	}
+	st.kicked = st.kicked.Set(id, struct{}{})
 }
 
 func (st *State) grant(e *protocol.Envelope, payload protocol.Value) error {

@@ -86,6 +86,31 @@ func (r *Replica) Bounds(ctx context.Context, space string) (oldest, newest prot
 	return oldest, max(newest, floor-1), nil
 }
 
+// Snapshot returns the snapshot of a space, see [journal.Journal].
+func (r *Replica) Snapshot(space string) (journal.Snapshot, error) {
+	db, err := r.use()
+	if err != nil {
+		return journal.Snapshot{}, err
+	}
+	defer r.readers.Done()
+	data, err := db.Snapshot(space)
+	return journal.Snapshot{Data: data, Copy: db}, err
+}
+
+// SaveSnapshot stores a snapshot, unless the database that it is derived from was
+// replaced.
+func (r *Replica) SaveSnapshot(space string, s journal.Snapshot) error {
+	db, err := r.use()
+	if err != nil {
+		return err
+	}
+	defer r.readers.Done()
+	if s.Copy != db {
+		return journal.ErrReplaced
+	}
+	return db.SaveSnapshot(space, s.Data)
+}
+
 // metaFloor returns the key of the Seq below which a space was trimmed.
 func metaFloor(space string) string { return "floor/" + space }
 

@@ -1,0 +1,99 @@
+package capability
+
+import (
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/pmap"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Holding is the part of a [Ledger] that concerns one participant, in the form in
+// which it is stored.
+type Holding struct {
+	Invited bool // its rights are those of its grants
+	Grants  []StoredGrant
+	Revoked []StoredRule
+}
+
+// StoredGrant is a live grant and its position in the ledger.
+type StoredGrant struct {
+	Grant
+	Position uint64
+}
+
+// StoredRule is a revoked capability and the position of its revocation.
+type StoredRule struct {
+	Rule     *Capability
+	Position uint64
+}
+
+// Holdings yields the holding of each participant that has one, without the grants
+// that have expired at a time, in the order of their ids.
+func (l *Ledger) Holdings(at time.Time) iter.Seq2[protocol.ParticipantID, Holding] {
+	return func(yield func(protocol.ParticipantID, Holding) bool) {
+		for id, h := range l.holders.All() {
+			out := Holding{Invited: h.invited}
+			for _, r := range h.grants {
+				if !r.expired(at) {
+					out.Grants = append(out.Grants, StoredGrant{r.Grant, r.position})
+				}
+			}
+			for _, v := range h.revoked {
+				out.Revoked = append(out.Revoked, StoredRule{v.rule, v.position})
+			}
+			if (out.Invited || len(out.Grants) > 0 || len(out.Revoked) > 0) && !yield(id, out) {
+				return
+			}
+		}
+	}
+}
+
+// Len returns the number of live grants.
+func (l *Ledger) Len() int { return l.grants.Len() }
+
+// Position returns the position of the last change and the latest time of one.
+func (l *Ledger) Position() (uint64, time.Time) { return l.position, l.clock }
+
+// Restored returns the ledger with the configuration of l, with these holdings at
+// this position. They are those of another ledger: nothing is checked.
+func (l *Ledger) Restored(position uint64, clock time.Time, holdings iter.Seq2[protocol.ParticipantID, Holding]) *Ledger {
+	out := &Ledger{configured: l.configured, position: position, clock: clock}
+	out.holders = pmap.Collect(func(yield func(protocol.ParticipantID, *holder) bool) {
+		for id, stored := range holdings {
+			if !yield(id, out.restore(stored)) {
+				return
+			}
+		}
+	})
+	return out
+}
+
+// restore makes a holder, whose grants it adds to l, which is not shared yet.
+func (l *Ledger) restore(stored Holding) *holder {
+	h := &holder{invited: stored.Invited}
+	for _, v := range stored.Revoked {
+		h.revoked = append(h.revoked, revocation{v.Rule, v.Position})
+	}
+	for _, g := range stored.Grants {
+		r := &record{Grant: g.Grant, set: NewSet(g.Capabilities...), position: g.Position, size: sizeOf(g.Capabilities)}
+		h.grants = append(h.grants, r)
+		l.grants = l.grants.Set(r.ID, r)
+		l.total = l.total.plus(r.size)
+		if !r.ExpiresAt.IsZero() {
+			l.expiry = l.expiry.Set(pmap.TimeKey(r.ExpiresAt, string(r.ID)), r)
+		}
+	}
+	return h
+}
+
+// ParseStored compiles the text of a capability that Holdings has returned. It may
+// be longer than MaxBytes: a revoked capability is stored as a deny rule.
+func ParseStored(text []byte) (*Capability, error) {
+	doc, err := protocol.ParseJSON(text, protocol.MaxDepth)
+	if err != nil {
+		return nil, fmt.Errorf("capability: %w", err)
+	}
+	return parse(doc.Root())
+}
