@@ -60,32 +60,27 @@ func (l *Ledger) Position() (uint64, time.Time) { return l.position, l.clock }
 // this position. They are those of another ledger: nothing is checked.
 func (l *Ledger) Restored(position uint64, clock time.Time, holdings iter.Seq2[protocol.ParticipantID, Holding]) *Ledger {
 	out := &Ledger{configured: l.configured, position: position, clock: clock}
-	out.holders = pmap.Collect(func(yield func(protocol.ParticipantID, *holder) bool) {
-		for id, stored := range holdings {
-			if !yield(id, out.restore(stored)) {
-				return
+	var holders []pmap.Pair[protocol.ParticipantID, *holder]
+	var grants []pmap.Pair[protocol.ID, *record]
+	var expiry []pmap.Pair[string, *record]
+	for id, stored := range holdings {
+		h := &holder{invited: stored.Invited}
+		for _, v := range stored.Revoked {
+			h.revoked = append(h.revoked, revocation{v.Rule, v.Position})
+		}
+		for _, g := range stored.Grants {
+			r := &record{Grant: g.Grant, set: NewSet(g.Capabilities...), position: g.Position, size: sizeOf(g.Capabilities)}
+			h.grants = append(h.grants, r)
+			out.total = out.total.plus(r.size)
+			grants = append(grants, pmap.Pair[protocol.ID, *record]{Key: r.ID, Value: r})
+			if !r.ExpiresAt.IsZero() {
+				expiry = append(expiry, pmap.Pair[string, *record]{Key: pmap.TimeKey(r.ExpiresAt, string(r.ID)), Value: r})
 			}
 		}
-	})
+		holders = append(holders, pmap.Pair[protocol.ParticipantID, *holder]{Key: id, Value: h})
+	}
+	out.holders, out.grants, out.expiry = pmap.Of(holders), pmap.Of(grants), pmap.Of(expiry)
 	return out
-}
-
-// restore makes a holder, whose grants it adds to l, which is not shared yet.
-func (l *Ledger) restore(stored Holding) *holder {
-	h := &holder{invited: stored.Invited}
-	for _, v := range stored.Revoked {
-		h.revoked = append(h.revoked, revocation{v.Rule, v.Position})
-	}
-	for _, g := range stored.Grants {
-		r := &record{Grant: g.Grant, set: NewSet(g.Capabilities...), position: g.Position, size: sizeOf(g.Capabilities)}
-		h.grants = append(h.grants, r)
-		l.grants = l.grants.Set(r.ID, r)
-		l.total = l.total.plus(r.size)
-		if !r.ExpiresAt.IsZero() {
-			l.expiry = l.expiry.Set(pmap.TimeKey(r.ExpiresAt, string(r.ID)), r)
-		}
-	}
-	return h
 }
 
 // ParseStored compiles the text of a capability that Holdings has returned. It may

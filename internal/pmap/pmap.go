@@ -11,6 +11,7 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -114,30 +115,36 @@ func (n *node[K, V]) set(k K, v V) (root *node[K, V], added bool) {
 	return &copied, added
 }
 
-// Collect returns the map of a sequence. It takes O(n) if the keys ascend.
-func Collect[K cmp.Ordered, V any](seq iter.Seq2[K, V]) Map[K, V] {
-	var m Map[K, V]
+// Pair is a key with its value.
+type Pair[K cmp.Ordered, V any] struct {
+	Key   K
+	Value V
+}
+
+// Of returns the map of these pairs, which it sorts. It takes O(n) if they are sorted.
+// Of several pairs with one key, one is in the map.
+func Of[K cmp.Ordered, V any](pairs []Pair[K, V]) Map[K, V] {
+	byKey := func(a, b Pair[K, V]) int { return cmp.Compare(a.Key, b.Key) }
+	if !slices.IsSortedFunc(pairs, byKey) {
+		slices.SortFunc(pairs, byKey)
+	}
+	pairs = slices.CompactFunc(pairs, func(a, b Pair[K, V]) bool { return a.Key == b.Key })
 	var spine []*node[K, V] // from the root to the right, with falling priorities
-	for k, v := range seq {
-		if len(spine) == 0 && m.size > 0 || len(spine) > 0 && !cmp.Less(spine[len(spine)-1].key, k) {
-			spine = nil // of no use for the rest
-			m = m.Set(k, v)
-			continue
-		}
-		n := &node[K, V]{key: k, value: v, priority: maphash.Comparable(seed, k)}
+	for _, p := range pairs {
+		n := &node[K, V]{key: p.Key, value: p.Value, priority: maphash.Comparable(seed, p.Key)}
 		for len(spine) > 0 && spine[len(spine)-1].priority < n.priority {
 			n.left = spine[len(spine)-1]
 			spine = spine[:len(spine)-1]
 		}
 		if len(spine) > 0 {
 			spine[len(spine)-1].right = n
-		} else {
-			m.root = n
 		}
 		spine = append(spine, n)
-		m.size++
 	}
-	return m
+	if len(spine) == 0 {
+		return Map[K, V]{}
+	}
+	return Map[K, V]{root: spine[0], size: len(pairs)}
 }
 
 // Delete returns the map without k.

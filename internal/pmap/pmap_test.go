@@ -114,3 +114,29 @@ func TestTimeKey_Orders(t *testing.T) {
 		t.Errorf("the keys %q are out of order", keys)
 	}
 }
+
+func TestOf_AgreesWithSet(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		keys := rapid.SliceOf(rapid.IntRange(0, 50)).Draw(t, "keys")
+		if rapid.Bool().Draw(t, "sorted") {
+			slices.Sort(keys)
+		}
+		want := map[int]int{}
+		var pairs []Pair[int, int]
+		for _, k := range keys {
+			want[k] = -k
+			pairs = append(pairs, Pair[int, int]{k, -k})
+		}
+		m := Of(pairs)
+		if got := maps.Collect(m.All()); !maps.Equal(got, want) || m.Len() != len(want) {
+			t.Fatalf("the map is %v of length %d, want %v", got, m.Len(), want)
+		}
+		m.root.check(t)
+		m = m.Set(25, 1).Delete(7)
+		want[25] = 1
+		delete(want, 7)
+		if got := maps.Collect(m.All()); !maps.Equal(got, want) {
+			t.Fatalf("the map is %v after changes, want %v", got, want)
+		}
+	})
+}
