@@ -466,25 +466,6 @@ func (h *Hub) LoadInvitations(ctx context.Context) error {
 	return h.invites.Load(ctx, h.services.Journal, h.services.Logger)
 }
 
-// SaveSnapshots stores the states of the open spaces until ctx ends, and then once
-// more, so that opening a space reads only the state entries after its snapshot.
-func (h *Hub) SaveSnapshots(ctx context.Context, every time.Duration) {
-	t := time.NewTicker(every)
-	defer t.Stop()
-	for ended := false; !ended; {
-		select {
-		case <-ctx.Done():
-			ended = true
-		case <-t.C:
-		}
-		for _, s := range h.openSpaces() {
-			if err := s.stored.Save(s.state.Load()); err != nil && !errors.Is(err, journal.ErrReplaced) {
-				s.log.Debug("store the state", "error", err)
-			}
-		}
-	}
-}
-
 // allSpaces yields the spaces, including ones that are still opening, in no
 // order.
 func (h *Hub) allSpaces() iter.Seq[*Space] {

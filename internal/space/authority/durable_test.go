@@ -1,7 +1,6 @@
 package authority
 
 import (
-	"context"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
@@ -24,41 +23,54 @@ func openPebble(t fataler, fs vfs.FS) *countedLog {
 	return &countedLog{Journal: j}
 }
 
-// After a power cut, of whatever was not synced, the snapshot is one of the log that is
+// After power cuts, of whatever was not synced, the snapshot is one of the log that is
 // left.
 func TestLoad_PowerCut(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	resumed := 0
+	for seed := range 8 {
+		random := rand.New(rand.NewPCG(uint64(seed), 1))
 		l, fs := newStateLog(t), vfs.NewCrashableMem()
-		log := openPebble(rt, fs)
-		defer func() { _ = log.Close() }()
-		st, stored, _ := log.load(rt, l.cfg)
-		for range rapid.IntRange(1, 3).Draw(rt, "lives") {
-			for range rapid.IntRange(1, 12).Draw(rt, "entries") {
-				log.add(rt, drawEntry(rt, l))
-				for e, err := range log.Range(context.Background(), "lab", journal.Query{After: st.Seq}) {
-					if err != nil {
-						rt.Fatal(err)
-					}
-					st, _ = st.Apply(e)
+		rapid.Custom(func(rt *rapid.T) *journal.Entry {
+			for range 40 {
+				drawEntry(rt, l)
+			}
+			return nil
+		}).Example(seed)
+		log := openPebble(t, fs)
+		st, stored, _ := log.load(t, l.cfg)
+		for i, e := range l.entries {
+			log.add(t, e)
+			for e, err := range log.Range(t.Context(), "lab", journal.Query{After: st.Seq}) {
+				if err != nil {
+					t.Fatal(err)
 				}
-				if rapid.Bool().Draw(rt, "save") {
-					if err := stored.Save(st); err != nil {
-						rt.Fatal(err)
-					}
+				st, _ = st.Apply(e)
+			}
+			if random.IntN(3) == 0 {
+				if err := stored.Save(st); err != nil {
+					t.Fatal(err)
 				}
 			}
-			fs = fs.CrashClone(vfs.CrashCloneCfg{
-				UnsyncedDataPercent: rapid.SampledFrom([]int{0, 50, 100}).Draw(rt, "unsynced"), RNG: rand.New(rand.NewPCG(1, 1)),
-			})
+			if i%10 != 9 {
+				continue
+			}
+			fs = fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 50, 100}[random.IntN(3)], RNG: random})
 			_ = log.Close()
-			log = openPebble(rt, fs)
+			log = openPebble(t, fs)
 			var reason string
-			if st, stored, reason = log.load(rt, l.cfg); strings.Contains(reason, "snapshot") {
-				rt.Fatal(reason)
+			if st, stored, reason = log.load(t, l.cfg); strings.Contains(reason, "snapshot") {
+				t.Fatal(reason)
 			}
-			wantSame(rt, st, log.fold(rt, l.cfg), l.at)
+			if stored.folded > 0 {
+				resumed++
+			}
+			wantSame(t, st, log.fold(t, l.cfg), l.at)
 		}
-	})
+		_ = log.Close()
+	}
+	if resumed < 4 {
+		t.Errorf("%d states were resumed from a snapshot", resumed)
+	}
 }
 
 // Retention drops everything but state entries, so what they gave holds, and they can

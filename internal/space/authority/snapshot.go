@@ -143,11 +143,19 @@ func restore(data []byte, logID string, cfg *Config) (*State, error) {
 	}
 	st := NewState(cfg)
 	st.Seq, st.last, st.folded, st.clock = protocol.Seq(r.number()), protocol.ID(r.text()), r.number(), r.time()
-	st.members = pmap.Collect(elements(&r, st.restoreMember))
-	st.kicked = pmap.Collect(elements(&r, func(protocol.ParticipantID, *decoder) (none struct{}) { return none }))
-	st.pauses = pmap.Collect(elements(&r, func(_ protocol.ParticipantID, r *decoder) time.Time { return r.time() }))
+	var invitations []pmap.Pair[string, Invitation]
+	st.members = read(&r, func(id protocol.ParticipantID) Membership {
+		m, i := r.membership(id)
+		if m.token != "" {
+			invitations = append(invitations, pmap.Pair[string, Invitation]{Key: m.token, Value: i})
+		}
+		return m
+	})
+	st.setInvitations(invitations)
+	st.kicked = read(&r, func(protocol.ParticipantID) (none struct{}) { return none })
+	st.pauses = read(&r, func(protocol.ParticipantID) time.Time { return r.time() })
 	position, clock := r.number(), r.time()
-	st.Ledger = st.Ledger.Restored(position, clock, elements(&r, restoreHolding))
+	st.Ledger = st.Ledger.Restored(position, clock, elements(&r, r.holding))
 	if r.err == nil && len(r.rest) > 0 {
 		r.fail(errors.New("data follows its end"))
 	}
@@ -157,42 +165,35 @@ func restore(data []byte, logID string, cfg *Config) (*State, error) {
 	return st, nil
 }
 
+func (st *State) setInvitations(list []pmap.Pair[string, Invitation]) {
+	var expiry []pmap.Pair[string, string]
+	for _, p := range list {
+		if at := p.Value.Expires; !at.IsZero() {
+			expiry = append(expiry, pmap.Pair[string, string]{Key: pmap.TimeKey(at, p.Key), Value: p.Key})
+		}
+	}
+	st.invitations, st.expiry = pmap.Of(list), pmap.Of(expiry)
+}
+
+// read reads a map with an element for each participant.
+func read[V any](r *decoder, value func(protocol.ParticipantID) V) pmap.Map[protocol.ParticipantID, V] {
+	var pairs []pmap.Pair[protocol.ParticipantID, V]
+	for id, v := range elements(r, value) {
+		pairs = append(pairs, pmap.Pair[protocol.ParticipantID, V]{Key: id, Value: v})
+	}
+	return pmap.Of(pairs)
+}
+
 // elements reads a list with an element for each participant.
-func elements[V any](r *decoder, read func(protocol.ParticipantID, *decoder) V) iter.Seq2[protocol.ParticipantID, V] {
+func elements[V any](r *decoder, value func(protocol.ParticipantID) V) iter.Seq2[protocol.ParticipantID, V] {
 	return func(yield func(protocol.ParticipantID, V) bool) {
 		for r.flag() {
 			id := protocol.ParticipantID(r.text())
-			if v := read(id, r); r.err != nil || !yield(id, v) {
+			if v := value(id); r.err != nil || !yield(id, v) {
 				return
 			}
 		}
 	}
-}
-
-// restoreMember reads a membership, and the invitation whose token is still valid.
-func (st *State) restoreMember(id protocol.ParticipantID, r *decoder) Membership {
-	flags := r.number()
-	if flags == 0 {
-		return Membership{Origin: Guest, seen: r.time()}
-	}
-	m := Membership{Origin: Invited}
-	if flags&storedToken == 0 {
-		m.Inviter, m.At = protocol.ParticipantID(r.text()), protocol.Seq(r.number())
-		return m
-	}
-	i := Invitation{Participant: id}
-	m.token, i.Expires = r.text(), r.time()
-	m.Inviter, m.At = protocol.ParticipantID(r.text()), protocol.Seq(r.number())
-	i.At = m.At
-	if len(m.token) != sha256.Size {
-		r.fail(errors.New("a token has another length"))
-		return m
-	}
-	st.invitations = st.invitations.Set(m.token, i)
-	if !i.Expires.IsZero() {
-		st.expiry = st.expiry.Set(pmap.TimeKey(i.Expires, m.token), m.token)
-	}
-	return m
 }
 
 // encoder appends values to dst.
@@ -293,7 +294,25 @@ func (r *decoder) capability() *capability.Capability {
 	return c
 }
 
-func restoreHolding(id protocol.ParticipantID, r *decoder) capability.Holding {
+// membership reads a membership, and the invitation if its token is still valid.
+func (r *decoder) membership(id protocol.ParticipantID) (m Membership, i Invitation) {
+	flags := r.number()
+	if flags == 0 {
+		return Membership{Origin: Guest, seen: r.time()}, i
+	}
+	m.Origin = Invited
+	if flags&storedToken != 0 {
+		m.token, i.Expires = r.text(), r.time()
+		if len(m.token) != sha256.Size {
+			r.fail(errors.New("a token has another length"))
+		}
+	}
+	m.Inviter, m.At = protocol.ParticipantID(r.text()), protocol.Seq(r.number())
+	i.Participant, i.At = id, m.At
+	return m, i
+}
+
+func (r *decoder) holding(id protocol.ParticipantID) capability.Holding {
 	h := capability.Holding{Invited: r.flag()}
 	for r.flag() {
 		g := capability.StoredGrant{Grant: capability.Grant{Recipient: id, ID: protocol.ID(r.text())}, Position: r.number()}
