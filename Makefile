@@ -77,6 +77,11 @@ chaos: ## the programs under faults for CHAOS_TIME (20m) each scenario of docs/r
 attack: ## attacks on a gateway, each for ATTACK_TIME (20s), with the bound on the acknowledgements of others
 	$(GO) test $(NOSTAMP) -count 1 -timeout 0 -v ./e2e/attack -args -attack $(ATTACK_TIME) -attack.ack 5ms
 
+.PHONY: conformance
+conformance: ## the MCP conformance suite, and MCP clients of others, through a space
+	scripts/install-npm.sh mcpclients
+	$(GO) test $(NOSTAMP) -count 1 -timeout $(TEST_TIMEOUT) -v ./e2e/mcpclients
+
 .PHONY: bench
 bench: ## the benchmarks: BENCH=pattern BENCH_PKGS=packages
 	$(GO) test $(NOSTAMP) -run '^$$' -bench '$(BENCH)' -benchmem $(BENCH_PKGS)

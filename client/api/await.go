@@ -15,13 +15,41 @@ import (
 // is not this participant's own. It returns nil then, and Envelopes returns the envelope. It
 // uses one of the participant's connections. Limit, Before and Descending are ignored.
 func (c *Client) Await(ctx context.Context, space string, query EnvelopeQuery) error {
-	if err := c.await(ctx, space, query); err != nil {
+	err := c.stream(ctx, space, query, maxEventHead, func(e *Event) bool {
+		return e.Name != "envelope" || e.ID == "" // a live envelope has no ID
+	})
+	if err != nil {
 		return fmt.Errorf("wait for envelopes of space %q: %w", space, err)
 	}
 	return nil
 }
 
-func (c *Client) await(ctx context.Context, space string, query EnvelopeQuery) error {
+// Event is an event of a space's stream of events.
+type Event struct {
+	Name string // such as "envelope", "presence" or "system"
+	ID   string // of an envelope in the log, its Seq
+	Data []byte // JSON; valid until the next event
+	Cut  bool   // Data is longer than maxEventData, and cut
+}
+
+// Bounds of an event, in bytes.
+const (
+	maxEventData = 2 << 20
+	maxEventHead = 256 // of a line that is not kept
+)
+
+// Events calls each for the events of a space that the query selects, in order: first the
+// welcome, then the envelopes after query.Since, then live ones and presence, without this
+// participant's own envelopes. It returns nil when each returns false. It uses one of the
+// participant's connections. Limit, Before and Descending are ignored.
+func (c *Client) Events(ctx context.Context, space string, query EnvelopeQuery, each func(*Event) (more bool)) error {
+	if err := c.stream(ctx, space, query, maxEventData, each); err != nil {
+		return fmt.Errorf("read events of space %q: %w", space, err)
+	}
+	return nil
+}
+
+func (c *Client) stream(ctx context.Context, space string, query EnvelopeQuery, limit int, each func(*Event) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	q := filterValues(query.Contexts, query.Kinds, query.From, query.Main)
@@ -44,7 +72,7 @@ func (c *Client) await(ctx context.Context, space string, query EnvelopeQuery) e
 	if resp.StatusCode != http.StatusOK {
 		return refusal(resp)
 	}
-	if err := awaitEnvelope(resp.Body); ctx.Err() == nil {
+	if err := readEvents(resp.Body, limit, each); ctx.Err() == nil {
 		return err
 	}
 	return context.Cause(ctx)
@@ -53,25 +81,49 @@ func (c *Client) await(ctx context.Context, space string, query EnvelopeQuery) e
 // errStreamEnded: the gateway ended the stream, for example because it stops.
 var errStreamEnded = errors.New("the gateway ended the stream of events")
 
-// awaitEnvelope reads events until one is an envelope of the log: the id is its
-// Seq, which live envelopes lack.
-func awaitEnvelope(stream io.Reader) error {
-	lines, envelope := bufio.NewReader(stream), false
+// readEvents reads events until each returns false. It keeps at most limit bytes of a line
+// and of the data of an event.
+func readEvents(stream io.Reader, limit int, each func(*Event) bool) error {
+	in := bufio.NewReader(stream)
+	var e Event
+	var line []byte
 	for {
-		line, err := lines.ReadSlice('\n')
-		for long := line; errors.Is(err, bufio.ErrBufferFull); { // the data of an event
-			_, err = lines.ReadSlice('\n')
-			line = long[:0]
-		}
-		if err != nil {
+		var err error
+		if line, err = appendLine(line[:0], in, limit); err != nil {
 			if errors.Is(err, io.EOF) {
 				return errStreamEnded
 			}
 			return err
 		}
-		if envelope && bytes.HasPrefix(line, []byte("id:")) {
-			return nil
+		if len(line) == 0 {
+			if e.Name != "" && !each(&e) {
+				return nil
+			}
+			e = Event{Data: e.Data[:0]}
+			continue
 		}
-		envelope = bytes.Equal(bytes.TrimRight(line, "\r\n"), []byte("event: envelope"))
+		field, value, _ := bytes.Cut(line, []byte(": "))
+		switch string(field) {
+		case "event":
+			e.Name = string(value)
+		case "id":
+			e.ID = string(value)
+		case "data":
+			keep := min(len(value), limit-len(e.Data))
+			e.Cut = e.Cut || keep < len(value) || len(line) == limit
+			e.Data = append(e.Data, value[:keep]...)
+		}
+	}
+}
+
+// appendLine appends a line without its end, of which it keeps at most limit bytes.
+func appendLine(dst []byte, in *bufio.Reader, limit int) ([]byte, error) {
+	for {
+		part, err := in.ReadSlice('\n')
+		dst = append(dst, part[:min(len(part), limit-len(dst))]...)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		return bytes.TrimRight(dst, "\r\n"), err
 	}
 }

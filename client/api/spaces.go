@@ -66,16 +66,30 @@ func (c *Client) Contexts(ctx context.Context, space string, path protocol.Conte
 	return []Context{one}, nil
 }
 
+// Roster is who is connected to a space.
+type Roster struct {
+	You          protocol.Participant   `json:"you"` // connected or not; without Serves
+	Participants []protocol.Participant `json:"participants"`
+}
+
+// Roster returns the connected participants of a space and the participant of the token,
+// with their capabilities.
+func (c *Client) Roster(ctx context.Context, space string) (*Roster, error) {
+	var r Roster
+	if err := c.get(ctx, inSpace(space, "participants"), nil, &r); err != nil {
+		return nil, fmt.Errorf("list participants of space %q: %w", space, err)
+	}
+	return &r, nil
+}
+
 // Participants returns the connected participants of a space, with their
 // capabilities.
 func (c *Client) Participants(ctx context.Context, space string) ([]protocol.Participant, error) {
-	var all struct {
-		Participants []protocol.Participant `json:"participants"`
+	r, err := c.Roster(ctx, space)
+	if err != nil {
+		return nil, err
 	}
-	if err := c.get(ctx, inSpace(space, "participants"), nil, &all); err != nil {
-		return nil, fmt.Errorf("list participants of space %q: %w", space, err)
-	}
-	return all.Participants, nil
+	return r.Participants, nil
 }
 
 // Spaces returns the names of the spaces that the token gives access to.

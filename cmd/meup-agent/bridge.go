@@ -80,7 +80,7 @@ func serveBridge(ctx context.Context, f *bridgeFlags, token string, servers []mc
 	notices := bridge.NewNotices()
 	set, err := mcptools.Start(ctx, servers, mcptools.Options{
 		CallTimeout: f.toolTimeout, Version: program.Version(version), Logger: log,
-		OnNotice: notices.Put, OnRestart: notices.Restarted,
+		OnNotice: notices.Put, OnRestart: notices.Restarted, InputRequired: true,
 	})
 	if err != nil {
 		return err

@@ -65,13 +65,15 @@ var mayImport = map[string][]string{
 	"internal/journal/natsjournal/replica":   {"protocol", "internal/journal", "internal/journal/entrydb", "internal/journal/natsjournal/block", "internal/natsconn"},
 
 	// Search.
-	"internal/derivedb":            {},
-	"internal/search":              {"protocol", "internal/derivedb"},
-	"internal/memorytools":         {"protocol", "client/api", "internal/textutil"},
-	"internal/gateway/selfapi":     {"client/api"},
-	"internal/gateway/mcpserver":   {"protocol", "client/api", "internal/gateway/access", "internal/gateway/selfapi", "internal/memorytools", "internal/proposal", "internal/textutil"},
-	"internal/gateway/hooks":       {"protocol", "client/api", "internal/gateway/access", "internal/gateway/selfapi", "internal/proposal", "internal/recent", "internal/textutil"},
-	"internal/gateway/searchstore": {"protocol", "internal/search", "internal/space", "internal/space/ring"},
+	"internal/derivedb":                   {},
+	"internal/search":                     {"protocol", "internal/derivedb"},
+	"internal/memorytools":                {"protocol", "client/api", "internal/textutil"},
+	"internal/gateway/selfapi":            {"client/api"},
+	"internal/gateway/hooks":              {"protocol", "client/api", "internal/gateway/access", "internal/gateway/selfapi", "internal/proposal", "internal/recent", "internal/textutil"},
+	"internal/gateway/searchstore":        {"protocol", "internal/search", "internal/space", "internal/space/ring"},
+	"internal/gateway/mcpserver":          {"protocol", "client/api", "internal/gateway/access", "internal/gateway/mcpserver/offer", "internal/gateway/mcpserver/progress", "internal/gateway/selfapi", "internal/memorytools", "internal/proposal", "internal/recent", "internal/textutil"},
+	"internal/gateway/mcpserver/progress": {},
+	"internal/gateway/mcpserver/offer":    {"protocol", "internal/capability"},
 
 	// Packages that the gateways of a cluster share, in addition to the log.
 	"internal/natsconn":        {},

@@ -181,7 +181,7 @@ func TestMCP_Refusals(t *testing.T) {
 		{name: "a space of others", token: "bob-token", query: "?space=attic", body: list, status: http.StatusForbidden, want: "not good for this space"},
 		{name: "a page under another host name", token: "bob-token", body: list, header: []string{"Host", "evil.example:80"}, status: http.StatusForbidden, want: "localhost"},
 		{name: "a page of another origin", token: "bob-token", body: list, header: []string{"Origin", "https://evil.example"}, status: http.StatusForbidden, want: "origin"},
-		{name: "a body that is too large", token: "bob-token", body: fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":%q}}`, strings.Repeat("x", 64<<10)), status: http.StatusRequestEntityTooLarge},
+		{name: "a body that is too large", token: "bob-token", body: fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":%q}}`, strings.Repeat("x", 1<<20)), status: http.StatusRequestEntityTooLarge},
 		{name: "no JSON", token: "bob-token", body: "{", status: http.StatusBadRequest},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -18,6 +18,11 @@ func (s *Space) describe(c Connected, d protocol.Dialect, now time.Time) protoco
 	return p
 }
 
+// Describe describes a participant, connected or not, in the dialect meup/v0.1.
+func (s *Space) Describe(id protocol.ParticipantID) protocol.Participant {
+	return s.describe(Connected{ID: id}, protocol.DialectMEUP01, s.now())
+}
+
 // Participants describes the connected participants, in the dialect meup/v0.1.
 func (s *Space) Participants() []protocol.Participant {
 	list := []protocol.Participant{}

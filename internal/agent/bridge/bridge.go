@@ -106,6 +106,7 @@ type Bridge struct {
 	progress      sync.Map      // string, the bridge's token → *progress; at most one per call
 	logLevel      atomic.Value  // string, the level set last
 	subscribeLock chan struct{} // serializes subscribe and unsubscribe
+	forwarding    sync.Mutex    // held while queued notifications are sent
 }
 
 // maxAsync bounds the short replies in progress.

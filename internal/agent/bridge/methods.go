@@ -28,12 +28,12 @@ var methods = map[string]method{
 
 	"resources/list":           list(resourcesChanged, pass(shape{"cursor": nil}, (*mcp.ClientSession).ListResources)),
 	"resources/templates/list": list(resourcesChanged, pass(shape{"cursor": nil}, (*mcp.ClientSession).ListResourceTemplates)),
-	"resources/read":           pass(shape{"uri": nil}, (*mcp.ClientSession).ReadResource),
+	"resources/read":           pass(withInput(shape{"uri": nil}), (*mcp.ClientSession).ReadResource),
 	"resources/subscribe":      (*Bridge).subscribe,
 	"resources/unsubscribe":    (*Bridge).unsubscribe,
 
 	"prompts/list": list(promptsChanged, pass(shape{"cursor": nil}, (*mcp.ClientSession).ListPrompts)),
-	"prompts/get":  pass(shape{"name": nil, "arguments": nil}, (*mcp.ClientSession).GetPrompt),
+	"prompts/get":  pass(withInput(shape{"name": nil, "arguments": nil}), (*mcp.ClientSession).GetPrompt),
 
 	"completion/complete": pass(shape{
 		"ref":      {"type": nil, "name": nil, "uri": nil},
@@ -86,7 +86,7 @@ func list(changed string, next method) method {
 }
 
 func (b *Bridge) callTool(c *call) (outcome, error) {
-	params, err := decode[mcp.CallToolParams](c.Params, shape{"name": nil})
+	params, err := decode[mcp.CallToolParams](c.Params, withInput(shape{"name": nil}))
 	if err != nil {
 		return outcome{}, err
 	}
@@ -170,6 +170,12 @@ func (b *Bridge) initialize(c *call) (outcome, error) {
 // not receive any other fields.
 type shape map[string]shape
 
+// withInput adds the fields that answer a result input_required.
+func withInput(s shape) shape {
+	s["inputResponses"], s["requestState"] = nil, nil
+	return s
+}
+
 // decode decodes the forwarded fields into typed params. The error is a *client.RPCError.
 func decode[P any](params protocol.Value, s shape) (*P, error) {
 	p := new(P)
@@ -208,10 +214,10 @@ func (s shape) filter(v protocol.Value) []byte {
 }
 
 // hopKeys are the keys of _meta that describe one connection: the bridge's
-// connection to the server is not the requester's connection to the bridge.
+// connection to the server is not the requester's connection to the bridge. The
+// requester's capabilities are passed on: it answers a result input_required.
 var hopKeys = map[string]bool{
-	mcp.MetaKeyProtocolVersion: true, mcp.MetaKeyClientInfo: true, mcp.MetaKeyClientCapabilities: true,
-	"io.modelcontextprotocol/logLevel": true, mcp.MetaKeySubscriptionID: true,
+	mcp.MetaKeyProtocolVersion: true, mcp.MetaKeyClientInfo: true, mcp.MetaKeySubscriptionID: true,
 }
 
 const progressToken = "progressToken"
@@ -231,7 +237,9 @@ func (b *Bridge) forwardMeta(c *call, params mcp.Params) (done func()) {
 		mine := strconv.FormatInt(b.token.Add(1), 10)
 		meta[progressToken] = mine
 		b.progress.Store(mine, &progress{asker: c.asker, envelope: c.envelope, contextPath: c.contextPath, token: token})
-		done = func() { b.progress.Delete(mine) }
+		done = func() { b.flush(); b.progress.Delete(mine) }
+	} else if _, logs := meta[mcp.MetaKeyLogLevel]; logs || b.logLevel.Load() != nil {
+		done = b.flush
 	} else {
 		done = func() {}
 	}

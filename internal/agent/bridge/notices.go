@@ -115,17 +115,32 @@ func (b *Bridge) notify(ctx context.Context) {
 			return
 		case <-b.opts.Notices.ready:
 		}
-		list, restarted, dropped := b.opts.Notices.drain()
-		if dropped > 0 {
-			b.log.Warn("notifications of the server dropped: it sends more than the space accepts", "dropped", dropped)
-		}
-		for _, n := range list {
-			b.forward(ctx, n)
-		}
-		if restarted {
+		if b.forwardQueued(ctx) {
 			b.restore(ctx)
 		}
 	}
+}
+
+// flush forwards the queued notifications before the response of a call.
+func (b *Bridge) flush() {
+	if b.forwardQueued(b.runtime.Work) {
+		b.opts.Notices.Restarted() // for notify
+	}
+}
+
+// forwardQueued forwards the queued notifications. It reports whether the server
+// was restarted.
+func (b *Bridge) forwardQueued(ctx context.Context) (restarted bool) {
+	b.forwarding.Lock()
+	defer b.forwarding.Unlock()
+	list, restarted, dropped := b.opts.Notices.drain()
+	if dropped > 0 {
+		b.log.Warn("notifications of the server dropped: it sends more than the space accepts", "dropped", dropped)
+	}
+	for _, n := range list {
+		b.forward(ctx, n)
+	}
+	return restarted
 }
 
 func (b *Bridge) forward(ctx context.Context, n notice) {

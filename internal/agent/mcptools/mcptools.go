@@ -72,6 +72,8 @@ type Options struct {
 	// OnRestart is called after a server was restarted or reconnected; it has
 	// lost its clients' state, such as subscriptions. It must not block.
 	OnRestart func()
+	// InputRequired: results that ask for input are returned, instead of an error.
+	InputRequired bool
 	// Protocol is the newest revision of MCP to use; empty: the SDK's.
 	Protocol string
 }

@@ -56,7 +56,12 @@ func (c *capture) raw() json.RawMessage {
 // tapped is a transport over pipes that fills captures. It also wraps a
 // server's own errors: the SDK compares error codes by number and would treat
 // some of them as the end of the connection.
-type tapped struct{ mcp.Transport }
+type tapped struct {
+	mcp.Transport
+	// notice receives progress and log messages in their order with responses,
+	// which the SDK does not keep; nil: the SDK's handlers receive them.
+	notice func(method string, params mcp.Params)
+}
 
 // Connect connects the underlying transport.
 func (t tapped) Connect(ctx context.Context) (mcp.Connection, error) {
@@ -64,11 +69,13 @@ func (t tapped) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tappedConn{Connection: conn, calls: make(map[jsonrpc.ID]waiter)}, nil
+	return &tappedConn{Connection: conn, notice: t.notice, calls: make(map[jsonrpc.ID]waiter)}, nil
 }
 
 type tappedConn struct {
 	mcp.Connection
+	notice func(method string, params mcp.Params)
+
 	mu    sync.Mutex
 	calls map[jsonrpc.ID]waiter // in progress
 }
@@ -93,6 +100,9 @@ func (c *tappedConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 // Read stores the result of a response in the capture of its call.
 func (c *tappedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	msg, err := c.Connection.Read(ctx)
+	if req, ok := msg.(*jsonrpc.Request); ok && err == nil && !req.IsCall() && c.notice != nil {
+		c.notify(req)
+	}
 	res, isResponse := msg.(*jsonrpc.Response)
 	if err != nil || !isResponse {
 		return msg, err
@@ -105,6 +115,21 @@ func (c *tappedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		res.Error = &serverError{refusal}
 	}
 	return res, nil
+}
+
+func (c *tappedConn) notify(req *jsonrpc.Request) {
+	var params mcp.Params
+	switch req.Method {
+	case progressMade:
+		params = new(mcp.ProgressNotificationParams)
+	case logMessage:
+		params = new(mcp.LoggingMessageParams)
+	default:
+		return
+	}
+	if json.Unmarshal(req.Params, params) == nil {
+		c.notice(req.Method, params)
+	}
 }
 
 func (c *tappedConn) take(id jsonrpc.ID) *capture {

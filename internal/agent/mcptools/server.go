@@ -88,11 +88,11 @@ func (s *server) transport() (mcp.Transport, <-chan struct{}, error) {
 		if _, err := s.config.InProcess.Connect(context.Background(), over(there), nil); err != nil {
 			return nil, nil, err
 		}
-		return tapped{over(here)}, nil, nil
+		return tapped{over(here), s.opts.OnNotice}, nil, nil
 	case s.config.URL != "":
 		return s.overHTTP()
 	case len(s.config.Command) > 0:
-		return tapped{&command{config: s.config, grace: s.opts.Grace, log: s.log}}, nil, nil
+		return tapped{&command{config: s.config, grace: s.opts.Grace, log: s.log}, s.opts.OnNotice}, nil, nil
 	}
 	return nil, nil, errors.New("neither a command nor a URL is given")
 }
@@ -250,14 +250,17 @@ const (
 	toolsChanged     = "notifications/tools/list_changed"
 	promptsChanged   = "notifications/prompts/list_changed"
 	resourcesChanged = "notifications/resources/list_changed"
+	progressMade     = "notifications/progress"
+	logMessage       = "notifications/message"
 )
 
 // clientOptions returns the handlers for the server's notifications. The client
 // offers no features to servers: neither sampling nor elicitation nor roots.
 func (s *server) clientOptions() *mcp.ClientOptions {
 	opts := &mcp.ClientOptions{
-		Capabilities: &mcp.ClientCapabilities{},
-		Logger:       s.log,
+		Capabilities:   &mcp.ClientCapabilities{},
+		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: s.opts.InputRequired},
+		Logger:         s.log,
 		ToolListChangedHandler: func(_ context.Context, r *mcp.ToolListChangedRequest) {
 			select {
 			case s.changed <- struct{}{}:
@@ -278,12 +281,15 @@ func (s *server) clientOptions() *mcp.ClientOptions {
 	opts.ResourceUpdatedHandler = func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
 		s.notice("notifications/resources/updated", r.Params)
 	}
+	if s.config.URL == "" {
+		return opts // the transport has the others
+	}
 	// Deprecated from revision 2026-07-28 on, but remains in servers for years.
 	opts.LoggingMessageHandler = func(_ context.Context, r *mcp.LoggingMessageRequest) { //nolint:staticcheck // see above
-		s.notice("notifications/message", r.Params)
+		s.notice(logMessage, r.Params)
 	}
 	opts.ProgressNotificationHandler = func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
-		s.notice("notifications/progress", r.Params)
+		s.notice(progressMade, r.Params)
 	}
 	return opts
 }

@@ -6,23 +6,21 @@ import (
 	"errors"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // addCalls adds the tools that use the tools of other participants.
-func (c *caller) addCalls(server *mcp.Server) {
-	addTool(server, c, &mcp.Tool{
+func addCalls(server *mcp.Server) {
+	addTool(server, &mcp.Tool{
 		Name: "tools", Annotations: writes(),
 		Description: "Asks a participant which tools it offers, with their schemas. In the result of who, such participants have serves: tools.",
-	}, c.tools)
-	addTool(server, c, &mcp.Tool{
+	}, (*caller).tools)
+	addTool(server, &mcp.Tool{
 		Name: "call", InputSchema: callSchema,
 		Description: "Calls a tool of another participant and waits for its answer. If you may not make the call, it is proposed to the other participants.",
-	}, c.call)
+	}, (*caller).call)
 }
 
 var callSchema = schemaOf[callInput]()
@@ -36,7 +34,7 @@ const (
 
 type toolsInput struct {
 	Participant string `json:"participant" jsonschema:"id of the participant"`
-	Seconds     int    `json:"seconds,omitempty" jsonschema:"how long to wait at most, up to 50; 25 by default"`
+	Seconds     int    `json:"seconds,omitempty" jsonschema:"how long to wait at most, up to 50, or 600 if the client requests progress; 25 by default"`
 }
 
 type callInput struct {
@@ -45,7 +43,7 @@ type callInput struct {
 	Arguments   json.RawMessage `json:"arguments,omitempty" jsonschema:"arguments of the tool, an object"`
 	Context     string          `json:"context,omitempty" jsonschema:"the context of your reasoning"`
 	Thought     string          `json:"thought,omitempty" jsonschema:"id of the step that explains the call"`
-	Seconds     int             `json:"seconds,omitempty" jsonschema:"how long to wait at most, up to 50; 25 by default"`
+	Seconds     int             `json:"seconds,omitempty" jsonschema:"how long to wait at most, up to 50, or 600 if the client requests progress; 25 by default"`
 	Key         string          `json:"key,omitempty" jsonschema:"any text; a second call with the same key and arguments makes no second call and returns the answer of the first"`
 }
 
@@ -63,7 +61,7 @@ func (c *caller) tools(ctx context.Context, in toolsInput) (*answered, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.request(ctx, protocol.Envelope{To: host}, in.Seconds, "method", "tools/list", "params", struct{}{})
+	return c.request(ctx, requestTo(host[0], "", methodList, struct{}{}), in.Seconds)
 }
 
 func (c *caller) call(ctx context.Context, in callInput) (*answered, error) {
@@ -77,11 +75,12 @@ func (c *caller) call(ctx context.Context, in callInput) (*answered, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := protocol.Envelope{ID: id, To: host, Context: protocol.ContextPath(in.Context)}
+	e := requestTo(host[0], id, methodCall, params)
+	e.Context = protocol.ContextPath(in.Context)
 	if in.Thought != "" {
 		e.Correlation = protocol.CorrelateTo(protocol.ID(in.Thought))
 	}
-	out, err := c.request(ctx, e, in.Seconds, "method", "tools/call", "params", params)
+	out, err := c.request(ctx, e, in.Seconds)
 	if !errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}) {
 		return out, err
 	}
@@ -108,47 +107,32 @@ func toolCall(participant, tool string, arguments json.RawMessage) ([]protocol.P
 	return host, map[string]any{"name": tool, "arguments": arguments}, nil
 }
 
+// awaitResponse tells how the response of a call arrives.
+const awaitResponse = `Call wait with this cursor and kinds ["mcp.response"], or call again with the same key: the answer is in reply to this id.`
+
 // request sends a request to one participant and waits for its response.
-func (c *caller) request(ctx context.Context, e protocol.Envelope, seconds int, call ...any) (*answered, error) {
-	patience, err := patienceOf(seconds)
+func (c *caller) request(ctx context.Context, e protocol.Envelope, seconds int) (*answered, error) {
+	patience, err := c.patienceOf(seconds)
 	if err != nil {
 		return nil, err
 	}
-	if e.ID == "" {
-		e.ID = protocol.ID(uuid.Must(uuid.NewV7()).String())
-	}
-	e.Kind, e.Payload = protocol.KindMCPRequest, object(append(call, "jsonrpc", "2.0", "id", string(e.ID))...)
 	receipt, err := c.client.Send(ctx, c.space, e)
 	if err != nil {
 		return nil, err
 	}
-	out := &answered{Note: notice, State: callPending, ID: string(e.ID)}
-	q := api.EnvelopeQuery{Since: receipt.Seq, Kinds: []string{string(protocol.KindMCPResponse)}, From: e.To, Limit: defaultMessages}
-	deadline := time.Now().Add(patience)
-	for {
-		page, err := c.page(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		for i := range page.Envelopes {
-			if r := &page.Envelopes[i]; r.Correlation.Names(e.ID) {
-				m := c.message(r)
-				m.Text, m.Omitted = bounded(string(r.Payload), maxTexts)
-				out.State, out.Answer, out.Cursor = callAnswered, &m, cursor{r.Seq, page.Log}.String()
-				return out, nil
-			}
-		}
-		q.Since, q.Log = max(q.Since, page.Next), page.Log
-		if page.HasMore && time.Now().Before(deadline) {
-			continue
-		}
-		err = c.awaitUntil(ctx, deadline, q)
-		if errors.Is(err, errNoneInTime) {
-			out.Cursor, out.Next = cursor{receipt.Seq, page.Log}.String(), `Call wait with this cursor and kinds ["mcp.response"], or call again with the same key: the answer is in reply to this id.`
-			return out, nil
-		}
-		if err != nil {
-			return nil, err
-		}
+	in := new(inquiry)
+	in.sent(&e, receipt.Seq)
+	got, at, err := c.answers(ctx, in, time.Now().Add(patience))
+	if err != nil {
+		return nil, err
 	}
+	out := &answered{Note: notice, State: callPending, ID: string(e.ID), Cursor: at.String()}
+	if r := got[e.ID]; r != nil {
+		m := c.message(r)
+		m.Text, m.Omitted = bounded(string(r.Payload), maxTexts)
+		out.State, out.Answer = callAnswered, &m
+		return out, nil
+	}
+	out.Next = awaitResponse
+	return out, nil
 }

@@ -28,6 +28,12 @@ type caller struct {
 	you    protocol.ParticipantID
 	ended  context.Context // of the request
 
+	of        protocol.ParticipantID // the participant that is shown alone; "": the space
+	asks      asks
+	mcp       *mcp.Server           // handles the request
+	listening map[string]foreign    // tools of other participants in mcp, if the request is a stream of notifications
+	shown     *mcp.InitializeResult // of the participant that is shown alone, if the request is a stream of notifications
+
 	mu   sync.Mutex
 	slot bool // it has a slot
 	over bool // it gets no more
@@ -110,13 +116,24 @@ func (c *caller) id(tool, key string, in any) (protocol.ID, error) {
 
 const maxKey = 256 // bytes
 
-// addTool adds a tool whose result is structured. The call ends with its request.
-func addTool[In, Out any](server *mcp.Server, c *caller, tool *mcp.Tool, run func(context.Context, In) (Out, error)) {
+// callerOf returns the caller of the request that a handler of the SDK handles.
+func callerOf(ctx context.Context) *caller {
+	c, _ := ctx.Value(callerKey{}).(*caller)
+	return c
+}
+
+// endWith returns a context that ends with the request too, which a handler of
+// the SDK may survive.
+func (c *caller) endWith(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(c.ended, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// addTool adds a tool whose result is structured.
+func addTool[In, Out any](server *mcp.Server, tool *mcp.Tool, run func(*caller, context.Context, In) (Out, error)) {
 	mcp.AddTool(server, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(c.ended, cancel)()
-		out, err := run(ctx, in)
+		out, err := run(callerOf(ctx), ctx, in)
 		return nil, out, err
 	})
 }

@@ -27,26 +27,31 @@ const (
 )
 
 // addResources adds conversations, open contexts and pending proposals.
-func (c *caller) addResources(server *mcp.Server) {
+func addResources(server *mcp.Server) {
 	server.AddResourceTemplate(&mcp.ResourceTemplate{
 		Name: "thread", URITemplate: threadsURI + "{id}", MIMEType: "text/markdown",
 		Description: "A conversation with its reasoning; the id is that of its first message. " + notice,
-	}, c.resource("text/markdown", c.thread))
+	}, resource("text/markdown", (*caller).thread))
 	server.AddResource(&mcp.Resource{
 		Name: "open contexts", URI: contextsURI, MIMEType: "application/json", Description: "Reasoning that is not closed. " + notice,
-	}, c.resource("application/json", c.openContexts))
+	}, resource("application/json", (*caller).openContexts))
 	server.AddResource(&mcp.Resource{
 		Name: "pending proposals", URI: proposalsURI, MIMEType: "application/json", Description: "The newest proposed calls without a decision. " + notice,
-	}, c.resource("application/json", c.pendingProposals))
+	}, resource("application/json", (*caller).pendingProposals))
 }
 
-// resource returns the handler of a resource. The read ends with its request.
-func (c *caller) resource(mime string, read func(ctx context.Context, uri string) (string, error)) mcp.ResourceHandler {
+// subscribable returns an error if there is no such resource to subscribe to.
+func subscribable(uri string) error {
+	if id, ok := strings.CutPrefix(uri, threadsURI); ok && protocol.ValidID(id) || uri == contextsURI || uri == proposalsURI {
+		return nil
+	}
+	return mcp.ResourceNotFoundError(uri)
+}
+
+// resource returns the handler of a resource.
+func resource(mime string, read func(c *caller, ctx context.Context, uri string) (string, error)) mcp.ResourceHandler {
 	return func(ctx context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(c.ended, cancel)()
-		text, err := read(ctx, r.Params.URI)
+		text, err := read(callerOf(ctx), ctx, r.Params.URI)
 		if errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
 			return nil, mcp.ResourceNotFoundError(r.Params.URI)
 		}

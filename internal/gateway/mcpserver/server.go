@@ -7,29 +7,34 @@ package mcpserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/internal/gateway/mcpserver/progress"
 	"github.com/meup-protocol/meup/internal/gateway/selfapi"
-	"github.com/meup-protocol/meup/internal/memorytools"
+	"github.com/meup-protocol/meup/internal/recent"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // Bounds of a request.
 const (
-	maxBody     = 64 << 10 // bytes
-	maxParallel = 8        // calls; each holds a response of the API
-	bodyTimeout = 15 * time.Second
-	callTimeout = 58 * time.Second // clients give up after a minute
-	maxWaiting  = 256              // calls that wait for envelopes; those of one participant are bounded by its connections
+	maxBody       = 64 << 10       // bytes
+	maxLarge      = 1 << 20        // bytes of a larger body
+	maxLarger     = 16             // requests with a larger body
+	maxParallel   = 8              // calls; each holds responses of the API
+	listenTimeout = 24 * time.Hour // a client may listen again
+	bodyTimeout   = 15 * time.Second
+	callTimeout   = 58 * time.Second // clients give up after a minute, unless they get progress
+	maxWaiting    = 256              // calls that wait for envelopes; those of one participant are bounded by its connections
 )
 
 // Options configures the server.
@@ -38,25 +43,40 @@ type Options struct {
 	Origins []string
 	Version string
 	Logger  *slog.Logger
+	// ProgressEvery is the time between two notifications that a request still
+	// waits; 0: 5 s.
+	ProgressEvery time.Duration
 }
 
 type server struct {
 	options Options
-	mcp     http.Handler
+	json    http.Handler  // responds with JSON
+	stream  http.Handler  // responds with a stream of events, which has notifications
 	slots   chan struct{} // taken by calls in progress
 	waiting chan struct{} // taken by calls that wait, in place of a slot
+	large   chan struct{} // taken by requests with a larger body
 	schemas *mcp.SchemaCache
+
+	mu    sync.Mutex
+	views *recent.Map[viewKey, *view]
 }
 
 // New returns the handler of the route /mcp. The parameter space of the route
 // names the space; a token that is good for one space needs none.
 func New(o Options) http.Handler {
-	s := &server{options: o, slots: make(chan struct{}, maxParallel), waiting: make(chan struct{}, maxWaiting), schemas: mcp.NewSchemaCache()}
-	s.mcp = mcp.NewStreamableHTTPHandler(s.forCaller, &mcp.StreamableHTTPOptions{
-		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true,
-		DisableLocalhostProtection: true, // CheckHost does it, for all addresses
-		Logger:                     o.Logger,
-	})
+	o.ProgressEvery = cmp.Or(o.ProgressEvery, 5*time.Second)
+	s := &server{
+		options: o, slots: make(chan struct{}, maxParallel), waiting: make(chan struct{}, maxWaiting), large: make(chan struct{}, maxLarger),
+		schemas: mcp.NewSchemaCache(), views: recent.New[viewKey, *view](maxViews),
+	}
+	handler := func(json bool) http.Handler {
+		return mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server { return callerOf(r.Context()).mcp }, &mcp.StreamableHTTPOptions{
+			Stateless: true, JSONResponse: json, MaxRequestBodyBytes: maxLarge, PropagateRequestCancellation: true,
+			DisableLocalhostProtection: true, // CheckHost does it, for all addresses
+			Logger:                     o.Logger,
+		})
+	}
+	s.json, s.stream = handler(true), handler(false)
 	return s
 }
 
@@ -79,24 +99,89 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		access.WriteError(w, err)
 		return
 	}
-	body, failed := access.ReadBody(w, r, maxBody, bodyTimeout)
-	if failed != nil {
-		access.WriteError(w, failed)
+	body, done, err := s.body(w, r)
+	if err != nil {
+		access.WriteError(w, err)
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), callerKey{}, c), callTimeout)
+	defer done()
+	c.asks = asksOf(body)
+	ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), callerKey{}, c), c.timeout())
 	defer cancel()
 	c.ended = ctx
 	if c.resume(ctx) != nil {
-		busy := protocol.Errorf(protocol.CodeTooMany, "The gateway is busy; try again in a moment.")
-		busy.RetryAfterMS = 1000
-		access.WriteError(w, busy)
+		access.WriteError(w, busy())
 		return
 	}
 	defer c.finish()
+	if err := s.view(c).use(ctx, c); err != nil {
+		access.WriteError(w, protocol.AsError(err))
+		return
+	}
 	r = r.WithContext(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	s.mcp.ServeHTTP(w, r)
+	if c.asks.token || c.of != "" {
+		s.stream.ServeHTTP(w, r)
+		return
+	}
+	s.json.ServeHTTP(w, r)
+}
+
+// body reads the body of a request. Only some requests at a time may have a
+// larger one; done ends their time.
+func (s *server) body(w http.ResponseWriter, r *http.Request) (body []byte, done func(), err *protocol.Error) {
+	limit, done := int64(maxBody), func() {}
+	if r.ContentLength > maxBody {
+		select {
+		case s.large <- struct{}{}:
+			limit, done = maxLarge, func() { <-s.large }
+		default:
+			return nil, nil, busy()
+		}
+	}
+	body, failed := access.ReadBody(w, r, limit, bodyTimeout)
+	if failed != nil {
+		done()
+		return nil, nil, protocol.AsError(failed)
+	}
+	return body, done, nil
+}
+
+func busy() *protocol.Error {
+	busy := protocol.Errorf(protocol.CodeTooMany, "The gateway is busy; try again in a moment.")
+	busy.RetryAfterMS = 1000
+	return busy
+}
+
+// asks is what decides how a request is handled, before the SDK reads it.
+type asks struct {
+	method string
+	name   string // of a tool
+	token  bool   // the client wants progress
+}
+
+// asksOf reads the body of a request. What it cannot read, the SDK rejects.
+func asksOf(body []byte) asks {
+	doc, err := protocol.ParseJSON(body, protocol.MaxDepth)
+	if err != nil {
+		return asks{}
+	}
+	if doc.Root().Type() == protocol.TypeArray {
+		return asks{method: methodList} // a batch of an early revision may contain it
+	}
+	params := doc.Root().Get("params")
+	return asks{doc.Root().Get("method").Text(), params.Get("name").Text(), params.Get("_meta").Get(progress.Token).Exists()}
+}
+
+// timeout bounds the time of a request.
+func (c *caller) timeout() time.Duration {
+	switch {
+	case c.asks.method == methodListen:
+		return listenTimeout
+	case c.asks.token:
+		return maxLongWait + (callTimeout - maxWait)
+	}
+	return callTimeout
 }
 
 // identify returns the caller of a request, by the session of its token.
@@ -104,6 +189,10 @@ func (s *server) identify(r *http.Request, token string) (*caller, *protocol.Err
 	client, err := selfapi.New(s.options.API, r, token)
 	if err != nil {
 		return nil, protocol.Errorf(protocol.CodeUnauthorized, "The token cannot be one of this gateway.")
+	}
+	of := r.URL.Query().Get("participant")
+	if of != "" && !protocol.ValidParticipantID(of) {
+		return nil, protocol.Errorf(protocol.CodeNotFound, "%q is not the id of a participant.", of)
 	}
 	name := r.URL.Query().Get("space")
 	if name == "" {
@@ -114,29 +203,13 @@ func (s *server) identify(r *http.Request, token string) (*caller, *protocol.Err
 		if len(session.Spaces) != 1 || len(session.Globs) > 0 {
 			return nil, access.BadRequest("The token is good for more than one space; add ?space=NAME to the address.")
 		}
-		return &caller{server: s, client: client, space: session.Spaces[0].Name, you: session.Spaces[0].Participant}, nil
+		return &caller{server: s, client: client, space: session.Spaces[0].Name, you: session.Spaces[0].Participant, of: protocol.ParticipantID(of)}, nil
 	}
 	session, err := client.SessionIn(r.Context(), name)
 	if err != nil { // it does not exist, or is not open to the token
 		return nil, protocol.AsError(err)
 	}
-	return &caller{server: s, client: client, space: name, you: session.In(name)}, nil
-}
-
-// forCaller returns the tools of one request.
-func (s *server) forCaller(r *http.Request) *mcp.Server {
-	c, _ := r.Context().Value(callerKey{}).(*caller)
-	server := mcp.NewServer(&mcp.Implementation{Name: "meup", Title: "Space " + c.space, Version: s.options.Version}, &mcp.ServerOptions{
-		Instructions: fmt.Sprintf(instructions, c.you, c.space), SchemaCache: s.schemas, Logger: s.options.Logger,
-	})
-	memorytools.Register(server, memorytools.Options{Memory: c.client, Space: c.space})
-	c.addTalk(server)
-	c.addThink(server)
-	c.addProposals(server)
-	c.addCalls(server)
-	c.addResources(server)
-	addPrompts(server)
-	return server
+	return &caller{server: s, client: client, space: name, you: session.In(name), of: protocol.ParticipantID(of)}, nil
 }
 
 // instructions describe to a model how to take part.

@@ -10,27 +10,28 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/gateway/mcpserver/progress"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // addTalk adds the tools of a conversation.
-func (c *caller) addTalk(server *mcp.Server) {
-	addTool(server, c, &mcp.Tool{
+func addTalk(server *mcp.Server) {
+	addTool(server, &mcp.Tool{
 		Name: "say", Annotations: writes(),
 		Description: "Sends a message to the space, or only to some participants. Returns its id and a cursor for wait.",
-	}, c.say)
-	addTool(server, c, &mcp.Tool{
+	}, (*caller).say)
+	addTool(server, &mcp.Tool{
 		Name: "read", Annotations: reads(),
 		Description: "Returns what was said: the newest messages, or the ones after a cursor.",
-	}, c.read)
-	addTool(server, c, &mcp.Tool{
+	}, (*caller).read)
+	addTool(server, &mcp.Tool{
 		Name: "wait", Annotations: reads(),
 		Description: "Waits until another participant says something after a cursor, and returns it. Without a result in time there are no messages; call it again with the new cursor.",
-	}, c.wait)
-	addTool(server, c, &mcp.Tool{
+	}, (*caller).wait)
+	addTool(server, &mcp.Tool{
 		Name: "who", Annotations: reads(),
 		Description: "Lists the connected participants with their capabilities, and recent questions without an answer.",
-	}, c.who)
+	}, (*caller).who)
 }
 
 type sayInput struct {
@@ -106,15 +107,16 @@ func (c *caller) read(ctx context.Context, in readInput) (*messages, error) {
 	return out, err
 }
 
-// Bounds of a wait. A client ends a call after a minute.
+// Bounds of a wait. A client ends a call after a minute, unless it gets progress.
 const (
 	defaultWait = 25 * time.Second
 	maxWait     = 50 * time.Second
+	maxLongWait = 10 * time.Minute
 )
 
 type waitInput struct {
 	After   string `json:"after,omitempty" jsonschema:"the cursor of an earlier result; by default now"`
-	Seconds int    `json:"seconds,omitempty" jsonschema:"how long at most, up to 50; 25 by default"`
+	Seconds int    `json:"seconds,omitempty" jsonschema:"how long at most, up to 50, or 600 if the client requests progress; 25 by default"`
 	selection
 }
 
@@ -124,7 +126,7 @@ func (c *caller) wait(ctx context.Context, in waitInput) (*messages, error) {
 	if err != nil {
 		return nil, err
 	}
-	patience, err := patienceOf(in.Seconds)
+	patience, err := c.patienceOf(in.Seconds)
 	if err != nil {
 		return nil, err
 	}
@@ -154,14 +156,22 @@ func (c *caller) wait(ctx context.Context, in waitInput) (*messages, error) {
 }
 
 // patienceOf returns how long a call waits.
-func patienceOf(seconds int) (time.Duration, error) {
+func (c *caller) patienceOf(seconds int) (time.Duration, error) {
 	if seconds == 0 {
 		return defaultWait, nil
 	}
-	if seconds < 0 || seconds > int(maxWait/time.Second) {
-		return 0, fmt.Errorf("seconds: expected 1 to %d", maxWait/time.Second)
+	if seconds < 0 || seconds > int(c.longest()/time.Second) {
+		return 0, fmt.Errorf("seconds: expected 1 to %d, or to %d if the client requests progress", maxWait/time.Second, maxLongWait/time.Second)
 	}
 	return time.Duration(seconds) * time.Second, nil
+}
+
+// longest returns how long a call may wait.
+func (c *caller) longest() time.Duration {
+	if c.asks.token {
+		return maxLongWait
+	}
+	return maxWait
 }
 
 var errNoneInTime = errors.New("no envelope in time")
@@ -169,6 +179,7 @@ var errNoneInTime = errors.New("no envelope in time")
 // awaitUntil waits without a slot for an envelope that a query selects. If there
 // is none until the deadline, the error is errNoneInTime.
 func (c *caller) awaitUntil(ctx context.Context, deadline time.Time, q api.EnvelopeQuery) error {
+	defer progress.Repeat(ctx, c.server.options.ProgressEvery)()
 	err := c.await(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithDeadline(ctx, deadline)
 		defer cancel()

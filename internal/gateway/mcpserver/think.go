@@ -12,12 +12,12 @@ import (
 )
 
 // addThink adds the tool that publishes reasoning.
-func (c *caller) addThink(server *mcp.Server) {
-	addTool(server, c, &mcp.Tool{
+func addThink(server *mcp.Server) {
+	addTool(server, &mcp.Tool{
 		Name: "think", Annotations: writes(),
 		Description: "Publishes your reasoning. open begins a context and returns it; step adds a thought to it; conclude or cancel closes it. " +
 			"Open a context before you work on a question, with reply_to, so that others see who works on it.",
-	}, c.think)
+	}, (*caller).think)
 }
 
 type thinkInput struct {

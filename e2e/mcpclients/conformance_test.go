@@ -1,0 +1,71 @@
+package mcpclients
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// check is the result of one check of the suite.
+type check struct{ ID, Status, ErrorMessage string }
+
+var stamp = regexp.MustCompile(`-\d{4}-\d\d-\d\dT.*$`)
+
+// conformance runs the scenarios that a revision requires, and returns how many
+// checks of each kind succeeded.
+func conformance(t *testing.T, address, revision string) (passed map[string]int, why map[string]string) {
+	t.Helper()
+	out := t.TempDir()
+	// The exit code says that a scenario failed, which may be one of the fixture.
+	text, err := run(t, nil, node(t), installed(t, "@modelcontextprotocol/conformance/dist/index.js"), "server", "--url", address, "--requirements", revision, "--output-dir", out)
+	passed, why = make(map[string]int), make(map[string]string)
+	files, _ := filepath.Glob(filepath.Join(out, "*", "checks.json"))
+	for _, file := range files {
+		body, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var checks []check
+		if err := json.Unmarshal(body, &checks); err != nil {
+			t.Fatal(err)
+		}
+		scenario := stamp.ReplaceAllString(filepath.Base(filepath.Dir(file)), "")
+		for _, c := range checks {
+			id := scenario + " " + c.ID
+			if c.Status == "SUCCESS" {
+				passed[id]++
+			} else {
+				why[id] = c.Status + ": " + c.ErrorMessage
+			}
+		}
+	}
+	if len(passed) == 0 {
+		t.Fatalf("no check succeeded: %v\n%s", err, text)
+	}
+	return passed, why
+}
+
+// sessions are the checks that need a session, which the gateway does not have:
+// the suite reconnects to a stream by its id.
+var sessions = map[string]bool{"server-server-sse-polling server-sse-polling-session": true}
+
+// Every check that the fixture passes alone, it passes through a space.
+func TestConformance(t *testing.T) {
+	for _, revision := range []string{"2026-07-28", "2025-11-25"} {
+		t.Run(revision, func(t *testing.T) {
+			node(t)
+			alone, _ := conformance(t, direct(t), revision)
+			through, why := conformance(t, authorized(t, bridged(t), "alice-token", "&participant=fixture"), revision)
+			count := 0
+			for id, n := range alone {
+				if through[id] < n && !sessions[id] {
+					t.Errorf("%s: %d of %d succeed through the space; %s", id, through[id], n, why[id])
+				}
+				count += through[id]
+			}
+			t.Logf("%d checks of revision %s succeed through the space", count, revision)
+		})
+	}
+}

@@ -1,0 +1,198 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// listener is a stream of notifications to a client. It has a server of its own,
+// whose changes the SDK sends to the client.
+type listener struct {
+	c      *caller
+	server *mcp.Server
+	want   *mcp.NotificationSubscriptions
+	have   map[string]foreign // tools of server
+}
+
+var errTooManySubscriptions = errors.New("too many resources in one subscription")
+
+// maxSubscribed bounds the resources of one stream.
+const maxSubscribed = 64
+
+// listen runs a stream of notifications until the client or the gateway ends it.
+func (c *caller) listen(ctx context.Context, p *mcp.SubscriptionsListenParams, next func(context.Context) (mcp.Result, error)) (mcp.Result, error) {
+	if p.Notifications == nil {
+		return next(ctx) // an error
+	}
+	if len(p.Notifications.ResourceSubscriptions) > maxSubscribed {
+		return nil, errTooManySubscriptions
+	}
+	l := &listener{c: c, server: c.mcp, want: p.Notifications, have: c.listening}
+	at, err := c.position(ctx, "", api.EnvelopeQuery{})
+	if err != nil {
+		return nil, err
+	}
+	if err := l.register(ctx); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watched := make(chan error, 1)
+	go func() { // ends with ctx; listen waits for it
+		defer cancel()
+		watched <- c.await(ctx, func(ctx context.Context) error { return l.watch(ctx, at) })
+	}()
+	result, err := next(ctx)
+	cancel()
+	if failed := <-watched; errors.Is(failed, errManyWaiting) {
+		return nil, failed
+	}
+	return result, err
+}
+
+// register requests the lists whose changes the one participant that is shown is
+// to report: it reports them to the participants that requested them.
+func (l *listener) register(ctx context.Context) error {
+	if l.c.of == "" {
+		return nil
+	}
+	caps, in := l.c.shown.Capabilities, new(inquiry)
+	for method, wanted := range map[string]bool{
+		methodList:       l.want.ToolsListChanged && caps.Tools != nil,
+		"prompts/list":   l.want.PromptsListChanged && caps.Prompts != nil,
+		"resources/list": l.want.ResourcesListChanged && caps.Resources != nil,
+	} {
+		if !wanted {
+			continue
+		}
+		e := requestTo(l.c.of, "", method, map[string]any{})
+		receipt, err := l.c.client.Send(ctx, l.c.space, e)
+		if err != nil {
+			return refusal(err)
+		}
+		in.sent(&e, receipt.Seq)
+	}
+	if len(in.ids) == 0 {
+		return nil
+	}
+	_, _, err := l.c.answers(ctx, in, time.Now().Add(listTimeout))
+	return err
+}
+
+// watch reads the events of the space, from the cursor on, and changes the server
+// accordingly.
+func (l *listener) watch(ctx context.Context, at cursor) error {
+	q := api.EnvelopeQuery{Since: at.seq, Log: at.log}
+	if l.c.of != "" {
+		q.Kinds, q.From = []string{string(protocol.KindMCPRequest)}, []protocol.ParticipantID{l.c.of}
+	} else if len(l.want.ResourceSubscriptions) == 0 {
+		q.Kinds = []string{string(protocol.KindMCPRequest), string(protocol.KindSystemPresence)}
+	}
+	return l.c.client.Events(ctx, l.c.space, q, func(e *api.Event) bool {
+		if err := l.c.resume(ctx); err != nil {
+			return false
+		}
+		defer l.c.release()
+		switch {
+		case e.Name == "envelope" && e.ID != "":
+			env, err := protocol.DecodeDelivered(e.Data)
+			if err != nil {
+				return true // too long to be a notification
+			}
+			l.envelope(ctx, &env)
+		case e.Name == "presence" && l.c.of == "" && serves(e), e.Name == "system":
+			l.tools(ctx)
+		}
+		return ctx.Err() == nil
+	})
+}
+
+// serves reports whether the presence of a participant concerns tools. One that
+// has left has no services.
+func serves(e *api.Event) bool {
+	env, err := protocol.DecodeDelivered(e.Data)
+	if err != nil {
+		return true
+	}
+	var p protocol.Presence
+	return json.Unmarshal(env.Payload, &p) != nil || p.Event == "leave" || slices.Contains(p.Participant.Serves, protocol.ServesTools)
+}
+
+func (l *listener) envelope(ctx context.Context, e *protocol.Envelope) {
+	if e.Kind == protocol.KindMCPRequest && e.AddressedTo(l.c.you) {
+		if l.c.of != "" {
+			l.notified(ctx, e)
+			return
+		}
+		if methodOf(e) == toolsChanged {
+			l.tools(ctx)
+		}
+	}
+	for _, uri := range l.want.ResourceSubscriptions {
+		if l.concerns(ctx, uri, e) {
+			_ = l.server.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri}) // it returns nil
+		}
+	}
+}
+
+// concerns reports whether an envelope changes a resource of the space.
+func (l *listener) concerns(ctx context.Context, uri string, e *protocol.Envelope) bool {
+	switch {
+	case uri == contextsURI:
+		return e.Kind == protocol.KindReasoningStart || e.Kind.ClosesContext()
+	case uri == proposalsURI:
+		settles := e.Kind == protocol.KindMCPRequest && len(e.Correlation.IDs) > 0
+		return settles || e.Kind == protocol.KindMCPProposal || e.Kind == protocol.KindMCPWithdraw || e.Kind == protocol.KindMCPReject || e.Kind.ClosesContext()
+	}
+	of, err := l.c.client.TurnOf(ctx, l.c.space, e.ID)
+	return err == nil && threadsURI+string(of.ThreadID) == uri
+}
+
+// tools brings the tools of the server up to date.
+func (l *listener) tools(ctx context.Context) {
+	if l.c.of != "" || !l.want.ToolsListChanged {
+		return
+	}
+	v := l.c.server.view(l.c)
+	if v.refresh(ctx, l.c) != nil {
+		return // the stream ends
+	}
+	now := v.tools()
+	for name, f := range l.have {
+		if _, ok := now[name]; !ok {
+			l.server.RemoveTools(name)
+			delete(l.have, f.tool.Name)
+		}
+	}
+	for name, f := range now {
+		if had, ok := l.have[name]; !ok || string(encode(had.tool)) != string(encode(f.tool)) {
+			addForeign(l.server, f)
+			l.have[name] = f
+		}
+	}
+}
+
+// notified passes on a notification of the one participant that is shown. A
+// feature that is replaced makes the SDK send that a list has changed.
+func (l *listener) notified(ctx context.Context, e *protocol.Envelope) {
+	switch methodOf(e) {
+	case toolsChanged:
+		l.server.AddTool(&mcp.Tool{Name: "changed", InputSchema: json.RawMessage(`{"type":"object"}`)}, nil)
+	case "notifications/prompts/list_changed":
+		l.server.AddPrompt(&mcp.Prompt{Name: "changed"}, nil)
+	case "notifications/resources/list_changed":
+		l.server.AddResource(&mcp.Resource{Name: "changed", URI: "meup://changed"}, nil)
+	case "notifications/resources/updated":
+		if uri := e.ParsePayload().Get("params").Get("uri").Text(); uri != "" {
+			_ = l.server.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri}) // it returns nil
+		}
+	}
+}

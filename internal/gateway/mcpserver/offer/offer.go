@@ -1,0 +1,103 @@
+// Package offer decides which tools of other participants an MCP client is
+// offered, and under which names.
+package offer
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// maxName bounds a name, in bytes: a client may have room for 64, with a prefix
+// such as mcp__meup__.
+const maxName = 53
+
+// Tool names that every client takes.
+var (
+	plainName  = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+	notPlain   = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+	hashedName = regexp.MustCompile(`_[0-9a-f]{12}$`)
+)
+
+// Name returns the name of a tool of another participant: participant__tool,
+// or, if that is not a valid or unambiguous name, one that ends with a hash.
+func Name(host protocol.ParticipantID, tool string) string {
+	id, name := string(host), string(host)+"__"+tool
+	if len(name) <= maxName && plainName.MatchString(name) && !strings.Contains(id, "__") && !strings.HasSuffix(id, "_") && !hashedName.MatchString(name) {
+		return name
+	}
+	sum := sha256.Sum256([]byte(id + "\x00" + tool))
+	suffix := "_" + hex.EncodeToString(sum[:6])
+	name = notPlain.ReplaceAllString(name, "_")
+	return name[:min(len(name), maxName-len(suffix))] + suffix
+}
+
+// Rights decide which tools are listed. The gateway decides again when a tool is
+// called.
+type Rights struct{ set *capability.Set }
+
+// RightsOf returns the rights of capabilities. What they require of the arguments
+// of a call is left out: a tool is listed if some arguments may be allowed.
+func RightsOf(given []json.RawMessage) Rights {
+	var list []*capability.Capability
+	for _, text := range given {
+		if c, err := capability.ParseJSON(withoutArguments(text)); err == nil {
+			list = append(list, c)
+		}
+	}
+	return Rights{capability.NewSet(list...)}
+}
+
+// withoutArguments removes the pattern of the arguments from a capability. A rule
+// that denies some arguments becomes one that denies nothing.
+func withoutArguments(text json.RawMessage) json.RawMessage {
+	var c, payload, params map[string]json.RawMessage
+	if json.Unmarshal(text, &c) != nil || json.Unmarshal(c["payload"], &payload) != nil || json.Unmarshal(payload["params"], &params) != nil {
+		return text
+	}
+	if _, ok := params["arguments"]; !ok {
+		return text
+	}
+	if string(c["deny"]) == "true" {
+		return nil
+	}
+	delete(params, "arguments")
+	payload["params"] = encode(params)
+	c["payload"] = encode(payload)
+	return encode(c)
+}
+
+// MayCall reports whether the participant may call a tool, and whether it may
+// propose the call.
+func (r Rights) MayCall(host protocol.ParticipantID, tool string) (now, proposable bool) {
+	text := encode(map[string]any{
+		"jsonrpc": "2.0", "id": "1", "method": "tools/call", "participant_id": host,
+		"params": map[string]any{"name": tool, "arguments": struct{}{}},
+	})
+	doc, err := protocol.ParseJSON(text, protocol.MaxDepth)
+	if err != nil {
+		return false, false
+	}
+	request := &capability.Request{Kind: protocol.KindMCPRequest, Payload: doc.Root(), To: []protocol.ParticipantID{host}}
+	if r.set.Decide(request).Allowed {
+		return true, true
+	}
+	request.Kind, request.To = protocol.KindMCPProposal, nil
+	return false, r.set.Decide(request).Allowed
+}
+
+// IsForeign reports whether a name has the form of a tool of another participant.
+func IsForeign(name string) bool { return strings.Contains(name, "__") || hashedName.MatchString(name) }
+
+func encode(v any) json.RawMessage {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // of texts, and JSON that was read
+	}
+	return text
+}

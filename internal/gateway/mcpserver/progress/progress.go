@@ -1,0 +1,84 @@
+// Package progress sends the progress of a request to its MCP client.
+package progress
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Token is the field of _meta with which a client requests progress.
+const Token = "progressToken"
+
+// Report sends the progress of a request to its client.
+type Report struct {
+	session *mcp.ServerSession
+	token   any
+
+	mu   sync.Mutex
+	last float64 // progress must increase
+}
+
+type key struct{}
+
+// With adds the report of a request, if its client wants one.
+func With(ctx context.Context, req mcp.Request, meta map[string]any) context.Context {
+	session, ok := req.GetSession().(*mcp.ServerSession)
+	if token := meta[Token]; ok && token != nil {
+		return context.WithValue(ctx, key{}, &Report{session: session, token: token, last: -1})
+	}
+	return ctx
+}
+
+// Of returns the report of a request; nil: its client wants none.
+func Of(ctx context.Context) *Report {
+	r, _ := ctx.Value(key{}).(*Report)
+	return r
+}
+
+// Send sends a progress that is higher than the last one. The error of a client
+// that is gone is ignored.
+func (r *Report) Send(ctx context.Context, p *mcp.ProgressNotificationParams) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p.Progress <= r.last {
+		return
+	}
+	r.last, p.ProgressToken = p.Progress, r.token
+	_ = r.session.NotifyProgress(ctx, p)
+}
+
+// tick sends that the request still waits.
+func (r *Report) tick(ctx context.Context) {
+	r.mu.Lock()
+	next := max(r.last, 0) + 0.001
+	r.mu.Unlock()
+	r.Send(ctx, &mcp.ProgressNotificationParams{Progress: next, Message: "waiting"})
+}
+
+// Repeat sends progress at each interval until stop is called, if the client wants
+// it.
+func Repeat(ctx context.Context, interval time.Duration) (stop func()) {
+	r := Of(ctx)
+	if r == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() { // ends with ctx; stop waits for it
+		defer close(done)
+		t := time.NewTicker(interval)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				r.tick(ctx)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}

@@ -1,0 +1,173 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/meup-protocol/meup/internal/gateway/mcpserver/progress"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// shown is what a participant that is shown alone returned to initialize.
+type shown struct {
+	about mcp.InitializeResult
+	at    time.Time
+}
+
+// relayedMethods are the methods that the participant itself handles.
+var relayedMethods = []string{
+	methodList, methodCall,
+	"resources/list", "resources/templates/list", "resources/read", "resources/subscribe", "resources/unsubscribe",
+	"prompts/list", "prompts/get", "completion/complete", "logging/setLevel",
+}
+
+// show chooses the server for a request to one participant, and brings it up to
+// date if the request needs it.
+func (v *view) show(ctx context.Context, c *caller) error {
+	v.mu.Lock()
+	c.mcp = v.server
+	_, known := v.foreign[c.asks.name]
+	v.mu.Unlock()
+	about := slices.Contains([]string{"initialize", "server/discover", methodListen}, c.asks.method)
+	if c.mcp != nil && !about && (known || c.asks.method != methodCall) {
+		return nil
+	}
+	if err := v.lock(ctx); err != nil {
+		return err
+	}
+	defer v.unlock()
+	if err := v.introduce(ctx, c); err != nil {
+		return err
+	}
+	if v.shown.about.Capabilities.Tools != nil {
+		if err := v.directory.update(ctx, c, []protocol.ParticipantID{c.of}); err != nil {
+			return err
+		}
+	}
+	tools := make(map[string]foreign)
+	if l := v.directory.lists[c.of]; l != nil {
+		for _, t := range l.tools {
+			tools[t.Name] = foreign{c.of, t.Name, t}
+		}
+	}
+	version := versionOf(tools)
+	own := sha256.Sum256(append(version[:], encode(v.shown.about)...))
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.server == nil || own != v.version {
+		v.build(c.serverOf(v.shown), own, tools) // the tools, for the headers that a call of them must have
+	}
+	c.mcp = v.server
+	if c.asks.method == methodListen {
+		c.mcp, c.shown = c.serverOf(v.shown), &v.shown.about
+	}
+	return nil
+}
+
+// introduce asks the participant what it offers, unless that is known.
+func (v *view) introduce(ctx context.Context, c *caller) error {
+	if v.shown != nil && time.Since(v.shown.at) < listAge {
+		return nil
+	}
+	present, err := c.client.Participants(ctx, c.space)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(present, func(p protocol.Participant) bool { return p.ID == c.of }) {
+		return protocol.Errorf(protocol.CodeNotFound, "No participant %s is connected to this space.", c.of)
+	}
+	e := requestTo(c.of, "", "initialize", map[string]any{
+		"protocolVersion": "2025-11-25", "capabilities": struct{}{}, "clientInfo": map[string]string{"name": "meup", "version": c.server.options.Version},
+	})
+	receipt, err := c.client.Send(ctx, c.space, e)
+	if err != nil {
+		return err
+	}
+	in := new(inquiry)
+	in.sent(&e, receipt.Seq)
+	got, _, err := c.answers(ctx, in, time.Now().Add(listTimeout))
+	if err != nil {
+		return err
+	}
+	if got[e.ID] == nil {
+		return protocol.Errorf(protocol.CodeUnavailable, "The participant %s has not answered in time.", c.of)
+	}
+	result, err := resultOf(got[e.ID], "")
+	if err != nil {
+		return protocol.Errorf(protocol.CodeNotFound, "The participant %s offers no MCP server: %s", c.of, err)
+	}
+	s := &shown{at: time.Now()}
+	if err := json.Unmarshal(result.raw, &s.about); err != nil || s.about.Capabilities == nil {
+		return protocol.Errorf(protocol.CodeNotFound, "The participant %s offers no MCP server.", c.of)
+	}
+	v.shown = s
+	return nil
+}
+
+// serverOf returns the server that shows one participant.
+func (c *caller) serverOf(s *shown) *mcp.Server {
+	about := s.about.ServerInfo
+	if about == nil {
+		about = &mcp.Implementation{Name: string(c.of), Version: c.server.options.Version}
+	}
+	text, _ := bounded(s.about.Instructions, maxDescription)
+	if text != "" {
+		text = fmt.Sprintf("Instructions of the participant %s of the space %s: %s", c.of, c.space, text)
+	}
+	server := mcp.NewServer(about, &mcp.ServerOptions{
+		Instructions: text, Capabilities: s.about.Capabilities, SetCacheable: private,
+		SubscribeHandler: func(ctx context.Context, r *mcp.SubscribeRequest) error {
+			return callerOf(ctx).subscribe(ctx, "resources/subscribe", r, r.Params)
+		},
+		UnsubscribeHandler: func(ctx context.Context, r *mcp.UnsubscribeRequest) error {
+			return callerOf(ctx).unsubscribe(ctx, r.Params)
+		},
+	})
+	server.AddReceivingMiddleware(relayAll)
+	return server
+}
+
+// relayAll passes the requests on that the participant handles.
+func relayAll(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		c := callerOf(ctx)
+		ctx, stop := c.endWith(ctx)
+		defer stop()
+		if p, ok := req.GetParams().(*mcp.SubscriptionsListenParams); ok {
+			return c.listen(ctx, p, func(ctx context.Context) (mcp.Result, error) { return next(ctx, method, req) })
+		}
+		if !slices.Contains(relayedMethods, method) {
+			return next(ctx, method, req)
+		}
+		r, err := relayedOf(c.of, method, req, req.GetParams())
+		if err != nil {
+			return nil, err
+		}
+		return c.relay(progress.With(ctx, req, r.meta), r)
+	}
+}
+
+// subscribe subscribes to a resource of the participant.
+func (c *caller) subscribe(ctx context.Context, method string, req mcp.Request, p mcp.Params) error {
+	r, err := relayedOf(c.of, method, req, p)
+	if err != nil {
+		return err
+	}
+	_, err = c.relay(ctx, r)
+	return err
+}
+
+// unsubscribe ends a subscription. The request has ended then, and the response
+// is not awaited.
+func (c *caller) unsubscribe(ctx context.Context, p *mcp.UnsubscribeParams) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), listTimeout)
+	defer cancel()
+	_, err := c.client.Send(ctx, c.space, requestTo(c.of, "", "resources/unsubscribe", map[string]any{"uri": p.URI}))
+	return err
+}

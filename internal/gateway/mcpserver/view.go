@@ -1,0 +1,249 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/meup-protocol/meup/internal/gateway/mcpserver/offer"
+	"github.com/meup-protocol/meup/internal/gateway/mcpserver/progress"
+	"github.com/meup-protocol/meup/internal/memorytools"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Methods of MCP that are handled here.
+const (
+	methodCall   = "tools/call"
+	methodList   = "tools/list"
+	methodListen = "subscriptions/listen"
+	toolsChanged = "notifications/tools/list_changed"
+)
+
+// maxViews bounds the views of which a gateway keeps the tools; it may keep twice
+// as many.
+const maxViews = 32
+
+// viewKey identifies a view.
+type viewKey struct {
+	space string
+	you   protocol.ParticipantID
+	of    protocol.ParticipantID // the participant that is shown alone; "": the space
+}
+
+// view is an MCP server for the requests of one participant. To register the
+// tools anew for each request would take longer than most requests.
+type view struct {
+	busy chan struct{} // held by refresh
+
+	mu      sync.Mutex
+	server  *mcp.Server
+	foreign map[string]foreign // tools of other participants, by name
+
+	// Used by the holder of busy.
+	directory directory
+	version   [sha256.Size]byte // of the tools of server
+	shown     *shown            // of a view of one participant
+}
+
+// view returns the view of a caller. A view that was not used for long is built
+// again.
+func (s *server) view(c *caller) *view {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := viewKey{c.space, c.you, c.of}
+	v, ok := s.views.Get(key)
+	if !ok {
+		v = &view{busy: make(chan struct{}, 1), directory: directory{lists: make(map[protocol.ParticipantID]*listing)}}
+	}
+	s.views.Put(key, v) // the young generation has what is used
+	return v
+}
+
+// use chooses the server for a request, and brings it up to date if the request
+// needs the tools of other participants.
+func (v *view) use(ctx context.Context, c *caller) error {
+	if c.of != "" {
+		return v.show(ctx, c)
+	}
+	v.mu.Lock()
+	if v.server == nil {
+		v.build(c.newServer(), versionOf(nil), nil)
+	}
+	c.mcp = v.server
+	_, known := v.foreign[c.asks.name]
+	v.mu.Unlock()
+	switch {
+	case c.asks.method == methodList, c.asks.method == methodListen:
+	case c.asks.method == methodCall && !known && offer.IsForeign(c.asks.name):
+	default:
+		return nil
+	}
+	if err := v.refresh(ctx, c); err != nil {
+		return err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	c.mcp = v.server
+	if c.asks.method == methodListen { // it changes a server of its own
+		c.mcp, c.listening = c.newServer(), maps.Clone(v.foreign)
+		for _, f := range c.listening {
+			addForeign(c.mcp, f)
+		}
+	}
+	return nil
+}
+
+// tools returns the tools of other participants.
+func (v *view) tools() map[string]foreign {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.foreign // replaced, not changed
+}
+
+// lock waits for the right to change the view.
+func (v *view) lock(ctx context.Context) error {
+	select {
+	case v.busy <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (v *view) unlock() { <-v.busy }
+
+// refresh brings the tools of other participants up to date. If they cannot be
+// listed, the earlier ones stay.
+func (v *view) refresh(ctx context.Context, c *caller) error {
+	if err := v.lock(ctx); err != nil {
+		return err
+	}
+	defer v.unlock()
+	offered, err := v.offered(ctx, c)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		c.server.options.Logger.Warn("tools of other participants not listed", "space", c.space, "participant", c.you, "err", err)
+	}
+	version := versionOf(offered)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err == nil && version != v.version {
+		v.build(c.newServer(), version, offered)
+	}
+	return nil
+}
+
+// build replaces the server.
+func (v *view) build(server *mcp.Server, version [sha256.Size]byte, tools map[string]foreign) {
+	v.server, v.version, v.foreign = server, version, make(map[string]foreign)
+	for name, f := range tools {
+		if addForeign(server, f) {
+			v.foreign[name] = f
+		}
+	}
+}
+
+// offered returns the tools of the connected participants.
+func (v *view) offered(ctx context.Context, c *caller) (map[string]foreign, error) {
+	roster, err := c.client.Roster(ctx, c.space)
+	if err != nil {
+		return nil, err
+	}
+	var hosts []protocol.ParticipantID
+	for i := range roster.Participants {
+		if p := &roster.Participants[i]; p.ID != c.you && slices.Contains(p.Serves, protocol.ServesTools) && len(hosts) < maxHosts {
+			hosts = append(hosts, p.ID)
+		}
+	}
+	if err := v.directory.update(ctx, c, hosts); err != nil {
+		return nil, err
+	}
+	return v.directory.offered(roster.You.Capabilities), nil
+}
+
+func versionOf(offered map[string]foreign) [sha256.Size]byte {
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(offered)) {
+		f := offered[name]
+		fmt.Fprintf(h, "%q %q %s\n", f.host, f.name, encode(f.tool))
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// addForeign adds a tool of another participant, unless its schema is unusable.
+func addForeign(server *mcp.Server, f foreign) (ok bool) {
+	defer func() { ok = recover() == nil }() // AddTool panics on schemas that are none, or that name invalid headers
+	server.AddTool(f.tool, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return nil, errNotRouted
+	})
+	return true
+}
+
+var errNotRouted = fmt.Errorf("no middleware handles the call")
+
+// newServer returns a server with the gateway's own tools. It keeps nothing of
+// the caller but its name.
+func (c *caller) newServer() *mcp.Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: "meup", Title: "Space " + c.space, Version: c.server.options.Version}, &mcp.ServerOptions{
+		Instructions: fmt.Sprintf(instructions, c.you, c.space), SchemaCache: c.server.schemas,
+		PageSize: pageSize, SetCacheable: private,
+		SubscribeHandler:   func(_ context.Context, r *mcp.SubscribeRequest) error { return subscribable(r.Params.URI) },
+		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
+	})
+	memorytools.Register(server, memorytools.Options{Memory: memory{}, Space: c.space})
+	addTalk(server)
+	addThink(server)
+	addProposals(server)
+	addCalls(server)
+	addResources(server)
+	addPrompts(server)
+	server.AddReceivingMiddleware(route)
+	return server
+}
+
+// private makes clients keep a result for one user only, and not without asking.
+func private(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
+	c.TTLMs, c.CacheScope = 0, "private"
+}
+
+// pageSize is the number of tools in one page of a list.
+const pageSize = 250
+
+// route handles the requests that the server of the SDK does not handle by
+// itself.
+func route(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		c := callerOf(ctx)
+		ctx, stop := c.endWith(ctx)
+		defer stop()
+		switch p := req.GetParams().(type) {
+		case *mcp.CallToolParamsRaw:
+			if f, ok := c.foreign(p.Name); ok {
+				renamed := *p
+				renamed.Name = f.name
+				r, err := relayedOf(f.host, method, req, &renamed)
+				if err != nil {
+					return nil, err
+				}
+				return c.relay(progress.With(ctx, req, p.Meta), r)
+			}
+			ctx = progress.With(ctx, req, p.Meta)
+		case *mcp.SubscriptionsListenParams:
+			return c.listen(ctx, p, func(ctx context.Context) (mcp.Result, error) { return next(ctx, method, req) })
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// foreign returns a tool of another participant by its name here.
+func (c *caller) foreign(name string) (foreign, bool) {
+	f, ok := c.server.view(c).tools()[name]
+	return f, ok
+}
