@@ -49,7 +49,7 @@ func conformance(t *testing.T, address, revision string) (passed map[string]int,
 
 // sessions are the checks that need a session, which the gateway does not have:
 // the suite reconnects to a stream by its id.
-var sessions = map[string]bool{"server-server-sse-polling server-sse-polling-session": true}
+var sessions = map[string]bool{"server-server-sse-polling server-sse-retry-field": true}
 
 // Every check that the fixture passes alone, it passes through a space.
 func TestConformance(t *testing.T) {
