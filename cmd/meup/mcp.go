@@ -12,9 +12,9 @@ import (
 func newMCP(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "mcp",
-		Short: "Serves the tools of the gateway's /mcp over standard input and output",
+		Short: "Serves the gateway's /mcp over standard input and output",
 		Long: `mcp is an MCP server over standard input and output, for clients that start a
-program instead of connecting to an address. It has the tools of the gateway's
+program instead of connecting to an address. It has the tools, resources and prompts of the gateway's
 /mcp, and passes each call on to it: the client takes part in the space as the
 participant of the token.
 

@@ -51,6 +51,21 @@ func TestMCP(t *testing.T) {
 			if err != nil || said.IsError {
 				t.Fatal(said, err)
 			}
+			if r, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "meup://space/contexts"}); err != nil || !strings.Contains(r.Contents[0].Text, `"contexts":[]`) {
+				t.Error(r, err)
+			}
+			if r, err := session.ListResourceTemplates(t.Context(), nil); err != nil || len(r.ResourceTemplates) != 1 {
+				t.Error(r, err)
+			}
+			if r, err := session.ListPrompts(t.Context(), nil); err != nil || len(r.Prompts) != 3 {
+				t.Error(r, err)
+			}
+			if r, err := session.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "debate"}); err != nil || len(r.Messages) != 1 {
+				t.Error(r, err)
+			}
+			if r, err := session.ListResources(t.Context(), nil); err != nil || len(r.Resources) != 2 {
+				t.Error(r, err)
+			}
 			g.Restart()
 			refused, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "say", Arguments: map[string]any{"message": "x", "to": []string{"nobody"}}})
 			if err != nil || !refused.IsError || !strings.Contains(refused.Content[0].(*mcp.TextContent).Text, "nobody") {

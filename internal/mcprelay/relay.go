@@ -1,8 +1,9 @@
-// Package mcprelay serves the tools of an MCP server over HTTP to a client on
-// standard input and output.
+// Package mcprelay serves the tools, resources and prompts of an MCP server over
+// HTTP to a client on standard input and output.
 package mcprelay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -34,16 +35,56 @@ func Run(ctx context.Context, o Options) error {
 	}
 	defer session.Close() //nolint:errcheck // the server keeps nothing of it
 	about := session.InitializeResult()
-	server := mcp.NewServer(about.ServerInfo, &mcp.ServerOptions{Instructions: about.Instructions})
-	for tool, err := range session.Tools(ctx, nil) {
-		if err != nil {
-			return fmt.Errorf("list the tools of %s: %w", o.Endpoint, err)
-		}
-		server.AddTool(tool, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return session.CallTool(ctx, &mcp.CallToolParams{Name: r.Params.Name, Arguments: r.Params.Arguments})
-		})
+	caps := &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}
+	if about.Capabilities != nil && about.Capabilities.Resources != nil {
+		caps.Resources = &mcp.ResourceCapabilities{}
 	}
+	if about.Capabilities != nil && about.Capabilities.Prompts != nil {
+		caps.Prompts = &mcp.PromptCapabilities{}
+	}
+	server := mcp.NewServer(about.ServerInfo, &mcp.ServerOptions{Instructions: about.Instructions, Capabilities: caps})
+	server.AddReceivingMiddleware(relay(session))
 	return server.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(o.In), Writer: unclosed{o.Out}})
+}
+
+// relay passes requests on to a session. The server's lists are not kept: they
+// may change.
+func relay(session *mcp.ClientSession) mcp.Middleware {
+	return func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			switch p := req.GetParams().(type) {
+			case *mcp.ListToolsParams:
+				return session.ListTools(ctx, &mcp.ListToolsParams{Cursor: cmp.Or(p, new(mcp.ListToolsParams)).Cursor})
+			case *mcp.CallToolParamsRaw:
+				return session.CallTool(ctx, &mcp.CallToolParams{Meta: endToEnd(p.Meta), Name: p.Name, Arguments: p.Arguments, InputResponses: p.InputResponses, RequestState: p.RequestState})
+			case *mcp.ListResourcesParams:
+				return session.ListResources(ctx, &mcp.ListResourcesParams{Cursor: cmp.Or(p, new(mcp.ListResourcesParams)).Cursor})
+			case *mcp.ListResourceTemplatesParams:
+				return session.ListResourceTemplates(ctx, &mcp.ListResourceTemplatesParams{Cursor: cmp.Or(p, new(mcp.ListResourceTemplatesParams)).Cursor})
+			case *mcp.ReadResourceParams:
+				return session.ReadResource(ctx, &mcp.ReadResourceParams{Meta: endToEnd(p.Meta), URI: p.URI})
+			case *mcp.ListPromptsParams:
+				return session.ListPrompts(ctx, &mcp.ListPromptsParams{Cursor: cmp.Or(p, new(mcp.ListPromptsParams)).Cursor})
+			case *mcp.GetPromptParams:
+				return session.GetPrompt(ctx, &mcp.GetPromptParams{Meta: endToEnd(p.Meta), Name: p.Name, Arguments: p.Arguments})
+			}
+			return next(ctx, method, req)
+		}
+	}
+}
+
+// endToEnd returns the fields of _meta that do not describe the connection to
+// the client.
+func endToEnd(meta mcp.Meta) mcp.Meta {
+	out := make(mcp.Meta)
+	for name, value := range meta {
+		switch name {
+		case mcp.MetaKeyProtocolVersion, mcp.MetaKeyClientInfo, mcp.MetaKeyClientCapabilities, mcp.MetaKeyLogLevel, "progressToken":
+		default:
+			out[name] = value
+		}
+	}
+	return out
 }
 
 // bearer sends a token with each request.
