@@ -197,7 +197,7 @@ func (c *caller) newServer() *mcp.Server {
 		SubscribeHandler:   func(_ context.Context, r *mcp.SubscribeRequest) error { return subscribable(r.Params.URI) },
 		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 	})
-	memorytools.Register(server, memorytools.Options{Memory: memory{}, Space: c.space})
+	memorytools.Register(server, memorytools.Options{Memory: memorytools.FromContext(memoryOf), Space: c.space})
 	addTalk(server)
 	addThink(server)
 	addProposals(server)
@@ -207,6 +207,8 @@ func (c *caller) newServer() *mcp.Server {
 	server.AddReceivingMiddleware(route)
 	return server
 }
+
+func memoryOf(ctx context.Context) memorytools.Memory { return callerOf(ctx).client }
 
 // private makes clients keep a result for one user only, and not without asking.
 func private(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
