@@ -3,7 +3,6 @@ package capability
 import (
 	"fmt"
 	"iter"
-	"time"
 
 	"github.com/meup-protocol/meup/internal/pmap"
 	"github.com/meup-protocol/meup/protocol"
@@ -29,16 +28,14 @@ type StoredRule struct {
 	Position uint64
 }
 
-// Holdings yields the holding of each participant that has one, without the grants
-// that have expired at a time, in the order of their ids.
-func (l *Ledger) Holdings(at time.Time) iter.Seq2[protocol.ParticipantID, Holding] {
+// Holdings yields the holding of each participant that has one, in the order of their
+// ids.
+func (l *Ledger) Holdings() iter.Seq2[protocol.ParticipantID, Holding] {
 	return func(yield func(protocol.ParticipantID, Holding) bool) {
 		for id, h := range l.holders.All() {
 			out := Holding{Invited: h.invited}
 			for _, r := range h.grants {
-				if !r.expired(at) {
-					out.Grants = append(out.Grants, StoredGrant{r.Grant, r.position})
-				}
+				out.Grants = append(out.Grants, StoredGrant{r.Grant, r.position})
 			}
 			for _, v := range h.revoked {
 				out.Revoked = append(out.Revoked, StoredRule{v.rule, v.position})
@@ -53,13 +50,13 @@ func (l *Ledger) Holdings(at time.Time) iter.Seq2[protocol.ParticipantID, Holdin
 // Len returns the number of live grants.
 func (l *Ledger) Len() int { return l.grants.Len() }
 
-// Position returns the position of the last change and the latest time of one.
-func (l *Ledger) Position() (uint64, time.Time) { return l.position, l.clock }
+// Position returns the position of the last change.
+func (l *Ledger) Position() uint64 { return l.position }
 
 // Restored returns the ledger with the configuration of l, with these holdings at
 // this position. They are those of another ledger: nothing is checked.
-func (l *Ledger) Restored(position uint64, clock time.Time, holdings iter.Seq2[protocol.ParticipantID, Holding]) *Ledger {
-	out := &Ledger{configured: l.configured, position: position, clock: clock}
+func (l *Ledger) Restored(position uint64, holdings iter.Seq2[protocol.ParticipantID, Holding]) *Ledger {
+	out := &Ledger{configured: l.configured, position: position}
 	var holders []pmap.Pair[protocol.ParticipantID, *holder]
 	var grants []pmap.Pair[protocol.ID, *record]
 	var expiry []pmap.Pair[string, *record]

@@ -198,9 +198,8 @@ func (w *world) happen(t *rapid.T) {
 
 // restore replaces the ledger with one that is made of its holdings.
 func (w *world) restore(t *rapid.T) {
-	position, clock := w.ledger.Position()
-	w.ledger = NewLedger(w.configured).Restored(position, clock, func(yield func(protocol.ParticipantID, Holding) bool) {
-		for id, h := range w.ledger.Holdings(clock) {
+	w.ledger = NewLedger(w.configured).Restored(w.ledger.Position(), func(yield func(protocol.ParticipantID, Holding) bool) {
+		for id, h := range w.ledger.Holdings() {
 			for i, g := range h.Grants {
 				h.Grants[i].Capabilities = nil
 				for _, c := range g.Capabilities {

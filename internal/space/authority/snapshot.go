@@ -37,38 +37,34 @@ const (
 )
 
 // appendSnapshot encodes the state: the log that it was folded from, its position,
-// and everything that has not expired by the clock of the log.
+// and everything in it but forgotten guests.
 //
 //	version checksum
 //	log id, seq, id of the last state entry, number of state entries, clock
 //	members, kicked, pauses
-//	position and clock of the ledger, holdings
+//	position of the ledger, holdings
 //
 // A string begins with its number of bytes. 1 precedes each element of a list, and 0
 // ends it.
 func (st *State) appendSnapshot(dst []byte, logID string) []byte {
 	w := encoder{dst: append(dst, snapshotVersion, 0, 0, 0, 0)}
 	start := len(w.dst)
-	current := *st
-	current.DropExpired(st.clock)
 	w.text(logID)
 	w.number(uint64(st.Seq))
 	w.text(string(st.last))
 	w.number(st.folded)
 	w.time(st.clock)
-	current.appendMembers(&w)
+	st.appendMembers(&w)
 	for id := range st.kicked.All() {
 		w.element(string(id))
 	}
 	w.end()
 	for id, until := range st.pauses.All() {
-		if until.IsZero() || until.After(st.clock) {
-			w.element(string(id))
-			w.time(until)
-		}
+		w.element(string(id))
+		w.time(until)
 	}
 	w.end()
-	current.appendHoldings(&w)
+	st.appendHoldings(&w)
 	binary.LittleEndian.PutUint32(w.dst[start-4:], crc32.Checksum(w.dst[start:], castagnoli))
 	return w.dst
 }
@@ -99,10 +95,8 @@ func (st *State) appendMembers(w *encoder) {
 }
 
 func (st *State) appendHoldings(w *encoder) {
-	position, clock := st.Ledger.Position()
-	w.number(position)
-	w.time(clock)
-	for id, h := range st.Ledger.Holdings(st.clock) {
+	w.number(st.Ledger.Position())
+	for id, h := range st.Ledger.Holdings() {
 		w.element(string(id))
 		w.flag(h.Invited)
 		for _, g := range h.Grants {
@@ -154,8 +148,7 @@ func restore(data []byte, logID string, cfg *Config) (*State, error) {
 	st.setInvitations(invitations)
 	st.kicked = read(&r, func(protocol.ParticipantID) (none struct{}) { return none })
 	st.pauses = read(&r, func(protocol.ParticipantID) time.Time { return r.time() })
-	position, clock := r.number(), r.time()
-	st.Ledger = st.Ledger.Restored(position, clock, elements(&r, r.holding))
+	st.Ledger = st.Ledger.Restored(r.number(), elements(&r, r.holding))
 	if r.err == nil && len(r.rest) > 0 {
 		r.fail(errors.New("data follows its end"))
 	}

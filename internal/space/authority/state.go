@@ -28,7 +28,7 @@ type State struct {
 
 	last   protocol.ID // of that entry
 	folded uint64      // number of state entries
-	clock  time.Time   // of the log: the latest time of a state entry
+	clock  time.Time   // of that entry: one that was ahead must not last
 
 	kicked      pmap.Map[protocol.ParticipantID, struct{}]   // kicked and not invited since
 	pauses      pmap.Map[protocol.ParticipantID, time.Time]  // end of the pause; zero: until resumed
@@ -187,9 +187,7 @@ func (st *State) Apply(e *journal.Entry) (*State, error) {
 func (st *State) Fold(e *journal.Entry) error {
 	st.Seq, st.last = e.Envelope.Seq, e.Envelope.ID
 	st.folded++
-	if e.Envelope.TS.After(st.clock) {
-		st.clock = e.Envelope.TS
-	}
+	st.clock = e.Envelope.TS
 	payload := e.Payload()
 	if !payload.Exists() {
 		return fmt.Errorf("payload of %s is not JSON", e.Envelope.ID)

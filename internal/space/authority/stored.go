@@ -56,7 +56,6 @@ func Load(ctx context.Context, log journal.Journal, space string, cfg *Config, l
 			logger.Error("apply a state entry", "seq", e.Envelope.Seq, "error", err)
 		}
 	}
-	st.DropExpired(st.clock)
 	return st, stored, nil
 }
 
