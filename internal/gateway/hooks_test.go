@@ -81,12 +81,11 @@ func story(t *testing.T, g *meuptest.Gateway, who string) (lines []string, log [
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := strings.NewReplacer()
 	var pairs []string
 	for i, e := range page.Envelopes {
 		pairs = append(pairs, string(e.ID), fmt.Sprintf("#%d", i+1))
 	}
-	names = strings.NewReplacer(pairs...)
+	names := strings.NewReplacer(pairs...)
 	for _, e := range page.Envelopes {
 		line := fmt.Sprintf("%s %s", e.From, e.Kind)
 		if len(e.To) > 0 {
@@ -329,7 +328,7 @@ func TestHooks_AgentGone(t *testing.T) {
 		r, err := http.NewRequestWithContext(ctx, http.MethodPost, g.HTTP()+"/api/spaces/lab/hooks/claude", strings.NewReader(string(text)))
 		if err == nil {
 			r.Header.Set("Authorization", "Bearer claude-token")
-			_, err = http.DefaultClient.Do(r) //nolint:bodyclose // it fails
+			_, err = http.DefaultClient.Do(r)
 		}
 		ended <- err
 	}()

@@ -100,11 +100,11 @@ func (h *hook) newChats(ctx context.Context) (list []*protocol.Envelope, err err
 		}
 		for i := range page.Envelopes {
 			e := &page.Envelopes[i]
-			for_, err := h.isForAgent(ctx, e)
+			wanted, err := h.isForAgent(ctx, e)
 			if err != nil {
 				return nil, err
 			}
-			if !for_ || len(list) > 0 && !slices.Equal(audience(list[0]), audience(e)) {
+			if !wanted || len(list) > 0 && !slices.Equal(audience(list[0]), audience(e)) {
 				continue
 			}
 			if list = append(list, e); len(list) == maxChats {
@@ -259,12 +259,12 @@ func (h *hook) deliver(ctx context.Context, chats []*protocol.Envelope) (answer,
 	if len(asked) == 0 {
 		return answer{}, nil
 	}
-	names := make([]string, len(asked))
-	for i, id := range asked {
-		names[i] = string(id)
+	subjects := []string{"chats"}
+	for _, id := range asked {
+		subjects = append(subjects, string(id))
 	}
 	subject := "Messages from " + string(chats[0].From)
-	err := h.open(ctx, t, h.id(append(names, "chats")...), protocol.Correlation{IDs: asked, Array: len(asked) > 1}, subject)
+	err := h.open(ctx, t, h.id(subjects...), protocol.Correlation{IDs: asked, Array: len(asked) > 1}, subject)
 	if err != nil {
 		return answer{}, err
 	}

@@ -195,7 +195,7 @@ func writeAnswer(w http.ResponseWriter, out answer) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(body) //nolint:gosec // JSON, and said to be; the peer may be gone
+	_, _ = w.Write(body) // the peer may be gone
 }
 
 // hook is one request.
