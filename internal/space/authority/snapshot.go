@@ -36,7 +36,7 @@ const (
 	storedToken   // the token of the invitation is valid
 )
 
-// appendSnapshot encodes the state: the log that it was folded from, its position,
+// encode encodes the state: the log that it was folded from, its position,
 // and everything in it but forgotten guests.
 //
 //	version checksum
@@ -46,8 +46,8 @@ const (
 //
 // A string begins with its number of bytes. 1 precedes each element of a list, and 0
 // ends it.
-func (st *State) appendSnapshot(dst []byte, logID string) []byte {
-	w := encoder{dst: append(dst, snapshotVersion, 0, 0, 0, 0)}
+func (st *State) encode(logID string) []byte {
+	w := encoder{dst: []byte{snapshotVersion, 0, 0, 0, 0}}
 	start := len(w.dst)
 	w.text(logID)
 	w.number(uint64(st.Seq))
@@ -122,7 +122,7 @@ func (st *State) appendHoldings(w *encoder) {
 	w.end()
 }
 
-// restore returns the state that appendSnapshot encoded, under a configuration.
+// restore returns the state that encode encoded, under a configuration.
 func restore(data []byte, logID string, cfg *Config) (*State, error) {
 	if len(data) < snapshotHeader || data[0] != snapshotVersion {
 		return nil, errOtherVersion

@@ -94,7 +94,7 @@ func wantSame(t interface {
 	if now.Before(want.clock) {
 		now = want.clock // of what has expired by it, a snapshot has nothing
 	}
-	if a, b := got.appendSnapshot(nil, "log"), want.appendSnapshot(nil, "log"); !bytes.Equal(a, b) {
+	if a, b := got.encode("log"), want.encode("log"); !bytes.Equal(a, b) {
 		t.Fatalf("the state is\n%q\nwant\n%q", a, b)
 	}
 	if a, b := describe(got), describe(want); a != b {
@@ -162,7 +162,7 @@ func drawEntry(t *rapid.T, l *stateLog) *journal.Entry {
 	default:
 		e = l.add(KindSystemMember, `{"participant_id":"`+id("who")+`"}`)
 	}
-	e.Envelope.From = protocol.ParticipantID(rapid.SampledFrom(drawnIDs[:3]).Draw(t, "from"))
+	e.Envelope.From = rapid.SampledFrom(drawnIDs[:3]).Draw(t, "from")
 	return e
 }
 
@@ -258,16 +258,16 @@ func TestLoad_UnusableSnapshot(t *testing.T) {
 		"longer, with its checksum": {func(_ *State, data []byte, _ string) []byte {
 			return withChecksum(append(data, 0))
 		}, "damaged"},
-		"another log": {func(st *State, _ []byte, _ string) []byte { return st.appendSnapshot(nil, "another") }, "another log"},
+		"another log": {func(st *State, _ []byte, _ string) []byte { return st.encode("another") }, "another log"},
 		"ahead of the log": {func(st *State, _ []byte, logID string) []byte {
 			next, err := st.Apply(l.add(protocol.KindSpaceKick, `{"participant_id":"guest-1"}`))
 			if err != nil {
 				t.Fatal(err)
 			}
 			l.entries = l.entries[:len(l.entries)-1]
-			return next.appendSnapshot(nil, logID)
+			return next.encode(logID)
 		}, "has no state entry"},
-		"other entries": {func(_ *State, _ []byte, logID string) []byte { return other.fold().appendSnapshot(nil, logID) }, "has no state entry"},
+		"other entries": {func(_ *State, _ []byte, logID string) []byte { return other.fold().encode(logID) }, "has no state entry"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := newCountedLog()
@@ -277,7 +277,7 @@ func TestLoad_UnusableSnapshot(t *testing.T) {
 				t.Fatal(err)
 			}
 			st := log.fold(t, l.cfg)
-			data := test.change(st, st.appendSnapshot(nil, logID), logID)
+			data := test.change(st, st.encode(logID), logID)
 			if err := log.SaveSnapshot("lab", journal.Snapshot{Data: data}); err != nil {
 				t.Fatal(err)
 			}
@@ -375,11 +375,11 @@ func TestSnapshot_CompactsObsoleteEntries(t *testing.T) {
 		l.at = l.at.Add(GuestAge)
 		l.invite(1)
 		st := l.fold()
-		restored, err := restore(st.appendSnapshot(nil, "log"), "log", l.cfg)
+		restored, err := restore(st.encode("log"), "log", l.cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(st.appendSnapshot(nil, "log")), restored.size()
+		return len(st.encode("log")), restored.size()
 	}
 	few, _ := size(10)
 	many, members := size(1000)
@@ -395,7 +395,7 @@ func TestSnapshot_Version(t *testing.T) {
 	l.add(KindSystemMember, `{"participant_id":"g1"}`)
 	l.add(protocol.KindSpaceInvite, `{"participant_id":"brief","ttl_seconds":60}`)
 	l.add(protocol.KindParticipantPause, `{"timeout_seconds":30}`, "g1")
-	sum := sha256.Sum256(l.fold().appendSnapshot(nil, "log"))
+	sum := sha256.Sum256(l.fold().encode("log"))
 	if got := hex.EncodeToString(sum[:8]); snapshotVersion != 1 || got != "55d49415d8edadf3" {
 		t.Errorf("version %d has the digest %s: change the version if another state is derived from the same log, and then this test", snapshotVersion, got)
 	}
@@ -422,7 +422,7 @@ func TestState_ForgetsGuests(t *testing.T) {
 	l.invite(2)
 	l.add(protocol.KindSpaceKick, `{"participant_id":"late"}`) // after it was forgotten
 	folded := l.fold()
-	restored, err := restore(folded.appendSnapshot(nil, "log"), "log", l.cfg)
+	restored, err := restore(folded.encode("log"), "log", l.cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -442,16 +442,16 @@ func FuzzRestore(f *testing.F) {
 	l := newStateLog(f)
 	l.mixed(60)
 	l.add(KindSystemMember, `{"participant_id":"g1"}`)
-	f.Add(l.fold().appendSnapshot(nil, "log")[snapshotHeader:])
-	f.Add(NewState(l.cfg).appendSnapshot(nil, "log")[snapshotHeader:])
+	f.Add(l.fold().encode("log")[snapshotHeader:])
+	f.Add(NewState(l.cfg).encode("log")[snapshotHeader:])
 	f.Fuzz(func(t *testing.T, body []byte) {
 		data := withChecksum(append([]byte{snapshotVersion, 0, 0, 0, 0}, body...))
 		st, err := restore(data, "log", l.cfg)
 		if err != nil {
 			return
 		}
-		again := st.appendSnapshot(nil, "log")
-		if st, err = restore(again, "log", l.cfg); err != nil || !bytes.Equal(st.appendSnapshot(nil, "log"), again) {
+		again := st.encode("log")
+		if st, err = restore(again, "log", l.cfg); err != nil || !bytes.Equal(st.encode("log"), again) {
 			t.Errorf("%q became %q, %v", body, again, err)
 		}
 	})
@@ -476,7 +476,7 @@ func BenchmarkRestore(b *testing.B) {
 			for i := range 100_000 {
 				test.add(l, i)
 			}
-			data := l.fold().appendSnapshot(nil, "log")
+			data := l.fold().encode("log")
 			b.ReportMetric(float64(len(data))/1000, "kB")
 			began := processorTime(b)
 			for b.Loop() {

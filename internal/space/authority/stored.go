@@ -82,7 +82,7 @@ func (s *Stored) Save(st *State) error {
 	if st.folded-s.folded <= uint64(st.size()/minTail) {
 		return nil
 	}
-	err := s.log.SaveSnapshot(s.space, journal.Snapshot{Data: st.appendSnapshot(nil, s.logID), Copy: s.copied})
+	err := s.log.SaveSnapshot(s.space, journal.Snapshot{Data: st.encode(s.logID), Copy: s.copied})
 	if err == nil {
 		s.folded = st.folded
 	}
