@@ -3,23 +3,13 @@ package capability
 import (
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability/pattern"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
-
-// cpuTime returns the processor time that the process has used.
-func cpuTime(t testing.TB) time.Duration {
-	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 // longGlobs returns n capabilities with the longest globs that are allowed.
 func longGlobs(t testing.TB, n int) []*Capability {
@@ -36,7 +26,7 @@ func longGlobs(t testing.TB, n int) []*Capability {
 func TestGrantCost_LongGlobs(t *testing.T) {
 	globs := longGlobs(t, 3*MaxPerGrant)
 	configured := Configured{Participants: map[protocol.ParticipantID][]*Capability{"alice": all(t, "*")}}
-	start := cpuTime(t)
+	start := testkit.CPUTime(t)
 	l, now := NewLedger(configured), time.Unix(1000, 0)
 	var changes []Change
 	grant := func(from, to protocol.ParticipantID, caps []*Capability) {
@@ -61,7 +51,7 @@ func TestGrantCost_LongGlobs(t *testing.T) {
 			}
 		}
 	}
-	if used := cpuTime(t) - start; used > 2*time.Second {
+	if used := testkit.CPUTime(t) - start; used > 2*time.Second {
 		t.Errorf("the grants took %v of processor time", used)
 	}
 }
@@ -72,9 +62,9 @@ func bounded(t *testing.T, most time.Duration, task func()) {
 	if raceEnabled {
 		most *= 10
 	}
-	start := cpuTime(t)
+	start := testkit.CPUTime(t)
 	task()
-	used := cpuTime(t) - start
+	used := testkit.CPUTime(t) - start
 	t.Logf("%v of processor time", used)
 	if used > most {
 		t.Errorf("it took %v of processor time, more than %v", used, most)

@@ -3,24 +3,15 @@ package space_test
 import (
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
-
-func processorTime(t *testing.T) time.Duration {
-	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 // Three grants of 64 long globs, delegated 16 times, are cheap: when they are
 // made, when the configuration is reloaded and when the space is opened again.
@@ -38,7 +29,7 @@ func TestGrants_LongGlobsAreCheap(t *testing.T) {
 	}
 	log := memory.New(memory.Options{})
 	service := func(s *space.Services) { s.Journal = log }
-	start := processorTime(t)
+	start := testkit.CPUTime(t)
 	r := open(t, who, service)
 	for i := range 16 {
 		defer r.join(space.JoinOptions{ID: protocol.ParticipantID(fmt.Sprint("p", i))}).leave()
@@ -63,7 +54,7 @@ func TestGrants_LongGlobsAreCheap(t *testing.T) {
 			t.Errorf("what no glob matches: %+v", o)
 		}
 	}
-	used := processorTime(t) - start
+	used := testkit.CPUTime(t) - start
 	t.Logf("%v of processor time", used)
 	if used > 4*time.Second {
 		t.Error("that is more than 4 s")

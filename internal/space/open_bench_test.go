@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"flag"
 	"fmt"
-	"syscall"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/meup-protocol/meup/internal/journal/pebblejournal"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/authority"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 	"github.com/meup-protocol/meup/schemas"
 )
@@ -74,21 +74,11 @@ func benchmarkOpen(b *testing.B, envelopes, state int, draft func(int) journal.D
 		cancel()
 		open().SaveSnapshots(ended, time.Hour)
 	}
-	began := cpuTime(b)
+	began := testkit.CPUTime(b)
 	for b.Loop() {
 		open()
 	}
-	b.ReportMetric(float64((cpuTime(b)-began).Microseconds())/1000/float64(b.N), "cpu-ms/op")
-}
-
-// cpuTime is the time that this process has taken from the processors.
-func cpuTime(b *testing.B) time.Duration {
-	b.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	b.ReportMetric(float64((testkit.CPUTime(b)-began).Microseconds())/1000/float64(b.N), "cpu-ms/op")
 }
 
 func fill(b *testing.B, log journal.Journal, n int, draft func(int) journal.Draft) {

@@ -9,12 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/memory"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -127,10 +127,10 @@ func BenchmarkFirstAnswer(b *testing.B) {
 			}
 		}
 		first := func(b *testing.B, dir string) *Store {
-			began, read := cpuTime(b), log.reads
+			began, read := testkit.CPUTime(b), log.reads
 			k := New(Options{Dir: dir, Bounds: log.Bounds})
 			ask(b, k)
-			b.ReportMetric(float64((cpuTime(b)-began).Microseconds())/1000, "cpu-ms")
+			b.ReportMetric(float64((testkit.CPUTime(b)-began).Microseconds())/1000, "cpu-ms")
 			b.ReportMetric(float64(log.reads-read), "reads")
 			return k
 		}
@@ -191,16 +191,6 @@ func copyDir(b *testing.B, from, to string) {
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		b.Fatal(err)
 	}
-}
-
-// cpuTime is the time that this process has taken from the processors.
-func cpuTime(b *testing.B) time.Duration {
-	b.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func heap() int64 {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/memory"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -478,13 +479,13 @@ func BenchmarkRestore(b *testing.B) {
 			}
 			data := l.fold().encode("log")
 			b.ReportMetric(float64(len(data))/1000, "kB")
-			began := processorTime(b)
+			began := testkit.CPUTime(b)
 			for b.Loop() {
 				if _, err := restore(data, "log", l.cfg); err != nil {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(float64((processorTime(b)-began).Microseconds())/1000/float64(b.N), "cpu-ms/op")
+			b.ReportMetric(float64((testkit.CPUTime(b)-began).Microseconds())/1000/float64(b.N), "cpu-ms/op")
 		})
 	}
 }

@@ -4,12 +4,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"runtime"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -108,23 +108,14 @@ func TestState_ApplyIsCheapWhenLarge(t *testing.T) {
 func TestState_OpensManyEntries(t *testing.T) {
 	l := newStateLog(t)
 	l.mixed(28_000)
-	start := processorTime(t)
+	start := testkit.CPUTime(t)
 	st := l.fold()
-	if used := processorTime(t) - start; used > 4*time.Second {
+	if used := testkit.CPUTime(t) - start; used > 4*time.Second {
 		t.Errorf("28,000 state entries took %v of processor time", used)
 	}
 	if n := st.members.Len(); n != 7_000 {
 		t.Errorf("%d participants are known", n)
 	}
-}
-
-func processorTime(t testing.TB) time.Duration {
-	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func TestState_DropsExpiredInvitations(t *testing.T) {

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -79,7 +79,7 @@ func TestGuards_CostOfManySpaces(t *testing.T) {
 					ID: "x", From: "alice", Kind: protocol.KindChat, Payload: []byte(`{"message":"x"}`),
 				}}}}}
 			}
-			began := cpuTime(t)
+			began := testkit.CPUTime(t)
 			seq := uint64(0)
 			for round := range 4 { // an entry, and three retries of it
 				for i := 0; i < spaces; i += 50 {
@@ -105,7 +105,7 @@ func TestGuards_CostOfManySpaces(t *testing.T) {
 					}
 				}
 			}
-			if used := cpuTime(t) - began; used > 20*time.Second {
+			if used := testkit.CPUTime(t) - began; used > 20*time.Second {
 				t.Errorf("%d refused drafts took %s of CPU", 3*spaces, used)
 			} else {
 				t.Logf("%d refused drafts took %s of CPU", 3*spaces, used)
@@ -133,13 +133,4 @@ func openTest(t *testing.T) *Replica {
 	t.Cleanup(func() { _ = r.Close() })
 	r.Complete()
 	return r
-}
-
-func cpuTime(t *testing.T) time.Duration {
-	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
