@@ -15,7 +15,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/docserver"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
@@ -72,7 +71,7 @@ func employ(t *testing.T, g *meuptest.Gateway, who string, opts agent.Options) (
 	c := join(t, g, who)
 	opts.Space = c
 	if opts.CatchUp != "" && opts.History == nil {
-		opts.History = historyOf(t, g, who)
+		opts.History = g.API(t, who)
 	}
 	opts.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
 	ctx, cancel := context.WithCancel(context.Background())
@@ -93,16 +92,6 @@ func employ(t *testing.T, g *meuptest.Gateway, who string, opts agent.Options) (
 	}
 	t.Cleanup(stop)
 	return stop
-}
-
-func historyOf(t *testing.T, g *meuptest.Gateway, who string) *api.Client {
-	t.Helper()
-	c, err := api.New(api.Options{URL: g.HTTP(), Token: who + "-token"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
 }
 
 // tools serves a folder, with our own server or with the reference server.

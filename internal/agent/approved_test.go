@@ -88,7 +88,7 @@ func TestCatchUp_ApprovedMeanwhile(t *testing.T) {
 			alice, ghost := join(t, g, "alice"), join(t, g, "planner")
 			question := ask(t, alice, "shall we deploy?")
 			leave(t, g, protocol.Envelope{ID: "whole", Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo(question)}, proposedErase)
-			log := &meanwhile{History: historyOf(t, g, "planner")}
+			log := &meanwhile{History: g.API(t, "planner")}
 			for _, env := range test.then {
 				log.add(func() {
 					if env.Kind == protocol.KindMCPProposal {
@@ -127,7 +127,7 @@ func TestTwins_ApprovedMeanwhile(t *testing.T) {
 	alice, ghost := join(t, g, "alice"), join(t, g, "planner")
 	busy, seen := make(chan struct{}), make(chan string, 2)
 	next := earlierCalls("shall we deploy?", seen)
-	log := &meanwhile{History: historyOf(t, g, "planner")}
+	log := &meanwhile{History: g.API(t, "planner")}
 	employ(t, g, "planner", agent.Options{
 		CatchUp: catchup.Auto, History: log, OwnToolsOnly: true, MaxQuestions: 1, WatchInterval: time.Millisecond,
 		Planner: deciding(func(ctx context.Context, s planner.State) (planner.Decision, error) {

@@ -226,7 +226,7 @@ func TestAgent_CatchUpIsBounded(t *testing.T) {
 	question := ask(t, alice, "hello")
 	leave(t, g, protocol.Envelope{ID: "open", Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo(question)})
 	fill(3000)
-	history := &entries{Client: historyOf(t, g, "planner")}
+	history := &entries{Client: g.API(t, "planner")}
 	reader := join(t, g, "carol")
 	employ(t, g, "planner", agent.Options{CatchUp: catchup.Auto, OwnToolsOnly: true, History: history})
 	all := conversation(t, reader, answerTo(question))

@@ -19,7 +19,7 @@ import (
 func twin(t *testing.T, g *meuptest.Gateway, opts agent.Options) (kill, stop func()) {
 	t.Helper()
 	c := join(t, g, "planner")
-	opts.Space, opts.CatchUp, opts.History, opts.OwnToolsOnly = c, catchup.Auto, historyOf(t, g, "planner"), true
+	opts.Space, opts.CatchUp, opts.History, opts.OwnToolsOnly = c, catchup.Auto, g.API(t, "planner"), true
 	opts.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

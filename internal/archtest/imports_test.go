@@ -124,7 +124,7 @@ var mayImport = map[string][]string{
 		"internal/space/buckets", "internal/space/streams", "internal/gateway/hooks", "internal/gateway/mcpserver", "internal/gateway/searchstore", "internal/gateway/turnstore", "internal/gateway/web", "internal/gateway/ws",
 	},
 	"internal/meuptest": {
-		"protocol", "client", "client/reasoner", "client/reasoner/wire", "internal/agent/llm", "internal/agent/llm/llmtest",
+		"protocol", "client", "client/api", "client/reasoner", "client/reasoner/wire", "internal/agent/llm", "internal/agent/llm/llmtest",
 		"internal/gateway/config", "internal/gateway", "internal/gateway/httpapi",
 	},
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/gateway/httpapi"
@@ -142,6 +143,18 @@ func (g *Gateway) Gateway() *gateway.Gateway {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.gw
+}
+
+// API returns a client of the HTTP API for a participant, whose token is its name and
+// "-token".
+func (g *Gateway) API(t testing.TB, who string) *api.Client {
+	t.Helper()
+	c, err := api.New(api.Options{URL: g.HTTP(), Token: who + "-token"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
 }
 
 // Addr returns the address that the gateway listens on, host:port.

@@ -35,12 +35,7 @@ func counting() (*atomic.Int64, mcptools.Server) {
 // catchingUp configures a bridge that answers the requests of the last minute.
 func catchingUp(t *testing.T, g *meuptest.Gateway, later time.Duration) setup {
 	t.Helper()
-	history, err := api.New(api.Options{URL: g.HTTP(), Token: "files-token"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(history.Close)
-	return setup{bridge: bridge.Options{Missed: time.Minute, History: history, Now: func() time.Time { return time.Now().Add(later) }}}
+	return setup{bridge: bridge.Options{Missed: time.Minute, History: g.API(t, "files"), Now: func() time.Time { return time.Now().Add(later) }}}
 }
 
 // A bridge that was stopped answers the requests that were sent while it was

@@ -31,12 +31,7 @@ func TestTwice_OneResponse(t *testing.T) {
 	for _, b := range bridges {
 		b.stop() // after its last response
 	}
-	history, err := api.New(api.Options{URL: g.HTTP(), Token: "alice-token"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer history.Close()
-	page, err := history.Envelopes(t.Context(), "lab", api.EnvelopeQuery{Kinds: []string{"mcp.response"}})
+	page, err := g.API(t, "alice").Envelopes(t.Context(), "lab", api.EnvelopeQuery{Kinds: []string{"mcp.response"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/internal/terminal/tui"
 )
@@ -97,13 +96,8 @@ func open(t *testing.T, g *meuptest.Gateway, who string, cols, rows int, adapt f
 
 func options(t *testing.T, g *meuptest.Gateway, who string) tui.Options {
 	t.Helper()
-	c, err := api.New(api.Options{URL: g.HTTP(), Token: who + "-token"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
 	return tui.Options{
-		URL: "ws://" + g.Addr() + "/ws", Space: "lab", Token: who + "-token", API: c, Environ: []string{"TERM=xterm"},
+		URL: "ws://" + g.Addr() + "/ws", Space: "lab", Token: who + "-token", API: g.API(t, who), Environ: []string{"TERM=xterm"},
 		Backoff: client.Backoff{Min: time.Millisecond, Max: 20 * time.Millisecond},
 	}
 }
