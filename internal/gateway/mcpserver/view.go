@@ -180,7 +180,7 @@ func versionOf(offered map[string]foreign) [sha256.Size]byte {
 // addForeign adds a tool of another participant, unless its schema is unusable.
 func addForeign(server *mcp.Server, f foreign) (ok bool) {
 	defer func() { ok = recover() == nil }() // AddTool panics on schemas that are none, or that name invalid headers
-	server.AddTool(f.tool, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	server.AddTool(f.tool, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return nil, errNotRouted
 	})
 	return true
