@@ -87,7 +87,7 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c Caller, body []
 		access.WriteError(w, access.BadRequest(err.Error()))
 		return
 	}
-	client, err := selfapi.New(s.options.API, r, token)
+	client, err := selfapi.New(s.options.API, r, token, s.options.Logger)
 	if err != nil {
 		access.WriteError(w, protocol.Errorf(protocol.CodeUnauthorized, "The token cannot be one of this gateway."))
 		return

@@ -186,7 +186,7 @@ func (c *caller) timeout() time.Duration {
 
 // identify returns the caller of a request, by the session of its token.
 func (s *server) identify(r *http.Request, token string) (*caller, *protocol.Error) {
-	client, err := selfapi.New(s.options.API, r, token)
+	client, err := selfapi.New(s.options.API, r, token, s.options.Logger)
 	if err != nil {
 		return nil, protocol.Errorf(protocol.CodeUnauthorized, "The token cannot be one of this gateway.")
 	}

@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"strconv"
 	"sync"
 
@@ -17,11 +19,12 @@ import (
 )
 
 // New returns a client that sends requests to a handler with a token: with the
-// address, the host and the connection of the outer request.
-func New(handler http.Handler, outer *http.Request, token string) (*api.Client, error) {
+// address, the host and the connection of the outer request. The log gets the
+// panics of the handler.
+func New(handler http.Handler, outer *http.Request, token string, log *slog.Logger) (*api.Client, error) {
 	return api.New(api.Options{
 		URL: "http://gateway.internal", Token: token,
-		HTTPClient: &http.Client{Transport: &local{api: handler, outer: outer}},
+		HTTPClient: &http.Client{Transport: &local{api: handler, outer: outer, log: log}},
 	})
 }
 
@@ -30,6 +33,7 @@ func New(handler http.Handler, outer *http.Request, token string) (*api.Client, 
 type local struct {
 	api   http.Handler
 	outer *http.Request
+	log   *slog.Logger
 }
 
 // RoundTrip answers a request.
@@ -45,14 +49,35 @@ func (l *local) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer cancel()
 	defer stop()
 	w := &response{header: make(http.Header), status: http.StatusOK}
-	l.api.ServeHTTP(w, inner)
+	failed := l.serve(w, inner)
 	if err := r.Context().Err(); err != nil {
 		return nil, err
+	}
+	if failed != nil {
+		return nil, failed
 	}
 	if w.tooLong {
 		return nil, ErrTooLong
 	}
 	return responseTo(r, w.status, w.header, io.NopCloser(&w.body), int64(w.body.Len())), nil
+}
+
+// serve calls the handler. A panic becomes an error, as the HTTP server recovers
+// from it: with http.ErrAbortHandler, a handler ends a response that it cannot
+// complete.
+func (l *local) serve(w http.ResponseWriter, r *http.Request) (err error) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		if p != http.ErrAbortHandler {
+			l.log.Error("the API panicked", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+		}
+		err = fmt.Errorf("the API aborted its response: %v", p)
+	}()
+	l.api.ServeHTTP(w, r)
+	return nil
 }
 
 func responseTo(r *http.Request, status int, header http.Header, body io.ReadCloser, length int64) *http.Response {
@@ -105,9 +130,12 @@ func (l *local) stream(r, inner *http.Request, cancel func()) (*http.Response, e
 	done := make(chan struct{})
 	go func() { // ends with the body, which waits for it
 		defer close(done)
-		l.api.ServeHTTP(w, inner)
+		err := l.serve(w, inner)
+		if err != nil {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
 		w.WriteHeader(http.StatusOK)
-		_ = out.Close()
+		_ = out.CloseWithError(err) // it returns nil
 	}()
 	end := func() error {
 		cancel()
