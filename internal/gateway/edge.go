@@ -42,7 +42,8 @@ func descriptorLimit() uint64 {
 // newHTTPServer returns a server for one of the gateway's listeners. It has no
 // ReadTimeout, which would end event streams and upgraded connections. Headers
 // have a time limit; each handler bounds the read of its body, see
-// [access.HoldBody].
+// [access.HoldBody]. Handlers that wait longer than the WriteTimeout are
+// [access.Patient].
 func (g *Gateway) newHTTPServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: g.options.Config.HandshakeTimeout, IdleTimeout: 30 * time.Second,

@@ -113,10 +113,10 @@ func (s *Server) routes() {
 	handle("GET /readyz", s.ready)
 	handle("GET /version", s.ownHosts(http.HandlerFunc(s.version)))
 	if s.options.MCP != nil {
-		handle("POST /mcp", s.options.MCP(s).ServeHTTP)
+		handle("POST /mcp", access.Patient(s.options.MCP(s).ServeHTTP))
 	}
 	if s.options.Hooks != nil {
-		handle("POST /api/spaces/{space}/hooks/{program}", s.inSpace(s.hooks(s.options.Hooks(s))))
+		handle("POST /api/spaces/{space}/hooks/{program}", access.Patient(s.inSpace(s.hooks(s.options.Hooks(s)))))
 	}
 	if s.options.Metrics != nil {
 		handle("GET /metrics", s.ownHosts(s.options.Metrics))
