@@ -22,7 +22,6 @@ const (
 	maxToolBytes   = 1 << 20 // of one participant's tools
 	maxListPages   = 10      // of one list
 	maxDescription = 4 << 10 // bytes
-	maxName        = 53      // bytes; a client may have room for 64, with a prefix such as mcp__meup__
 	listTimeout    = 5 * time.Second
 	listAge        = time.Minute // after which a list is requested again, also without a notification
 )
@@ -215,12 +214,4 @@ func (d *directory) offered(given []json.RawMessage) map[string]foreign {
 		}
 	}
 	return all
-}
-
-func encode(v any) json.RawMessage {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // of texts, and JSON that was read
-	}
-	return text
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/gateway/mcpserver/offer"
 	"github.com/meup-protocol/meup/internal/gateway/mcpserver/progress"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -111,22 +112,22 @@ func (r *forwarded) MarshalJSON() ([]byte, error) {
 		return nil, err
 	}
 	if _, ok := fields["resultType"]; !ok && r.resultType != "" {
-		fields["resultType"] = encode(r.resultType)
+		fields["resultType"] = offer.Encode(r.resultType)
 	}
 	if _, ok := fields["cacheScope"]; ok {
-		fields["cacheScope"] = encode("private") // others may have other rights
+		fields["cacheScope"] = offer.Encode("private") // others may have other rights
 	}
 	if len(r.Meta) > 0 {
 		meta := make(map[string]json.RawMessage)
 		for name, value := range r.Meta {
-			meta[name] = encode(value)
+			meta[name] = offer.Encode(value)
 		}
 		if own, ok := fields["_meta"]; ok {
 			if err := json.Unmarshal(own, &meta); err != nil { // replaces the same names
 				return nil, err
 			}
 		}
-		fields["_meta"] = encode(meta)
+		fields["_meta"] = offer.Encode(meta)
 	}
 	return json.Marshal(fields)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/gateway/mcpserver/offer"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -173,7 +174,7 @@ func (l *listener) tools(ctx context.Context) {
 		}
 	}
 	for name, f := range now {
-		if had, ok := l.have[name]; !ok || string(encode(had.tool)) != string(encode(f.tool)) {
+		if had, ok := l.have[name]; !ok || string(offer.Encode(had.tool)) != string(offer.Encode(f.tool)) {
 			addForeign(l.server, f)
 			l.have[name] = f
 		}

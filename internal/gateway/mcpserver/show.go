@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/meup-protocol/meup/internal/gateway/mcpserver/offer"
 	"github.com/meup-protocol/meup/internal/gateway/mcpserver/progress"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -57,7 +58,7 @@ func (v *view) show(ctx context.Context, c *caller) error {
 		}
 	}
 	version := versionOf(tools)
-	own := sha256.Sum256(append(version[:], encode(v.shown.about)...))
+	own := sha256.Sum256(append(version[:], offer.Encode(v.shown.about)...))
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.server == nil || own != v.version {

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -172,7 +173,7 @@ func versionOf(offered map[string]foreign) [sha256.Size]byte {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(offered)) {
 		f := offered[name]
-		fmt.Fprintf(h, "%q %q %s\n", f.host, f.name, encode(f.tool))
+		fmt.Fprintf(h, "%q %q %s\n", f.host, f.name, offer.Encode(f.tool))
 	}
 	return [sha256.Size]byte(h.Sum(nil))
 }
@@ -181,12 +182,10 @@ func versionOf(offered map[string]foreign) [sha256.Size]byte {
 func addForeign(server *mcp.Server, f foreign) (ok bool) {
 	defer func() { ok = recover() == nil }() // AddTool panics on schemas that are none, or that name invalid headers
 	server.AddTool(f.tool, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return nil, errNotRouted
+		return nil, errors.New("no middleware handles the call")
 	})
 	return true
 }
-
-var errNotRouted = fmt.Errorf("no middleware handles the call")
 
 // newServer returns a server with the gateway's own tools. It keeps nothing of
 // the caller but its name.

@@ -67,15 +67,15 @@ func withoutArguments(text json.RawMessage) json.RawMessage {
 		return nil
 	}
 	delete(params, "arguments")
-	payload["params"] = encode(params)
-	c["payload"] = encode(payload)
-	return encode(c)
+	payload["params"] = Encode(params)
+	c["payload"] = Encode(payload)
+	return Encode(c)
 }
 
 // MayCall reports whether the participant may call a tool, and whether it may
 // propose the call.
 func (r Rights) MayCall(host protocol.ParticipantID, tool string) (now, proposable bool) {
-	text := encode(map[string]any{
+	text := Encode(map[string]any{
 		"jsonrpc": "2.0", "id": "1", "method": "tools/call", "participant_id": host,
 		"params": map[string]any{"name": tool, "arguments": struct{}{}},
 	})
@@ -94,7 +94,8 @@ func (r Rights) MayCall(host protocol.ParticipantID, tool string) (now, proposab
 // IsForeign reports whether a name has the form of a tool of another participant.
 func IsForeign(name string) bool { return strings.Contains(name, "__") || hashedName.MatchString(name) }
 
-func encode(v any) json.RawMessage {
+// Encode returns a text, or a value of JSON that was read, as JSON.
+func Encode(v any) json.RawMessage {
 	text, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // of texts, and JSON that was read
