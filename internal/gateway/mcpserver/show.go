@@ -39,7 +39,7 @@ func (v *view) show(ctx context.Context, c *caller) error {
 	if c.mcp != nil && !about && (known || c.asks.method != methodCall) {
 		return nil
 	}
-	if err := v.lock(ctx); err != nil {
+	if err := v.lock(ctx, c); err != nil {
 		return err
 	}
 	defer v.unlock()

@@ -106,14 +106,25 @@ func (v *view) tools() map[string]foreign {
 	return v.foreign // replaced, not changed
 }
 
-// lock waits for the right to change the view.
-func (v *view) lock(ctx context.Context) error {
+// lock waits for the right to change the view, without a slot: who has the right
+// may need one to go on.
+func (v *view) lock(ctx context.Context, c *caller) error {
 	select {
 	case v.busy <- struct{}{}:
 		return nil
+	default:
+	}
+	c.release()
+	select {
+	case v.busy <- struct{}{}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	err := c.resume(ctx)
+	if err != nil {
+		v.unlock()
+	}
+	return err
 }
 
 func (v *view) unlock() { <-v.busy }
@@ -121,7 +132,7 @@ func (v *view) unlock() { <-v.busy }
 // refresh brings the tools of other participants up to date. If they cannot be
 // listed, the earlier ones stay.
 func (v *view) refresh(ctx context.Context, c *caller) error {
-	if err := v.lock(ctx); err != nil {
+	if err := v.lock(ctx, c); err != nil {
 		return err
 	}
 	defer v.unlock()
