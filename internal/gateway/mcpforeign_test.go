@@ -197,7 +197,8 @@ func TestMCP_ForeignNumbers(t *testing.T) {
 	}
 }
 
-// A call that is sent again with its key is made once.
+// A call that is sent again with its key is made once; one with another key is
+// another call.
 func TestMCP_ForeignKey(t *testing.T) {
 	g := meuptest.Start(t, foreignConfig)
 	server, calls := lamp(), 0
@@ -206,10 +207,10 @@ func TestMCP_ForeignKey(t *testing.T) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(calls)}}}, nil
 	})
 	bridgeTo(t, g, "lamp-token", server)
-	for range 3 {
-		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"lamp__count","arguments":{},"_meta":{"meup/key":"a"}}}`
-		if status, text := postAs(t, g, "alice-token", "/mcp?space=lab", body); status != http.StatusOK || !strings.Contains(text, `"text":"1"`) {
-			t.Errorf("%d %s", status, text)
+	for _, test := range []struct{ key, want string }{{"a", "1"}, {"a", "1"}, {"b", "2"}, {"a", "1"}} {
+		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"lamp__count","arguments":{},"_meta":{"meup/key":%q}}}`, test.key)
+		if status, text := postAs(t, g, "alice-token", "/mcp?space=lab", body); status != http.StatusOK || !strings.Contains(text, fmt.Sprintf(`"text":%q`, test.want)) {
+			t.Errorf("%s: %d %s", test.key, status, text)
 		}
 	}
 }

@@ -200,7 +200,7 @@ func (r *relayed) withMeta() map[string]any {
 // result. A call that the caller may not make is proposed.
 func (c *caller) relay(ctx context.Context, r *relayed) (mcp.Result, error) {
 	key, _ := r.meta[keyMeta].(string)
-	id, err := c.id(r.method, key, []any{r.host, r.params})
+	id, err := c.id(r.method, key, []any{r.host, r.params, key})
 	if err != nil {
 		return nil, err
 	}
