@@ -18,8 +18,6 @@ import (
 // Bounds of the tools of other participants.
 const (
 	maxHosts       = 32      // participants whose tools are listed
-	maxListed      = 500     // tools of one participant
-	maxToolBytes   = 1 << 20 // of one participant's tools
 	maxListPages   = 10      // of one list
 	maxDescription = 4 << 10 // bytes
 	listTimeout    = 5 * time.Second
@@ -33,16 +31,10 @@ type foreign struct {
 	tool *mcp.Tool
 }
 
-// listing is the list of tools of a participant.
-type listing struct {
-	tools []*mcp.Tool
-	at    time.Time
-}
-
 // directory has the tools that the participants of a space listed for one
 // participant. One goroutine at a time uses it.
 type directory struct {
-	lists map[protocol.ParticipantID]*listing
+	lists map[protocol.ParticipantID]*offer.List
 	seen  cursor // notifications up to here are in the lists
 }
 
@@ -59,7 +51,7 @@ func (d *directory) update(ctx context.Context, c *caller, hosts []protocol.Part
 	}
 	var stale []protocol.ParticipantID
 	for _, host := range hosts {
-		if l := d.lists[host]; l == nil || time.Since(l.at) > listAge {
+		if l := d.lists[host]; l == nil || time.Since(l.At) > listAge {
 			stale = append(stale, host)
 		}
 	}
@@ -103,7 +95,7 @@ func methodOf(e *protocol.Envelope) string { return e.ParsePayload().Get("method
 // list requests the tools of participants, and waits for all at the same time.
 func (d *directory) list(ctx context.Context, c *caller, hosts []protocol.ParticipantID) error {
 	deadline, cursors := time.Now().Add(listTimeout), make(map[protocol.ParticipantID]string)
-	found := make(map[protocol.ParticipantID]*listing)
+	found := make(map[protocol.ParticipantID]*offer.List)
 	for _, host := range hosts {
 		cursors[host] = ""
 	}
@@ -145,9 +137,9 @@ func (d *directory) list(ctx context.Context, c *caller, hosts []protocol.Partic
 		clear(cursors)
 		for _, e := range got {
 			if found[e.From] == nil {
-				found[e.From] = &listing{at: time.Now()}
+				found[e.From] = &offer.List{At: time.Now()}
 			}
-			if next := found[e.From].add(e); next != "" {
+			if next := found[e.From].Add(e.Payload); next != "" {
 				cursors[e.From] = next
 			}
 		}
@@ -157,36 +149,12 @@ func (d *directory) list(ctx context.Context, c *caller, hosts []protocol.Partic
 		case found[host] != nil:
 			d.lists[host] = found[host]
 		case d.lists[host] != nil:
-			d.lists[host].at = time.Now() // not asked again at once
+			d.lists[host].At = time.Now() // not asked again at once
 		default:
-			d.lists[host] = &listing{at: time.Now()}
+			d.lists[host] = &offer.List{At: time.Now()}
 		}
 	}
 	return nil
-}
-
-// add adds the tools of a response, up to the bounds, and returns the cursor of
-// the next page.
-func (l *listing) add(e *protocol.Envelope) (next string) {
-	var out struct {
-		Result struct {
-			Tools []json.RawMessage
-			Next  string `json:"nextCursor"`
-		}
-	}
-	if len(e.Payload) > maxToolBytes || json.Unmarshal(e.Payload, &out) != nil {
-		return ""
-	}
-	for _, text := range out.Result.Tools {
-		tool := new(mcp.Tool)
-		if len(l.tools) == maxListed {
-			return ""
-		}
-		if json.Unmarshal(text, tool) == nil && tool.Name != "" {
-			l.tools = append(l.tools, tool)
-		}
-	}
-	return out.Result.Next
 }
 
 // offered returns the tools of the directory that a participant with these
@@ -195,7 +163,7 @@ func (d *directory) offered(given []json.RawMessage) map[string]foreign {
 	rights := offer.RightsOf(given)
 	all := make(map[string]foreign)
 	for host, l := range d.lists {
-		for _, t := range l.tools {
+		for _, t := range l.Tools {
 			name := offer.Name(host, t.Name)
 			if _, twice := all[name]; twice {
 				continue

@@ -53,7 +53,7 @@ func (v *view) show(ctx context.Context, c *caller) error {
 	}
 	tools := make(map[string]foreign)
 	if l := v.directory.lists[c.of]; l != nil {
-		for _, t := range l.tools {
+		for _, t := range l.Tools {
 			tools[t.Name] = foreign{c.of, t.Name, t}
 		}
 	}

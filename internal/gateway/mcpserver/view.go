@@ -59,7 +59,7 @@ func (s *server) view(c *caller) *view {
 	key := viewKey{c.space, c.you, c.of}
 	v, ok := s.views.Get(key)
 	if !ok {
-		v = &view{busy: make(chan struct{}, 1), directory: directory{lists: make(map[protocol.ParticipantID]*listing)}}
+		v = &view{busy: make(chan struct{}, 1), directory: directory{lists: make(map[protocol.ParticipantID]*offer.List)}}
 	}
 	s.views.Put(key, v) // the young generation has what is used
 	return v

@@ -1,5 +1,5 @@
-// Package offer decides which tools of other participants an MCP client is
-// offered, and under which names.
+// Package offer keeps the tools that other participants list, and decides which of
+// them an MCP client is offered, and under which names.
 package offer
 
 import (
