@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -137,15 +138,28 @@ func (l *listener) envelope(ctx context.Context, e *protocol.Envelope) {
 			l.tools(ctx)
 		}
 	}
+	thread := ""
+	if slices.ContainsFunc(l.want.ResourceSubscriptions, func(uri string) bool { return strings.HasPrefix(uri, threadsURI) }) {
+		if of, err := l.c.client.TurnOf(ctx, l.c.space, e.ID); err == nil {
+			thread = threadsURI + string(of.ThreadID)
+		}
+	}
 	for _, uri := range l.want.ResourceSubscriptions {
-		if l.concerns(ctx, uri, e) {
-			_ = l.server.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri}) // it returns nil
+		if uri == thread || concerns(uri, e) {
+			l.updated(ctx, uri)
 		}
 	}
 }
 
-// concerns reports whether an envelope changes a resource of the space.
-func (l *listener) concerns(ctx context.Context, uri string, e *protocol.Envelope) bool {
+// updated tells the client that a resource has changed. It needs no slot; the
+// client may not read.
+func (l *listener) updated(ctx context.Context, uri string) {
+	l.c.release()
+	_ = l.server.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri}) // it returns nil
+}
+
+// concerns reports whether an envelope changes the contexts or the proposals.
+func concerns(uri string, e *protocol.Envelope) bool {
 	switch {
 	case uri == contextsURI:
 		return e.Kind == protocol.KindReasoningStart || e.Kind.ClosesContext()
@@ -153,8 +167,7 @@ func (l *listener) concerns(ctx context.Context, uri string, e *protocol.Envelop
 		settles := e.Kind == protocol.KindMCPRequest && len(e.Correlation.IDs) > 0
 		return settles || e.Kind == protocol.KindMCPProposal || e.Kind == protocol.KindMCPWithdraw || e.Kind == protocol.KindMCPReject || e.Kind.ClosesContext()
 	}
-	of, err := l.c.client.TurnOf(ctx, l.c.space, e.ID)
-	return err == nil && threadsURI+string(of.ThreadID) == uri
+	return false
 }
 
 // tools brings the tools of the server up to date.
@@ -193,7 +206,7 @@ func (l *listener) notified(ctx context.Context, e *protocol.Envelope) {
 		l.server.AddResource(&mcp.Resource{Name: "changed", URI: "meup://changed"}, nil)
 	case "notifications/resources/updated":
 		if uri := e.ParsePayload().Get("params").Get("uri").Text(); uri != "" {
-			_ = l.server.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri}) // it returns nil
+			l.updated(ctx, uri)
 		}
 	}
 }
