@@ -34,9 +34,10 @@ type caller struct {
 	listening map[string]foreign    // tools of other participants in mcp, if the request is a stream of notifications
 	shown     *mcp.InitializeResult // of the participant that is shown alone, if the request is a stream of notifications
 
-	mu   sync.Mutex
-	slot bool // it has a slot
-	over bool // it gets no more
+	mu    sync.Mutex
+	slot  bool // it has a slot
+	large bool // it is one of the requests with a larger body
+	over  bool // it gets no more
 }
 
 var errOver = errors.New("the request has ended")
@@ -60,13 +61,17 @@ func (c *caller) resume(ctx context.Context) error {
 	}
 }
 
-// release returns the slot.
+// release returns the slot, and lets another request have a larger body.
 func (c *caller) release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.slot {
 		<-c.server.slots
 		c.slot = false
+	}
+	if c.large {
+		<-c.server.large
+		c.large = false
 	}
 }
 

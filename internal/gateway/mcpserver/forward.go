@@ -69,7 +69,11 @@ func (c *caller) answers(ctx context.Context, in *inquiry, deadline time.Time) (
 		for i := range page.Envelopes {
 			e := &page.Envelopes[i]
 			if e.Kind == protocol.KindMCPRequest {
+				c.release() // the client may not read
 				in.note(e)
+				if err := c.resume(ctx); err != nil {
+					return nil, missing, err
+				}
 				continue
 			}
 			for _, id := range in.ids {

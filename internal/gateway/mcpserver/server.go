@@ -99,12 +99,12 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		access.WriteError(w, err)
 		return
 	}
-	body, done, err := s.body(w, r)
+	defer c.finish()
+	body, err := c.body(w, r)
 	if err != nil {
 		access.WriteError(w, err)
 		return
 	}
-	defer done()
 	c.asks = asksOf(body)
 	ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), callerKey{}, c), c.timeout())
 	defer cancel()
@@ -113,7 +113,6 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		access.WriteError(w, busy())
 		return
 	}
-	defer c.finish()
 	if err := s.view(c).use(ctx, c); err != nil {
 		access.WriteError(w, protocol.AsError(err))
 		return
@@ -128,23 +127,22 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // body reads the body of a request. Only some requests at a time may have a
-// larger one; done ends their time.
-func (s *server) body(w http.ResponseWriter, r *http.Request) (body []byte, done func(), err *protocol.Error) {
-	limit, done := int64(maxBody), func() {}
+// larger one, until they wait or end.
+func (c *caller) body(w http.ResponseWriter, r *http.Request) ([]byte, *protocol.Error) {
+	limit := int64(maxBody)
 	if r.ContentLength > maxBody {
 		select {
-		case s.large <- struct{}{}:
-			limit, done = maxLarge, func() { <-s.large }
+		case c.server.large <- struct{}{}:
+			limit, c.large = maxLarge, true
 		default:
-			return nil, nil, busy()
+			return nil, busy()
 		}
 	}
 	body, failed := access.ReadBody(w, r, limit, bodyTimeout)
 	if failed != nil {
-		done()
-		return nil, nil, protocol.AsError(failed)
+		return nil, protocol.AsError(failed)
 	}
-	return body, done, nil
+	return body, nil
 }
 
 func busy() *protocol.Error {

@@ -179,8 +179,8 @@ var errNoneInTime = errors.New("no envelope in time")
 // awaitUntil waits without a slot for an envelope that a query selects. If there
 // is none until the deadline, the error is errNoneInTime.
 func (c *caller) awaitUntil(ctx context.Context, deadline time.Time, q api.EnvelopeQuery) error {
-	defer progress.Repeat(ctx, c.server.options.ProgressEvery)()
 	err := c.await(ctx, func(ctx context.Context) error {
+		defer progress.Repeat(ctx, c.server.options.ProgressEvery)()
 		ctx, cancel := context.WithDeadline(ctx, deadline)
 		defer cancel()
 		return c.client.Await(ctx, c.space, q)
