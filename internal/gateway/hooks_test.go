@@ -504,6 +504,43 @@ func TestHooks_RestartAfterApproval(t *testing.T) {
 	}
 }
 
+// An approval holds for one call: an equal one that no event announced needs another
+// decision, also from a session that the gateway has forgotten.
+func TestHooks_ApprovalNotReplayed(t *testing.T) {
+	g := meuptest.Start(t, hooksConfig+"data: "+t.TempDir()+"\n")
+	held := holdPermission(t, g, "claude", nil)
+	p := awaitKind(t, g, protocol.KindMCPProposal, 0)
+	decide(t, g, "mcp.request", toClaude, string(p.ID), fmt.Sprintf(bashCall, ""))
+	if got := <-held; !strings.Contains(got.body, `"allow"`) {
+		t.Fatal(got)
+	}
+	g.Restart()
+	held = holdPermission(t, g, "claude", nil)
+	p = awaitKind(t, g, protocol.KindMCPProposal, p.Seq)
+	decide(t, g, "mcp.reject", "", string(p.ID), `{"reason":"unsafe"}`)
+	if got := <-held; !strings.Contains(got.body, `"deny"`) {
+		t.Error(got)
+	}
+}
+
+// Calls without a tool_use_id are decided one by one.
+func TestHooks_NoToolUseID(t *testing.T) {
+	g := meuptest.Start(t, hooksConfig)
+	out, since := make(chan string), protocol.Seq(0)
+	for i := range 2 {
+		go func() {
+			_, body := fire(t, g, "claude", "?headless=true", "PreToolUse", map[string]any{"tool_use_id": "", "tool_input": map[string]any{"command": i}})
+			out <- body
+		}()
+		p := awaitKind(t, g, protocol.KindMCPProposal, since)
+		since = p.Seq
+		decide(t, g, "mcp.reject", "", string(p.ID), `{"reason":"unsafe"}`)
+		if body := <-out; !strings.Contains(body, `"deny"`) {
+			t.Error(body)
+		}
+	}
+}
+
 func TestHooks_Paused(t *testing.T) {
 	g := meuptest.Start(t, hooksConfig)
 	fires(t, g, "wide", "UserPromptSubmit", nil, none)

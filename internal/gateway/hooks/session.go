@@ -63,10 +63,9 @@ type session struct {
 	mu        sync.Mutex
 	turn      *turn                              // nil: none is open
 	agents    map[string]protocol.ContextPath    // contexts of subagents
-	calls     map[string]*call                   // without a result, by tool_use_id
+	calls     map[string]*call                   // without a result, by tool_use_id; a random id if no event announced it
 	texts     map[string]string                  // the displayed parts of messages, by message_id
 	pending   *message                           // complete, and not published yet
-	asked     int                                // permissions, to number equal calls
 	since     protocol.Seq                       // chats up to here were considered
 	log       string                             // of since
 	delivered *recent.Map[protocol.ID, struct{}] // chats
@@ -156,20 +155,18 @@ func (s *session) take(id string) *call {
 	return c
 }
 
-// asks returns a call for which the agent asks for permission, by the name and the
-// arguments, as its event has no tool_use_id. number tells equal calls apart that
-// no event announced.
-func (s *session) asks(agent, sum string) (id string, c *call, number int) {
+// unproposed returns an announced call without a proposal, by the name and the
+// arguments, as a request for permission has no tool_use_id; nil: there is none.
+func (s *session) unproposed(agent, sum string) (id string, c *call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, c := range s.calls {
 		if c.sum == sum && c.agent == agent && c.proposal == "" {
 			c.proposal = noProposal // until it is published
-			return id, c, 0
+			return id, c
 		}
 	}
-	s.asked++
-	return "", nil, s.asked
+	return "", nil
 }
 
 // display adds a part of a message. It returns a message that was complete before

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/protocol"
@@ -41,6 +43,9 @@ func (h *hook) beforeTool() (answer, error) {
 
 // announce publishes a call and its thought, and returns the answer to PreToolUse.
 func (h *hook) announce(ctx context.Context) (answer, error) {
+	if h.toolUse == "" { // ids of nothing would find the decision about another call
+		h.toolUse = uuid.NewString()
+	}
 	t, path, err := h.current(ctx)
 	if err != nil {
 		return answer{}, err
@@ -169,9 +174,9 @@ func (h *hook) permissionRequest() (answer, error) {
 		return answer{}, err
 	}
 	sum := h.callSum()
-	id, c, number := h.session.asks(h.agent, sum)
-	if c == nil {
-		c, id = &call{agent: h.agent, turn: t, path: path, sum: sum}, fmt.Sprintf("%x %s %d", sum, h.prompt, number)
+	id, c := h.session.unproposed(h.agent, sum)
+	if c == nil { // no event announced it; a derived id would find the approval of an earlier call
+		id, c = uuid.NewString(), &call{agent: h.agent, turn: t, path: path, sum: sum, proposal: noProposal}
 		h.session.add(id, c)
 	}
 	out, err := h.propose(id, c)
