@@ -60,8 +60,11 @@ func (c *Capability) kindOnly() bool {
 	return c.payload == nil && c.to == nil && c.context == nil
 }
 
-// Narrow reports whether the capability selects by more than the kind.
-func (c *Capability) Narrow() bool { return !c.kindOnly() }
+// NamesRecipient reports whether the capability has the participant itself in to,
+// rather than a pattern.
+func (c *Capability) NamesRecipient(id protocol.ParticipantID) bool {
+	return c.to != nil && c.to.Lists(id)
+}
 
 func (c *Capability) mode() pattern.Mode {
 	if c.deny {

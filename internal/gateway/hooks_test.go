@@ -32,6 +32,9 @@ spaces:
           - mcp.response
           - {kind: mcp.request, to: claude, payload: {params: {name: Read}}}
       wide: {token: wide-token, capabilities: ["*"]}
+      tools: {token: tools-token, capabilities: ["reasoning/*", {kind: mcp.request, payload: {method: tools/call}}]}
+      globs: {token: globs-token, capabilities: ["reasoning/*", {kind: mcp.request, to: "*"}]}
+      inside: {token: inside-token, capabilities: ["reasoning/*", {kind: mcp.request, context: "**"}]}
       mute: {token: mute-token, capabilities: [chat, "reasoning/*"]}
 `
 
@@ -168,6 +171,9 @@ func TestHooks_Decisions(t *testing.T) {
 		{"a capability names the call", "claude", "Read", permissionDecision("allow", "The capabilities of claude in the space lab name this call.")},
 		{"the call can be proposed", "claude", "Bash", askFor(askClaude)},
 		{"any request is allowed", "wide", "Bash", none},
+		{"calls of all hosts are allowed", "tools", "Bash", none},
+		{"calls of all hosts by a pattern", "globs", "Bash", none},
+		{"calls within a context are allowed", "inside", "Bash", none},
 		{"nothing is allowed", "mute", "Bash", permissionDecision("deny", "The capabilities of mute in the space lab allow neither this call nor a proposal of it.")},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -118,8 +118,9 @@ func (s *Space) Kicked(id protocol.ParticipantID) bool { return s.state.Load().I
 func (s *Space) Invited(id protocol.ParticipantID) bool { return s.state.Load().IsInvited(id) }
 
 // Rights reports whether the capabilities of a participant allow it to send an
-// envelope, and whether the one that does selects by more than the kind.
-func (s *Space) Rights(id protocol.ParticipantID, e *protocol.Envelope) (allowed, narrow bool) {
+// envelope, and whether the one that does names the participant as the
+// recipient.
+func (s *Space) Rights(id protocol.ParticipantID, e *protocol.Envelope) (allowed, named bool) {
 	return s.state.Load().Rights(id, e, s.now())
 }
 

@@ -49,6 +49,11 @@ func (p *Parser) alternative(t *Target, pointer string, v protocol.Value) {
 	t.alts = append(t.alts, x)
 }
 
+// Lists reports whether an alternative is exactly the participant.
+func (t *Target) Lists(id protocol.ParticipantID) bool {
+	return slices.ContainsFunc(t.alts, func(x text) bool { return x.class == textExact && !x.negate && x.exact == string(id) })
+}
+
 // MatchTo matches the participants that an envelope is addressed to. A string
 // asks for one of them, its negation and an array for all of them; a deny rule
 // is content with one.

@@ -38,7 +38,7 @@ type Caller struct {
 	ID protocol.ParticipantID
 	// Space is the space of the request.
 	Space interface {
-		Rights(id protocol.ParticipantID, e *protocol.Envelope) (allowed, narrow bool)
+		Rights(id protocol.ParticipantID, e *protocol.Envelope) (allowed, named bool)
 	}
 	// Release returns the memory that is reserved for the request, before it waits.
 	Release func()

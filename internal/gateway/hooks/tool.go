@@ -28,8 +28,8 @@ func (h *hook) callSum() string {
 }
 
 // beforeTool publishes a call, and answers whether the agent may make it:
-// "allow" if a capability names such calls, nothing if the participant may send any
-// request, so that the agent's own rules decide, "ask" if the call can be proposed,
+// "allow" if the capability for it names the participant in to, nothing with another
+// capability, so that the agent's own rules decide, "ask" if the call can be proposed,
 // otherwise "deny", also while the participant is paused.
 func (h *hook) beforeTool() (answer, error) {
 	ctx, cancel := context.WithTimeout(h.ctx, hookTimeout)
@@ -59,7 +59,7 @@ func (h *hook) announce(ctx context.Context) (answer, error) {
 		Correlation: protocol.CorrelateTo(c.thought),
 	}
 	request.Payload = h.callPayload("jsonrpc", "2.0", "id", string(request.ID))
-	allowed, narrow := h.caller.Space.Rights(h.caller.ID, &request)
+	allowed, named := h.caller.Space.Rights(h.caller.ID, &request)
 	if allowed {
 		_, err = h.publish(ctx, request)
 		if err != nil && !refused(err, protocol.CodeCapabilityViolation) {
@@ -71,7 +71,7 @@ func (h *hook) announce(ctx context.Context) (answer, error) {
 	}
 	h.session.add(h.toolUse, c)
 	switch {
-	case allowed && narrow:
+	case allowed && named:
 		return h.permission("allow", fmt.Sprintf("The capabilities of %s in the space %s name this call.", h.caller.ID, h.space)), nil
 	case allowed:
 		return answer{}, nil

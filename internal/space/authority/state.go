@@ -145,10 +145,11 @@ func (st *State) Observes(id protocol.ParticipantID, now time.Time) bool {
 }
 
 // Rights reports whether the capabilities of a participant allow it to send an
-// envelope, and whether the one that does selects by more than the kind.
-func (st *State) Rights(id protocol.ParticipantID, e *protocol.Envelope, now time.Time) (allowed, narrow bool) {
+// envelope, and whether the one that does names the participant as the
+// recipient.
+func (st *State) Rights(id protocol.ParticipantID, e *protocol.Envelope, now time.Time) (allowed, named bool) {
 	d := st.Ledger.Effective(id, now).Decide(&capability.Request{Kind: e.Kind, Payload: e.ParsePayload(), To: e.To, Context: e.Context})
-	return d.Allowed, d.Allowed && d.By.Narrow()
+	return d.Allowed, d.Allowed && d.By.NamesRecipient(id)
 }
 
 // Visibility returns the visibility of a viewer, from its rights and the
