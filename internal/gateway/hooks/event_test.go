@@ -1,10 +1,15 @@
 package hooks
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/meup-protocol/meup/protocol"
 )
 
 func FuzzDecode(f *testing.F) {
@@ -91,9 +96,9 @@ func TestServer_HeldBound(t *testing.T) {
 }
 
 func TestSessions_Bounds(t *testing.T) {
-	list := newSessions()
+	list := &New(Options{}).sessions
 	for i := range 3 * maxSessions {
-		s := list.get(sessionKey{"lab", "claude", strings.Repeat("x", i)})
+		s := list.get(sessionKey{"lab", protocol.ParticipantID(fmt.Sprint("p", i%100)), strings.Repeat("x", i)})
 		for range 2 * maxCalls {
 			s.add(strings.Repeat("y", len(s.calls)), &call{})
 		}
@@ -104,7 +109,7 @@ func TestSessions_Bounds(t *testing.T) {
 			t.Fatal(len(s.calls), len(s.texts))
 		}
 	}
-	if n := list.list.Len(); n > 2*maxSessions {
+	if n := len(list.list); n != maxSessions {
 		t.Errorf("%d sessions", n)
 	}
 	one := list.get(sessionKey{"lab", "claude", "one"})
@@ -117,5 +122,42 @@ func TestSessions_Bounds(t *testing.T) {
 	list.drop(one)
 	if again := list.get(one.key); again == one {
 		t.Error("a session that ended is kept")
+	}
+}
+
+// A participant with many sessions takes no sessions from others, and keeps its
+// youngest ones.
+func TestSessions_Share(t *testing.T) {
+	list := &New(Options{}).sessions
+	other := list.get(sessionKey{"lab", "alice", "s"})
+	same := list.get(sessionKey{"attic", "claude", "s"})
+	of := func(i int) sessionKey { return sessionKey{"lab", "claude", fmt.Sprint(i)} }
+	first := list.get(of(0))
+	for i := range 2 * maxSessions {
+		list.get(of(i))
+		if list.get(of(0)) != first {
+			t.Fatalf("after %d sessions, the one in use was forgotten", i)
+		}
+	}
+	if list.get(other.key) != other || list.get(same.key) != same {
+		t.Error("sessions of other participants were forgotten")
+	}
+	if n := len(list.list); n != maxOwn+2 {
+		t.Errorf("%d sessions", n)
+	}
+}
+
+// Events that are not known, and those without a session, take no memory.
+func TestServer_UnknownEvents(t *testing.T) {
+	s := New(Options{})
+	for _, body := range []string{"{}", `{"session_id":"a"}`, `{"session_id":"a","hook_event_name":"Tomorrow"}`, `{"hook_event_name":"Stop"}`} {
+		r := httptest.NewRequest(http.MethodPost, "/", nil)
+		r.SetPathValue("program", "claude")
+		r.Header.Set("Authorization", "Bearer t")
+		w := httptest.NewRecorder()
+		s.Serve(w, r, Caller{ID: "claude"}, []byte(body))
+		if w.Code != http.StatusOK || w.Body.String() != "{}" || len(s.sessions.list) != 0 {
+			t.Errorf("%s: %d %s, %d sessions", body, w.Code, w.Body, len(s.sessions.list))
+		}
 	}
 }

@@ -192,6 +192,15 @@ func (h *hook) subagentStopped(ctx context.Context) error {
 	})
 }
 
+func (h *hook) stopFailed(ctx context.Context) error {
+	return h.cancelTurn(ctx, "the model failed: "+short(h.text("error"), 100))
+}
+
+func (h *hook) sessionEnded(ctx context.Context) error {
+	defer h.server.sessions.drop(h.session)
+	return h.cancelTurn(ctx, "the session ended")
+}
+
 // cancelTurn closes the open turn without a conclusion.
 func (h *hook) cancelTurn(ctx context.Context, reason string) error {
 	t, left := h.session.end()

@@ -59,7 +59,7 @@ type Server struct {
 
 // New returns a Server.
 func New(o Options) *Server {
-	return &Server{options: o, held: make(chan struct{}, maxHeld), sessions: newSessions()}
+	return &Server{options: o, held: make(chan struct{}, maxHeld), sessions: sessions{list: make(map[sessionKey]*session)}}
 }
 
 // Programs are the agents whose hooks are known.
@@ -87,6 +87,11 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c Caller, body []
 		access.WriteError(w, access.BadRequest(err.Error()))
 		return
 	}
+	handle := handlers[e.name]
+	if handle == nil || e.session == "" { // an agent may have events that are not known here
+		writeAnswer(w, answer{})
+		return
+	}
 	client, err := selfapi.New(s.options.API, r, token, s.options.Logger)
 	if err != nil {
 		access.WriteError(w, protocol.Errorf(protocol.CodeUnauthorized, "The token cannot be one of this gateway."))
@@ -96,7 +101,7 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c Caller, body []
 		event: e, settings: settings, server: s, client: client, caller: c, space: r.PathValue("space"),
 		session: s.sessions.get(sessionKey{r.PathValue("space"), c.ID, e.session}), ctx: r.Context(),
 	}
-	out, err := h.run()
+	out, err := handle(h)
 	if err != nil {
 		if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
 			return // the agent is gone
@@ -210,40 +215,27 @@ type hook struct {
 	ctx     context.Context //nolint:containedctx // of the request
 }
 
-// run handles the event. An unknown event has no effect.
-func (h *hook) run() (answer, error) {
-	if h.event.session == "" {
-		return answer{}, nil
+// handlers handle the events that are known.
+var handlers = map[string]func(*hook) (answer, error){
+	"PreToolUse":         (*hook).beforeTool,
+	"PermissionRequest":  (*hook).permissionRequest,
+	"Stop":               (*hook).stop,
+	"UserPromptSubmit":   withoutAnswer((*hook).promptSubmitted),
+	"MessageDisplay":     withoutAnswer((*hook).messageDisplayed),
+	"PostToolUse":        withoutAnswer((*hook).afterTool),
+	"PostToolUseFailure": withoutAnswer((*hook).afterTool),
+	"PermissionDenied":   withoutAnswer((*hook).toolDenied),
+	"SubagentStart":      withoutAnswer((*hook).subagentStarted),
+	"SubagentStop":       withoutAnswer((*hook).subagentStopped),
+	"StopFailure":        withoutAnswer((*hook).stopFailed),
+	"SessionEnd":         withoutAnswer((*hook).sessionEnded),
+}
+
+// withoutAnswer makes a handler of an event that is only published.
+func withoutAnswer(f func(*hook, context.Context) error) func(*hook) (answer, error) {
+	return func(h *hook) (answer, error) {
+		ctx, cancel := context.WithTimeout(h.ctx, hookTimeout)
+		defer cancel()
+		return answer{}, f(h, ctx)
 	}
-	switch h.name {
-	case "PreToolUse":
-		return h.beforeTool()
-	case "PermissionRequest":
-		return h.permissionRequest()
-	case "Stop":
-		return h.stop()
-	}
-	ctx, cancel := context.WithTimeout(h.ctx, hookTimeout)
-	defer cancel()
-	switch h.name {
-	case "UserPromptSubmit":
-		return answer{}, h.promptSubmitted(ctx)
-	case "MessageDisplay":
-		return answer{}, h.messageDisplayed(ctx)
-	case "PostToolUse", "PostToolUseFailure":
-		return answer{}, h.afterTool(ctx)
-	case "PermissionDenied":
-		return answer{}, h.toolDenied(ctx)
-	case "SubagentStart":
-		return answer{}, h.subagentStarted(ctx)
-	case "SubagentStop":
-		return answer{}, h.subagentStopped(ctx)
-	case "StopFailure":
-		return answer{}, h.cancelTurn(ctx, "the model failed: "+short(h.text("error"), 100))
-	case "SessionEnd":
-		err := h.cancelTurn(ctx, "the session ended")
-		h.server.sessions.drop(h.session)
-		return answer{}, err
-	}
-	return answer{}, nil
 }

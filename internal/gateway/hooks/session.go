@@ -10,18 +10,20 @@ import (
 
 // Bounds of the state in memory.
 const (
-	maxSessions  = 256 // the oldest are forgotten
-	maxCalls     = 64  // without a result, of a session
-	maxAgents    = 64  // subagents at work, of a session
-	maxMessages  = 2   // messages of which only a part was displayed, of a session
-	maxDelivered = 128 // chats, of a session
+	maxSessions  = 512             // the oldest are forgotten
+	maxOwn       = maxSessions / 8 // of one participant
+	maxCalls     = 64              // without a result, of a session
+	maxAgents    = 64              // subagents at work, of a session
+	maxMessages  = 2               // messages of which only a part was displayed, of a session
+	maxDelivered = 128             // chats, of a session
 )
 
 // sessions are the sessions of agents that sent a hook lately. A session that was
 // forgotten continues from its next event.
 type sessions struct {
-	mu   *sync.Mutex
-	list *recent.Map[sessionKey, *session]
+	mu   sync.Mutex
+	uses uint64
+	list map[sessionKey]*session
 }
 
 type sessionKey struct {
@@ -30,35 +32,65 @@ type sessionKey struct {
 	id          string
 }
 
-func newSessions() sessions {
-	return sessions{new(sync.Mutex), recent.New[sessionKey, *session](maxSessions)}
-}
-
 // get returns a session, and makes it the youngest.
 func (s *sessions) get(key sessionKey) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	found, ok := s.list.Get(key)
-	if !ok || found == nil {
+	found := s.list[key]
+	if found == nil {
+		s.makeRoom(key)
 		found = &session{
 			key: key, agents: make(map[string]protocol.ContextPath), calls: make(map[string]*call),
 			texts: make(map[string]string), delivered: recent.New[protocol.ID, struct{}](maxDelivered),
 		}
+		s.list[key] = found
 	}
-	s.list.Put(key, found)
+	s.uses++
+	found.used = s.uses
 	return found
 }
 
-// drop empties a session that has ended.
+// makeRoom forgets the oldest session of a participant that has its share, or the
+// oldest of all if there are too many.
+func (s *sessions) makeRoom(key sessionKey) {
+	var oldest, oldestOwn *session
+	n := 0
+	for k, x := range s.list {
+		oldest = older(oldest, x)
+		if k.space == key.space && k.participant == key.participant {
+			oldestOwn = older(oldestOwn, x)
+			n++
+		}
+	}
+	switch {
+	case n >= maxOwn:
+		delete(s.list, oldestOwn.key)
+	case len(s.list) >= maxSessions:
+		delete(s.list, oldest.key)
+	}
+}
+
+// older returns the session that was used earlier; a may be nil.
+func older(a, b *session) *session {
+	if a == nil || b.used < a.used {
+		return b
+	}
+	return a
+}
+
+// drop forgets a session that has ended.
 func (s *sessions) drop(x *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.list.Put(x.key, nil)
+	if s.list[x.key] == x {
+		delete(s.list, x.key)
+	}
 }
 
 // session is the state of one session. The lock is not held during requests.
 type session struct {
-	key sessionKey
+	key  sessionKey
+	used uint64 // the number of the last use; the lock of sessions guards it
 
 	mu        sync.Mutex
 	turn      *turn                              // nil: none is open
