@@ -107,30 +107,31 @@ func Mismatch(p *protocol.Envelope, proposed Call, r *protocol.Envelope, request
 	return ""
 }
 
-// Fulfills reports whether e is the request that fulfills the proposal p.
-func Fulfills(p, e *protocol.Envelope) bool {
-	return e.Kind == protocol.KindMCPRequest && e.Correlation.Names(p.ID) && Mismatch(p, CallOf(p), e, CallOf(e)) == ""
-}
-
 // Settles returns how an envelope that follows the proposal p settles it;
 // Pending if it does not.
 func Settles(p, e *protocol.Envelope) Outcome {
-	if e.Kind.ClosesContext() {
+	var proposed Call
+	if e.Kind == protocol.KindMCPRequest && e.Correlation.Names(p.ID) {
+		proposed = CallOf(p)
+	}
+	return SettlesCall(p, proposed, e)
+}
+
+// SettlesCall is Settles of a proposal whose payload was parsed before: it does
+// not need the payload of p.
+func SettlesCall(p *protocol.Envelope, proposed Call, e *protocol.Envelope) Outcome {
+	switch {
+	case e.Kind.ClosesContext():
 		if ends(e, p.Context) {
 			return Expired
 		}
-		return Pending
+	case !e.Correlation.Names(p.ID):
+	case e.Kind != protocol.KindMCPRequest:
+		return Decision(p.From, e.From, e.Kind, e.ParsePayload().Get("reason").Text())
+	case Mismatch(p, proposed, e, CallOf(e)) == "":
+		return Fulfilled
 	}
-	if e.Kind == protocol.KindMCPRequest {
-		if Fulfills(p, e) {
-			return Fulfilled
-		}
-		return Pending
-	}
-	if !e.Correlation.Names(p.ID) {
-		return Pending
-	}
-	return Decision(p.From, e.From, e.Kind, e.ParsePayload().Get("reason").Text())
+	return Pending
 }
 
 // Decision returns how a rejection or a withdrawal from a participant settles a

@@ -214,7 +214,7 @@ func (h *hook) awaitChats() []*protocol.Envelope {
 	default:
 		return nil
 	}
-	h.caller.Release()
+	h.release()
 	ctx, cancel := context.WithTimeout(h.ctx, h.wait)
 	defer cancel()
 	for {

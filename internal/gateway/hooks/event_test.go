@@ -2,12 +2,16 @@ package hooks
 
 import (
 	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"weak"
 
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -159,5 +163,52 @@ func TestServer_UnknownEvents(t *testing.T) {
 		if w.Code != http.StatusOK || w.Body.String() != "{}" || len(s.sessions.list) != 0 {
 			t.Errorf("%s: %d %s, %d sessions", body, w.Code, w.Body, len(s.sessions.list))
 		}
+	}
+}
+
+// heldBody posts an event that waits to a gateway in which another participant
+// rejects the proposed call, and reports whether the body was kept meanwhile.
+func heldBody(t *testing.T, body []byte) (kept bool, answer string) {
+	t.Helper()
+	text := weak.Make(&body[0])
+	var proposed protocol.ID
+	seq := 0
+	s := New(Options{Logger: slog.New(slog.DiscardHandler), API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			draft, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			doc, err := protocol.ParseJSON(draft, protocol.MaxDepth)
+			if err != nil {
+				t.Error(err)
+			}
+			if doc.Root().Get("kind").EqualText(string(protocol.KindMCPProposal)) {
+				proposed = protocol.ID(doc.Root().Get("id").Text())
+			}
+			seq++
+			fmt.Fprintf(w, `{"id":"e","seq":%d}`, seq)
+			return
+		}
+		runtime.GC()
+		runtime.GC()
+		kept = text.Value() != nil
+		w.Header().Set("Meup-Next", "9")
+		fmt.Fprintf(w, `{"protocol":"meup/v0.1","id":"r","seq":9,"ts":"2026-03-01T12:00:00Z","from":"alice","kind":"mcp.reject","correlationId":%q,"payload":{"reason":"unsafe"}}`+"\n", proposed)
+	})})
+	r := httptest.NewRequest(http.MethodPost, "/", nil)
+	r.SetPathValue("program", "claude")
+	r.SetPathValue("space", "lab")
+	r.Header.Set("Authorization", "Bearer t")
+	w := httptest.NewRecorder()
+	s.Serve(w, r, Caller{ID: "claude", Release: func() {}}, body)
+	return kept, w.Body.String()
+}
+
+// While an event waits, its body is not in memory.
+func TestServer_HeldBody(t *testing.T) {
+	kept, answer := heldBody(t, []byte(`{"hook_event_name":"PermissionRequest","session_id":"s","tool_name":"Bash","tool_input":{"command":"`+strings.Repeat("x", 64<<10)+`"}}`))
+	if kept || !strings.Contains(answer, `"behavior":"deny"`) {
+		t.Errorf("kept %t, answer %s", kept, answer)
 	}
 }

@@ -104,9 +104,9 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c Caller, body []
 	out, err := handle(h)
 	if err != nil {
 		if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
-			return // the agent is gone
+			return // the agent disconnected
 		}
-		s.options.Logger.Warn("hook failed", "space", h.space, "participant", c.ID, "event", e.name, "error", err)
+		s.options.Logger.Warn("hook failed", "space", h.space, "participant", c.ID, "event", h.name, "error", err)
 		access.WriteError(w, h.failure(err))
 		return
 	}
@@ -213,6 +213,13 @@ type hook struct {
 	space   string
 	session *session
 	ctx     context.Context //nolint:containedctx // of the request
+}
+
+// release drops the body of the event and returns its memory, before a wait. Only
+// the fields of the event that are texts may be used afterwards.
+func (h *hook) release() {
+	h.body = protocol.Value{}
+	h.caller.Release()
 }
 
 // handlers handle the events that are known.

@@ -230,13 +230,15 @@ func (h *hook) propose(id string, c *call) (*decision, error) {
 	h.session.mu.Lock()
 	c.proposal, c.release = p.ID, cancel
 	h.session.mu.Unlock()
-	h.caller.Release()
-	by, err := h.decided(ctx, &p, at)
-	if err != nil { // not in time; or the call was made, or the agent is gone
+	proposed := proposal.CallOf(&p)
+	p.Payload = nil
+	h.release()
+	how, by, err := h.decided(ctx, &p, proposed, at)
+	if err != nil { // not in time; or the call was made, or the agent disconnected
 		h.withdraw(c)
 		return nil, nil //nolint:nilerr,nilnil // documented
 	}
-	out := h.granted(c, &p, by)
+	out := h.granted(c, how, by)
 	if out != nil && out.Behavior == "deny" {
 		h.session.take(id)
 		return out, h.settle(h.ctx, []*call{c})
@@ -245,7 +247,7 @@ func (h *hook) propose(id string, c *call) (*decision, error) {
 }
 
 // decided waits for the envelope that settles a proposal.
-func (h *hook) decided(ctx context.Context, p *protocol.Envelope, since protocol.Seq) (*protocol.Envelope, error) {
+func (h *hook) decided(ctx context.Context, p *protocol.Envelope, proposed proposal.Call, since protocol.Seq) (how proposal.Outcome, by *protocol.Envelope, err error) {
 	q := api.EnvelopeQuery{Since: since, Limit: 20}
 	for _, kind := range proposal.Kinds {
 		q.Kinds = append(q.Kinds, string(kind))
@@ -253,11 +255,12 @@ func (h *hook) decided(ctx context.Context, p *protocol.Envelope, since protocol
 	for {
 		page, err := h.client.Envelopes(ctx, h.space, q)
 		if err != nil {
-			return nil, err
+			return proposal.Pending, nil, err
 		}
 		for i := range page.Envelopes {
-			if e := &page.Envelopes[i]; proposal.Settles(p, e) != proposal.Pending {
-				return e, nil
+			e := &page.Envelopes[i]
+			if how := proposal.SettlesCall(p, proposed, e); how != proposal.Pending {
+				return how, e, nil
 			}
 		}
 		q.Since, q.Log = max(q.Since, page.Next), page.Log
@@ -265,15 +268,15 @@ func (h *hook) decided(ctx context.Context, p *protocol.Envelope, since protocol
 			continue
 		}
 		if err := h.client.Await(ctx, h.space, q); err != nil {
-			return nil, err
+			return proposal.Pending, nil, err
 		}
 	}
 }
 
 // granted returns the decision about a call, by the envelope that settled its
 // proposal; nil: none.
-func (h *hook) granted(c *call, p, by *protocol.Envelope) *decision {
-	how, out := proposal.Settles(p, by), &decision{}
+func (h *hook) granted(c *call, how proposal.Outcome, by *protocol.Envelope) *decision {
+	out := &decision{}
 	h.session.mu.Lock()
 	if c.release = nil; how == proposal.Fulfilled {
 		c.approved = by.ID
@@ -302,7 +305,7 @@ func (h *hook) granted(c *call, p, by *protocol.Envelope) *decision {
 	return out
 }
 
-// withdraw takes back the proposal of a call, also if the agent is gone.
+// withdraw takes back the proposal of a call, also if the agent disconnected.
 func (h *hook) withdraw(c *call) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), hookTimeout)
 	defer cancel()
