@@ -32,6 +32,7 @@ spaces:
           - mcp.response
           - {kind: mcp.request, to: claude, payload: {params: {name: Read}}}
       wide: {token: wide-token, capabilities: ["*"]}
+      observer: {token: observer-token, capabilities: [observe, chat, chat.acknowledge, "reasoning/*"]}
       tools: {token: tools-token, capabilities: ["reasoning/*", {kind: mcp.request, payload: {method: tools/call}}]}
       globs: {token: globs-token, capabilities: ["reasoning/*", {kind: mcp.request, to: "*"}]}
       inside: {token: inside-token, capabilities: ["reasoning/*", {kind: mcp.request, context: "**"}]}
@@ -396,6 +397,20 @@ func TestHooks_Chats(t *testing.T) {
 	if all := strings.Join(lines, "\n"); !strings.Contains(all, `claude chat to [alice] re [q3] {"format":"markdown","message":"Kept."}`) && !strings.Contains(all, `claude chat to [alice] re [#5]`) {
 		t.Errorf("alice sees\n%s", all)
 	}
+}
+
+// A chat between others is not delivered, although the participant sees it and it
+// has the participant's name.
+func TestHooks_ChatOfOthers(t *testing.T) {
+	g := meuptest.Start(t, hooksConfig)
+	fires(t, g, "observer", "UserPromptSubmit", nil, none)
+	if status, body := postAs(t, g, "alice-token", "/api/spaces/lab/envelopes", `{"kind":"chat","to":["bob"],"payload":{"message":"not for @observer"}}`); status != http.StatusOK {
+		t.Fatal(status, body)
+	}
+	if lines, _ := story(t, g, "observer"); !strings.HasPrefix(lines[len(lines)-1], "alice chat to [bob]") {
+		t.Fatalf("the observer sees\n%s", strings.Join(lines, "\n"))
+	}
+	fires(t, g, "observer", "Stop", nil, none)
 }
 
 // Two sessions of one participant answer a chat once; a reply to the agent is

@@ -158,11 +158,14 @@ func (h *hook) isForAgent(ctx context.Context, e *protocol.Envelope) (bool, erro
 	if done || e.From == h.caller.ID || e.From.IsReserved() {
 		return false, nil
 	}
-	if e.AddressedTo(h.caller.ID) || mentions(chatText(e), h.caller.ID) {
+	if e.AddressedTo(h.caller.ID) {
 		return true, nil
 	}
 	if len(e.To) > 0 {
 		return false, nil // seen by the capability observe
+	}
+	if mentions(chatText(e), h.caller.ID) {
+		return true, nil
 	}
 	if len(e.Correlation.IDs) == 0 {
 		return e.Context == "", nil
