@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -558,6 +559,46 @@ func TestHooks_NoToolUseID(t *testing.T) {
 		decide(t, g, "mcp.reject", "", string(p.ID), `{"reason":"unsafe"}`)
 		if body := <-out; !strings.Contains(body, `"deny"`) {
 			t.Error(body)
+		}
+	}
+}
+
+// takeID makes alice use the id that the adapter derives from a subject.
+func takeID(t *testing.T, g *meuptest.Gateway, parts ...string) {
+	t.Helper()
+	text, err := json.Marshal([]any{"lab", "claude", parts})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(text)
+	e := fmt.Sprintf(`{"id":"hook-%x","kind":"chat","to":["bob"],"payload":{"message":"mine"}}`, sum[:16])
+	if status, body := postAs(t, g, "alice-token", "/api/spaces/lab/envelopes", e); status != http.StatusOK {
+		t.Fatal(status, body)
+	}
+}
+
+// Another participant that uses a derived id first prevents neither the end of a
+// proposal or a turn nor the delivery of a chat.
+func TestHooks_DerivedIDTaken(t *testing.T) {
+	g := meuptest.Start(t, hooksConfig)
+	fires(t, g, "claude", "UserPromptSubmit", nil, none)
+	fires(t, g, "claude", "PreToolUse", nil, askFor(askClaude))
+	held := holdPermission(t, g, "claude", nil)
+	p := awaitKind(t, g, protocol.KindMCPProposal, 0)
+	takeID(t, g, "withdrawn", string(p.ID), "s1")
+	takeID(t, g, "concluded", string(p.Context), "s1")
+	takeID(t, g, "seen", "q1")
+	if status, body := postAs(t, g, "bob-token", "/api/spaces/lab/envelopes", `{"id":"q1","kind":"chat","payload":{"message":"hello"}}`); status != http.StatusOK {
+		t.Fatal(status, body)
+	}
+	if _, body := fire(t, g, "claude", "", "Stop", nil); !strings.Contains(body, "hello") {
+		t.Errorf("the agent gets %s", body)
+	}
+	<-held
+	lines, _ := story(t, g, "alice")
+	for _, kind := range []string{"claude mcp.withdraw", "claude reasoning.conclusion"} {
+		if !strings.Contains(strings.Join(lines, "\n"), kind) {
+			t.Errorf("no %s in\n%s", kind, strings.Join(lines, "\n"))
 		}
 	}
 }

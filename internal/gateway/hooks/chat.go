@@ -69,7 +69,7 @@ func (h *hook) conclude(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	text := short(last.text, maxResult)
-	err = h.note(ctx, protocol.Envelope{
+	err = h.publishEnd(ctx, protocol.Envelope{
 		ID: h.id("concluded", string(t.path)), Kind: protocol.KindReasoningConclusion, To: t.to, Context: t.path, Payload: object("message", text),
 	})
 	if err != nil || len(t.replyTo) == 0 || text == "" {
@@ -286,7 +286,7 @@ func (h *hook) claim(ctx context.Context, e *protocol.Envelope) (bool, error) {
 		ID: id, Kind: protocol.KindChatAcknowledge, To: audience(e), Context: e.Context, Correlation: protocol.CorrelateTo(e.ID),
 		Payload: object("reason", "delivered to the agent", "session", session),
 	})
-	if refused(err, protocol.CodeCapabilityViolation) {
+	if refused(err, protocol.CodeCapabilityViolation) || refused(err, protocol.CodeDuplicateID) { // another participant used the id
 		return true, nil
 	}
 	if err != nil {

@@ -60,6 +60,17 @@ func (h *hook) note(ctx context.Context, e protocol.Envelope) error {
 	return nil
 }
 
+// publishEnd is note of an envelope that ends something. Others can derive its id
+// too, and use it first; then it gets a random one.
+func (h *hook) publishEnd(ctx context.Context, e protocol.Envelope) error {
+	err := h.note(ctx, e)
+	if refused(err, protocol.CodeDuplicateID) {
+		e.ID = ""
+		err = h.note(ctx, e)
+	}
+	return err
+}
+
 func refused(err error, code protocol.Code) bool { return errors.Is(err, &protocol.Error{Code: code}) }
 
 // promptSubmitted opens the context of a prompt. A turn that is still open was
@@ -208,7 +219,7 @@ func (h *hook) cancelTurn(ctx context.Context, reason string) error {
 	if t == nil {
 		return err
 	}
-	return errors.Join(err, h.note(ctx, protocol.Envelope{
+	return errors.Join(err, h.publishEnd(ctx, protocol.Envelope{
 		ID: h.id("canceled", string(t.path)), Kind: protocol.KindReasoningCancel, To: t.to, Context: t.path, Payload: object("reason", reason),
 	}))
 }

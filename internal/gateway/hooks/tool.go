@@ -329,7 +329,7 @@ func (h *hook) settleProposal(ctx context.Context, c *call) {
 		ID: h.id("withdrawn", string(id)), Kind: protocol.KindMCPWithdraw, To: c.turn.to, Context: c.path,
 		Correlation: protocol.CorrelateTo(id), Payload: object("reason", "no_longer_needed"),
 	}
-	_, err := h.publish(ctx, e)
+	err := h.publishEnd(ctx, e)
 	var settled *protocol.Error
 	if !refused(err, protocol.CodeProposalSettled) || !errors.As(err, &settled) || settled.Seq == 0 {
 		return // withdrawn, or it expires
