@@ -249,8 +249,9 @@ func read(path string) ([]byte, error) {
 // write replaces the file, if it has still the text that was read. A link stays a
 // link, and the mode is kept.
 func write(path string, before, after []byte) error {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
+	path, err := followLinks(path)
+	if err != nil {
+		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -278,6 +279,29 @@ func write(path string, before, after []byte) error {
 	}
 	return os.Rename(f.Name(), path)
 }
+
+// followLinks returns the file that a path leads to by symbolic links. The file
+// need not exist.
+func followLinks(path string) (string, error) {
+	for range maxLinks {
+		target, err := os.Readlink(path)
+		if err != nil {
+			return path, nil //nolint:nilerr // it is no link, or does not exist
+		}
+		if !filepath.IsAbs(target) {
+			dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+			if err != nil {
+				return "", err
+			}
+			target = filepath.Join(dir, target)
+		}
+		path = target
+	}
+	return "", fmt.Errorf("%s: more than %d symbolic links", path, maxLinks)
+}
+
+// maxLinks bounds the symbolic links that lead to a file.
+const maxLinks = 40
 
 func printf(w io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(w, format, args...) // the output may be closed
