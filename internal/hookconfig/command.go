@@ -41,7 +41,7 @@ func NewCommand(target func(*cobra.Command) (*Target, error), finish func(contex
 		Short: "Lets a coding agent take part in the space by its hooks",
 		Long: `hooks writes the hooks of a space into the settings of Claude Code. With them an
 unmodified Claude Code publishes its prompts, texts and calls of tools in the
-space, asks the other participants for permissions, and gets their messages.
+space, requests permissions from the other participants, and gets their messages.
 
 The settings name an environment variable and never contain a token.`,
 		Example: `  meup hooks install claude --gateway http://127.0.0.1:8080 --space lab
@@ -212,7 +212,7 @@ func (p *place) change(c *cobra.Command, edit func([]byte) ([]byte, error)) erro
 		line, err := bufio.NewReader(io.LimitReader(c.InOrStdin(), 1024)).ReadString('\n')
 		if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
 			if err != nil {
-				return errors.New("not written: nobody confirmed it; use --yes")
+				return errors.New("not written: the change was not confirmed; use --yes")
 			}
 			return errors.New("not written")
 		}

@@ -44,9 +44,9 @@ func (h *hook) stop() (answer, error) {
 
 // conclude closes the turn. It stays open while subagents work on it.
 func (h *hook) conclude(ctx context.Context) (bool, error) {
-	last := &message{id: "last", text: h.text("last_assistant_message")}
-	if m := h.session.said(""); m != nil && !strings.HasPrefix(strings.TrimSpace(last.text), strings.TrimSpace(m.text)) {
-		if err := h.think(ctx, m); err != nil {
+	last := h.text("last_assistant_message")
+	if m := h.session.takePending(""); m != nil && !strings.HasPrefix(strings.TrimSpace(last), strings.TrimSpace(m.text)) {
+		if err := h.publishMessage(ctx, m); err != nil {
 			return false, err
 		}
 	}
@@ -58,24 +58,20 @@ func (h *hook) conclude(ctx context.Context) (bool, error) {
 	working := len(h.session.agents) > 0
 	h.session.mu.Unlock()
 	if working {
-		last.id = fmt.Sprintf("%x", last.text)
-		if len(last.id) > maxName {
-			last.id = string(h.id(last.text))
-		}
-		return false, h.think(ctx, &message{last.id, short(last.text, maxMessage), ""})
+		return false, h.publishMessage(ctx, &message{last, short(last, maxMessage), ""})
 	}
 	_, left := h.session.end()
 	if err := h.settle(ctx, left); err != nil {
 		return false, err
 	}
-	text := short(last.text, maxResult)
+	text := short(last, maxResult)
 	err = h.publishEnd(ctx, protocol.Envelope{
 		ID: h.id("concluded", string(t.path)), Kind: protocol.KindReasoningConclusion, To: t.to, Context: t.path, Payload: object("message", text),
 	})
 	if err != nil || len(t.replyTo) == 0 || text == "" {
 		return true, err
 	}
-	return true, h.note(ctx, protocol.Envelope{
+	return true, h.publishOptional(ctx, protocol.Envelope{
 		ID: h.id("reply", string(t.path)), Kind: protocol.KindChat, To: t.to,
 		Correlation: protocol.Correlation{IDs: t.replyTo, Array: len(t.replyTo) > 1}, Payload: object("message", text, "format", "markdown"),
 	})
@@ -148,7 +144,7 @@ func audience(e *protocol.Envelope) []protocol.ParticipantID {
 }
 
 // isForAgent reports whether a chat has to be delivered: it is addressed to the
-// participant, mentions it or replies to it, or asks everybody in the main
+// participant, mentions it or replies to it, or is for everybody in the main
 // conversation. Replies to others are not, so that agents do not answer each
 // other's answers.
 func (h *hook) isForAgent(ctx context.Context, e *protocol.Envelope) (bool, error) {

@@ -51,22 +51,22 @@ func (h *hook) publish(ctx context.Context, e protocol.Envelope) (protocol.Seq, 
 	return receipt.Seq, err
 }
 
-// note publishes an envelope that only informs. One that the participant may not
-// send is left out.
-func (h *hook) note(ctx context.Context, e protocol.Envelope) error {
+// publishOptional sends an envelope that only informs. It is left out if the
+// participant may not send it.
+func (h *hook) publishOptional(ctx context.Context, e protocol.Envelope) error {
 	if _, err := h.publish(ctx, e); err != nil && !refused(err, protocol.CodeCapabilityViolation) {
 		return err
 	}
 	return nil
 }
 
-// publishEnd is note of an envelope that ends something. Others can derive its id
+// publishEnd is publishOptional of an envelope that ends something. Others can derive its id
 // too, and use it first; then it gets a random one.
 func (h *hook) publishEnd(ctx context.Context, e protocol.Envelope) error {
-	err := h.note(ctx, e)
+	err := h.publishOptional(ctx, e)
 	if refused(err, protocol.CodeDuplicateID) {
 		e.ID = ""
-		err = h.note(ctx, e)
+		err = h.publishOptional(ctx, e)
 	}
 	return err
 }
@@ -144,11 +144,11 @@ var errEnded = protocol.Errorf(protocol.CodeUnavailable, "The session ended in t
 // with the next event: as the thought that explains a call, or as the conclusion.
 func (h *hook) messageDisplayed(ctx context.Context) error {
 	before := h.session.display(h.text("message_id"), h.text("delta"), h.agent, h.body.Get("final").Bool())
-	return h.think(ctx, before)
+	return h.publishMessage(ctx, before)
 }
 
-// think publishes a message as a thought.
-func (h *hook) think(ctx context.Context, m *message) error {
+// publishMessage publishes a message as a thought.
+func (h *hook) publishMessage(ctx context.Context, m *message) error {
 	if m == nil || m.text == "" {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (h *hook) think(ctx context.Context, m *message) error {
 	if err != nil {
 		return err
 	}
-	return h.note(ctx, protocol.Envelope{
+	return h.publishOptional(ctx, protocol.Envelope{
 		ID: h.id("message", m.id), Kind: protocol.KindReasoningThought, To: t.to, Context: path, Payload: object("message", m.text),
 	})
 }
@@ -171,7 +171,7 @@ func (h *hook) subagentStarted(ctx context.Context) error {
 		return err
 	}
 	id := h.id("agent", h.agent)
-	err = h.note(ctx, protocol.Envelope{
+	err = h.publishOptional(ctx, protocol.Envelope{
 		ID: id, Kind: protocol.KindReasoningStart, To: t.to, Context: t.path, Payload: object("message", "Subagent "+h.agentType),
 	})
 	if err != nil {
@@ -197,7 +197,7 @@ func (h *hook) subagentStopped(ctx context.Context) error {
 	if path == "" || t == nil {
 		return nil
 	}
-	return h.note(ctx, protocol.Envelope{
+	return h.publishOptional(ctx, protocol.Envelope{
 		ID: h.id("agent done", h.agent), Kind: protocol.KindReasoningConclusion, To: t.to, Context: path,
 		Payload: object("message", short(h.text("last_assistant_message"), maxResult)),
 	})
@@ -229,7 +229,7 @@ func (h *hook) settle(ctx context.Context, left []*call) (err error) {
 	for _, c := range left {
 		h.settleProposal(ctx, c)
 		for _, id := range h.requests(c) {
-			err = errors.Join(err, h.note(ctx, protocol.Envelope{
+			err = errors.Join(err, h.publishOptional(ctx, protocol.Envelope{
 				ID: h.id("none", string(id)), Kind: protocol.KindMCPResponse, To: c.turn.to, Context: c.path, Correlation: protocol.CorrelateTo(id),
 				Payload: object("jsonrpc", "2.0", "id", string(id), "error", map[string]any{"code": codeNotRun, "message": "There is no result: the call was denied, interrupted or not made."}),
 			}))

@@ -200,7 +200,7 @@ func writeAnswer(w http.ResponseWriter, out answer) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(body) // the peer may be gone
+	_, _ = w.Write(body) // the peer may have disconnected
 }
 
 // hook is one request.

@@ -222,8 +222,9 @@ func (s *session) display(id, delta, agent string, final bool) *message {
 	return before
 }
 
-// said returns the message that waits for publication, if it is of this agent.
-func (s *session) said(agent string) *message {
+// takePending returns the message that waits for publication, if it is of this
+// agent, and forgets it.
+func (s *session) takePending(agent string) *message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.pending == nil || s.pending.agent != agent {

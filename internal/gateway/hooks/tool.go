@@ -51,7 +51,7 @@ func (h *hook) announce(ctx context.Context) (answer, error) {
 		return answer{}, err
 	}
 	c := &call{agent: h.agent, turn: t, path: path, sum: h.callSum()}
-	if c.thought, err = h.explain(ctx, t, path); err != nil {
+	if c.thought, err = h.publishCallThought(ctx, t, path); err != nil {
 		return answer{}, err
 	}
 	request := protocol.Envelope{
@@ -89,23 +89,23 @@ func (h *hook) permission(decision, reason string) answer {
 	return answer{Specific: &specific{Event: h.name, Decision: decision, Reason: reason}}
 }
 
-// explain publishes the thought that explains a call: the text that was displayed
+// publishCallThought publishes the thought that explains a call: the text that was displayed
 // before it, or a summary of the call.
-func (h *hook) explain(ctx context.Context, t *turn, path protocol.ContextPath) (protocol.ID, error) {
+func (h *hook) publishCallThought(ctx context.Context, t *turn, path protocol.ContextPath) (protocol.ID, error) {
 	text := h.summary()
-	if m := h.session.said(h.agent); m != nil && m.text != "" {
+	if m := h.session.takePending(h.agent); m != nil && m.text != "" {
 		text = m.text
 	}
 	e := protocol.Envelope{
 		ID: h.id("thought", h.toolUse), Kind: protocol.KindReasoningThought, To: t.to, Context: path,
 		Payload: object("message", text, "tool_name", h.tool),
 	}
-	return e.ID, h.note(ctx, e)
+	return e.ID, h.publishOptional(ctx, e)
 }
 
 // afterTool publishes the result of a call.
 func (h *hook) afterTool(ctx context.Context) error {
-	if err := h.think(ctx, h.session.said(h.agent)); err != nil {
+	if err := h.publishMessage(ctx, h.session.takePending(h.agent)); err != nil {
 		return err
 	}
 	t, path, err := h.current(ctx)
@@ -125,7 +125,7 @@ func (h *hook) afterTool(ctx context.Context) error {
 	}
 	requests := h.requests(c)
 	if len(requests) == 0 { // the user approved the call outside of the space
-		return h.note(ctx, protocol.Envelope{
+		return h.publishOptional(ctx, protocol.Envelope{
 			ID: h.id("result", h.toolUse), Kind: protocol.KindReasoningObservation, To: c.turn.to, Context: c.path,
 			Payload: object("message", "The user approved "+h.summary()+"\n\n"+short(text, maxResult)),
 		})
@@ -134,7 +134,7 @@ func (h *hook) afterTool(ctx context.Context) error {
 	if failed {
 		result["isError"] = true
 	}
-	return h.note(ctx, protocol.Envelope{
+	return h.publishOptional(ctx, protocol.Envelope{
 		ID: h.id("result", h.toolUse), Kind: protocol.KindMCPResponse, To: c.turn.to, Context: c.path,
 		Correlation: protocol.Correlation{IDs: requests, Array: len(requests) > 1},
 		Payload:     object("jsonrpc", "2.0", "id", string(requests[0]), "result", result),
@@ -290,7 +290,7 @@ func (h *hook) granted(c *call, how proposal.Outcome, by *protocol.Envelope) *de
 		if proposal.CallOf(by).Edited {
 			params := by.ParsePayload().Get("params")
 			if !params.Get("name").EqualText(h.tool) || params.Get("arguments").Type() != protocol.TypeObject {
-				out.Behavior, out.Message = "deny", fmt.Sprintf("%s wants another call instead: %s", by.From, short(string(by.Payload), maxMessage))+notice
+				out.Behavior, out.Message = "deny", fmt.Sprintf("%s requested another call instead: %s", by.From, short(string(by.Payload), maxMessage))+notice
 				break
 			}
 			out.Input = params.Get("arguments").Raw()
