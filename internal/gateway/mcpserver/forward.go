@@ -281,7 +281,7 @@ func (c *caller) passOn(ctx context.Context, r *relayed, id protocol.ID, n *prot
 		}
 	case "notifications/message":
 		p := new(mcp.LoggingMessageParams)
-		if json.Unmarshal(params, p) == nil {
+		if (n.Correlation.Names(id) || n.AddressedTo(c.you)) && json.Unmarshal(params, p) == nil {
 			_ = session.Log(ctx, p) //nolint:staticcheck // deprecated from 2026-07-28 on, but servers use it
 		}
 	}
