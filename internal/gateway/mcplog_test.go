@@ -50,7 +50,7 @@ spaces:
 	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
 	logs := make(chan string, 10)
 	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
-		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) { logs <- fmt.Sprint(r.Params.Data) },
+		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) { logs <- fmt.Sprint(r.Params.Data) }, //nolint:staticcheck // deprecated from 2026-07-28 on, but servers use it
 	})
 	alice, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{
 		Endpoint: g.HTTP() + "/mcp?space=lab", HTTPClient: &http.Client{Transport: withToken("alice-token")}, DisableStandaloneSSE: true,

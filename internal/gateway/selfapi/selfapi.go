@@ -71,7 +71,7 @@ func (l *local) serve(w http.ResponseWriter, r *http.Request) (err error) {
 		if p == nil {
 			return
 		}
-		if p != http.ErrAbortHandler {
+		if aborted, ok := p.(error); !ok || !errors.Is(aborted, http.ErrAbortHandler) {
 			l.log.Error("the API panicked", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
 		}
 		err = fmt.Errorf("the API aborted its response: %v", p)
