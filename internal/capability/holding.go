@@ -47,6 +47,10 @@ func (l *Ledger) Holdings() iter.Seq2[protocol.ParticipantID, Holding] {
 	}
 }
 
+// HasGrants reports whether a participant has live grants. One that has expired is live
+// until a later change is applied.
+func (l *Ledger) HasGrants(p protocol.ParticipantID) bool { return len(l.holder(p).grants) > 0 }
+
 // Len returns the number of live grants.
 func (l *Ledger) Len() int { return l.grants.Len() }
 

@@ -86,7 +86,7 @@ func (st *State) checkIdentityGiven(g capability.Grant) error {
 	case m.Origin == 0 && st.Config.Guests != nil && !strings.HasPrefix(string(id), protocol.InvitedPrefix):
 		return &protocol.Error{Code: protocol.CodeInvalidPayload, Path: "/payload/participant_id", Detail: "it must begin with " + protocol.InvitedPrefix,
 			Message: "In this space other names belong to users of its token issuer; choose an id that begins with " + protocol.InvitedPrefix + "."}
-	case m.Origin == 0:
+	case m.Origin == 0 && !st.Ledger.HasGrants(id): // else they were made while it was configured
 		return nil
 	}
 	g.Capabilities = st.Ledger.Effective(id, g.At).Capabilities()

@@ -104,9 +104,10 @@ func (st *State) CheckKicked(id protocol.ParticipantID) error {
 const GuestAge = 90 * 24 * time.Hour
 
 // isForgotten reports whether a membership is that of a guest that has not been seen
-// for GuestAge, by the clock of the log. One that was kicked is remembered.
+// for GuestAge, by the clock of the log. One that was kicked is remembered, and one that
+// has grants, so that they can be revoked and nobody else can be invited under its id.
 func (st *State) isForgotten(id protocol.ParticipantID, m Membership) bool {
-	return m.Origin == Guest && st.clock.Sub(m.seen) >= GuestAge && !st.kicked.Has(id)
+	return m.Origin == Guest && st.clock.Sub(m.seen) >= GuestAge && !st.kicked.Has(id) && !st.Ledger.HasGrants(id)
 }
 
 // IsGuestDue reports whether a guest that is known has to be recorded again.
@@ -217,10 +218,16 @@ func (st *State) Fold(e *journal.Entry) error {
 }
 
 func (st *State) kick(id protocol.ParticipantID) {
-	if !st.HasJoined(id) {
-		st.members = st.members.Delete(id) // of a guest that was forgotten
-	}
+	st.dropForgotten(id)
 	st.kicked = st.kicked.Set(id, struct{}{})
+}
+
+// dropForgotten deletes the membership of a guest that was forgotten, which a snapshot
+// may not have. A kick or a grant that follows does not restore it.
+func (st *State) dropForgotten(id protocol.ParticipantID) {
+	if !st.HasJoined(id) {
+		st.members = st.members.Delete(id)
+	}
 }
 
 func (st *State) grant(e *protocol.Envelope, payload protocol.Value) error {
@@ -228,6 +235,7 @@ func (st *State) grant(e *protocol.Envelope, payload protocol.Value) error {
 	if err != nil {
 		return err
 	}
+	st.dropForgotten(g.Recipient)
 	st.Ledger = st.Ledger.Apply(g)
 	return nil
 }
@@ -250,6 +258,7 @@ func (st *State) invite(e *journal.Entry, payload protocol.Value) error {
 		return err
 	}
 	st.DropExpired(e.Envelope.TS)
+	st.dropForgotten(g.Recipient)
 	st.kicked = st.kicked.Delete(g.Recipient)
 	if digest == ([32]byte{}) {
 		g.Invitation = false
