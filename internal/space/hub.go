@@ -463,7 +463,7 @@ func (h *Hub) InvitedTo(hash [32]byte) (space string, expires time.Time, ok bool
 
 // LoadInvitations reads the invitations of all spaces from the log.
 func (h *Hub) LoadInvitations(ctx context.Context) error {
-	return h.invites.Load(ctx, h.services.Journal, h.services.Logger)
+	return h.invites.Load(ctx, h.services.Journal, h.services.Clock(), h.services.Logger)
 }
 
 // allSpaces yields the spaces, including ones that are still opening, in no

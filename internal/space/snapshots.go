@@ -20,7 +20,7 @@ func (h *Hub) SaveSnapshots(ctx context.Context, every time.Duration) {
 		case <-t.C:
 		}
 		for _, s := range h.openSpaces() {
-			if err := s.stored.Save(s.state.Load()); err != nil && !errors.Is(err, journal.ErrReplaced) {
+			if err := s.stored.Save(s.state.Load(), h.services.Clock()); err != nil && !errors.Is(err, journal.ErrReplaced) {
 				s.log.Debug("store the state", "error", err)
 			}
 		}

@@ -47,7 +47,7 @@ func TestLoad_PowerCut(t *testing.T) {
 				st, _ = st.Apply(e)
 			}
 			if random.IntN(3) == 0 {
-				if err := stored.Save(st); err != nil {
+				if err := stored.Save(st, later); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -81,7 +81,7 @@ func TestLoad_Retention(t *testing.T) {
 	log := &countedLog{Journal: memory.New(memory.Options{Retention: journal.Retention{Bytes: 1}})}
 	log.add(t, l.entries...)
 	st, stored, _ := log.load(t, l.cfg)
-	if err := stored.Save(st); err != nil {
+	if err := stored.Save(st, later); err != nil {
 		t.Fatal(err)
 	}
 	chat := journal.Draft{CheckedAtStateSeq: st.Seq, Envelope: protocol.Envelope{ID: "c", From: "alice", TS: l.at, Kind: protocol.KindChat, Payload: []byte(`{"message":"x"}`)}}
@@ -115,7 +115,7 @@ func TestInvitations_LoadFromSnapshots(t *testing.T) {
 		t.Helper()
 		x := new(Invitations)
 		log.read = 0
-		if err := x.Load(t.Context(), log, slog.New(slog.DiscardHandler)); err != nil || !x.Loaded() {
+		if err := x.Load(t.Context(), log, later, slog.New(slog.DiscardHandler)); err != nil || !x.Loaded() {
 			t.Fatal(err)
 		}
 		for n := 1; n <= len(l.entries); n++ {

@@ -30,7 +30,7 @@ func TestState_ForgetsGuests(t *testing.T) {
 	l.invite(2)
 	l.add(protocol.KindSpaceKick, `{"participant_id":"late"}`) // after it was forgotten
 	folded := l.fold()
-	restored, err := restore(folded.encode("log"), "log", l.cfg)
+	restored, err := restore(folded.encode("log", later), "log", l.cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,6 +43,28 @@ func TestState_ForgetsGuests(t *testing.T) {
 		if !st.IsKicked("kicked") || !st.IsKicked("late") {
 			t.Errorf("%s: a kick is forgotten", name)
 		}
+	}
+}
+
+// An entry of a gateway whose clock was ahead deletes no guest from the next snapshot.
+func TestSnapshot_KeepsGuestsWhenAClockIsAhead(t *testing.T) {
+	l, log := newStateLog(t), newCountedLog()
+	l.add(KindSystemMember, `{"participant_id":"gina"}`)
+	now := l.at
+	l.at = now.Add(2 * GuestAge)
+	l.invite(1)
+	log.add(t, l.entries...)
+	st, stored, _ := log.load(t, l.cfg)
+	if st.IsKnown("gina") {
+		t.Error("it is not forgotten by the clock of the log")
+	}
+	if err := stored.Save(st, now.Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	l.at = now.Add(time.Minute)
+	log.add(t, l.invite(2))
+	if st, stored, _ = log.load(t, l.cfg); stored.folded != 2 || !st.IsKnown("gina") {
+		t.Errorf("known: %v, from a snapshot of %d entries", st.IsKnown("gina"), stored.folded)
 	}
 }
 
@@ -61,7 +83,7 @@ func agedGuest(t *testing.T) (states map[string]*State, grant protocol.ID) {
 	l.at = l.at.Add(GuestAge + 24*time.Hour)
 	l.invite(1)
 	folded := l.fold()
-	restored, err := restore(folded.encode("log"), "log", l.cfg)
+	restored, err := restore(folded.encode("log", later), "log", l.cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

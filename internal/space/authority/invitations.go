@@ -102,8 +102,8 @@ func (x *Invitations) Lookup(hash [32]byte) (space string, expires time.Time, ok
 var errNotLoaded = errors.New("the invitations have not been read yet")
 
 // Load reads the invitations from the states of all spaces, and stores their
-// snapshots. Later invitations are added as they are delivered.
-func (x *Invitations) Load(ctx context.Context, log journal.Journal, logger *slog.Logger) error {
+// snapshots, at a time. Later invitations are added as they are delivered.
+func (x *Invitations) Load(ctx context.Context, log journal.Journal, now time.Time, logger *slog.Logger) error {
 	x.mu.RLock()
 	lost := x.lost
 	x.mu.RUnlock()
@@ -118,7 +118,7 @@ func (x *Invitations) Load(ctx context.Context, log journal.Journal, logger *slo
 			return fmt.Errorf("read the invitations of space %s: %w", name, err)
 		}
 		x.addAll(name, st)
-		if err := stored.Save(st); err != nil {
+		if err := stored.Save(st, now); err != nil {
 			logger.Debug("store the state", "error", err)
 		}
 	}

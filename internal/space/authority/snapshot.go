@@ -37,7 +37,8 @@ const (
 )
 
 // encode encodes the state: the log that it was folded from, its position,
-// and everything in it but forgotten guests.
+// and everything in it but guests that are forgotten by the clock of the log and by now,
+// the time at the gateway: an entry of a gateway whose clock was ahead deletes none for good.
 //
 //	version checksum
 //	log id, seq, id of the last state entry, number of state entries, clock
@@ -46,7 +47,7 @@ const (
 //
 // A string begins with its number of bytes. 1 precedes each element of a list, and 0
 // ends it.
-func (st *State) encode(logID string) []byte {
+func (st *State) encode(logID string, now time.Time) []byte {
 	w := encoder{dst: []byte{snapshotVersion, 0, 0, 0, 0}}
 	start := len(w.dst)
 	w.text(logID)
@@ -54,7 +55,7 @@ func (st *State) encode(logID string) []byte {
 	w.text(string(st.last))
 	w.number(st.folded)
 	w.time(st.clock)
-	st.appendMembers(&w)
+	st.appendMembers(&w, now)
 	for id := range st.kicked.All() {
 		w.element(string(id))
 	}
@@ -69,9 +70,9 @@ func (st *State) encode(logID string) []byte {
 	return w.dst
 }
 
-func (st *State) appendMembers(w *encoder) {
+func (st *State) appendMembers(w *encoder, now time.Time) {
 	for id, m := range st.members.All() {
-		if st.isForgotten(id, m) {
+		if st.isForgotten(id, m) && now.Sub(m.seen) >= GuestAge {
 			continue
 		}
 		w.element(string(id))

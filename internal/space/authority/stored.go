@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
 )
@@ -76,13 +77,13 @@ func (s *Stored) check(ctx context.Context, st *State) (unusable, err error) {
 // that the cost of an entry does not depend on the size of the state.
 const minTail = 32
 
-// Save stores a later state, if enough entries have followed the stored one. Err:
+// Save stores a later state, if enough entries have followed the stored one, at a time. Err:
 // [journal.ErrReplaced], [journal.ErrUnavailable].
-func (s *Stored) Save(st *State) error {
+func (s *Stored) Save(st *State, now time.Time) error {
 	if st.folded-s.folded <= uint64(st.size()/minTail) {
 		return nil
 	}
-	err := s.log.SaveSnapshot(s.space, journal.Snapshot{Data: st.encode(s.logID), Copy: s.copied})
+	err := s.log.SaveSnapshot(s.space, journal.Snapshot{Data: st.encode(s.logID, now), Copy: s.copied})
 	if err == nil {
 		s.folded = st.folded
 	}
