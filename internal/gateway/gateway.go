@@ -163,6 +163,7 @@ func (g *Gateway) assemble(cfg *config.Config) {
 	g.serveParts(cfg)
 	g.run(func() { g.hub.Run(g.background, time.Second) })
 	g.run(func() { g.hub.SaveSnapshots(g.background, snapshotEvery) })
+	g.run(func() { g.recordGuests(g.background) })
 	g.run(func() { g.ws.Run(g.background) })
 	g.run(func() { g.watchReadiness(g.background) })
 	g.metrics.Sample(metrics.Sources{

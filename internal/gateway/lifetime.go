@@ -241,3 +241,18 @@ func (g *Gateway) closeParts() error {
 	g.auth.Close()
 	return g.closeLog()
 }
+
+// recordGuests records the guests that are here, see [space.Hub.RecordGuests], once a
+// minute until ctx ends.
+func (g *Gateway) recordGuests(ctx context.Context) {
+	t := time.NewTicker(time.Minute)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			g.hub.RecordGuests(ctx)
+		}
+	}
+}

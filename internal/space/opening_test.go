@@ -95,14 +95,19 @@ func TestOpen_ReplacedLogHasNoSnapshot(t *testing.T) {
 	}
 }
 
-// A guest is recorded when it comes the first time and again after a third of the time
-// after which it would be forgotten. If the log refuses that, a known guest joins anyway.
+// A guest is recorded when it comes the first time, and again after a third of the time
+// after which it would be forgotten, while it is connected or after a request. A known
+// guest does not wait for the log.
 func TestJoin_GuestIsRecordedAgain(t *testing.T) {
 	log := &readLog{Journal: memory.New(memory.Options{})}
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var now atomic.Int64 // nanoseconds; also read by connections
+	now.Store(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano())
+	pass := func(d time.Duration) { now.Add(int64(d)) }
 	cfg := rights{"alice": {"*"}}.config(t)
 	cfg.Guests = &authority.ParticipantConfig{}
-	r := openWith(t, cfg, func(s *space.Services) { s.Journal, s.Clock = log, func() time.Time { return now } })
+	r := openWith(t, cfg, func(s *space.Services) {
+		s.Journal, s.Clock = log, func() time.Time { return time.Unix(0, now.Load()) }
+	})
 	records := func() (n int) {
 		for e, err := range log.Range(t.Context(), "lab", journal.Query{StateOnly: true}) {
 			if err != nil {
@@ -116,7 +121,7 @@ func TestJoin_GuestIsRecordedAgain(t *testing.T) {
 	}
 	visit := func(after time.Duration, want int) {
 		t.Helper()
-		now = now.Add(after)
+		pass(after)
 		m, refused := r.tryJoin(space.JoinOptions{ID: "gina"})
 		if refused != nil {
 			t.Fatal(refused)
@@ -127,20 +132,50 @@ func TestJoin_GuestIsRecordedAgain(t *testing.T) {
 		}
 	}
 	visit(0, 1)
+	round := func(want int) {
+		t.Helper()
+		r.hub.RecordGuests(t.Context())
+		if n := records(); n != want {
+			t.Errorf("%d records after a round, want %d", n, want)
+		}
+	}
 	visit(authority.GuestAge/3-1, 1)
-	visit(1, 2)
+	round(1)
+	visit(1, 1)
+	round(2)
+	round(2)
+	pass(authority.GuestAge / 3)
+	if o := r.say("gina", chat("request"))[0]; code(o.Err) != protocol.CodeCapabilityViolation {
+		t.Error(o.Err)
+	}
+	round(3)
+	stays := r.join(space.JoinOptions{ID: "gina"})
+	pass(authority.GuestAge / 3)
 	log.refuses.Store(true)
-	visit(authority.GuestAge/3, 2)
+	round(3)
+	visit(0, 3)
+	log.refuses.Store(false)
+	round(4)
+	for range 6 { // it stays connected for longer than a guest is known
+		pass(authority.GuestAge / 3)
+		r.hub.RecordGuests(t.Context())
+	}
+	r.must("alice", `{"kind": "participant.resume", "to": ["alice"]}`) // the clock of the log
+	r.must("alice", `{"kind": "chat", "to": ["gina"], "payload": {"message": "x"}}`)
+	stays.leave()
+	pass(authority.GuestAge / 3)
+	log.refuses.Store(true)
+	visit(0, 10)
 	if _, refused := r.tryJoin(space.JoinOptions{ID: "new"}); code(refused) != protocol.CodeUnavailable {
 		t.Errorf("a new guest: %v", refused)
 	}
 	log.refuses.Store(false)
-	now = now.Add(authority.GuestAge)
+	pass(authority.GuestAge)
 	r.must("alice", `{"kind": "participant.resume", "to": ["alice"]}`) // the clock of the log
 	if o := r.say("alice", `{"kind": "chat", "to": ["gina"], "payload": {"message": "x"}}`)[0]; code(o.Err) != protocol.CodeUnknownParticipant {
 		t.Errorf("to a guest that was forgotten: %v", o.Err)
 	}
-	visit(0, 3)
+	visit(0, 11)
 	r.must("alice", `{"kind": "chat", "to": ["gina"], "payload": {"message": "x"}}`)
 }
 

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -42,6 +43,8 @@ type Space struct {
 	Underway  atomic.Int64 // calls of Publish that began before Draining
 	Retired   *atomic.Bool // the space was closed
 	IsPresent func(protocol.ParticipantID) bool
+
+	dueGuests sync.Map // ids of known guests that have to be recorded again
 	// PublishLive delivers an envelope that is not stored, after everything that is
 	// in the log already. It returns the head, which is the envelope's position in
 	// an acknowledgement.
@@ -72,27 +75,6 @@ type Observer interface {
 func ErrRetired() error {
 	return &protocol.Error{Code: protocol.CodeUnavailable, RetryAfterMS: 1000,
 		Message: "The space was just closed on this gateway and will be opened again; try again."}
-}
-
-// AdmitGuest records a participant that the configuration does not name, so that
-// every gateway accepts it as an addressee while it is disconnected.
-func (s *Space) AdmitGuest(ctx context.Context, id protocol.ParticipantID) error {
-	st := s.State.Load()
-	if st.IsKnown(id) && !st.IsGuestDue(id, s.Now()) {
-		return nil
-	}
-	e, err := protocol.FromGateway(s.NewID(), authority.KindSystemMember, s.Now(), map[string]any{"participant_id": id})
-	if err == nil {
-		err = s.record(ctx, journal.Draft{Envelope: e, State: true, Hidden: true})
-	}
-	if err != nil {
-		s.Log.Warn("note a guest", "participant", id, "error", err)
-		if st.IsKnown(id) {
-			return nil
-		}
-		return protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot take anything now; try again.")
-	}
-	return nil
 }
 
 // recordBurst bounds the drafts of one append by record.

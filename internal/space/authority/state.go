@@ -99,8 +99,8 @@ func (st *State) CheckKicked(id protocol.ParticipantID) error {
 	return nil
 }
 
-// GuestAge is how long a guest is known that has not come back. It is recorded again
-// when it connects after a third of that.
+// GuestAge is how long a guest is known after it was recorded. It is recorded again
+// while it is connected or makes requests, after a third of that.
 const GuestAge = 90 * 24 * time.Hour
 
 // isForgotten reports whether a membership is that of a guest that has not been seen
