@@ -310,10 +310,11 @@ func withChecksum(data []byte) []byte {
 	return data
 }
 
-// failing is a log whose parts can fail.
+// failing is a log whose parts can fail. It counts the snapshots that it is to store.
 type failing struct {
 	journal.Journal
 	err, rangeErr error
+	saves         int
 }
 
 func (l *failing) Snapshot(space string) (journal.Snapshot, error) {
@@ -324,6 +325,7 @@ func (l *failing) Snapshot(space string) (journal.Snapshot, error) {
 }
 
 func (l *failing) SaveSnapshot(space string, s journal.Snapshot) error {
+	l.saves++
 	if l.err != nil {
 		return l.err
 	}

@@ -2,6 +2,7 @@ package authority
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -17,6 +18,8 @@ type Stored struct {
 	logID  string
 	copied any    // see [journal.Snapshot]
 	folded uint64 // number of state entries that the snapshot covers
+
+	replaced bool // the copy of the log was replaced: no snapshot can be stored
 }
 
 // LogID returns the id of the log.
@@ -80,6 +83,9 @@ const minTail = 32
 // Save stores a later state, if enough entries have followed the stored one, at a time. Err:
 // [journal.ErrReplaced], [journal.ErrUnavailable].
 func (s *Stored) Save(st *State, now time.Time) error {
+	if s.replaced {
+		return journal.ErrReplaced
+	}
 	if st.folded-s.folded <= uint64(st.size()/minTail) {
 		return nil
 	}
@@ -87,6 +93,7 @@ func (s *Stored) Save(st *State, now time.Time) error {
 	if err == nil {
 		s.folded = st.folded
 	}
+	s.replaced = errors.Is(err, journal.ErrReplaced)
 	return err
 }
 
