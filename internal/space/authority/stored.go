@@ -18,6 +18,7 @@ type Stored struct {
 	logID  string
 	copied any    // see [journal.Snapshot]
 	folded uint64 // number of state entries that the snapshot covers
+	bytes  int    // length of the snapshot
 
 	replaced bool // the copy of the log was replaced: no snapshot can be stored
 }
@@ -49,7 +50,7 @@ func Load(ctx context.Context, log journal.Journal, space string, cfg *Config, l
 		case unusable != nil:
 			logger.Warn("the snapshot of the state is not used; all state entries are read", "reason", unusable)
 		default:
-			st, stored.folded = restored, restored.folded
+			st, stored.folded, stored.bytes = restored, restored.folded, len(snapshot.Data)
 		}
 	}
 	for e, err := range log.Range(ctx, space, journal.Query{StateOnly: true, After: st.Seq}) { // not shared yet: folded in place
@@ -80,24 +81,29 @@ func (s *Stored) check(ctx context.Context, st *State) (unusable, err error) {
 // that the cost of an entry does not depend on the size of the state.
 const minTail = 32
 
+// elementBytes is about the size of an element of a snapshot. Revocations are counted by
+// it alone.
+const elementBytes = 128
+
 // Save stores a later state, if enough entries have followed the stored one, at a time. Err:
 // [journal.ErrReplaced], [journal.ErrUnavailable].
 func (s *Stored) Save(st *State, now time.Time) error {
 	if s.replaced {
 		return journal.ErrReplaced
 	}
-	if st.folded-s.folded <= uint64(st.size()/minTail) {
+	if st.folded-s.folded <= uint64(max(st.size(), s.bytes/elementBytes)/minTail) {
 		return nil
 	}
-	err := s.log.SaveSnapshot(s.space, journal.Snapshot{Data: st.encode(s.logID, now), Copy: s.copied})
+	data := st.encode(s.logID, now)
+	err := s.log.SaveSnapshot(s.space, journal.Snapshot{Data: data, Copy: s.copied})
 	if err == nil {
-		s.folded = st.folded
+		s.folded, s.bytes = st.folded, len(data)
 	}
 	s.replaced = errors.Is(err, journal.ErrReplaced)
 	return err
 }
 
-// size is about the number of elements of a snapshot.
+// size is about the number of elements of a snapshot without revocations.
 func (st *State) size() int {
 	return st.members.Len() + st.kicked.Len() + st.pauses.Len() + st.Ledger.Len()
 }

@@ -2,14 +2,16 @@ package authority
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// openFailing loads the state of a log with 40 entries.
+// openFailing loads the state of a log with at least 40 entries.
 func openFailing(t *testing.T, l *stateLog) (*State, *Stored, *failing) {
 	t.Helper()
 	l.mixed(40)
@@ -34,5 +36,44 @@ func TestSave_ReplacedCopy(t *testing.T) {
 	}
 	if log.saves != 1 {
 		t.Errorf("%d attempts, want 1", log.saves)
+	}
+}
+
+// Many revocations from configured participants are not stored again for each entry,
+// neither by the gateway that stored them nor after it was started again.
+func TestSave_ManyRevocations(t *testing.T) {
+	l := newStateLog(t)
+	for i := range 200 {
+		l.add(protocol.KindCapabilityRevoke, fmt.Sprintf(`{"recipient":"alice","capabilities":["x.%s%d"]}`, strings.Repeat("long", 25), i))
+	}
+	st, stored, log := openFailing(t, l)
+	save := func() int {
+		t.Helper()
+		before := log.saves
+		e := l.add(protocol.KindCapabilityRevoke, fmt.Sprintf(`{"recipient":"alice","capabilities":["y.%d"]}`, len(l.entries)))
+		st, _ = st.Apply(e)
+		if err := stored.Save(st, later); err != nil {
+			t.Fatal(err)
+		}
+		return log.saves - before
+	}
+	if n := save(); n != 1 {
+		t.Fatalf("it was stored %d times", n)
+	}
+	if n := save(); n != 0 {
+		t.Error("it is stored again for one entry")
+	}
+	log.Journal.(*countedLog).add(t, l.entries[200:]...) //nolint:forcetypeassert // made above
+	var err error
+	if st, stored, err = Load(t.Context(), log, "lab", l.cfg, slog.New(slog.DiscardHandler)); err != nil || stored.folded != 201 {
+		t.Fatalf("a snapshot of %d entries, %v", stored.folded, err)
+	}
+	if n := save(); n != 0 {
+		t.Error("it is stored again for one entry after a start")
+	}
+	for n := 0; save() == 0; n++ {
+		if n > 100 {
+			t.Fatal("it is not stored any more")
+		}
 	}
 }
