@@ -17,8 +17,10 @@ type Stored struct {
 	space  string
 	logID  string
 	copied any    // see [journal.Snapshot]
-	folded uint64 // number of state entries that the snapshot covers
-	bytes  int    // length of the snapshot
+	folded uint64 // number of state entries of the state that was encoded last
+	bytes  int    // length of that snapshot
+
+	limit int // of the length of a snapshot
 
 	replaced bool // the copy of the log was replaced: no snapshot can be stored
 }
@@ -37,7 +39,7 @@ func Load(ctx context.Context, log journal.Journal, space string, cfg *Config, l
 	if err != nil {
 		return nil, nil, err
 	}
-	stored := &Stored{log: log, space: space, logID: logID, copied: snapshot.Copy}
+	stored := &Stored{log: log, space: space, logID: logID, copied: snapshot.Copy, limit: maxSnapshot}
 	st := NewState(cfg)
 	if snapshot.Data != nil {
 		restored, unusable := restore(snapshot.Data, logID, cfg)
@@ -85,8 +87,15 @@ const minTail = 32
 // it alone.
 const elementBytes = 128
 
-// Save stores a later state, if enough entries have followed the stored one, at a time. Err:
-// [journal.ErrReplaced], [journal.ErrUnavailable].
+// maxSnapshot bounds a snapshot, which is one row of the database. A larger state is
+// folded when the space is opened, from the last snapshot that was stored.
+const maxSnapshot = 64 << 20
+
+var errTooLarge = errors.New("the state is too large for a snapshot")
+
+// Save stores a later state if enough entries have followed the one that it stored or
+// encoded before; now is the time at the gateway. Err: [journal.ErrReplaced],
+// [journal.ErrUnavailable], or that the state is too large.
 func (s *Stored) Save(st *State, now time.Time) error {
 	if s.replaced {
 		return journal.ErrReplaced
@@ -95,6 +104,10 @@ func (s *Stored) Save(st *State, now time.Time) error {
 		return nil
 	}
 	data := st.encode(s.logID, now)
+	if len(data) > s.limit {
+		s.folded, s.bytes = st.folded, len(data) // tried again after as many entries as if it was stored
+		return fmt.Errorf("%w: %d bytes, and at most %d", errTooLarge, len(data), s.limit)
+	}
 	err := s.log.SaveSnapshot(s.space, journal.Snapshot{Data: data, Copy: s.copied})
 	if err == nil {
 		s.folded, s.bytes = st.folded, len(data)

@@ -77,3 +77,15 @@ func TestSave_ManyRevocations(t *testing.T) {
 		}
 	}
 }
+
+// A state that is too large keeps the last snapshot, and is not encoded again at once.
+func TestSave_TooLarge(t *testing.T) {
+	st, stored, log := openFailing(t, newStateLog(t))
+	stored.limit = 100
+	if err := stored.Save(st, later); !errors.Is(err, errTooLarge) {
+		t.Error(err)
+	}
+	if err := stored.Save(st, later); err != nil || log.saves != 0 {
+		t.Errorf("again: %v, %d saved", err, log.saves)
+	}
+}
