@@ -1,10 +1,13 @@
 package space_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -205,4 +208,28 @@ func (l *unreadableSnapshot) Snapshot(name string) (journal.Snapshot, error) {
 		return journal.Snapshot{}, journal.ErrUnavailable
 	}
 	return l.Journal.Snapshot(name)
+}
+
+func (l *unreadableSnapshot) SaveSnapshot(name string, s journal.Snapshot) error {
+	if l.fails.Load() {
+		return journal.ErrUnavailable
+	}
+	return l.Journal.SaveSnapshot(name, s)
+}
+
+// A state that cannot be stored is reported once.
+func TestSaveSnapshots_Unavailable(t *testing.T) {
+	log := &unreadableSnapshot{Journal: memory.New(memory.Options{})}
+	var out bytes.Buffer
+	r := open(t, rights{"alice": {"*"}}, func(s *space.Services) {
+		s.Journal, s.Logger = log, slog.New(slog.NewTextHandler(&out, nil))
+	})
+	r.must("alice", `{"kind": "participant.resume", "to": ["alice"]}`)
+	log.fails.Store(true)
+	for range 3 {
+		r.saveSnapshots()
+	}
+	if n := strings.Count(out.String(), "level=WARN"); n != 1 {
+		t.Errorf("%d warnings, want 1:\n%s", n, out.String())
+	}
 }

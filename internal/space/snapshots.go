@@ -20,9 +20,12 @@ func (h *Hub) SaveSnapshots(ctx context.Context, every time.Duration) {
 		case <-t.C:
 		}
 		for _, s := range h.openSpaces() {
-			if err := s.stored.Save(s.state.Load(), h.services.Clock()); err != nil && !errors.Is(err, journal.ErrReplaced) {
-				s.log.Debug("store the state", "error", err)
+			err := s.stored.Save(s.state.Load(), h.services.Clock())
+			if err == nil || errors.Is(err, journal.ErrReplaced) || s.unstored {
+				continue
 			}
+			s.unstored = true
+			s.log.Warn("the state is not stored; until it is, opening the space reads more state entries", "error", err)
 		}
 	}
 }

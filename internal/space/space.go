@@ -30,6 +30,7 @@ type Space struct {
 
 	state    atomic.Pointer[authority.State] // state and configuration, changed together
 	stored   *authority.Stored               // used by SaveSnapshots alone once the space is open
+	unstored bool                            // SaveSnapshots has logged that the state is not stored
 	contexts *contexts.Tree
 	streams  streams.Table
 	texts    streams.Texts
