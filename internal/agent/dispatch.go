@@ -254,10 +254,20 @@ func (a *Agent) catchUp(ctx context.Context) {
 	a.runtime.Group.Go(func() {
 		a.closeAttempts(a.runtime.Work, b, rest)
 		for _, q := range questions {
-			q.earlier = b.Calls(q.chat.ID)
-			a.startWhenFree(q)
+			a.resume(q, b)
 		}
 	})
+}
+
+// resume starts to answer a question of the log, unless it was settled while
+// earlier attempts were closed.
+func (a *Agent) resume(q *question, work *catchup.Backlog) {
+	if work.Settled(q.chat.ID) {
+		a.drop(q)
+		return
+	}
+	q.earlier = work.Calls(q.chat.ID)
+	a.startWhenFree(q)
 }
 
 // startWhenFree starts to answer a question as soon as a place is free, unless

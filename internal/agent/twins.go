@@ -79,8 +79,7 @@ func (a *Agent) takeOver(q *question, work *catchup.Backlog) {
 	next := a.openQuestion(q.chat, q.history)
 	a.questions.Hold(&next.chat, next)
 	a.closeAttempts(next.root.ctx, work, work.LeftoversOf(q.chat.ID))
-	next.earlier = work.Calls(q.chat.ID)
-	a.startWhenFree(next)
+	a.resume(next, work)
 }
 
 // closeRounds bounds how often closeAttempts reads the log.
