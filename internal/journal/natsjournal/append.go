@@ -116,13 +116,7 @@ func (s *stream) Send(ctx context.Context, m publisher.Message) (maybe bool, err
 // isRefused reports whether an error of a publication proves that the stream
 // did not store the message and will not.
 func isRefused(err error) bool {
-	for _, refusal := range []error{
-		nats.ErrReconnectBufExceeded, nats.ErrMaxPayload, nats.ErrNoResponders, jetstream.ErrNoStreamResponse,
-	} {
-		if errors.Is(err, refusal) {
-			return true
-		}
-	}
-	// Codes that a leader returns before it contacts the other servers.
-	return hasCode(err, codeNotAvailable, codeNoResources, codeTooLarge, codeOtherStream)
+	return isAny(err, nats.ErrReconnectBufExceeded, nats.ErrMaxPayload, nats.ErrNoResponders, jetstream.ErrNoStreamResponse) ||
+		// Codes that a leader returns before it contacts the other servers.
+		hasCode(err, codeNotAvailable, codeNoResources, codeTooLarge, codeOtherStream)
 }

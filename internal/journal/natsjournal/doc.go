@@ -48,10 +48,7 @@
 //	deliver        one: calls the sink, then sends the results of Append
 //	Publisher.work at most two per space with calls of Append in progress
 //	supervise      one: starts the streams, repairs the replica
-//	watch          one: connection, readiness
-//	retain         one: retention
-//	addReplicas    one: gives streams the configured number of replicas
-//	audit          one: compares replicas; verifies and replaces this one
+//	watch, retain, addReplicas, audit: one each
 //
 // [Journal.Close] ends all of them.
 package natsjournal

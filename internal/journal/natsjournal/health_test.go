@@ -8,6 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
+	"github.com/meup-protocol/meup/internal/natsconn"
 )
 
 // A gap in the delivered messages is skipped only if the stream proves that
@@ -99,6 +100,32 @@ func TestAssess_LateResult(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if err := s.assess(checkResult{info: info, pos: test.pos}, new(feed), new(checks), true); !errors.Is(err, test.want) {
 				t.Errorf("%v, want %v", err, test.want)
+			}
+		})
+	}
+}
+
+// A stream is served while a feed delivers, even if its checks get no answer in
+// time, but not by a server that knows that the stream has no leader.
+func TestService(t *testing.T) {
+	for name, test := range map[string]struct {
+		health    error
+		following bool
+		want      natsconn.Service
+	}{
+		"healthy":                        {nil, true, natsconn.Served},
+		"checks get no answer":           {errNoAnswer, true, natsconn.Served},
+		"no answer and no feed":          {errNoAnswer, false, natsconn.Unserved},
+		"no leader, feed of this server": {errNoLeader, true, natsconn.Unserved},
+		"no leader of the cluster":       {&jetstream.APIError{ErrorCode: codeNotAvailable}, true, natsconn.Unserved},
+		"is being read":                  {errCatchingUp, false, natsconn.Unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &stream{name: "s"}
+			s.setHealth(test.health)
+			s.following.Store(test.following)
+			if got := s.service(); got != test.want {
+				t.Errorf("%v, want %v", got, test.want)
 			}
 		})
 	}

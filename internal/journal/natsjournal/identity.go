@@ -212,10 +212,8 @@ func (s *stream) publishEpoch(ctx context.Context, reset bool) error {
 	}
 	_, err = s.j.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: block.EncodeEpoch(nuid.Next(), reset)},
 		jetstream.WithExpectStream(s.name), jetstream.WithExpectLastSequencePerSubject(after))
-	if hasCode(err, jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant) {
-		return nil // another gateway was first
-	}
-	if err != nil {
+	firstElsewhere := hasCode(err, jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+	if err != nil && !firstElsewhere {
 		return fmt.Errorf("begin a new epoch: %w", err)
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -108,10 +107,9 @@ func open(o Options) (*Journal, error) {
 		complete:   make(chan struct{}),
 		lagging:    make(map[*stream]bool),
 		purges:     make(map[string]uint64),
+		replicas:   replicas{n: o.Replicas},
 
 		purgeRequests: make(chan struct{}, 1),
-
-		replicas: replicas{n: o.Replicas},
 	}
 	if j.js, err = jetstream.New(j.nc); err != nil {
 		return nil, err
@@ -285,9 +283,4 @@ func (j *Journal) warnReplicas(n int, err error) {
 		j.log.Warn("NATS cannot hold as many replicas as configured",
 			"configured", j.opts.Replicas, "used", n, "promise", promise, "error", err)
 	})
-}
-
-// jitter returns about d, so that gateways do not act in step.
-func jitter(d time.Duration) time.Duration {
-	return d/2 + rand.N(d/2+1) + d/4
 }

@@ -11,12 +11,13 @@ import (
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
+	"github.com/meup-protocol/meup/internal/natsconn"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // retain proposes trims, and purges the messages that were trimmed.
 func (j *Journal) retain() {
-	next := time.NewTimer(jitter(min(j.opts.RetainEvery, j.opts.firstRetain)))
+	next := time.NewTimer(natsconn.Jitter(min(j.opts.RetainEvery, j.opts.firstRetain)))
 	defer next.Stop()
 	clock := journal.NewRetentionClock(j.opts.Now, nil, j.log)
 	for {
@@ -27,14 +28,14 @@ func (j *Journal) retain() {
 			j.purgeAll(j.life)
 		case <-next.C:
 			if j.notReady() != nil {
-				next.Reset(jitter(min(j.opts.RetainEvery, j.opts.firstRetain)))
+				next.Reset(natsconn.Jitter(min(j.opts.RetainEvery, j.opts.firstRetain)))
 				continue
 			}
 			if err := j.propose(j.life, clock.Now()); err != nil {
 				j.log.Warn("retention", "error", err)
 			}
 			j.purgeAll(j.life) // retry failed purges
-			next.Reset(jitter(j.opts.RetainEvery))
+			next.Reset(natsconn.Jitter(j.opts.RetainEvery))
 		}
 	}
 }

@@ -199,7 +199,9 @@ func (s *stream) session(ctx context.Context) error {
 	s.setHealth(nil)
 	if s.failures > 0 {
 		s.failures = 0
-		s.j.retryAll()
+		for _, other := range s.j.streams { // they may work again, too
+			signal(other.retries)
+		}
 	}
 	s.j.markCaughtUp(s)
 	if s.announce {

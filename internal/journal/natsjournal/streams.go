@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/meup-protocol/meup/internal/natsconn"
 )
 
 const (
@@ -177,7 +179,7 @@ func (s *stream) checkConfig(c jetstream.StreamConfig) error {
 // addReplicas adds replicas to streams that have fewer than configured, as soon
 // as the cluster has the servers. Having too few is no reason to reject a stream.
 func (j *Journal) addReplicas() {
-	ticker := time.NewTicker(jitter(j.opts.addEvery))
+	ticker := time.NewTicker(natsconn.Jitter(j.opts.addEvery))
 	defer ticker.Stop()
 	for {
 		select {

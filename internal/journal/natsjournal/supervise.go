@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
+	"github.com/meup-protocol/meup/internal/natsconn"
 )
 
 const (
@@ -22,8 +23,8 @@ const (
 	repairMax = 30 * time.Second
 	calm      = time.Minute
 	// isolation is how long a server may fail to serve every stream before another
-	// one is tried.
-	isolation = 10 * time.Second
+	// one is tried; it doubles up to maxIsolation with each server that also fails.
+	isolation, maxIsolation = 10 * time.Second, 5 * time.Minute
 )
 
 // repair is a request to repair the replica.
@@ -200,7 +201,7 @@ func (j *Journal) watch() {
 	defer ticker.Stop()
 	j.onConnectionStatus(j.nc.IsConnected())
 	ready := true
-	var unserved time.Time // since when, or zero
+	leaving := natsconn.Leaving{Min: isolation, Max: maxIsolation, Jitter: natsconn.Jitter}
 	for {
 		select {
 		case <-j.life.Done():
@@ -210,12 +211,9 @@ func (j *Journal) watch() {
 				changes = nil
 			}
 			j.onConnectionStatus(status == nats.CONNECTED && ok)
-		case <-ticker.C:
+		case now := <-ticker.C:
 			ready = j.logReadiness(ready)
-			if !j.isUnserved() {
-				unserved = time.Time{}
-			} else if elapsedSince(&unserved) > isolation {
-				unserved = time.Time{}
+			if leaving.Due(now, j.service()) {
 				j.log.Warn("the NATS server does not serve the log: another one is tried",
 					"server", j.nc.ConnectedServerName(), "reason", j.notReady())
 				_ = j.nc.ForceReconnect() // only fails on a closed connection
@@ -224,19 +222,41 @@ func (j *Journal) watch() {
 	}
 }
 
-// isUnserved reports whether the connected server serves no stream although it
-// is not the only one: it may have lost the rest of its cluster.
-func (j *Journal) isUnserved() bool {
-	served := func(s *stream) bool { return !isUnavailable(s.healthErr()) }
-	return j.opts.copyOf == "" && j.nc.IsConnected() && len(j.nc.Servers()) > 1 && !slices.ContainsFunc(j.streams, served)
+// service reports whether the connected server serves any stream: it may have
+// lost the rest of its cluster. Without other servers that is not of interest.
+func (j *Journal) service() natsconn.Service {
+	if j.opts.copyOf != "" || !j.nc.IsConnected() || len(j.nc.Servers()) < 2 {
+		return natsconn.Unknown
+	}
+	best := natsconn.Unserved
+	for _, s := range j.streams {
+		best = max(best, s.service())
+	}
+	return best
+}
+
+// service is Served also while a feed delivers and only checks get no answer
+// in time.
+func (s *stream) service() natsconn.Service {
+	err := s.healthErr()
+	switch {
+	case err == nil, s.following.Load() && isAny(err, errNoAnswer, context.DeadlineExceeded):
+		return natsconn.Served
+	case isUnavailable(err):
+		return natsconn.Unserved
+	}
+	return natsconn.Unknown
 }
 
 // isUnavailable reports whether err means that JetStream does not respond, or
 // has no leader.
 func isUnavailable(err error) bool {
-	return hasCode(err, codeNotAvailable) || slices.ContainsFunc([]error{
-		errNoAnswer, errNoLeader, errSilence, context.DeadlineExceeded, nats.ErrNoResponders, jetstream.ErrJetStreamNotEnabled,
-	}, func(target error) bool { return errors.Is(err, target) })
+	return hasCode(err, codeNotAvailable) || isAny(err,
+		errNoAnswer, errNoLeader, errSilence, context.DeadlineExceeded, nats.ErrNoResponders, jetstream.ErrJetStreamNotEnabled)
+}
+
+func isAny(err error, targets ...error) bool {
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
 // onConnectionStatus restarts all streams after a reconnect, because messages
@@ -256,14 +276,6 @@ func (j *Journal) onConnectionStatus(connected bool) {
 	}
 	for _, s := range j.streams {
 		signal(s.resync)
-	}
-}
-
-// retryAll ends the pauses of the streams that wait to restart: if one stream
-// works again, the others may too.
-func (j *Journal) retryAll() {
-	for _, s := range j.streams {
-		signal(s.retries)
 	}
 }
 
