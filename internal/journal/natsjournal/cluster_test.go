@@ -2,6 +2,8 @@ package natsjournal
 
 import (
 	"fmt"
+	"io"
+	"log/slog"
 	"net/url"
 	"slices"
 	"strings"
@@ -211,4 +213,37 @@ func TestIsolatedServer(t *testing.T) {
 	persistAppend(t, j, "lab", chat("b", "alice"))
 	late := openTest(t, urls(nodes), three, nats.DontRandomize(), nats.IgnoreDiscoveredServers()) // finds the server isolated
 	waitForAgreement(t, "lab", 2, []*Journal{j, late})
+}
+
+// Too few servers for the replicas of one stream do not keep another stream from
+// replicas that the cluster has a place for.
+func TestReplicasAdded_ToEachStream(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t)
+	for name, full := range map[string]int{"FIRST": 0, "SECOND": 1} { // the stream that has three replicas
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			j := openTest(t, urls(nodes), func(o *Options) { o.Prefix, o.ReplicaDir = name, dir })
+			s := j.streams[full]
+			if _, err := j.js.UpdateStream(t.Context(), s.config(3)); err != nil {
+				t.Fatal(err)
+			}
+			closeTest(t, j)
+			var log testkit.Log
+			j = openTest(t, urls(nodes), func(o *Options) {
+				o.Prefix, o.ReplicaDir, o.Replicas, o.addEvery = name, dir, 5, 100*time.Millisecond
+				o.Logger = slog.New(slog.NewTextHandler(io.MultiWriter(&log, t.Output()), nil))
+			})
+			testkit.Eventually(t, "all streams have three replicas", func() bool {
+				return !slices.ContainsFunc(j.streams, func(s *stream) bool {
+					info, err := streamInfo(t, s)
+					return err != nil || info.Config.Replicas != 3
+				})
+			})
+			if line := log.Wait(t, "as many replicas as configured"); !strings.Contains(line, "used=3") {
+				t.Error(line)
+			}
+		})
+	}
 }

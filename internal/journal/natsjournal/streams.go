@@ -67,14 +67,23 @@ func (r *replicas) get() int {
 	return r.n
 }
 
-// fewer returns the next lower number of replicas: a majority of 2 or 4 is as
-// large as one of 3 or 5.
-func fewer(n int) int { return max(1, (n-2)|1) }
+// fewer returns the number of replicas to try after err, or n if fewer do not
+// help. A majority of 2 or 4 is as large as one of 3 or 5.
+func fewer(n int, err error) int {
+	switch {
+	case hasCode(err, codeNotClustered):
+		return 1
+	case hasCode(err, codeNoPeers):
+		return max(1, (n-2)|1)
+	}
+	return n
+}
 
 // reduce handles an error from creating a stream with from replicas, and reports
 // whether to retry with fewer.
 func (r *replicas) reduce(from int, err error) bool {
-	if !hasCode(err, codeNoPeers, codeNotClustered) {
+	n := fewer(from, err)
+	if n == from {
 		return false
 	}
 	r.mu.Lock()
@@ -85,14 +94,10 @@ func (r *replicas) reduce(from int, err error) bool {
 	if r.tried.IsZero() {
 		r.tried = time.Now()
 	}
-	if r.n == 1 || hasCode(err, codeNoPeers) && time.Since(r.tried) < peersWait {
+	if hasCode(err, codeNoPeers) && time.Since(r.tried) < peersWait {
 		return false
 	}
-	r.n = fewer(r.n)
-	if hasCode(err, codeNotClustered) {
-		r.n = 1
-	}
-	r.tried = time.Time{}
+	r.n, r.tried = n, time.Time{}
 	return true
 }
 
@@ -179,47 +184,51 @@ func (s *stream) checkConfig(c jetstream.StreamConfig) error {
 // addReplicas adds replicas to streams that have fewer than configured, as soon
 // as the cluster has the servers. Having too few is no reason to reject a stream.
 func (j *Journal) addReplicas() {
-	ticker := time.NewTicker(natsconn.Jitter(j.opts.addEvery))
-	defer ticker.Stop()
-	for {
-		select {
-		case <-j.life.Done():
-			return
-		case <-ticker.C:
-		}
+	for j.sleep(natsconn.Jitter(j.opts.addEvery)) {
+		most := j.opts.Replicas
+		var noPlace error
 		for _, s := range j.streams {
-			if err := s.addReplicas(j.life); err != nil {
-				j.log.Debug("replicas are added later", "stream", s.name, "error", err)
-				break // the cluster has no place for the others either
+			n, err := s.addReplicas(j.life, most)
+			if fewer(most, err) < most {
+				most, noPlace = n, err // the cluster has no place for the others either
 			}
+			if err != nil {
+				j.log.Debug("replicas are added later", "stream", s.name, "error", err)
+			}
+		}
+		if noPlace != nil {
+			j.warnReplicas(most, noPlace)
 		}
 	}
 }
 
-func (s *stream) addReplicas(ctx context.Context) error {
-	if n := int(s.replicas.Load()); n == 0 || n >= s.j.opts.Replicas {
-		return nil
+// addReplicas gives the stream up to most replicas and returns how many it has
+// then, with the error of NATS if it has no place for most.
+func (s *stream) addReplicas(ctx context.Context, most int) (n int, noPlace error) {
+	if n = int(s.replicas.Load()); n == 0 || n >= most {
+		return n, nil
 	}
 	handle, err := s.open(ctx)
 	if err != nil {
-		return err
+		return n, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*apiWait)
 	defer cancel()
 	c := handle.CachedInfo().Config
-	from := c.Replicas
-	for c.Replicas = s.j.opts.Replicas; c.Replicas > from; c.Replicas = fewer(c.Replicas) {
+	from, next := c.Replicas, 0
+	for c.Replicas = most; c.Replicas > from; c.Replicas = next {
 		if _, err = s.j.js.UpdateStream(ctx, c); err == nil {
 			s.log.Info("stream gets more replicas", "from", from, "to", c.Replicas)
 			break
 		}
-		if !hasCode(err, codeNoPeers, codeNotClustered) {
-			return err
+		if next = fewer(c.Replicas, err); next == c.Replicas {
+			return from, err
 		}
-		s.j.warnReplicas(from, err)
+		noPlace = err
 	}
-	s.replicas.Store(int32(max(from, c.Replicas)))
-	return err
+	n = max(from, c.Replicas)
+	s.replicas.Store(int32(n))
+	return n, noPlace
 }
 
 // elapsedSince sets *since to now if it is zero, and returns the time since
