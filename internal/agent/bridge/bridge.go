@@ -36,6 +36,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/participant"
@@ -47,6 +49,9 @@ import (
 type Server interface {
 	// Do runs op over a session and returns the result as the server wrote it.
 	Do(ctx context.Context, op mcptools.Op) (json.RawMessage, error)
+	// SharesListen reports whether the end of one subscription ends other
+	// notifications of the session, too.
+	SharesListen(session *mcp.ClientSession) bool
 	// Tools returns the server's tools.
 	Tools() []mcptools.Tool
 }

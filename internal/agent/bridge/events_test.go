@@ -7,6 +7,7 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/bridge"
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
@@ -75,6 +76,42 @@ func TestSubscriptions(t *testing.T) {
 	if e := refused(t, alice, "resources/subscribe", map[string]any{"uri": strings.Repeat("x", 10_000)}); e.Code != -32602 {
 		t.Errorf("a long uri: %+v", e)
 	}
+}
+
+// The end of a subscription does not end the notifications of changed lists.
+func TestUnsubscribe_ListsStillChange(t *testing.T) {
+	for revision, ends := range map[string]int{"2026-07-28": 0, "2025-11-25": 1} {
+		t.Run(revision, func(t *testing.T) {
+			g := meuptest.Start(t, config)
+			m, server := inProcess()
+			employ(t, g, server, setup{tools: mcptools.Options{Protocol: revision}})
+			alice, carol := join(t, g, "alice", nil), join(t, g, "carol", nil)
+			ask(t, alice, "tools/list", nil)
+			now := map[string]any{"uri": "mood://now"}
+			ask(t, carol, "resources/subscribe", now)
+			ask(t, carol, "resources/unsubscribe", now)
+			ask(t, carol, "tools/call", tool("pid"))
+			if len(m.unsubscribed) != ends {
+				t.Errorf("%d subscriptions ended at the server", len(m.unsubscribed))
+			}
+			ask(t, carol, "tools/call", tool("grow"))
+			await(t, alice, saying("notifications/tools/list_changed"))
+		})
+	}
+}
+
+// Two clients that act as one participant subscribe, and one of them ends.
+func TestUnsubscribe_OneOfTwo(t *testing.T) {
+	g := meuptest.Start(t, config)
+	_, server := inProcess()
+	employ(t, g, server, setup{tools: mcptools.Options{Protocol: "2025-11-25"}})
+	alice := join(t, g, "alice", nil)
+	now := map[string]any{"uri": "mood://now"}
+	for _, method := range []string{"resources/subscribe", "resources/subscribe", "resources/unsubscribe"} {
+		ask(t, alice, method, now)
+	}
+	ask(t, alice, "tools/call", tool("change"))
+	await(t, alice, saying("notifications/resources/updated"))
 }
 
 // Status, pause and shutdown work as for any participant of this project.

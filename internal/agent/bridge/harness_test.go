@@ -60,6 +60,8 @@ var theBridge = []protocol.ParticipantID{"files"}
 type moody struct {
 	*mcp.Server
 	release chan struct{} // ends a wait
+
+	unsubscribed chan string
 }
 
 func text(s string) *mcp.CallToolResult {
@@ -69,12 +71,12 @@ func text(s string) *mcp.CallToolResult {
 const anything = `{"type":"object"}`
 
 func newMoody() *moody {
-	m := &moody{release: make(chan struct{})}
+	m := &moody{release: make(chan struct{}), unsubscribed: make(chan string, 100)}
 	m.Server = mcp.NewServer(&mcp.Implementation{Name: "moody", Version: "7"}, &mcp.ServerOptions{
 		PageSize:           4,
 		Instructions:       "be gentle",
 		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
-		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
+		UnsubscribeHandler: func(_ context.Context, r *mcp.UnsubscribeRequest) error { m.unsubscribed <- r.Params.URI; return nil },
 	})
 	m.tool("pid", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return text(strconv.Itoa(os.Getpid())), nil

@@ -16,8 +16,8 @@ import (
 
 // Bounds of the stored listeners.
 const (
-	maxListeners     = 256 // per notification; the one with the oldest request is evicted
-	maxSubscriptions = 1024
+	maxListeners     = 256     // per notification; the one with the oldest request is evicted
+	maxSubscriptions = 1024    // also of the server, including those without a subscriber
 	maxURI           = 8 << 10 // bytes of a subscribed URI
 )
 
@@ -26,12 +26,16 @@ type listeners struct {
 	mu    sync.Mutex
 	lists map[string][]protocol.ParticipantID // by notification, in the order of the requests
 	subs  []subscription
+	// remote has the URIs that the server has a subscription of, oldest first. One
+	// without a subscriber is kept where its end would cost more.
+	remote []string
 }
 
 type subscription struct {
 	uri      string
 	asker    protocol.ParticipantID
-	envelope protocol.ID // of the request
+	envelope protocol.ID // of the latest request
+	count    int         // requests: several clients may act as one participant
 }
 
 // progress identifies a requester of progress notifications for a call.
@@ -79,6 +83,7 @@ func (l *listeners) subscribe(s subscription) bool {
 	defer l.mu.Unlock()
 	for i, x := range l.subs {
 		if x.uri == s.uri && x.asker == s.asker {
+			s.count = x.count + 1
 			l.subs[i] = s
 			return true
 		}
@@ -86,17 +91,60 @@ func (l *listeners) subscribe(s subscription) bool {
 	if len(l.subs) >= maxSubscriptions {
 		return false
 	}
+	s.count = 1
 	l.subs = append(l.subs, s)
 	return true
 }
 
-// unsubscribe removes a subscription and reports whether the resource has no
-// subscriber left.
+// unsubscribe takes back one request to subscribe, and reports whether the
+// resource has no subscriber left.
 func (l *listeners) unsubscribe(uri string, who protocol.ParticipantID) (last bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.subs = slices.DeleteFunc(l.subs, func(s subscription) bool { return s.uri == uri && s.asker == who })
+	for i := range l.subs {
+		if s := &l.subs[i]; s.uri == uri && s.asker == who {
+			if s.count--; s.count == 0 {
+				l.subs = slices.Delete(l.subs, i, i+1)
+			}
+			break
+		}
+	}
 	return !slices.ContainsFunc(l.subs, func(s subscription) bool { return s.uri == uri })
+}
+
+// subscribed records that the server has a subscription. If it has too many, one
+// that has no subscriber is removed and returned.
+func (l *listeners) subscribed(uri string) (surplus string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if slices.Contains(l.remote, uri) {
+		return ""
+	}
+	if l.remote = append(l.remote, uri); len(l.remote) <= maxSubscriptions {
+		return ""
+	}
+	wanted := make(map[string]bool)
+	for _, s := range l.subs {
+		wanted[s.uri] = true
+	}
+	i := max(0, slices.IndexFunc(l.remote, func(uri string) bool { return !wanted[uri] }))
+	surplus = l.remote[i]
+	l.remote = slices.Delete(l.remote, i, i+1)
+	return surplus
+}
+
+// unsubscribed records that the server has no subscription of a resource.
+func (l *listeners) unsubscribed(uri string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.remote = slices.DeleteFunc(l.remote, func(x string) bool { return x == uri })
+}
+
+// forgetRemote records that the server was restarted.
+func (l *listeners) forgetRemote() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.remote = nil
 }
 
 // subscribers returns the subscriptions to a resource and to the resources that
@@ -141,18 +189,33 @@ func (b *Bridge) subscribe(c *call) (outcome, error) {
 	}
 	defer b.unlockSubscribe()
 	// Store it first: an update may arrive before the response.
-	if !b.listeners.subscribe(subscription{params.URI, c.asker, c.envelope}) {
+	if !b.listeners.subscribe(subscription{uri: params.URI, asker: c.asker, envelope: c.envelope}) {
 		return outcome{}, faultOf(participant.CodeFailed, Busy, "busy: there are %d subscriptions", maxSubscriptions)
 	}
-	raw, err := b.opts.Server.Do(c.ctx, func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
-		return nil, session.Subscribe(ctx, params)
-	})
+	raw, err := b.subscribeAtServer(c.ctx, params)
 	if err != nil {
 		b.listeners.unsubscribe(params.URI, c.asker)
 	}
 	return outcome{result: raw}, err
 }
 
+func (b *Bridge) subscribeAtServer(ctx context.Context, params *mcp.SubscribeParams) (json.RawMessage, error) {
+	return b.opts.Server.Do(ctx, func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
+		if err := session.Subscribe(ctx, params); err != nil {
+			return nil, err
+		}
+		if surplus := b.listeners.subscribed(params.URI); surplus != "" {
+			b.log.Warn("subscription that no one uses ended: the server may stop to notify of changed lists", "bound", maxSubscriptions)
+			if err := session.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: surplus}); err != nil {
+				b.log.Warn("subscription not ended", "err", err)
+			}
+		}
+		return nil, nil
+	})
+}
+
+// unsubscribe ends a subscription. Where the server's would end other
+// notifications with it, it is kept: its updates have no receivers.
 func (b *Bridge) unsubscribe(c *call) (outcome, error) {
 	params, err := decode[mcp.UnsubscribeParams](c.Params, shape{"uri": nil})
 	if err != nil {
@@ -166,6 +229,10 @@ func (b *Bridge) unsubscribe(c *call) (outcome, error) {
 		return outcome{result: []byte(`{}`)}, nil // other subscribers remain
 	}
 	raw, err := b.opts.Server.Do(c.ctx, func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
+		if b.opts.Server.SharesListen(session) {
+			return nil, nil
+		}
+		b.listeners.unsubscribed(params.URI)
 		return nil, session.Unsubscribe(ctx, params)
 	})
 	return outcome{result: raw}, err

@@ -200,10 +200,9 @@ func (b *Bridge) sendNotification(ctx context.Context, method string, params jso
 
 // restore renews the subscriptions and the log level on a restarted server.
 func (b *Bridge) restore(ctx context.Context) {
+	b.listeners.forgetRemote()
 	for _, uri := range b.listeners.uris() {
-		_, err := b.opts.Server.Do(ctx, func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
-			return nil, session.Subscribe(ctx, &mcp.SubscribeParams{URI: uri})
-		})
+		_, err := b.subscribeAtServer(ctx, &mcp.SubscribeParams{URI: uri})
 		if err != nil {
 			b.log.Warn("subscription not renewed", "err", err)
 		}

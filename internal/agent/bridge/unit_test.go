@@ -104,15 +104,25 @@ func TestListenersAreBounded(t *testing.T) {
 		t.Errorf("%d listeners, the last is %s", len(list), list[len(list)-1])
 	}
 	for i := range maxSubscriptions {
-		if !l.subscribe(subscription{fmt.Sprint("x://", i), "alice", "1"}) {
+		if !l.subscribe(subscription{uri: fmt.Sprint("x://", i), asker: "alice", envelope: "1"}) {
 			t.Fatal("refused")
 		}
 	}
-	if l.subscribe(subscription{"x://more", "alice", "1"}) || !l.subscribe(subscription{"x://7", "alice", "2"}) {
+	if l.subscribe(subscription{uri: "x://more", asker: "alice"}) || !l.subscribe(subscription{uri: "x://7", asker: "alice", envelope: "2"}) {
 		t.Error("not the bound that was meant")
 	}
 	if got := l.subscribers("x://7/part"); len(got) != 1 || got[0].envelope != "2" {
 		t.Errorf("subscribers of a part: %v", got)
+	}
+	if l.unsubscribe("x://7", "alice") || !l.unsubscribe("x://7", "alice") {
+		t.Error("not subscribed twice")
+	}
+	for i := range maxSubscriptions {
+		l.subscribed(fmt.Sprint("x://", i))
+		l.subscribed(fmt.Sprint("x://", i))
+	}
+	if got := l.subscribed("x://new"); got != "x://7" || len(l.remote) != maxSubscriptions { // the only one without a subscriber
+		t.Errorf("%s was removed of %d", got, len(l.remote))
 	}
 	l.forget("alice")
 	if len(l.uris()) != 0 {
@@ -161,6 +171,8 @@ func (s *space) Welcome() protocol.Welcome {
 type refusing struct{}
 
 func (refusing) Tools() []mcptools.Tool { return nil }
+
+func (refusing) SharesListen(*mcp.ClientSession) bool { return true }
 
 func (refusing) Do(context.Context, mcptools.Op) (json.RawMessage, error) {
 	return nil, &jsonrpc.Error{Code: -1, Message: "no"}

@@ -146,6 +146,14 @@ func (s *Set) Do(ctx context.Context, op Op) (json.RawMessage, error) {
 	return raw, nil
 }
 
+// SharesListen reports whether the end of one subscription ends the other
+// notifications of a session of the only server, too. From revision 2026-07-28
+// on, servers of the Go SDK (v1.8.0) store who listens by session, which all
+// subscriptions share unless each is a request over HTTP.
+func (s *Set) SharesListen(session *mcp.ClientSession) bool {
+	return s.servers[0].config.URL == "" && session.InitializeResult().ProtocolVersion >= "2026-07-28"
+}
+
 // do bounds an operation by its timeout and by the lifetime of the set.
 func (s *Set) do(ctx context.Context, srv *server, op Op) (json.RawMessage, error) {
 	s.mu.Lock()
