@@ -26,7 +26,7 @@ const (
 )
 
 // lossRemedies lists an operator's options for a log that has lost entries.
-const lossRemedies = "restore the folder from a backup, or accept the loss (--accept-loss)"
+const lossRemedies = "move the folder away and restore a backup in its place, or accept the loss (--accept-loss)"
 
 // markSyncEvery bounds the age of the mark after a power failure.
 const markSyncEvery = time.Second
