@@ -222,10 +222,10 @@ func TestMCP_OneParticipant(t *testing.T) {
 			g := meuptest.Start(t, foreignConfig)
 			bridgeTo(t, g, "lamp-token", lamp())
 			t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
-			var steps []float64
+			steps := make(chan float64, 100)
 			c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
 				ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
-					steps = append(steps, r.Params.Progress)
+					steps <- r.Params.Progress
 				},
 			})
 			alice, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{
@@ -252,7 +252,9 @@ func TestMCP_OneParticipant(t *testing.T) {
 			if r, err := alice.CallTool(t.Context(), params); err != nil || r.IsError {
 				t.Errorf("steps: %+v %v", r, err)
 			}
-			if len(steps) == 0 {
+			select {
+			case <-steps:
+			case <-testkit.Deadline(t).Done():
 				t.Error("no progress")
 			}
 		})
