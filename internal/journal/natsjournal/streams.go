@@ -215,24 +215,24 @@ func (s *stream) addReplicas(ctx context.Context, most int) (n int, noPlace erro
 	ctx, cancel := context.WithTimeout(ctx, 5*apiWait)
 	defer cancel()
 	c := handle.CachedInfo().Config
-	from, next := c.Replicas, 0
-	for c.Replicas = most; c.Replicas > from; c.Replicas = next {
+	from := c.Replicas
+	for c.Replicas = most; c.Replicas > from; {
 		if _, err = s.j.js.UpdateStream(ctx, c); err == nil {
 			s.log.Info("stream gets more replicas", "from", from, "to", c.Replicas)
 			break
 		}
-		if next = fewer(c.Replicas, err); next == c.Replicas {
+		next := fewer(c.Replicas, err)
+		if next == c.Replicas {
 			return from, err
 		}
-		noPlace = err
+		c.Replicas, noPlace = next, err
 	}
 	n = max(from, c.Replicas)
 	s.replicas.Store(int32(n))
 	return n, noPlace
 }
 
-// elapsedSince sets *since to now if it is zero, and returns the time since
-// then.
+// elapsedSince returns the time since *since, which it sets to now if it is zero.
 func elapsedSince(since *time.Time) time.Duration {
 	if since.IsZero() {
 		*since = time.Now()

@@ -63,7 +63,7 @@ func TestSave_ManyRevocations(t *testing.T) {
 	if n := save(); n != 0 {
 		t.Error("it is stored again for one entry")
 	}
-	log.Journal.(*countedLog).add(t, l.entries[200:]...) //nolint:forcetypeassert // made above
+	log.Journal.(*countedLog).add(t, l.entries[200:]...)
 	var err error
 	if st, stored, err = Load(t.Context(), log, "lab", l.cfg, slog.New(slog.DiscardHandler)); err != nil || stored.folded != 201 {
 		t.Fatalf("a snapshot of %d entries, %v", stored.folded, err)
