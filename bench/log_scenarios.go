@@ -19,16 +19,11 @@ const stoppedPairs = 4
 // to ten others. A gateway must not slow down, and then delivers all of them to that
 // connection. The bare broadcaster, which keeps little, disconnects it.
 func stoppedReader(s *process, o *options) (figures, error) {
-	seats := []seat{{"bench", participantName(0), ""}}
-	for range 10 {
-		seats = append(seats, seat{"bench", participantName(1), ""})
-	}
-	cr, err := gather(s, seats)
+	cr, err := gatherAudience(s, 10)
 	if err != nil {
 		return nil, err
 	}
 	defer cr.close()
-	cr.senders = cr.conns[:1]
 	if _, _, err := cr.sendKilobytes(s, o.warmUp); err != nil {
 		return nil, err
 	}

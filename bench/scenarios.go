@@ -170,18 +170,26 @@ func (cr *crowd) steady(s *process, o *options, name string, frame []byte, windo
 	return p, delivered, sent, err
 }
 
+// gatherAudience connects one sender and its receivers to one space.
+func gatherAudience(s *process, receivers int) (*crowd, error) {
+	seats := []seat{{"bench", participantName(0), ""}}
+	for range receivers {
+		seats = append(seats, seat{"bench", participantName(1), ""})
+	}
+	cr, err := gather(s, seats)
+	if err == nil {
+		cr.senders = cr.conns[:1]
+	}
+	return cr, err
+}
+
 func fanOut(receivers int) func(s *process, o *options) (figures, error) {
 	return func(s *process, o *options) (figures, error) {
-		seats := []seat{{"bench", participantName(0), ""}}
-		for range receivers {
-			seats = append(seats, seat{"bench", participantName(1), ""})
-		}
-		cr, err := gather(s, seats)
+		cr, err := gatherAudience(s, receivers)
 		if err != nil {
 			return nil, err
 		}
 		defer cr.close()
-		cr.senders = cr.conns[:1]
 		p, delivered, _, err := cr.steady(s, o, fmt.Sprintf("fanout%d", receivers), chat(256, ""), 64)
 		return figures{"deliveries": p.perSecond(delivered), "cpu": p.cpuMicroseconds(delivered), "cores": p.cores()}, err
 	}

@@ -23,8 +23,8 @@ func openPebble(t fataler, fs vfs.FS) *countedLog {
 	return &countedLog{Journal: j}
 }
 
-// After power cuts, of whatever was not synced, the snapshot is one of the log that is
-// left.
+// After a power cut that loses all unsynced data, the snapshot belongs to the log that
+// is left.
 func TestLoad_PowerCut(t *testing.T) {
 	resumed := 0
 	for seed := range 8 {

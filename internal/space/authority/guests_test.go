@@ -116,7 +116,7 @@ func TestState_GrantsOfAnAbsentGuestAreRevoked(t *testing.T) {
 	}
 }
 
-// An invitation gives nobody the grants of another participant, present or past.
+// An invitation does not transfer the grants of another participant, present or past.
 func TestState_IdentityWithGrantsIsNotInvited(t *testing.T) {
 	states, _ := agedGuest(t)
 	without := *states["folded"].Config

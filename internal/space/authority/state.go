@@ -105,7 +105,7 @@ const GuestAge = 90 * 24 * time.Hour
 
 // isForgotten reports whether a membership is that of a guest that has not been seen
 // for GuestAge, by the clock of the log. One that was kicked is remembered, and one that
-// has grants, so that they can be revoked and nobody else can be invited under its id.
+// has grants, so that they can be revoked and its id cannot be given to another by invitation.
 func (st *State) isForgotten(id protocol.ParticipantID, m Membership) bool {
 	return m.Origin == Guest && st.clock.Sub(m.seen) >= GuestAge && !st.kicked.Has(id) && !st.Ledger.HasGrants(id)
 }
