@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// lookEvery is how often Run looks for new entries, unless a search waits. With
-	// very many open spaces it looks so seldom that it takes one part in busyShare of
-	// the time.
+	// lookEvery is how often Run looks for new entries, unless a search waits or there
+	// are more. With very many open spaces it looks so seldom that it takes one part in
+	// busyShare of the time.
 	lookEvery = 250 * time.Millisecond
 	// trimEvery is how often it looks for entries that the log no longer has.
 	trimEvery = time.Minute
@@ -34,8 +34,8 @@ const (
 	batchesInTurn = 4
 
 	// busyRate is the rate of entries from which on the gateway counts as busy. Then
-	// the index takes one part in busyShare of the time of one processor, and else
-	// one in idleShare.
+	// the index takes one part in busyShare of the time of one processor, and else, or
+	// for a search that waits, one in idleShare.
 	busyRate  = 2000 // per second
 	busyShare = 50
 	idleShare = 2
@@ -59,19 +59,29 @@ func (s *Store) Run(ctx context.Context) {
 			look.Reset(lookEvery)
 			continue
 		}
-		list, entries := s.update()
-		look.Reset(max(lookEvery, busyShare*time.Since(began)))
+		list, entries, more := s.update()
+		interval := max(lookEvery, busyShare*time.Since(began))
 		busy := isBusy(entries, time.Since(last))
 		last = time.Now()
 		for _, f := range list {
-			if err := s.follow(ctx, f, busy); errors.Is(err, search.ErrDamaged) {
+			s.turn++
+			f.turn = s.turn
+			left, err := s.follow(ctx, f, busy)
+			if more = more || left; errors.Is(err, search.ErrDamaged) {
 				s.opts.Logger.Warn("the search index is built again", "reason", err)
 				s.reopen(true)
+				break
+			} else if errors.Is(err, errSearchWaits) {
+				more = true
 				break
 			} else if err != nil && ctx.Err() == nil && !errors.Is(err, space.ErrRetired) {
 				s.opts.Logger.Warn("read the log for the search index", "space", f.space.Name(), "error", err)
 			}
 		}
+		if more {
+			interval = 0
+		}
+		look.Reset(interval)
 	}
 }
 
@@ -92,9 +102,10 @@ func (s *Store) reopen(reset bool) {
 
 // update makes followers for the open spaces, drops the others, and returns up to
 // spacesInTurn with something to do: the ones that searches wait for first, then the
-// ones with entries that the index lacks, and of these the ones that it returned longest
-// ago. It also returns how many entries all have received since the last call.
-func (s *Store) update() (list []*follower, entries uint64) {
+// ones with entries that the index lacks, and of these the ones that were followed longest
+// ago. It also returns how many entries all have received since the last call, and
+// whether more than the returned ones lack entries.
+func (s *Store) update() (list []*follower, entries uint64, more bool) {
 	open := s.opts.Spaces()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,77 +135,88 @@ func (s *Store) update() (list []*follower, entries uint64) {
 		return cmp.Or(cmp.Compare(a.due, b.due), cmp.Compare(a.turn, b.turn))
 	})
 	if len(list) > spacesInTurn {
-		if list[spacesInTurn].due != dueTrim {
-			s.notify()
-		}
+		more = list[spacesInTurn].due != dueTrim
 		clear(list[spacesInTurn:])
 		list = list[:spacesInTurn]
 	}
-	s.turn++
-	for _, f := range list {
-		f.turn = s.turn
-	}
-	return list, entries
+	return list, entries, more
 }
 
+// errSearchWaits ends a turn before its last space.
+var errSearchWaits = errors.New("a search waits")
+
 // follow indexes what the log of a space has more than the index: for a while, so
-// that other spaces have their turn.
-func (s *Store) follow(ctx context.Context, f *follower, busy bool) error {
+// that other spaces have their turn. It pauses after each batch, and reports whether
+// there is more.
+func (s *Store) follow(ctx context.Context, f *follower, busy bool) (more bool, err error) {
 	name := f.space.Name()
 	position, err := s.index.Position(name)
 	if err != nil {
-		return err
+		return false, err
 	}
 	goal := f.space.Head()
 	if position.Log != f.space.LogID() || position.Read > goal {
 		if err := s.index.Begin(name, f.space.LogID()); err != nil {
-			return err
+			return false, err
 		}
 		if position, err = s.index.Position(name); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if time.Since(f.trimmed) > trimEvery {
 		f.trimmed = time.Now()
 		oldest, _, err := s.opts.Bounds(ctx, name)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if err := s.index.Trim(name, oldest); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if position.Built && position.Read >= goal {
 		s.caughtUp(f, position)
-		return nil
+		return false, nil
 	}
 	for range batchesInTurn {
 		began, delivered := time.Now(), f.space.Delivered()
 		read, err := s.applyBatch(ctx, f.space, position.Read, goal)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if position, err = s.index.Position(name); err != nil {
-			return err
+			return false, err
 		}
-		if read >= goal {
+		more = read < goal
+		if more {
+			s.setPosition(f, position)
+		} else {
 			s.caughtUp(f, position)
-			return nil
 		}
-		s.setPosition(f, position)
 		worked := time.Since(began)
-		pause := worked * (idleShare - 1)
-		if busy || isBusy(f.space.Delivered()-delivered, worked) {
-			pause = worked * (busyShare - 1)
-		}
-		select { // leave the processors to the rest of the gateway
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := s.pause(ctx, f, worked, busy || isBusy(f.space.Delivered()-delivered, worked)); err != nil || !more {
+			return false, err
 		}
 	}
-	s.notify() // there is more
-	return nil
+	return true, nil
+}
+
+// pause leaves the processors to the rest of the gateway after a batch. It returns
+// errSearchWaits if the batch was for no search and one begins to wait.
+func (s *Store) pause(ctx context.Context, f *follower, worked time.Duration, busy bool) error {
+	share, wake := idleShare, s.wake
+	if f.due == dueSearch {
+		wake = nil
+	} else if busy {
+		share = busyShare
+	}
+	select {
+	case <-time.After(worked * time.Duration(share-1)):
+		return nil
+	case <-wake:
+		return errSearchWaits
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // isBusy reports whether so many entries in a time make a gateway busy.

@@ -47,7 +47,7 @@ type Store struct {
 
 	mu        sync.Mutex
 	followers map[string]*follower
-	turn      uint64        // of update, which Run alone calls
+	turn      uint64        // counts the calls of follow, by Run alone
 	moved     chan struct{} // closed and replaced when a follower has moved
 }
 
@@ -59,7 +59,7 @@ type follower struct {
 	trimmed  time.Time // the last look at the oldest entry
 	wanted   bool      // a search waits for it
 	due      due       // the reason to follow it
-	turn     uint64    // Store.turn when update last returned it
+	turn     uint64    // Store.turn when it was last followed
 }
 
 // due is the reason to follow a space, the most urgent first.

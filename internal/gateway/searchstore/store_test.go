@@ -38,6 +38,7 @@ type gateway struct {
 	hub     *space.Hub
 	journal *countingJournal
 	ids     int
+	name    string // of the space
 	store   *Store
 	stop    func()
 }
@@ -45,11 +46,13 @@ type gateway struct {
 // countingJournal counts the entries that are read from the log.
 type countingJournal struct {
 	journal.Journal
-	read atomic.Int64
+	read  atomic.Int64
+	delay time.Duration // of a read
 }
 
 func (j *countingJournal) Range(ctx context.Context, space string, q journal.Query) iter.Seq2[*journal.Entry, error] {
 	return func(yield func(*journal.Entry, error) bool) {
+		time.Sleep(j.delay)
 		for e, err := range j.Journal.Range(ctx, space, q) {
 			if j.read.Add(1); !yield(e, err) {
 				return
@@ -68,7 +71,7 @@ func newGateway(t testing.TB, log journal.Journal) *gateway {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gateway{t: t, journal: &countingJournal{Journal: log}}
+	g := &gateway{t: t, name: "lab", journal: &countingJournal{Journal: log}}
 	// A capability that matches every kind does not include observe.
 	writes := authority.ParticipantConfig{Capabilities: []*capability.Capability{all}}
 	participants := map[protocol.ParticipantID]authority.ParticipantConfig{
@@ -98,7 +101,7 @@ func (g *gateway) run(dir string) {
 
 func (g *gateway) space() *space.Space {
 	g.t.Helper()
-	s, err := g.hub.Space(context.Background(), "lab")
+	s, err := g.hub.Space(context.Background(), g.name)
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -368,12 +371,14 @@ func TestUpdate_InTurn(t *testing.T) {
 	}
 	seen := make(map[string]int)
 	for range 3 {
-		list, _ := g.store.update() // all of them lack entries, and stay so
+		list, _, _ := g.store.update() // all of them lack entries, and stay so
 		if len(list) > spacesInTurn {
 			t.Fatalf("%d spaces in a turn", len(list))
 		}
 		for _, f := range list {
 			seen[f.space.Name()]++
+			g.store.turn++ // as Run does
+			f.turn = g.store.turn
 		}
 	}
 	if len(seen) != spaces {
@@ -384,20 +389,54 @@ func TestUpdate_InTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.store.want(last, 1)
-	if list, _ := g.store.update(); list[0].space != last {
-		t.Errorf("%s is first", list[0].space.Name())
+	if list, _, more := g.store.update(); list[0].space != last || !more {
+		t.Errorf("%s is first, more %v", list[0].space.Name(), more)
 	}
 	// Trims that are left wait for the next look.
 	for _, f := range g.store.followers {
 		f.wanted, f.position = false, search.Position{Log: f.space.LogID(), Read: f.space.Head(), Built: true}
 	}
-	<-g.store.wake
-	if list, _ := g.store.update(); len(list) != spacesInTurn {
-		t.Errorf("%d spaces to trim", len(list))
+	if list, _, more := g.store.update(); len(list) != spacesInTurn || more {
+		t.Errorf("%d spaces to trim, more %v", len(list), more)
 	}
-	select {
-	case <-g.store.wake:
-		t.Error("update runs again at once to trim")
-	default:
-	}
+}
+
+// TestRun_LeavesTime: the index takes one part in busyShare of the time while the
+// gateway is busy, also if each space has less than a batch. A search does not wait for
+// the other spaces.
+func TestRun_LeavesTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const spaces, batchTime = 40, 2 * time.Millisecond
+		g := newGateway(t, memory.New(memory.Options{}))
+		for i := range spaces {
+			g.name = fmt.Sprint("s-", i)
+			g.chats(1, "first")
+		}
+		g.run("")
+		time.Sleep(2 * lookEvery)
+		synctest.Wait()
+		g.journal.delay = batchTime
+		for i := range spaces {
+			g.name = fmt.Sprint("s-", i)
+			g.chats(30, "word") // more than the ring has
+		}
+		time.Sleep(lookEvery + spaces*batchTime*busyShare/2)
+		synctest.Wait()
+		behind := 0
+		for _, sp := range g.hub.Open() {
+			if p, _ := g.store.want(sp, 0); p.Read < sp.Head() {
+				behind, g.name = behind+1, sp.Name()
+			}
+		}
+		if behind < spaces/4 || behind > 3*spaces/4 {
+			t.Errorf("after half of the time %d of %d spaces are not indexed", behind, spaces)
+		}
+		began := time.Now()
+		if ids := g.find(ring.Viewer{ID: "bob"}, search.Query{Text: "word"}); len(ids) != 30 {
+			t.Errorf("found %d envelopes", len(ids))
+		}
+		if took := time.Since(began); took >= (busyShare-1)*batchTime {
+			t.Errorf("a search took %v", took)
+		}
+	})
 }
