@@ -52,7 +52,7 @@ type countingJournal struct {
 
 func (j *countingJournal) Range(ctx context.Context, space string, q journal.Query) iter.Seq2[*journal.Entry, error] {
 	return func(yield func(*journal.Entry, error) bool) {
-		time.Sleep(j.delay)
+		<-time.After(j.delay)
 		for e, err := range j.Journal.Range(ctx, space, q) {
 			if j.read.Add(1); !yield(e, err) {
 				return
