@@ -13,8 +13,9 @@ import (
 
 // Await waits until the log has an envelope after query.Since that the query selects and that
 // is not this participant's own. It returns nil then, and Envelopes returns the envelope. It
-// uses one of the participant's connections. Limit, Before and Descending are ignored.
+// uses one of the participant's connections. Limit, Before, Own and Descending are ignored.
 func (c *Client) Await(ctx context.Context, space string, query EnvelopeQuery) error {
+	query.Own = false
 	err := c.stream(ctx, space, query, maxEventHead, func(e *Event) bool {
 		return e.Name != "envelope" || e.ID == "" // a live envelope has no ID
 	})
@@ -39,8 +40,8 @@ const (
 )
 
 // Events calls each for the events of a space that the query selects, in order: first the
-// welcome, then the envelopes after query.Since, then live ones and presence, without this
-// participant's own envelopes. It returns nil when each returns false. It uses one of the
+// welcome, then the envelopes after query.Since, then live ones and presence, with this
+// participant's own envelopes if query.Own. It returns nil when each returns false. It uses one of the
 // participant's connections. Limit, Before and Descending are ignored.
 func (c *Client) Events(ctx context.Context, space string, query EnvelopeQuery, each func(*Event) (more bool)) error {
 	if err := c.stream(ctx, space, query, maxEventData, each); err != nil {
@@ -55,7 +56,7 @@ func (c *Client) stream(ctx context.Context, space string, query EnvelopeQuery, 
 	q := filterValues(query.Contexts, query.Kinds, query.From, query.Main)
 	q.Set("since", strconv.FormatUint(uint64(query.Since), 10))
 	q.Set("observe", "true") // the filter applies to calls too
-	q.Set("echo", "false")
+	q.Set("echo", strconv.FormatBool(query.Own))
 	if query.Log != "" {
 		q.Set("log", query.Log)
 	}

@@ -24,6 +24,9 @@ type EnvelopeQuery struct {
 	From     []protocol.ParticipantID
 	Main     bool // the main conversation; in addition to Contexts, if any
 
+	// Own includes this participant's own envelopes in Events.
+	Own bool
+
 	// Descending returns the newest first, and pages go backwards: Next is then
 	// the Before of the next page, otherwise its Since.
 	Descending bool

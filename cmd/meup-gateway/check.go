@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -30,7 +31,7 @@ and do not change the exit code.`,
 				return errReported
 			}
 			fmt.Fprintf(c.OutOrStdout(), "%s: %s, no errors\n", args[0], textutil.Count(len(cfg.Spaces), "space"))
-			fmt.Fprintf(c.OutOrStdout(), "adapters: %s\n", strings.Join(gateway.Adapters(), " "))
+			fmt.Fprintf(c.OutOrStdout(), "adapters: %s\n", cmp.Or(strings.Join(gateway.Adapters(cfg), " "), "none"))
 			return nil
 		},
 	}

@@ -69,6 +69,8 @@ var mayImport = map[string][]string{
 	"internal/search":                     {"protocol", "internal/derivedb"},
 	"internal/memorytools":                {"protocol", "client/api", "internal/textutil"},
 	"internal/gateway/selfapi":            {"client/api"},
+	"internal/gateway/adapter":            {"protocol", "client/api", "internal/gateway/access", "internal/gateway/selfapi", "internal/limit"},
+	"internal/gateway/ask":                {"protocol", "client/api", "internal/answers", "internal/proposal", "internal/recent"},
 	"internal/gateway/hooks":              {"protocol", "client/api", "internal/gateway/access", "internal/gateway/selfapi", "internal/proposal", "internal/recent", "internal/textutil"},
 	"internal/gateway/searchstore":        {"protocol", "internal/search", "internal/space", "internal/space/ring"},
 	"internal/gateway/mcpserver":          {"protocol", "client/api", "internal/gateway/access", "internal/gateway/mcpserver/offer", "internal/gateway/mcpserver/progress", "internal/gateway/selfapi", "internal/memorytools", "internal/proposal", "internal/recent", "internal/textutil"},

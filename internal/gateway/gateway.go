@@ -17,9 +17,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/auth"
 	"github.com/meup-protocol/meup/internal/gateway/config"
-	"github.com/meup-protocol/meup/internal/gateway/hooks"
 	"github.com/meup-protocol/meup/internal/gateway/httpapi"
-	"github.com/meup-protocol/meup/internal/gateway/mcpserver"
 	"github.com/meup-protocol/meup/internal/gateway/metrics"
 	"github.com/meup-protocol/meup/internal/gateway/searchstore"
 	"github.com/meup-protocol/meup/internal/gateway/turnstore"
@@ -78,15 +76,6 @@ type Gateway struct {
 	api     *httpapi.Server
 	turns   *turnstore.Store
 	cluster *clusterLink // nil: a single gateway
-}
-
-// Adapters are the routes at which clients of other protocols take part.
-func Adapters() []string {
-	list := []string{"/mcp"}
-	for _, program := range hooks.Programs {
-		list = append(list, "/api/spaces/{space}/hooks/"+program)
-	}
-	return list
 }
 
 // New creates a gateway and starts to open its log. It does not wait for the
@@ -196,15 +185,7 @@ func (g *Gateway) serveParts(cfg *config.Config) {
 		Admission: admission, Heavy: heavy, Journal: g.journal, Origins: cfg.Origins, Ready: g.publicReady, WS: g.ws, Page: g.page,
 		Version: g.options.Version, IdleTimeout: zeroMeansNoLimit(cfg.IdleTimeout), Logger: g.log,
 	}
-	options.MCP = func(api http.Handler) http.Handler {
-		return mcpserver.New(mcpserver.Options{API: api, Origins: cfg.Origins, Version: g.options.Version.Version, Logger: g.log})
-	}
-	options.Hooks = func(api http.Handler) httpapi.HookHandler {
-		server := hooks.New(hooks.Options{API: api, Logger: g.log})
-		return func(w http.ResponseWriter, r *http.Request, s *space.Space, id protocol.ParticipantID, body []byte, release func()) {
-			server.Serve(w, r, hooks.Caller{ID: id, Space: s, Release: release}, body)
-		}
-	}
+	options.Adapters, options.Hooks = g.adapters(cfg), g.hooks(cfg)
 	if cfg.MetricsListen == "" {
 		options.Metrics = g.metrics.Handler()
 	}

@@ -90,6 +90,7 @@ func fixedDifferences(a, b *config.Config) []string {
 	note("retention", a.Retention != b.Retention)
 	note("ring", a.Ring != b.Ring)
 	note("origins", !slices.Equal(a.Origins, b.Origins))
+	note("adapters", !slices.Equal(a.Adapters, b.Adapters))
 	note("max_connections", a.MaxConnections != b.MaxConnections)
 	note("ping_interval", a.PingInterval != b.PingInterval)
 	note("idle_timeout", a.IdleTimeout != b.IdleTimeout)

@@ -115,7 +115,7 @@ func (p *Page) Entries(ctx context.Context) iter.Seq2[*ring.Entry, error] {
 // Backwards reports whether the newest entry comes first.
 func (p *Page) Backwards() bool { return p.query.Backwards }
 
-// BeginWork reports whether a participant may cause work beyond that of one read,
+// BeginWork reports whether a participant may cause work beyond one read,
 // and returns the function that charges it, in bytes. The error is a
 // *protocol.Error: rate_limited.
 func (s *Space) BeginWork(id protocol.ParticipantID) (charge func(bytes int), err error) {

@@ -83,7 +83,7 @@ func TestOpen_FromSnapshot(t *testing.T) {
 	}
 }
 
-// The snapshot of a replaced log is not that of the log that took its place.
+// The log that takes the place of another one has no snapshot of it.
 func TestOpen_ReplacedLogHasNoSnapshot(t *testing.T) {
 	r, log := openSwapped(t)
 	r.must("alice", `{"kind": "space.kick", "payload": {"participant_id": "bob"}}`)

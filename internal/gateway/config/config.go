@@ -33,7 +33,8 @@ type Config struct {
 	Replicas      int    // of the streams: 1, 3 or 5; 0: 3, or fewer if there are fewer servers
 	Log           Log
 	TLS           TLS          `yaml:"tls"`
-	Origins       []string     `yaml:"origins"` // "https://ui.example.org", "https://*.example.org", or "*" for all
+	Origins       []string     `yaml:"origins"`  // "https://ui.example.org", "https://*.example.org", or "*" for all
+	Adapters      []string     `yaml:"adapters"` // see AllAdapters
 	Retention     Retention    `yaml:"retention"`
 	Safety        Safety       `yaml:"safety"`
 	Limits        limit.Limits `yaml:"limits"` // the defaults for every participant
@@ -48,6 +49,15 @@ type Config struct {
 	MaxConnections   int           `yaml:"max_connections"` // of the gateway; 0: no limit
 	LoginFailures    LoginFailures `yaml:"login_failures"`
 }
+
+// The adapters: the protocols of others that a gateway serves.
+const (
+	AdapterMCP   = "mcp"   // the Model Context Protocol
+	AdapterHooks = "hooks" // hooks of coding agents
+)
+
+// AllAdapters returns all adapters, which are the default.
+func AllAdapters() []string { return []string{AdapterMCP, AdapterHooks} }
 
 // TLS is a certificate, its key and their files. The zero value selects plain
 // HTTP.
@@ -134,6 +144,7 @@ func Default() *Config {
 	return &Config{
 		Listen:           "127.0.0.1:8080",
 		Data:             "./meup-data",
+		Adapters:         AllAdapters(),
 		Log:              Log{slog.LevelInfo, FormatText},
 		Safety:           defaultSafety(),
 		Limits:           limit.Defaults(),

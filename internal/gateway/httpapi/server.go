@@ -50,8 +50,9 @@ type Options struct {
 	Turns *turnstore.Store
 	// Search is the full-text index.
 	Search *searchstore.Store
-	// MCP makes the handler of /mcp from this API; nil: there is none.
-	MCP func(api http.Handler) http.Handler
+	// Adapters makes the routes of other protocols from this API; nil: there are none.
+	// Their responses may take longer than others.
+	Adapters func(api http.Handler) []Route
 	// Hooks makes the handler of the hooks of coding agents from this API; nil:
 	// there is none.
 	Hooks func(api http.Handler) HookHandler
@@ -62,6 +63,12 @@ type Options struct {
 	IdleTimeout time.Duration // of an event stream whose reader stops; 0: 2 min
 	Heavy       chan struct{} // slots for decoding and admitting long bodies; nil: 8
 	Logger      *slog.Logger
+}
+
+// Route is a route of another protocol.
+type Route struct {
+	Pattern string // of an http.ServeMux
+	Handler http.Handler
 }
 
 // Server serves the API.
@@ -112,8 +119,10 @@ func (s *Server) routes() {
 	handle("GET /healthz", s.health)
 	handle("GET /readyz", s.ready)
 	handle("GET /version", s.ownHosts(http.HandlerFunc(s.version)))
-	if s.options.MCP != nil {
-		handle("POST /mcp", access.Patient(s.options.MCP(s).ServeHTTP))
+	if s.options.Adapters != nil {
+		for _, r := range s.options.Adapters(s) {
+			handle(r.Pattern, access.Patient(r.Handler.ServeHTTP))
+		}
 	}
 	if s.options.Hooks != nil {
 		handle("POST /api/spaces/{space}/hooks/{program}", access.Patient(s.inSpace(s.hooks(s.options.Hooks(s)))))

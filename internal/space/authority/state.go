@@ -103,7 +103,7 @@ func (st *State) CheckKicked(id protocol.ParticipantID) error {
 // while it is connected or makes requests, after a third of that.
 const GuestAge = 90 * 24 * time.Hour
 
-// isForgotten reports whether a membership is that of a guest that has not been seen
+// isForgotten reports whether a membership is of a guest that has not been seen
 // for GuestAge, by the clock of the log. One that was kicked is remembered, and one that
 // has grants, so that they can be revoked and its id cannot be given to another by invitation.
 func (st *State) isForgotten(id protocol.ParticipantID, m Membership) bool {

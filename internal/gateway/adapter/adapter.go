@@ -1,0 +1,184 @@
+// Package adapter has what the adapters of other protocols share: the admission of
+// their requests, ids that are the same for a retry, and payloads.
+package adapter
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/internal/gateway/selfapi"
+	"github.com/meup-protocol/meup/internal/limit"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds of the requests of one adapter.
+const (
+	budgetBytes = 64 << 20 // of the bodies of all requests
+	shareBytes  = 16 << 20 // of the bodies of one token
+	copies      = 4        // of a body: as received, decoded, published
+	maxWaiting  = 256      // requests that wait; those of one participant are bounded by its connections
+	bodyTimeout = 15 * time.Second
+)
+
+// Options configures a Gate.
+type Options struct {
+	API     http.Handler // the HTTP API of the gateway
+	Origins []string
+	Logger  *slog.Logger
+}
+
+// Gate admits the requests of an adapter.
+type Gate struct {
+	options Options
+	budget  *limit.Budget
+	waiting chan struct{}
+}
+
+// NewGate returns a Gate.
+func NewGate(o Options) *Gate {
+	return &Gate{options: o, budget: limit.NewBudget(budgetBytes, shareBytes), waiting: make(chan struct{}, maxWaiting)}
+}
+
+// Request is a request that was admitted. Close must be called.
+type Request struct {
+	// Client calls the API with the token of the request.
+	Client *api.Client
+	// Token is that token.
+	Token string
+	// Body was read; nil after Wait.
+	Body []byte
+
+	gate    *Gate
+	session *api.Session
+	hold    limit.Hold
+	waits   bool
+}
+
+// Open admits a request with a valid token and reads its body of at most maxBody
+// bytes. The token must be good for the space; "": for any. Errors:
+// *protocol.Error, with unauthorized for a missing or wrong token.
+func (g *Gate) Open(w http.ResponseWriter, r *http.Request, space string, maxBody int64) (*Request, error) {
+	if err := access.CheckHost(r, g.options.Origins); err != nil {
+		return nil, err
+	}
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok {
+		return nil, protocol.Errorf(protocol.CodeUnauthorized, "Send a token: Authorization: Bearer TOKEN.")
+	}
+	client, err := selfapi.New(g.options.API, r, token, g.options.Logger)
+	if err != nil {
+		return nil, protocol.Errorf(protocol.CodeUnauthorized, "The token cannot be one of this gateway.")
+	}
+	q := &Request{Client: client, Token: token, gate: g}
+	if space == "" {
+		q.session, err = client.Session(r.Context())
+	} else {
+		q.session, err = client.SessionIn(r.Context(), space)
+	}
+	if err != nil {
+		return nil, protocol.AsError(err)
+	}
+	size := r.ContentLength
+	if size < 0 || size > maxBody { // ReadBody rejects a longer one
+		size = maxBody
+	}
+	if q.hold, ok = g.budget.Take(token, copies*size); !ok {
+		q.hold.Release()
+		return nil, Busy()
+	}
+	if q.Body, err = access.ReadBody(w, r, maxBody, bodyTimeout); err != nil {
+		q.hold.Release()
+		return nil, err
+	}
+	return q, nil
+}
+
+// Space returns the space with a name and the participant that the token identifies
+// there; "" is the only space of the token. Errors: *protocol.Error.
+func (q *Request) Space(ctx context.Context, name string) (string, protocol.ParticipantID, error) {
+	if name == "" {
+		if len(q.session.Spaces) != 1 || len(q.session.Globs) > 0 {
+			return "", "", access.BadRequest("The token is good for more than one space; name one.")
+		}
+		return q.session.Spaces[0].Name, q.session.Spaces[0].Participant, nil
+	}
+	if you := q.session.In(name); you != "" {
+		return name, you, nil
+	}
+	session, err := q.Client.SessionIn(ctx, name)
+	if err != nil {
+		return "", "", protocol.AsError(err)
+	}
+	return name, session.In(name), nil
+}
+
+// Spaces returns the existing spaces of the token.
+func (q *Request) Spaces() []api.SessionSpace { return q.session.Spaces }
+
+// Wait drops the body and returns its memory, before the request waits for others.
+// Error: too_many_requests if too many requests wait.
+func (q *Request) Wait() error {
+	if q.waits {
+		return nil
+	}
+	select {
+	case q.gate.waiting <- struct{}{}:
+	default:
+		return Busy()
+	}
+	q.waits, q.Body = true, nil
+	q.hold.Release()
+	return nil
+}
+
+// Close ends the request.
+func (q *Request) Close() {
+	if q.waits {
+		<-q.gate.waiting
+		q.waits = false
+	}
+	q.hold.Release()
+}
+
+// Busy returns the error for a request that would exceed a bound of the gateway.
+func Busy() error {
+	err := protocol.Errorf(protocol.CodeTooMany, "The gateway is busy; try again in a moment.")
+	err.RetryAfterMS = 1000
+	return err
+}
+
+// ID returns an id of an envelope that is the same for the same parts: with the
+// participant, the space and the id of a client's request among them, a retry of the
+// request publishes nothing twice.
+func ID(prefix string, parts ...string) protocol.ID {
+	text, err := json.Marshal(parts)
+	if err != nil {
+		panic(err) // of texts
+	}
+	sum := sha256.Sum256(text)
+	return protocol.ID(prefix + "-" + hex.EncodeToString(sum[:16]))
+}
+
+// Object encodes pairs of a name and a value as an object, without empty texts and
+// nil values.
+func Object(pairs ...any) json.RawMessage {
+	fields := make(map[string]any, len(pairs)/2)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if name, ok := pairs[i].(string); ok && pairs[i+1] != nil && pairs[i+1] != "" {
+			fields[name] = pairs[i+1]
+		}
+	}
+	text, err := json.Marshal(fields)
+	if err != nil {
+		panic(err) // of texts, numbers and JSON that was read
+	}
+	return text
+}

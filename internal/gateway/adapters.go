@@ -1,0 +1,58 @@
+package gateway
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/gateway/config"
+	"github.com/meup-protocol/meup/internal/gateway/hooks"
+	"github.com/meup-protocol/meup/internal/gateway/httpapi"
+	"github.com/meup-protocol/meup/internal/gateway/mcpserver"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Adapters returns the routes at which clients of other protocols take part.
+func Adapters(cfg *config.Config) []string {
+	list := []string{}
+	for _, r := range new(Gateway).routes(cfg, nil) {
+		_, path, _ := strings.Cut(r.Pattern, " ")
+		list = append(list, path)
+	}
+	if slices.Contains(cfg.Adapters, config.AdapterHooks) {
+		for _, program := range hooks.Programs {
+			list = append(list, "/api/spaces/{space}/hooks/"+program)
+		}
+	}
+	return list
+}
+
+// adapters returns what makes the routes of the configured adapters.
+func (g *Gateway) adapters(cfg *config.Config) func(api http.Handler) []httpapi.Route {
+	return func(api http.Handler) []httpapi.Route { return g.routes(cfg, api) }
+}
+
+// routes returns the routes of the configured adapters but hooks, which use api.
+func (g *Gateway) routes(cfg *config.Config, api http.Handler) (list []httpapi.Route) {
+	serves := func(name string) bool { return slices.Contains(cfg.Adapters, name) }
+	if serves(config.AdapterMCP) {
+		list = append(list, httpapi.Route{Pattern: "POST /mcp", Handler: mcpserver.New(mcpserver.Options{
+			API: api, Origins: cfg.Origins, Version: g.options.Version.Version, Logger: g.log,
+		})})
+	}
+	return list
+}
+
+// hooks returns what makes the handler of hooks; nil: they are not configured.
+func (g *Gateway) hooks(cfg *config.Config) func(api http.Handler) httpapi.HookHandler {
+	if !slices.Contains(cfg.Adapters, config.AdapterHooks) {
+		return nil
+	}
+	return func(api http.Handler) httpapi.HookHandler {
+		server := hooks.New(hooks.Options{API: api, Logger: g.log})
+		return func(w http.ResponseWriter, r *http.Request, s *space.Space, id protocol.ParticipantID, body []byte, release func()) {
+			server.Serve(w, r, hooks.Caller{ID: id, Space: s, Release: release}, body)
+		}
+	}
+}

@@ -1,0 +1,178 @@
+// Package ask follows a question that was published in a space: the contexts that
+// participants open for it, what they think and call in them, proposals and their
+// decisions, and the answer. Adapters of other protocols show these events in forms
+// of their own.
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Type is the type of an Event.
+type Type string
+
+// The types of events. All but Delta and Ended have an envelope of the log.
+const (
+	Opened       Type = "opened"        // a context: reasoning.start
+	Thought      Type = "thought"       // a step of reasoning: thought, observation, hypothesis, question
+	Called       Type = "called"        // a request to a tool
+	Returned     Type = "returned"      // its response
+	Proposed     Type = "proposed"      // a call that waits for a decision
+	Settled      Type = "settled"       // a proposal has a decision
+	Closed       Type = "closed"        // a context: reasoning.conclusion or reasoning.cancel
+	StreamOpened Type = "stream-opened" // a text that grows
+	Delta        Type = "delta"         // an addition to it, which is not in the log
+	StreamClosed Type = "stream-closed"
+	Said         Type = "said"     // a chat within a context
+	Answered     Type = "answered" // a chat that answers the question
+	Ended        Type = "ended"    // the last event
+)
+
+// Event is a step of a turn.
+type Event struct {
+	Type Type
+	// Envelope is nil for Ended. Its bytes are the event's own.
+	Envelope *protocol.Envelope
+	// Seq is the position in the log; of Delta and Ended, of the event before.
+	Seq protocol.Seq
+	// Text is the message of the envelope, the data of a Delta, the reason of
+	// Settled, and for Ended the answer or the reason.
+	Text string
+	// Ref is the id of the request that a Returned answers, of the proposal that is
+	// Settled, or of the stream.
+	Ref protocol.ID
+	// State is the outcome of Settled (see package proposal), or of Ended.
+	State string
+}
+
+// The states of Ended.
+const (
+	Completed = "completed" // there is an answer, or a conclusion
+	Failed    = "failed"    // all contexts were canceled
+	Withdrawn = "withdrawn" // the asker canceled the question
+)
+
+// Question is a chat that was published.
+type Question struct {
+	Space string
+	ID    protocol.ID
+	From  protocol.ParticipantID   // the participant that follows
+	To    []protocol.ParticipantID // none: all
+	Seq   protocol.Seq             // of the chat
+	Log   string                   // id of the log; "": unknown
+	After protocol.Seq             // events up to it are left out; 0: none
+}
+
+// settle is how long a turn waits for more when it has an answer but an open context,
+// or no answer and no open context.
+const settle = 2 * time.Second
+
+var errSettled = errors.New("the turn has ended")
+
+// Follow calls each for the events of a question's turn, in the order of the log, until
+// it returns false or after Ended. It uses one of the participant's connections. The
+// envelopes are the ones that the participant may see. Errors: the client's, ctx's.
+func Follow(ctx context.Context, client *api.Client, q Question, each func(*Event) (more bool)) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	f := &follower{turn: newTurn(q), each: each, over: func() { cancel(errSettled) }}
+	query := api.EnvelopeQuery{Since: q.Seq, Log: q.Log, Own: true}
+	err := client.Events(ctx, q.Space, query, f.event)
+	f.stop()
+	switch {
+	case f.failed != nil:
+		return f.failed
+	case f.ended || !errors.Is(context.Cause(ctx), errSettled):
+		return err
+	}
+	f.end()
+	return nil
+}
+
+// follower hands the events of a turn to a function.
+type follower struct {
+	turn   *turn
+	each   func(*Event) bool
+	over   func() // ends the stream
+	timer  *time.Timer
+	ended  bool  // each had the last event, or wants no more
+	failed error // why the stream cannot be followed
+	seq    protocol.Seq
+}
+
+// event handles an event of the stream; it returns false at the end.
+func (f *follower) event(e *api.Event) (more bool) {
+	switch e.Name {
+	case "envelope":
+	case "system":
+		var control struct {
+			Kind    protocol.Kind  `json:"kind"`
+			Payload protocol.Error `json:"payload"`
+		}
+		if json.Unmarshal(e.Data, &control) == nil && control.Kind == protocol.KindSystemError {
+			f.failed = &control.Payload
+		}
+		return f.failed == nil
+	default:
+		return true
+	}
+	if e.Cut {
+		return f.skip(e)
+	}
+	env, err := protocol.DecodeDelivered(append([]byte(nil), e.Data...))
+	if err != nil {
+		f.failed = fmt.Errorf("read an envelope of the turn: %w", err)
+		return false
+	}
+	if e.ID != "" {
+		f.seq = env.Seq
+	}
+	for _, out := range f.turn.apply(&env) {
+		out.Seq = f.seq
+		if out.Type != Ended && f.seq <= f.turn.question.After && e.ID != "" {
+			continue
+		}
+		if f.ended = out.Type == Ended; !f.each(out) || f.ended {
+			f.ended = true
+			return false
+		}
+	}
+	f.watch()
+	return true
+}
+
+// skip handles an envelope that is too long for the stream of events: it counts as read.
+func (f *follower) skip(e *api.Event) bool {
+	if seq, err := protocol.ParseSeq(e.ID); err == nil {
+		f.seq = seq
+	}
+	return true
+}
+
+// watch starts the timer of a turn that seems to be over, from its last event on.
+func (f *follower) watch() {
+	f.stop()
+	if f.turn.quiet() {
+		f.timer = time.AfterFunc(settle, f.over)
+	}
+}
+
+func (f *follower) stop() {
+	if f.timer != nil {
+		f.timer.Stop()
+	}
+}
+
+// end sends the last event of a turn that seemed to be over.
+func (f *follower) end() {
+	out := f.turn.end()
+	out.Seq = f.seq
+	f.each(out)
+}

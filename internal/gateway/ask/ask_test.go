@@ -1,0 +1,211 @@
+package ask_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/gateway/ask"
+	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const config = `
+spaces:
+  lab:
+    participants:
+      alice: {token: alice-token, capabilities: ["*", observe]}
+      bob: {token: bob-token, capabilities: ["*"]}
+      planner: {token: planner-token, capabilities: ["*"]}
+      files: {token: files-token, capabilities: ["*"]}
+`
+
+// room is a space with participants over HTTP.
+type room struct {
+	t       *testing.T
+	g       *meuptest.Gateway
+	clients map[string]*api.Client
+	asked   ask.Question
+}
+
+func newRoom(t *testing.T) *room {
+	t.Helper()
+	r := &room{t: t, g: meuptest.Start(t, config), clients: make(map[string]*api.Client)}
+	for _, name := range []string{"alice", "bob", "planner", "files"} {
+		c, err := api.New(api.Options{URL: r.g.HTTP(), Token: name + "-token"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		r.clients[name] = c
+	}
+	return r
+}
+
+// send publishes an envelope; to and correlation may be empty.
+func (r *room) send(from, id, kind, to, correlation, within, payload string) protocol.Seq {
+	r.t.Helper()
+	e := protocol.Envelope{ID: protocol.ID(id), Kind: protocol.Kind(kind), Context: protocol.ContextPath(within), Payload: json.RawMessage(payload)}
+	if to != "" {
+		e.To = []protocol.ParticipantID{protocol.ParticipantID(to)}
+	}
+	if correlation != "" {
+		e.Correlation = protocol.CorrelateTo(protocol.ID(correlation))
+	}
+	receipt, err := r.clients[from].Send(context.Background(), "lab", e)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return receipt.Seq
+}
+
+// ask publishes the question q of alice.
+func (r *room) ask(to string) {
+	r.t.Helper()
+	r.asked = ask.Question{Space: "lab", ID: "q", From: "alice", Seq: r.send("alice", "q", "chat", to, "", "", `{"message":"why?"}`)}
+	if to != "" {
+		r.asked.To = []protocol.ParticipantID{protocol.ParticipantID(to)}
+	}
+}
+
+// follow returns the events of the question as lines; each may act on one.
+func (r *room) follow(each func(*ask.Event)) []string {
+	r.t.Helper()
+	var list []string
+	err := ask.Follow(r.t.Context(), r.clients["alice"], r.asked, func(e *ask.Event) bool {
+		list = append(list, strings.TrimSpace(strings.Join([]string{string(e.Type), string(e.Ref), e.State, e.Text}, " ")))
+		if each != nil {
+			each(e)
+		}
+		return true
+	})
+	if err != nil {
+		r.t.Fatalf("%v after %q", err, list)
+	}
+	return list
+}
+
+func check(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// A whole turn, with work of others around it that belongs to no event.
+func TestFollow_Turn(t *testing.T) {
+	r := newRoom(t)
+	r.ask("")
+	r.send("bob", "x", "chat", "files", "", "", `{"message":"unrelated"}`)
+	r.send("bob", "ctx", "reasoning.start", "", "x", "", `{"message":"another"}`)
+	r.send("bob", "x1", "reasoning.thought", "", "", "ctx", `{"message":"of another"}`)
+	r.send("planner", "s", "reasoning.start", "", "q", "", `{"message":"thinking about it"}`)
+	r.send("planner", "t", "reasoning.thought", "", "", "s", `{"message":"hm"}`)
+	r.send("planner", "call", "mcp.request", "files", "", "s", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":{}}}`)
+	r.send("bob", "forged", "mcp.response", "planner", "call", "", `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
+	r.send("files", "r", "mcp.response", "planner", "call", "", `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
+	r.send("planner", "p", "mcp.proposal", "", "", "s", `{"method":"tools/call","params":{"name":"write","arguments":{}}}`)
+	r.send("bob", "f", "mcp.request", "files", "p", "", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"write","arguments":{}}}`)
+	r.send("files", "r2", "mcp.response", "bob", "f", "", `{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
+	r.send("planner", "c", "reasoning.conclusion", "", "", "s", `{"message":"because"}`)
+	r.send("planner", "a", "chat", "alice", "q", "", `{"message":"because of that"}`)
+	want := []string{
+		"opened  thinking about it", "thought  hm", "called call", "returned call", "proposed p", "settled p fulfilled", "returned p",
+		"closed  because", "answered  because of that", "ended  completed because of that",
+	}
+	for i := range want {
+		want[i] = strings.Join(strings.Fields(want[i]), " ")
+	}
+	var seqs []protocol.Seq
+	got := r.follow(func(e *ask.Event) { seqs = append(seqs, e.Seq) })
+	for i := range got {
+		got[i] = strings.Join(strings.Fields(got[i]), " ")
+	}
+	check(t, got, want...)
+	if !slices.IsSorted(seqs) {
+		t.Error(seqs)
+	}
+	// From a position in the turn on, the rest follows.
+	r.asked.After = seqs[2]
+	if rest := r.follow(nil); len(rest) == 0 || !strings.HasPrefix(rest[0], "returned") {
+		t.Errorf("%q", rest)
+	}
+}
+
+// A turn without an answer ends with its conclusion, or with the reason of its
+// cancellation.
+func TestFollow_NoAnswer(t *testing.T) {
+	r := newRoom(t)
+	r.ask("planner")
+	r.send("planner", "s", "reasoning.start", "", "q", "", `{"message":"thinking"}`)
+	r.send("planner", "c", "reasoning.cancel", "", "", "s", `{"reason":"no model"}`)
+	got := r.follow(nil)
+	check(t, got, "opened   thinking", "closed   no model", "ended  failed no model")
+}
+
+// The asker withdraws the question.
+func TestFollow_Withdrawn(t *testing.T) {
+	r := newRoom(t)
+	r.ask("planner")
+	r.send("alice", "c", "chat.cancel", "", "q", "", `{"reason":"never mind"}`)
+	check(t, r.follow(nil), "ended  withdrawn never mind")
+}
+
+// An answer of one participant does not end the turn while another one that was
+// asked reasons.
+func TestFollow_OthersReason(t *testing.T) {
+	r := newRoom(t)
+	r.ask("")
+	r.send("planner", "s", "reasoning.start", "", "q", "", `{"message":"thinking"}`)
+	r.send("bob", "b", "chat", "", "q", "", `{"message":"I guess so"}`)
+	var once sync.Once
+	got := r.follow(func(e *ask.Event) {
+		if e.Type != ask.Answered {
+			return
+		}
+		once.Do(func() {
+			r.send("planner", "c", "reasoning.conclusion", "", "", "s", `{"message":"no"}`)
+			r.send("planner", "a", "chat", "", "q", "", `{"message":"no"}`)
+		})
+	})
+	if last := got[len(got)-1]; !strings.HasPrefix(last, "ended") || !slices.Contains(got, "closed   no") {
+		t.Errorf("%q", got)
+	}
+}
+
+// Text that grows arrives as it is written.
+func TestFollow_Stream(t *testing.T) {
+	r := newRoom(t)
+	r.ask("")
+	r.send("planner", "s", "reasoning.start", "", "q", "", `{"message":"thinking"}`)
+	r.send("planner", "o", "stream.open", "", "", "s", `{"stream_id":"one","description":"thought"}`)
+	got := r.follow(func(e *ask.Event) {
+		if e.Type != ask.StreamOpened {
+			return
+		}
+		for i := range 3 {
+			r.send("planner", fmt.Sprint("d", i), "stream.data", "", "", "s", fmt.Sprintf(`{"stream_id":"one","data":"part %d "}`, i))
+		}
+		r.send("planner", "e", "stream.close", "", "", "s", `{"stream_id":"one"}`)
+		r.send("planner", "c", "reasoning.conclusion", "", "", "s", `{"message":"done"}`)
+		r.send("planner", "a", "chat", "", "q", "", `{"message":"done"}`)
+	})
+	text := ""
+	for _, line := range got {
+		if delta, ok := strings.CutPrefix(line, "delta one  "); ok {
+			text += delta + " "
+		}
+	}
+	if !strings.Contains(text, "part 0") || !strings.Contains(text, "part 2") {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,244 @@
+package ask
+
+import (
+	"cmp"
+
+	"github.com/meup-protocol/meup/internal/answers"
+	"github.com/meup-protocol/meup/internal/proposal"
+	"github.com/meup-protocol/meup/internal/recent"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds of a turn; what exceeds them has no events, or no further ones.
+const (
+	maxRoots     = 256
+	maxRequests  = 8192
+	maxProposals = 256
+	maxStreams   = 1024
+)
+
+// turn selects the envelopes that belong to a question.
+type turn struct {
+	question  Question
+	tracker   *answers.Tracker
+	roots     map[string]*root // outermost contexts, by name
+	open      int              // roots that are open
+	requests  *recent.Map[protocol.ID, request]
+	proposals map[protocol.ID]*protocol.Envelope // without a decision
+	streams   *recent.Map[protocol.ID, struct{}]
+	answered  map[protocol.ParticipantID]bool
+
+	answer, conclusion, reason string
+}
+
+// root is an outermost context that was opened for the question.
+type root struct {
+	opener protocol.ParticipantID
+	closed bool
+}
+
+// request is a call that belongs to the turn.
+type request struct {
+	to  []protocol.ParticipantID
+	ref protocol.ID // of the call, or of the proposal that it fulfills
+}
+
+func newTurn(q Question) *turn {
+	t := &turn{
+		question: q, tracker: answers.NewTracker(), roots: make(map[string]*root), proposals: make(map[protocol.ID]*protocol.Envelope),
+		requests: recent.New[protocol.ID, request](maxRequests), streams: recent.New[protocol.ID, struct{}](maxStreams),
+		answered: make(map[protocol.ParticipantID]bool),
+	}
+	t.tracker.Apply(&protocol.Envelope{ID: q.ID, From: q.From, To: q.To, Kind: protocol.KindChat})
+	return t
+}
+
+// apply returns the events of an envelope.
+func (t *turn) apply(e *protocol.Envelope) (list []*Event) {
+	if e.ID == t.question.ID {
+		return nil
+	}
+	asked := t.tracker.Apply(e) == t.question.ID
+	for id, p := range t.proposals {
+		if event := t.settle(id, p, e); event != nil {
+			list = append(list, event)
+		}
+	}
+	var event *Event
+	switch {
+	case e.Kind == protocol.KindChatCancel && e.From == t.question.From && e.Correlation.Names(t.question.ID):
+		return append(list, &Event{Type: Ended, State: Withdrawn, Text: textOf(e, "reason")})
+	case e.Kind == protocol.KindChat && e.Context == "":
+		event = t.chat(e, asked)
+	case e.Kind == protocol.KindMCPResponse:
+		event = t.response(e)
+	case e.Kind == protocol.KindStreamData || e.Kind == protocol.KindStreamClose:
+		event = t.stream(e)
+	default:
+		event = t.inContext(e, asked)
+	}
+	if event != nil {
+		list = append(list, event)
+	}
+	if t.over() {
+		list = append(list, t.end())
+	}
+	return list
+}
+
+// chat returns the event of a chat outside of contexts.
+func (t *turn) chat(e *protocol.Envelope, asked bool) *Event {
+	if e.From == t.question.From || !asked && !e.Correlation.Names(t.question.ID) {
+		return nil
+	}
+	t.answered[e.From] = true
+	t.answer = textOf(e, "message")
+	return &Event{Type: Answered, Envelope: e, Text: t.answer}
+}
+
+// response returns the event of a response to a call of the turn.
+func (t *turn) response(e *protocol.Envelope) *Event {
+	for _, id := range e.Correlation.IDs {
+		r, known := t.requests.Get(id)
+		for _, to := range r.to {
+			if known && to == e.From {
+				return &Event{Type: Returned, Envelope: e, Ref: r.ref}
+			}
+		}
+	}
+	return nil
+}
+
+// settle returns the event of a decision about a proposal.
+func (t *turn) settle(id protocol.ID, p, e *protocol.Envelope) *Event {
+	outcome := proposal.Settles(p, e)
+	if outcome == proposal.Pending {
+		return nil
+	}
+	delete(t.proposals, id)
+	if outcome == proposal.Fulfilled {
+		t.requests.Put(e.ID, request{e.To, id})
+	}
+	return &Event{Type: Settled, Envelope: e, Ref: id, State: string(outcome), Text: textOf(e, "reason")}
+}
+
+// stream returns the event of a stream of the turn.
+func (t *turn) stream(e *protocol.Envelope) *Event {
+	payload := e.ParsePayload()
+	id := protocol.ID(payload.Get("stream_id").Text())
+	if _, known := t.streams.Get(id); !known {
+		return nil
+	}
+	if e.Kind == protocol.KindStreamClose {
+		return &Event{Type: StreamClosed, Envelope: e, Ref: id, Text: payload.Get("reason").Text()}
+	}
+	return &Event{Type: Delta, Envelope: e, Ref: id, Text: payload.Get("data").Text()}
+}
+
+// inContext returns the event of an envelope within a context of the turn, or of one
+// that opens an outermost context for the question.
+func (t *turn) inContext(e *protocol.Envelope, asked bool) *Event {
+	name := cmp.Or(string(e.Context.Root()), string(e.ID))
+	r := t.roots[name]
+	if r == nil && asked && len(t.roots) < maxRoots {
+		r = &root{opener: e.From}
+		t.roots[name] = r
+		t.open++
+	}
+	if r == nil || e.Context == "" && e.Kind != protocol.KindReasoningStart {
+		return nil
+	}
+	event := &Event{Envelope: e, Text: textOf(e, "message")}
+	switch e.Kind {
+	case protocol.KindReasoningStart:
+		event.Type = Opened
+	case protocol.KindReasoningConclusion, protocol.KindReasoningCancel:
+		event.Type, event.Text = Closed, cmp.Or(event.Text, textOf(e, "reason"))
+		t.close(r, e, event.Text)
+	case protocol.KindMCPRequest:
+		event.Type, event.Ref = Called, e.ID
+		if _, known := t.requests.Get(e.ID); known { // it fulfills a proposal, which has an event
+			return nil
+		}
+		t.requests.Put(e.ID, request{e.To, e.ID})
+	case protocol.KindMCPProposal:
+		event.Type, event.Ref = Proposed, e.ID
+		if len(t.proposals) < maxProposals {
+			t.proposals[e.ID] = e
+		}
+	case protocol.KindStreamOpen:
+		event.Type, event.Ref, event.Text = StreamOpened, protocol.ID(textOf(e, "stream_id")), textOf(e, "description")
+		t.streams.Put(event.Ref, struct{}{})
+	case protocol.KindChat:
+		event.Type = Said
+	default:
+		if !e.Kind.IsReasoning() {
+			return nil
+		}
+		event.Type = Thought
+	}
+	return event
+}
+
+// close closes an outermost context, if the envelope does.
+func (t *turn) close(r *root, e *protocol.Envelope, text string) {
+	concludes := e.Kind == protocol.KindReasoningConclusion
+	if r.closed || e.Context.Depth() != 1 || concludes && e.From != r.opener {
+		return
+	}
+	r.closed = true
+	t.open--
+	if concludes {
+		t.conclusion = text
+	} else {
+		t.reason = text
+	}
+}
+
+// over reports whether the turn has ended: an answer of each participant that was
+// asked, and no open context.
+func (t *turn) over() bool {
+	if t.open > 0 || len(t.answered) == 0 {
+		return false
+	}
+	for _, id := range t.question.To {
+		if !t.answered[id] && !t.gaveUp(id) {
+			return false
+		}
+	}
+	return true
+}
+
+// gaveUp reports whether a participant has closed its contexts.
+func (t *turn) gaveUp(id protocol.ParticipantID) bool {
+	for _, r := range t.roots {
+		if r.opener == id {
+			return r.closed
+		}
+	}
+	return false
+}
+
+// quiet reports whether nothing more is expected: all openers of open contexts have
+// answered, or all contexts are closed.
+func (t *turn) quiet() bool {
+	if len(t.roots) == 0 {
+		return false
+	}
+	for _, r := range t.roots {
+		if !r.closed && !t.answered[r.opener] {
+			return false
+		}
+	}
+	return true
+}
+
+// end returns the last event.
+func (t *turn) end() *Event {
+	if len(t.answered) == 0 && t.conclusion == "" {
+		return &Event{Type: Ended, State: Failed, Text: t.reason}
+	}
+	return &Event{Type: Ended, State: Completed, Text: cmp.Or(t.answer, t.conclusion)}
+}
+
+func textOf(e *protocol.Envelope, field string) string { return e.ParsePayload().Get(field).Text() }
