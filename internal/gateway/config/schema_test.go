@@ -52,7 +52,7 @@ var values = []string{
 	`"a:1"`, `":80"`, `"a b:80"`, `"a:99999"`, `"[::1]:80"`, `"a:b:80"`, "127.0.0.1:8080",
 	"nats://a:1", "http://a", "https://a", "https://a/", `"https://*.a:1"`, "https://a:99999", "https://a:x", "https://u@a", `"https://a b"`, "HTTPS://A", `"*"`, `"team-*"`,
 	"/abs", "good.toml", "bad.toml", "alice.token", "empty.token", "ALICE_TOKEN", "EMPTY_TOKEN", "SPACED_TOKEN", "NO_TOKEN",
-	"debug", "json", "mcp", "mask", "block", "warn", "review", "sanitise", "meup/v0.2", "mew/v0.3", "everyone", "explicit", "chat", "reasoning/*", `"!chat"`, `"/(/"`, `"/a/"`,
+	"debug", "json", "mcp", "hooks", "mask", "block", "warn", "review", "sanitise", "meup/v0.2", "mew/v0.3", "everyone", "explicit", "chat", "reasoning/*", `"!chat"`, `"/(/"`, `"/a/"`,
 	"system:a", "a/b", `"a b"`, "a@b", "jwt",
 	"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "9f86",
 	"{kind: chat}", "{kind: chat, x: 1}", "{issuer: https://a, audience: a}", "{issuer: https://b, audience: a}", "{token_env: ALICE_TOKEN, token: ~}", "{token_env: BOB_TOKEN}", "{token: a, token_env: ALICE_TOKEN}",
