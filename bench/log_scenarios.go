@@ -47,6 +47,38 @@ func stoppedReader(s *process, o *options) (figures, error) {
 	return f, err
 }
 
+// stoppedLong has a connection that reads nothing for 150 times the configured time,
+// between two phases without one.
+func stoppedLong(s *process, o *options) (figures, error) {
+	cr, err := gatherAudience(s, 10)
+	if err != nil {
+		return nil, err
+	}
+	defer cr.close()
+	if _, _, err := cr.sendKilobytes(s, o.warmUp); err != nil {
+		return nil, err
+	}
+	before, cpuBefore, err := cr.sendKilobytes(s, 30*o.seconds)
+	if err != nil {
+		return nil, err
+	}
+	long := *o
+	long.seconds *= 150
+	f, err := cr.sendPast(s, &long)
+	if err != nil {
+		return nil, err
+	}
+	after, cpuAfter, err := cr.sendKilobytes(s, 30*o.seconds)
+	if err != nil {
+		return nil, err
+	}
+	f["before"], f["after"] = before, after
+	f["kept"], f["cost"] = 200*f["during"]/(before+after), 200*f["cpu"]/(cpuBefore+cpuAfter)
+	memory, err := s.memory("VmHWM")
+	f["memory"] = float64(memory) / 1e6
+	return f, err
+}
+
 // sendKilobytes sends envelopes of 1 kB, 64 in flight, for a time, and waits until
 // all connections have received them. It returns the rate per second, and the
 // server's CPU time for each.

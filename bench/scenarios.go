@@ -32,7 +32,7 @@ type scenario struct {
 }
 
 // slow are the scenarios that run only if they are named.
-var slow = []string{"fanout10000", "dormant", "cluster", "log10k", "log1m", "log10m"}
+var slow = []string{"fanout10000", "dormant", "cluster", "stopped10m", "log10k", "log1m", "log10m"}
 
 // withPeers are the scenarios that run against NATS and centrifuge too.
 var withPeers = []string{"fanout", "fanout10000", "fanout100", "agents", "fewinflight", "spaces", "latency", "idle"}
@@ -95,6 +95,15 @@ func scenarios(o *options) []scenario {
 				{"memory", "server MB at most", 0}, {"caughtUp", "it catches up, envelopes/s", 0},
 			},
 			4096, 0, stoppedReader,
+		},
+		{
+			"stopped10m", "One reader stops for 10 minutes", "the same, compared with the 2 minutes before and the 2 after",
+			[]column{
+				{"before", "envelopes/s before", 0}, {"after", "envelopes/s after", 0}, {"during", "envelopes/s meanwhile", 0},
+				{"kept", "% of the rate without", 1}, {"cost", "server CPU per envelope, % of that without", 1},
+				{"memory", "server MB at most", 0}, {"caughtUp", "it catches up, envelopes/s", 0},
+			},
+			0, 0, stoppedLong,
 		},
 		{
 			"replay", fmt.Sprintf("Replay of %d", replayed), "256-byte chats to one that connects with since=0, first to last",
