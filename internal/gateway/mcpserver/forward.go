@@ -149,13 +149,19 @@ func resultOf(e *protocol.Envelope, revision string) (*forwarded, error) {
 	if result.Type() != protocol.TypeObject {
 		return nil, &jsonrpc.Error{Code: codeFailed, Message: fmt.Sprintf("the response of %s has no result", e.From)}
 	}
-	out := &forwarded{raw: json.RawMessage(result.Raw())}
-	if revision >= firstSessionless {
-		out.resultType = "complete"
-	} else if result.Get("resultType").Text() == "input_required" {
+	if revision < firstSessionless && result.Get("resultType").Text() == "input_required" {
 		return nil, &jsonrpc.Error{Code: codeFailed, Message: fmt.Sprintf("%s asks for input, which needs a client of revision %s", e.From, firstSessionless)}
 	}
-	return out, nil
+	return forwardedOf(result.Raw(), revision), nil
+}
+
+// forwardedOf returns a result for a client of a revision: later ones have a type.
+func forwardedOf(result []byte, revision string) *forwarded {
+	out := &forwarded{raw: result}
+	if revision >= firstSessionless {
+		out.resultType = "complete"
+	}
+	return out
 }
 
 // relayed is a request of a client that another participant handles.
@@ -228,7 +234,7 @@ func (c *caller) relay(ctx context.Context, r *relayed) (mcp.Result, error) {
 	if r.method != methodCall {
 		return nil, &jsonrpc.Error{Code: codeFailed, Message: fmt.Sprintf("%s has not answered in time", r.host)}
 	}
-	return notDone(&answered{Note: notice, State: callPending, ID: string(e.ID), Cursor: at.String(), Next: awaitResponse})
+	return notDone(r, &answered{Note: notice, State: callPending, ID: string(e.ID), Cursor: at.String(), Next: awaitResponse})
 }
 
 // proposeInstead proposes a call that the caller may not make.
@@ -241,17 +247,21 @@ func (c *caller) proposeInstead(ctx context.Context, r *relayed, key string, cau
 	if err != nil {
 		return nil, refusal(cause) // it may neither call nor propose
 	}
-	return notDone(&answered{Note: notice, State: callProposed, ID: proposed.ID, Cursor: proposed.Cursor, Next: proposed.Next})
+	return notDone(r, &answered{Note: notice, State: callProposed, ID: proposed.ID, Cursor: proposed.Cursor, Next: proposed.Next})
 }
 
 // notDone returns the result of a call that has no response. It is an error: a
 // client checks every other result against the output schema of the tool.
-func notDone(out *answered) (mcp.Result, error) {
+func notDone(r *relayed, out *answered) (mcp.Result, error) {
 	text, err := json.Marshal(out)
 	if err != nil {
 		return nil, err
 	}
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}}, nil
+	result, err := json.Marshal(&mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}})
+	if err != nil {
+		return nil, err
+	}
+	return forwardedOf(result, revisionOf(r.req)), nil
 }
 
 // refusal returns an error of the API as a JSON-RPC error.
