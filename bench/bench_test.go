@@ -30,7 +30,7 @@ func TestScenarios(t *testing.T) {
 	o := &options{seconds: 50 * time.Millisecond, warmUp: 10 * time.Millisecond}
 	loads := map[string]func(*process, *options) (figures, error){
 		"fanout": fanOut(20), "agents": agents("agents", 160), "fewinflight": agents("fewinflight", 64), "spaces": manySpaces(5),
-		"latency": latency, "configured": idleSpaces(5), "idle": idleConnections(20), "stopped": stoppedReader, "replay": replay(1000),
+		"latency": latency, "configured": idleSpaces(5), "idle": idleConnections(20), "stopped": stoppedReader, "stopped10m": stoppedLong, "replay": replay(1000),
 	}
 	for _, sc := range scenarios(o) {
 		run := loads[sc.name]

@@ -32,7 +32,7 @@ type scenario struct {
 }
 
 // slow are the scenarios that run only if they are named.
-var slow = []string{"fanout10000", "dormant", "cluster", "stopped10m", "log10k", "log1m", "log10m"}
+var slow = []string{"fanout10000", "dormant", "cluster", "stopped10m", "search1m", "log10k", "log1m", "log10m"}
 
 // withPeers are the scenarios that run against NATS and centrifuge too.
 var withPeers = []string{"fanout", "fanout10000", "fanout100", "agents", "fewinflight", "spaces", "latency", "idle"}
@@ -116,6 +116,7 @@ func scenarios(o *options) []scenario {
 // spaceScenarios are those about the number of participants and spaces.
 func spaceScenarios(o *options) []scenario {
 	configured, crowded, dormant := o.pick(5101-participants, 1000), o.pick(1250, 100), o.pick(100_000, 2000)
+	searched := o.pick(1_000_000, 2000)
 	return []scenario{
 		{
 			"configured", fmt.Sprintf("%d configured participants", configured+participants),
@@ -130,6 +131,15 @@ func spaceScenarios(o *options) []scenario {
 				{"p50", "first request, p50 ms", 2}, {"p99", "first request, p99 ms", 2},
 			},
 			0, dormantWriters, dormantSpaces(dormant),
+		},
+		{
+			"search1m", fmt.Sprintf("Search in %d", searched), "chats of 8 to 25 words in one space; two words over HTTP, 20 hits, one search after the other",
+			[]column{
+				{"fill", "filled at, envelopes/s", 0}, {"catchup", "s until the index has all of it", 1},
+				{"p50", "search p50 ms", 1}, {"p99", "p99 ms", 1},
+				{"disk-log", "bytes on disk per envelope, log", 0}, {"disk-search", "the same, search index", 0},
+			},
+			0, 0, searchLog(searched),
 		},
 		longLogScenario(o, "log10k", 10_000), longLogScenario(o, "log1m", 1_000_000), longLogScenario(o, "log10m", 10_000_000),
 	}

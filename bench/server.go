@@ -55,7 +55,7 @@ const participants = 16 // p0 to p15
 // the glob do not connect.
 func gatewayConfig(profile string, configured int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "pprof_listen: %q\nidle_timeout: 10m\nping_interval: 5m\n", profile)
+	fmt.Fprintf(&b, "pprof_listen: %q\nidle_timeout: 3h\nping_interval: 1h\n", profile)
 	b.WriteString("limits: {rate: 0, burst: 0, bytes_per_second: 0, connections: 0, open_contexts: 0, kinds: []}\nspaces:\n")
 	for _, space := range []string{"bench", "s-*"} {
 		fmt.Fprintf(&b, "  %q:\n    participants:\n", space)

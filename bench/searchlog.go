@@ -1,0 +1,146 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meup-protocol/meup/bench/wire"
+)
+
+const (
+	vocabulary = 30_000 // words, of natural frequency by Zipf's law
+	fillBatch  = 250    // envelopes
+	questions  = 300
+)
+
+// words makes texts of 8 to 25 words.
+type words struct {
+	random *rand.Rand
+	zipf   *rand.Zipf
+}
+
+func newWords() *words {
+	random := rand.New(rand.NewSource(1))
+	return &words{random, rand.NewZipf(random, 1.1, 4, vocabulary-1)}
+}
+
+// word returns the word with a rank.
+func (w *words) word(rank uint64) string {
+	var b strings.Builder
+	for n := rank + 7; n > 0; n /= 20 {
+		b.WriteByte("bcdfghjklmnpqrstvwxz"[n%20])
+		b.WriteByte("aeiou"[(n+rank)%5])
+	}
+	return b.String()
+}
+
+func (w *words) text() string {
+	list := make([]string, 8+w.random.Intn(18))
+	for i := range list {
+		list[i] = w.word(w.zipf.Uint64())
+	}
+	return strings.Join(list, " ")
+}
+
+// searchLog fills a log with n chats while the index follows, waits until the index has
+// all of them, and searches over HTTP for two words, one request after the other.
+func searchLog(n int) func(s *process, o *options) (figures, error) {
+	return func(s *process, _ *options) (figures, error) {
+		w := newWords()
+		fill, err := s.fillChats(n, w)
+		if err != nil {
+			return nil, err
+		}
+		begun := time.Now()
+		for state := (found{Head: 1}); state.Indexed < state.Head; {
+			if state, err = s.search("bani"); err != nil {
+				return nil, err
+			}
+		}
+		f := figures{"fill": fill, "catchup": time.Since(begun).Seconds()}
+		var took []time.Duration
+		hits := 0
+		for range questions {
+			query := w.word(20+uint64(w.random.Intn(2000))) + " " + w.word(uint64(w.random.Intn(200)))
+			from := time.Now()
+			found, err := s.search(query)
+			if err != nil {
+				return nil, err
+			}
+			took = append(took, time.Since(from))
+			hits += len(found.Hits)
+		}
+		if hits == 0 {
+			return nil, errors.New("no search has a hit")
+		}
+		slices.Sort(took)
+		f["p50"], f["p99"] = quantile(took, 0.50), quantile(took, 0.99)
+		return f, s.disk(f, n)
+	}
+}
+
+// fillChats writes n chats with texts of words, and returns the envelopes per second.
+func (s *process) fillChats(n int, w *words) (float64, error) {
+	cr, err := gather(s, []seat{{"bench", participantName(0), ""}})
+	if err != nil {
+		return 0, err
+	}
+	defer cr.close()
+	begun := time.Now()
+	for cr.sent < n {
+		var frames bytes.Buffer
+		for range fillBatch {
+			frames.Write(wire.ClientFrames(fmt.Appendf(nil, `{"kind":"chat","payload":{"message":%q}}`, w.text()), 1))
+		}
+		cr.sent += fillBatch
+		if err := errors.Join(cr.conns[0].write(frames.Bytes()), cr.drain(cr.visit)); err != nil {
+			return 0, err
+		}
+	}
+	return float64(cr.sent) / time.Since(begun).Seconds(), nil
+}
+
+// found is the part of a search's response that is measured.
+type found struct {
+	Hits          []json.RawMessage `json:"hits"`
+	Indexed, Head uint64
+}
+
+// search searches the space. It waits until the index was built once.
+func (s *process) search(query string) (found, error) {
+	var out found
+	address := "http://" + s.address + "/api/spaces/bench/search?limit=20&q=" + url.QueryEscape(query)
+	for late := after(10 * time.Minute); ; {
+		r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, address, nil)
+		if err != nil {
+			return out, err
+		}
+		r.Header.Set("Authorization", "Bearer "+token(participantName(0)))
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return out, err
+		}
+		text, err := io.ReadAll(resp.Body)
+		err = cmp.Or(err, resp.Body.Close())
+		if err == nil && resp.StatusCode == http.StatusOK {
+			return out, json.Unmarshal(text, &out)
+		}
+		if err != nil || resp.StatusCode != http.StatusServiceUnavailable || late() {
+			return out, errors.Join(err, fmt.Errorf("search: %s: %.300s", resp.Status, text))
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
