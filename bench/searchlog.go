@@ -10,56 +10,25 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand"
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/meup-protocol/meup/bench/wire"
+	"github.com/meup-protocol/meup/bench/words"
 )
 
 const (
-	vocabulary = 30_000 // words, of natural frequency by Zipf's law
-	fillBatch  = 250    // envelopes
-	questions  = 300
+	fillBatch = 250 // envelopes
+	questions = 300
 )
-
-// words makes texts of 8 to 25 words.
-type words struct {
-	random *rand.Rand
-	zipf   *rand.Zipf
-}
-
-func newWords() *words {
-	random := rand.New(rand.NewSource(1))
-	return &words{random, rand.NewZipf(random, 1.1, 4, vocabulary-1)}
-}
-
-// word returns the word with a rank.
-func (w *words) word(rank uint64) string {
-	var b strings.Builder
-	for n := rank + 7; n > 0; n /= 20 {
-		b.WriteByte("bcdfghjklmnpqrstvwxz"[n%20])
-		b.WriteByte("aeiou"[(n+rank)%5])
-	}
-	return b.String()
-}
-
-func (w *words) text() string {
-	list := make([]string, 8+w.random.Intn(18))
-	for i := range list {
-		list[i] = w.word(w.zipf.Uint64())
-	}
-	return strings.Join(list, " ")
-}
 
 // searchLog fills a log with n chats while the index follows, waits until the index has
 // all of them, and searches over HTTP for two words, one request after the other.
 func searchLog(n int) func(s *process, o *options) (figures, error) {
 	return func(s *process, _ *options) (figures, error) {
-		w := newWords()
+		w := words.New()
 		fill, err := s.fillChats(n, w)
 		if err != nil {
 			return nil, err
@@ -74,7 +43,7 @@ func searchLog(n int) func(s *process, o *options) (figures, error) {
 		var took []time.Duration
 		hits := 0
 		for range questions {
-			query := w.word(20+uint64(w.random.Intn(2000))) + " " + w.word(uint64(w.random.Intn(200)))
+			query := w.Pair()
 			from := time.Now()
 			found, err := s.search(query)
 			if err != nil {
@@ -93,7 +62,7 @@ func searchLog(n int) func(s *process, o *options) (figures, error) {
 }
 
 // fillChats writes n chats with texts of words, and returns the envelopes per second.
-func (s *process) fillChats(n int, w *words) (float64, error) {
+func (s *process) fillChats(n int, w *words.Source) (float64, error) {
 	cr, err := gather(s, []seat{{"bench", participantName(0), ""}})
 	if err != nil {
 		return 0, err
@@ -103,7 +72,7 @@ func (s *process) fillChats(n int, w *words) (float64, error) {
 	for cr.sent < n {
 		var frames bytes.Buffer
 		for range fillBatch {
-			frames.Write(wire.ClientFrames(fmt.Appendf(nil, `{"kind":"chat","payload":{"message":%q}}`, w.text()), 1))
+			frames.Write(wire.ClientFrames(fmt.Appendf(nil, `{"kind":"chat","payload":{"message":%q}}`, w.Text()), 1))
 		}
 		cr.sent += fillBatch
 		if err := errors.Join(cr.conns[0].write(frames.Bytes()), cr.drain(cr.visit)); err != nil {

@@ -67,13 +67,14 @@ var mayImport = map[string][]string{
 	// Search.
 	"internal/derivedb":                   {},
 	"internal/search":                     {"protocol", "internal/derivedb"},
-	"internal/memorytools":                {"protocol", "client/api", "internal/textutil"},
+	"internal/mcpschema":                  {},
+	"internal/memorytools":                {"protocol", "client/api", "internal/mcpschema", "internal/textutil"},
 	"internal/gateway/selfapi":            {"client/api"},
 	"internal/gateway/adapter":            {"protocol", "client/api", "internal/gateway/access", "internal/gateway/selfapi", "internal/limit"},
 	"internal/gateway/ask":                {"protocol", "client/api", "internal/answers", "internal/proposal", "internal/recent"},
 	"internal/gateway/hooks":              {"protocol", "client/api", "internal/gateway/access", "internal/gateway/selfapi", "internal/proposal", "internal/recent", "internal/textutil"},
 	"internal/gateway/searchstore":        {"protocol", "internal/search", "internal/space", "internal/space/ring"},
-	"internal/gateway/mcpserver":          {"protocol", "client/api", "internal/gateway/access", "internal/gateway/mcpserver/offer", "internal/gateway/mcpserver/progress", "internal/gateway/selfapi", "internal/memorytools", "internal/proposal", "internal/recent", "internal/textutil"},
+	"internal/gateway/mcpserver":          {"protocol", "client/api", "internal/gateway/access", "internal/gateway/mcpserver/offer", "internal/gateway/mcpserver/progress", "internal/gateway/selfapi", "internal/mcpschema", "internal/memorytools", "internal/proposal", "internal/recent", "internal/textutil"},
 	"internal/gateway/mcpserver/progress": {},
 	"internal/gateway/mcpserver/offer":    {"protocol", "internal/capability"},
 

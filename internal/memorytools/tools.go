@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/mcpschema"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -87,10 +88,7 @@ func Register(server *mcp.Server, o Options) {
 // add registers a read-only tool whose result is one text.
 func add[In any](server *mcp.Server, name, description string, run func(context.Context, In) (string, error)) {
 	closed := false
-	schema, err := jsonschema.For[In](nil)
-	if err != nil {
-		panic(err) // of a type of this file
-	}
+	schema := mcpschema.Of[In]().CloneSchemas()
 	if limit := schema.Properties["limit"]; limit != nil {
 		limit.Minimum, limit.Maximum = jsonschema.Ptr(1.0), jsonschema.Ptr(float64(maxHits))
 	}

@@ -18,12 +18,10 @@ func addCalls(server *mcp.Server) {
 		Description: "Asks a participant which tools it offers, with their schemas. In the result of who, such participants have serves: tools.",
 	}, (*caller).tools)
 	addTool(server, &mcp.Tool{
-		Name: "call", InputSchema: callSchema,
+		Name:        "call",
 		Description: "Calls a tool of another participant and waits for its answer. If you may not make the call, it is proposed to the other participants.",
 	}, (*caller).call)
 }
-
-var callSchema = schemaOf[callInput]()
 
 // States of a call.
 const (

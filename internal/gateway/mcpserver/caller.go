@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/mcpschema"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -137,6 +138,7 @@ func (c *caller) endWith(ctx context.Context) (context.Context, func()) {
 
 // addTool adds a tool whose result is structured.
 func addTool[In, Out any](server *mcp.Server, tool *mcp.Tool, run func(*caller, context.Context, In) (Out, error)) {
+	tool.InputSchema, tool.OutputSchema = mcpschema.Of[In](), mcpschema.Of[Out]()
 	mcp.AddTool(server, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		out, err := run(callerOf(ctx), ctx, in)
 		return nil, out, err

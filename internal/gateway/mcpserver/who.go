@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 
@@ -24,7 +25,7 @@ type whoInput struct{}
 type member struct {
 	ID           string   `json:"id"`
 	You          bool     `json:"you,omitempty"`
-	Capabilities []any    `json:"capabilities,omitempty" jsonschema:"kinds of envelopes that it may send"`
+	Capabilities []string `json:"capabilities,omitempty" jsonschema:"kinds of envelopes that it may send, or JSON objects that limit them"`
 	Serves       []string `json:"serves,omitempty" jsonschema:"tools: it offers tools"`
 }
 
@@ -61,7 +62,7 @@ func (c *caller) who(ctx context.Context, _ whoInput) (*whoResult, error) {
 		m := member{ID: string(present[i].ID), You: present[i].ID == c.you, Serves: present[i].Serves}
 		for _, raw := range present[i].Capabilities {
 			size += len(raw)
-			m.Capabilities = append(m.Capabilities, raw)
+			m.Capabilities = append(m.Capabilities, capabilityText(raw))
 		}
 		out.Present = append(out.Present, m)
 	}
@@ -77,6 +78,15 @@ func (c *caller) who(ctx context.Context, _ whoInput) (*whoResult, error) {
 		out.Questions = append(out.Questions, open...)
 	}
 	return out, nil
+}
+
+// capabilityText returns the text of a JSON string, and other JSON unchanged.
+func capabilityText(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
 }
 
 // openTurns returns the newest turns of a thread that have no answer.

@@ -1,0 +1,45 @@
+// Package words makes texts of words with natural frequencies, the same ones in each run.
+package words
+
+import (
+	"math/rand"
+	"strings"
+)
+
+const vocabulary = 30_000
+
+// Source makes texts.
+type Source struct {
+	random *rand.Rand
+	zipf   *rand.Zipf
+}
+
+// New returns a Source.
+func New() *Source {
+	random := rand.New(rand.NewSource(1))
+	return &Source{random, rand.NewZipf(random, 1.1, 4, vocabulary-1)}
+}
+
+// Text returns 8 to 25 words.
+func (s *Source) Text() string {
+	list := make([]string, 8+s.random.Intn(18))
+	for i := range list {
+		list[i] = word(s.zipf.Uint64())
+	}
+	return strings.Join(list, " ")
+}
+
+// Pair returns a common word and one that is less common.
+func (s *Source) Pair() string {
+	return word(20+uint64(s.random.Intn(2000))) + " " + word(uint64(s.random.Intn(200)))
+}
+
+// word returns the word with a rank of frequency.
+func word(rank uint64) string {
+	var b strings.Builder
+	for n := rank + 7; n > 0; n /= 20 {
+		b.WriteByte("bcdfghjklmnpqrstvwxz"[n%20])
+		b.WriteByte("aeiou"[(n+rank)%5])
+	}
+	return b.String()
+}
