@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,43 +41,41 @@ func claudeCode(t *testing.T) string {
 	return path
 }
 
-// scriptedModel is an Anthropic API whose model calls Bash, reports the result, and
-// answers a message.
-func scriptedModel(t *testing.T) string {
+// turn is what a scripted model says, and the tool that it calls, if any.
+type turn struct{ text, tool, input string }
+
+// scriptedModel is an Anthropic API. next gets the last message of a request, and the
+// names of the tools in it.
+func scriptedModel(t *testing.T, next func(last string, tools []string) turn) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in struct {
 			Messages []json.RawMessage `json:"messages"`
-			Tools    []json.RawMessage `json:"tools"`
+			Tools    []struct{ Name string }
 		}
 		body, err := io.ReadAll(r.Body)
 		if err != nil || r.URL.Path != "/v1/messages" || json.Unmarshal(body, &in) != nil || len(in.Messages) == 0 {
 			w.WriteHeader(http.StatusNotFound)
 			return
 		}
-		last := string(in.Messages[len(in.Messages)-1])
-		text, call := "ok", ""
-		switch {
-		case strings.Contains(last, "tool_result"):
-			text = "It printed hi."
-		case strings.Contains(last, "zebra"):
-			text = "In the yard."
-		case len(in.Tools) > 0:
-			text, call = "I will run it.", `{"command":"echo hi > out; cat out","description":"Print hi"}`
+		var names []string
+		for _, tool := range in.Tools {
+			names = append(names, tool.Name)
 		}
+		say := next(string(in.Messages[len(in.Messages)-1]), names)
 		w.Header().Set("Content-Type", "text/event-stream")
 		event := func(name, format string, args ...any) {
 			_, _ = fmt.Fprintf(w, "event: %s\ndata: {\"type\":%q,%s}\n\n", name, name, fmt.Sprintf(format, args...))
 		}
 		event("message_start", `"message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"usage":{"input_tokens":1,"output_tokens":1}}`)
 		event("content_block_start", `"index":0,"content_block":{"type":"text","text":""}`)
-		event("content_block_delta", `"index":0,"delta":{"type":"text_delta","text":%q}`, text)
+		event("content_block_delta", `"index":0,"delta":{"type":"text_delta","text":%q}`, say.text)
 		event("content_block_stop", `"index":0`)
 		reason := "end_turn"
-		if call != "" {
+		if say.tool != "" {
 			reason = "tool_use"
-			event("content_block_start", `"index":1,"content_block":{"type":"tool_use","id":"toolu_1","name":"Bash","input":{}}`)
-			event("content_block_delta", `"index":1,"delta":{"type":"input_json_delta","partial_json":%q}`, call)
+			event("content_block_start", `"index":1,"content_block":{"type":"tool_use","id":"toolu_%d","name":%q,"input":{}}`, len(in.Messages), say.tool)
+			event("content_block_delta", `"index":1,"delta":{"type":"input_json_delta","partial_json":%q}`, say.input)
 			event("content_block_stop", `"index":1`)
 		}
 		event("message_delta", `"delta":{"stop_reason":%q,"stop_sequence":null},"usage":{"output_tokens":1}`, reason)
@@ -86,19 +85,39 @@ func scriptedModel(t *testing.T) string {
 	return s.URL
 }
 
+// bashModel calls Bash, reports the result, and answers a message.
+func bashModel(last string, tools []string) turn {
+	switch {
+	case strings.Contains(last, "tool_result"):
+		return turn{text: "It printed hi."}
+	case strings.Contains(last, "zebra"):
+		return turn{text: "In the yard."}
+	case len(tools) > 0:
+		return turn{"I will run it.", "Bash", `{"command":"echo hi > out; cat out","description":"Print hi"}`}
+	}
+	return turn{text: "ok"}
+}
+
 // startClaude starts claude -p with the hooks of the space lab.
 func startClaude(t *testing.T, g *meuptest.Gateway, who string, h hookconfig.Hooks) (wait func() (string, error), stop func()) {
 	t.Helper()
-	program, home, work := claudeCode(t), t.TempDir(), t.TempDir()
 	gateway, err := url.Parse(g.HTTP())
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.Gateway, h.Space, h.TokenEnv = gateway, "lab", "SPACE_TOKEN"
 	settings, err := h.Add(nil)
-	if err == nil {
-		err = os.Mkdir(filepath.Join(home, ".claude"), 0o700)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return runClaude(t, settings, who, bashModel, "-p", "Run echo hi, please.")
+}
+
+// runClaude starts claude with settings and a scripted model, in an empty folder.
+func runClaude(t *testing.T, settings []byte, who string, model func(string, []string) turn, args ...string) (wait func() (string, error), stop func()) {
+	t.Helper()
+	program, home, work := claudeCode(t), t.TempDir(), t.TempDir()
+	err := os.Mkdir(filepath.Join(home, ".claude"), 0o700)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(home, ".claude", "settings.json"), settings, 0o600)
 	}
@@ -107,11 +126,11 @@ func startClaude(t *testing.T, g *meuptest.Gateway, who string, h hookconfig.Hoo
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
-	c := exec.CommandContext(ctx, program, "-p", "Run echo hi, please.")
+	c := exec.CommandContext(ctx, program, args...)
 	c.Dir, c.WaitDelay = work, time.Second
 	c.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "SPACE_TOKEN=" + who + "-token",
-		"ANTHROPIC_BASE_URL=" + scriptedModel(t), "ANTHROPIC_API_KEY=test", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+		"ANTHROPIC_BASE_URL=" + scriptedModel(t, model), "ANTHROPIC_API_KEY=test", "DISABLE_AUTOUPDATER=1", "ENABLE_TOOL_SEARCH=false", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 	}
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
@@ -188,5 +207,36 @@ func TestClaudeCode_Woken(t *testing.T) {
 	if text := last.ParsePayload().Get("message").Text(); text != "In the yard." {
 		lines, _ := story(t, g, "alice")
 		t.Errorf("%q\n%s", text, strings.Join(lines, "\n"))
+	}
+}
+
+// Claude Code with the MCP server of docs/connect.md lists the space's tools, says
+// something, and uses a tool of another participant.
+func TestClaudeCode_MCP(t *testing.T) {
+	g := meuptest.Start(t, mcpNodeConfig)
+	bridgeTo(t, g, "lamp-token", lamp())
+	config := fmt.Sprintf(`{"mcpServers":{"meup":{"type":"http","url":"%s/mcp?space=lab","headers":{"Authorization":"Bearer ${SPACE_TOKEN}"}}}}`, g.HTTP())
+	model := func(last string, tools []string) turn {
+		switch {
+		case strings.Contains(last, `{\"n\":1}`) || strings.Contains(last, `\"n\": 1`):
+			return turn{text: "The lamp has 1."}
+		case strings.Contains(last, "tool_result") && slices.Contains(tools, "mcp__meup__lamp__precise"):
+			return turn{"Now the lamp.", "mcp__meup__lamp__precise", `{"n":1}`}
+		case slices.Contains(tools, "mcp__meup__say") && !strings.Contains(last, "tool_result"):
+			return turn{"I will greet them.", "mcp__meup__say", `{"message":"hello from claude"}`}
+		}
+		return turn{text: fmt.Sprintf("no tool: %q", tools)}
+	}
+	wait, _ := runClaude(t, []byte("{}"), "bob", model, "-p", "Greet them.", "--mcp-config", config, "--strict-mcp-config", "--allowedTools", "mcp__meup__say,mcp__meup__lamp__precise")
+	out, err := wait()
+	if err != nil || strings.TrimSpace(out) != "The lamp has 1." {
+		t.Errorf("claude: %v\n%s", err, out)
+	}
+	lines, _ := story(t, g, "alice")
+	all := strings.Join(lines, "\n")
+	for _, want := range []string{`bob chat {"message":"hello from claude"}`, "bob mcp.request to [lamp]", `"name":"precise"`, "lamp mcp.response to [bob]"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("missing %s in\n%s", want, all)
+		}
 	}
 }

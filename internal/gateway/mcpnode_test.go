@@ -21,7 +21,7 @@ const mcpNodeConfig = `
 spaces:
   lab:
     participants:
-      alice: {token: alice-token, capabilities: ["*"]}
+      alice: {token: alice-token, capabilities: ["*", observe]}
       bob:
         token: bob-token
         capabilities:
