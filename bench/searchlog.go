@@ -19,10 +19,7 @@ import (
 	"github.com/meup-protocol/meup/bench/words"
 )
 
-const (
-	fillBatch = 250 // envelopes
-	questions = 300
-)
+const fillBatch, questions = 250, 300 // envelopes, searches
 
 // searchLog fills a log with n chats while the index follows, waits until the index has
 // all of them, and searches over HTTP for two words, one request after the other.

@@ -71,6 +71,7 @@ var mayImport = map[string][]string{
 	"internal/memorytools":                {"protocol", "client/api", "internal/mcpschema", "internal/textutil"},
 	"internal/gateway/selfapi":            {"client/api"},
 	"internal/gateway/adapter":            {"protocol", "client/api", "internal/gateway/access", "internal/gateway/selfapi", "internal/limit"},
+	"internal/gateway/agui":               {"protocol", "client/api", "internal/gateway/access", "internal/gateway/adapter", "internal/gateway/ask", "internal/gateway/mcpserver/offer", "internal/proposal"},
 	"internal/gateway/ask":                {"protocol", "client/api", "internal/answers", "internal/proposal", "internal/recent"},
 	"internal/gateway/hooks":              {"protocol", "client/api", "internal/gateway/access", "internal/gateway/selfapi", "internal/proposal", "internal/recent", "internal/textutil"},
 	"internal/gateway/searchstore":        {"protocol", "internal/search", "internal/space", "internal/space/ring"},
@@ -124,7 +125,7 @@ var mayImport = map[string][]string{
 		"internal/gateway/config", "internal/gateway/httpapi", "internal/journal", "internal/journal/memory",
 		"internal/journal/natsjournal", "internal/journal/pebblejournal", "internal/limit", "internal/gateway/metrics",
 		"internal/natsconn", "internal/privatedir", "internal/redact", "internal/safety", "internal/space", "internal/space/authority",
-		"internal/space/buckets", "internal/space/streams", "internal/gateway/hooks", "internal/gateway/mcpserver", "internal/gateway/searchstore", "internal/gateway/turnstore", "internal/gateway/web", "internal/gateway/ws",
+		"internal/space/buckets", "internal/space/streams", "internal/gateway/adapter", "internal/gateway/agui", "internal/gateway/hooks", "internal/gateway/mcpserver", "internal/gateway/searchstore", "internal/gateway/turnstore", "internal/gateway/web", "internal/gateway/ws",
 	},
 	"internal/meuptest": {
 		"protocol", "client", "client/api", "client/reasoner", "client/reasoner/wire", "internal/agent/llm", "internal/agent/llm/llmtest",

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/gateway/adapter"
+	"github.com/meup-protocol/meup/internal/gateway/agui"
 	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/gateway/hooks"
 	"github.com/meup-protocol/meup/internal/gateway/httpapi"
@@ -18,7 +20,9 @@ func Adapters(cfg *config.Config) []string {
 	list := []string{}
 	for _, r := range new(Gateway).routes(cfg, nil) {
 		_, path, _ := strings.Cut(r.Pattern, " ")
-		list = append(list, path)
+		if !slices.Contains(list, path) {
+			list = append(list, path)
+		}
 	}
 	if slices.Contains(cfg.Adapters, config.AdapterHooks) {
 		for _, program := range hooks.Programs {
@@ -40,6 +44,12 @@ func (g *Gateway) routes(cfg *config.Config, api http.Handler) (list []httpapi.R
 		list = append(list, httpapi.Route{Pattern: "POST /mcp", Handler: mcpserver.New(mcpserver.Options{
 			API: api, Origins: cfg.Origins, Version: g.options.Version.Version, Logger: g.log,
 		})})
+	}
+	options := adapter.Options{API: api, Origins: cfg.Origins, Logger: g.log}
+	if serves(config.AdapterAGUI) {
+		list = append(list,
+			httpapi.Route{Pattern: "POST /api/spaces/{space}/agui", Handler: agui.New(options)},
+			httpapi.Route{Pattern: "GET /api/spaces/{space}/agui", Handler: agui.Capabilities()})
 	}
 	return list
 }

@@ -67,7 +67,6 @@ type Question struct {
 	To    []protocol.ParticipantID // none: all
 	Seq   protocol.Seq             // of the chat
 	Log   string                   // id of the log; "": unknown
-	After protocol.Seq             // events up to it are left out; 0: none
 }
 
 // settle is how long a turn waits for more when it has an answer but an open context,
@@ -136,9 +135,6 @@ func (f *follower) event(e *api.Event) (more bool) {
 	}
 	for _, out := range f.turn.apply(&env) {
 		out.Seq = f.seq
-		if out.Type != Ended && f.seq <= f.turn.question.After && e.ID != "" {
-			continue
-		}
 		if f.ended = out.Type == Ended; !f.each(out) || f.ended {
 			f.ended = true
 			return false

@@ -134,11 +134,6 @@ func TestFollow_Turn(t *testing.T) {
 	if !slices.IsSorted(seqs) {
 		t.Error(seqs)
 	}
-	// From a position in the turn on, the rest follows.
-	r.asked.After = seqs[2]
-	if rest := r.follow(nil); len(rest) == 0 || !strings.HasPrefix(rest[0], "returned") {
-		t.Errorf("%q", rest)
-	}
 }
 
 // A turn without an answer ends with its conclusion, or with the reason of its

@@ -54,10 +54,11 @@ type Config struct {
 const (
 	AdapterMCP   = "mcp"   // the Model Context Protocol
 	AdapterHooks = "hooks" // hooks of coding agents
+	AdapterAGUI  = "agui"  // AG-UI, for front ends
 )
 
 // AllAdapters returns all adapters, which are the default.
-func AllAdapters() []string { return []string{AdapterMCP, AdapterHooks} }
+func AllAdapters() []string { return []string{AdapterMCP, AdapterHooks, AdapterAGUI} }
 
 // TLS is a certificate, its key and their files. The zero value selects plain
 // HTTP.

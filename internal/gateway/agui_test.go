@@ -1,0 +1,390 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+const aguiConfig = `
+limits: {rate: 1000000, burst: 1000000}
+spaces:
+  lab:
+    participants:
+      alice: {token: alice-token, capabilities: ["*", observe]}
+      guest: {token: guest-token, capabilities: [chat]}
+      planner: {token: planner-token, capabilities: ["*"]}
+      files: {token: files-token, capabilities: ["*"]}
+`
+
+// nodeModules returns the folder of the npm packages that tests run, with node, or
+// skips the test.
+func nodeModules(t *testing.T, pkg string) (node, modules string) {
+	t.Helper()
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("no node on this machine")
+	}
+	if modules, err = filepath.Abs("../../.tools/node/node_modules"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(modules, pkg)); err != nil {
+		t.Skip(pkg + " is not installed; run make install-npm")
+	}
+	return node, modules
+}
+
+// actor publishes envelopes as several participants.
+type actor struct {
+	t *testing.T
+	g *meuptest.Gateway
+}
+
+// does publishes an envelope of a participant; context, to and correlation may be empty.
+func (a actor) does(who, id, kind, within, to, correlation, payload string) protocol.Seq {
+	e := protocol.Envelope{ID: protocol.ID(id), Kind: protocol.Kind(kind), Context: protocol.ContextPath(within), Payload: json.RawMessage(payload)}
+	if to != "" {
+		e.To = []protocol.ParticipantID{protocol.ParticipantID(to)}
+	}
+	if correlation != "" {
+		e.Correlation = protocol.CorrelateTo(protocol.ID(correlation))
+	}
+	receipt, err := apiAs(a.t, a.g, who).Send(a.t.Context(), "lab", e)
+	if err != nil {
+		a.t.Errorf("%s %s: %v", who, kind, err)
+	}
+	return receipt.Seq
+}
+
+// next waits for an envelope of a kind after a position.
+func (a actor) next(kind protocol.Kind, since protocol.Seq) protocol.Envelope {
+	c, q := apiAs(a.t, a.g, "alice"), api.EnvelopeQuery{Since: since, Kinds: []string{string(kind)}}
+	for {
+		page, err := c.Envelopes(a.t.Context(), "lab", q)
+		if err != nil {
+			a.t.Error(err)
+			return protocol.Envelope{}
+		}
+		if len(page.Envelopes) > 0 {
+			return page.Envelopes[0]
+		}
+		q.Since = max(q.Since, page.Next)
+		as := apiAs(a.t, a.g, "files") // its own envelopes do not wake a participant
+		if err := as.Await(a.t.Context(), "lab", q); err != nil {
+			a.t.Error(err)
+			return protocol.Envelope{}
+		}
+	}
+}
+
+const (
+	readCall  = `"method":"tools/call","params":{"name":"read","arguments":{"path":"a.txt"}}`
+	writeCall = `"method":"tools/call","params":{"name":"write","arguments":{"path":"b.txt"}}`
+)
+
+// answers plays a planner that thinks, calls a tool, asks another agent, proposes a
+// call if told to, and answers; and the participants that it needs.
+func (a actor) answers(proposes bool) {
+	q := a.next(protocol.KindChat, 0)
+	a.does("planner", "s", "reasoning.start", "", "", string(q.ID), `{"message":"thinking about it"}`)
+	a.does("planner", "o", "stream.open", "s", "", "", `{"stream_id":"grows","description":"a thought that grows"}`)
+	a.does("planner", "d", "stream.data", "s", "", "", `{"stream_id":"grows","data":"first "}`)
+	a.does("planner", "e", "stream.close", "s", "", "", `{"stream_id":"grows"}`)
+	a.does("planner", "t", "reasoning.thought", "s", "", "", `{"message":"first I read the file","stream_id":"grows"}`)
+	a.does("planner", "call", "mcp.request", "s", "files", "", `{"jsonrpc":"2.0","id":1,`+readCall+`}`)
+	a.does("files", "r", "mcp.response", "", "planner", "call", `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"the text"}]}}`)
+	a.does("planner", "n", "reasoning.start", "s", "", "", `{"message":"a part","participant_id":"files"}`)
+	a.does("files", "nt", "reasoning.thought", "s/n", "", "", `{"message":"within the part"}`)
+	a.does("files", "nc", "reasoning.conclusion", "s/n", "", "", `{"message":"the part is done"}`)
+	end := "done"
+	if proposes {
+		seq := a.does("planner", "p", "mcp.proposal", "s", "", "", `{"participant_id":"files",`+writeCall+`}`)
+		if decided := a.next("mcp.re*", seq); decided.Kind == protocol.KindMCPRequest {
+			a.does("files", "r2", "mcp.response", "", string(decided.From), string(decided.ID), `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"written"}]}}`)
+			end = "written"
+		} else {
+			end = "not written"
+		}
+	}
+	a.does("planner", "c", "reasoning.conclusion", "s", "", "", `{"message":"that is it"}`)
+	a.does("planner", "a", "chat", "", "alice", string(q.ID), fmt.Sprintf(`{"message":%q}`, end))
+}
+
+// A front end with the client of AG-UI, which verifies the order of events, asks,
+// follows the reasoning, decides on a proposal, and gets the answer.
+func TestAGUI_Client(t *testing.T) {
+	node, modules := nodeModules(t, "@ag-ui/client")
+	for _, decision := range []string{"", "approve", "reject"} {
+		t.Run(decision, func(t *testing.T) {
+			g := meuptest.Start(t, aguiConfig)
+			played := make(chan struct{})
+			go func() { defer close(played); actor{t, g}.answers(decision != "") }()
+			c := exec.CommandContext(t.Context(), node, "testdata/agui.mjs")
+			c.Env = []string{"MODULES=" + modules, "ADDRESS=" + g.HTTP() + "/api/spaces/lab/agui", "TOKEN=alice-token", "THREAD=thread-1", "QUESTION=why?", "DECISION=" + decision}
+			var errors strings.Builder
+			c.Stderr = &errors
+			out, err := c.Output()
+			if err != nil || errors.Len() > 0 {
+				t.Fatalf("%v\n%s%s", err, out, errors.String())
+			}
+			<-played
+			checkAGUI(t, string(out), decision)
+		})
+	}
+}
+
+func checkAGUI(t *testing.T, out, decision string) {
+	t.Helper()
+	for _, want := range []string{
+		`"delta":"first "`, `"delta":"I read the file"`, `"toolCallName":"read"`, `"content":"the text"`, `"delta":"that is it"`,
+		`"subagentRunId":"n","name":"files"`, `"delta":"within the part"`, `"type":"SUBAGENT_FINISHED"`,
+		map[string]string{"": `"delta":"done"`, "approve": `"delta":"written"`, "reject": `"delta":"not written"`}[decision],
+		map[string]string{"": `"ids":[]`, "approve": `"content":"written"`, "reject": `rejected by alice: no thanks`}[decision],
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("missing %s", want)
+		}
+	}
+	out, _, _ = strings.Cut(out, `{"type":"messages"`)
+	starts := map[string]int{"": 1, "approve": 2, "reject": 2}[decision]
+	if n := strings.Count(out, `"type":"RUN_STARTED"`); n != starts || strings.Count(out, `"type":"RUN_FINISHED"`) != starts {
+		t.Errorf("%d runs", n)
+	}
+	for _, once := range []string{`"delta":"first "`, `"delta":"within the part"`, `"content":"the text"`} {
+		if n := strings.Count(out, once); n != 1 {
+			t.Errorf("%d times %s", n, once)
+		}
+	}
+	if t.Failed() {
+		t.Log(out)
+	}
+}
+
+// runAGUI posts an input and returns the events, without their positions.
+func runAGUI(t *testing.T, g *meuptest.Gateway, token, input string, header ...string) (status int, events []string) {
+	t.Helper()
+	status, body := postAs(t, g, token, "/api/spaces/lab/agui", input, header...)
+	if status != 200 {
+		return status, []string{body}
+	}
+	for _, line := range strings.Split(body, "\n") {
+		if data, ok := strings.CutPrefix(line, "data: "); ok {
+			events = append(events, data)
+		}
+	}
+	return status, events
+}
+
+const aguiInput = `{"threadId":"t","runId":"r","state":{},"tools":[],"context":[],"messages":[{"id":"m","role":"user","content":"why?"}]%s}`
+
+// A run that is sent again asks nothing twice, and one that continues after a position
+// has what follows.
+func TestAGUI_Again(t *testing.T) {
+	g := meuptest.Start(t, aguiConfig)
+	go actor{t, g}.answers(false)
+	_, first := runAGUI(t, g, "alice-token", fmt.Sprintf(aguiInput, ""))
+	_, again := runAGUI(t, g, "alice-token", fmt.Sprintf(aguiInput, ""))
+	if len(first) < 20 || !strings.Contains(first[len(first)-1], `"RUN_FINISHED"`) {
+		t.Fatalf("%q", first)
+	}
+	if again = withoutDeltas(again); !slices.Equal(withoutDeltas(first), again) {
+		t.Errorf("first\n%s\nagain\n%s", strings.Join(first, "\n"), strings.Join(again, "\n"))
+	}
+	_, log := story(t, g, "alice")
+	questions := 0
+	var call protocol.Seq
+	for _, e := range log {
+		if e.Kind == protocol.KindChat && e.From == "alice" {
+			questions++
+		}
+		if e.ID == "call" {
+			call = e.Seq
+		}
+	}
+	if questions != 1 {
+		t.Errorf("%d questions", questions)
+	}
+	_, rest := runAGUI(t, g, "alice-token", fmt.Sprintf(aguiInput, ""), "Last-Event-ID", call.String())
+	all := strings.Join(rest, "\n")
+	if !strings.Contains(rest[1], "REASONING_START") || strings.Contains(all, "TOOL_CALL_START") || !strings.Contains(all, "TOOL_CALL_RESULT") {
+		t.Errorf("after the call\n%s", all)
+	}
+}
+
+// withoutDeltas leaves out the text that grew, which is not in the log.
+func withoutDeltas(events []string) (out []string) {
+	for _, e := range events {
+		if !strings.Contains(e, `"grows"`) && !strings.Contains(e, `"messageId":"t"`) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// A participant decides only what it may, on proposals of its question.
+func TestAGUI_Decisions(t *testing.T) {
+	g := meuptest.Start(t, aguiConfig)
+	a := actor{t, g}
+	a.does("planner", "old", "mcp.proposal", "", "", "", `{"participant_id":"files",`+writeCall+`}`)
+	for _, test := range []struct {
+		token, resume string
+		status        int
+		want          string
+	}{
+		{"alice-token", `,"resume":[{"interruptId":"old","status":"resolved","payload":{"approved":true}}]`, 400, "no such proposal"},
+		{"alice-token", `,"resume":[{"interruptId":"nothing","status":"resolved","payload":{"approved":true}}]`, 400, "no such proposal"},
+		{"alice-token", `,"resume":[{"interruptId":"x","status":"cancelled"},{"interruptId":"x","status":"cancelled"}]`, 400, "twice"},
+		{"", "", 401, "token"},
+		{"wrong", "", 401, ""},
+	} {
+		if status, body := runAGUI(t, g, test.token, fmt.Sprintf(aguiInput, test.resume)); status != test.status || !strings.Contains(body[0], test.want) {
+			t.Errorf("%s: %d %s", test.resume, status, body)
+		}
+	}
+	go a.answers(true)
+	// The guest gets no interrupt, since it may not make the call, and cannot decide.
+	guest := strings.ReplaceAll(aguiInput, `"m"`, `"g"`)
+	_, _ = runAGUI(t, g, "guest-token", `{}`)
+	p := a.next(protocol.KindMCPProposal, 1)
+	if status, body := runAGUI(t, g, "guest-token", fmt.Sprintf(guest, fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":{"approved":true}}]`, p.ID))); status == 200 {
+		t.Errorf("%s", body)
+	}
+	// The interrupt comes again until there is a decision, also after its position.
+	for _, last := range []string{"1", p.Seq.String()} {
+		if _, events := runAGUI(t, g, "alice-token", fmt.Sprintf(aguiInput, ""), "Last-Event-ID", last); !strings.Contains(strings.Join(events, ""), `"type":"interrupt"`) {
+			t.Errorf("after %s: %q", last, events)
+		}
+	}
+	resume := fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":{"approved":true}}]`, p.ID)
+	for range 2 { // the second one is a retry
+		if status, events := runAGUI(t, g, "alice-token", fmt.Sprintf(aguiInput, resume)); status != 200 || !strings.Contains(strings.Join(events, ""), `"delta":"written"`) {
+			t.Errorf("%d %s", status, events)
+		}
+	}
+	// Without the decision, a run that is sent again is not interrupted anew.
+	if _, events := runAGUI(t, g, "alice-token", fmt.Sprintf(aguiInput, "")); !strings.Contains(strings.Join(events, ""), `"delta":"written"`) {
+		t.Errorf("%q", events)
+	}
+	_, log := story(t, g, "alice")
+	decisions := 0
+	for _, e := range log {
+		if e.Correlation.Names(p.ID) {
+			decisions++
+		}
+	}
+	if decisions != 1 {
+		t.Errorf("%d decisions", decisions)
+	}
+}
+
+// Connections are cut 200 times in the middle of a run and of an approval. What has an
+// id arrives once and in order, and the log has one question and one decision.
+func TestAGUI_Cuts(t *testing.T) {
+	seed := time.Now().UnixNano()
+	random := rand.New(rand.NewSource(seed))
+	t.Logf("seed %d", seed)
+	g := meuptest.Start(t, aguiConfig)
+	a := actor{t, g}
+	const cuts, thoughts = 200, 300
+	var played sync.WaitGroup
+	played.Go(func() {
+		q := a.next(protocol.KindChat, 0)
+		a.does("planner", "s", "reasoning.start", "", "", string(q.ID), `{"message":"thinking"}`)
+		for i := range thoughts {
+			a.does("planner", fmt.Sprint("t", i), "reasoning.thought", "s", "", "", fmt.Sprintf(`{"message":"thought %d of many, with some text to cut in"}`, i))
+		}
+		seq := a.does("planner", "p", "mcp.proposal", "s", "", "", `{"participant_id":"files",`+writeCall+`}`)
+		decided := a.next("mcp.request", seq)
+		a.does("files", "r", "mcp.response", "", string(decided.From), string(decided.ID), `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"written"}]}}`)
+		a.does("planner", "c", "reasoning.conclusion", "s", "", "", `{"message":"that is it"}`)
+		a.does("planner", "a", "chat", "", "alice", string(q.ID), `{"message":"done"}`)
+	})
+	last, resume, proposed := "", "", false
+	var ids []string
+	for n := 0; ; n++ {
+		if n > cuts+20 {
+			t.Fatal("the run does not end")
+		}
+		limit := int64(-1)
+		if n < cuts {
+			limit = int64(random.Intn(1500))
+		}
+		for _, event := range cutAGUI(t, g, fmt.Sprintf(aguiInput, resume), last, limit) {
+			if id, ok := strings.CutPrefix(event, "id: "); ok {
+				last, _, _ = strings.Cut(id, "\n")
+				ids = append(ids, last)
+			}
+			proposed = proposed || strings.Contains(event, `"interrupt"`)
+			if proposed {
+				resume = `,"resume":[{"interruptId":"p","status":"resolved","payload":{"approved":true}}]`
+			}
+			if strings.Contains(event, `"outcome":{"type":"success"}`) {
+				n = cuts + 100
+			}
+		}
+		if n >= cuts+100 {
+			break
+		}
+	}
+	played.Wait()
+	for i := 1; i < len(ids); i++ {
+		if x, y := len(ids[i-1]), len(ids[i]); x > y || x == y && ids[i-1] >= ids[i] {
+			t.Fatalf("%s after %s", ids[i], ids[i-1])
+		}
+	}
+	_, log := story(t, g, "alice")
+	chats, decisions := 0, 0
+	for _, e := range log {
+		chats += map[bool]int{true: 1}[e.Kind == protocol.KindChat && e.From == "alice"]
+		decisions += map[bool]int{true: 1}[e.Kind == protocol.KindMCPRequest && e.Correlation.Names("p")]
+	}
+	if chats != 1 || decisions > 1 || len(ids) < thoughts+3 {
+		t.Errorf("%d questions, %d decisions, %d of %d positions", chats, decisions, len(ids), thoughts+5)
+	}
+}
+
+// cutAGUI runs an input and cuts the connection after so many bytes of the response;
+// below 0: not. It returns the complete events.
+func cutAGUI(t *testing.T, g *meuptest.Gateway, input, last string, limit int64) []string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, g.HTTP()+"/api/spaces/lab/agui", strings.NewReader(input))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer alice-token")
+	if last != "" {
+		r.Header.Set("Last-Event-ID", last)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body := io.Reader(resp.Body)
+	if limit >= 0 {
+		body = io.LimitReader(body, limit)
+	}
+	text, _ := io.ReadAll(body)
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("%d %s", resp.StatusCode, text)
+	}
+	events := strings.Split(string(text), "\n\n")
+	return events[:len(events)-1]
+}
