@@ -45,7 +45,7 @@ type text struct {
 // id returns the id of a context in the events: the last segment of its path.
 func (s *span) id() string { return s.path.Last() }
 
-// subagent returns the id of the subagent whose events those of a context are; "" is
+// subagent returns the id of the subagent that a context belongs to; "" is
 // the agent itself.
 func subagent(path protocol.ContextPath) string {
 	if path.Depth() > 1 {

@@ -38,7 +38,7 @@ func Envelope(ctx context.Context, client *api.Client, space string, id protocol
 	return &e, err
 }
 
-// ErrNoProposal: the id is not that of a proposal that followed the question.
+// ErrNoProposal: no proposal that followed the question has the id.
 var ErrNoProposal = errors.New("there is no such proposal for this question")
 
 // Decide makes a proposed call, exactly as it was proposed, or rejects it. id becomes
