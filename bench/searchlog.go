@@ -86,8 +86,7 @@ type found struct {
 }
 
 // search searches the space. It waits until the index was built once.
-func (s *process) search(query string) (found, error) {
-	var out found
+func (s *process) search(query string) (out found, err error) {
 	address := "http://" + s.address + "/api/spaces/bench/search?limit=20&q=" + url.QueryEscape(query)
 	for late := after(10 * time.Minute); ; {
 		r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, address, nil)
@@ -102,7 +101,8 @@ func (s *process) search(query string) (found, error) {
 		text, err := io.ReadAll(resp.Body)
 		err = cmp.Or(err, resp.Body.Close())
 		if err == nil && resp.StatusCode == http.StatusOK {
-			return out, json.Unmarshal(text, &out)
+			err = json.Unmarshal(text, &out)
+			return out, err
 		}
 		if err != nil || resp.StatusCode != http.StatusServiceUnavailable || late() {
 			return out, errors.Join(err, fmt.Errorf("search: %s: %.300s", resp.Status, text))

@@ -25,7 +25,7 @@ func TestOf_OneType(t *testing.T) {
 	if err != nil || strings.Contains(string(text), "null") || strings.Contains(string(text), `"type":[`) {
 		t.Errorf("%s %v", text, err)
 	}
-	if mcpschema.Of[outer]() != mcpschema.Of[outer]() {
+	if first := mcpschema.Of[outer](); first != mcpschema.Of[outer]() {
 		t.Error("it is made again")
 	}
 }

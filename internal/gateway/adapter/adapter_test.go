@@ -125,7 +125,7 @@ func TestGate_Waiting(t *testing.T) {
 }
 
 func TestID_DependsOnItsParts(t *testing.T) {
-	if adapter.ID("x", "a", "b") != adapter.ID("x", "a", "b") || adapter.ID("x", "a", "b") == adapter.ID("x", "ab") {
+	if id := adapter.ID("x", "a", "b"); id != adapter.ID("x", "a", "b") || id == adapter.ID("x", "ab") {
 		t.Error("ids do not follow from their parts")
 	}
 }

@@ -257,14 +257,12 @@ func (r *run) call(e *ask.Event) {
 
 // result sends the response to a call, or the decision that ends a proposal without one.
 func (r *run) result(e *ask.Event) {
-	content := ""
+	content := resultText(e.Envelope.ParsePayload())
 	if e.Type == ask.Settled {
 		if e.State == "fulfilled" {
 			return // its response follows
 		}
 		content = strings.TrimSuffix(e.State+" by "+string(e.Envelope.From)+": "+e.Text, ": ")
-	} else {
-		content = resultText(e.Envelope.ParsePayload())
 	}
 	r.emit(map[string]any{
 		"type": "TOOL_CALL_RESULT", "messageId": string(e.Envelope.ID), "toolCallId": string(e.Ref), "content": content, "role": "tool",

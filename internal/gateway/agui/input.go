@@ -1,7 +1,7 @@
 package agui
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,8 +44,8 @@ func decode(body []byte, to []string) (*input, error) {
 	}
 	root := doc.Root()
 	in := &input{thread: root.Get("threadId").Text(), run: root.Get("runId").Text()}
-	if err := errors.Join(checkID("threadId", in.thread), checkID("runId", in.run)); err != nil {
-		return nil, access.BadRequest(err.Error())
+	if err := cmp.Or(checkID("threadId", in.thread), checkID("runId", in.run)); err != nil {
+		return nil, access.BadRequest(err.Error() + ".")
 	}
 	answer := ""
 	for m := range root.Get("messages").Elements {
@@ -78,12 +78,13 @@ func decode(body []byte, to []string) (*input, error) {
 		}
 		in.to = append(in.to, protocol.ParticipantID(id))
 	}
-	return in, in.readResume(root.Get("resume"))
+	err = in.readResume(root.Get("resume"))
+	return in, err
 }
 
 func checkID(name, id string) error {
 	if id == "" || len(id) > maxID {
-		return fmt.Errorf("%s: expected a text of 1 to %d bytes.", name, maxID)
+		return fmt.Errorf("%s: expected a text of 1 to %d bytes", name, maxID)
 	}
 	return nil
 }
