@@ -11,6 +11,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/llm/models"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/subprocess"
 	"github.com/meup-protocol/meup/internal/program"
 )
 
@@ -89,5 +90,5 @@ func (f *runFlags) docServers() ([]mcptools.Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find own program: %w", err)
 	}
-	return []mcptools.Server{{Name: "docs", Command: []string{self, "docserver", f.docs}, Env: mcptools.Environment(f.mcpEnv...)}}, nil
+	return []mcptools.Server{{Name: "docs", Command: []string{self, "docserver", f.docs}, Env: subprocess.Environment(f.mcpEnv...)}}, nil
 }

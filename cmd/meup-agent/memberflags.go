@@ -14,6 +14,7 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/subprocess"
 	"github.com/meup-protocol/meup/internal/program"
 )
 
@@ -90,9 +91,9 @@ func (f *memberFlags) token() (string, error) {
 }
 
 // servers returns the MCP servers that the flags name. Their commands get the
-// variables of mcptools.Environment and of --mcp-env.
+// variables of subprocess.Environment and of --mcp-env.
 func (f *memberFlags) servers() ([]mcptools.Server, error) {
-	env := mcptools.Environment(f.mcpEnv...)
+	env := subprocess.Environment(f.mcpEnv...)
 	var list []mcptools.Server
 	for _, line := range f.mcp {
 		words, err := splitWords(line)

@@ -12,6 +12,7 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/publisher"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/internal/agent/toolbox"
 	"github.com/meup-protocol/meup/internal/participant"
@@ -42,7 +43,7 @@ func (a *Agent) act(p *problem, box *toolbox.Box, step contextwindow.Record, tho
 			thoughts = append(thoughts, actions[i].thought)
 		}
 	}
-	if err := a.publish(p.ctx, thoughts...); err != nil {
+	if err := a.out.Publish(p.ctx, thoughts...); err != nil {
 		return nil, fmt.Errorf("share reasons: %w", err)
 	}
 	if err := a.publishRequests(p, actions); err != nil {
@@ -86,7 +87,7 @@ func (a *Agent) prepare(p *problem, box *toolbox.Box, step contextwindow.Record)
 			fields = append(fields, field{"parallel_group", group})
 		}
 		thought := p.inside(protocol.KindReasoningThought, fields...)
-		thought.ID = newID()
+		thought.ID = publisher.NewID()
 		// A request to a tool host, and its response, are visible to the asker
 		// because they correlate to the start through this thought.
 		thought.Correlation = protocol.CorrelateTo(p.startID())
@@ -102,7 +103,7 @@ func (a *Agent) prepare(p *problem, box *toolbox.Box, step contextwindow.Record)
 // participant that runs the tool, which is the agent itself for the agent's own
 // tools: tool hosts of mew/v0.4 execute a request without a recipient.
 func (a *Agent) newRequest(x *action) protocol.Envelope {
-	id := newID()
+	id := publisher.NewID()
 	request := protocol.Envelope{
 		ID: id, Kind: protocol.KindMCPRequest, Context: x.p.path, Correlation: protocol.CorrelateTo(x.thought.ID),
 		Payload: object(field{"jsonrpc", "2.0"}, field{"id", id}, field{"method", "tools/call"}, field{"params", x.params()}),
@@ -135,12 +136,12 @@ func (a *Agent) publishRequests(p *problem, actions []action) error {
 	}
 	var fatal error
 	var admitted []*action
-	for i, err := range a.publishEach(p.ctx, envs...) {
+	for i, err := range a.out.Each(p.ctx, envs...) {
 		refusal, bad := refusalOf(err)
 		if bad != nil && fatal == nil {
 			fatal = bad
 		}
-		if maybePublished(err) {
+		if publisher.Maybe(err) {
 			admitted = append(admitted, asked[i])
 		}
 		asked[i].refusal = refusal
@@ -158,10 +159,10 @@ func (a *Agent) publishRequests(p *problem, actions []action) error {
 func (a *Agent) closeRequests(admitted []*action) {
 	for _, x := range admitted {
 		if x.tool.Owner != "" {
-			a.publishFinal("cancellation", x.cancellation())
+			a.out.Final("cancellation", x.cancellation())
 			continue
 		}
-		a.publishFinal("response", x.response(nil, errCallCancelled))
+		a.out.Final("response", x.response(nil, errCallCancelled))
 	}
 }
 
@@ -248,12 +249,12 @@ func (a *Agent) run(ctx context.Context, name string, args json.RawMessage) (con
 // respond publishes a response even if the question was given up in the
 // meantime, because every admitted request must have a response.
 func (a *Agent) respond(ctx context.Context, response protocol.Envelope) {
-	response.ID = newID() // a second attempt repeats the id of the first
-	err := a.publish(ctx, response)
+	response.ID = publisher.NewID() // a second attempt repeats the id of the first
+	err := a.out.Publish(ctx, response)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
-		a.publishFinal("response", response)
+		a.out.Final("response", response)
 	default:
 		a.log.Warn("response not shared", "context", response.Context, "err", err)
 	}
@@ -273,10 +274,10 @@ func (a *Agent) callPeer(ctx context.Context, x *action) contextwindow.Result {
 		return toolbox.ResultIn(env)
 	}
 	if ctx.Err() != nil {
-		a.publishFinal("cancellation", x.cancellation())
+		a.out.Final("cancellation", x.cancellation())
 		return failed("cancelled")
 	}
-	if err := a.publish(ctx, x.cancellation()); err != nil {
+	if err := a.out.Publish(ctx, x.cancellation()); err != nil {
 		a.log.Debug("cancellation not shared", "err", err)
 	}
 	return failed(why.Error())

@@ -37,9 +37,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
-
-	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/addressing"
 	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/chats"
@@ -48,18 +45,14 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/peers"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/planner/rules"
+	"github.com/meup-protocol/meup/internal/agent/publisher"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // Space is the part of *client.Client that the agent uses.
-type Space interface {
-	participant.Space
-	// SendAsync returns before the envelope is admitted. Envelopes enter the
-	// log in the order of the calls, unless the gateway held one of them back.
-	SendAsync(ctx context.Context, draft protocol.Envelope) (*client.Pending, error)
-}
+type Space = publisher.Space
 
 // Tools is the part of *mcptools.Set that the agent uses. Both methods are safe
 // for concurrent use.
@@ -157,9 +150,6 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// newID returns the id of a new envelope.
-func newID() protocol.ID { return protocol.ID(uuid.Must(uuid.NewV7()).String()) }
-
 type noTools struct{}
 
 func (noTools) Tools() []mcptools.Tool { return nil }
@@ -172,6 +162,7 @@ func (noTools) Call(context.Context, string, json.RawMessage) (mcptools.Result, 
 type Agent struct {
 	opts    Options
 	runtime *participant.Runtime
+	out     publisher.Publisher
 	log     *slog.Logger
 	you     protocol.ParticipantID
 	space   protocol.SpaceInfo // when the agent joined
@@ -180,16 +171,12 @@ type Agent struct {
 	addressing *addressing.Classifier
 	chats      chats.Recent
 
-	questions participant.Requests[*question] // by the chat; a question of the backlog is held until it is admitted
-	turns     chan struct{}                   // one token per question being answered
-	watched   chan struct{}                   // one token per question of another process that is watched
-	warnTwin  sync.Once
-	freed     chan struct{}          // signals that a question has ended
-	replies   chan protocol.Envelope // queue of short replies, sent in order
-	// sentIDs are envelopes that this process sent and has not received back: others
-	// of the same participant come from a person with its token, or from another
-	// process that takes over.
-	sentIDs    inbox.IDs
+	questions  participant.Requests[*question] // by the chat; a question of the backlog is held until it is admitted
+	turns      chan struct{}                   // one token per question being answered
+	watched    chan struct{}                   // one token per question of another process that is watched
+	warnTwin   sync.Once
+	freed      chan struct{}                            // signals that a question has ended
+	replies    chan protocol.Envelope                   // queue of short replies, sent in order
 	contexts   sync.Map                                 // protocol.ContextPath → *problem: the agent's open contexts
 	agents     atomic.Pointer[[]protocol.ParticipantID] // the connected agents
 	inbox      inbox.Inbox
@@ -206,7 +193,7 @@ func New(opts Options) *Agent {
 	opts = opts.withDefaults()
 	welcome, runtime := opts.Space.Welcome(), participant.New(opts.Space, opts.Logger, errShutdown)
 	return &Agent{
-		opts: opts, runtime: runtime, log: runtime.Log, you: runtime.You,
+		opts: opts, runtime: runtime, out: publisher.Publisher{Space: opts.Space, Runtime: runtime}, log: runtime.Log, you: runtime.You,
 		space:      welcome.Space,
 		addressing: addressing.New(runtime.You, opts.Name, opts.Answer, opts.MaxHops, welcome.Participants),
 		chats:      chats.Recent{You: runtime.You},

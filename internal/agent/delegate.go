@@ -12,6 +12,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/parts"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/publisher"
 	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
@@ -63,7 +64,7 @@ func (a *Agent) delegate(ctx context.Context, x *action) contextwindow.Result {
 		return failed(fmt.Sprintf("%.200q cannot be asked: it is not a connected agent, or it asked this question", args.Participant))
 	}
 	start := protocol.Envelope{
-		ID: newID(), To: x.p.q.private, Kind: protocol.KindReasoningStart, Context: x.p.path, Correlation: protocol.CorrelateTo(x.thought.ID),
+		ID: publisher.NewID(), To: x.p.q.private, Kind: protocol.KindReasoningStart, Context: x.p.path, Correlation: protocol.CorrelateTo(x.thought.ID),
 		Payload: object(
 			field{"message", textutil.ShortenChars(args.Question, maxThought)}, field{"participant_id", args.Participant},
 			field{"metadata", metadata("delegated", args.Plan)},
@@ -71,8 +72,8 @@ func (a *Agent) delegate(ctx context.Context, x *action) contextwindow.Result {
 	}
 	box := a.inbox.Expect(start.ID)
 	defer a.inbox.Release(start.ID)
-	if err := a.publish(ctx, start); err != nil {
-		if maybePublished(err) {
+	if err := a.out.Publish(ctx, start); err != nil {
+		if publisher.Maybe(err) {
 			a.cancelPart(x.p.path.Child(start.ID), "no longer needed")
 		}
 		return failed("not asked: " + explain(err))
@@ -119,7 +120,7 @@ func (a *Agent) awaitPart(ctx context.Context, path protocol.ContextPath, who pr
 }
 
 func (a *Agent) cancelPart(path protocol.ContextPath, why string) {
-	a.publishFinal("end of a part", protocol.Envelope{
+	a.out.Final("end of a part", protocol.Envelope{
 		Kind: protocol.KindReasoningCancel, Context: path, Payload: object(field{"reason", textutil.ShortenChars(why, 500)}),
 	})
 }

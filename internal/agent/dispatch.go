@@ -18,7 +18,7 @@ import (
 
 // dispatch handles one received envelope. It does not block.
 func (a *Agent) dispatch(env *protocol.Envelope) {
-	mine := env.From == a.you && a.sentIDs.Remove(env.ID)
+	mine := env.From == a.you && a.out.Sent.Remove(env.ID)
 	a.addressing.Observe(env, a.opts.Space.Welcome)
 	a.chats.Note(env)
 	taken := !mine && a.inbox.Deliver(env)
@@ -208,7 +208,7 @@ func (a *Agent) sendReplies() {
 	for {
 		select {
 		case env := <-a.replies:
-			if err := a.publish(a.runtime.Work, env); err != nil {
+			if err := a.out.Publish(a.runtime.Work, env); err != nil {
 				a.log.Warn("reply not sent", "kind", env.Kind, "err", err)
 			}
 		case <-a.runtime.Work.Done():

@@ -17,6 +17,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/publisher"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/redact"
@@ -34,7 +35,7 @@ func refusalOf(err error) (refusal *protocol.Error, fatal error) {
 	if err == nil {
 		return nil, nil
 	}
-	var u *unknownOutcome
+	var u *publisher.UnknownError
 	if errors.As(err, &u) {
 		return nil, err
 	}

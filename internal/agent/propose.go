@@ -9,6 +9,7 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/publisher"
 	"github.com/meup-protocol/meup/internal/agent/toolbox"
 	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/proposal"
@@ -25,11 +26,11 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 	proposed := a.newProposal(x)
 	box := a.inbox.Expect(proposed.ID)
 	defer a.closeProposal(ctx, x, proposed.ID, box)
-	if err := a.publish(ctx, proposed); err != nil {
+	if err := a.out.Publish(ctx, proposed); err != nil {
 		if refusal, fatal := refusalOf(err); fatal == nil {
 			return refused(refusal)
 		}
-		if maybePublished(err) {
+		if publisher.Maybe(err) {
 			a.withdraw(proposed, "no_longer_needed")
 		}
 		return failed("not proposed: " + explain(err))
@@ -61,7 +62,7 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 func (a *Agent) newProposal(x *action) protocol.Envelope {
 	proposed := x.p.inside(protocol.KindMCPProposal,
 		field{"method", "tools/call"}, field{"params", x.params()}, field{"participant_id", a.host(x)})
-	proposed.ID, proposed.Correlation = newID(), protocol.CorrelateTo(x.thought.ID)
+	proposed.ID, proposed.Correlation = publisher.NewID(), protocol.CorrelateTo(x.thought.ID)
 	return proposed
 }
 
@@ -156,7 +157,7 @@ func answerTo(x *action, request *protocol.Envelope, result json.RawMessage, fau
 
 // withdraw withdraws a proposal.
 func (a *Agent) withdraw(proposal protocol.Envelope, reason string) {
-	a.publishFinal("withdrawal", protocol.Envelope{
+	a.out.Final("withdrawal", protocol.Envelope{
 		Kind: protocol.KindMCPWithdraw, To: proposal.To, Context: proposal.Context,
 		Correlation: protocol.CorrelateTo(proposal.ID), Payload: object(field{"reason", reason}),
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/chats"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/publisher"
 	"github.com/meup-protocol/meup/internal/agent/remarks"
 	"github.com/meup-protocol/meup/internal/agent/twins"
 	"github.com/meup-protocol/meup/internal/textutil"
@@ -77,7 +78,7 @@ func (a *Agent) newQuestion(chat protocol.Envelope) *question {
 
 func (a *Agent) openQuestion(chat protocol.Envelope, history []llm.Message) *question {
 	q := a.questionOf(chat, history)
-	q.root = q.enter(a.runtime.Work, &problem{path: protocol.ContextPath(newID()), text: q.text, cause: chat.ID})
+	q.root = q.enter(a.runtime.Work, &problem{path: protocol.ContextPath(publisher.NewID()), text: q.text, cause: chat.ID})
 	return q
 }
 
@@ -102,7 +103,7 @@ func (a *Agent) OldestQuestion() (oldest protocol.Seq) {
 
 // within opens a problem for a part of another problem.
 func (a *Agent) within(ctx context.Context, p *problem, text string, plan planner.Plan, cause protocol.ID) *problem {
-	return p.q.enter(ctx, &problem{path: p.path.Child(newID()), depth: p.depth + 1, text: text, plan: plan, cause: cause})
+	return p.q.enter(ctx, &problem{path: p.path.Child(publisher.NewID()), depth: p.depth + 1, text: text, plan: plan, cause: cause})
 }
 
 func (q *question) enter(ctx context.Context, p *problem) *problem {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/publisher"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -48,7 +49,7 @@ func (p *problem) note(n planner.Note) (protocol.Envelope, error) {
 		fields = append(fields, field{"references", ids})
 	}
 	env := p.inside(kind, fields...)
-	env.ID = newID()
+	env.ID = publisher.NewID()
 	if n.Kind != planner.Reply {
 		return env, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/deltastream"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/publisher"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
@@ -55,10 +56,10 @@ func (a *Agent) solveAndReply(q *question) error {
 	}
 	reply := q.reply(d.Answer, more...)
 	if q.root.ctx.Err() != nil { // too late: the context is concluded already
-		a.publishFinal("answer", reply)
+		a.out.Final("answer", reply)
 		return nil
 	}
-	if err := a.publish(q.root.ctx, reply); err != nil && !maybePublished(err) {
+	if err := a.out.Publish(q.root.ctx, reply); err != nil && !publisher.Maybe(err) {
 		return fmt.Errorf("answer: %w", err)
 	}
 	return nil
@@ -72,8 +73,8 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 	a.contexts.Store(p.path, p)
 	defer a.contexts.Delete(p.path)
 	if !p.open {
-		err = a.publish(p.ctx, p.start(a.opts.Approach))
-		p.open = maybePublished(err)
+		err = a.out.Publish(p.ctx, p.start(a.opts.Approach))
+		p.open = publisher.Maybe(err)
 		if err == nil && p.depth == 0 {
 			err = p.q.first.Wait(p.ctx)
 		}
@@ -122,7 +123,7 @@ func (a *Agent) dropDecision(p *problem, d planner.Decision, went deltastream.ID
 	if d.Action != contextwindow.UseTools || d.Thought == "" {
 		return nil
 	}
-	if err := a.publish(p.ctx, p.thought(d.Thought, went.Text)); err != nil {
+	if err := a.out.Publish(p.ctx, p.thought(d.Thought, went.Text)); err != nil {
 		return fmt.Errorf("share thoughts: %w", err)
 	}
 	return nil
@@ -246,11 +247,11 @@ func (a *Agent) conclude(p *problem, d planner.Decision, went deltastream.IDs) (
 	}
 	went.Text = "" // the stream carried the answer
 	last := append(a.thoughts(p, d, went), p.acknowledge()...)
-	if err := a.publish(p.ctx, last...); err != nil { // complete before the conclusion, even if a pause delays one
+	if err := a.out.Publish(p.ctx, last...); err != nil { // complete before the conclusion, even if a pause delays one
 		return d, fmt.Errorf("share thoughts: %w", err)
 	}
-	err := a.publish(p.ctx, p.inside(protocol.KindReasoningConclusion, fields...))
-	p.open = !maybePublished(err)
+	err := a.out.Publish(p.ctx, p.inside(protocol.KindReasoningConclusion, fields...))
+	p.open = !publisher.Maybe(err)
 	if p.open {
 		return d, fmt.Errorf("conclude: %w", err)
 	}
@@ -265,7 +266,7 @@ func (a *Agent) close(p *problem, err error) {
 		return
 	}
 	p.open = false
-	a.publishFinal("end of a context", p.inside(protocol.KindReasoningCancel, field{"reason", textutil.ShortenChars(explain(err), 500)}))
+	a.out.Final("end of a context", p.inside(protocol.KindReasoningCancel, field{"reason", textutil.ShortenChars(explain(err), 500)}))
 }
 
 // replyError sends a chat that explains why the question was not answered, if
@@ -280,7 +281,7 @@ func (a *Agent) replyError(q *question, cause error) {
 	if withdrawn || errors.Is(cause, errShutdown) || errors.Is(cause, errBehind) || errors.Is(cause, errTakenOver) || errors.Is(cause, client.ErrClosed) {
 		return // no one expects an answer, or there is no time
 	}
-	a.publishFinal("answer", q.reply("I have stopped looking into this: "+explain(cause)+"."))
+	a.out.Final("answer", q.reply("I have stopped looking into this: "+explain(cause)+"."))
 }
 
 func namesOf(calls []contextwindow.Call) []string {

@@ -8,6 +8,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/peers"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/publisher"
 	"github.com/meup-protocol/meup/internal/agent/toolbox"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -133,11 +134,11 @@ func (a *Agent) listPage(ctx context.Context, id protocol.ParticipantID, cursor 
 	if cursor != "" {
 		params["cursor"] = cursor
 	}
-	request := protocol.Envelope{ID: newID(), Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{id}}
+	request := protocol.Envelope{ID: publisher.NewID(), Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{id}}
 	request.Payload = object(field{"jsonrpc", "2.0"}, field{"id", request.ID}, field{"method", "tools/list"}, field{"params", params})
 	answer := a.inbox.Expect(request.ID)
 	defer a.inbox.Release(request.ID)
-	if err := a.publish(ctx, request); err != nil {
+	if err := a.out.Publish(ctx, request); err != nil {
 		return nil, "", err
 	}
 	for {

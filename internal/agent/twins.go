@@ -55,7 +55,7 @@ func (a *Agent) watch(q *question) {
 		return
 	}
 	ctx := a.runtime.Work
-	w := twins.Watch{You: a.you, Question: q.chat.ID, Inbox: &a.inbox, Publish: a.publish, Interval: a.opts.WatchInterval}
+	w := twins.Watch{You: a.you, Question: q.chat.ID, Inbox: &a.inbox, Publish: a.out.Publish, Interval: a.opts.WatchInterval}
 	for w.Gone(ctx) {
 		reading, cancel := context.WithTimeout(ctx, catchUpTime)
 		work, err := catchup.ReadAttempts(reading, catchup.Options{
@@ -91,7 +91,7 @@ const closeRounds = 3
 func (a *Agent) closeAttempts(ctx context.Context, work *catchup.Backlog, rest []protocol.Envelope) {
 	for round := 0; len(rest) > 0 && round < closeRounds; round++ {
 		for _, env := range rest {
-			if err := a.publish(ctx, env); err != nil {
+			if err := a.out.Publish(ctx, env); err != nil {
 				a.log.Warn("left open", "context", env.Context, "kind", env.Kind, "err", err)
 			}
 		}

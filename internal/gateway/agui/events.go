@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meup-protocol/meup/internal/gateway/ask"
+	"github.com/meup-protocol/meup/internal/ask"
 	"github.com/meup-protocol/meup/protocol"
 )
 

@@ -11,9 +11,9 @@ import (
 	"slices"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/ask"
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/adapter"
-	"github.com/meup-protocol/meup/internal/gateway/ask"
 	"github.com/meup-protocol/meup/internal/gateway/mcpserver/offer"
 	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/protocol"

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package mcptools
+package subprocess
 
 import (
 	"os"

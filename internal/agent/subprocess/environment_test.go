@@ -1,4 +1,4 @@
-package mcptools
+package subprocess
 
 import (
 	"slices"

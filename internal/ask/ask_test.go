@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/gateway/ask"
+	"github.com/meup-protocol/meup/internal/ask"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/protocol"
 )
