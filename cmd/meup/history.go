@@ -13,6 +13,7 @@ import (
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
@@ -75,7 +76,7 @@ func runHistory(c *cobra.Command, a *app, f *historyFlags) error {
 	if err != nil {
 		return err
 	}
-	t, err := a.target(c.ErrOrStderr())
+	t, err := a.Target(c.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func runHistory(c *cobra.Command, a *app, f *historyFlags) error {
 }
 
 // read reads the turns of a session, or of a thread.
-func (f *historyFlags) read(ctx context.Context, t *target) (*api.History, error) {
+func (f *historyFlags) read(ctx context.Context, t *connect.Target) (*api.History, error) {
 	if f.session != "" {
 		return readSession(ctx, t, f.session, f.limit, protocol.Seq(f.before))
 	}
@@ -154,7 +155,7 @@ func writeTurn(w io.Writer, t *api.Turn, s blockrender.Style) {
 func indented(text string) string { return strings.ReplaceAll(termsafe.Text(text), "\n", "\n  ") }
 
 // listThreads prints the conversations of a space.
-func listThreads(c *cobra.Command, t *target, f *historyFlags, s blockrender.Style) error {
+func listThreads(c *cobra.Command, t *connect.Target, f *historyFlags, s blockrender.Style) error {
 	all, err := readThreads(c.Context(), t, f.limit)
 	if err != nil {
 		return err
@@ -174,14 +175,14 @@ func listThreads(c *cobra.Command, t *target, f *historyFlags, s blockrender.Sty
 }
 
 // readThreads reads pages until there are enough threads; 0: all.
-func readThreads(ctx context.Context, t *target, most int) (*api.Threads, error) {
+func readThreads(ctx context.Context, t *connect.Target, most int) (*api.Threads, error) {
 	all := &api.Threads{Threads: []api.Thread{}}
 	for {
 		limit := 100
 		if most > 0 {
 			limit = min(limit, most-len(all.Threads))
 		}
-		page, err := t.api.Threads(ctx, t.space, limit, all.Next)
+		page, err := t.API.Threads(ctx, t.Space, limit, all.Next)
 		if err != nil {
 			return nil, err
 		}

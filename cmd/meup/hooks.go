@@ -4,15 +4,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/internal/hookconfig"
+	"github.com/meup-protocol/meup/internal/terminal/connect"
 )
 
 func newHooks(a *app) *cobra.Command {
 	return hookconfig.NewCommand(func(c *cobra.Command) (*hookconfig.Target, error) {
-		t, err := a.target(c.ErrOrStderr())
+		t, err := a.Target(c.ErrOrStderr())
 		if err != nil {
 			return nil, err
 		}
-		env := first(a.tokenEnv, "MEUP_TOKEN")
-		return &hookconfig.Target{Gateway: t.base, Space: t.space, Token: t.token, TokenEnv: env, API: t.api}, nil
+		env := connect.First(a.TokenEnv, "MEUP_TOKEN")
+		return &hookconfig.Target{Gateway: t.Base, Space: t.Space, Token: t.Token, TokenEnv: env, API: t.API}, nil
 	}, finish)
 }

@@ -35,12 +35,12 @@ func runJoin(c *cobra.Command, a *app, plain bool) error {
 	if err != nil {
 		return err
 	}
-	t, err := a.target(c.ErrOrStderr())
+	t, err := a.Target(c.ErrOrStderr())
 	if err != nil {
 		return err
 	}
 	return tui.Run(c.Context(), tui.Options{
-		URL: t.socket(), Space: t.space, Token: t.token, API: t.api,
+		URL: t.Socket(), Space: t.Space, Token: t.Token, API: t.API,
 		In: c.InOrStdin(), Out: c.OutOrStdout(),
 		Plain: plain, NoColor: style.Reset == "",
 		Logger: slog.New(slog.DiscardHandler),

@@ -3,11 +3,16 @@
 package main
 
 import (
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/internal/terminal/tui"
 )
 
 // version is set by the linker for a release.
@@ -51,4 +56,31 @@ Exit codes: 0 success, 1 rejected or failed, 2 usage error, 3 timeout,
 		program.NewVersion(version),
 	)
 	return root
+}
+
+// app holds the settings of all commands: the connection and the output.
+type app struct {
+	connect.Settings
+	color string
+}
+
+func (a *app) register(fl *pflag.FlagSet) {
+	a.Register(fl)
+	fl.StringVar(&a.color, "color", "auto", "auto: on a terminal, unless NO_COLOR is set; always; never")
+}
+
+// style returns the colors for output to w.
+func (a *app) style(w io.Writer) (blockrender.Style, error) {
+	switch a.color {
+	case "always":
+		return blockrender.Colors(), nil
+	case "never":
+		return blockrender.Style{}, nil
+	case "auto":
+		if os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && tui.IsTerminal(w) {
+			return blockrender.Colors(), nil
+		}
+		return blockrender.Style{}, nil
+	}
+	return blockrender.Style{}, program.Usagef("--color %q: expected auto, always or never", a.color)
 }

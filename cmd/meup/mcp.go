@@ -28,17 +28,17 @@ It ends when its standard input ends.`,
 }
 
 func runMCP(c *cobra.Command, a *app) error {
-	t, err := a.target(c.ErrOrStderr())
+	t, err := a.Target(c.ErrOrStderr())
 	if err != nil {
 		return err
 	}
-	defer t.api.Close()
-	if _, err := t.api.SessionIn(c.Context(), t.space); err != nil {
+	defer t.API.Close()
+	if _, err := t.API.SessionIn(c.Context(), t.Space); err != nil {
 		return err
 	}
-	u := t.base.JoinPath("mcp")
-	u.RawQuery = url.Values{"space": {t.space}}.Encode()
+	u := t.Base.JoinPath("mcp")
+	u.RawQuery = url.Values{"space": {t.Space}}.Encode()
 	return mcprelay.Run(c.Context(), mcprelay.Options{
-		Endpoint: u.String(), Token: t.token, Version: program.Version(version), In: c.InOrStdin(), Out: c.OutOrStdout(),
+		Endpoint: u.String(), Token: t.Token, Version: program.Version(version), In: c.InOrStdin(), Out: c.OutOrStdout(),
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -65,7 +66,7 @@ func runProposals(c *cobra.Command, a *app, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	t, err := a.target(c.ErrOrStderr())
+	t, err := a.Target(c.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -112,8 +113,8 @@ func describe(e *protocol.Envelope, now time.Time) *proposalInfo {
 
 // explain adds the turn that the proposal belongs to, and its reason: the one of
 // the call in the turn, or else a thought of the agent.
-func (p *proposalInfo) explain(ctx context.Context, t *target, e *protocol.Envelope) error {
-	at, err := t.api.TurnOf(ctx, t.space, p.ID)
+func (p *proposalInfo) explain(ctx context.Context, t *connect.Target, e *protocol.Envelope) error {
+	at, err := t.API.TurnOf(ctx, t.Space, p.ID)
 	switch {
 	case err != nil && !notFound(err):
 		return err
@@ -135,11 +136,11 @@ func (p *proposalInfo) explain(ctx context.Context, t *target, e *protocol.Envel
 // explainingThought returns the thought that a proposal names, or the agent's last
 // earlier thought in the context that names the same tool or none. It explains
 // a proposal that belongs to no turn.
-func explainingThought(ctx context.Context, t *target, p *protocol.Envelope, tool string) (string, error) {
+func explainingThought(ctx context.Context, t *connect.Target, p *protocol.Envelope, tool string) (string, error) {
 	if p.Context == "" {
 		return "", nil
 	}
-	page, err := t.api.Envelopes(ctx, t.space, api.EnvelopeQuery{
+	page, err := t.API.Envelopes(ctx, t.Space, api.EnvelopeQuery{
 		Before: p.Seq, Limit: 200, Descending: true,
 		Contexts: []string{string(p.Context)}, Kinds: []string{string(protocol.KindReasoningThought)}, From: []protocol.ParticipantID{p.From},
 	})
@@ -256,7 +257,7 @@ func decide(c *cobra.Command, a *app, args []string, draft func(*protocol.Envelo
 	if len(args) != 1 || !protocol.ValidID(args[0]) {
 		return program.Usagef("expected the ID of a proposal; meup proposals lists them")
 	}
-	t, err := a.target(c.ErrOrStderr())
+	t, err := a.Target(c.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -268,7 +269,7 @@ func decide(c *cobra.Command, a *app, args []string, draft func(*protocol.Envelo
 	if err != nil {
 		return err
 	}
-	sent, err := t.api.Send(c.Context(), t.space, e)
+	sent, err := t.API.Send(c.Context(), t.Space, e)
 	if err != nil {
 		return err
 	}
@@ -278,10 +279,10 @@ func decide(c *cobra.Command, a *app, args []string, draft func(*protocol.Envelo
 
 // pendingProposals returns the proposals that are not settled, oldest first. whole
 // reports that the log was read to its beginning.
-func pendingProposals(ctx context.Context, t *target) (list []protocol.Envelope, whole bool, err error) {
+func pendingProposals(ctx context.Context, t *connect.Target) (list []protocol.Envelope, whole bool, err error) {
 	before := protocol.Seq(0)
 	for {
-		page, err := t.api.Proposals(ctx, t.space, "pending", 100, before)
+		page, err := t.API.Proposals(ctx, t.Space, "pending", 100, before)
 		if err != nil {
 			return nil, false, err
 		}
@@ -297,7 +298,7 @@ func pendingProposals(ctx context.Context, t *target) (list []protocol.Envelope,
 }
 
 // pending returns a proposal that is not settled yet.
-func pending(ctx context.Context, t *target, id protocol.ID) (*protocol.Envelope, error) {
+func pending(ctx context.Context, t *connect.Target, id protocol.ID) (*protocol.Envelope, error) {
 	list, _, err := pendingProposals(ctx, t)
 	if err != nil {
 		return nil, err

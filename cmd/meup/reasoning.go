@@ -14,6 +14,7 @@ import (
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -118,7 +119,7 @@ func runReasoning(c *cobra.Command, a *app, args []string, f *reasoningFlags) er
 	if err != nil {
 		return err
 	}
-	t, err := a.target(c.ErrOrStderr())
+	t, err := a.Target(c.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ func runReasoning(c *cobra.Command, a *app, args []string, f *reasoningFlags) er
 	case f.jobs:
 		return listJobs(c, t, f, style)
 	case f.job != "":
-		h, err := t.api.Job(c.Context(), t.space, protocol.ID(f.job))
+		h, err := t.API.Job(c.Context(), t.Space, protocol.ID(f.job))
 		if err != nil {
 			return unknown(err)
 		}
@@ -224,22 +225,22 @@ func writeReasonings(w io.Writer, list []api.Turn) error {
 
 // turnReader is the shared part of the commands that read turns.
 type turnReader struct {
-	*target
+	*connect.Target
 	thread protocol.ID
 }
 
 // openTurns selects the thread: the named one, or the newest.
-func openTurns(ctx context.Context, t *target, thread string) (*turnReader, error) {
-	q := &turnReader{target: t, thread: protocol.ID(thread)}
+func openTurns(ctx context.Context, t *connect.Target, thread string) (*turnReader, error) {
+	q := &turnReader{Target: t, thread: protocol.ID(thread)}
 	if thread != "" {
 		return q, nil
 	}
-	list, err := t.api.Threads(ctx, t.space, 1, 0)
+	list, err := t.API.Threads(ctx, t.Space, 1, 0)
 	if err != nil {
 		return nil, err
 	}
 	if len(list.Threads) == 0 {
-		return nil, fmt.Errorf("space %q has no conversation yet", t.space)
+		return nil, fmt.Errorf("space %q has no conversation yet", t.Space)
 	}
 	q.thread = list.Threads[0].ThreadID
 	return q, nil
@@ -247,7 +248,7 @@ func openTurns(ctx context.Context, t *target, thread string) (*turnReader, erro
 
 // page reads turns of the thread. An unknown thread is not a connection error.
 func (q *turnReader) page(ctx context.Context, page api.Page) (*api.History, error) {
-	h, err := q.api.History(ctx, q.space, q.thread, page)
+	h, err := q.API.History(ctx, q.Space, q.thread, page)
 	return h, unknown(err)
 }
 

@@ -82,7 +82,7 @@ func runSearch(c *cobra.Command, a *app, f *searchFlags, text string) error {
 	if err != nil {
 		return err
 	}
-	t, err := a.target(c.ErrOrStderr())
+	t, err := a.Target(c.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func runSearch(c *cobra.Command, a *app, f *searchFlags, text string) error {
 		if q.Limit = 100; f.limit > 0 {
 			q.Limit = min(q.Limit, f.limit-found)
 		}
-		page, err := t.api.Search(c.Context(), t.space, q)
+		page, err := t.API.Search(c.Context(), t.Space, q)
 		if err != nil {
 			return err
 		}

@@ -90,7 +90,7 @@ func runSend(c *cobra.Command, a *app, f *sendFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	t, err := a.target(c.ErrOrStderr())
+	t, err := a.Target(c.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func runSend(c *cobra.Command, a *app, f *sendFlags, args []string) error {
 		f.reasoning = f.reasoning && (!f.json || c.Flags().Changed("reasoning"))
 		return sendAndWait(c, a, f, t, draft)
 	}
-	sent, err := t.api.Send(c.Context(), t.space, draft)
+	sent, err := t.API.Send(c.Context(), t.Space, draft)
 	if err != nil {
 		return err
 	}

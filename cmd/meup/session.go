@@ -11,20 +11,21 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // readSession reads the newest turns and jobs of a session (most of them, 0: all)
 // that began before a seq (0: all), oldest first.
-func readSession(ctx context.Context, t *target, session string, most int, before protocol.Seq) (*api.History, error) {
+func readSession(ctx context.Context, t *connect.Target, session string, most int, before protocol.Seq) (*api.History, error) {
 	all := &api.History{SessionID: session, Turns: []api.Turn{}}
 	for {
 		page := api.SessionPage{Limit: 100, Before: before}
 		if most > 0 {
 			page.Limit = min(page.Limit, most-len(all.Turns))
 		}
-		h, err := t.api.SessionHistory(ctx, t.space, session, page)
+		h, err := t.API.SessionHistory(ctx, t.Space, session, page)
 		if err != nil {
 			return nil, unknown(err)
 		}
@@ -39,7 +40,7 @@ func readSession(ctx context.Context, t *target, session string, most int, befor
 
 // selectInSession returns all turns and jobs of a session (n -1), or the most recent
 // completed one (n 0).
-func selectInSession(ctx context.Context, t *target, session string, n int) ([]api.Turn, error) {
+func selectInSession(ctx context.Context, t *connect.Target, session string, n int) ([]api.Turn, error) {
 	if n < 0 {
 		h, err := readSession(ctx, t, session, 0, 0)
 		if err != nil {
@@ -65,14 +66,14 @@ func selectInSession(ctx context.Context, t *target, session string, n int) ([]a
 }
 
 // listJobs prints the jobs of a space.
-func listJobs(c *cobra.Command, t *target, f *reasoningFlags, s blockrender.Style) error {
+func listJobs(c *cobra.Command, t *connect.Target, f *reasoningFlags, s blockrender.Style) error {
 	all := &api.Jobs{Jobs: []api.Job{}}
 	for {
 		limit := 100
 		if f.limit > 0 {
 			limit = min(limit, f.limit-len(all.Jobs))
 		}
-		page, err := t.api.Jobs(c.Context(), t.space, limit, all.Next)
+		page, err := t.API.Jobs(c.Context(), t.Space, limit, all.Next)
 		if err != nil {
 			return err
 		}

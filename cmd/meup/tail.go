@@ -15,6 +15,7 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -62,7 +63,7 @@ characters that control a terminal or are invisible.`,
 
 // tailing is one run of tail.
 type tailing struct {
-	*target
+	*connect.Target
 	flags   *tailFlags
 	filter  protocol.Filter
 	sieve   historyFilter
@@ -95,12 +96,12 @@ func newTailing(c *cobra.Command, a *app, f *tailFlags) (*tailing, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := a.target(c.ErrOrStderr())
+	t, err := a.Target(c.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}
 	return &tailing{
-		target: t, flags: f, filter: filter, since: since,
+		Target: t, flags: f, filter: filter, since: since,
 		sieve:   historyFilter{matcher: matcher, observe: f.filter.observe},
 		printer: &printer{out: bufio.NewWriter(c.OutOrStdout()), json: f.json, style: style, kinds: len(f.filter.kinds) > 0, zone: time.Local},
 		note:    func(format string, args ...any) { warn(c.ErrOrStderr(), format, args...) },
@@ -146,15 +147,15 @@ func (t *tailing) once(c *cobra.Command) error {
 // or a token for very many spaces, gives no answer; then the welcome of the
 // space does.
 func (t *tailing) whoAmI(c *cobra.Command) (protocol.ParticipantID, error) {
-	s, err := t.api.Session(c.Context())
+	s, err := t.API.Session(c.Context())
 	var answer *api.StatusError
 	switch {
-	case err == nil && s.In(t.space) != "":
-		return s.In(t.space), nil
+	case err == nil && s.In(t.Space) != "":
+		return s.In(t.Space), nil
 	case err != nil && (!errors.As(err, &answer) || answer.Status != http.StatusNotFound):
 		return "", err
 	}
-	member, err := dial(c.Context(), t.dialOptions(c))
+	member, err := dial(c.Context(), t.DialOptions(c.ErrOrStderr()))
 	if err != nil {
 		return "", err
 	}
@@ -165,7 +166,7 @@ func (t *tailing) whoAmI(c *cobra.Command) (protocol.ParticipantID, error) {
 // queued, so that none is lost or printed twice.
 func (t *tailing) follow(c *cobra.Command) error {
 	ctx := c.Context()
-	opts := t.dialOptions(c)
+	opts := t.DialOptions(c.ErrOrStderr())
 	opts.Filter, opts.Observe = t.filter, t.sieve.observe
 	if t.since != nil {
 		opts.Since = client.After(*t.since)
@@ -217,7 +218,7 @@ func (t *tailing) live(ctx context.Context, member *client.Client) error {
 func (t *tailing) everything(ctx context.Context, since protocol.Seq) error {
 	log := ""
 	for {
-		page, err := t.api.Envelopes(ctx, t.space, api.EnvelopeQuery{Since: since, Log: log, Limit: pageSize})
+		page, err := t.API.Envelopes(ctx, t.Space, api.EnvelopeQuery{Since: since, Log: log, Limit: pageSize})
 		if err != nil {
 			return err
 		}
@@ -250,7 +251,7 @@ func (t *tailing) backlog(ctx context.Context, before protocol.Seq) error {
 		if t.sieve.matcher == nil {
 			q.Limit = min(pageSize, t.flags.last-len(found))
 		}
-		page, err := t.api.Envelopes(ctx, t.space, q)
+		page, err := t.API.Envelopes(ctx, t.Space, q)
 		if err != nil {
 			return err
 		}

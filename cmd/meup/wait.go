@@ -15,19 +15,20 @@ import (
 	"github.com/meup-protocol/meup/internal/answers"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // sendAndWait joins before it sends, so that it cannot miss a fast answer.
-func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *target, draft protocol.Envelope) error {
+func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draft protocol.Envelope) error {
 	style, err := a.style(c.ErrOrStderr())
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(c.Context(), f.timeout)
 	defer cancel()
-	opts := t.dialOptions(c)
+	opts := t.DialOptions(c.ErrOrStderr())
 	opts.Filter = protocol.Filter{Kinds: []string{string(protocol.KindChat), string(protocol.KindChatAcknowledge), "reasoning/*"}}
 	member, err := dial(ctx, opts)
 	if err != nil {
@@ -66,7 +67,7 @@ func late(ctx context.Context, err error, format string, args ...any) error {
 
 // awaitAnswer receives until another participant answers the message in the
 // main conversation.
-func awaitAnswer(ctx context.Context, t *target, member *client.Client, id protocol.ID) (*protocol.Envelope, error) {
+func awaitAnswer(ctx context.Context, t *connect.Target, member *client.Client, id protocol.ID) (*protocol.Envelope, error) {
 	tracker := answers.NewTracker()
 	for {
 		e, err := member.Receive(ctx)
@@ -98,10 +99,10 @@ const turnTimeout = 5 * time.Second
 // others address to the agent, so it can find an answer where an agent that has
 // taken several questions answers none of them. If the turn cannot be read,
 // beginsTurn returns false and the tracker decides.
-func beginsTurn(ctx context.Context, t *target, chat protocol.ID) bool {
+func beginsTurn(ctx context.Context, t *connect.Target, chat protocol.ID) bool {
 	ctx, cancel := context.WithTimeout(ctx, turnTimeout)
 	defer cancel()
-	at, err := t.api.TurnOf(ctx, t.space, chat)
+	at, err := t.API.TurnOf(ctx, t.Space, chat)
 	return err == nil && at.Turn.MessageID == chat
 }
 
@@ -117,10 +118,10 @@ func chatText(e *protocol.Envelope) string {
 const explainTimeout = 30 * time.Second
 
 // explain writes the reasoning of the turn that an envelope belongs to.
-func explain(ctx context.Context, t *target, id protocol.ID, style blockrender.Style, out io.Writer) error {
+func explain(ctx context.Context, t *connect.Target, id protocol.ID, style blockrender.Style, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
 	defer cancel()
-	turn, err := t.api.TurnOf(ctx, t.space, id)
+	turn, err := t.API.TurnOf(ctx, t.Space, id)
 	if err != nil {
 		return err
 	}

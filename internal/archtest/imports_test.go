@@ -182,6 +182,7 @@ var mayImport = map[string][]string{
 	"internal/terminal/blockrender":        {"protocol", "client/api", "internal/outcome", "internal/terminal/termsafe", "internal/textutil"},
 	"internal/terminal/reasonblock":        {"protocol", "client/api", "internal/outcome", "internal/reasondetail", "internal/textutil"},
 	"internal/terminal/conversation":       {"protocol", "client", "client/api", "internal/answers", "internal/proposal", "internal/terminal/blockrender", "internal/terminal/reasonblock", "internal/terminal/termsafe", "internal/textutil"},
+	"internal/terminal/connect":            {"protocol", "client", "client/api", "internal/program"},
 	"internal/terminal/render":             {"protocol", "client", "client/api", "internal/terminal/conversation", "internal/terminal/reasonblock", "internal/terminal/termsafe", "internal/textutil"},
 	"internal/terminal/tui":                {"protocol", "client", "client/api", "internal/terminal/blockrender", "internal/terminal/conversation", "internal/terminal/render", "internal/terminal/termsafe"},
 

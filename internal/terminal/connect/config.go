@@ -1,4 +1,4 @@
-package main
+package connect
 
 import (
 	"bytes"
@@ -128,11 +128,11 @@ func parseConfig(path string, raw []byte) (*configuration, error) {
 		}
 		p.path = path
 		if p.Gateway != "" {
-			if _, err := parseGateway(string(p.Gateway)); err != nil {
+			if _, err := ParseGateway(string(p.Gateway)); err != nil {
 				return nil, fmt.Errorf("%s: %w", at("profiles", name, "gateway"), err)
 			}
 		}
-		if first(string(p.Token), string(p.TokenEnv), string(p.TokenFile)) != string(p.Token+p.TokenEnv+p.TokenFile) {
+		if First(string(p.Token), string(p.TokenEnv), string(p.TokenFile)) != string(p.Token+p.TokenEnv+p.TokenFile) {
 			return nil, fmt.Errorf("%s: profile %q: use only one of token, token_env and token_file", at("profiles", name), name)
 		}
 	}

@@ -1,4 +1,6 @@
-package main
+// Package connect resolves the connection of a terminal command: gateway, space and
+// token from flags, then from the environment, then from a profile.
+package connect
 
 import (
 	"fmt"
@@ -10,63 +12,59 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
-	"github.com/meup-protocol/meup/internal/terminal/blockrender"
-	"github.com/meup-protocol/meup/internal/terminal/tui"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// app holds the settings of all commands: the connection and the output.
-type app struct {
-	gateway, space      string
-	tokenEnv, tokenFile string
-	profile             string
-	color               string
+// Settings are the flags of a connection.
+type Settings struct {
+	Gateway, Space      string
+	TokenEnv, TokenFile string
+	Profile             string
 }
 
-func (a *app) register(fl *pflag.FlagSet) {
-	fl.StringVar(&a.gateway, "gateway", "", "URL of the gateway, http://host:port or https://host (default $MEUP_URL)")
-	fl.StringVar(&a.space, "space", "", "name of the space (default $MEUP_SPACE)")
-	fl.StringVar(&a.tokenFile, "token-file", "", "file that holds the token")
-	fl.StringVar(&a.tokenEnv, "token-env", "", "environment variable that holds the token (default MEUP_TOKEN)")
-	fl.StringVar(&a.profile, "profile", "", "profile of the configuration file")
-	fl.StringVar(&a.color, "color", "auto", "auto: on a terminal, unless NO_COLOR is set; always; never")
+// Register adds the flags.
+func (s *Settings) Register(fl *pflag.FlagSet) {
+	fl.StringVar(&s.Gateway, "gateway", "", "URL of the gateway, http://host:port or https://host (default $MEUP_URL)")
+	fl.StringVar(&s.Space, "space", "", "name of the space (default $MEUP_SPACE)")
+	fl.StringVar(&s.TokenFile, "token-file", "", "file that holds the token")
+	fl.StringVar(&s.TokenEnv, "token-env", "", "environment variable that holds the token (default MEUP_TOKEN)")
+	fl.StringVar(&s.Profile, "profile", "", "profile of the configuration file")
 }
 
-// target is the gateway, the space and the token to use.
-type target struct {
-	base  *url.URL // http or https
-	space string
-	token string
-	api   *api.Client
+// Target is the gateway, the space and the token to use.
+type Target struct {
+	Base  *url.URL // http or https
+	Space string
+	Token string
+	API   *api.Client
 }
 
-// socket returns the URL of the gateway's WebSocket. It names the dialect since
+// Socket returns the URL of the gateway's WebSocket. It names the dialect since
 // a space may have another default.
-func (t *target) socket() string {
-	u := t.base.JoinPath("ws")
+func (t *Target) Socket() string {
+	u := t.Base.JoinPath("ws")
 	u.Scheme = map[string]string{"http": "ws", "https": "wss"}[u.Scheme]
 	u.RawQuery = "dialect=meup/v0.1"
 	return u.String()
 }
 
-// dialOptions are the options with which every command joins.
-func (t *target) dialOptions(c *cobra.Command) client.Options {
+// DialOptions are the options with which every command joins.
+func (t *Target) DialOptions(errOut io.Writer) client.Options {
 	return client.Options{
-		URL: t.socket(), Space: t.space, Token: t.token,
+		URL: t.Socket(), Space: t.Space, Token: t.Token,
 		Backoff: client.Backoff{Min: 250 * time.Millisecond, Max: 10 * time.Second},
-		Logger:  program.TextLogger(c.ErrOrStderr(), slog.LevelError),
+		Logger:  program.TextLogger(errOut, slog.LevelError),
 	}
 }
 
-// parseGateway parses the URL of a gateway in any of its forms: with http or
+// ParseGateway parses the URL of a gateway in any of its forms: with http or
 // ws, with or without the path of the socket.
-func parseGateway(s string) (*url.URL, error) {
+func ParseGateway(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err == nil {
 		if secure, ok := map[string]string{"ws": "http", "wss": "https", "http": "http", "https": "https"}[u.Scheme]; ok {
@@ -91,56 +89,58 @@ func withoutUser(s string) string {
 	return s
 }
 
-// style returns the colors for output to w.
-func (a *app) style(w io.Writer) (blockrender.Style, error) {
-	switch a.color {
-	case "always":
-		return blockrender.Colors(), nil
-	case "never":
-		return blockrender.Style{}, nil
-	case "auto":
-		if os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && tui.IsTerminal(w) {
-			return blockrender.Colors(), nil
-		}
-		return blockrender.Style{}, nil
+// Target resolves the connection to a space.
+func (s *Settings) Target(errOut io.Writer) (*Target, error) {
+	t, err := s.resolve(errOut, true)
+	if err == nil && !protocol.ValidSpaceName(t.Space) {
+		return nil, missingSpace(t.Space)
 	}
-	return blockrender.Style{}, program.Usagef("--color %q: expected auto, always or never", a.color)
+	return t, err
 }
 
-// target resolves the connection settings: from flags, then from the
-// environment, then from a profile.
-func (a *app) target(errOut io.Writer) (*target, error) {
-	gateway, space := first(a.gateway, os.Getenv("MEUP_URL")), first(a.space, os.Getenv("MEUP_SPACE"))
-	token, err := a.givenToken(errOut)
+// AnySpace resolves the connection to a gateway; the space may be missing.
+func (s *Settings) AnySpace(errOut io.Writer) (*Target, error) { return s.resolve(errOut, false) }
+
+func (s *Settings) resolve(errOut io.Writer, needsSpace bool) (*Target, error) {
+	gateway, space := First(s.Gateway, os.Getenv("MEUP_URL")), First(s.Space, os.Getenv("MEUP_SPACE"))
+	token, err := s.givenToken(errOut)
 	if err != nil {
 		return nil, err
 	}
 	p := &profile{}
-	if a.profile != "" || gateway == "" || space == "" || token == "" {
-		if p, err = a.readProfile(); err != nil {
+	if s.Profile != "" || gateway == "" || needsSpace && space == "" || token == "" {
+		if p, err = s.readProfile(); err != nil {
 			return nil, err
 		}
 	}
-	t := &target{space: first(space, string(p.Space)), token: token}
-	if t.base, err = gatewayURL(first(gateway, string(p.Gateway))); err != nil {
+	t := &Target{Space: First(space, string(p.Space)), Token: token}
+	if t.Base, err = gatewayURL(First(gateway, string(p.Gateway))); err != nil {
 		return nil, err
 	}
-	if !protocol.ValidSpaceName(t.space) {
-		return nil, missingSpace(t.space)
+	if needsSpace && t.Space == "" {
+		return nil, missingSpace("")
 	}
-	if t.token == "" {
-		if t.token, err = p.readToken(t.base, errOut); err != nil {
+	if t.Token == "" {
+		if t.Token, err = p.readToken(t.Base, errOut); err != nil {
 			return nil, err
 		}
 	}
-	if strings.ContainsFunc(t.token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, program.Usagef("the token is invalid: expected printable ASCII characters without spaces")
+	if err := checkToken(t.Token); err != nil {
+		return nil, err
 	}
-	t.api, err = api.New(api.Options{URL: t.base.String(), Token: t.token})
+	t.API, err = api.New(api.Options{URL: t.Base.String(), Token: t.Token})
 	return t, err
 }
 
-func first(list ...string) string {
+func checkToken(token string) error {
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return program.Usagef("the token is invalid: expected printable ASCII characters without spaces")
+	}
+	return nil
+}
+
+// First returns the first text that is not empty.
+func First(list ...string) string {
 	for _, s := range list {
 		if s != "" {
 			return s
@@ -153,7 +153,7 @@ func gatewayURL(s string) (*url.URL, error) {
 	if s == "" {
 		return nil, program.Usagef("no gateway: set MEUP_URL, or use --gateway or a profile")
 	}
-	u, err := parseGateway(s)
+	u, err := ParseGateway(s)
 	if err != nil {
 		return nil, program.Usage(err)
 	}
@@ -168,14 +168,14 @@ func missingSpace(name string) error {
 }
 
 // givenToken returns the token of the flags or of the environment, or "".
-func (a *app) givenToken(errOut io.Writer) (string, error) {
+func (s *Settings) givenToken(errOut io.Writer) (string, error) {
 	switch {
-	case a.tokenFile != "" && a.tokenEnv != "":
+	case s.TokenFile != "" && s.TokenEnv != "":
 		return "", program.Usagef("use either --token-file or --token-env, not both")
-	case a.tokenFile != "":
-		return tokenIn(a.tokenFile, errOut)
-	case a.tokenEnv != "":
-		return tokenOf(a.tokenEnv)
+	case s.TokenFile != "":
+		return tokenIn(s.TokenFile, errOut)
+	case s.TokenEnv != "":
+		return tokenOf(s.TokenEnv)
 	}
 	return strings.TrimSpace(os.Getenv("MEUP_TOKEN")), nil
 }
@@ -212,11 +212,11 @@ func tokenOf(variable string) (string, error) {
 }
 
 // readProfile returns the selected profile, or nil.
-func (a *app) readProfile() (*profile, error) {
+func (s *Settings) readProfile() (*profile, error) {
 	path, err := configPath()
 	if err != nil {
-		if a.profile != "" {
-			return nil, program.Usagef("profile %q: %w", a.profile, err)
+		if s.Profile != "" {
+			return nil, program.Usagef("profile %q: %w", s.Profile, err)
 		}
 		return &profile{}, nil
 	}
@@ -224,10 +224,10 @@ func (a *app) readProfile() (*profile, error) {
 	if err != nil {
 		return nil, program.Usage(err)
 	}
-	p := c.Profiles[text(first(a.profile, string(c.Profile), "default"))]
+	p := c.Profiles[text(First(s.Profile, string(c.Profile), "default"))]
 	switch {
-	case p == nil && a.profile != "":
-		return nil, program.Usagef("%s: profile %q not found", path, a.profile)
+	case p == nil && s.Profile != "":
+		return nil, program.Usagef("%s: profile %q not found", path, s.Profile)
 	case p == nil:
 		return &profile{}, nil
 	}
@@ -241,7 +241,7 @@ func (p *profile) readToken(base *url.URL, errOut io.Writer) (string, error) {
 		return "", program.Usagef("no token: set MEUP_TOKEN, or use --token-file, --token-env or a profile")
 	}
 	if p.Gateway != "" {
-		own, err := parseGateway(string(p.Gateway))
+		own, err := ParseGateway(string(p.Gateway))
 		if err != nil || own.Scheme != base.Scheme || own.Host != base.Host {
 			return "", program.Usagef("no token: the token of the profile is sent only to its own gateway, %s", p.Gateway)
 		}
@@ -265,4 +265,12 @@ func (p *profile) readToken(base *url.URL, errOut io.Writer) (string, error) {
 	}
 	warnIfOpen(errOut, p.path)
 	return strings.TrimSpace(string(p.Token)), nil
+}
+
+// warnIfOpen warns about a token file that other users can read.
+func warnIfOpen(w io.Writer, path string) {
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+		// An error is ignored: standard error may be closed.
+		_, _ = fmt.Fprintf(w, "meup: warning: %s holds a token and can be read by others; chmod 600 %s\n", path, path)
+	}
 }
