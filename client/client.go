@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -74,7 +75,7 @@ func Dial(ctx context.Context, opts Options) (*Client, error) {
 }
 
 func newClient(opts Options) (*Client, error) {
-	target, err := url.Parse(opts.URL)
+	target, err := socketURL(opts.URL)
 	if err != nil {
 		return nil, fmt.Errorf("parse gateway URL: %w", err)
 	}
@@ -103,6 +104,23 @@ func newClient(opts Options) (*Client, error) {
 	c.out = newOutbox(opts.InFlight, func() { wake(c.wakeReader) })
 	c.target = joinURL(target, opts)
 	return c, nil
+}
+
+// socketURL returns the address of a gateway's socket: the given one, or the one below
+// the gateway's http or https address.
+func socketURL(address string) (*url.URL, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, err
+	}
+	scheme, ok := map[string]string{"http": "ws", "https": "wss"}[u.Scheme]
+	if ok {
+		u.Scheme = scheme
+		if u.Path = strings.TrimSuffix(u.Path, "/"); !strings.HasSuffix(u.Path, "/ws") {
+			u.Path += "/ws"
+		}
+	}
+	return u, nil
 }
 
 func joinURL(target *url.URL, opts Options) *url.URL {

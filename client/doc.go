@@ -4,7 +4,7 @@
 // then stays in the space until it is closed or kicked: it replaces a lost
 // connection and resumes at the same position.
 //
-//	c, err := client.Dial(ctx, client.Options{URL: "ws://localhost:8080/ws", Space: "lab", Token: token})
+//	c, err := client.Dial(ctx, client.Options{URL: "http://localhost:8080", Space: "lab", Token: token})
 //	receipt, err := c.Send(ctx, client.Chat("hello"))
 //	for env, err := range c.All(ctx) { … }
 //

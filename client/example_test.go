@@ -13,7 +13,7 @@ import (
 
 func ExampleDial() {
 	ctx := context.Background()
-	c, err := client.Dial(ctx, client.Options{URL: "ws://localhost:8080/ws", Space: "lab", Token: "my-token"})
+	c, err := client.Dial(ctx, client.Options{URL: "http://localhost:8080", Space: "lab", Token: "my-token"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func ExampleClient_All() {
 	ctx := context.Background()
 	var last protocol.Seq // stored by the last run
 	c, err := client.Dial(ctx, client.Options{
-		URL: "ws://localhost:8080/ws", Space: "lab", Token: "my-token",
+		URL: "http://localhost:8080", Space: "lab", Token: "my-token",
 		Since:  client.After(last),
 		Filter: protocol.Filter{ConclusionsOnly: true},
 	})
@@ -61,7 +61,7 @@ func ExampleClient_All() {
 // follow.
 func ExampleClient_Send() {
 	ctx := context.Background()
-	c, err := client.Dial(ctx, client.Options{URL: "ws://localhost:8080/ws", Space: "lab", Token: "my-token"})
+	c, err := client.Dial(ctx, client.Options{URL: "http://localhost:8080", Space: "lab", Token: "my-token"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func ExampleClient_Send() {
 
 func ExampleClient_Request() {
 	ctx := context.Background()
-	c, err := client.Dial(ctx, client.Options{URL: "ws://localhost:8080/ws", Space: "lab", Token: "my-token"})
+	c, err := client.Dial(ctx, client.Options{URL: "http://localhost:8080", Space: "lab", Token: "my-token"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -281,3 +281,19 @@ func TestGateway_Discard(t *testing.T) {
 		t.Errorf("received %s, %v", env.Kind, err)
 	}
 }
+
+// The address of a gateway is enough: a client finds its socket, also below the path
+// of a proxy.
+func TestGateway_Address(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	for _, address := range []string{"http://%s", "http://%s/", "http://%s/ws", "ws://%s/ws"} {
+		t.Run(address, func(t *testing.T) {
+			c := join(t, g, "alice", func(o *client.Options) {
+				o.URL, o.Space = fmt.Sprintf(address, g.Addr()), "lab"
+			})
+			if c.You() != "alice" {
+				t.Error(c.You())
+			}
+		})
+	}
+}

@@ -10,7 +10,8 @@ import (
 
 // Options configures a Client. URL, Space and Token are required.
 type Options struct {
-	// URL of the gateway's socket, "ws://host/ws" or "wss://host/ws".
+	// URL of the gateway, "http://host" or "https://host", or of its socket,
+	// "ws://host/ws" or "wss://host/ws".
 	URL string
 	// Space to join; it may be in the query of the URL instead.
 	Space string

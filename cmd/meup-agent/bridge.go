@@ -35,9 +35,9 @@ The token comes from the environment variable MEUP_TOKEN, from another one that
 capabilities mcp.response, mcp.request for notifications of the server, and
 participant.status.`,
 		Example: `  export MEUP_TOKEN=...
-  meup-agent bridge --gateway ws://localhost:8080/ws --space lab \
+  meup-agent bridge --gateway http://localhost:8080 --space lab \
     --mcp 'npx -y @modelcontextprotocol/server-filesystem /srv/docs'
-  meup-agent bridge --gateway wss://example.org/ws --space lab --mcp-http http://localhost:9000/mcp`,
+  meup-agent bridge --gateway https://example.org --space lab --mcp-http http://localhost:9000/mcp`,
 		Args: program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runBridge(c.Context(), &f) },
 	}

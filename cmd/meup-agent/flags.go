@@ -35,7 +35,7 @@ type runFlags struct {
 // variables maps flags to the environment variables that replace them if they
 // are not set.
 var variables = map[string]string{
-	"gateway": "MEUP_GATEWAY", "space": "MEUP_SPACE", "model": "MEUP_MODEL", "base-url": "MEUP_BASE_URL", "api": models.APIVariable, "reasoner": "MEUP_REASONER",
+	"gateway": "MEUP_URL", "space": "MEUP_SPACE", "model": "MEUP_MODEL", "base-url": "MEUP_BASE_URL", "api": models.APIVariable, "reasoner": "MEUP_REASONER",
 }
 
 func (f *runFlags) register(fl *pflag.FlagSet) {

@@ -36,7 +36,7 @@ and how it arrives at the answer.
 
 Exit codes: 0 ended as requested, 1 failed, 2 invalid usage.`,
 		Example: `  export MEUP_TOKEN=...
-  meup-agent run --gateway ws://localhost:8080/ws --space lab --docs ./docs`,
+  meup-agent run --gateway http://localhost:8080 --space lab --docs ./docs`,
 		Args: program.NoArgs,
 		RunE: program.NoCommand,
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,7 +31,7 @@ type memberFlags struct {
 }
 
 func (f *memberFlags) register(fl *pflag.FlagSet) {
-	fl.StringVar(&f.gateway, "gateway", os.Getenv("MEUP_GATEWAY"), "WebSocket URL of the gateway, ws://host/ws or wss://host/ws (default $MEUP_GATEWAY)")
+	fl.StringVar(&f.gateway, "gateway", os.Getenv("MEUP_URL"), "URL of the gateway, http://host:port or https://host (default $MEUP_URL)")
 	fl.StringVar(&f.space, "space", os.Getenv("MEUP_SPACE"), "space to join (default $MEUP_SPACE)")
 	fl.StringVar(&f.tokenEnv, "token-env", "MEUP_TOKEN", "environment variable that holds the token")
 	fl.StringVar(&f.tokenFile, "token-file", "", "file that holds the token; overrides --token-env")
@@ -47,15 +48,15 @@ func (f *memberFlags) register(fl *pflag.FlagSet) {
 func (f *memberFlags) check() error {
 	switch {
 	case f.gateway == "":
-		return program.Usagef("--gateway is missing")
+		return program.Usagef("no gateway: set MEUP_URL or use --gateway")
 	case f.toolTimeout <= 0:
 		return program.Usagef("--tool-timeout must be positive")
 	case f.connectTimeout <= 0:
 		return program.Usagef("--connect-timeout must be positive")
 	}
 	u, err := url.Parse(f.gateway)
-	if err != nil || u.Host == "" || u.Scheme != "ws" && u.Scheme != "wss" {
-		return program.Usagef("--gateway %q: expected ws://host/ws or wss://host/ws", f.gateway)
+	if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) {
+		return program.Usagef("--gateway %q: expected http://host:port or https://host", f.gateway)
 	}
 	if f.space == "" && u.Query().Get("space") == "" {
 		return program.Usagef("--space is missing")

@@ -47,11 +47,11 @@ selects a Reasoning API.
 The agent restores a lost connection and resumes at its position. It exports
 traces by OTLP if OTEL_EXPORTER_OTLP_ENDPOINT is set.`,
 		Example: `  export MEUP_TOKEN=...
-  meup-agent run --gateway ws://localhost:8080/ws --space lab --docs ./docs
-  meup-agent run --gateway wss://example.org/ws --space lab --answer mentioned --name helper \
+  meup-agent run --gateway http://localhost:8080 --space lab --docs ./docs
+  meup-agent run --gateway https://example.org --space lab --answer mentioned --name helper \
     --mcp 'npx -y @modelcontextprotocol/server-filesystem /srv/docs' \
     --mcp-http http://localhost:9000/mcp --model ollama:qwen3
-  meup-agent run --gateway ws://localhost:8080/ws --space lab --docs ./docs \
+  meup-agent run --gateway http://localhost:8080 --space lab --docs ./docs \
     --reasoner nats://localhost:4222`,
 		Args: program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

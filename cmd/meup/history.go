@@ -46,7 +46,7 @@ With --json, the output is one object, as the gateway sends it.`,
   meup history --thread 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f --json | jq .turns[].user_input`,
 		Args: program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return finish(c.Context(), runHistory(c, a, &f))
+			return connect.Finish(c.Context(), runHistory(c, a, &f))
 		},
 	}
 	fl := c.Flags()

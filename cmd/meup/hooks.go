@@ -15,5 +15,5 @@ func newHooks(a *app) *cobra.Command {
 		}
 		env := connect.First(a.TokenEnv, "MEUP_TOKEN")
 		return &hookconfig.Target{Gateway: t.Base, Space: t.Space, Token: t.Token, TokenEnv: env, API: t.API}, nil
-	}, finish)
+	}, connect.Finish)
 }

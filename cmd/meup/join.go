@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/internal/terminal/tui"
 )
 
@@ -23,7 +24,7 @@ terminals with few features.`,
 		Example: "  meup join --space lab\n  meup join --plain",
 		Args:    program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return finishStopped(c.Context(), runJoin(c, a, plain))
+			return connect.FinishStopped(c.Context(), runJoin(c, a, plain))
 		},
 	}
 	c.Flags().BoolVar(&plain, "plain", false, "write lines instead of drawing a screen")

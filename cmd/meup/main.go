@@ -12,6 +12,7 @@ import (
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/internal/terminal/manage"
 	"github.com/meup-protocol/meup/internal/terminal/tui"
 )
 
@@ -29,7 +30,8 @@ func newRoot() *cobra.Command {
 		Use:   "meup",
 		Short: "A space of humans, agents and tools, in a terminal",
 		Long: `meup is the terminal client of a space: join it, follow it, send to it, read
-conversations, explain why an agent called a tool, and decide on proposed calls.
+conversations, explain why an agent called a tool, decide on proposed calls, and
+manage its participants.
 
 Connection settings come from flags, then from the environment (MEUP_URL,
 MEUP_SPACE, MEUP_TOKEN), then from a profile in ~/.config/meup/config.yaml:
@@ -37,6 +39,8 @@ MEUP_SPACE, MEUP_TOKEN), then from a profile in ~/.config/meup/config.yaml:
   profile: work
   profiles:
     work: {gateway: "https://gateway.example.org", space: lab, token_env: LAB_TOKEN}
+
+meup login writes a profile.
 
 No flag takes a token itself, because all users of a machine can see the flags
 of its programs.
@@ -55,6 +59,7 @@ Exit codes: 0 success, 1 rejected or failed, 2 usage error, 3 timeout,
 		newJoin(&a), newTail(&a), newSend(&a), newHistory(&a), newReasoning(&a), newProposals(&a), newSearch(&a), newMCP(&a), newHooks(&a),
 		program.NewVersion(version),
 	)
+	root.AddCommand(manage.Commands(&a.Settings, a.style)...)
 	return root
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/mcprelay"
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/terminal/connect"
 )
 
 func newMCP(a *app) *cobra.Command {
@@ -22,7 +23,7 @@ It ends when its standard input ends.`,
 		Example: `  claude mcp add meup -- meup mcp --gateway http://127.0.0.1:8080 --space lab --token-file ~/.meup-token`,
 		Args:    program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return finishStopped(c.Context(), runMCP(c, a))
+			return connect.FinishStopped(c.Context(), runMCP(c, a))
 		},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,11 +37,11 @@ Exit codes: those of meup; 0 also if no proposal is pending.`,
   meup proposals reject 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f --reason unsafe`,
 		Args: program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return finish(c.Context(), runProposals(c, a, asJSON))
+			return connect.Finish(c.Context(), runProposals(c, a, asJSON))
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per proposal")
-	c.AddCommand(newApprove(a), newReject(a))
+	c.AddCommand(newApprove(a), newReject(a), newReview(a))
 	return c
 }
 
@@ -116,7 +117,7 @@ func describe(e *protocol.Envelope, now time.Time) *proposalInfo {
 func (p *proposalInfo) explain(ctx context.Context, t *connect.Target, e *protocol.Envelope) error {
 	at, err := t.API.TurnOf(ctx, t.Space, p.ID)
 	switch {
-	case err != nil && !notFound(err):
+	case err != nil && !connect.NotFound(err):
 		return err
 	case err == nil:
 		p.ThreadID, p.JobID, p.TurnNumber, p.UserInput = at.ThreadID, at.JobID, at.Turn.TurnNumber, at.Turn.UserInput
@@ -213,7 +214,7 @@ the id and the seq of the request: ID SEQ.
 Exit codes: 0 the request was admitted; 1 rejected, or no such proposal is
 pending; 2 usage error; 4 no connection, or the token is not valid.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return finish(c.Context(), decide(c, a, args, func(p *protocol.Envelope) (protocol.Envelope, error) {
+			return connect.Finish(c.Context(), decide(c, a, args, func(p *protocol.Envelope) (protocol.Envelope, error) {
 				e, err := proposal.Approval(p, protocol.ID(uuid.Must(uuid.NewV7()).String()), protocol.ParticipantID(to))
 				if errors.Is(err, proposal.ErrNoHost) {
 					err = program.Usagef("proposal %s does not name the participant that runs the tool; name it with --to", p.ID)
@@ -242,7 +243,7 @@ pending; 2 usage error; 4 no connection, or the token is not valid.`,
 			if reason == "" {
 				return program.Usagef("--reason is required: it is sent to the agent")
 			}
-			return finish(c.Context(), decide(c, a, args, func(p *protocol.Envelope) (protocol.Envelope, error) {
+			return connect.Finish(c.Context(), decide(c, a, args, func(p *protocol.Envelope) (protocol.Envelope, error) {
 				return proposal.Rejection(p, reason), nil
 			}))
 		},
@@ -255,13 +256,13 @@ pending; 2 usage error; 4 no connection, or the token is not valid.`,
 // receipt.
 func decide(c *cobra.Command, a *app, args []string, draft func(*protocol.Envelope) (protocol.Envelope, error)) error {
 	if len(args) != 1 || !protocol.ValidID(args[0]) {
-		return program.Usagef("expected the ID of a proposal; meup proposals lists them")
+		return program.Usagef("expected the ID of a proposal, or its beginning; meup proposals lists them")
 	}
 	t, err := a.Target(c.ErrOrStderr())
 	if err != nil {
 		return err
 	}
-	found, err := pending(c.Context(), t, protocol.ID(args[0]))
+	found, err := pending(c.Context(), t, args[0])
 	if err != nil {
 		return err
 	}
@@ -297,16 +298,27 @@ func pendingProposals(ctx context.Context, t *connect.Target) (list []protocol.E
 	}
 }
 
-// pending returns a proposal that is not settled yet.
-func pending(ctx context.Context, t *connect.Target, id protocol.ID) (*protocol.Envelope, error) {
+// pending returns the proposal that is not settled yet whose id is, or begins with, a
+// text.
+func pending(ctx context.Context, t *connect.Target, id string) (*protocol.Envelope, error) {
 	list, _, err := pendingProposals(ctx, t)
 	if err != nil {
 		return nil, err
 	}
+	var found []*protocol.Envelope
 	for i := range list {
-		if list[i].ID == id {
+		switch {
+		case string(list[i].ID) == id:
 			return &list[i], nil
+		case strings.HasPrefix(string(list[i].ID), id):
+			found = append(found, &list[i])
 		}
 	}
-	return nil, fmt.Errorf("no proposal %s is pending: it was decided or withdrawn, or it is not visible to you", id)
+	switch len(found) {
+	case 0:
+		return nil, fmt.Errorf("no proposal %s is pending: it was decided or withdrawn, or it is not visible to you", id)
+	case 1:
+		return found[0], nil
+	}
+	return nil, fmt.Errorf("%d pending proposals begin with %s; give more of the id", len(found), id)
 }

@@ -51,7 +51,7 @@ Exit codes: those of meup; 1 also if there is no such turn or job.`,
   meup reasoning --jobs
   meup reasoning --job nightly-sweep`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return finish(c.Context(), runReasoning(c, a, args, &f))
+			return connect.Finish(c.Context(), runReasoning(c, a, args, &f))
 		},
 	}
 	fl := c.Flags()
@@ -255,8 +255,8 @@ func (q *turnReader) page(ctx context.Context, page api.Page) (*api.History, err
 // unknown returns the error of a request: that the gateway has no such thread, job
 // or session is not a connection error.
 func unknown(err error) error {
-	if notFound(err) {
-		return &program.ExitError{Code: program.ExitFailed, Err: safeError{err}}
+	if connect.NotFound(err) {
+		return &program.ExitError{Code: program.ExitFailed, Err: connect.SafeError{Err: err}}
 	}
 	return err
 }

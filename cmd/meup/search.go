@@ -12,6 +12,7 @@ import (
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -51,7 +52,7 @@ Exit codes: those of meup; 0 also if nothing is found.`,
   meup search 'deploy*' --kind 'reasoning/*' --json | jq -r .id`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
-			return finish(c.Context(), runSearch(c, a, &f, strings.Join(args, " ")))
+			return connect.Finish(c.Context(), runSearch(c, a, &f, strings.Join(args, " ")))
 		},
 	}
 	fl := c.Flags()

@@ -14,8 +14,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/internal/terminal/manage"
 	"github.com/meup-protocol/meup/internal/terminal/tui"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -63,7 +64,7 @@ token is not valid.`,
   meup send --kind reasoning/thought --context ctx-1 --payload '{"message":"hm"}'
   meup send --kind space.invite --payload '{"participant_id":"dora","initial_capabilities":["chat"],"ttl_seconds":3600}'`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return finish(c.Context(), runSend(c, a, &f, args))
+			return connect.Finish(c.Context(), runSend(c, a, &f, args))
 		},
 	}
 	fl := c.Flags()
@@ -98,36 +99,7 @@ func runSend(c *cobra.Command, a *app, f *sendFlags, args []string) error {
 		f.reasoning = f.reasoning && (!f.json || c.Flags().Changed("reasoning"))
 		return sendAndWait(c, a, f, t, draft)
 	}
-	sent, err := t.API.Send(c.Context(), t.Space, draft)
-	if err != nil {
-		return err
-	}
-	if draft.Kind == protocol.KindSpaceInvite && sent.Token == "" {
-		warn(c.ErrOrStderr(), "no token: the gateway sends it only once, with the first answer to an invitation; to get a new one, invite again with another --id")
-	}
-	return printReceipt(c.OutOrStdout(), receipt{Receipt: sent}, f.json)
-}
-
-// receipt is the output of send --json.
-type receipt struct {
-	api.Receipt
-	Answer *protocol.Envelope `json:"answer,omitempty"`
-}
-
-// printReceipt prints ID SEQ, and the token of an invitation on separate lines.
-func printReceipt(out io.Writer, r receipt, asJSON bool) error {
-	if asJSON {
-		return newEncoder(out).Encode(r)
-	}
-	text := fmt.Sprintf("%s %d\n", r.ID, r.Seq)
-	if r.Token != "" {
-		text += "token: " + r.Token + "\n"
-	}
-	if r.ExpiresAt != "" {
-		text += "expires_at: " + r.ExpiresAt + "\n"
-	}
-	_, err := io.WriteString(out, text)
-	return err
+	return manage.Send(c, t, draft, f.json)
 }
 
 // check rejects conflicting flags.

@@ -49,7 +49,7 @@ characters that control a terminal or are invisible.`,
   meup tail --since all --no-follow --json > space.jsonl`,
 		Args: program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return finishStopped(c.Context(), runTail(c, a, &f))
+			return connect.FinishStopped(c.Context(), runTail(c, a, &f))
 		},
 	}
 	fl := c.Flags()
@@ -155,7 +155,7 @@ func (t *tailing) whoAmI(c *cobra.Command) (protocol.ParticipantID, error) {
 	case err != nil && (!errors.As(err, &answer) || answer.Status != http.StatusNotFound):
 		return "", err
 	}
-	member, err := dial(c.Context(), t.DialOptions(c.ErrOrStderr()))
+	member, err := connect.Dial(c.Context(), t.DialOptions(c.ErrOrStderr()))
 	if err != nil {
 		return "", err
 	}
@@ -173,10 +173,10 @@ func (t *tailing) follow(c *cobra.Command) error {
 	}
 	opts.OnState = func(s client.State) {
 		if s.Phase == client.Waiting {
-			t.note("connection lost (%v); reconnecting in %s", safeError{s.Err}, s.RetryIn.Round(time.Millisecond))
+			t.note("connection lost (%v); reconnecting in %s", connect.SafeError{Err: s.Err}, s.RetryIn.Round(time.Millisecond))
 		}
 	}
-	member, err := dial(ctx, opts)
+	member, err := connect.Dial(ctx, opts)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 	defer cancel()
 	opts := t.DialOptions(c.ErrOrStderr())
 	opts.Filter = protocol.Filter{Kinds: []string{string(protocol.KindChat), string(protocol.KindChatAcknowledge), "reasoning/*"}}
-	member, err := dial(ctx, opts)
+	member, err := connect.Dial(ctx, opts)
 	if err != nil {
 		return late(ctx, err, "no connection within %s", f.timeout)
 	}
@@ -44,7 +44,10 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 		return late(ctx, err, "no answer to %s within %s", r.ID, f.timeout)
 	}
 	if f.json {
-		err = newEncoder(c.OutOrStdout()).Encode(receipt{Receipt: api.Receipt{ID: r.ID, Seq: r.Seq}, Answer: answer})
+		err = newEncoder(c.OutOrStdout()).Encode(struct {
+			api.Receipt
+			Answer *protocol.Envelope `json:"answer"`
+		}{api.Receipt{ID: r.ID, Seq: r.Seq}, answer})
 	} else {
 		_, err = fmt.Fprintln(c.OutOrStdout(), termsafe.Text(chatText(answer)))
 	}
@@ -52,7 +55,7 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 		return err
 	}
 	if err := explain(c.Context(), t, answer.ID, style, c.ErrOrStderr()); err != nil { // the answer was printed all the same
-		warn(c.ErrOrStderr(), "no reasoning: %v", safeError{err})
+		warn(c.ErrOrStderr(), "no reasoning: %s", termsafe.Words(err.Error()))
 	}
 	return nil
 }
@@ -60,7 +63,7 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 // late reports a timeout, if that is why something failed.
 func late(ctx context.Context, err error, format string, args ...any) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return &program.ExitError{Code: exitTimedOut, Err: fmt.Errorf(format, args...)}
+		return &program.ExitError{Code: connect.ExitTimedOut, Err: fmt.Errorf(format, args...)}
 	}
 	return err
 }

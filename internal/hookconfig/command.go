@@ -2,7 +2,6 @@ package hookconfig
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/privatedir"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
@@ -217,7 +217,7 @@ func (p *place) change(c *cobra.Command, edit func([]byte) ([]byte, error)) erro
 			return errors.New("not written")
 		}
 	}
-	if err := write(path, before, after); err != nil {
+	if err := privatedir.ReplaceFile(path, before, after); err != nil {
 		return err
 	}
 	printf(c.OutOrStdout(), "written\n")
@@ -245,63 +245,6 @@ func read(path string) ([]byte, error) {
 	}
 	return text, nil
 }
-
-// write replaces the file, if it has still the text that was read. A link stays a
-// link, and the mode is kept.
-func write(path string, before, after []byte) error {
-	path, err := followLinks(path)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	mode := fs.FileMode(0o600)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".settings-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) //nolint:errcheck // it was renamed, or is removed
-	_, err = f.Write(after)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	now, err := read(path)
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal(now, before) {
-		return fmt.Errorf("%s was changed in the meantime; try again", path)
-	}
-	return os.Rename(f.Name(), path)
-}
-
-// followLinks returns the file that a path leads to by symbolic links. The file
-// need not exist.
-func followLinks(path string) (string, error) {
-	for range maxLinks {
-		target, err := os.Readlink(path)
-		if err != nil {
-			return path, nil //nolint:nilerr // it is no link, or does not exist
-		}
-		if !filepath.IsAbs(target) {
-			dir, err := filepath.EvalSymlinks(filepath.Dir(path))
-			if err != nil {
-				return "", err
-			}
-			target = filepath.Join(dir, target)
-		}
-		path = target
-	}
-	return "", fmt.Errorf("%s: more than %d symbolic links", path, maxLinks)
-}
-
-// maxLinks bounds the symbolic links that lead to a file.
-const maxLinks = 40
 
 func printf(w io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(w, format, args...) // the output may be closed

@@ -3,8 +3,6 @@ package hookconfig
 import (
 	"encoding/json"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -125,30 +123,6 @@ func TestHooks_Refusals(t *testing.T) {
 				t.Errorf("%s", got)
 			}
 		})
-	}
-}
-
-// A link stays a link, also if the file that it leads to does not exist yet.
-func TestWrite_Links(t *testing.T) {
-	dir := t.TempDir()
-	real, settings := filepath.Join(dir, "dotfiles", "real.json"), filepath.Join(dir, "settings.json")
-	if err := os.Symlink(filepath.Join("dotfiles", "second"), settings); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "dotfiles"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("real.json", filepath.Join(dir, "dotfiles", "second")); err != nil {
-		t.Fatal(err)
-	}
-	if err := write(settings, nil, []byte("{}\n")); err != nil {
-		t.Fatal(err)
-	}
-	if text, err := os.ReadFile(real); err != nil || string(text) != "{}\n" {
-		t.Errorf("%q %v", text, err)
-	}
-	if info, err := os.Lstat(settings); err != nil || info.Mode()&os.ModeSymlink == 0 {
-		t.Error(info, err)
 	}
 }
 

@@ -98,8 +98,8 @@ import (
 // it is present. "$now" is a ts of this minute, "$uuid7" an id of that form,
 // and "$above:name" a number above the captured one.
 //
-// Commands have the programs of this repository in their PATH, MEUP_URL,
-// MEUP_GATEWAY and MEUP_SPACE for the gateway, and MODEL_URL for the scripted
+// Commands have the programs of this repository in their PATH, MEUP_URL
+// and MEUP_SPACE for the gateway, and MODEL_URL for the scripted
 // model, whose answers are in turns.json. In a conversation the address
 // 127.0.0.1:9000 is the service that it started last, also for curl; the service
 // listens on a free port.

@@ -87,7 +87,7 @@ func (c *conversation) shell(file string) (*exec.Cmd, error) {
 	cmd.Env = []string{
 		"PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + c.programs.home, "TZ=UTC",
 		"CURL_HOME=" + c.programs.home, "UVICORN_PORT=0",
-		"MEUP_URL=" + c.gateway.HTTP(), "MEUP_GATEWAY=ws://" + c.gateway.Addr() + "/ws", "MEUP_SPACE=lab",
+		"MEUP_URL=" + c.gateway.HTTP(), "MEUP_SPACE=lab",
 	}
 	if c.model != nil {
 		cmd.Env = append(cmd.Env, "MODEL_URL="+c.model.URL()+"/v1")

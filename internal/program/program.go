@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -81,12 +82,20 @@ func Run(root *cobra.Command, args []string) int {
 	return code
 }
 
-// NoArgs rejects arguments that are not flags.
-func NoArgs(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
+// NoArgs rejects arguments that are not flags. If the command has others below it,
+// the error suggests the ones with a similar name.
+func NoArgs(c *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case !c.HasAvailableSubCommands():
 		return Usagef("unexpected argument %q", args[0])
 	}
-	return nil
+	c.SuggestionsMinimumDistance = 2
+	if similar := c.SuggestionsFor(args[0]); len(similar) > 0 {
+		return Usagef("unknown command %q; did you mean %s?", args[0], strings.Join(similar, " or "))
+	}
+	return Usagef("unknown command %q", args[0])
 }
 
 // NoCommand rejects a call without a command.

@@ -34,11 +34,11 @@ func configPath() (string, error) {
 
 // profile holds the settings for one gateway.
 type profile struct {
-	Gateway   text `yaml:"gateway"`
-	Space     text `yaml:"space"`
-	Token     text `yaml:"token"`
-	TokenEnv  text `yaml:"token_env"`
-	TokenFile text `yaml:"token_file"` // relative to the folder of the configuration
+	Gateway   text `yaml:"gateway,omitempty"`
+	Space     text `yaml:"space,omitempty"`
+	Token     text `yaml:"token,omitempty"`
+	TokenEnv  text `yaml:"token_env,omitempty"`
+	TokenFile text `yaml:"token_file,omitempty"` // relative to the folder of the configuration
 
 	path string // of the configuration
 }
@@ -67,15 +67,24 @@ func (t *text) UnmarshalYAML(node ast.Node) error {
 
 // configuration is the content of the file.
 type configuration struct {
-	Profile  text              `yaml:"profile"` // the default one
+	Profile  text              `yaml:"profile,omitempty"` // the default one
 	Profiles map[text]*profile `yaml:"profiles"`
 }
 
 // readConfig reads the file; a missing file has no profiles.
 func readConfig(path string) (*configuration, error) {
+	raw, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return parseConfig(path, raw)
+}
+
+// readFile returns the content of a file, nil if it is missing.
+func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &configuration{}, nil
+		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
@@ -88,7 +97,7 @@ func readConfig(path string) (*configuration, error) {
 	if len(raw) > maxConfig {
 		return nil, fmt.Errorf("read configuration: %s has more than %d bytes", path, maxConfig)
 	}
-	return parseConfig(path, raw)
+	return raw, nil
 }
 
 // parseConfig parses the file strictly. Errors have a position and do not quote

@@ -90,20 +90,14 @@ func withoutUser(s string) string {
 }
 
 // Target resolves the connection to a space.
-func (s *Settings) Target(errOut io.Writer) (*Target, error) {
-	t, err := s.resolve(errOut, true)
-	if err == nil && !protocol.ValidSpaceName(t.Space) {
-		return nil, missingSpace(t.Space)
-	}
-	return t, err
-}
+func (s *Settings) Target(errOut io.Writer) (*Target, error) { return s.resolve(errOut, true) }
 
 // AnySpace resolves the connection to a gateway; the space may be missing.
 func (s *Settings) AnySpace(errOut io.Writer) (*Target, error) { return s.resolve(errOut, false) }
 
 func (s *Settings) resolve(errOut io.Writer, needsSpace bool) (*Target, error) {
 	gateway, space := First(s.Gateway, os.Getenv("MEUP_URL")), First(s.Space, os.Getenv("MEUP_SPACE"))
-	token, err := s.givenToken(errOut)
+	token, err := s.GivenToken(errOut)
 	if err != nil {
 		return nil, err
 	}
@@ -113,30 +107,39 @@ func (s *Settings) resolve(errOut io.Writer, needsSpace bool) (*Target, error) {
 			return nil, err
 		}
 	}
-	t := &Target{Space: First(space, string(p.Space)), Token: token}
-	if t.Base, err = gatewayURL(First(gateway, string(p.Gateway))); err != nil {
+	base, err := gatewayURL(First(gateway, string(p.Gateway)))
+	if err != nil {
 		return nil, err
 	}
-	if needsSpace && t.Space == "" {
-		return nil, missingSpace("")
+	if space = First(space, string(p.Space)); needsSpace && !protocol.ValidSpaceName(space) {
+		return nil, missingSpace(space)
 	}
-	if t.Token == "" {
-		if t.Token, err = p.readToken(t.Base, errOut); err != nil {
+	if token == "" {
+		if token, err = p.readToken(base, errOut); err != nil {
 			return nil, err
 		}
 	}
-	if err := checkToken(t.Token); err != nil {
-		return nil, err
-	}
-	t.API, err = api.New(api.Options{URL: t.Base.String(), Token: t.Token})
-	return t, err
+	return newTarget(base, space, token)
 }
 
-func checkToken(token string) error {
-	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return program.Usagef("the token is invalid: expected printable ASCII characters without spaces")
+// New returns the target of a gateway, a space and a token; all are required.
+func New(gateway, space, token string) (*Target, error) {
+	base, err := gatewayURL(gateway)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	if !protocol.ValidSpaceName(space) {
+		return nil, missingSpace(space)
+	}
+	return newTarget(base, space, token)
+}
+
+func newTarget(base *url.URL, space, token string) (*Target, error) {
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, program.Usagef("the token is invalid: expected printable ASCII characters without spaces")
+	}
+	client, err := api.New(api.Options{URL: base.String(), Token: token})
+	return &Target{Base: base, Space: space, Token: token, API: client}, err
 }
 
 // First returns the first text that is not empty.
@@ -167,8 +170,8 @@ func missingSpace(name string) error {
 	return program.Usagef("space %q: expected 1 to 128 of A-Z a-z 0-9 . _ : -", name)
 }
 
-// givenToken returns the token of the flags or of the environment, or "".
-func (s *Settings) givenToken(errOut io.Writer) (string, error) {
+// GivenToken returns the token of the flags or of the environment, or "".
+func (s *Settings) GivenToken(errOut io.Writer) (string, error) {
 	switch {
 	case s.TokenFile != "" && s.TokenEnv != "":
 		return "", program.Usagef("use either --token-file or --token-env, not both")
@@ -180,8 +183,8 @@ func (s *Settings) givenToken(errOut io.Writer) (string, error) {
 	return strings.TrimSpace(os.Getenv("MEUP_TOKEN")), nil
 }
 
-// maxToken bounds a file with a token; tokens of identity providers are long.
-const maxToken = 64 << 10
+// MaxToken bounds a file with a token; tokens of identity providers are long.
+const MaxToken = 64 << 10
 
 func tokenIn(path string, errOut io.Writer) (string, error) {
 	f, err := os.Open(path)
@@ -189,7 +192,7 @@ func tokenIn(path string, errOut io.Writer) (string, error) {
 		return "", fmt.Errorf("read token: %w", err)
 	}
 	defer f.Close() //nolint:errcheck // only read
-	raw, err := io.ReadAll(io.LimitReader(f, maxToken+1))
+	raw, err := io.ReadAll(io.LimitReader(f, MaxToken+1))
 	if err != nil {
 		return "", fmt.Errorf("read token: %w", err)
 	}
@@ -197,8 +200,8 @@ func tokenIn(path string, errOut io.Writer) (string, error) {
 	switch {
 	case t == "":
 		return "", fmt.Errorf("read token: %s is empty", path)
-	case len(raw) > maxToken:
-		return "", fmt.Errorf("read token: %s has more than %d bytes", path, maxToken)
+	case len(raw) > MaxToken:
+		return "", fmt.Errorf("read token: %s has more than %d bytes", path, MaxToken)
 	}
 	warnIfOpen(errOut, path)
 	return t, nil
@@ -220,7 +223,7 @@ func (s *Settings) readProfile() (*profile, error) {
 		}
 		return &profile{}, nil
 	}
-	c, err := readConfig(path)
+	c, err := readAll(path)
 	if err != nil {
 		return nil, program.Usage(err)
 	}

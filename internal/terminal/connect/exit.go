@@ -1,10 +1,12 @@
-package main
+package connect
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
+	"syscall"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
@@ -15,29 +17,31 @@ import (
 
 // Exit codes in addition to the common ones of all programs.
 const (
-	exitTimedOut    = 3 // the expected envelope did not arrive in time
-	exitUnconnected = 4 // no connection, or access refused
+	ExitTimedOut    = 3 // the expected envelope did not arrive in time
+	ExitUnconnected = 4 // no connection, or access refused
 )
 
-// safeError is an error whose text is safe for a terminal: a gateway may quote
+// SafeError is an error whose text is safe for a terminal: a gateway may quote
 // untrusted text.
-type safeError struct{ error }
+type SafeError struct{ Err error }
 
-func (e safeError) Error() string { return termsafe.Words(e.error.Error()) }
+// Error returns the text without characters that control a terminal.
+func (e SafeError) Error() string { return termsafe.Words(e.Err.Error()) }
 
-func (e safeError) Unwrap() error { return e.error }
+// Unwrap returns the error for errors.As.
+func (e SafeError) Unwrap() error { return e.Err }
 
-// finishStopped is finish for a command that runs until it is terminated:
+// FinishStopped is Finish for a command that runs until it is terminated:
 // termination is not an error then.
-func finishStopped(ctx context.Context, err error) error {
+func FinishStopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
 	}
-	return finish(ctx, err)
+	return Finish(ctx, err)
 }
 
-// finish gives an error its exit code.
-func finish(ctx context.Context, err error) error {
+// Finish gives an error its exit code.
+func Finish(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -50,9 +54,25 @@ func finish(ctx context.Context, err error) error {
 	case errors.As(err, &usage), errors.As(err, &coded):
 		return err
 	case unconnected(err):
-		return &program.ExitError{Code: exitUnconnected, Err: safeError{err}}
+		return &program.ExitError{Code: ExitUnconnected, Err: SafeError{plain(err)}}
 	}
-	return safeError{err}
+	return SafeError{err}
+}
+
+// plain replaces an error of the network by a sentence with the address and what to
+// check.
+func plain(err error) error {
+	var network *net.OpError
+	var name *net.DNSError
+	switch {
+	case errors.As(err, &name) && name.IsNotFound:
+		return fmt.Errorf("no host is named %s: check the URL of the gateway", name.Name)
+	case errors.As(err, &network) && network.Op == "dial" && errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("connection refused: is the gateway running at %s?", network.Addr)
+	case errors.As(err, &network) && network.Op == "dial" && network.Timeout():
+		return fmt.Errorf("no answer from %s: check the URL of the gateway, and the network", network.Addr)
+	}
+	return err
 }
 
 // unconnected reports whether the request itself was never handled: there is no
@@ -65,7 +85,7 @@ func unconnected(err error) bool {
 	}
 	var answer *api.StatusError
 	if errors.As(err, &answer) {
-		return answer.Refusal == nil || accessCodes[answer.Refusal.Code]
+		return answer.Refusal == nil || AccessCodes[answer.Refusal.Code]
 	}
 	var request *url.Error
 	var network *net.OpError
@@ -82,8 +102,8 @@ func (e notJoined) Unwrap() error { return e.error }
 
 func (notJoined) Is(target error) bool { return target == errNotJoined }
 
-// dial joins the space.
-func dial(ctx context.Context, opts client.Options) (*client.Client, error) {
+// Dial joins the space.
+func Dial(ctx context.Context, opts client.Options) (*client.Client, error) {
 	c, err := client.Dial(ctx, opts)
 	if err != nil {
 		return nil, notJoined{err}
@@ -91,14 +111,14 @@ func dial(ctx context.Context, opts client.Options) (*client.Client, error) {
 	return c, nil
 }
 
-// accessCodes are the codes that concern the caller and not the request.
-var accessCodes = map[protocol.Code]bool{
+// AccessCodes are the codes that concern the caller and not the request.
+var AccessCodes = map[protocol.Code]bool{
 	protocol.CodeUnauthorized: true, protocol.CodeForbidden: true, protocol.CodeKicked: true,
 	protocol.CodeShuttingDown: true, protocol.CodeTooMany: true, protocol.CodeNotFound: true,
 }
 
-// notFound reports whether the gateway returned 404.
-func notFound(err error) bool {
+// NotFound reports whether the gateway returned 404.
+func NotFound(err error) bool {
 	var answer *api.StatusError
 	return errors.As(err, &answer) && answer.Refusal != nil && answer.Refusal.Code == protocol.CodeNotFound
 }

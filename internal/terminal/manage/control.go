@@ -1,0 +1,209 @@
+// Package manage has the commands of meup that manage a space: its participants, their
+// capabilities and pauses, and the profiles with which other commands connect.
+package manage
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+const receiptHelp = "The output is the id and the seq of the envelope: ID SEQ."
+
+// control is a command that sends one envelope about a participant.
+type control struct {
+	use, short, long, example string
+	kind                      protocol.Kind
+	// subject and list are the fields of the payload for the participant and for the
+	// capabilities; empty: it is addressed, and there are no capabilities.
+	subject, list string
+	// duration is the flag for a time, and field its field; empty: there is none.
+	duration, field string
+}
+
+// controls are the commands that grant, revoke, invite, kick, pause and resume.
+var controls = []control{
+	{
+		use: "grant WHO CAPABILITY…", short: "Grants capabilities to a participant", kind: protocol.KindCapabilityGrant,
+		subject: "recipient", list: "capabilities",
+		duration: "ttl", field: "ttl_seconds",
+		long: `grant gives a participant capabilities that you hold, until they are revoked or
+--ttl ends. A capability is a pattern of kinds such as reasoning/*, or a JSON
+object with kind, payload, to or context. The id of the output is the grant's, for
+meup revoke --grant.`,
+		example: `  meup grant planner chat 'reasoning/*' --ttl 10m
+  meup grant planner '{"kind":"mcp.request","payload":{"params":{"name":"read_*"}}}'`,
+	},
+	{
+		use: "revoke WHO [CAPABILITY…]", short: "Revokes granted capabilities", kind: protocol.KindCapabilityRevoke,
+		subject: "recipient", list: "capabilities",
+		long: `revoke takes back a grant (--grant ID), or capabilities from all grants to the
+participant, and everything that was granted on from them.`,
+		example: `  meup revoke planner --grant 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f
+  meup revoke planner 'mcp.request'`,
+	},
+	{
+		use: "invite WHO [CAPABILITY…]", short: "Invites a participant, and prints its token", kind: protocol.KindSpaceInvite,
+		subject: "participant_id", list: "initial_capabilities",
+		duration: "ttl", field: "ttl_seconds",
+		long: `invite lets a new participant join the space, with capabilities that you hold. The
+token is printed once, on a line of its own; it is neither logged nor shown to
+others. --ttl ends the invitation.`,
+		example: `  meup invite dora chat 'reasoning/*' --ttl 24h`,
+	},
+	{
+		use: "kick WHO", short: "Removes a participant until it is invited again", kind: protocol.KindSpaceKick, subject: "participant_id",
+		long: `kick closes the connections of a participant and rejects its token until it is
+invited again.`,
+	},
+	{
+		use: "pause WHO", short: "Pauses a participant", kind: protocol.KindParticipantPause,
+		duration: "for", field: "timeout_seconds",
+		long: `pause makes the gateway reject the envelopes of a participant, until meup resume, or
+until the time of --for is over. Its status, its responses to requests and its cancellations still pass.`,
+		example: `  meup pause planner --for 10m --reason 'wait for the review'`,
+	},
+	{
+		use: "resume WHO", short: "Ends the pause of a participant", kind: protocol.KindParticipantResume,
+		long: `resume lets a paused participant send again.`,
+	},
+}
+
+// controlFlags are the flags of a control.
+type controlFlags struct {
+	reason, grant, id string
+	duration          time.Duration
+	json              bool
+}
+
+// Commands returns the commands that manage spaces, participants and profiles. style
+// returns the colors for an output.
+func Commands(s *connect.Settings, style func(io.Writer) (blockrender.Style, error)) []*cobra.Command {
+	list := []*cobra.Command{newSpaces(s), newWho(s, style), newLogin(s), newLogout()}
+	for i := range controls {
+		list = append(list, newControl(s, &controls[i]))
+	}
+	return list
+}
+
+func newControl(s *connect.Settings, k *control) *cobra.Command {
+	var f controlFlags
+	c := &cobra.Command{
+		Use: k.use, Short: k.short, Example: k.example,
+		Long: k.long + "\n" + receiptHelp + `
+
+Exit codes: 0 admitted; 1 rejected or failed; 2 usage error; 4 no connection, or
+the token is not valid.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return connect.Finish(c.Context(), runControl(c, s, k, &f, args))
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.reason, "reason", "", "reason, visible to the participants of the space")
+	fl.StringVar(&f.id, "id", "", "id of the envelope, which makes it safe to send it again (default: a new one)")
+	fl.BoolVar(&f.json, "json", false, `print {"id":…,"seq":…}, and "token" of an invitation`)
+	if k.duration != "" {
+		fl.DurationVar(&f.duration, k.duration, 0, "how long, such as 10m; 0: no end")
+	}
+	if k.kind == protocol.KindCapabilityRevoke {
+		fl.StringVar(&f.grant, "grant", "", "id of the grant to revoke")
+	}
+	return c
+}
+
+func runControl(c *cobra.Command, s *connect.Settings, k *control, f *controlFlags, args []string) error {
+	e, err := k.draft(f, args)
+	if err != nil {
+		return err
+	}
+	t, err := s.Target(c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	return Send(c, t, e, f.json)
+}
+
+// draft builds the envelope.
+func (k *control) draft(f *controlFlags, args []string) (protocol.Envelope, error) {
+	e := protocol.Envelope{ID: protocol.ID(f.id), Kind: k.kind}
+	capabilities, err := k.check(f, args)
+	if err != nil {
+		return e, err
+	}
+	who := protocol.ParticipantID(args[0])
+	p := map[string]any{}
+	add := func(key string, value any, set bool) {
+		if set {
+			p[key] = value
+		}
+	}
+	add(k.subject, who, k.subject != "")
+	add(k.list, capabilities, len(capabilities) > 0)
+	add(k.field, f.duration.Seconds(), f.duration > 0)
+	add("reason", f.reason, f.reason != "")
+	add("grant_id", f.grant, f.grant != "")
+	// The target of a pause is addressed, and so is the recipient of a grant: clients of
+	// MEW treat a grant without addressees as a grant to themselves.
+	if k.subject == "" || k.kind == protocol.KindCapabilityGrant {
+		e.To = []protocol.ParticipantID{who}
+	}
+	if e.Payload, err = json.Marshal(p); err != nil {
+		return e, fmt.Errorf("encode the payload: %w", err)
+	}
+	return e, nil
+}
+
+// check validates flags and arguments, and returns the capabilities.
+func (k *control) check(f *controlFlags, args []string) ([]json.RawMessage, error) {
+	if len(args) == 0 || !protocol.ValidParticipantID(args[0]) {
+		return nil, program.Usagef("expected the name of a participant: meup %s", k.use)
+	}
+	rest := args[1:]
+	switch {
+	case k.list == "" && len(rest) > 0:
+		return nil, program.Usagef("unexpected argument %q", rest[0])
+	case k.kind == protocol.KindCapabilityGrant && len(rest) == 0:
+		return nil, program.Usagef("expected a capability: meup %s", k.use)
+	case k.kind == protocol.KindCapabilityRevoke && (len(rest) == 0) == (f.grant == ""):
+		return nil, program.Usagef("expected either --grant ID or capabilities; meup tail shows the ids of grants")
+	case f.duration < 0 || f.duration > 0 && f.duration < time.Second:
+		return nil, program.Usagef("--%s must be at least 1s", k.duration)
+	case f.id != "" && !protocol.ValidID(f.id):
+		return nil, program.Usagef("--id %q: expected 1 to 128 of A-Z a-z 0-9 . _ : -", f.id)
+	case f.grant != "" && !protocol.ValidID(f.grant):
+		return nil, program.Usagef("--grant %q is not a valid id", f.grant)
+	}
+	return parseCapabilities(rest)
+}
+
+// parseCapabilities parses patterns of kinds and JSON objects.
+func parseCapabilities(list []string) ([]json.RawMessage, error) {
+	out := make([]json.RawMessage, 0, len(list))
+	for _, text := range list {
+		if strings.HasPrefix(strings.TrimSpace(text), "{") {
+			if _, err := protocol.ParseJSON([]byte(text), protocol.MaxDepth); err != nil {
+				return nil, program.Usagef("capability %q is not valid JSON: %w", text, err)
+			}
+			out = append(out, json.RawMessage(text))
+			continue
+		}
+		if strings.TrimSpace(text) == "" {
+			return nil, program.Usagef("a capability is empty")
+		}
+		raw, err := json.Marshal(text)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, raw)
+	}
+	return out, nil
+}

@@ -1,0 +1,132 @@
+package manage
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/internal/terminal/tui"
+)
+
+func newLogin(s *connect.Settings) *cobra.Command {
+	return &cobra.Command{
+		Use:   "login [PROFILE]",
+		Short: "Keeps a gateway, a space and a token as a profile",
+		Long: `login asks for the gateway, the space and the token that no flag or environment
+variable gives, checks the token at the gateway, and keeps all three as a profile
+in ~/.config/meup/logins.yaml, which only you can read. The first profile becomes
+the default; --profile selects another one. Without a terminal, the token is
+read from standard input. meup logout removes a profile.
+
+Exit codes: those of meup; 4 if the gateway does not accept the token.`,
+		Example: `  meup login --gateway https://gateway.example.org --space lab
+  meup login home --gateway http://127.0.0.1:8080 --space demo < token.txt`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return connect.Finish(c.Context(), login(c, s, args))
+		},
+	}
+}
+
+func login(c *cobra.Command, s *connect.Settings, args []string) error {
+	name := connect.First(s.Profile, "default")
+	if len(args) > 1 {
+		return program.Usagef("unexpected argument %q", args[1])
+	}
+	if len(args) == 1 {
+		name = args[0]
+	}
+	in := bufio.NewReader(io.LimitReader(c.InOrStdin(), connect.MaxToken))
+	interactive := tui.IsTerminal(c.InOrStdin())
+	settings := *s
+	settings.Gateway, settings.Space = connect.First(settings.Gateway, os.Getenv("MEUP_URL")), connect.First(settings.Space, os.Getenv("MEUP_SPACE"))
+	var err error
+	if interactive {
+		if settings.Gateway, err = ask(c, in, "Gateway", connect.First(settings.Gateway, "http://127.0.0.1:8080")); err != nil {
+			return err
+		}
+		if settings.Space, err = ask(c, in, "Space", settings.Space); err != nil {
+			return err
+		}
+	}
+	token, err := s.GivenToken(c.ErrOrStderr())
+	if err == nil && token == "" {
+		token, err = readToken(c, in, interactive)
+	}
+	if err != nil {
+		return err
+	}
+	t, err := connect.New(settings.Gateway, settings.Space, token)
+	if err != nil {
+		return err
+	}
+	session, err := t.API.SessionIn(c.Context(), t.Space)
+	if err != nil {
+		return err
+	}
+	path, err := connect.Save(name, t)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "You are %s in %s. Profile %s is in %s.\n", session.In(t.Space), t.Space, name, path)
+	return err
+}
+
+// ask prompts for a value; an empty line keeps the proposed one.
+func ask(c *cobra.Command, in *bufio.Reader, label, proposed string) (string, error) {
+	suffix := ": "
+	if proposed != "" {
+		suffix = " [" + proposed + "]: "
+	}
+	fmt.Fprint(c.ErrOrStderr(), label+suffix)
+	line, err := in.ReadString('\n')
+	if err != nil {
+		return "", errors.New("interrupted")
+	}
+	return connect.First(strings.TrimSpace(line), proposed), nil
+}
+
+// readToken reads the token: from a terminal without showing it, otherwise from
+// standard input.
+func readToken(c *cobra.Command, in *bufio.Reader, interactive bool) (string, error) {
+	var raw []byte
+	var err error
+	if f, ok := c.InOrStdin().(interface{ Fd() uintptr }); ok && interactive {
+		fmt.Fprint(c.ErrOrStderr(), "Token (not shown): ")
+		raw, err = term.ReadPassword(f.Fd())
+		fmt.Fprintln(c.ErrOrStderr())
+	} else {
+		raw, err = io.ReadAll(in)
+	}
+	token := strings.TrimSpace(string(raw))
+	if err == nil && token == "" {
+		err = program.Usagef("no token: type it, or give it on standard input, in MEUP_TOKEN or by --token-file")
+	}
+	return token, err
+}
+
+func newLogout() *cobra.Command {
+	return &cobra.Command{
+		Use:   "logout [PROFILE]",
+		Short: "Removes a profile that login wrote, with its token",
+		Long: `logout removes a profile of meup login from this computer. The token stays valid at
+the gateway.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return program.Usagef("unexpected argument %q", args[1])
+			}
+			path, err := connect.Remove(connect.First(append(args, "default")...))
+			if err == nil {
+				_, err = fmt.Fprintf(c.OutOrStdout(), "Removed from %s.\n", path)
+			}
+			return connect.Finish(c.Context(), err)
+		},
+	}
+}

@@ -1,0 +1,38 @@
+package manage
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Send sends an envelope and prints its receipt: ID SEQ, and the token of an invitation
+// on separate lines.
+func Send(c *cobra.Command, t *connect.Target, draft protocol.Envelope, asJSON bool) error {
+	sent, err := t.API.Send(c.Context(), t.Space, draft)
+	if err != nil {
+		return err
+	}
+	if draft.Kind == protocol.KindSpaceInvite && sent.Token == "" {
+		_, _ = fmt.Fprintln(c.ErrOrStderr(), "meup: no token: the gateway sends it only once, with the first answer to an invitation; to get a new one, invite again with another --id")
+	}
+	out := c.OutOrStdout()
+	if asJSON {
+		return json.NewEncoder(termsafe.JSONWriter(out)).Encode(sent)
+	}
+	text := fmt.Sprintf("%s %d\n", sent.ID, sent.Seq)
+	if sent.Token != "" {
+		text += "token: " + sent.Token + "\n"
+	}
+	if sent.ExpiresAt != "" {
+		text += "expires_at: " + sent.ExpiresAt + "\n"
+	}
+	_, err = io.WriteString(out, text)
+	return err
+}

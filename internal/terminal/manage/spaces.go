@@ -1,0 +1,112 @@
+package manage
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func newSpaces(s *connect.Settings) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "spaces",
+		Short: "Lists the spaces that your token is valid for",
+		Long: `spaces lists the spaces that the token is valid for, with the participant that it
+identifies there, and the patterns of spaces that are created when they are
+joined. --space is not needed.
+
+Exit codes: those of meup.`,
+		Args: program.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return connect.Finish(c.Context(), listSpaces(c, s, asJSON))
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the session as one JSON object")
+	return c
+}
+
+func listSpaces(c *cobra.Command, s *connect.Settings, asJSON bool) error {
+	t, err := s.AnySpace(c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	session, err := t.API.Session(c.Context())
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return json.NewEncoder(termsafe.JSONWriter(c.OutOrStdout())).Encode(session)
+	}
+	out := bufio.NewWriter(c.OutOrStdout())
+	for _, s := range session.Spaces {
+		fmt.Fprintf(out, "%s  as %s\n", termsafe.Words(s.Name), termsafe.Words(string(s.Participant)))
+	}
+	for _, glob := range session.Globs {
+		fmt.Fprintf(out, "%s  (created when joined)\n", termsafe.Words(glob))
+	}
+	return out.Flush()
+}
+
+func newWho(s *connect.Settings, style func(io.Writer) (blockrender.Style, error)) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "who",
+		Short: "Lists the connected participants and their capabilities",
+		Long: `who lists the participants that are connected to the space, and what each of them
+may do. Your own participant comes first, connected or not.
+
+Exit codes: those of meup.`,
+		Args: program.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return connect.Finish(c.Context(), listParticipants(c, s, style, asJSON))
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the roster as one JSON object")
+	return c
+}
+
+func listParticipants(c *cobra.Command, s *connect.Settings, style func(io.Writer) (blockrender.Style, error), asJSON bool) error {
+	colors, err := style(c.OutOrStdout())
+	if err != nil {
+		return err
+	}
+	t, err := s.Target(c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	roster, err := t.API.Roster(c.Context(), t.Space)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return json.NewEncoder(termsafe.JSONWriter(c.OutOrStdout())).Encode(roster)
+	}
+	out := bufio.NewWriter(c.OutOrStdout())
+	line := func(p *protocol.Participant, note string) {
+		fmt.Fprintf(out, "%s%s  %s\n", colors.Paint(colors.Name, termsafe.Words(string(p.ID))), note,
+			strings.Join(blockrender.Capabilities(p.Capabilities), "; "))
+	}
+	note := " (you, not connected)"
+	for i := range roster.Participants {
+		if roster.Participants[i].ID == roster.You.ID {
+			note = " (you)"
+		}
+	}
+	line(&roster.You, note)
+	for i := range roster.Participants {
+		if p := &roster.Participants[i]; p.ID != roster.You.ID {
+			line(p, "")
+		}
+	}
+	return out.Flush()
+}
