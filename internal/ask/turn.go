@@ -2,6 +2,8 @@ package ask
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 
 	"github.com/meup-protocol/meup/internal/answers"
 	"github.com/meup-protocol/meup/internal/proposal"
@@ -59,8 +61,8 @@ func (t *turn) apply(e *protocol.Envelope) (list []*Event) {
 		return nil
 	}
 	asked := t.tracker.Apply(e) == t.question.ID
-	for id, p := range t.proposals {
-		if event := t.settle(id, p, e); event != nil {
+	for _, id := range slices.Sorted(maps.Keys(t.proposals)) { // the order is the same each time
+		if event := t.settle(id, t.proposals[id], e); event != nil {
 			list = append(list, event)
 		}
 	}
