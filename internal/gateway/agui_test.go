@@ -27,6 +27,7 @@ spaces:
   lab:
     participants:
       alice: {token: alice-token, capabilities: ["*", observe]}
+      watcher: {token: watcher-token, capabilities: ["*", observe]}
       guest: {token: guest-token, capabilities: [chat]}
       planner: {token: planner-token, capabilities: ["*"]}
       files: {token: files-token, capabilities: ["*"]}
@@ -84,7 +85,7 @@ func (a actor) next(kind protocol.Kind, since protocol.Seq) protocol.Envelope {
 			return page.Envelopes[0]
 		}
 		q.Since = max(q.Since, page.Next)
-		as := apiAs(a.t, a.g, "files") // its own envelopes do not wake a participant
+		as := apiAs(a.t, a.g, "watcher") // its own envelopes do not wake a participant
 		if err := as.Await(a.t.Context(), "lab", q); err != nil {
 			a.t.Error(err)
 			return protocol.Envelope{}

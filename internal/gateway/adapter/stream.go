@@ -1,4 +1,4 @@
-package agui
+package adapter
 
 import (
 	"bytes"
@@ -7,47 +7,59 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/meup-protocol/meup/protocol"
 )
 
 // keepAlive is the time between two comments in a stream without events.
 const keepAlive = 15 * time.Second
 
-// stream writes server-sent events. It is safe for concurrent use.
-type stream struct {
+// Stream writes server-sent events. It is safe for concurrent use.
+type Stream struct {
 	mu      sync.Mutex
 	w       http.ResponseWriter
 	control *http.ResponseController
 	err     error // the client is gone
 }
 
-func newStream(w http.ResponseWriter) *stream {
+// NewStream begins a stream of events as the response.
+func NewStream(w http.ResponseWriter) *Stream {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no")
-	return &stream{w: w, control: http.NewResponseController(w)}
+	return &Stream{w: w, control: http.NewResponseController(w)}
 }
 
-// send writes events. With the last one, the client has the turn up to a position in the
-// log; 0: unknown. It reports whether the client takes more.
-func (s *stream) send(seq protocol.Seq, events ...map[string]any) bool {
+// Send writes events. With the last one, a client has everything up to the position
+// id, which it sends as Last-Event-ID to continue; "": unknown. It reports whether
+// the client takes more.
+func (s *Stream) Send(id string, events ...any) bool {
 	var out bytes.Buffer
 	for i, event := range events {
-		text, err := json.Marshal(event)
-		if err != nil {
-			panic(err) // of texts and JSON that was read
+		if id != "" && i == len(events)-1 {
+			fmt.Fprintf(&out, "id: %s\n", id)
 		}
-		if seq > 0 && i == len(events)-1 {
-			fmt.Fprintf(&out, "id: %d\n", seq)
-		}
-		fmt.Fprintf(&out, "data: %s\n\n", text)
+		writeData(&out, event)
 	}
 	return s.write(out.String())
 }
 
-func (s *stream) write(text string) bool {
+// Fail writes an event with the name error.
+func (s *Stream) Fail(event any) {
+	var out bytes.Buffer
+	out.WriteString("event: error\n")
+	writeData(&out, event)
+	s.write(out.String())
+}
+
+func writeData(out *bytes.Buffer, event any) {
+	text, err := json.Marshal(event)
+	if err != nil {
+		panic(err) // of texts and JSON that was read
+	}
+	fmt.Fprintf(out, "data: %s\n\n", text)
+}
+
+func (s *Stream) write(text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err == nil && text != "" {
@@ -59,8 +71,8 @@ func (s *stream) write(text string) bool {
 	return s.err == nil
 }
 
-// keepAlive writes comments until the returned function is called.
-func (s *stream) keepAlive() (stop func()) {
+// KeepAlive writes comments until the returned function is called.
+func (s *Stream) KeepAlive() (stop func()) {
 	ticker, done := time.NewTicker(keepAlive), make(chan struct{})
 	var running sync.WaitGroup
 	running.Go(func() {

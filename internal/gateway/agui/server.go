@@ -8,13 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
 
-	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/ask"
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/adapter"
-	"github.com/meup-protocol/meup/internal/gateway/mcpserver/offer"
 	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -44,7 +41,7 @@ type asker struct {
 	in       *input
 	question ask.Question
 	after    protocol.Seq // the client has the turn up to here
-	rights   offer.Rights
+	decider  *adapter.Decider
 }
 
 // begin publishes the question of a run, and the decisions that it brings. Both have
@@ -73,11 +70,9 @@ func (a *asker) begin(r *http.Request) error {
 	if a.question, err = ask.Publish(ctx, a.Client, space, you, e); err != nil {
 		return protocol.AsError(err)
 	}
-	roster, err := a.Client.Roster(ctx, space)
-	if err != nil {
-		return protocol.AsError(err)
+	if a.decider, err = a.Decider(ctx, space); err != nil {
+		return err
 	}
-	a.rights = offer.RightsOf(roster.You.Capabilities)
 	for _, d := range a.in.resume {
 		name := map[bool]string{true: "approve", false: "reject"}[d.approved]
 		id := adapter.ID("agui", space, string(you), name, string(d.interrupt))
@@ -101,52 +96,38 @@ func sessionID(thread string) string {
 	return string(adapter.ID("agui", thread))
 }
 
-// mayDecide reports whether a proposal waits for a decision that the participant may
-// make. A run that is sent again comes across settled ones.
-func (a *asker) mayDecide(ctx context.Context, p *protocol.Envelope) bool {
-	host, tool := proposal.CallOf(p).Host, p.ParsePayload().Get("params").Get("name").Text()
-	if now, _ := a.rights.MayCall(host, tool); !now || p.From == a.question.From || host == "" {
-		return false
-	}
-	open, err := a.Client.Proposals(ctx, a.question.Space, "", maxOpen, 0)
-	return err == nil && slices.ContainsFunc(open.Proposals, func(x api.Proposal) bool { return x.Envelope.ID == p.ID })
-}
-
-// maxOpen bounds how many pending proposals are read.
-const maxOpen = 100
-
 // follow sends the events of the run until it ends, or the client disconnects.
 func (a *asker) follow(ctx context.Context, w http.ResponseWriter) {
-	s := newStream(w)
-	defer s.keepAlive()()
-	var events []map[string]any // of one event of the turn
+	s := adapter.NewStream(w)
+	defer s.KeepAlive()()
+	var events []any // of one event of the turn
 	r := &run{
 		in: a.in, after: a.after, shown: a.after == 0, growing: make(map[protocol.ID]*text),
-		mayDecide: func(p *protocol.Envelope) bool { return a.mayDecide(ctx, p) },
+		mayDecide: func(p *protocol.Envelope) bool { return a.decider.MayDecide(ctx, p) },
 		send:      func(event map[string]any) { events = append(events, event) },
 	}
-	ended := !s.send(0, map[string]any{"type": "RUN_STARTED", "threadId": a.in.thread, "runId": a.in.run, "protocolVersion": "1.0"})
+	ended := !s.Send("", map[string]any{"type": "RUN_STARTED", "threadId": a.in.thread, "runId": a.in.run, "protocolVersion": "1.0"})
 	err := ask.Follow(ctx, a.Client, a.question, func(e *ask.Event) bool {
 		if ended {
 			return false
 		}
 		events = events[:0]
 		ended = !r.event(e)
-		return s.send(positionOf(e), events...) && !ended
+		return s.Send(positionOf(e), events...) && !ended
 	})
 	if err != nil && !ended && !errors.Is(err, context.Canceled) {
 		events = events[:0]
 		r.fail("The gateway ended the run; send it again to continue.")
-		s.send(0, events...)
+		s.Send("", events...)
 	}
 }
 
-// positionOf returns the position in the log that a client has with an event; 0: none.
-func positionOf(e *ask.Event) protocol.Seq {
+// positionOf returns the position in the log that a client has with an event; "": none.
+func positionOf(e *ask.Event) string {
 	if e.Type == ask.Delta || e.Type == ask.Ended {
-		return 0
+		return ""
 	}
-	return e.Seq
+	return e.Seq.String()
 }
 
 // Capabilities returns the handler of GET /api/spaces/{space}/agui.
