@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/gateway/a2a"
 	"github.com/meup-protocol/meup/internal/gateway/adapter"
 	"github.com/meup-protocol/meup/internal/gateway/agui"
 	"github.com/meup-protocol/meup/internal/gateway/config"
@@ -50,6 +51,12 @@ func (g *Gateway) routes(cfg *config.Config, api http.Handler) (list []httpapi.R
 		list = append(list,
 			httpapi.Route{Pattern: "POST /api/spaces/{space}/agui", Handler: agui.New(options)},
 			httpapi.Route{Pattern: "GET /api/spaces/{space}/agui", Handler: agui.Capabilities()})
+	}
+	if serves(config.AdapterA2A) {
+		handler := a2a.New(a2a.Options{Options: options, Version: g.options.Version.Version})
+		for _, pattern := range a2a.Patterns {
+			list = append(list, httpapi.Route{Pattern: pattern, Handler: handler})
+		}
 	}
 	return list
 }

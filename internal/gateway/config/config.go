@@ -55,10 +55,11 @@ const (
 	AdapterMCP   = "mcp"   // the Model Context Protocol
 	AdapterHooks = "hooks" // hooks of coding agents
 	AdapterAGUI  = "agui"  // AG-UI, for front ends
+	AdapterA2A   = "a2a"   // A2A, for agents
 )
 
 // AllAdapters returns all adapters, which are the default.
-func AllAdapters() []string { return []string{AdapterMCP, AdapterHooks, AdapterAGUI} }
+func AllAdapters() []string { return []string{AdapterMCP, AdapterHooks, AdapterAGUI, AdapterA2A} }
 
 // TLS is a certificate, its key and their files. The zero value selects plain
 // HTTP.

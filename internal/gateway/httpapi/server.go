@@ -173,7 +173,7 @@ func (s *Server) allowOrigin(w http.ResponseWriter, r *http.Request, origin stri
 		return true
 	}
 	h.Set("Access-Control-Allow-Methods", "GET, POST")
-	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept, Last-Event-ID")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept, Last-Event-ID, A2A-Version, A2A-Extensions")
 	h.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 	return false

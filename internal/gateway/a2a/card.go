@@ -1,0 +1,75 @@
+package a2a
+
+import (
+	"net/url"
+
+	wire "github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// publicCard responds with the card for clients without a token. It depends on nothing
+// but the address: it is the same for a space that exists and for one that does not.
+func (s *server) publicCard(c *call) {
+	if err := access.CheckHost(c.r, s.options.Origins); err != nil {
+		c.respond(nil, err)
+		return
+	}
+	if !protocol.ValidSpaceName(c.space) {
+		c.respond(nil, protocol.Errorf(protocol.CodeNotFound, "There is no such space."))
+		return
+	}
+	c.respond(c.card(), nil)
+}
+
+// card returns the card of the space, or of the agent, without what is in the space.
+func (c *call) card() *wire.AgentCard {
+	address, name, description := "/a2a/"+url.PathEscape(c.space), c.space, "Ask the participants of the space "+c.space+"."
+	if c.agent != "" {
+		address += "/agents/" + url.PathEscape(string(c.agent))
+		name, description = string(c.agent)+" in "+c.space, "Ask "+string(c.agent)+", a participant of the space "+c.space+"."
+	}
+	scheme := "http://"
+	if c.r.TLS != nil || c.r.Header.Get("X-Forwarded-Proto") == "https" {
+		scheme = "https://"
+	}
+	rpc := wire.NewAgentInterface(scheme+c.r.Host+address, wire.TransportProtocolJSONRPC)
+	rpc.Tenant = c.space
+	modes := []string{"text/markdown", "text/plain"}
+	return &wire.AgentCard{
+		Name: name, Description: description, Version: c.server.options.Version,
+		SupportedInterfaces: []*wire.AgentInterface{rpc, wire.NewAgentInterface(scheme+c.r.Host+address, wire.TransportProtocolHTTPJSON)},
+		Capabilities: wire.AgentCapabilities{Streaming: true, ExtendedAgentCard: true, Extensions: []wire.AgentExtension{
+			{URI: cursorExtension, Description: "Each event has its position in the log; SubscribeToTask with the header Last-Event-ID continues after it."},
+			{URI: draftsExtension, Description: "Text is sent while it grows, as chunks of artifacts whose ids begin with draft-."},
+		}},
+		DefaultInputModes: append(modes, "application/json"), DefaultOutputModes: modes,
+		SecuritySchemes:      wire.NamedSecuritySchemes{"bearer": wire.HTTPAuthSecurityScheme{Scheme: "Bearer"}},
+		SecurityRequirements: wire.SecurityRequirementsOptions{{"bearer": {}}},
+		Skills:               []wire.AgentSkill{{ID: "ask", Name: "Ask", Description: description, Tags: []string{"question"}}},
+	}
+}
+
+// extendedCard is the operation GetExtendedAgentCard: the card with a skill for each
+// connected participant that the client may ask.
+func (c *call) extendedCard() (any, error) {
+	card := c.card()
+	if c.agent != "" {
+		return card, nil
+	}
+	roster, err := c.Client.Roster(c.r.Context(), c.space)
+	if err != nil {
+		return nil, protocol.AsError(err)
+	}
+	for _, p := range roster.Participants {
+		if p.ID == c.you || len(card.Skills) > maxPage {
+			continue
+		}
+		card.Skills = append(card.Skills, wire.AgentSkill{
+			ID: "agents/" + string(p.ID), Name: string(p.ID), Tags: append([]string{"participant"}, p.Serves...),
+			Description: "Ask " + string(p.ID) + " alone, at the address /a2a/" + c.space + "/agents/" + string(p.ID) + ".",
+		})
+	}
+	return card, nil
+}
