@@ -348,6 +348,9 @@ func TestA2A_Errors(t *testing.T) {
 			}
 		})
 	}
+	if status, text := postAs(t, g, "alice-token", "/a2a/lab", call("ListTasks", `{}`), append([]string{"Host", "rebound.example.org"}, version...)...); status != 403 {
+		t.Errorf("another host: %d %s", status, text)
+	}
 	// Without a space in the path it is the tenant, or the only one of the token.
 	for _, params := range []string{`{"tenant":"lab"}`, `{}`} {
 		if status, code, text := rpcA2A(t, g, "alice-token", "/a2a", call("ListTasks", params), version...); status != 200 || code != 0 {
@@ -409,7 +412,7 @@ func TestA2A_Card(t *testing.T) {
 	}
 }
 
-// A participant has as many streams as connections; another one is told to wait.
+// A participant has as many streams as connections; another one is refused for now.
 func TestA2A_Bound(t *testing.T) {
 	g := meuptest.Start(t, strings.Replace(aguiConfig, "limits: {", "limits: {connections: 2, ", 1))
 	c := a2aClient(t, g, "alice-token", "lab", a2aBindings[1])
@@ -431,7 +434,7 @@ func TestA2A_Bound(t *testing.T) {
 		})
 	}
 	a := actor{t, g}
-	for i := range 2 { // both questions, whatever their order
+	for i := range 2 { // both questions, in either order
 		q := a.next(protocol.KindChat, protocol.Seq(i))
 		a.does("planner", fmt.Sprint("s", i), "reasoning.start", "", "", string(q.ID), `{"message":"thinking"}`)
 	}
@@ -441,5 +444,54 @@ func TestA2A_Bound(t *testing.T) {
 	status, text := postAs(t, g, "alice-token", "/a2a/lab/message:send", `{"message":{"messageId":"m2","role":"ROLE_USER","parts":[{"text":"why?"}]}}`, "A2A-Version", "1.0")
 	if status != 429 || !strings.Contains(text, "RESOURCE_EXHAUSTED") {
 		t.Errorf("%d %s", status, text)
+	}
+}
+
+// A participant decides only on proposals of the task, and only on calls that it may make. A
+// decision that is sent again is one decision.
+func TestA2A_Decisions(t *testing.T) {
+	g := meuptest.Start(t, aguiConfig)
+	a := actor{t, g}
+	a.does("planner", "old", "mcp.proposal", "", "", "", `{"participant_id":"files",`+writeCall+`}`)
+	alice := a2aClient(t, g, "alice-token", "lab", a2aBindings[1])
+	m := a2aText("m", "why?")
+	m.Config = &a2a.SendMessageConfig{ReturnImmediately: true}
+	result, err := alice.SendMessage(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := result.(*a2a.Task).ID
+	var played sync.WaitGroup
+	defer played.Wait()
+	played.Go(func() { a.answers(true) })
+	p := a.next(protocol.KindMCPProposal, 2)
+	decide := func(token, proposal, word string) (int, string) {
+		return postAs(t, g, token, "/a2a/lab/message:send", fmt.Sprintf(
+			`{"message":{"messageId":%q,"taskId":%q,"role":"ROLE_USER","parts":[{"data":{"proposal":%q,"decision":%q}}]}}`, token+word, task, proposal, word), "A2A-Version", "1.0")
+	}
+	for _, test := range []struct {
+		token, proposal string
+		status          int
+	}{{"alice-token", "old", 400}, {"alice-token", "nothing", 400}, {"alice-token", string(task), 400}, {"guest-token", string(p.ID), 403}} {
+		if status, text := decide(test.token, test.proposal, "approve"); status != test.status {
+			t.Errorf("%s of %s: %d %s", test.proposal, test.token, status, text)
+		}
+	}
+	// The guest is not asked.
+	if got, err := a2aClient(t, g, "guest-token", "lab", a2aBindings[0]).GetTask(t.Context(), &a2a.GetTaskRequest{ID: task}); err != nil || got.Status.State != a2a.TaskStateWorking {
+		t.Errorf("%+v %v", got, err)
+	}
+	for _, word := range []string{"approve", "approve", "reject"} { // the later ones change nothing
+		if status, text := decide("alice-token", string(p.ID), word); status != 200 || !strings.Contains(text, `"text":"written"`) {
+			t.Errorf("%s: %d %s", word, status, text)
+		}
+	}
+	_, log := story(t, g, "alice")
+	decisions := 0
+	for _, e := range log {
+		decisions += map[bool]int{true: 1}[e.Correlation.Names(p.ID)]
+	}
+	if decisions != 1 {
+		t.Errorf("%d decisions", decisions)
 	}
 }

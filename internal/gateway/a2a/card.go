@@ -23,7 +23,7 @@ func (s *server) publicCard(c *call) {
 	c.respond(c.card(), nil)
 }
 
-// card returns the card of the space, or of the agent, without what is in the space.
+// card returns the card of the space, or of the agent, without its participants.
 func (c *call) card() *wire.AgentCard {
 	address, name, description := "/a2a/"+url.PathEscape(c.space), c.space, "Ask the participants of the space "+c.space+"."
 	if c.agent != "" {

@@ -86,7 +86,7 @@ const maxGrowing = 1024
 
 // working returns a status with a text and data of a participant.
 func (r *run) working(e *ask.Event, text string, data any) wire.Event {
-	m := said(r.info, e.Envelope, text)
+	m := messageOf(r.info, e.Envelope, text)
 	if text == "" {
 		m.Parts = nil
 	}

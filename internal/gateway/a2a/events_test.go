@@ -40,7 +40,7 @@ func eventsOf(r *run, turn []*ask.Event) (list []wire.Event) {
 	return list
 }
 
-// After each event, a run that continues has exactly what follows.
+// After each event, a run that continues has exactly the following ones.
 func TestRun_Continues(t *testing.T) {
 	whole := eventsOf(runOf(cursor{seq: 1, part: all}, false), turnEvents())
 	if len(whole) != 6 {

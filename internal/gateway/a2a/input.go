@@ -20,7 +20,7 @@ const (
 	maxParts = 256
 )
 
-// message is what the adapter uses of a SendMessageRequest.
+// message has the fields of a SendMessageRequest that the adapter uses.
 type message struct {
 	id        string
 	contextID string
@@ -53,7 +53,8 @@ func decodeMessage(params protocol.Value) (*message, error) {
 	if err := m.readParts(given.Get("parts")); err != nil {
 		return nil, err
 	}
-	return m, m.readConfiguration(params.Get("configuration"))
+	err := m.readConfiguration(params.Get("configuration"))
+	return m, err
 }
 
 // readParts reads the text of the parts, and the decision among them.
@@ -142,7 +143,7 @@ func historyLength(params protocol.Value) (int, error) {
 	return int(n), err
 }
 
-// selection is what a ListTasksRequest selects.
+// selection is the part of the tasks that a ListTasksRequest selects.
 type selection struct {
 	contextID string
 	state     wire.TaskState

@@ -200,9 +200,8 @@ func (c *call) subscribe() error {
 	return c.stream(q, after, task)
 }
 
-// follow sends the events of a task after a position, which resumes says that the client
-// had: first the task as of there. A task that has ended is sent whole to a client that
-// had nothing of it.
+// follow sends the events of a task after a position: first the task as of there. A task
+// that has ended is sent whole, unless the client resumes a stream.
 func (c *call) follow(q *question, after cursor, history int, resumes bool) error {
 	task, err := c.task(c.r.Context(), q, history)
 	if err != nil {

@@ -256,13 +256,13 @@ func asks(info wire.TaskInfo, p *protocol.Envelope) *wire.Message {
 	if at := payload.Get("expires_at").Text(); at != "" {
 		data["expires_at"] = at
 	}
-	m := said(info, p, string(p.From)+" asks for the approval of "+name+".")
+	m := messageOf(info, p, string(p.From)+" asks for the approval of "+name+".")
 	m.Parts = append(m.Parts, &wire.Part{Content: wire.Data{Value: data}, MediaType: "application/json"})
 	return m
 }
 
-// said returns a message of a participant.
-func said(info wire.TaskInfo, e *protocol.Envelope, text string) *wire.Message {
+// messageOf returns an envelope of a participant as a message.
+func messageOf(info wire.TaskInfo, e *protocol.Envelope, text string) *wire.Message {
 	meta := map[string]any{metaParticipant: e.From, metaKind: e.Kind, metaTrust: "participant"}
 	if e.Context != "" {
 		meta[metaContext] = e.Context
