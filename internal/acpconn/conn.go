@@ -1,0 +1,308 @@
+// Package acpconn is a connection of the Agent Client Protocol (version 1) over
+// the input and output of a program: JSON-RPC 2.0, one message per line.
+//
+// The protocol library reads and correlates the messages. This package gives it
+// bounds: the length of a line, the lines that are no messages, the notifications
+// that wait, and the requests of the peer in progress. A peer that sends faster than
+// they are handled is not read until they are.
+package acpconn
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	acp "github.com/coder/acp-go-sdk"
+)
+
+// Bounds of a connection.
+const (
+	maxLine     = 8 << 20 // bytes of one message
+	maxGarbage  = 1000    // lines in a row that are no messages, such as the log of a package manager
+	maxQueued   = 256     // notifications that wait
+	maxInFlight = 64      // requests of the peer in progress
+)
+
+// Errors of a connection that was ended because of its peer.
+var (
+	ErrTooLong = errors.New("a message is longer than 8 MiB")
+	ErrGarbage = errors.New("the output is not the Agent Client Protocol")
+	ErrEnded   = errors.New("the connection has ended")
+)
+
+// Codes of JSON-RPC errors.
+const (
+	CodeNoSuchMethod  = -32601
+	CodeInvalidParams = -32602
+	CodeInternal      = -32603
+	CodeAuthRequired  = -32000
+)
+
+// Error is an error of JSON-RPC.
+type Error = acp.RequestError
+
+// NewError returns an error of JSON-RPC.
+func NewError(code int, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Handler handles a request or a notification of the peer. Notifications are handled
+// one after the other, requests concurrently, each after the notifications that were
+// received before it. The result of a notification is ignored. ctx ends with the
+// connection, and that of a request when the peer cancels it.
+type Handler func(ctx context.Context, method string, params json.RawMessage) (any, error)
+
+// Conn is a connection.
+type Conn struct {
+	rpc    *acp.Connection
+	in     *lines
+	handle Handler
+	log    *slog.Logger
+}
+
+// New returns a connection that reads from and writes to a peer. It ends with the
+// input. log gets the peer's faults, without its texts.
+func New(r io.Reader, w io.Writer, log *slog.Logger, handle Handler) *Conn {
+	c := &Conn{in: newLines(r), handle: handle, log: log}
+	c.rpc = acp.NewConnection(c.received, w, c.in)
+	c.rpc.SetLogger(slog.New(slog.DiscardHandler)) // the library logs whole messages
+	close(c.in.started)
+	return c
+}
+
+// Call sends a request and decodes its result. It returns after the notifications
+// that the peer sent before its response are handled. Errors: *Error for one of the
+// peer, the reason why the connection ended, ctx's.
+func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
+	raw, err := acp.SendRequest[json.RawMessage](c.rpc, ctx, method, params)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case c.ended():
+		return c.Err()
+	default:
+		return err
+	}
+	if result == nil || len(raw) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(raw, result); err != nil {
+		return fmt.Errorf("read the result of %s: %w", method, err)
+	}
+	return nil
+}
+
+// Notify sends a notification.
+func (c *Conn) Notify(ctx context.Context, method string, params any) error {
+	return c.rpc.SendNotification(ctx, method, params)
+}
+
+// Done is closed when the connection has ended.
+func (c *Conn) Done() <-chan struct{} { return c.rpc.Done() }
+
+func (c *Conn) ended() bool {
+	select {
+	case <-c.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// Err returns why the connection ended.
+func (c *Conn) Err() error {
+	c.in.mu.Lock()
+	defer c.in.mu.Unlock()
+	if c.in.err == nil || errors.Is(c.in.err, io.EOF) {
+		return ErrEnded
+	}
+	return c.in.err
+}
+
+// Close stops reading and waits for the handlers. The input must end too.
+func (c *Conn) Close() {
+	c.in.close()
+	<-c.Done()
+	c.in.handlers.Wait()
+}
+
+// received handles a message that lines passed to the library.
+func (c *Conn) received(ctx context.Context, method string, params json.RawMessage) (result any, fault *acp.RequestError) {
+	method, isNotification := strings.CutPrefix(method, notification)
+	defer c.in.handled(isNotification)
+	defer func() {
+		if cause := recover(); cause != nil {
+			c.log.Error("a handler panicked", "method", method, "panic", fmt.Sprintf("%T", cause), "stack", string(debug.Stack()))
+			result, fault = nil, NewError(CodeInternal, "internal error")
+		}
+	}()
+	if !isNotification {
+		c.in.awaitNotifications()
+	}
+	result, err := c.handle(ctx, method, params)
+	if err == nil {
+		return result, nil
+	}
+	if errors.As(err, &fault) {
+		return nil, fault
+	}
+	return nil, NewError(CodeInternal, "%v", err)
+}
+
+// notification marks the method of a notification, which the library does not tell
+// from a request.
+const notification = "notification:"
+
+// lines passes the messages of a peer to the library.
+type lines struct {
+	in      *bufio.Reader
+	rest    []byte        // of the line that is being read; owned by Read
+	started chan struct{} // the library is set up
+
+	handlers sync.WaitGroup
+
+	mu       sync.Mutex
+	changed  sync.Cond
+	queued   int // notifications passed on
+	done     int // of them, handled
+	inFlight int // requests of the peer
+	closed   bool
+	err      error // of reading
+}
+
+func newLines(r io.Reader) *lines {
+	l := &lines{in: bufio.NewReaderSize(r, 64<<10), started: make(chan struct{})}
+	l.changed.L = &l.mu
+	return l
+}
+
+// Read implements io.Reader.
+func (l *lines) Read(p []byte) (int, error) {
+	<-l.started
+	if len(l.rest) == 0 {
+		line, err := l.next()
+		if err != nil {
+			l.mu.Lock()
+			l.err = err
+			l.mu.Unlock()
+			return 0, io.EOF
+		}
+		l.rest = line
+	}
+	n := copy(p, l.rest)
+	l.rest = l.rest[n:]
+	return n, nil
+}
+
+// next returns the next message with the newline, when there is room for it.
+func (l *lines) next() ([]byte, error) {
+	for range maxGarbage {
+		line, err := l.readLine()
+		if err != nil {
+			return nil, err
+		}
+		var m message
+		if json.Unmarshal(line, &m) != nil || m.ID == nil && m.Method == "" || strings.HasPrefix(m.Method, notification) {
+			continue
+		}
+		if m.Method == "" || m.ID == nil && m.Method == "$/cancel_request" { // not for a handler
+			return line, nil
+		}
+		isNotification := m.ID == nil
+		if isNotification {
+			m.Method = notification + m.Method
+		}
+		// Of a message for a handler the library gets the fields that were decoded, so
+		// that it cannot take it for another one.
+		m.Version = "2.0"
+		if line, err = json.Marshal(m); err != nil {
+			continue
+		}
+		return append(line, '\n'), l.admit(isNotification)
+	}
+	return nil, ErrGarbage
+}
+
+// message is a request or a notification.
+type message struct {
+	Version string           `json:"jsonrpc"`
+	ID      *json.RawMessage `json:"id,omitempty"`
+	Method  string           `json:"method"`
+	Params  json.RawMessage  `json:"params,omitempty"`
+}
+
+// readLine returns the next line that is not empty.
+func (l *lines) readLine() ([]byte, error) {
+	var line []byte
+	for {
+		part, err := l.in.ReadSlice('\n')
+		if len(line)+len(part) > maxLine {
+			return nil, ErrTooLong
+		}
+		line = append(line, part...)
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case err != nil:
+			return nil, err // a message that is not complete is none
+		case strings.TrimSpace(string(line)) != "":
+			return line, nil
+		default:
+			line = line[:0]
+		}
+	}
+}
+
+// admit waits until there is room for a notification or a request, and counts it.
+func (l *lines) admit(isNotification bool) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for !l.closed && (isNotification && l.queued-l.done >= maxQueued || !isNotification && l.inFlight >= maxInFlight) {
+		l.changed.Wait()
+	}
+	if l.closed {
+		return ErrEnded
+	}
+	l.handlers.Add(1)
+	if isNotification {
+		l.queued++
+	} else {
+		l.inFlight++
+	}
+	return nil
+}
+
+func (l *lines) handled(isNotification bool) {
+	l.mu.Lock()
+	if isNotification {
+		l.done++
+	} else {
+		l.inFlight--
+	}
+	l.mu.Unlock()
+	l.changed.Broadcast()
+	l.handlers.Done()
+}
+
+// awaitNotifications waits until the notifications that were received are handled.
+func (l *lines) awaitNotifications() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for received := l.queued; l.done < received; {
+		l.changed.Wait()
+	}
+}
+
+func (l *lines) close() {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.changed.Broadcast()
+}
