@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meup-protocol/meup/internal/acpserver"
 	"github.com/meup-protocol/meup/internal/mcprelay"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
@@ -42,4 +43,14 @@ func runMCP(c *cobra.Command, a *app) error {
 	return mcprelay.Run(c.Context(), mcprelay.Options{
 		Endpoint: u.String(), Token: t.Token, Version: program.Version(version), In: c.InOrStdin(), Out: c.OutOrStdout(),
 	})
+}
+
+func newACP(a *app) *cobra.Command {
+	return acpserver.NewCommand(program.Version(version), func(c *cobra.Command) (acpserver.Options, error) {
+		t, err := a.Target(c.ErrOrStderr())
+		if err != nil {
+			return acpserver.Options{}, err
+		}
+		return acpserver.Options{Client: t.API, Space: t.Space}, nil
+	}, connect.FinishStopped)
 }

@@ -155,6 +155,7 @@ var mayImport = map[string][]string{
 	"internal/agent/bridge":                {"protocol", "client", "client/api", "internal/agent/mcptools", "internal/participant", "internal/textutil"},
 	"internal/participant":                 {"protocol", "client"},
 	"internal/acpconn":                     {},
+	"internal/acpserver":                   {"protocol", "client/api", "internal/acpconn", "internal/ask", "internal/capability", "internal/program", "internal/proposal", "internal/recent"},
 	"internal/natsembed":                   {"internal/privatedir"},
 	"internal/reasoner":                    {"client/reasoner/wire", "internal/agent/llm", "internal/agent/planner", "internal/agent/planner/rules", "internal/agent/contextwindow", "internal/agent/telemetry", "internal/reasoner/api", "internal/reasoner/decisionlog", "internal/reasoner/workflow", "internal/recent", "internal/textutil"},
 	"internal/reasoner/api":                {"client/reasoner/wire", "schemas"},
