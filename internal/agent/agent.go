@@ -72,6 +72,7 @@ type Options struct {
 	Space   Space
 	Tools   Tools   // nil: none
 	Planner Planner // nil: rules.Rules
+	Solver  Solver  // nil: the agent's own loop with Tools and Planner
 
 	// Name is a name for mentions, in addition to the participant's id.
 	Name string

@@ -136,7 +136,7 @@ var errPlannerFailed = errors.New("the planner failed")
 func explain(cause error) string {
 	var (
 		refusal *protocol.Error
-		model   *llm.Error
+		public  interface{ Public() string }
 		stopped *cancelled
 		network net.Error
 		service *reasoner.APIError
@@ -146,8 +146,8 @@ func explain(cause error) string {
 		return stopped.Error()
 	case errors.As(cause, &refusal):
 		return fmt.Sprintf("the gateway refused it (%s: %s)", refusal.Code, trimStop(refusal.Message))
-	case errors.As(cause, &model):
-		return model.Public()
+	case errors.As(cause, &public): // of a model, or of a Solver
+		return public.Public()
 	case errors.As(cause, &service):
 		return "the Reasoning API answered with " + llm.PublicCode(service.Status, service.Code)
 	case errors.Is(cause, reasoner.ErrTimeout):

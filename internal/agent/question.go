@@ -44,7 +44,8 @@ type question struct {
 	// root problem is in. The answer is the conclusion.
 	part bool
 
-	refs remarks.Refs // envelopes that the planner may refer to
+	refs    remarks.Refs // envelopes that the planner may refer to
+	replyID protocol.ID  // of the answer; "": any
 
 	batches atomic.Int64 // parallel groups so far
 	first   twins.First  // of the processes of this participant

@@ -55,6 +55,7 @@ func (a *Agent) solveAndReply(q *question) error {
 		more = []field{{"stream_id", stream}}
 	}
 	reply := q.reply(d.Answer, more...)
+	reply.ID = q.replyID
 	if q.root.ctx.Err() != nil { // too late: the context is concluded already
 		a.out.Final("answer", reply)
 		return nil
@@ -81,6 +82,10 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 	}
 	if err != nil {
 		return d, "", fmt.Errorf("open context: %w", err)
+	}
+	if a.opts.Solver != nil {
+		s, err := a.solveBy(p)
+		return planner.Decision{Answer: s.Answer}, s.Stream, err
 	}
 	state := a.newState(p)
 	reconsidered := 0

@@ -2,6 +2,8 @@ package participant
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -26,6 +28,77 @@ func CapabilityKind(raw json.RawMessage) string {
 		return ""
 	}
 	return c.Kind
+}
+
+// NamesCall reports whether capabilities allow calls of a tool that a participant runs
+// itself, and name the participant in to, and the tool or no tool. The patterns of a name
+// are texts with * and arrays of them; a capability with any other condition does not
+// count. Denials are left to the gateway, which decides about the request.
+func NamesCall(capabilities []json.RawMessage, host protocol.ParticipantID, tool string) bool {
+	for _, raw := range capabilities {
+		c, ok := parse(raw)
+		pattern, err := protocol.ParseKindPattern(c.Kind)
+		if !ok || c.Deny || err != nil || !pattern.Match(protocol.KindMCPRequest) || c.Context != nil || !slices.Contains(texts(c.To), string(host)) {
+			continue
+		}
+		if c.Payload == nil || namesTool(c.Payload, tool) {
+			return true
+		}
+	}
+	return false
+}
+
+// namesTool reports whether the pattern of a payload has no conditions but the method
+// and the name of the tool, and matches.
+func namesTool(payload json.RawMessage, tool string) bool {
+	var p, params map[string]json.RawMessage
+	if json.Unmarshal(payload, &p) != nil {
+		return false
+	}
+	for key, value := range p {
+		switch key {
+		case "method":
+			if !slices.Contains(texts(value), "tools/call") {
+				return false
+			}
+		case "params":
+			if json.Unmarshal(value, &params) != nil {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	for key, value := range params {
+		if key != "name" || !slices.ContainsFunc(texts(value), func(pattern string) bool { return globMatches(pattern, tool) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// globMatches compares a name with a pattern in which only * is special.
+func globMatches(pattern, name string) bool {
+	if strings.ContainsAny(pattern, `!/?[\{`) {
+		return false
+	}
+	head, tail, special := strings.Cut(pattern, "*")
+	if !special {
+		return pattern == name
+	}
+	return !strings.Contains(tail, "*") && len(name) >= len(head)+len(tail) && strings.HasPrefix(name, head) && strings.HasSuffix(name, tail)
+}
+
+// texts returns a text, or the texts of an array; nil for anything else.
+func texts(raw json.RawMessage) (list []string) {
+	var one string
+	if json.Unmarshal(raw, &one) == nil {
+		return []string{one}
+	}
+	if json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	return list
 }
 
 // MayAllow reports whether capabilities could allow an envelope of a kind. A

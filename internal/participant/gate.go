@@ -84,6 +84,27 @@ func (g *Gate) state() (changed <-chan struct{}, left time.Duration) {
 // Wait returns when the gate is open, or with the cause of ctx's end.
 func (g *Gate) Wait(ctx context.Context) error { return g.wait(ctx, nil) }
 
+// WaitClosed returns when the gate is closed, or with the cause of ctx's end.
+func (g *Gate) WaitClosed(ctx context.Context) error {
+	for !g.Closed() {
+		g.mu.Lock()
+		if g.changed == nil {
+			g.changed = make(chan struct{})
+		}
+		changed := g.changed
+		g.mu.Unlock()
+		if g.Closed() {
+			break
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
 // Generation returns the number of pauses that have ended. Read it before a
 // send that may be refused because of a pause, for WaitRefused.
 func (g *Gate) Generation() int {

@@ -82,3 +82,30 @@ func TestPause_Expired(t *testing.T) {
 		}
 	})
 }
+
+// WaitClosed returns with the pause, or with its context.
+func TestGate_WaitClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g Gate
+		ctx, cancel := context.WithCancelCause(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- g.WaitClosed(ctx) }()
+		synctest.Wait()
+		g.Open()
+		synctest.Wait()
+		if len(done) > 0 {
+			t.Error("it is open")
+		}
+		g.Close(time.Minute)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Minute)
+		go func() { done <- g.WaitClosed(ctx) }()
+		synctest.Wait()
+		cancel(errGone)
+		if err := <-done; !errors.Is(err, errGone) {
+			t.Errorf("%v", err)
+		}
+	})
+}

@@ -2,6 +2,7 @@ package participant
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -131,5 +132,34 @@ func TestResponse_InvalidData(t *testing.T) {
 	got := Response([]byte(`"x"`), nil, &client.RPCError{Code: 7, Message: "no", Data: []byte(`{`)})
 	if want := `{"jsonrpc":"2.0","id":"x","error":{"code":7,"message":"no"}}`; string(got) != want {
 		t.Errorf("got %s", got)
+	}
+}
+
+// A capability allows a call without a question only if it names the participant, and
+// nothing else but the tool.
+func TestNamesCall(t *testing.T) {
+	for capability, want := range map[string]bool{
+		`"*"`: false, `"mcp.request"`: false, `{"kind":"mcp.request"}`: false, `{"kind":"mcp.request","to":"other"}`: false, `7`: false,
+		`{"kind":"mcp.request","to":"me"}`: true, `{"kind":"mcp/*","to":["other","me"]}`: true, `{"kind":"chat","to":"me"}`: false,
+		`{"kind":"mcp.request","to":"me","payload":{"method":"tools/call","params":{"name":"write"}}}`:    true,
+		`{"kind":"mcp.request","to":"me","payload":{"params":{"name":["read","wr*"]}}}`:                   true,
+		`{"kind":"mcp.request","to":"me","payload":{"params":{"name":"*"}}}`:                              true,
+		`{"kind":"mcp.request","to":"me","payload":{"params":{"name":"read_*"}}}`:                         false,
+		`{"kind":"mcp.request","to":"me","payload":{"params":{"name":"!read"}}}`:                          false,
+		`{"kind":"mcp.request","to":"me","payload":{"params":{"name":"/write/"}}}`:                        false,
+		`{"kind":"mcp.request","to":"me","payload":{"params":{"name":"w**e"}}}`:                           false,
+		`{"kind":"mcp.request","to":"me","payload":{"params":{"name":"write","arguments":{"path":"a"}}}}`: false,
+		`{"kind":"mcp.request","to":"me","payload":{"**":"write"}}`:                                       false,
+		`{"kind":"mcp.request","to":"me","payload":{"method":"tools/list"}}`:                              false,
+		`{"kind":"mcp.request","to":"me","payload":[1]}`:                                                  false,
+		`{"kind":"mcp.request","to":"me","payload":{"params":7}}`:                                         false,
+		`{"kind":"mcp.request","to":"me","deny":true}`:                                                    false,
+		`{"kind":"mcp.request","to":"me","context":"a"}`:                                                  false,
+	} {
+		t.Run(capability, func(t *testing.T) {
+			if got := NamesCall([]json.RawMessage{json.RawMessage(capability)}, "me", "write"); got != want {
+				t.Errorf("%v, want %v", got, want)
+			}
+		})
 	}
 }

@@ -62,12 +62,12 @@ func (in *Inbox) Release(id protocol.ID) {
 }
 
 // Deliver passes an envelope to the boxes that it correlates to, the end of a
-// context to the box of its reasoning.start, and presence to every box. It
+// context to the box of its reasoning.start, and presence and welcomes to every box. It
 // reports whether a box accepted it as an answer. It does not block.
 func (in *Inbox) Deliver(env *protocol.Envelope) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if env.Kind == protocol.KindSystemPresence {
+	if env.Kind == protocol.KindSystemPresence || env.Kind == protocol.KindSystemWelcome {
 		for _, b := range in.boxes {
 			b.put(env)
 		}

@@ -1,0 +1,140 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/agent/catchup"
+	"github.com/meup-protocol/meup/internal/agent/deltastream"
+	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/publisher"
+	"github.com/meup-protocol/meup/internal/agent/remarks"
+	"github.com/meup-protocol/meup/internal/participant"
+	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Solver answers questions in place of a Planner and its tools: a program that
+// reasons and calls tools in a loop of its own.
+type Solver interface {
+	// Solve works on a question and publishes the steps of the work. The context of
+	// the question is open, and the agent closes it. ctx ends with the cause that
+	// ends the question. An error with a method Public() string has a text for the
+	// space.
+	Solve(ctx context.Context, t *Task) (Solution, error)
+}
+
+// Solution is the answer to a question.
+type Solution struct {
+	Answer   string
+	Stream   string         // that carried the answer; "": none
+	Message  string         // of the conclusion
+	Metadata map[string]any // of the conclusion; nil: none
+}
+
+// Task is a question for a Solver. Its methods are safe for concurrent use.
+type Task struct {
+	Chat     *protocol.Envelope
+	Text     string
+	Context  protocol.ContextPath
+	Audience []protocol.ParticipantID // of a private question, without the agent; none: all
+	History  []llm.Message            // chats before the question, for a Solver that does not remember them
+	Earlier  []catchup.Call           // of attempts before a restart
+	// Reply is the id of the chat with the answer.
+	Reply protocol.ID
+
+	agent   *Agent
+	problem *problem
+}
+
+// You returns the participant of the agent.
+func (t *Task) You() protocol.ParticipantID { return t.agent.you }
+
+// Space returns the name of the space.
+func (t *Task) Space() string { return t.agent.space.Name }
+
+// Capabilities returns the rights of the agent.
+func (t *Task) Capabilities() []json.RawMessage { return t.agent.opts.Space.Welcome().You.Capabilities }
+
+// Gate is closed while the agent is paused.
+func (t *Task) Gate() *participant.Gate { return &t.agent.runtime.Gate }
+
+// Inside returns an envelope within the context, for the participants of the question.
+func (t *Task) Inside(kind protocol.Kind, payload json.RawMessage) protocol.Envelope {
+	e := t.problem.inside(kind)
+	e.ID, e.Payload = publisher.NewID(), payload
+	return e
+}
+
+// Publish publishes envelopes in order. It waits during a pause.
+func (t *Task) Publish(ctx context.Context, envs ...protocol.Envelope) error {
+	return t.agent.out.Publish(ctx, envs...)
+}
+
+// Final publishes an envelope that ends a part of the work, also after the question
+// has ended.
+func (t *Task) Final(what string, env protocol.Envelope) { t.agent.out.Final(what, env) }
+
+// Streams returns the streams of a text that grows.
+func (t *Task) Streams() *deltastream.Streams { return t.agent.newStreams(t.problem) }
+
+// Expect returns the envelopes that correlate to one of the agent, until the returned
+// function is called, which returns the ones that were not read.
+func (t *Task) Expect(id protocol.ID) (box <-chan protocol.Envelope, release func() []protocol.Envelope) {
+	in := t.agent.inbox.Expect(id)
+	return in, func() (rest []protocol.Envelope) {
+		t.agent.inbox.Release(id)
+		for {
+			select {
+			case env := <-in:
+				rest = append(rest, env)
+			default:
+				return rest
+			}
+		}
+	}
+}
+
+// Remarks returns the text of the remarks that other participants made in the context
+// since the last call; "": none.
+func (t *Task) Remarks() string {
+	list, dropped := t.problem.remarks.Take()
+	if len(list) == 0 {
+		return ""
+	}
+	return remarks.Render(list, dropped, &t.problem.q.refs)
+}
+
+// Decline responds to a request to the agent that correlates to a proposal and does not
+// fulfill it.
+func (t *Task) Decline(request *protocol.Envelope, message string) {
+	payload := participant.Response(participant.RequestID(request), nil, &client.RPCError{Code: participant.CodeFailed, Message: message})
+	t.agent.out.Final("response", participant.RespondTo(request, payload))
+}
+
+// solveBy gives a question to the solver, and publishes the conclusion.
+func (a *Agent) solveBy(p *problem) (Solution, error) {
+	p.q.replyID = publisher.NewID()
+	s, err := a.opts.Solver.Solve(p.ctx, &Task{
+		Chat: &p.q.chat, Text: p.text, Context: p.path, Audience: p.q.private, History: p.q.history, Earlier: p.q.earlier,
+		Reply: p.q.replyID, agent: a, problem: p,
+	})
+	if err != nil {
+		return s, err
+	}
+	message := textutil.ShortenChars(s.Message, maxThought)
+	if p.q.part {
+		message = textutil.ShortenChars(s.Answer, maxAnswer)
+	}
+	fields := []field{{"message", message}}
+	if s.Metadata != nil {
+		fields = append(fields, field{"metadata", s.Metadata})
+	}
+	err = a.out.Publish(p.ctx, p.inside(protocol.KindReasoningConclusion, fields...))
+	p.open = !publisher.Maybe(err)
+	if !p.open {
+		err = nil
+	}
+	return s, err
+}
