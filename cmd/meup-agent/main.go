@@ -40,7 +40,7 @@ Exit codes: 0 ended as requested, 1 failed, 2 invalid usage.`,
 		Args: program.NoArgs,
 		RunE: program.NoCommand,
 	}
-	root.AddCommand(newRun(), newBridge(), program.NewVersion(version), newDocserver())
+	root.AddCommand(newRun(), newBridge(), newACP(), program.NewVersion(version), newDocserver())
 	return root
 }
 
