@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -168,11 +169,11 @@ func serveACP(ctx context.Context, f *acpFlags, token string, servers []mcptools
 		if err != nil {
 			return err
 		}
-		o.HTTPServers = append(own[:len(own):len(own)], overHTTP)
+		o.HTTPServers = slices.Concat(own, []any{overHTTP})
 		if overStdio == nil {
 			log.Info("the program meup is not installed: an agent that does not support MCP over HTTP gets no tools of the space")
 		} else {
-			o.MCPServers = append(own[:len(own):len(own)], overStdio)
+			o.MCPServers = slices.Concat(own, []any{overStdio})
 		}
 	}
 	solver, err := acp.Start(ctx, o)

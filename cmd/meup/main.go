@@ -56,7 +56,7 @@ Exit codes: 0 success, 1 rejected or failed, 2 usage error, 3 timeout,
 	}
 	a.register(root.PersistentFlags())
 	root.AddCommand(
-		newJoin(&a), newTail(&a), newSend(&a), newHistory(&a), newReasoning(&a), newProposals(&a), newSearch(&a), newMCP(&a), newHooks(&a),
+		newJoin(&a), newTail(&a), newSend(&a), newHistory(&a), newReasoning(&a), newProposals(&a), newSearch(&a), newMCP(&a), newACP(&a), newHooks(&a),
 		program.NewVersion(version),
 	)
 	root.AddCommand(manage.Commands(&a.Settings, a.style)...)

@@ -9,6 +9,7 @@ package acpconn
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -223,10 +224,13 @@ func (l *lines) next() ([]byte, error) {
 		// Of a message for a handler the library gets the fields that were decoded, so
 		// that it cannot take it for another one.
 		m.Version = "2.0"
-		if line, err = json.Marshal(m); err != nil {
+		var out bytes.Buffer
+		enc := json.NewEncoder(&out)
+		enc.SetEscapeHTML(false) // params stay as the peer wrote them
+		if enc.Encode(m) != nil {
 			continue
 		}
-		return append(line, '\n'), l.admit(isNotification)
+		return out.Bytes(), l.admit(isNotification)
 	}
 	return nil, ErrGarbage
 }

@@ -107,6 +107,20 @@ func TestConn_Bounded(t *testing.T) {
 	}
 }
 
+// Params are handed on as the peer wrote them.
+func TestConn_Params(t *testing.T) {
+	got := make(chan string, 1)
+	_, in, _ := pair(t, func(_ context.Context, _ string, params json.RawMessage) (any, error) {
+		got <- string(params)
+		return nil, nil
+	})
+	const want = `{"a":1e400,"b":"<&>\u2028"}`
+	write(t, in, `{"jsonrpc":"2.0","method":"x","params":`+want+"}\n")
+	if params := <-got; params != want {
+		t.Errorf("got %s", params)
+	}
+}
+
 // What is no message is left out, up to a bound.
 func TestConn_Faults(t *testing.T) {
 	for name, test := range map[string]struct {

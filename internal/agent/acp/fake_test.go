@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
-	"time"
 )
 
 // fake is an agent program that does what the text of a question says: commands that are
@@ -177,12 +176,11 @@ func (f *fake) do(session, verb, rest, head string, i int, cancel <-chan struct{
 	case "hang":
 		select {}
 	case "until":
-		for {
-			if _, err := os.Stat(rest); err == nil {
-				return "end_turn"
-			}
-			time.Sleep(time.Millisecond)
+		pipe, err := os.Open(rest) // a named pipe: it blocks until the test opens it
+		if err != nil {
+			os.Exit(7)
 		}
+		_ = pipe.Close()
 	case "die":
 		fmt.Fprintln(os.Stderr, "out of memory")
 		os.Exit(3)

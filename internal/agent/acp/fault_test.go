@@ -2,7 +2,6 @@ package acp_test
 
 import (
 	"errors"
-	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -38,7 +37,7 @@ func TestStart_Faults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := acp.Options{
 				Command: test.command, Env: append(os.Environ(), test.env), Dir: t.TempDir(), StartTimeout: 30 * time.Second, CancelGrace: time.Second,
-				Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+				Log: slog.New(slog.DiscardHandler),
 			}
 			if name == "silent" {
 				o.StartTimeout = 100 * time.Millisecond
@@ -164,11 +163,11 @@ func TestTurn_Paused(t *testing.T) {
 // A gateway that restarts in the middle of a prompt loses and doubles nothing.
 func TestTurn_GatewayRestarts(t *testing.T) {
 	l := start(t)
-	path, write := l.file()
+	path, open := l.pipe()
 	q := l.ask("say Before.;begin a;until " + path + ";run b;say After.")
 	l.awaitKind(protocol.KindMCPRequest)
 	l.g.Restart()
-	write()
+	open()
 	if got := l.answer(q); got != "After." {
 		t.Errorf("answer %q", got)
 	}
@@ -215,7 +214,8 @@ func TestTwins(t *testing.T) {
 // knows the calls.
 func TestCatchUp(t *testing.T) {
 	l := start(t)
-	q := l.ask("run a.txt;head;until " + t.TempDir() + "/never")
+	path, _ := l.pipe()
+	q := l.ask("run a.txt;head;until " + path)
 	l.awaitKind(protocol.KindMCPResponse)
 	l.stop()
 	l.employ(func(o *acp.Options, _ *agent.Options) { o.IdleTimeout = 200 * time.Millisecond })

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -250,12 +251,20 @@ func (l *lab) closed() {
 	}
 }
 
-// file returns the path of a file that does not exist, and a function that makes it.
-func (l *lab) file() (path string, write func()) {
-	path = filepath.Join(l.t.TempDir(), "go")
+// pipe returns the path of a named pipe, and a function that ends the wait of the program
+// that opens it.
+func (l *lab) pipe() (path string, open func()) {
+	l.t.Helper()
+	path = filepath.Join(l.t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		l.t.Fatal(err)
+	}
 	return path, func() {
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
+		f, err := os.OpenFile(path, os.O_RDWR, 0) // does not wait for the program
+		if err != nil {
 			l.t.Error(err)
+			return
 		}
+		l.t.Cleanup(func() { _ = f.Close() })
 	}
 }

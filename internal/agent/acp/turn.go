@@ -211,11 +211,11 @@ func (t *turn) interrupt(done <-chan error) {
 	timer := time.NewTimer(t.agent.o.CancelGrace)
 	defer timer.Stop()
 	select {
-	case <-done:
+	case <-done: //nolint:errcheck // of a canceled prompt
 	case <-timer.C:
 		t.agent.o.Log.Warn("the agent program does not end a canceled prompt; it is killed")
 		p.process.Kill()
-		<-done
+		<-done //nolint:errcheck // of a canceled prompt
 	}
 }
 

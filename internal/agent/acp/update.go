@@ -143,7 +143,7 @@ func (t *turn) checkLimitsLocked() {
 	}
 }
 
-// object returns a JSON object of names and values.
+// object returns a JSON object of names, which are strings, and values.
 func object(members ...any) json.RawMessage {
 	out := bytes.NewBufferString("{")
 	enc := json.NewEncoder(out)
@@ -152,7 +152,8 @@ func object(members ...any) json.RawMessage {
 		if i > 0 {
 			out.WriteByte(',')
 		}
-		out.Write(protocol.AppendString(nil, members[i].(string)))
+		name, _ := members[i].(string)
+		out.Write(protocol.AppendString(nil, name))
 		out.WriteByte(':')
 		if err := enc.Encode(members[i+1]); err != nil {
 			panic(err) // of texts, and JSON that was read
