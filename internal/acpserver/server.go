@@ -178,7 +178,11 @@ func (s *server) newSession() (any, error) {
 func (s *server) add(x *session) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, known := s.sessions[x.id]; !known && len(s.sessions) >= maxSessions {
+	known := s.sessions[x.id]
+	if known != nil && known.cancel != nil {
+		return acpconn.NewError(acpconn.CodeInvalidParams, "a prompt of this session is in progress")
+	}
+	if known == nil && len(s.sessions) >= maxSessions {
 		for id, old := range s.sessions {
 			if old.cancel == nil {
 				delete(s.sessions, id)
@@ -186,7 +190,7 @@ func (s *server) add(x *session) error {
 			}
 		}
 	}
-	if len(s.sessions) >= maxSessions {
+	if known == nil && len(s.sessions) >= maxSessions {
 		return acpconn.NewError(acpconn.CodeInternal, "too many sessions have a prompt in progress")
 	}
 	s.sessions[x.id] = x

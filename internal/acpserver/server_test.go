@@ -310,6 +310,12 @@ func TestServer_Cancel(t *testing.T) {
 	e := connect(t, g, "alice").open()
 	wait := e.prompt("hello")
 	q := chats(t, g, "alice", protocol.KindChat, 1)[0]
+	for _, method := range []string{"session/load", "session/prompt"} {
+		params := map[string]any{"sessionId": e.session, "prompt": []any{map[string]string{"type": "text", "text": "more"}}}
+		if err := e.conn.Call(testkit.Deadline(t), method, params, nil); err == nil || !strings.Contains(err.Error(), "in progress") {
+			t.Errorf("%s: %v", method, err)
+		}
+	}
 	if err := e.conn.Notify(t.Context(), "session/cancel", map[string]string{"sessionId": e.session}); err != nil {
 		t.Fatal(err)
 	}
