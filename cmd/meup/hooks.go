@@ -14,6 +14,6 @@ func newHooks(a *app) *cobra.Command {
 			return nil, err
 		}
 		env := connect.First(a.TokenEnv, "MEUP_TOKEN")
-		return &hookconfig.Target{Gateway: t.Base, Space: t.Space, Token: t.Token, TokenEnv: env, API: t.API}, nil
+		return &hookconfig.Target{Gateway: t.Base, Space: t.Space, Token: t.Token, TokenEnv: env, TokenFile: a.TokenFile, API: t.API}, nil
 	}, connect.Finish)
 }

@@ -2,12 +2,17 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/program"
 )
 
 // hooks runs meup hooks with an input.
@@ -91,4 +96,110 @@ func TestHooks(t *testing.T) {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
+}
+
+// The command that agents start for an event: its failures let the agent go on, or
+// block the call with --fail-closed, and are never usage errors, which have the same
+// exit code.
+func TestHooks_Send(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("MEUP_TOKEN", "")
+	t.Setenv("SPACE_TOKEN", "alice-token")
+	at := g.HTTP() + "/api/spaces/lab/hooks/codex"
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/slow/") {
+			_, _ = io.Copy(io.Discard, r.Body) // a server notices the end of the client after the body
+			<-r.Context().Done()
+		}
+		if strings.Contains(r.URL.Path, "/moved/") {
+			http.Redirect(w, r, at, http.StatusTemporaryRedirect)
+			return
+		}
+		_, _ = w.Write([]byte("<html>"))
+	}))
+	defer other.Close()
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("alice-token\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const prompt = `{"hook_event_name":"UserPromptSubmit","session_id":"s1","turn_id":"t1","prompt":"hello"}`
+	for _, test := range []struct{ name, event, args, out, failure string }{
+		{"an event", prompt, at + " --token-env SPACE_TOKEN", "{}\n", ""},
+		{"with a file", prompt, at + " --token-file " + file, "{}\n", ""},
+		{"of another agent", `{"hook_event_name":"beforeSubmitPrompt","conversation_id":"c1","prompt":"hello"}`, g.HTTP() + "/api/spaces/lab/hooks/cursor --token-env SPACE_TOKEN", "{\"continue\":true}\n", ""},
+		{"no token", prompt, at, "", "no token"},
+		{"an unset variable", prompt, at + " --token-env NONE_SUCH", "", "NONE_SUCH is not set"},
+		{"a wrong token", prompt, at + " --token-env HOME", "", "does not know this token"},
+		{"no gateway", prompt, "http://127.0.0.1:1/api/spaces/lab/hooks/codex --token-env SPACE_TOKEN", "", "refused"},
+		{"no event", "", at + " --token-env SPACE_TOKEN", "", "not a JSON object"},
+		{"too large", strings.Repeat(" ", 1<<20+1), at + " --token-env SPACE_TOKEN", "", "more than 1048576 bytes"},
+		{"no gateway but another server", prompt, other.URL + "/api/spaces/lab/hooks/codex --token-env SPACE_TOKEN", "", "no JSON object"},
+		{"a redirect", prompt, other.URL + "/moved/api/spaces/lab/hooks/codex --token-env SPACE_TOKEN", "", "HTTP status 307"},
+		{"no answer", prompt, other.URL + "/slow/api/spaces/lab/hooks/codex --timeout 1ms --token-env SPACE_TOKEN", "", "deadline"},
+		{"another address", prompt, g.HTTP() + "/api/spaces/lab/hooks/emacs --token-env SPACE_TOKEN", "", "expected a path"},
+		{"no address", prompt, "--token-env SPACE_TOKEN", "", "expected the URL"},
+		{"an unknown flag", prompt, at + " --tomorrow", "", "unknown flag"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Setenv("HOME", "no-such-token")
+			for _, closed := range []bool{false, true} {
+				args := append([]string{"send"}, strings.Fields(test.args)...)
+				want := 1
+				if closed {
+					args = append(args, "--fail-closed")
+					if want = 2; test.name == "an unknown flag" {
+						want = 1
+					}
+				}
+				out, err := hooks(t, test.event, args...)
+				if test.failure == "" {
+					if err != nil || out != test.out {
+						t.Errorf("%v %q", err, out)
+					}
+					continue
+				}
+				var coded *program.ExitError
+				if !errors.As(err, &coded) || coded.Code != want || !strings.Contains(err.Error(), test.failure) {
+					t.Errorf("fail closed %t: %v", closed, err)
+				}
+				if strings.Contains(out, "{") {
+					t.Errorf("an answer: %s", out)
+				}
+			}
+		})
+	}
+}
+
+func TestHooks_OtherAgents(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	dir := t.TempDir()
+	t.Setenv("HOME", dir)
+	t.Setenv("CODEX_HOME", "")
+	t.Setenv("XDG_CONFIG_HOME", dir)
+	t.Setenv("MEUP_URL", g.HTTP())
+	t.Setenv("MEUP_SPACE", "lab")
+	t.Setenv("MEUP_TOKEN", "alice-token")
+	for _, test := range []struct{ name, want, failure string }{
+		{"status codex", "", "not installed in " + filepath.Join(dir, ".codex", "hooks.json")},
+		{"install codex --yes --headless", "", "--headless is for claude"},
+		{"install claude --yes --command meup", "", "--command is for Codex and Cursor"},
+		{"install codex --yes --command meup --prompts", "\"command\": \"meup hooks send '" + g.HTTP() + "/api/spaces/lab/hooks/codex?prompts=chat'", ""},
+		{"status codex", "accepts them from alice in the space lab", ""},
+		{"install cursor --yes", "\"version\": 1", ""},
+		{"status cursor", "installed in " + filepath.Join(dir, ".cursor", "hooks.json"), ""},
+		{"uninstall codex --yes", "- ", ""},
+		{"status codex", "", "not installed"},
+		{"status cursor", "accepts them", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			out, err := hooks(t, "", strings.Fields(test.name)...)
+			if !strings.Contains(out, test.want) || (err == nil) != (test.failure == "") || err != nil && !strings.Contains(err.Error(), test.failure) {
+				t.Errorf("%v\n%s", err, out)
+			}
+			if strings.Contains(out, "alice-token") {
+				t.Error("the output has the token")
+			}
+		})
+	}
 }

@@ -157,7 +157,7 @@ func TestClaudeCode(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := meuptest.Start(t, hooksConfig)
-			wait, _ := startClaude(t, g, test.who, hookconfig.Hooks{Headless: test.headless})
+			wait, _ := startClaude(t, g, test.who, hookconfig.Hooks{Program: "claude", Headless: test.headless})
 			p := awaitKind(t, g, protocol.KindMCPProposal, 0)
 			if status, body := postAs(t, g, "bob-token", "/api/spaces/lab/envelopes", `{"id":"asked","kind":"chat","payload":{"message":"where is the zebra?"}}`); status != http.StatusOK {
 				t.Fatal(status, body)
@@ -194,7 +194,7 @@ func TestClaudeCode(t *testing.T) {
 // Claude Code whose turn has ended is woken by a message.
 func TestClaudeCode_Woken(t *testing.T) {
 	g := meuptest.Start(t, strings.Replace(hooksConfig, "params: {name: Read}", "params: {name: Bash}", 1))
-	wait, stop := startClaude(t, g, "claude", hookconfig.Hooks{Wait: time.Minute})
+	wait, stop := startClaude(t, g, "claude", hookconfig.Hooks{Program: "claude", Wait: time.Minute})
 	e := awaitKind(t, g, protocol.KindReasoningConclusion, 0)
 	if status, body := postAs(t, g, "alice-token", "/api/spaces/lab/envelopes", `{"kind":"chat","to":["claude"],"payload":{"message":"where is the zebra?"}}`); status != http.StatusOK {
 		t.Fatal(status, body)

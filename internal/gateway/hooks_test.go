@@ -43,7 +43,7 @@ spaces:
 // fire sends one recorded hook with some of its fields replaced.
 func fire(t *testing.T, g *meuptest.Gateway, who, query, name string, change map[string]any) (int, string) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/hooks/" + name + ".json")
+	text, err := os.ReadFile("testdata/hooks/claude/" + name + ".json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,7 +326,7 @@ func TestHooks_GrantedElsewhere(t *testing.T) {
 func TestHooks_AgentGone(t *testing.T) {
 	g := meuptest.Start(t, hooksConfig)
 	fires(t, g, "claude", "PreToolUse", nil, askFor(askClaude))
-	text, err := os.ReadFile("testdata/hooks/PermissionRequest.json")
+	text, err := os.ReadFile("testdata/hooks/claude/PermissionRequest.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,12 +3,10 @@ package hookconfig
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -21,7 +19,6 @@ import (
 	"github.com/meup-protocol/meup/internal/privatedir"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
-	"github.com/meup-protocol/meup/protocol"
 )
 
 // Target is the space that the hooks are for.
@@ -30,7 +27,10 @@ type Target struct {
 	Space    string
 	Token    string
 	TokenEnv string // environment variable that the agent reads the token from
-	API      *api.Client
+	// TokenFile is the file that the token was read from; "": none. Agents that
+	// start a command use it instead of TokenEnv.
+	TokenFile string
+	API       *api.Client
 }
 
 // NewCommand returns the command hooks. target resolves the space from the flags
@@ -39,18 +39,20 @@ func NewCommand(target func(*cobra.Command) (*Target, error), finish func(contex
 	c := &cobra.Command{
 		Use:   "hooks",
 		Short: "Lets a coding agent take part in the space by its hooks",
-		Long: `hooks writes the hooks of a space into the settings of Claude Code. With them an
-unmodified Claude Code publishes its prompts, texts and calls of tools in the
-space, requests permissions from the other participants, and gets their messages.
+		Long: `hooks writes the hooks of a space into the settings of Claude Code (claude),
+Codex (codex) or Cursor (cursor). With them an unmodified agent publishes its
+prompts, texts and calls of tools in the space, requests permissions from the
+other participants, and gets their messages.
 
-The settings name an environment variable and never contain a token.`,
+The settings name an environment variable or a file and never contain a token.`,
 		Example: `  meup hooks install claude --gateway http://127.0.0.1:8080 --space lab
+  meup hooks install codex --token-file ~/.config/meup/codex-token
   meup hooks status claude
   meup hooks uninstall claude`,
 		Args: program.NoArgs,
 		RunE: program.NoCommand,
 	}
-	c.AddCommand(newInstall(target), newUninstall(target), newStatus(target))
+	c.AddCommand(newInstall(target), newUninstall(target), newStatus(target), newSend(target))
 	for _, sub := range c.Commands() {
 		run := sub.RunE
 		sub.RunE = func(c *cobra.Command, args []string) error { return finish(c.Context(), run(c, args)) }
@@ -59,57 +61,48 @@ The settings name an environment variable and never contain a token.`,
 }
 
 // place is where the settings are.
-type place struct{ project, yes bool }
+type place struct {
+	program      string
+	project, yes bool
+}
 
 func (p *place) register(c *cobra.Command) {
-	c.Flags().BoolVar(&p.project, "project", false, "the settings of the project, .claude/settings.json, instead of the user's")
-	c.Args = onlyClaude
+	c.Flags().BoolVar(&p.project, "project", false, "the settings of the project, such as .claude/settings.json, instead of the user's")
+	c.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 || layouts[args[0]] == nil {
+			return program.Usagef("expected the name of an agent: claude, codex or cursor")
+		}
+		p.program = args[0]
+		return nil
+	}
 }
 
-func onlyClaude(_ *cobra.Command, args []string) error {
-	if len(args) != 1 || args[0] != "claude" {
-		return program.Usagef("expected the name of an agent: claude")
-	}
-	return nil
-}
-
-// path returns the file of the settings.
-func (p *place) path() (string, error) {
-	dir := ""
-	if !p.project {
-		if dir = os.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
-			return filepath.Join(dir, "settings.json"), nil
-		}
-		var err error
-		if dir, err = os.UserHomeDir(); err != nil {
-			return "", err
-		}
-	}
-	return filepath.Join(dir, ".claude", "settings.json"), nil
-}
+func (p *place) path() (string, error) { return layouts[p.program].path(p.project) }
 
 func newInstall(target func(*cobra.Command) (*Target, error)) *cobra.Command {
 	var p place
 	var h Hooks
 	c := &cobra.Command{
-		Use:   "install claude",
+		Use:   "install claude|codex|cursor",
 		Short: "Adds the hooks to the settings, after showing the change",
 		RunE: func(c *cobra.Command, _ []string) error {
 			t, err := target(c)
 			if err != nil {
 				return err
 			}
-			if h.Wait < 0 || h.Wait > time.Hour || h.Approval < 0 || h.Approval > 24*time.Hour {
-				return program.Usagef("--wait must be at most 1h, and --approval at most 24h")
+			if err := h.complete(&p, t); err != nil {
+				return err
 			}
-			h.Gateway, h.Space, h.TokenEnv = t.Gateway, t.Space, t.TokenEnv
 			if err := p.change(c, h.Add); err != nil {
 				return err
 			}
-			if os.Getenv(h.TokenEnv) == "" {
-				printf(c.ErrOrStderr(), "meup: set the environment variable %s to the token where claude runs\n", h.TokenEnv)
+			if h.TokenFile == "" && os.Getenv(h.TokenEnv) == "" {
+				printf(c.ErrOrStderr(), "meup: set the environment variable %s to the token where %s runs\n", h.TokenEnv, h.Program)
 			}
-			if err := t.check(c.Context()); err != nil {
+			if after := layouts[h.Program].after; after != "" {
+				printf(c.ErrOrStderr(), "meup: %s\n", after)
+			}
+			if err := t.check(c.Context(), h.Program); err != nil {
 				printf(c.ErrOrStderr(), "meup: warning: %s\n", termsafe.Words(err.Error()))
 			}
 			return nil
@@ -122,21 +115,53 @@ func newInstall(target func(*cobra.Command) (*Target, error)) *cobra.Command {
 	fl.BoolVar(&h.Headless, "headless", false, "for claude -p: wait for permissions before a call, since there is no user to ask")
 	fl.BoolVar(&h.FailClosed, "fail-closed", false, "block calls of tools while the gateway cannot be reached")
 	fl.DurationVar(&h.Wait, "wait", 0, "how long the end of a turn waits for a message (at most 1h)")
-	fl.DurationVar(&h.Approval, "approval", 0, "how long a request for permission waits for a decision (default 9m50s)")
+	fl.DurationVar(&h.Approval, "approval", 0, "how long a call waits for a decision (default 9m50s; 1m if Codex would ask its user)")
+	fl.StringVar(&h.Command, "command", "", "the program meup in the commands of Codex and Cursor (default this one, with --project meup)")
 	return c
+}
+
+// complete sets the rest of the hooks, and checks them.
+func (h *Hooks) complete(p *place, t *Target) error {
+	if h.Wait < 0 || h.Wait > time.Hour || h.Approval < 0 || h.Approval > 24*time.Hour {
+		return program.Usagef("--wait must be at most 1h, and --approval at most 24h")
+	}
+	h.Program, h.Gateway, h.Space, h.TokenEnv = p.program, t.Gateway, t.Space, t.TokenEnv
+	if h.Program == "claude" {
+		if h.Command != "" {
+			return program.Usagef("--command is for Codex and Cursor: Claude Code sends its hooks itself")
+		}
+		return nil
+	}
+	if h.Headless {
+		return program.Usagef("--headless is for claude: %s always waits for permissions before a call", h.Program)
+	}
+	var err error
+	if t.TokenFile != "" {
+		if h.TokenFile, err = filepath.Abs(t.TokenFile); err != nil {
+			return err
+		}
+	}
+	switch {
+	case h.Command != "":
+	case p.project:
+		h.Command = "meup"
+	default:
+		h.Command, err = os.Executable()
+	}
+	return err
 }
 
 func newUninstall(target func(*cobra.Command) (*Target, error)) *cobra.Command {
 	var p place
 	c := &cobra.Command{
-		Use:   "uninstall claude",
+		Use:   "uninstall claude|codex|cursor",
 		Short: "Removes the hooks of the space from the settings",
 		RunE: func(c *cobra.Command, _ []string) error {
 			t, err := target(c)
 			if err != nil {
 				return err
 			}
-			return p.change(c, func(settings []byte) ([]byte, error) { return Remove(settings, t.Gateway, t.Space) })
+			return p.change(c, func(settings []byte) ([]byte, error) { return Remove(settings, p.program, t.Gateway, t.Space) })
 		},
 	}
 	p.register(c)
@@ -147,7 +172,7 @@ func newUninstall(target func(*cobra.Command) (*Target, error)) *cobra.Command {
 func newStatus(target func(*cobra.Command) (*Target, error)) *cobra.Command {
 	var p place
 	c := &cobra.Command{
-		Use:   "status claude",
+		Use:   "status claude|codex|cursor",
 		Short: "Reports whether the hooks are installed, and whether the gateway accepts them",
 		RunE: func(c *cobra.Command, _ []string) error {
 			t, err := target(c)
@@ -162,17 +187,17 @@ func newStatus(target func(*cobra.Command) (*Target, error)) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			found, all, err := Installed(text, t.Gateway, t.Space)
+			found, all, err := Installed(text, p.program, t.Gateway, t.Space)
 			switch {
 			case err != nil:
 				return fmt.Errorf("%s: %w", path, err)
 			case found == 0:
 				return fmt.Errorf("not installed in %s", path)
 			case !all:
-				return fmt.Errorf("%d of %d hooks are installed in %s; run meup hooks install claude", found, len(events), path)
+				return fmt.Errorf("%d of %d hooks are installed in %s; run meup hooks install %s", found, len(layouts[p.program].events), path, p.program)
 			}
 			printf(c.OutOrStdout(), "installed in %s\n", path)
-			if err := t.check(c.Context()); err != nil {
+			if err := t.check(c.Context(), p.program); err != nil {
 				return err
 			}
 			s, err := t.API.SessionIn(c.Context(), t.Space)
@@ -251,30 +276,12 @@ func printf(w io.Writer, format string, args ...any) {
 }
 
 // check sends an event without a name, which the gateway accepts and ignores.
-func (t *Target) check(ctx context.Context) error {
+func (t *Target) check(ctx context.Context, program string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if _, err := t.API.SessionIn(ctx, t.Space); err != nil {
 		return err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address(t.Gateway, t.Space).String(), strings.NewReader("{}"))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Authorization", "Bearer "+t.Token)
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	defer client.CloseIdleConnections()
-	resp, err := client.Do(r)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close() //nolint:errcheck // only the status matters
-	if resp.StatusCode == http.StatusOK {
-		return nil
-	}
-	var refused protocol.Error
-	if text, err := io.ReadAll(io.LimitReader(resp.Body, 4096)); err == nil && json.Unmarshal(text, &refused) == nil && refused.Message != "" {
-		return fmt.Errorf("the gateway refuses hooks: %s", refused.Message)
-	}
-	return fmt.Errorf("the gateway answers hooks with HTTP status %d", resp.StatusCode)
+	_, err := t.post(ctx, address(program, t.Gateway, t.Space), []byte("{}"))
+	return err
 }

@@ -17,47 +17,33 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Hooks are the hooks of Claude Code that a space uses.
+// Hooks are the hooks of an agent that a space uses.
 type Hooks struct {
-	Gateway  *url.URL
-	Space    string
-	TokenEnv string        // environment variable of the agent that holds the token
-	Prompts  bool          // prompts are published as chats
-	Headless bool          // the agent has no terminal
-	Wait     time.Duration // how long the end of a turn waits for a chat
-	Approval time.Duration // how long a request for permission waits; 0: 10 minutes
+	Program   string // claude, codex or cursor
+	Gateway   *url.URL
+	Space     string
+	TokenEnv  string        // environment variable of the agent that holds the token
+	TokenFile string        // for hooks that are commands, instead of TokenEnv
+	Command   string        // the program meup, for hooks that are commands
+	Prompts   bool          // prompts are published as chats
+	Headless  bool          // the agent has no terminal
+	Wait      time.Duration // how long the end of a turn waits for a chat
+	Approval  time.Duration // how long a call waits for a decision; 0: the gateway's time
 	// FailClosed blocks calls while the gateway cannot be reached.
 	FailClosed bool
 }
 
-// defaultApproval is the time of the gateway; agents end a hook after 10 minutes
-// by default.
-const defaultApproval = 590 * time.Second
+// The times of the gateway; agents end a hook after 10 minutes by default.
+const (
+	defaultApproval = 590 * time.Second
+	userApproval    = time.Minute // of a request for permission, while the user waits for the question
+)
 
-// events are the events in the order of the settings.
-var events = []string{
-	"UserPromptSubmit", "MessageDisplay", "PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure",
-	"PermissionDenied", "SubagentStart", "SubagentStop", "Stop", "StopFailure", "SessionEnd",
-}
-
-// handler is one hook in the settings.
-type handler struct {
-	Type    string            `json:"type"`
-	URL     string            `json:"url"`
-	Headers map[string]string `json:"headers"`
-	Allowed []string          `json:"allowedEnvVars"`
-	Timeout int               `json:"timeout"` // seconds
-	Failure string            `json:"onFailure,omitempty"`
-}
-
-// handler returns the hook of an event.
-func (h *Hooks) handler(event string) handler {
-	approval := h.Approval
+// url returns the address of the hooks with their parameters.
+func (h *Hooks) url() *url.URL {
 	q := url.Values{}
-	if approval == 0 {
-		approval = defaultApproval
-	} else {
-		q.Set("approval", strconv.Itoa(int(approval/time.Second)))
+	if h.Approval > 0 {
+		q.Set("approval", strconv.Itoa(int(h.Approval/time.Second)))
 	}
 	if h.Prompts {
 		q.Set("prompts", "chat")
@@ -68,29 +54,13 @@ func (h *Hooks) handler(event string) handler {
 	if h.Wait > 0 {
 		q.Set("wait", strconv.Itoa(int(h.Wait/time.Second)))
 	}
-	timeout := 10 * time.Second
-	switch {
-	case event == "PermissionRequest", event == "PreToolUse" && h.Headless:
-		timeout += approval
-	case event == "PreToolUse":
-		timeout = 30 * time.Second
-	case event == "Stop":
-		timeout = h.Wait + time.Minute
-	}
-	u := address(h.Gateway, h.Space)
+	u := address(h.Program, h.Gateway, h.Space)
 	u.RawQuery = q.Encode()
-	out := handler{
-		Type: "http", URL: u.String(), Headers: map[string]string{"Authorization": "Bearer ${" + h.TokenEnv + "}"},
-		Allowed: []string{h.TokenEnv}, Timeout: int(timeout / time.Second),
-	}
-	if h.FailClosed && event == "PreToolUse" {
-		out.Failure = "block"
-	}
-	return out
+	return u
 }
 
-func address(gateway *url.URL, space string) *url.URL {
-	return gateway.JoinPath("api", "spaces", space, "hooks", "claude")
+func address(program string, gateway *url.URL, space string) *url.URL {
+	return gateway.JoinPath("api", "spaces", space, "hooks", program)
 }
 
 // object is a JSON object that keeps its order.
@@ -167,24 +137,29 @@ func (o object) text() json.RawMessage {
 // Add returns settings with the hooks in place of earlier ones of the same space.
 // Empty settings are an empty object.
 func (h *Hooks) Add(settings []byte) ([]byte, error) {
-	return edit(settings, h.Gateway, h.Space, func(event string, groups []json.RawMessage) ([]json.RawMessage, error) {
+	layout := layouts[h.Program]
+	return edit(settings, h.Program, h.Gateway, h.Space, func(event string, groups []json.RawMessage) ([]json.RawMessage, error) {
 		var group bytes.Buffer
 		e := json.NewEncoder(&group)
 		e.SetEscapeHTML(false)
-		if err := e.Encode(map[string][]handler{"hooks": {h.handler(event)}}); err != nil {
+		handler := h.handler(event)
+		if !layout.flat {
+			handler = map[string][]any{"hooks": {handler}}
+		}
+		if err := e.Encode(handler); err != nil {
 			return nil, err
 		}
 		return append(groups, bytes.TrimSpace(group.Bytes())), nil
 	})
 }
 
-// Remove returns settings without the hooks of a space.
-func Remove(settings []byte, gateway *url.URL, space string) ([]byte, error) {
-	return edit(settings, gateway, space, func(_ string, groups []json.RawMessage) ([]json.RawMessage, error) { return groups, nil })
+// Remove returns settings of an agent without the hooks of a space.
+func Remove(settings []byte, program string, gateway *url.URL, space string) ([]byte, error) {
+	return edit(settings, program, gateway, space, func(_ string, groups []json.RawMessage) ([]json.RawMessage, error) { return groups, nil })
 }
 
 // edit removes the hooks of a space, and passes what is left of each event to add.
-func edit(settings []byte, gateway *url.URL, space string, add func(string, []json.RawMessage) ([]json.RawMessage, error)) ([]byte, error) {
+func edit(settings []byte, program string, gateway *url.URL, space string, add func(string, []json.RawMessage) ([]json.RawMessage, error)) ([]byte, error) {
 	given := settings
 	if len(bytes.TrimSpace(settings)) == 0 {
 		settings = []byte("{}")
@@ -199,15 +174,15 @@ func edit(settings []byte, gateway *url.URL, space string, add func(string, []js
 			return nil, fmt.Errorf("hooks: %w", err)
 		}
 	}
-	removed, added := false, false
-	for _, event := range events {
+	layout, removed, added := layouts[program], false, false
+	for _, event := range layout.events {
 		var groups []json.RawMessage
 		if text := hooks.get(event); text != nil {
 			if groups, err = parseList(text); err != nil {
 				return nil, fmt.Errorf("hooks: %s: %w", event, err)
 			}
 		}
-		left, changed := without(groups, gateway, space)
+		left, changed := without(groups, program, gateway, space)
 		removed = removed || changed
 		kept := len(left)
 		if left, err = add(event, left); err != nil {
@@ -225,6 +200,9 @@ func edit(settings []byte, gateway *url.URL, space string, add func(string, []js
 	case !removed && !added:
 		return given, nil
 	case len(hooks) > 0:
+		if layout.version && all.get("version") == nil {
+			all = all.with("version", json.RawMessage("1"))
+		}
 		all = all.with("hooks", hooks.text())
 	case removed:
 		all = all.with("hooks", nil)
@@ -260,9 +238,17 @@ func toBytes(items []json.RawMessage) [][]byte {
 
 // without returns groups without the hooks of a space. A group of other hooks is
 // returned as it is.
-func without(groups []json.RawMessage, gateway *url.URL, space string) (left []json.RawMessage, changed bool) {
-	want := address(gateway, space).String()
+func without(groups []json.RawMessage, program string, gateway *url.URL, space string) (left []json.RawMessage, changed bool) {
+	want := address(program, gateway, space).String()
+	own := func(handler json.RawMessage) bool {
+		u := addressOf(handler)
+		return u != nil && u.String() == want
+	}
 	for _, text := range groups {
+		if own(text) { // the handlers of the event are in no groups
+			changed = true
+			continue
+		}
 		group, err := parseObject(text)
 		if err != nil {
 			left = append(left, text)
@@ -273,10 +259,7 @@ func without(groups []json.RawMessage, gateway *url.URL, space string) (left []j
 			left = append(left, text)
 			continue
 		}
-		others := slices.DeleteFunc(slices.Clone(handlers), func(h json.RawMessage) bool {
-			u := addressOf(h)
-			return u != nil && u.String() == want
-		})
+		others := slices.DeleteFunc(slices.Clone(handlers), own)
 		switch {
 		case len(others) == len(handlers):
 			left = append(left, text)
@@ -296,21 +279,31 @@ func addressOf(text json.RawMessage) *url.URL {
 	if err != nil {
 		return nil
 	}
-	var kind, at string
-	if json.Unmarshal(h.get("type"), &kind) != nil || kind != "http" || json.Unmarshal(h.get("url"), &at) != nil {
-		return nil
+	var at, command string
+	if json.Unmarshal(h.get("url"), &at) != nil {
+		if json.Unmarshal(h.get("command"), &command) != nil {
+			return nil
+		}
+		found := sent.FindStringSubmatch(command)
+		if found == nil {
+			return nil
+		}
+		at = found[1]
 	}
 	u, err := url.Parse(at)
-	if err != nil || !strings.Contains(u.Path, "/api/spaces/") || !strings.HasSuffix(u.Path, "/hooks/claude") {
+	if err != nil || !strings.Contains(u.Path, "/api/spaces/") || !strings.Contains(u.Path, "/hooks/") {
 		return nil
 	}
 	u.RawQuery, u.Fragment = "", ""
 	return u
 }
 
+// sent finds the address in a command of ours.
+var sent = regexp.MustCompile(`(?:^| )hooks send ['"]?([^'" ]+)`)
+
 // Installed returns the events of settings that have a hook of a space, and whether
 // these are all.
-func Installed(settings []byte, gateway *url.URL, space string) (found int, all bool, err error) {
+func Installed(settings []byte, program string, gateway *url.URL, space string) (found int, all bool, err error) {
 	if len(bytes.TrimSpace(settings)) == 0 {
 		return 0, false, nil
 	}
@@ -324,14 +317,14 @@ func Installed(settings []byte, gateway *url.URL, space string) (found int, all 
 			return 0, false, fmt.Errorf("hooks: %w", err)
 		}
 	}
-	for _, event := range events {
+	for _, event := range layouts[program].events {
 		groups, err := parseList(hooks.get(event))
 		if err != nil {
 			continue
 		}
-		if _, changed := without(groups, gateway, space); changed {
+		if _, changed := without(groups, program, gateway, space); changed {
 			found++
 		}
 	}
-	return found, found == len(events), nil
+	return found, found == len(layouts[program].events), nil
 }

@@ -14,7 +14,7 @@ func hooksOf(t testing.TB) *Hooks {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Hooks{Gateway: u, Space: "lab", TokenEnv: "MEUP_TOKEN"}
+	return &Hooks{Program: "claude", Gateway: u, Space: "lab", TokenEnv: "MEUP_TOKEN"}
 }
 
 const own = `{
@@ -38,29 +38,83 @@ const own = `{
 
 // Removing the hooks restores the settings byte for byte.
 func TestHooks_AddRemove(t *testing.T) {
-	h := hooksOf(t)
-	for name, before := range map[string]string{
-		"other settings": own, "tabs": strings.ReplaceAll(own, "  ", "\t"), "none": "{}\n", "only a key": "{\n  \"hooks\": {\n    \"Custom\": []\n  }\n}\n",
+	for program, events := range map[string]int{"claude": 12, "codex": 9, "cursor": 10} {
+		h := hooksOf(t)
+		h.Program, h.Command = program, "/opt/my tools/meup"
+		for name, before := range map[string]string{
+			"other settings": own, "tabs": strings.ReplaceAll(own, "  ", "\t"), "none": "{}\n", "only a key": "{\n  \"hooks\": {\n    \"Custom\": []\n  }\n}\n",
+			"flat": "{\n  \"version\": 1,\n  \"hooks\": {\n    \"stop\": [\n      {\n        \"command\": \"./say done\"\n      }\n    ]\n  }\n}\n",
+		} {
+			t.Run(program+", "+name, func(t *testing.T) {
+				if program == "cursor" && name != "flat" {
+					before = strings.Replace(before, "{", "{\n  \"version\": 1,", 1)
+					before = strings.Replace(before, ",}", "\n}", 1)
+					if name == "tabs" {
+						before = strings.ReplaceAll(before, "  ", "\t")
+					}
+				}
+				with, err := h.Add([]byte(before))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if found, all, err := Installed(with, program, h.Gateway, "lab"); found != events || !all || err != nil {
+					t.Error(found, all, err)
+				}
+				again, err := h.Add(with)
+				if err != nil || string(again) != string(with) {
+					t.Errorf("added twice: %v\n%s", err, Diff(string(with), string(again)))
+				}
+				for _, other := range layoutNames {
+					if other == program {
+						continue
+					}
+					if same, err := Remove(with, other, h.Gateway, "lab"); err != nil || string(same) != string(with) {
+						t.Errorf("removed another program: %v\n%s", err, Diff(string(with), string(same)))
+					}
+				}
+				other, err := Remove(with, program, h.Gateway, "attic")
+				if err != nil || string(other) != string(with) {
+					t.Errorf("removed another space: %v\n%s", err, Diff(string(with), string(other)))
+				}
+				after, err := Remove(with, program, h.Gateway, "lab")
+				if err != nil || string(after) != before {
+					t.Errorf("%v\n%s", err, Diff(before, string(after)))
+				}
+			})
+		}
+	}
+}
+
+var layoutNames = []string{"claude", "codex", "cursor"}
+
+// The commands of agents that send no requests themselves.
+func TestHooks_Commands(t *testing.T) {
+	for _, test := range []struct {
+		name, program, event, want string
+		change                     func(*Hooks)
+	}{
+		{"Codex", "codex", "PermissionRequest", `{"type":"command","command":"/usr/bin/meup hooks send http://127.0.0.1:8080/api/spaces/lab/hooks/codex --timeout 1m5s --token-env MEUP_TOKEN","timeout":70,"statusMessage":"Asking the space lab"}`, func(*Hooks) {}},
+		{"a call of Codex", "codex", "PreToolUse", `{"type":"command","command":"/usr/bin/meup hooks send http://127.0.0.1:8080/api/spaces/lab/hooks/codex --timeout 9m55s --token-env MEUP_TOKEN","timeout":600,"statusMessage":"Asking the space lab"}`, func(*Hooks) {}},
+		{"the end of Codex", "codex", "SessionEnd", `{"type":"command","command":"/usr/bin/meup hooks send http://127.0.0.1:8080/api/spaces/lab/hooks/codex --timeout 2s --token-env MEUP_TOKEN","timeout":3,"statusMessage":"Asking the space lab"}`, func(*Hooks) {}},
+		{"quoted, with a file", "codex", "PreToolUse", `{"type":"command","command":"'/my '\\''tools/meup' hooks send 'http://127.0.0.1:8080/api/spaces/lab/hooks/codex?approval=60&prompts=chat' --timeout 1m5s --token-file '/my token' --fail-closed","timeout":70,"statusMessage":"Asking the space lab"}`, func(h *Hooks) {
+			h.Command, h.TokenFile, h.Approval, h.Prompts, h.FailClosed = "/my 'tools/meup", "/my token", time.Minute, true, true
+		}},
+		{"Cursor", "cursor", "postToolUse", `{"command":"/usr/bin/meup hooks send http://127.0.0.1:8080/api/spaces/lab/hooks/cursor --timeout 7s --token-env MEUP_TOKEN","timeout":10}`, func(h *Hooks) { h.FailClosed = true }},
+		{"a call of Cursor", "cursor", "preToolUse", `{"command":"/usr/bin/meup hooks send http://127.0.0.1:8080/api/spaces/lab/hooks/cursor --timeout 9m55s --token-env MEUP_TOKEN --fail-closed","timeout":600,"failClosed":true}`, func(h *Hooks) { h.FailClosed = true }},
+		{"a waiting Cursor", "cursor", "stop", `{"command":"/usr/bin/meup hooks send 'http://127.0.0.1:8080/api/spaces/lab/hooks/cursor?wait=60' --timeout 1m55s --token-env MEUP_TOKEN","timeout":120,"loop_limit":null}`, func(h *Hooks) { h.Wait = time.Minute }},
 	} {
-		t.Run(name, func(t *testing.T) {
-			with, err := h.Add([]byte(before))
-			if err != nil {
-				t.Fatal(err)
+		t.Run(test.name, func(t *testing.T) {
+			h := hooksOf(t)
+			h.Program, h.Command = test.program, "/usr/bin/meup"
+			test.change(h)
+			var got strings.Builder
+			e := json.NewEncoder(&got)
+			e.SetEscapeHTML(false)
+			if err := e.Encode(h.handler(test.event)); err != nil || strings.TrimSpace(got.String()) != test.want {
+				t.Errorf("%v %s", err, got.String())
 			}
-			if found, all, err := Installed(with, h.Gateway, "lab"); found != 12 || !all || err != nil {
-				t.Error(found, all, err)
-			}
-			again, err := h.Add(with)
-			if err != nil || string(again) != string(with) {
-				t.Errorf("added twice: %v\n%s", err, Diff(string(with), string(again)))
-			}
-			other, err := Remove(with, h.Gateway, "attic")
-			if err != nil || string(other) != string(with) {
-				t.Errorf("removed another space: %v\n%s", err, Diff(string(with), string(other)))
-			}
-			after, err := Remove(with, h.Gateway, "lab")
-			if err != nil || string(after) != before {
-				t.Errorf("%v\n%s", err, Diff(before, string(after)))
+			if u := addressOf(json.RawMessage(got.String())); u == nil || u.Path != "/api/spaces/lab/hooks/"+test.program {
+				t.Errorf("its address is %v", u)
 			}
 		})
 	}
@@ -78,7 +132,7 @@ func TestHooks_AddChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got struct {
-		Hooks map[string][]struct{ Hooks []handler }
+		Hooks map[string][]struct{ Hooks []requestHook }
 	}
 	if err := json.Unmarshal(second, &got); err != nil {
 		t.Fatal(err)
@@ -103,7 +157,7 @@ func TestHooks_AddChanged(t *testing.T) {
 func TestRemove_FromGroup(t *testing.T) {
 	h := hooksOf(t)
 	const settings = `{"hooks":{"Stop":[{"matcher":"","hooks":[{"type":"command","command":"a"},{"type":"http","url":"http://127.0.0.1:8080/api/spaces/lab/hooks/claude?wait=5"}]},{"hooks":7},8]}}`
-	got, err := Remove([]byte(settings), h.Gateway, "lab")
+	got, err := Remove([]byte(settings), "claude", h.Gateway, "lab")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,24 +197,30 @@ func TestDiff(t *testing.T) {
 }
 
 func FuzzAddRemove(f *testing.F) {
-	for _, seed := range []string{own, "{}", `{"hooks":{"Stop":[{"hooks":[{"type":"http","url":"http://127.0.0.1:8080/api/spaces/lab/hooks/claude"}]}]}}`, `{"hooks":{"PreToolUse":[]}}`} {
+	for _, seed := range []string{
+		own, "{}", `{"hooks":{"Stop":[{"hooks":[{"type":"http","url":"http://127.0.0.1:8080/api/spaces/lab/hooks/claude"}]}]}}`, `{"hooks":{"PreToolUse":[]}}`,
+		`{"version":1,"hooks":{"stop":[{"command":"meup hooks send http://127.0.0.1:8080/api/spaces/lab/hooks/cursor"}]}}`,
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, settings []byte) {
-		h := hooksOf(t)
-		with, err := h.Add(settings)
-		if err != nil {
-			return
-		}
-		if _, all, err := Installed(with, h.Gateway, h.Space); !all || err != nil {
-			t.Fatalf("%v %v\n%s", all, err, with)
-		}
-		after, err := Remove(with, h.Gateway, h.Space)
-		if err != nil {
-			t.Fatalf("%v\n%s", err, with)
-		}
-		if found, _, err := Installed(after, h.Gateway, h.Space); found != 0 || err != nil {
-			t.Fatalf("%d %v\n%s", found, err, after)
+		for _, program := range layoutNames {
+			h := hooksOf(t)
+			h.Program, h.Command = program, "meup"
+			with, err := h.Add(settings)
+			if err != nil {
+				return
+			}
+			if _, all, err := Installed(with, program, h.Gateway, h.Space); !all || err != nil {
+				t.Fatalf("%v %v\n%s", all, err, with)
+			}
+			after, err := Remove(with, program, h.Gateway, h.Space)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, with)
+			}
+			if found, _, err := Installed(after, program, h.Gateway, h.Space); found != 0 || err != nil {
+				t.Fatalf("%d %v\n%s", found, err, after)
+			}
 		}
 	})
 }

@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,10 +43,25 @@ func (h *hook) stop() (answer, error) {
 	return h.deliver(ctx, chats)
 }
 
+// stopWithStatus is stop of an agent that reports how the turn ended.
+func (h *hook) stopWithStatus() (answer, error) {
+	reason := map[string]string{"aborted": "interrupted by the user", "error": "the model failed"}[h.text("status")]
+	if reason == "" {
+		return h.stop()
+	}
+	ctx, cancel := context.WithTimeout(h.ctx, hookTimeout)
+	defer cancel()
+	err := h.publishMessage(ctx, h.session.takePending(""))
+	return answer{}, errors.Join(err, h.cancelTurn(ctx, reason))
+}
+
 // conclude closes the turn. It stays open while subagents work on it.
 func (h *hook) conclude(ctx context.Context) (bool, error) {
-	last := h.text("last_assistant_message")
-	if m := h.session.takePending(""); m != nil && !strings.HasPrefix(strings.TrimSpace(last), strings.TrimSpace(m.text)) {
+	last, m := h.text("last_assistant_message"), h.session.takePending("")
+	if m != nil && last == "" { // the agent reports its final text before the end
+		last, m = m.text, nil
+	}
+	if m != nil && !strings.HasPrefix(strings.TrimSpace(last), strings.TrimSpace(m.text)) {
 		if err := h.publishMessage(ctx, m); err != nil {
 			return false, err
 		}
@@ -55,7 +71,7 @@ func (h *hook) conclude(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	h.session.mu.Lock()
-	working := len(h.session.agents) > 0
+	working := h.program.detached && len(h.session.agents) > 0
 	h.session.mu.Unlock()
 	if working {
 		return false, h.publishMessage(ctx, &message{last, short(last, maxMessage), ""})
@@ -258,6 +274,12 @@ func (h *hook) deliver(ctx context.Context, chats []*protocol.Envelope) (answer,
 	if len(asked) == 0 {
 		return answer{}, nil
 	}
+	next := "They are no approval of a tool call. Your final message is sent to them as the answer."
+	if len(t.replyTo) == 0 {
+		next = "They are no approval of a tool call."
+	}
+	reason := fmt.Sprintf("Messages in the space %s for %s. %s %s\n\n%s", h.space, h.caller.ID, notice, next, &text)
+	t.chats = sumOf("", []byte(strings.TrimSpace(reason)))
 	subjects := []string{"chats"}
 	for _, id := range asked {
 		subjects = append(subjects, string(id))
@@ -267,11 +289,7 @@ func (h *hook) deliver(ctx context.Context, chats []*protocol.Envelope) (answer,
 	if err != nil {
 		return answer{}, err
 	}
-	next := "They are no approval of a tool call. Your final message is sent to them as the answer."
-	if len(t.replyTo) == 0 {
-		next = "They are no approval of a tool call."
-	}
-	return answer{Decision: "block", Reason: fmt.Sprintf("Messages in the space %s for %s. %s %s\n\n%s", h.space, h.caller.ID, notice, next, &text)}, nil
+	return answer{Decision: "block", Reason: reason}, nil
 }
 
 // claim reports whether this session answers a chat: the first one of the

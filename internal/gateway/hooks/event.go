@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,9 +17,10 @@ const (
 	maxResult  = 32 << 10
 )
 
-// event is the report of a hook. Fields that are absent or of another type are
-// empty.
+// event is the report of a hook of any program. Fields that are absent or of
+// another type are empty.
 type event struct {
+	program   *program
 	name      string
 	session   string
 	prompt    string // id of the user's prompt
@@ -26,13 +28,15 @@ type event struct {
 	agentType string
 	tool      string
 	toolUse   string         // id of the call
+	args      protocol.Value // arguments of the call
+	response  protocol.Value // result of the call
 	body      protocol.Value // the whole event
 }
 
 var errNotObject = errors.New("the body is not a JSON object")
 
-// decode reads the body of a hook.
-func decode(body []byte) (event, error) {
+// decode reads the body of a hook of a program.
+func decode(p *program, body []byte) (event, error) {
 	doc, err := protocol.ParseJSON(body, protocol.MaxDepth)
 	if err != nil {
 		return event{}, fmt.Errorf("the body is not a JSON object: %w", err)
@@ -41,14 +45,17 @@ func decode(body []byte) (event, error) {
 	if v.Type() != protocol.TypeObject {
 		return event{}, errNotObject
 	}
-	e := event{body: v}
+	e := event{program: p, body: v, args: v.Get("tool_input"), response: v.Get(p.fields.response)}
 	for name, to := range map[string]*string{
-		"hook_event_name": &e.name, "session_id": &e.session, "prompt_id": &e.prompt, "agent_id": &e.agent,
+		"hook_event_name": &e.name, p.fields.session: &e.session, p.fields.prompt: &e.prompt, p.fields.agent: &e.agent,
 		"agent_type": &e.agentType, "tool_name": &e.tool, "tool_use_id": &e.toolUse,
 	} {
 		if *to = e.text(name); len(*to) > maxName {
 			return event{}, fmt.Errorf("%s: expected at most %d bytes", name, maxName)
 		}
+	}
+	if p.complete != nil {
+		p.complete(&e)
 	}
 	return e, nil
 }
@@ -58,15 +65,28 @@ func (e *event) text(name string) string { return e.body.Get(name).Text() }
 
 // input returns the arguments of the call; {} if they are no object.
 func (e *event) input() []byte {
-	if v := e.body.Get("tool_input"); v.Type() == protocol.TypeObject {
-		return v.Raw()
+	if e.args.Type() == protocol.TypeObject {
+		return e.args.Raw()
 	}
 	return []byte("{}")
 }
 
+// sum identifies the tool and the arguments of the call.
+func (e *event) sum() string {
+	if e.program.subject != nil {
+		return sumOf(e.tool, e.program.subject(e))
+	}
+	return sumOf(e.tool, e.args.AppendCanonical(nil))
+}
+
+func sumOf(tool string, subject []byte) string {
+	sum := sha256.Sum256(append([]byte(tool+"\n"), subject...))
+	return string(sum[:])
+}
+
 // result returns the result of the call as text.
 func (e *event) result() string {
-	v := e.body.Get("tool_response")
+	v := e.response
 	switch v.Type() {
 	case protocol.TypeString:
 		return v.Text()
@@ -94,7 +114,7 @@ func (e *event) result() string {
 
 // summary describes a call in a line.
 func (e *event) summary() string {
-	in := e.body.Get("tool_input")
+	in := e.args
 	for _, field := range []string{"description", "command", "file_path", "pattern", "query", "url"} {
 		if text := strings.TrimSpace(in.Get(field).Text()); text != "" {
 			return e.tool + ": " + short(text, maxName)

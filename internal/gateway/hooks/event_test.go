@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,13 +12,14 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 	"weak"
 
 	"github.com/meup-protocol/meup/protocol"
 )
 
 func FuzzDecode(f *testing.F) {
-	files, err := filepath.Glob("../testdata/hooks/*.json")
+	files, err := filepath.Glob("../testdata/hooks/*/*.json")
 	if err != nil || len(files) == 0 {
 		f.Fatal(files, err)
 	}
@@ -30,21 +32,32 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add([]byte(`{"tool_response":{"content":[{"text":1},"x",[]]}}`))
 	f.Add([]byte(`{"tool_response":[{"text":"a"},{}]}`))
+	f.Add([]byte(`{"hook_event_name":"beforeMCPExecution","tool_input":"{\"a\":1,\"a\":2}"}`))
+	f.Add([]byte(`{"hook_event_name":"postToolUse","tool_output":"[[[\"a\"]]]","tool_input":"[]"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		e, err := decode(body)
-		if err != nil {
-			return
+		for name, p := range programs {
+			e, err := decode(p, body)
+			if err != nil {
+				return
+			}
+			if len(e.session) > maxName || len(e.toolUse) > maxName || len(e.agent) > maxName || len(e.agentType) > maxName {
+				t.Errorf("%s: long ids: %+v", name, e)
+			}
+			if in := e.input(); len(in) > 6*len(body)+2 || in[0] != '{' || !json.Valid(in) {
+				t.Errorf("%s: the input is %s", name, in)
+			}
+			if text := e.summary(); len(text) > 2*maxName+2 {
+				t.Errorf("%s: a summary of %d bytes", name, len(text))
+			}
+			if again, err := decode(p, body); err != nil || again.sum() != e.sum() {
+				t.Errorf("%s: another sum, %v", name, err)
+			}
+			_ = e.result()
+			text, err := json.Marshal(p.encode(&e, answer{Specific: &specific{Event: e.name, Decision: "ask"}}))
+			if err != nil || name == "codex" && string(text) != "{}" {
+				t.Errorf("%s: %s %v", name, text, err)
+			}
 		}
-		if len(e.session) > maxName || len(e.toolUse) > maxName {
-			t.Errorf("long ids: %+v", e)
-		}
-		if in := e.input(); len(in) > len(body)+2 || in[0] != '{' {
-			t.Errorf("the input is %s", in)
-		}
-		if text := e.summary(); len(text) > 2*maxName+2 {
-			t.Errorf("a summary of %d bytes", len(text))
-		}
-		_ = e.result()
 	})
 }
 
@@ -60,7 +73,7 @@ func TestEvent_Result(t *testing.T) {
 		{"none", `null`, "null"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			e, err := decode([]byte(`{"tool_response":` + test.response + `}`))
+			e, err := decode(programs["claude"], []byte(`{"tool_response":`+test.response+`}`))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +104,7 @@ func TestServer_HeldBound(t *testing.T) {
 		s.held <- struct{}{}
 	}
 	h := &hook{server: s}
-	if out, err := h.propose("x", &call{}); out != nil || err != nil {
+	if out, err := h.propose("x", &call{}, time.Second); out != nil || err != nil {
 		t.Error(out, err)
 	}
 	if chats := h.awaitChats(); chats != nil {

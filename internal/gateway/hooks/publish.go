@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -79,6 +80,9 @@ func (h *hook) promptSubmitted(ctx context.Context) error {
 	if open, _ := h.session.at(""); open != nil && open.prompt == h.prompt && h.prompt != "" {
 		return nil // a repeated event
 	}
+	if h.session.continues(h.prompt, h.text("prompt")) {
+		return nil
+	}
 	if err := h.cancelTurn(ctx, "interrupted by another prompt"); err != nil {
 		return err
 	}
@@ -147,6 +151,35 @@ func (h *hook) messageDisplayed(ctx context.Context) error {
 	return h.publishMessage(ctx, before)
 }
 
+// responseEnded is messageDisplayed of a whole message, whose id is its text: an
+// agent reports it once.
+func (h *hook) responseEnded(ctx context.Context) error {
+	text := h.text("text")
+	return h.publishMessage(ctx, h.session.display(h.generation(text), text, "", true))
+}
+
+// thoughtEnded publishes what the model thought.
+func (h *hook) thoughtEnded(ctx context.Context) error {
+	text := h.text("text")
+	return h.publishMessage(ctx, &message{h.generation(text), short(text, maxMessage), ""})
+}
+
+// generation identifies a text within the turn of its prompt.
+func (h *hook) generation(text string) string { return h.prompt + "\n" + text }
+
+// fileEdited publishes that the agent changed a file.
+func (h *hook) fileEdited(ctx context.Context) error {
+	t, path, err := h.current(ctx)
+	if err != nil {
+		return err
+	}
+	name := short(h.text("file_path"), maxName)
+	return h.publishOptional(ctx, protocol.Envelope{
+		ID: h.id("edited", h.prompt, name, string(h.body.Get("edits").Raw())), Kind: protocol.KindReasoningObservation, To: t.to, Context: path,
+		Payload: object("message", "Changed "+name),
+	})
+}
+
 // publishMessage publishes a message as a thought.
 func (h *hook) publishMessage(ctx context.Context, m *message) error {
 	if m == nil || m.text == "" {
@@ -199,8 +232,12 @@ func (h *hook) subagentStopped(ctx context.Context) error {
 	}
 	return h.publishOptional(ctx, protocol.Envelope{
 		ID: h.id("agent done", h.agent), Kind: protocol.KindReasoningConclusion, To: t.to, Context: path,
-		Payload: object("message", short(h.text("last_assistant_message"), maxResult)),
+		Payload: object("message", short(cmp.Or(h.text("last_assistant_message"), h.text("summary")), maxResult)),
 	})
+}
+
+func (h *hook) interrupted(ctx context.Context) error {
+	return h.cancelTurn(ctx, "interrupted by the user")
 }
 
 func (h *hook) stopFailed(ctx context.Context) error {

@@ -29,6 +29,7 @@ const (
 	hookTimeout = 30 * time.Second // of a request that does not wait
 
 	defaultApproval = 590 * time.Second // agents end a hook after 10 minutes by default
+	userApproval    = time.Minute       // while the user waits for the question
 	maxApproval     = 24 * time.Hour
 	maxWait         = time.Hour
 )
@@ -62,13 +63,11 @@ func New(o Options) *Server {
 	return &Server{options: o, held: make(chan struct{}, maxHeld), sessions: sessions{list: make(map[sessionKey]*session)}}
 }
 
-// Programs are the agents whose hooks are known.
-var Programs = []string{"claude"}
-
 // Serve answers one hook of the program in the path, whose body was read. The
 // token must be in the header.
 func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c Caller, body []byte) {
-	if r.PathValue("program") != "claude" {
+	agent := programs[r.PathValue("program")]
+	if agent == nil {
 		access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "There are hooks for %s.", strings.Join(Programs, ", ")))
 		return
 	}
@@ -77,19 +76,19 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c Caller, body []
 		access.WriteError(w, protocol.Errorf(protocol.CodeUnauthorized, "Send a token: Authorization: Bearer TOKEN."))
 		return
 	}
-	settings, err := readSettings(r)
+	settings, err := readSettings(r, agent)
 	if err != nil {
 		access.WriteError(w, access.BadRequest(err.Error()))
 		return
 	}
-	e, err := decode(body)
+	e, err := decode(agent, body)
 	if err != nil {
 		access.WriteError(w, access.BadRequest(err.Error()))
 		return
 	}
-	handle := handlers[e.name]
+	handle := agent.events[e.name]
 	if handle == nil || e.session == "" { // an agent may have events that are not known here
-		writeAnswer(w, answer{})
+		writeAnswer(w, &e, answer{})
 		return
 	}
 	client, err := selfapi.New(s.options.API, r, token, s.options.Logger)
@@ -110,7 +109,7 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c Caller, body []
 		access.WriteError(w, h.failure(err))
 		return
 	}
-	writeAnswer(w, out)
+	writeAnswer(w, &h.event, out)
 }
 
 // failure returns the error of a hook as the response of the API.
@@ -127,7 +126,9 @@ type settings struct {
 	prompts  bool          // publish prompts as chats
 	headless bool          // PreToolUse waits for the decision about a call, since the agent asks no user
 	wait     time.Duration // how long Stop waits for a chat
-	approval time.Duration // how long PermissionRequest waits for a decision
+	approval time.Duration // how long a call waits for a decision
+	// permission is approval for PermissionRequest.
+	permission time.Duration
 }
 
 var (
@@ -135,8 +136,8 @@ var (
 	errHeadless = errors.New("headless: expected true or false")
 )
 
-func readSettings(r *http.Request) (settings, error) {
-	q, out := r.URL.Query(), settings{approval: defaultApproval}
+func readSettings(r *http.Request, p *program) (settings, error) {
+	q, out := r.URL.Query(), settings{headless: !p.asks}
 	switch q.Get("prompts") {
 	case "":
 	case "chat":
@@ -145,10 +146,11 @@ func readSettings(r *http.Request) (settings, error) {
 		return out, errPrompts
 	}
 	if text := q.Get("headless"); text != "" {
-		var ok bool
-		if out.headless, ok = access.Boolean(text); !ok {
+		headless, ok := access.Boolean(text)
+		if !ok {
 			return out, errHeadless
 		}
+		out.headless = headless || !p.asks
 	}
 	var err error
 	if out.wait, err = seconds(q.Get("wait"), 0, maxWait); err != nil {
@@ -156,6 +158,10 @@ func readSettings(r *http.Request) (settings, error) {
 	}
 	if out.approval, err = seconds(q.Get("approval"), defaultApproval, maxApproval); err != nil {
 		return out, errors.New("approval: " + err.Error())
+	}
+	out.permission = out.approval
+	if p.userWaits && q.Get("approval") == "" {
+		out.permission = userApproval
 	}
 	return out, nil
 }
@@ -192,8 +198,8 @@ type decision struct {
 	Input    json.RawMessage `json:"updatedInput,omitempty"`
 }
 
-func writeAnswer(w http.ResponseWriter, out answer) {
-	body, err := json.Marshal(out)
+func writeAnswer(w http.ResponseWriter, e *event, out answer) {
+	body, err := json.Marshal(e.program.encode(e, out))
 	if err != nil {
 		access.WriteError(w, protocol.Errorf(protocol.CodeInternal, "The answer could not be written."))
 		return
@@ -218,28 +224,15 @@ type hook struct {
 // release drops the body of the event and returns its memory, before a wait. Only
 // the fields of the event that are texts may be used afterwards.
 func (h *hook) release() {
-	h.body = protocol.Value{}
+	h.body, h.args, h.response = protocol.Value{}, protocol.Value{}, protocol.Value{}
 	h.caller.Release()
 }
 
-// handlers handle the events that are known.
-var handlers = map[string]func(*hook) (answer, error){
-	"PreToolUse":         (*hook).beforeTool,
-	"PermissionRequest":  (*hook).permissionRequest,
-	"Stop":               (*hook).stop,
-	"UserPromptSubmit":   withoutAnswer((*hook).promptSubmitted),
-	"MessageDisplay":     withoutAnswer((*hook).messageDisplayed),
-	"PostToolUse":        withoutAnswer((*hook).afterTool),
-	"PostToolUseFailure": withoutAnswer((*hook).afterTool),
-	"PermissionDenied":   withoutAnswer((*hook).toolDenied),
-	"SubagentStart":      withoutAnswer((*hook).subagentStarted),
-	"SubagentStop":       withoutAnswer((*hook).subagentStopped),
-	"StopFailure":        withoutAnswer((*hook).stopFailed),
-	"SessionEnd":         withoutAnswer((*hook).sessionEnded),
-}
+// handler handles an event.
+type handler func(*hook) (answer, error)
 
 // withoutAnswer makes a handler of an event that is only published.
-func withoutAnswer(f func(*hook, context.Context) error) func(*hook) (answer, error) {
+func withoutAnswer(f func(*hook, context.Context) error) handler {
 	return func(h *hook) (answer, error) {
 		ctx, cancel := context.WithTimeout(h.ctx, hookTimeout)
 		defer cancel()

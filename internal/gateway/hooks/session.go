@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"context"
+	"strings"
 	"sync"
 
 	"github.com/meup-protocol/meup/internal/recent"
@@ -109,6 +110,7 @@ type turn struct {
 	prompt  string                   // id of the prompt
 	to      []protocol.ParticipantID // who may see it; nil: all participants
 	replyTo []protocol.ID            // the chats that its end answers
+	chats   string                   // identifies the text of the delivered chats; "": a prompt began it
 }
 
 // message is a text that the agent displayed.
@@ -126,6 +128,8 @@ type call struct {
 	thought  protocol.ID
 	proposal protocol.ID        // "": none
 	approved protocol.ID        // the request that fulfilled the proposal
+	granted  bool               // the next request for permission is granted
+	named    bool               // a capability names the call
 	release  context.CancelFunc // ends the request that waits for the decision; nil: none waits
 }
 
@@ -153,6 +157,18 @@ func (s *session) begin(t *turn, at protocol.Seq) {
 	if s.since == 0 {
 		s.since = at
 	}
+}
+
+// continues reports whether a prompt is the text of the chats that began the open
+// turn: some agents report it as a prompt of their user.
+func (s *session) continues(id, text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.turn == nil || s.turn.chats == "" || s.turn.chats != sumOf("", []byte(strings.TrimSpace(text))) {
+		return false
+	}
+	s.turn.prompt = id
+	return true
 }
 
 // end returns the calls and the contexts that are open, and closes the turn.
@@ -185,6 +201,43 @@ func (s *session) take(id string) *call {
 	c := s.calls[id]
 	delete(s.calls, id)
 	return c
+}
+
+// announced returns the id of a call that was announced, by the name and the
+// arguments, for events without tool_use_id; "": there is none.
+func (s *session) announced(agent, sum string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, c := range s.calls {
+		if c.sum == sum && c.agent == agent {
+			return id
+		}
+	}
+	return ""
+}
+
+// grant records that the space approved a call; sum identifies it if its arguments
+// were changed.
+func (s *session) grant(c *call, sum string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.granted = true; sum != "" {
+		c.sum = sum
+	}
+}
+
+// takeGrant reports whether the next request for permission of a call is granted:
+// by its capability, or once by the decision of the space.
+func (s *session) takeGrant(agent, sum string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.calls {
+		if c.granted && c.sum == sum && c.agent == agent {
+			c.granted = c.named
+			return true
+		}
+	}
+	return false
 }
 
 // unproposed returns an announced call without a proposal, by the name and the

@@ -1,8 +1,8 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,22 +21,17 @@ func (h *hook) callPayload(more ...any) json.RawMessage {
 	return object(append(more, "method", "tools/call", "params", params)...)
 }
 
-// callSum identifies the tool and the arguments.
-func (h *hook) callSum() string {
-	sum := sha256.Sum256(h.body.Get("tool_input").AppendCanonical([]byte(h.tool + "\n")))
-	return string(sum[:])
-}
-
 // beforeTool publishes a call, and answers whether the agent may make it:
 // "allow" if the capability for it names the participant in to, nothing with another
 // capability, so that the agent's own rules decide, "ask" if the call can be proposed,
-// otherwise "deny", also while the participant is paused.
+// otherwise "deny", also while the participant is paused. An agent that cannot be
+// told to ask its user waits for the decision of the space.
 func (h *hook) beforeTool() (answer, error) {
 	ctx, cancel := context.WithTimeout(h.ctx, hookTimeout)
 	defer cancel()
 	out, err := h.announce(ctx)
 	if refused(err, protocol.CodePaused) {
-		return h.permission("deny", fmt.Sprintf("%s is paused in the space %s.", h.caller.ID, h.space)), nil
+		return h.answerTool("deny", fmt.Sprintf("%s is paused in the space %s.", h.caller.ID, h.space)), nil
 	}
 	return out, err
 }
@@ -50,7 +45,7 @@ func (h *hook) announce(ctx context.Context) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	c := &call{agent: h.agent, turn: t, path: path, sum: h.callSum()}
+	c := &call{agent: h.agent, turn: t, path: path, sum: h.sum()}
 	if c.thought, err = h.publishCallThought(ctx, t, path); err != nil {
 		return answer{}, err
 	}
@@ -69,10 +64,12 @@ func (h *hook) announce(ctx context.Context) (answer, error) {
 			c.request = request.ID
 		}
 	}
+	c.named = allowed && named && !h.program.asks
+	c.granted = c.named
 	h.session.add(h.toolUse, c)
 	switch {
 	case allowed && named:
-		return h.permission("allow", fmt.Sprintf("The capabilities of %s in the space %s name this call.", h.caller.ID, h.space)), nil
+		return h.answerTool("allow", fmt.Sprintf("The capabilities of %s in the space %s name this call.", h.caller.ID, h.space)), nil
 	case allowed:
 		return answer{}, nil
 	}
@@ -80,19 +77,19 @@ func (h *hook) announce(ctx context.Context) (answer, error) {
 		if h.headless {
 			return h.proposeBefore(c)
 		}
-		return h.permission("ask", fmt.Sprintf("The space %s lets %s make this call with the approval of a participant.", h.space, h.caller.ID)), nil
+		return h.answerTool("ask", fmt.Sprintf("The space %s lets %s make this call with the approval of a participant.", h.space, h.caller.ID)), nil
 	}
-	return h.permission("deny", fmt.Sprintf("The capabilities of %s in the space %s allow neither this call nor a proposal of it.", h.caller.ID, h.space)), nil
+	return h.answerTool("deny", fmt.Sprintf("The capabilities of %s in the space %s allow neither this call nor a proposal of it.", h.caller.ID, h.space)), nil
 }
 
-func (h *hook) permission(decision, reason string) answer {
+func (h *hook) answerTool(decision, reason string) answer {
 	return answer{Specific: &specific{Event: h.name, Decision: decision, Reason: reason}}
 }
 
 // publishCallThought publishes the thought that explains a call: the text that was displayed
 // before it, or a summary of the call.
 func (h *hook) publishCallThought(ctx context.Context, t *turn, path protocol.ContextPath) (protocol.ID, error) {
-	text := h.summary()
+	text := cmp.Or(short(h.text("agent_message"), maxMessage), h.summary())
 	if m := h.session.takePending(h.agent); m != nil && m.text != "" {
 		text = m.text
 	}
@@ -104,13 +101,23 @@ func (h *hook) publishCallThought(ctx context.Context, t *turn, path protocol.Co
 }
 
 // afterTool publishes the result of a call.
-func (h *hook) afterTool(ctx context.Context) error {
+func (h *hook) afterTool(ctx context.Context) error { return h.publishResult(ctx, h.result(), false) }
+
+// toolFailed publishes the failure of a call.
+func (h *hook) toolFailed(ctx context.Context) error {
+	return h.publishResult(ctx, h.text(h.program.fields.failure), true)
+}
+
+func (h *hook) publishResult(ctx context.Context, text string, failed bool) error {
 	if err := h.publishMessage(ctx, h.session.takePending(h.agent)); err != nil {
 		return err
 	}
 	t, path, err := h.current(ctx)
 	if err != nil {
 		return err
+	}
+	if h.toolUse == "" {
+		h.toolUse = cmp.Or(h.session.announced(h.agent, h.sum()), uuid.NewString())
 	}
 	c := h.session.take(h.toolUse)
 	if c == nil {
@@ -119,10 +126,6 @@ func (h *hook) afterTool(ctx context.Context) error {
 		}
 	}
 	h.settleProposal(ctx, c)
-	text, failed := h.result(), h.name == "PostToolUseFailure"
-	if failed {
-		text = h.text("error")
-	}
 	requests := h.requests(c)
 	if len(requests) == 0 { // the user approved the call outside of the space
 		return h.publishOptional(ctx, protocol.Envelope{
@@ -173,15 +176,26 @@ func (h *hook) permissionRequest() (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	sum := h.callSum()
+	sum := h.sum()
+	if h.session.takeGrant(h.agent, sum) {
+		return h.allowed(&decision{Behavior: "allow"})
+	}
 	id, c := h.session.unproposed(h.agent, sum)
 	if c == nil { // no event announced it; a derived id would find the approval of an earlier call
 		id, c = uuid.NewString(), &call{agent: h.agent, turn: t, path: path, sum: sum, proposal: noProposal}
 		h.session.add(id, c)
 	}
-	out, err := h.propose(id, c)
+	out, err := h.propose(id, c, h.permission)
 	if err != nil || out == nil {
 		return answer{}, err
+	}
+	return h.allowed(out)
+}
+
+// allowed answers a request for permission.
+func (h *hook) allowed(out *decision) (answer, error) {
+	if out.Input != nil && !h.program.edits {
+		out = &decision{Behavior: "deny", Message: fmt.Sprintf("A participant of the space %s allows %s with other arguments instead; call it with them: %s", h.space, h.tool, short(string(out.Input), maxMessage))}
 	}
 	return answer{Specific: &specific{Event: h.name, Granted: out}}, nil
 }
@@ -189,20 +203,31 @@ func (h *hook) permissionRequest() (answer, error) {
 // proposeBefore is permissionRequest for an agent without a terminal, which denies
 // what it would ask its user.
 func (h *hook) proposeBefore(c *call) (answer, error) {
-	out, err := h.propose(h.toolUse, c)
+	out, err := h.propose(h.toolUse, c, h.approval)
 	switch {
 	case err != nil:
 		return answer{}, err
 	case out == nil:
-		return h.permission("deny", fmt.Sprintf("No participant of the space %s approved this call in time.", h.space)), nil
+		return h.answerTool("deny", fmt.Sprintf("No participant of the space %s approved this call in time.", h.space)), nil
 	}
-	a := h.permission(out.Behavior, out.Message)
+	if out.Behavior == "allow" && !h.program.asks {
+		h.session.grant(c, h.sumWith(out.Input))
+	}
+	a := h.answerTool(out.Behavior, out.Message)
 	a.Specific.Input = out.Input
 	return a, nil
 }
 
+// sumWith returns the sum of the call with other arguments; "" without any.
+func (h *hook) sumWith(input []byte) string {
+	if input == nil {
+		return ""
+	}
+	return (&event{program: h.program, tool: h.tool, args: embedded(input)}).sum()
+}
+
 // propose proposes a call and waits for the decision; nil: there is none.
-func (h *hook) propose(id string, c *call) (*decision, error) {
+func (h *hook) propose(id string, c *call, wait time.Duration) (*decision, error) {
 	select {
 	case h.server.held <- struct{}{}:
 		defer func() { <-h.server.held }()
@@ -211,7 +236,7 @@ func (h *hook) propose(id string, c *call) (*decision, error) {
 	}
 	p := protocol.Envelope{
 		ID: h.id("proposal", id), From: h.caller.ID, Kind: protocol.KindMCPProposal, To: c.turn.to, Context: c.path,
-		Payload: h.callPayload("participant_id", string(h.caller.ID), "expires_at", time.Now().Add(h.approval).UTC().Format(time.RFC3339)),
+		Payload: h.callPayload("participant_id", string(h.caller.ID), "expires_at", time.Now().Add(wait).UTC().Format(time.RFC3339)),
 	}
 	if c.thought != "" {
 		p.Correlation = protocol.CorrelateTo(c.thought)
@@ -225,7 +250,7 @@ func (h *hook) propose(id string, c *call) (*decision, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel = context.WithTimeout(h.ctx, h.approval)
+	ctx, cancel = context.WithTimeout(h.ctx, wait)
 	defer cancel()
 	h.session.mu.Lock()
 	c.proposal, c.release = p.ID, cancel
