@@ -40,6 +40,9 @@ func TestMain(m *testing.M) {
 		case transferServer:
 			runTransferServer(os.Args[2])
 			return
+		case menuServer:
+			runMenuServer(os.Args[2])
+			return
 		case hangingServer:
 			runHangingServer(os.Args[2])
 			return

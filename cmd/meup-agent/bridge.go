@@ -11,6 +11,7 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/bridge"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/toolpins"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -30,10 +31,15 @@ server that ends, and answers the requests in progress with an error. It restore
 a lost connection and resumes at its position. When it starts, it answers the
 requests that were sent while it was not running (--answer-missed).
 
+It records the name, the description and the input schema of each tool when it
+first sees it, and holds back a tool that has changed until another participant
+accepts it (--no-pin-tools turns that off).
+
 The token comes from the environment variable MEUP_TOKEN, from another one that
 --token-env names, or from the file --token-file. The bridge needs the
 capabilities mcp.response, mcp.request for notifications of the server, and
-participant.status.`,
+participant.status; to record tools, mcp.proposal and
+{kind: capability.grant, payload: {recipient: ITS-OWN-NAME}}.`,
 		Example: `  export MEUP_TOKEN=...
   meup-agent bridge --gateway http://localhost:8080 --space lab \
     --mcp 'npx -y @modelcontextprotocol/server-filesystem /srv/docs'
@@ -48,12 +54,15 @@ participant.status.`,
 // bridgeFlags are the flags of bridge.
 type bridgeFlags struct {
 	memberFlags
-	answerMissed time.Duration
+	answerMissed     time.Duration
+	pinTools, noPins bool
 }
 
 func (f *bridgeFlags) register(fl *pflag.FlagSet) {
 	f.memberFlags.register(fl)
 	fl.DurationVar(&f.answerMissed, "answer-missed", time.Minute, "answer requests that were sent before the start and have no response, up to this age; 0: none")
+	fl.BoolVar(&f.pinTools, "pin-tools", false, "hold back changed tools, also if the participant has no right to record tools (default: if it has)")
+	fl.BoolVar(&f.noPins, "no-pin-tools", false, "offer changed tools at once")
 }
 
 func runBridge(ctx context.Context, f *bridgeFlags) error {
@@ -62,6 +71,9 @@ func runBridge(ctx context.Context, f *bridgeFlags) error {
 	}
 	if f.answerMissed < 0 {
 		return program.Usagef("--answer-missed must not be negative")
+	}
+	if f.pinTools && f.noPins {
+		return program.Usagef("use either --pin-tools or --no-pin-tools, not both")
 	}
 	switch n := len(f.mcp) + len(f.mcpHTTP); {
 	case n == 0:
@@ -102,7 +114,12 @@ func serveBridge(ctx context.Context, f *bridgeFlags, token string, servers []mc
 		return err
 	}
 	defer history.Close()
+	var pins *toolpins.Pins
+	if !f.noPins {
+		pins = toolpins.New(toolpins.Options{Space: c, History: history, Required: f.pinTools, Logger: log})
+		warnMissing(log, c.Welcome().You.Capabilities, pinNeeds...)
+	}
 	return bridge.New(bridge.Options{
-		Space: c, Server: set, Notices: notices, Missed: f.answerMissed, History: history, Version: program.Version(version), Logger: log,
+		Space: c, Server: set, Notices: notices, Pins: pins, Missed: f.answerMissed, History: history, Version: program.Version(version), Logger: log,
 	}).Run(ctx)
 }

@@ -40,6 +40,12 @@ var bridgeNeeds = []need{
 	{"participant.status", []protocol.Kind{protocol.KindParticipantStatus}, "requests for its status are not answered"},
 }
 
+// pinNeeds are the needs of a bridge that pins tools.
+var pinNeeds = []need{
+	{"capability.grant to itself", []protocol.Kind{protocol.KindCapabilityGrant}, "tools are not pinned: a server can change them unseen"},
+	{"mcp.proposal", []protocol.Kind{protocol.KindMCPProposal}, "changed tools stay held back until a participant sends tools/accept"},
+}
+
 // warnMissing logs the needed capabilities that a participant lacks. A
 // capability with conditions counts as held.
 func warnMissing(log *slog.Logger, held []json.RawMessage, needs ...need) {

@@ -40,6 +40,7 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/toolpins"
 	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
@@ -70,6 +71,9 @@ type Options struct {
 	// if they have no response; 0: none. It needs History.
 	Missed  time.Duration
 	History History
+
+	// Pins holds back tools whose definition has changed; nil: none are.
+	Pins *toolpins.Pins
 
 	Now     func() time.Time // nil: time.Now
 	Version string           // of the program, for the response to initialize
@@ -110,6 +114,7 @@ type Bridge struct {
 	listeners     *listeners
 	progress      sync.Map      // string, the bridge's token → *progress; at most one per call
 	logLevel      atomic.Value  // string, the level set last
+	recheck       chan struct{} // a token when the server's tools may have changed
 	subscribeLock chan struct{} // serializes subscribe and unsubscribe
 	forwarding    sync.Mutex    // held while queued notifications are sent
 }
@@ -130,6 +135,7 @@ func New(opts Options) *Bridge {
 		asyncSlots:    make(chan struct{}, maxAsync),
 		calls:         participant.Requests[*call]{Places: opts.MaxCalls + opts.MaxWaiting},
 		listeners:     newListeners(),
+		recheck:       make(chan struct{}, 1),
 		subscribeLock: make(chan struct{}, 1),
 	}
 }
@@ -142,6 +148,10 @@ func New(opts Options) *Bridge {
 func (b *Bridge) Run(ctx context.Context) error {
 	start := func() {
 		b.runtime.Group.Go(func() { b.notify(b.runtime.Work) })
+		if b.opts.Pins != nil {
+			b.runtime.Group.Go(func() { b.checkChanges(b.runtime.Work) })
+			b.toolsChanged()
+		}
 		if b.catchesUp() {
 			b.answerMissed(ctx)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/toolpins"
 	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
@@ -86,6 +87,7 @@ const (
 	Unusable  Reason = "unusable"  // the result is not valid in an envelope
 	Shutdown  Reason = "shutdown"  // the bridge is ending
 	Restarted Reason = "restarted" // the bridge was restarted; the state of the call is unknown
+	HeldBack  Reason = "held_back" // the tool's definition has changed and was not accepted; data.tool
 	Failed    Reason = "failed"    // anything else
 )
 
@@ -102,10 +104,15 @@ func faultOf(code int64, reason Reason, format string, args ...any) *client.RPCE
 // faultFrom converts the error of a call into a fault.
 func faultFrom(ctx context.Context, err error) *client.RPCError {
 	var own *client.RPCError
+	var held *toolpins.HeldBackError
 	var refusal *jsonrpc.Error
 	switch {
 	case errors.As(err, &own):
 		return own
+	case errors.As(err, &held):
+		f := faultOf(participant.CodeFailed, HeldBack, "%v", held)
+		f.Data = mustMarshal(map[string]any{"reason": HeldBack, "tool": textutil.ShortenChars(held.Tool, maxMessage)})
+		return f
 	case errors.Is(context.Cause(ctx), errShutdown):
 		return faultOf(participant.CodeFailed, Shutdown, "%v", errShutdown)
 	case ctx.Err() != nil:

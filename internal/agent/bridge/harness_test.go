@@ -24,6 +24,7 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/bridge"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/toolpins"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
@@ -181,6 +182,7 @@ type setup struct {
 	tools  mcptools.Options
 	bridge bridge.Options
 	client func(*client.Options)
+	pins   *toolpins.Options // nil: tools are not pinned
 }
 
 // employ runs a bridge for a server until the test ends.
@@ -195,6 +197,10 @@ func employ(t *testing.T, g *meuptest.Gateway, server mcptools.Server, s setup) 
 		t.Fatal(err)
 	}
 	c := join(t, g, "files", s.client)
+	if s.pins != nil {
+		s.pins.Space, s.pins.History, s.pins.Logger = c, g.API(t, "files"), log
+		s.bridge.Pins = toolpins.New(*s.pins)
+	}
 	s.bridge.Space, s.bridge.Server, s.bridge.Notices, s.bridge.Logger = c, set, notices, log
 	b := bridge.New(s.bridge)
 	ctx, cancel := context.WithCancel(context.Background())

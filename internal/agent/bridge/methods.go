@@ -10,6 +10,7 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/toolpins"
 	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
@@ -23,8 +24,9 @@ type method func(b *Bridge, c *call) (outcome, error)
 var methods = map[string]method{
 	"initialize": (*Bridge).initialize,
 
-	"tools/list": list(toolsChanged, pass(shape{"cursor": nil}, (*mcp.ClientSession).ListTools)),
-	"tools/call": (*Bridge).callTool,
+	"tools/list":          list(toolsChanged, accepted(pass(shape{"cursor": nil}, (*mcp.ClientSession).ListTools))),
+	"tools/call":          (*Bridge).callTool,
+	toolpins.MethodAccept: (*Bridge).acceptTool,
 
 	"resources/list":           list(resourcesChanged, pass(shape{"cursor": nil}, (*mcp.ClientSession).ListResources)),
 	"resources/templates/list": list(resourcesChanged, pass(shape{"cursor": nil}, (*mcp.ClientSession).ListResourceTemplates)),
@@ -88,6 +90,9 @@ func list(changed string, next method) method {
 func (b *Bridge) callTool(c *call) (outcome, error) {
 	params, err := decode[mcp.CallToolParams](c.Params, withInput(shape{"name": nil}))
 	if err != nil {
+		return outcome{}, err
+	}
+	if err := b.checkCall(c.ctx, params.Name); err != nil {
 		return outcome{}, err
 	}
 	if args := c.Params.Get("arguments"); args.Exists() {

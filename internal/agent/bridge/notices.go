@@ -161,8 +161,11 @@ func (b *Bridge) forward(ctx context.Context, n notice) {
 		b.sendNotification(ctx, n.method, paramsOf(&theirs), x.asker, x.envelope, x.contextPath)
 	default:
 		var params json.RawMessage
-		if n.method == logMessage {
+		switch n.method {
+		case logMessage:
 			params = paramsOf(p)
+		case toolsChanged:
+			b.toolsChanged()
 		}
 		b.notifyListeners(ctx, n.method, params)
 	}
