@@ -19,12 +19,12 @@ type layout struct {
 	flat bool
 	// version is set if the settings need a version.
 	version bool
-	// holds is set if the agent cannot be told to ask its user before a call, so the
-	// hook before a call waits for the decision.
+	// holds is set if no answer before a call makes the agent ask its user, so the
+	// hook waits for the decision.
 	holds bool
 	// userWaits is set if the agent asks its user only after the hook has ended.
 	userWaits bool
-	// after is what the user has to do after the installation.
+	// after is the next step of the user after the installation.
 	after string
 }
 

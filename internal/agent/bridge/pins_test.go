@@ -89,7 +89,7 @@ func accept(t *testing.T, c *client.Client, p protocol.Envelope) {
 }
 
 // A changed tool is not offered and not callable, after a restart neither, until
-// another participant fulfills the proposal, which shows what has changed.
+// another participant fulfills the proposal, which shows the change.
 func TestPins_ChangedTool(t *testing.T) {
 	g := meuptest.Start(t, pinConfig)
 	alice := join(t, g, "alice", nil)

@@ -25,12 +25,12 @@ type Definition struct {
 	Schema      json.RawMessage // of the input; nil: none
 }
 
-var errNoTool = errors.New("it is no tool: expected an object with a name")
+var errNoTool = errors.New("it is no tool: expected an object with a name of 1 to 256 bytes")
 
 // Read reads the definition of a tool in the result of tools/list.
 func Read(tool protocol.Value) (Definition, error) {
 	d := Definition{Name: tool.Get("name").Text(), Description: tool.Get("description").Text()}
-	if d.Name == "" {
+	if d.Name == "" || len(d.Name) > maxName {
 		return d, errNoTool
 	}
 	if schema := tool.Get("inputSchema"); schema.Exists() {
@@ -71,8 +71,9 @@ func compact(text []byte) json.RawMessage {
 	return out.Bytes()
 }
 
-// Bounds of what a pin and a proposal show of a definition.
+// Bounds of the shown parts of a definition.
 const (
+	maxName        = 256     // bytes
 	maxDescription = 8 << 10 // bytes
 	maxSchema      = 16 << 10
 	shownDepth     = 8 // of a schema in an envelope
@@ -86,7 +87,7 @@ type shown struct {
 	LeftOut     []string        `json:"left_out,omitempty"`
 }
 
-// show returns what is shown of a definition in an envelope of at most limit bytes.
+// show returns the shown parts of a definition in an envelope of at most limit bytes.
 func show(d Definition, limit int) shown {
 	var s shown
 	if s.Description = &d.Description; len(d.Description) > min(maxDescription, limit/16) {
@@ -114,8 +115,8 @@ func (s shown) hidden() shown {
 	return s
 }
 
-// without returns what is shown of a definition without the parts that are equal
-// in another one, and the names of the parts that differ.
+// without removes the parts that are equal in another definition, and returns the
+// names of the parts that differ.
 func (s shown) without(other shown) (shown, []string) {
 	var differ []string
 	if s.Description != nil && other.Description != nil && *s.Description == *other.Description {

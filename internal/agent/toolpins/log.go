@@ -160,7 +160,7 @@ func (p *Pins) note(e *protocol.Envelope) {
 	}
 }
 
-// read reads what the log shows of a definition.
+// read reads the shown parts of a definition.
 func (s *shown) read(v protocol.Value) {
 	if d := v.Get("description"); d.Type() == protocol.TypeString {
 		text := d.Text()

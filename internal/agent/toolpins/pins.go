@@ -107,12 +107,12 @@ func (p *Pins) Check(ctx context.Context, list []Definition) ([]bool, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	accepted, fresh, changed := p.sort(list)
+	_, fresh, changed := p.sort(list)
 	if len(fresh)+len(changed) > 0 || p.unread() {
 		if err := p.read(ctx); err != nil { // another process may have pinned or accepted them
 			return nil, err
 		}
-		_, fresh, changed = p.sort(list)
+		_, fresh, _ = p.sort(list)
 	}
 	if len(fresh) > 0 {
 		if err := p.write(ctx, fresh, ""); err != nil {
@@ -122,7 +122,7 @@ func (p *Pins) Check(ctx context.Context, list []Definition) ([]bool, error) {
 			return nil, err
 		}
 	}
-	accepted, _, changed = p.sort(list)
+	accepted, _, changed := p.sort(list)
 	p.record(list, accepted)
 	for _, d := range changed {
 		if err := p.propose(ctx, d); err != nil {
@@ -178,7 +178,7 @@ func (p *Pins) Callable(name string) (accepted, known bool) {
 	return accepted, known
 }
 
-// Changed drops what was checked: the server's tools may have changed.
+// Changed drops the results of earlier checks: the server's tools may have changed.
 func (p *Pins) Changed() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

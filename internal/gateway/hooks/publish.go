@@ -158,7 +158,7 @@ func (h *hook) responseEnded(ctx context.Context) error {
 	return h.publishMessage(ctx, h.session.display(h.generation(text), text, "", true))
 }
 
-// thoughtEnded publishes what the model thought.
+// thoughtEnded publishes a thought of the model.
 func (h *hook) thoughtEnded(ctx context.Context) error {
 	text := h.text("text")
 	return h.publishMessage(ctx, &message{h.generation(text), short(text, maxMessage), ""})

@@ -24,8 +24,8 @@ func (h *hook) callPayload(more ...any) json.RawMessage {
 // beforeTool publishes a call, and answers whether the agent may make it:
 // "allow" if the capability for it names the participant in to, nothing with another
 // capability, so that the agent's own rules decide, "ask" if the call can be proposed,
-// otherwise "deny", also while the participant is paused. An agent that cannot be
-// told to ask its user waits for the decision of the space.
+// otherwise "deny", also while the participant is paused. If the agent does not
+// support "ask", the answer waits for the decision of the space.
 func (h *hook) beforeTool() (answer, error) {
 	ctx, cancel := context.WithTimeout(h.ctx, hookTimeout)
 	defer cancel()
