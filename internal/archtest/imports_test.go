@@ -70,7 +70,7 @@ var mayImport = map[string][]string{
 	"internal/mcpschema":                  {},
 	"internal/memorytools":                {"protocol", "client/api", "internal/mcpschema", "internal/textutil"},
 	"internal/gateway/selfapi":            {"client/api"},
-	"internal/gateway/adapter":            {"protocol", "client/api", "internal/gateway/access", "internal/gateway/mcpserver/offer", "internal/gateway/selfapi", "internal/limit", "internal/proposal"},
+	"internal/gateway/adapter":            {"protocol", "client/api", "internal/gateway/access", "internal/gateway/auth", "internal/gateway/mcpserver/offer", "internal/gateway/selfapi", "internal/limit", "internal/proposal"},
 	"internal/gateway/agui":               {"protocol", "internal/gateway/access", "internal/gateway/adapter", "internal/ask", "internal/proposal"},
 	"internal/gateway/a2a":                {"protocol", "client/api", "internal/gateway/access", "internal/gateway/adapter", "internal/ask", "internal/proposal"},
 	"internal/ask":                        {"protocol", "client/api", "internal/answers", "internal/proposal", "internal/recent"},

@@ -76,3 +76,77 @@ func TestAdapters_Configured(t *testing.T) {
 		}
 	}
 }
+
+// Every adapter refuses requests without a token of the space, requests of pages that
+// reach the gateway by another host name, and bodies without end, in whatever form its
+// protocol has for that.
+func TestAdapters_Refusals(t *testing.T) {
+	cfg, _ := config.Parse("test.yaml", []byte(mcpConfig), os.LookupEnv, os.ReadFile)
+	g := meuptest.Start(t, mcpConfig)
+	paths := []string{"/api/spaces/{space}/hooks/claude"}
+	for _, r := range gateway.Routes(cfg) {
+		if path, ok := strings.CutPrefix(r.Pattern, "POST "); ok {
+			paths = append(paths, path)
+		}
+	}
+	for _, path := range paths {
+		path = strings.NewReplacer("{space}", "attic", "/mcp", "/mcp?space=attic").Replace(path)
+		for _, test := range []struct {
+			name, token string
+			header      []string
+			length      int64
+			statuses    []int
+		}{
+			{name: "no token", statuses: []int{http.StatusUnauthorized}},
+			{name: "an unknown token", token: "no-such-token", statuses: []int{http.StatusUnauthorized}},
+			{name: "a token of another space", token: "bob-token", statuses: []int{http.StatusForbidden, http.StatusNotFound}},
+			{name: "another host name", token: "alice-token", header: []string{"Host", "evil.example:80"}, statuses: []int{http.StatusForbidden}},
+			{name: "another origin", token: "alice-token", header: []string{"Origin", "https://evil.example"}, statuses: []int{http.StatusForbidden}},
+			{name: "a cookie", header: []string{"Cookie", "meup_session=YWxpY2UtdG9rZW4"}, statuses: []int{http.StatusUnauthorized}},
+			{name: "a long body", token: "alice-token", length: 1 << 40, statuses: []int{http.StatusRequestEntityTooLarge}},
+			{name: "a body without end", token: "alice-token", length: -1, statuses: []int{http.StatusRequestEntityTooLarge}},
+		} {
+			t.Run(path+"/"+test.name, func(t *testing.T) {
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.HTTP()+path, io.LimitReader(zeros{}, max(test.length, -test.length<<40, 2)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.ContentLength = test.length
+				if test.length == 0 {
+					r.ContentLength = 2
+				}
+				for i := 0; i < len(test.header); i += 2 {
+					r.Header.Set(test.header[i], test.header[i+1])
+					if test.header[i] == "Host" {
+						r.Host = test.header[i+1]
+					}
+				}
+				if test.token != "" {
+					r.Header.Set("Authorization", "Bearer "+test.token)
+				}
+				r.Header.Set("Content-Type", "application/json")
+				resp, err := http.DefaultClient.Do(r)
+				if err != nil && test.length != 0 {
+					return // the gateway closed the connection before the client has read
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer resp.Body.Close()
+				if text, _ := io.ReadAll(resp.Body); !slices.Contains(test.statuses, resp.StatusCode) {
+					t.Errorf("%d %s", resp.StatusCode, text)
+				}
+			})
+		}
+	}
+}
+
+// zeros is a text that does not end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '0'
+	}
+	return len(p), nil
+}

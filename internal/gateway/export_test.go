@@ -1,6 +1,11 @@
 package gateway
 
-import "github.com/cockroachdb/pebble/v2/vfs"
+import (
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/meup-protocol/meup/internal/gateway/config"
+	"github.com/meup-protocol/meup/internal/gateway/httpapi"
+)
 
 // NATSSecrets exports natsSecrets for tests.
 var NATSSecrets = natsSecrets
@@ -13,3 +18,6 @@ func (g *Gateway) Wait() { g.ending.Wait() }
 
 // ConnLimits exports connLimits for tests.
 var ConnLimits = connLimits
+
+// Routes returns the routes of the configured adapters but hooks.
+func Routes(cfg *config.Config) []httpapi.Route { return new(Gateway).routes(cfg, nil) }

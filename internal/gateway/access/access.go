@@ -257,7 +257,7 @@ func WriteError(w http.ResponseWriter, err error) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
-	if coded.Code == protocol.CodeUnauthorized {
+	if coded.Code == protocol.CodeUnauthorized && h.Get("WWW-Authenticate") == "" {
 		h.Set("WWW-Authenticate", `Bearer realm="meup"`)
 	}
 	SetRetryAfter(h, coded)

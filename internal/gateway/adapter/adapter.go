@@ -3,17 +3,18 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/internal/gateway/auth"
 	"github.com/meup-protocol/meup/internal/gateway/selfapi"
 	"github.com/meup-protocol/meup/internal/limit"
 	"github.com/meup-protocol/meup/protocol"
@@ -33,6 +34,8 @@ type Options struct {
 	API     http.Handler // the HTTP API of the gateway
 	Origins []string
 	Logger  *slog.Logger
+	// BodyTimeout bounds the time in which a body arrives; 0: 15 s.
+	BodyTimeout time.Duration
 }
 
 // Gate admits the requests of an adapter.
@@ -44,6 +47,7 @@ type Gate struct {
 
 // NewGate returns a Gate.
 func NewGate(o Options) *Gate {
+	o.BodyTimeout = cmp.Or(o.BodyTimeout, bodyTimeout)
 	return &Gate{options: o, budget: limit.NewBudget(budgetBytes, shareBytes), waiting: make(chan struct{}, maxWaiting)}
 }
 
@@ -69,8 +73,8 @@ func (g *Gate) Open(w http.ResponseWriter, r *http.Request, space string, maxBod
 	if err := access.CheckHost(r, g.options.Origins); err != nil {
 		return nil, err
 	}
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok {
+	token, source, err := auth.FromRequest(r)
+	if err != nil || source != auth.SourceHeader {
 		return nil, protocol.Errorf(protocol.CodeUnauthorized, "Send a token: Authorization: Bearer TOKEN.")
 	}
 	client, err := selfapi.New(g.options.API, r, token, g.options.Logger)
@@ -90,11 +94,12 @@ func (g *Gate) Open(w http.ResponseWriter, r *http.Request, space string, maxBod
 	if size < 0 || size > maxBody { // ReadBody rejects a longer one
 		size = maxBody
 	}
+	var ok bool
 	if q.hold, ok = g.budget.Take(token, copies*size); !ok {
 		q.hold.Release()
 		return nil, Busy()
 	}
-	if q.Body, err = access.ReadBody(w, r, maxBody, bodyTimeout); err != nil {
+	if q.Body, err = access.ReadBody(w, r, maxBody, g.options.BodyTimeout); err != nil {
 		q.hold.Release()
 		return nil, err
 	}
@@ -124,7 +129,8 @@ func (q *Request) Space(ctx context.Context, name string) (string, protocol.Part
 func (q *Request) Spaces() []api.SessionSpace { return q.session.Spaces }
 
 // Wait drops the body and returns its memory, before the request waits for others.
-// Error: too_many_requests if too many requests wait.
+// A handler that uses parts of the body while it waits does not call it. Error:
+// too_many_requests if too many requests wait.
 func (q *Request) Wait() error {
 	if q.waits {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -15,21 +16,21 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// server serves a gate whose API knows the token "good". A request reports to
-// waits, if there is one, and then waits for release.
-func server(t *testing.T, waits, release chan struct{}) *httptest.Server {
+// server serves a gate whose API knows the tokens "good" and "other". A request
+// reports to waits, if there is one, and then waits for release.
+func server(t *testing.T, maxBody int64, waits, release chan struct{}) *httptest.Server {
 	t.Helper()
 	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer good" {
+		if auth := r.Header.Get("Authorization"); auth != "Bearer good" && auth != "Bearer other" {
 			w.WriteHeader(http.StatusUnauthorized)
 			_, _ = io.WriteString(w, `{"error":"unauthorized","message":"unknown"}`)
 			return
 		}
 		_, _ = io.WriteString(w, `{"participant":"alice","spaces":[{"name":"lab","participant":"alice"}],"globs":[]}`)
 	})
-	gate := adapter.NewGate(adapter.Options{API: api, Origins: []string{"https://ui.example.org"}})
+	gate := adapter.NewGate(adapter.Options{API: api, Origins: []string{"https://ui.example.org"}, BodyTimeout: bodyTimeout})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q, err := gate.Open(w, r, "", 1000)
+		q, err := gate.Open(w, r, "", maxBody)
 		if err != nil {
 			access.WriteError(w, err)
 			return
@@ -52,6 +53,9 @@ func server(t *testing.T, waits, release chan struct{}) *httptest.Server {
 	t.Cleanup(s.Close)
 	return s
 }
+
+// bodyTimeout is long enough for a body that is sent at once.
+const bodyTimeout = time.Second
 
 func post(t *testing.T, s *httptest.Server, token, host, body string) (status int, text string) {
 	t.Helper()
@@ -78,14 +82,17 @@ func post(t *testing.T, s *httptest.Server, token, host, body string) (status in
 }
 
 func TestGate_Open(t *testing.T) {
-	s := server(t, nil, nil)
+	s := server(t, 1000, nil, nil)
 	for _, test := range []struct {
 		token, host, body string
 		status            int
 		want              string
 	}{
 		{"Bearer good", "", "{}", 200, "lab alice"},
+		{"bearer good", "", "{}", 200, "lab alice"},
 		{"Bearer good", "ui.example.org", "{}", 200, "lab alice"},
+		{"Bearer good", "localhost:1", "{}", 200, "lab alice"},
+		{"Bearer good", "localhost.example.org", "{}", 403, "forbidden"},
 		{"Bearer good", "attacker.example.org", "{}", 403, "forbidden"},
 		{"", "", "{}", 401, "token"},
 		{"Basic good", "", "{}", 401, "token"},
@@ -98,10 +105,81 @@ func TestGate_Open(t *testing.T) {
 	}
 }
 
+// endless returns a request whose body does not end; a size below 0 is unknown.
+func endless(t *testing.T, s *httptest.Server, size int64) (r *http.Request, body *io.PipeWriter) {
+	t.Helper()
+	in, body := io.Pipe()
+	t.Cleanup(func() { _ = body.Close() })
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer good")
+	r.ContentLength = size
+	return r, body
+}
+
+func TestGate_SlowBody(t *testing.T) {
+	s := server(t, 1000, nil, nil)
+	r, _ := endless(t, s, 10)
+	resp, err := s.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if text, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), "in time") {
+		t.Errorf("%d %s", resp.StatusCode, text)
+	}
+}
+
+func TestGate_BodyOfUnknownSize(t *testing.T) {
+	s := server(t, 1000, nil, nil)
+	r, body := endless(t, s, -1)
+	go func() { _, _ = body.Write(make([]byte, 1001)) }() // ends with the request
+	resp, err := s.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Error(resp.Status)
+	}
+}
+
+// Bodies that do not arrive use the memory of their own token only, and until they are
+// given up.
+func TestGate_Memory(t *testing.T) {
+	s := server(t, 4<<20, nil, nil)
+	r, _ := endless(t, s, 4<<20)
+	given := make(chan struct{})
+	go func() {
+		defer close(given)
+		if resp, err := s.Client().Do(r); err == nil {
+			_ = resp.Body.Close()
+		}
+	}()
+	for full := false; !full; {
+		status, _ := post(t, s, "Bearer good", "", "{}")
+		full = status == http.StatusTooManyRequests
+		select {
+		case <-given:
+			t.Fatal("the memory of a body is not counted")
+		default:
+		}
+	}
+	if status, text := post(t, s, "Bearer other", "", "{}"); status != http.StatusOK {
+		t.Errorf("%d %s", status, text)
+	}
+	<-given
+	for status := 0; status != http.StatusOK; {
+		status, _ = post(t, s, "Bearer good", "", "{}")
+	}
+}
+
 // Only so many requests wait; the others are told to try again.
 func TestGate_Waiting(t *testing.T) {
 	waits, release := make(chan struct{}), make(chan struct{})
-	s := server(t, waits, release)
+	s := server(t, 1000, waits, release)
 	const most = 256
 	done := make(chan int)
 	for range most {

@@ -125,7 +125,7 @@ func (s *Server) routes() {
 		}
 	}
 	if s.options.Hooks != nil {
-		handle("POST /api/spaces/{space}/hooks/{program}", access.Patient(s.inSpace(s.hooks(s.options.Hooks(s)))))
+		handle("POST /api/spaces/{space}/hooks/{program}", access.Patient(s.ownHosts(s.inSpace(s.hooks(s.options.Hooks(s))))))
 	}
 	if s.options.Metrics != nil {
 		handle("GET /metrics", s.ownHosts(s.options.Metrics))
