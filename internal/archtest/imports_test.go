@@ -76,8 +76,10 @@ var mayImport = map[string][]string{
 	"internal/ask":                        {"protocol", "client/api", "internal/answers", "internal/proposal", "internal/recent"},
 	"internal/gateway/hooks":              {"protocol", "client/api", "internal/gateway/access", "internal/gateway/selfapi", "internal/proposal", "internal/recent", "internal/textutil"},
 	"internal/gateway/searchstore":        {"protocol", "internal/search", "internal/space", "internal/space/ring"},
-	"internal/gateway/mcpserver":          {"protocol", "client/api", "internal/gateway/access", "internal/gateway/mcpserver/offer", "internal/gateway/mcpserver/progress", "internal/gateway/selfapi", "internal/mcpschema", "internal/memorytools", "internal/proposal", "internal/recent", "internal/textutil"},
+	"internal/gateway/mcpserver":          {"protocol", "client/api", "internal/gateway/access", "internal/gateway/adapter", "internal/gateway/mcpserver/offer", "internal/gateway/mcpserver/progress", "internal/gateway/mcpserver/result", "internal/gateway/mcpserver/slots", "internal/gateway/selfapi", "internal/mcpschema", "internal/memorytools", "internal/proposal", "internal/recent", "internal/textutil"},
 	"internal/gateway/mcpserver/progress": {},
+	"internal/gateway/mcpserver/result":   {"protocol", "internal/gateway/mcpserver/offer"},
+	"internal/gateway/mcpserver/slots":    {},
 	"internal/gateway/mcpserver/offer":    {"protocol", "internal/capability"},
 
 	// Packages that the gateways of a cluster share, in addition to the log.

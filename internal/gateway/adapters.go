@@ -41,12 +41,10 @@ func (g *Gateway) adapters(cfg *config.Config) func(api http.Handler) []httpapi.
 // routes returns the routes of the configured adapters but hooks, which use api.
 func (g *Gateway) routes(cfg *config.Config, api http.Handler) (list []httpapi.Route) {
 	serves := func(name string) bool { return slices.Contains(cfg.Adapters, name) }
-	if serves(config.AdapterMCP) {
-		list = append(list, httpapi.Route{Pattern: "POST /mcp", Handler: mcpserver.New(mcpserver.Options{
-			API: api, Origins: cfg.Origins, Version: g.options.Version.Version, Logger: g.log,
-		})})
-	}
 	options := adapter.Options{API: api, Origins: cfg.Origins, Logger: g.log}
+	if serves(config.AdapterMCP) {
+		list = append(list, httpapi.Route{Pattern: "POST /mcp", Handler: mcpserver.New(mcpserver.Options{Options: options, Version: g.options.Version.Version})})
+	}
 	if serves(config.AdapterAGUI) {
 		list = append(list,
 			httpapi.Route{Pattern: "POST /api/spaces/{space}/agui", Handler: agui.New(options)},

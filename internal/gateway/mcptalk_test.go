@@ -293,3 +293,33 @@ func TestMCP_WaitEndsWithTheGateway(t *testing.T) {
 	g.Stop()
 	<-ended
 }
+
+// A wait goes on when the participant has no right to read for a moment.
+func TestMCP_WaitWhileLimited(t *testing.T) {
+	g := meuptest.Start(t, strings.Replace(mcpConfig, "bob-token,", "bob-token, limits: {rate: 4, burst: 4},", 1))
+	alice, bob := mcpClient(t, g, "alice-token", "?space=lab"), mcpClient(t, g, "bob-token", "")
+	first := call[toldSent](t, bob, "say", map[string]any{"message": "hello"})
+	got := make(chan told, 1)
+	go func() {
+		defer close(got) // also if the call fails
+		got <- call[told](t, bob, "wait", map[string]any{"after": first.Cursor, "seconds": 50})
+	}()
+	awaitPresent(t, g, "bob", true)
+	for limited := false; !limited; {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.HTTP()+"/api/spaces/lab/envelopes", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer bob-token")
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		limited = resp.StatusCode == http.StatusTooManyRequests
+	}
+	call[toldSent](t, alice, "say", map[string]any{"message": "wake up"})
+	if w := <-got; texts(w.Messages) != "alice: wake up" {
+		t.Errorf("woken by %+v", w)
+	}
+}

@@ -49,14 +49,18 @@ func (h *Hold) Grow(n int64) bool {
 	return true
 }
 
-// Release returns the bytes to the budget.
-func (h *Hold) Release() {
+// Shrink returns all but n bytes to the budget.
+func (h *Hold) Shrink(n int64) {
 	b := h.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.used -= h.bytes
-	if b.holders[h.holder] -= h.bytes; b.holders[h.holder] == 0 {
+	rest := max(h.bytes-n, 0)
+	b.used -= rest
+	if b.holders[h.holder] -= rest; b.holders[h.holder] == 0 {
 		delete(b.holders, h.holder)
 	}
-	h.bytes = 0
+	h.bytes -= rest
 }
+
+// Release returns the bytes to the budget.
+func (h *Hold) Release() { h.Shrink(0) }

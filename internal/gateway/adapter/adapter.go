@@ -103,6 +103,7 @@ func (g *Gate) Open(w http.ResponseWriter, r *http.Request, space string, maxBod
 		q.hold.Release()
 		return nil, err
 	}
+	q.hold.Shrink(copies * int64(len(q.Body))) // its size was unknown
 	return q, nil
 }
 

@@ -2,17 +2,15 @@ package mcpserver
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/gateway/adapter"
+	"github.com/meup-protocol/meup/internal/gateway/mcpserver/slots"
 	"github.com/meup-protocol/meup/internal/mcpschema"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -23,6 +21,7 @@ type callerKey struct{}
 // caller is the participant that sent a request, with the request's share of the
 // bounds.
 type caller struct {
+	*slots.Share
 	server *server
 	client *api.Client
 	space  string
@@ -34,72 +33,6 @@ type caller struct {
 	mcp       *mcp.Server           // handles the request
 	listening map[string]foreign    // tools of other participants in mcp, if the request is a stream of notifications
 	shown     *mcp.InitializeResult // of the participant that is shown alone, if the request is a stream of notifications
-
-	mu    sync.Mutex
-	slot  bool // it has a slot
-	large bool // it is one of the requests with a larger body
-	over  bool // it gets no more
-}
-
-var errOver = errors.New("the request has ended")
-
-// resume takes a slot, unless the request has one.
-func (c *caller) resume(ctx context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.over {
-		return errOver
-	}
-	if c.slot {
-		return nil
-	}
-	select {
-	case c.server.slots <- struct{}{}:
-		c.slot = true
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// release returns the slot, and lets another request have a larger body.
-func (c *caller) release() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.slot {
-		<-c.server.slots
-		c.slot = false
-	}
-	if c.large {
-		<-c.server.large
-		c.large = false
-	}
-}
-
-// finish returns the slot at the end of the request.
-func (c *caller) finish() {
-	c.release()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.over = true
-}
-
-var errManyWaiting = errors.New("too many calls are waiting at this gateway; try again in a moment")
-
-// await calls wait without a slot, so that it does not keep other calls from
-// running.
-func (c *caller) await(ctx context.Context, wait func(context.Context) error) error {
-	select {
-	case c.server.waiting <- struct{}{}:
-		defer func() { <-c.server.waiting }()
-	default:
-		return errManyWaiting
-	}
-	c.release()
-	if err := wait(ctx); err != nil {
-		return err
-	}
-	return c.resume(c.ended)
 }
 
 // id returns the id of an envelope that a tool sends: the same for the same
@@ -112,12 +45,11 @@ func (c *caller) id(tool, key string, in any) (protocol.ID, error) {
 	if len(key) > maxKey {
 		return "", fmt.Errorf("key: expected at most %d bytes", maxKey)
 	}
-	text, err := json.Marshal([]any{c.space, c.you, tool, in})
+	text, err := json.Marshal(in)
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(text)
-	return protocol.ID("mcp-" + hex.EncodeToString(sum[:16])), nil
+	return adapter.ID("mcp", c.space, string(c.you), tool, string(text)), nil
 }
 
 const maxKey = 256 // bytes

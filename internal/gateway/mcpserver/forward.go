@@ -13,21 +13,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/gateway/mcpserver/offer"
 	"github.com/meup-protocol/meup/internal/gateway/mcpserver/progress"
+	"github.com/meup-protocol/meup/internal/gateway/mcpserver/result"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // keyMeta is the field of _meta with the key of a request that has no argument
 // for it: a second request with the same key is the first one.
 const keyMeta = "meup/key"
-
-// firstSessionless is the first revision of MCP in which each request names its
-// revision.
-const firstSessionless = "2026-07-28"
-
-// codeFailed is the JSON-RPC code of errors of the gateway.
-const codeFailed = -32000
 
 // inquiry is a set of requests to other participants that were sent.
 type inquiry struct {
@@ -58,10 +51,13 @@ func (c *caller) answers(ctx context.Context, in *inquiry, deadline time.Time) (
 		if errors.Is(err, errNoneInTime) {
 			return got, missing, nil
 		}
-		if err != nil {
-			return nil, missing, err
+		var page *api.Envelopes
+		if err == nil {
+			page, err = c.page(ctx, q)
 		}
-		page, err := c.page(ctx, q)
+		if c.pause(ctx, deadline, err) {
+			continue
+		}
 		if err != nil {
 			return nil, missing, err
 		}
@@ -69,9 +65,9 @@ func (c *caller) answers(ctx context.Context, in *inquiry, deadline time.Time) (
 		for i := range page.Envelopes {
 			e := &page.Envelopes[i]
 			if e.Kind == protocol.KindMCPRequest {
-				c.release() // the client may not read
+				c.Release() // the client may not read
 				in.note(e)
-				if err := c.resume(ctx); err != nil {
+				if err := c.Resume(ctx); err != nil {
 					return nil, missing, err
 				}
 				continue
@@ -101,69 +97,6 @@ func requestTo(host protocol.ParticipantID, id protocol.ID, method string, param
 	}
 }
 
-// forwarded is a result as another participant wrote it: the types of the SDK
-// would round numbers and drop unknown fields.
-type forwarded struct {
-	mcp.ResultBase
-	raw        json.RawMessage // an object
-	resultType string          // if the participant wrote none
-}
-
-// MarshalJSON returns the result.
-func (r *forwarded) MarshalJSON() ([]byte, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(r.raw, &fields); err != nil {
-		return nil, err
-	}
-	if _, ok := fields["resultType"]; !ok && r.resultType != "" {
-		fields["resultType"] = offer.Encode(r.resultType)
-	}
-	if _, ok := fields["cacheScope"]; ok {
-		fields["cacheScope"] = offer.Encode("private") // others may have other rights
-	}
-	if len(r.Meta) > 0 {
-		meta := make(map[string]json.RawMessage)
-		for name, value := range r.Meta {
-			meta[name] = offer.Encode(value)
-		}
-		if own, ok := fields["_meta"]; ok {
-			if err := json.Unmarshal(own, &meta); err != nil { // replaces the same names
-				return nil, err
-			}
-		}
-		fields["_meta"] = offer.Encode(meta)
-	}
-	return json.Marshal(fields)
-}
-
-// resultOf returns the result of a response, or its error, for a client of a
-// revision.
-func resultOf(e *protocol.Envelope, revision string) (*forwarded, error) {
-	payload := e.ParsePayload()
-	if failed := payload.Get("error"); failed.Exists() {
-		out := &jsonrpc.Error{Code: codeFailed, Message: failed.Get("message").Text(), Data: json.RawMessage(failed.Get("data").Raw())}
-		_ = json.Unmarshal(failed.Get("code").Raw(), &out.Code) // otherwise codeFailed
-		return nil, out
-	}
-	result := payload.Get("result")
-	if result.Type() != protocol.TypeObject {
-		return nil, &jsonrpc.Error{Code: codeFailed, Message: fmt.Sprintf("the response of %s has no result", e.From)}
-	}
-	if revision < firstSessionless && result.Get("resultType").Text() == "input_required" {
-		return nil, &jsonrpc.Error{Code: codeFailed, Message: fmt.Sprintf("%s asks for input, which needs a client of revision %s", e.From, firstSessionless)}
-	}
-	return forwardedOf(result.Raw(), revision), nil
-}
-
-// forwardedOf returns a result for a client of a revision: later ones have a type.
-func forwardedOf(result []byte, revision string) *forwarded {
-	out := &forwarded{raw: result}
-	if revision >= firstSessionless {
-		out.resultType = "complete"
-	}
-	return out
-}
-
 // relayed is a request of a client that another participant handles.
 type relayed struct {
 	host   protocol.ParticipantID
@@ -188,7 +121,7 @@ func relayedOf(host protocol.ParticipantID, method string, req mcp.Request, para
 	}
 	delete(r.params, "_meta")
 	maps.Copy(r.meta, params.GetMeta())
-	if revisionOf(req) < firstSessionless && method == methodCall {
+	if revisionOf(req) < result.Sessionless && method == methodCall {
 		r.meta[mcp.MetaKeyLogLevel] = "info" // later revisions send no log messages without it
 	}
 	return r, nil
@@ -220,19 +153,19 @@ func (c *caller) relay(ctx context.Context, r *relayed) (mcp.Result, error) {
 		return c.proposeInstead(ctx, r, key, err)
 	}
 	if err != nil {
-		return nil, refusal(err)
+		return nil, result.Refusal(err)
 	}
 	in := &inquiry{note: func(n *protocol.Envelope) { c.passOn(ctx, r, e.ID, n) }}
 	in.sent(&e, receipt.Seq)
 	got, at, err := c.answers(ctx, in, time.Now().Add(c.longest()))
 	if err != nil {
-		return nil, refusal(err)
+		return nil, result.Refusal(err)
 	}
 	if answer := got[e.ID]; answer != nil {
-		return resultOf(answer, revisionOf(r.req))
+		return result.Of(answer, revisionOf(r.req))
 	}
 	if r.method != methodCall {
-		return nil, &jsonrpc.Error{Code: codeFailed, Message: fmt.Sprintf("%s has not answered in time", r.host)}
+		return nil, &jsonrpc.Error{Code: result.CodeFailed, Message: fmt.Sprintf("%s has not answered in time", r.host)}
 	}
 	return notDone(r, &answered{Note: notice, State: callPending, ID: string(e.ID), Cursor: at.String(), Next: awaitResponse})
 }
@@ -245,7 +178,7 @@ func (c *caller) proposeInstead(ctx context.Context, r *relayed, key string, cau
 	}
 	proposed, err := c.propose(ctx, proposeInput{Participant: string(r.host), Tool: tool, Arguments: r.params["arguments"], Key: key})
 	if err != nil {
-		return nil, refusal(cause) // it may neither call nor propose
+		return nil, result.Refusal(cause) // it may neither call nor propose
 	}
 	return notDone(r, &answered{Note: notice, State: callProposed, ID: proposed.ID, Cursor: proposed.Cursor, Next: proposed.Next})
 }
@@ -257,21 +190,11 @@ func notDone(r *relayed, out *answered) (mcp.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result, err := json.Marshal(&mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}})
+	text, err = json.Marshal(&mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}})
 	if err != nil {
 		return nil, err
 	}
-	return forwardedOf(result, revisionOf(r.req)), nil
-}
-
-// refusal returns an error of the API as a JSON-RPC error.
-func refusal(err error) error {
-	var refused *protocol.Error
-	if !errors.As(err, &refused) {
-		return err
-	}
-	data, _ := json.Marshal(map[string]any{"error": refused.Code}) // a text
-	return &jsonrpc.Error{Code: codeFailed, Message: refused.Message, Data: data}
+	return result.Raw(text, revisionOf(r.req)), nil
 }
 
 // passOn passes a notification of the participant that handles a request on to

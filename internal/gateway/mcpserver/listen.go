@@ -12,6 +12,8 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/mcpserver/offer"
+	"github.com/meup-protocol/meup/internal/gateway/mcpserver/result"
+	"github.com/meup-protocol/meup/internal/gateway/mcpserver/slots"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -50,11 +52,11 @@ func (c *caller) listen(ctx context.Context, p *mcp.SubscriptionsListenParams, n
 	watched := make(chan error, 1)
 	go func() { // ends with ctx; listen waits for it
 		defer cancel()
-		watched <- c.await(ctx, func(ctx context.Context) error { return l.watch(ctx, at) })
+		watched <- c.Await(ctx, func(ctx context.Context) error { return l.watch(ctx, at) })
 	}()
 	result, err := next(ctx)
 	cancel()
-	if failed := <-watched; errors.Is(failed, errManyWaiting) {
+	if failed := <-watched; errors.Is(failed, slots.ErrManyWaiting) {
 		return nil, failed
 	}
 	return result, err
@@ -78,7 +80,7 @@ func (l *listener) register(ctx context.Context) error {
 		e := requestTo(l.c.of, "", method, map[string]any{})
 		receipt, err := l.c.client.Send(ctx, l.c.space, e)
 		if err != nil {
-			return refusal(err)
+			return result.Refusal(err)
 		}
 		in.sent(&e, receipt.Seq)
 	}
@@ -99,10 +101,10 @@ func (l *listener) watch(ctx context.Context, at cursor) error {
 		q.Kinds = []string{string(protocol.KindMCPRequest), string(protocol.KindSystemPresence)}
 	}
 	return l.c.client.Events(ctx, l.c.space, q, func(e *api.Event) bool {
-		if err := l.c.resume(ctx); err != nil {
+		if err := l.c.Resume(ctx); err != nil {
 			return false
 		}
-		defer l.c.release()
+		defer l.c.Release()
 		switch {
 		case e.Name == "envelope" && e.ID != "":
 			env, err := protocol.DecodeDelivered(e.Data)
@@ -154,7 +156,7 @@ func (l *listener) envelope(ctx context.Context, e *protocol.Envelope) {
 // updated tells the client that a resource has changed. It needs no slot; the
 // client may not read.
 func (l *listener) updated(ctx context.Context, uri string) {
-	l.c.release()
+	l.c.Release()
 	_ = l.server.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri}) // it returns nil
 }
 

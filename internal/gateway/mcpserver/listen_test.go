@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/meup-protocol/meup/internal/gateway/mcpserver/slots"
 	"github.com/meup-protocol/meup/internal/gateway/selfapi"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -38,9 +39,9 @@ func TestListener_ReadsTheThreadOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer client.Close()
-			s := &server{slots: make(chan struct{}, 1)}
-			c := &caller{server: s, client: client, space: "lab", you: "alice", ended: t.Context()}
-			if err := c.resume(t.Context()); err != nil {
+			s := &server{slots: slots.New(1, 1)}
+			c := &caller{Share: s.slots.Share(t.Context()), server: s, client: client, space: "lab", you: "alice", ended: t.Context()}
+			if err := c.Resume(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			l := &listener{c: c, server: mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil), want: &mcp.NotificationSubscriptions{ResourceSubscriptions: test.want}}
@@ -48,7 +49,7 @@ func TestListener_ReadsTheThreadOnce(t *testing.T) {
 			if reads != test.reads {
 				t.Errorf("%d reads", reads)
 			}
-			if len(s.slots) != 0 {
+			if s.slots.Running() != 0 {
 				t.Error("it notified the client with a slot")
 			}
 		})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/gateway/mcpserver/offer"
 	"github.com/meup-protocol/meup/internal/gateway/mcpserver/progress"
+	"github.com/meup-protocol/meup/internal/gateway/mcpserver/result"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -99,15 +100,16 @@ func (v *view) introduce(ctx context.Context, c *caller) error {
 	if got[e.ID] == nil {
 		return protocol.Errorf(protocol.CodeUnavailable, "The participant %s has not answered in time.", c.of)
 	}
-	result, err := resultOf(got[e.ID], "")
+	answer, err := result.Of(got[e.ID], "")
 	if err != nil {
 		return protocol.Errorf(protocol.CodeNotFound, "The participant %s offers no MCP server: %s", c.of, err)
 	}
 	s := &shown{at: time.Now()}
-	if err := json.Unmarshal(result.raw, &s.about); err != nil || s.about.Capabilities == nil {
+	if err := json.Unmarshal(answer.JSON, &s.about); err != nil || s.about.Capabilities == nil {
 		return protocol.Errorf(protocol.CodeNotFound, "The participant %s offers no MCP server.", c.of)
 	}
 	v.shown = s
+	c.server.keep(c, v)
 	return nil
 }
 

@@ -137,6 +137,9 @@ func (c *caller) wait(ctx context.Context, in waitInput) (*messages, error) {
 	deadline := time.Now().Add(patience)
 	for {
 		out, next, err := c.since(ctx, q, at, limit, true)
+		if c.pause(ctx, deadline, err) {
+			continue
+		}
 		if err != nil || len(out.Messages) > 0 {
 			return out, err
 		}
@@ -149,10 +152,33 @@ func (c *caller) wait(ctx context.Context, in waitInput) (*messages, error) {
 		if errors.Is(err, errNoneInTime) {
 			return out, nil
 		}
-		if err != nil {
+		if err != nil && !c.pause(ctx, deadline, err) {
 			return nil, err
 		}
 	}
+}
+
+// minPause is the time to the next attempt if the rate limit names none.
+const minPause = 100 * time.Millisecond
+
+// pause waits as long as a rate limit requires, if err is the error of one, and at
+// most until the deadline. It reports whether to try again.
+func (c *caller) pause(ctx context.Context, deadline time.Time, err error) bool {
+	var limited *protocol.Error
+	left := time.Until(deadline)
+	if !errors.As(err, &limited) || limited.Code != protocol.CodeRateLimited || left <= 0 {
+		return false
+	}
+	delay := min(max(time.Duration(limited.RetryAfterMS)*time.Millisecond, minPause), left)
+	return c.Await(ctx, func(ctx context.Context) error {
+		defer progress.Repeat(ctx, c.server.options.ProgressEvery)()
+		select {
+		case <-time.After(delay):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}) == nil
 }
 
 // patienceOf returns how long a call waits.
@@ -179,7 +205,7 @@ var errNoneInTime = errors.New("no envelope in time")
 // awaitUntil waits without a slot for an envelope that a query selects. If there
 // is none until the deadline, the error is errNoneInTime.
 func (c *caller) awaitUntil(ctx context.Context, deadline time.Time, q api.EnvelopeQuery) error {
-	err := c.await(ctx, func(ctx context.Context) error {
+	err := c.Await(ctx, func(ctx context.Context) error {
 		defer progress.Repeat(ctx, c.server.options.ProgressEvery)()
 		ctx, cancel := context.WithDeadline(ctx, deadline)
 		defer cancel()

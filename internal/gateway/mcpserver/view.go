@@ -52,7 +52,8 @@ type view struct {
 }
 
 // view returns the view of a caller. A view that was not used for long is built
-// again.
+// again. The one of another participant is kept once that has answered: the caller
+// may name any.
 func (s *server) view(c *caller) *view {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,8 +62,17 @@ func (s *server) view(c *caller) *view {
 	if !ok {
 		v = &view{busy: make(chan struct{}, 1), directory: directory{lists: make(map[protocol.ParticipantID]*offer.List)}}
 	}
-	s.views.Put(key, v) // the young generation has what is used
+	if ok || c.of == "" {
+		s.views.Put(key, v) // the young generation has what is used
+	}
 	return v
+}
+
+// keep stores the view of another participant.
+func (s *server) keep(c *caller, v *view) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.views.Put(viewKey{c.space, c.you, c.of}, v)
 }
 
 // use chooses the server for a request, and brings it up to date if the request
@@ -114,13 +124,13 @@ func (v *view) lock(ctx context.Context, c *caller) error {
 		return nil
 	default:
 	}
-	c.release()
+	c.Release()
 	select {
 	case v.busy <- struct{}{}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	err := c.resume(ctx)
+	err := c.Resume(ctx)
 	if err != nil {
 		v.unlock()
 	}

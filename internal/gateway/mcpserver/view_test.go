@@ -4,24 +4,26 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+
+	"github.com/meup-protocol/meup/internal/gateway/mcpserver/slots"
 )
 
 // Requests that wait for a view leave the slots to the one that changes it. More
 // wait here than there are slots.
 func TestView_LockLeavesSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &server{slots: make(chan struct{}, 2), waiting: make(chan struct{}, 1)}
+		s := &server{slots: slots.New(2, 1)}
 		v := &view{busy: make(chan struct{}, 1)}
 		changed := make(chan error, 5)
 		change := func(during func()) {
-			c := &caller{server: s, ended: t.Context()}
-			defer c.finish()
-			err := c.resume(t.Context())
+			c := &caller{server: s, ended: t.Context(), Share: s.slots.Share(t.Context())}
+			defer c.Finish()
+			err := c.Resume(t.Context())
 			if err == nil {
 				err = v.lock(t.Context(), c)
 			}
 			if err == nil {
-				err = c.await(t.Context(), func(context.Context) error { during(); return nil })
+				err = c.Await(t.Context(), func(context.Context) error { during(); return nil })
 				v.unlock()
 			}
 			changed <- err
@@ -37,8 +39,8 @@ func TestView_LockLeavesSlots(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if len(s.slots) != 0 || len(v.busy) != 0 {
-			t.Errorf("%d slots and %d views are taken", len(s.slots), len(v.busy))
+		if s.slots.Running() != 0 || len(v.busy) != 0 {
+			t.Errorf("%d slots and %d views are taken", s.slots.Running(), len(v.busy))
 		}
 	})
 }
@@ -46,18 +48,21 @@ func TestView_LockLeavesSlots(t *testing.T) {
 // A request that ends while it waits gives the view back.
 func TestView_LockEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &server{slots: make(chan struct{}, 1)}
+		s := &server{slots: slots.New(1, 1)}
 		v := &view{busy: make(chan struct{}, 1)}
 		v.busy <- struct{}{}
 		ctx, cancel := context.WithCancel(t.Context())
-		c := &caller{server: s, ended: ctx}
-		if err := c.resume(ctx); err != nil {
+		c := &caller{server: s, ended: ctx, Share: s.slots.Share(ctx)}
+		if err := c.Resume(ctx); err != nil {
 			t.Fatal(err)
 		}
 		failed := make(chan error, 1)
 		go func() { failed <- v.lock(ctx, c) }()
 		synctest.Wait()
-		s.slots <- struct{}{} // another request
+		other := s.slots.Share(t.Context())
+		if err := other.Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		v.unlock()
 		synctest.Wait() // it waits for a slot
 		cancel()
