@@ -12,6 +12,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/hooks"
 	"github.com/meup-protocol/meup/internal/gateway/httpapi"
 	"github.com/meup-protocol/meup/internal/gateway/mcpserver"
+	"github.com/meup-protocol/meup/internal/gateway/resourcemeta"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -21,6 +22,9 @@ func Adapters(cfg *config.Config) []string {
 	list := []string{}
 	for _, r := range new(Gateway).routes(cfg, nil) {
 		_, path, _ := strings.Cut(r.Pattern, " ")
+		if strings.HasPrefix(path, resourcemeta.WellKnown) {
+			continue // no client takes part there
+		}
 		if !slices.Contains(list, path) {
 			list = append(list, path)
 		}
@@ -43,7 +47,10 @@ func (g *Gateway) routes(cfg *config.Config, api http.Handler) (list []httpapi.R
 	serves := func(name string) bool { return slices.Contains(cfg.Adapters, name) }
 	options := adapter.Options{API: api, Origins: cfg.Origins, Logger: g.log}
 	if serves(config.AdapterMCP) {
-		list = append(list, httpapi.Route{Pattern: "POST /mcp", Handler: mcpserver.New(mcpserver.Options{Options: options, Version: g.options.Version.Version})})
+		list = append(list,
+			httpapi.Route{Pattern: "POST /mcp", Handler: mcpserver.New(mcpserver.Options{Options: options, Version: g.options.Version.Version, Issuers: g.issuers})},
+			httpapi.Route{Pattern: "GET " + resourcemeta.WellKnown, Handler: resourcemeta.Handler("", g.issuers)},
+			httpapi.Route{Pattern: "GET " + resourcemeta.WellKnown + "/mcp", Handler: resourcemeta.Handler("/mcp", g.issuers)})
 	}
 	if serves(config.AdapterAGUI) {
 		list = append(list,
@@ -54,6 +61,16 @@ func (g *Gateway) routes(cfg *config.Config, api http.Handler) (list []httpapi.R
 		handler := a2a.New(a2a.Options{Options: options, Version: g.options.Version.Version})
 		for _, pattern := range a2a.Patterns {
 			list = append(list, httpapi.Route{Pattern: pattern, Handler: handler})
+		}
+	}
+	return list
+}
+
+// issuers returns the trusted issuers of the current configuration.
+func (g *Gateway) issuers() (list []string) {
+	for _, s := range g.cfg.Load().Spaces {
+		if s.JWT != nil && !slices.Contains(list, s.JWT.Issuer) {
+			list = append(list, s.JWT.Issuer)
 		}
 	}
 	return list

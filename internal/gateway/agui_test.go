@@ -293,53 +293,47 @@ func TestAGUI_Decisions(t *testing.T) {
 	}
 }
 
-// Connections are cut 200 times in the middle of a run and of an approval. What has an
-// id arrives once and in order, and the log has one question and one decision.
+// Connections are cut at least 200 times in the middle of a run, and 10 times between a
+// proposal and its outcome. What has an id arrives once and in order, and the log has
+// one question and one decision for each proposal.
 func TestAGUI_Cuts(t *testing.T) {
 	seed := time.Now().UnixNano()
 	random := rand.New(rand.NewSource(seed))
 	t.Logf("seed %d", seed)
 	g := meuptest.Start(t, aguiConfig)
 	a := actor{t, g}
-	const cuts, thoughts = 200, 300
+	const proposals, thoughts = 10, 10 // thoughts before each proposal
 	var played sync.WaitGroup
-	played.Go(func() {
-		q := a.next(protocol.KindChat, 0)
-		a.does("planner", "s", "reasoning.start", "", "", string(q.ID), `{"message":"thinking"}`)
-		for i := range thoughts {
-			a.does("planner", fmt.Sprint("t", i), "reasoning.thought", "s", "", "", fmt.Sprintf(`{"message":"thought %d of many, with some text to cut in"}`, i))
-		}
-		seq := a.does("planner", "p", "mcp.proposal", "s", "", "", `{"participant_id":"files",`+writeCall+`}`)
-		decided := a.next("mcp.request", seq)
-		a.does("files", "r", "mcp.response", "", string(decided.From), string(decided.ID), `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"written"}]}}`)
-		a.does("planner", "c", "reasoning.conclusion", "s", "", "", `{"message":"that is it"}`)
-		a.does("planner", "a", "chat", "", "alice", string(q.ID), `{"message":"done"}`)
-	})
-	last, resume, proposed := "", "", false
+	played.Go(func() { a.proposes(proposals, thoughts) })
+	last, resume, ended := "", "", false
 	var ids []string
-	for n := 0; ; n++ {
-		if n > cuts+20 {
+	cuts, approvals := 0, 0 // the latter of runs that have a decision with them
+	for n := 0; !ended; n++ {
+		if n > 5000 {
 			t.Fatal("the run does not end")
 		}
-		limit := int64(-1)
-		if n < cuts {
-			limit = int64(random.Intn(1500))
+		limit := random.Intn(900)
+		events, cut := cutAGUI(t, g, fmt.Sprintf(aguiInput, resume), last, int64(limit))
+		if cut {
+			cuts++
+			if resume != "" {
+				approvals++
+			}
 		}
-		for _, event := range cutAGUI(t, g, fmt.Sprintf(aguiInput, resume), last, limit) {
+		for _, event := range events {
 			if id, ok := strings.CutPrefix(event, "id: "); ok {
 				last, _, _ = strings.Cut(id, "\n")
-				ids = append(ids, last)
+				if !strings.Contains(id, `"interrupt"`) { // it comes again until there is a decision
+					ids = append(ids, last)
+				}
 			}
-			proposed = proposed || strings.Contains(event, `"interrupt"`)
-			if proposed {
-				resume = `,"resume":[{"interruptId":"p","status":"resolved","payload":{"approved":true}}]`
+			if _, after, ok := strings.Cut(event, `"interrupts":[{"id":"`); ok {
+				id, _, _ := strings.Cut(after, `"`)
+				resume = fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":{"approved":true}}]`, id)
+			} else if strings.Contains(event, `many, with some text`) {
+				resume = "" // the outcome has arrived
 			}
-			if strings.Contains(event, `"outcome":{"type":"success"}`) {
-				n = cuts + 100
-			}
-		}
-		if n >= cuts+100 {
-			break
+			ended = ended || strings.Contains(event, `"outcome":{"type":"success"}`)
 		}
 	}
 	played.Wait()
@@ -351,17 +345,40 @@ func TestAGUI_Cuts(t *testing.T) {
 	_, log := story(t, g, "alice")
 	chats, decisions := 0, 0
 	for _, e := range log {
-		chats += map[bool]int{true: 1}[e.Kind == protocol.KindChat && e.From == "alice"]
-		decisions += map[bool]int{true: 1}[e.Kind == protocol.KindMCPRequest && e.Correlation.Names("p")]
+		if e.From == "alice" && e.Kind == protocol.KindChat {
+			chats++
+		}
+		if e.From == "alice" && e.Kind == protocol.KindMCPRequest {
+			decisions++
+		}
 	}
-	if chats != 1 || decisions > 1 || len(ids) < thoughts+3 {
-		t.Errorf("%d questions, %d decisions, %d of %d positions", chats, decisions, len(ids), thoughts+5)
+	if chats != 1 || decisions != proposals || len(ids) < proposals*thoughts {
+		t.Errorf("%d questions, %d decisions, %d positions", chats, decisions, len(ids))
+	}
+	if t.Logf("%d cuts, %d of approvals", cuts, approvals); cuts < 200 || approvals < 10 {
+		t.Errorf("%d cuts, %d of approvals", cuts, approvals)
 	}
 }
 
-// cutAGUI runs an input and cuts the connection after so many bytes of the response;
-// below 0: not. It returns the complete events.
-func cutAGUI(t *testing.T, g *meuptest.Gateway, input, last string, limit int64) []string {
+// proposes plays a planner that thinks and proposes calls, in turn, and answers.
+func (a actor) proposes(proposals, thoughts int) {
+	q := a.next(protocol.KindChat, 0)
+	a.does("planner", "s", "reasoning.start", "", "", string(q.ID), `{"message":"thinking"}`)
+	for p := range proposals {
+		for i := range thoughts {
+			a.does("planner", fmt.Sprintf("t%d-%d", p, i), "reasoning.thought", "s", "", "", fmt.Sprintf(`{"message":"thought %d of many, with some text to cut in"}`, i))
+		}
+		seq := a.does("planner", fmt.Sprint("p", p), "mcp.proposal", "s", "", "", `{"participant_id":"files",`+writeCall+`}`)
+		decided := a.next("mcp.request", seq)
+		a.does("files", fmt.Sprint("r", p), "mcp.response", "", string(decided.From), string(decided.ID), `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"written"}]}}`)
+	}
+	a.does("planner", "c", "reasoning.conclusion", "s", "", "", `{"message":"that is it"}`)
+	a.does("planner", "a", "chat", "", "alice", string(q.ID), `{"message":"done"}`)
+}
+
+// cutAGUI runs an input and cuts the connection after so many bytes of the response. It
+// returns the complete events, and whether the run had more.
+func cutAGUI(t *testing.T, g *meuptest.Gateway, input, last string, limit int64) (events []string, cut bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -378,14 +395,10 @@ func cutAGUI(t *testing.T, g *meuptest.Gateway, input, last string, limit int64)
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	body := io.Reader(resp.Body)
-	if limit >= 0 {
-		body = io.LimitReader(body, limit)
-	}
-	text, _ := io.ReadAll(body)
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, limit))
 	if resp.StatusCode != http.StatusOK {
 		t.Fatalf("%d %s", resp.StatusCode, text)
 	}
-	events := strings.Split(string(text), "\n\n")
-	return events[:len(events)-1]
+	events = strings.Split(string(text), "\n\n")
+	return events[:len(events)-1], len(text) == int(limit)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/adapter"
 	"github.com/meup-protocol/meup/internal/gateway/mcpserver/progress"
 	"github.com/meup-protocol/meup/internal/gateway/mcpserver/slots"
+	"github.com/meup-protocol/meup/internal/gateway/resourcemeta"
 	"github.com/meup-protocol/meup/internal/recent"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -37,6 +38,7 @@ const (
 type Options struct {
 	adapter.Options
 	Version string
+	Issuers resourcemeta.Issuers // nil: none
 	// ProgressEvery is the time between two notifications that a request still
 	// waits; 0: 5 s.
 	ProgressEvery time.Duration
@@ -76,6 +78,9 @@ func New(o Options) http.Handler {
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q, err := s.gate.Open(w, r, r.URL.Query().Get("space"), maxBody)
 	if err != nil {
+		if protocol.AsError(err).Code == protocol.CodeUnauthorized {
+			resourcemeta.Challenge(w, r, s.options.Issuers)
+		}
 		access.WriteError(w, err)
 		return
 	}
