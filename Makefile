@@ -95,6 +95,10 @@ bench-centrifuge: ## the fan-out of bench-load beside a broadcaster on centrifug
 	cd bench/centrifuge && $(GO) mod tidy && $(GO) vet $(NOSTAMP) ./... && $(GO) test $(NOSTAMP) ./... && $(GO) build $(NOSTAMP) -o ../../bin/bench-centrifuge .
 	$(GO) run $(NOSTAMP) ./bench -only fanout,fanout100,fanout10000 -centrifuge bin/bench-centrifuge
 
+.PHONY: bench-mcp
+bench-mcp: ## a tool call through /mcp beside the same call directly (90 s)
+	$(GO) run $(NOSTAMP) ./bench/mcp
+
 .PHONY: bench-redaction
 bench-redaction: ## the leak detector beside gitleaks, in a module of its own; writes bench/redaction/README.md (3 minutes)
 	cd bench/redaction && $(GO) mod tidy && $(GO) vet $(NOSTAMP) ./... && $(GO) test $(NOSTAMP) ./... && $(GO) run $(NOSTAMP) . -write README.md
@@ -124,8 +128,9 @@ generate: install-web ## what is generated from other sources, the web page's bu
 	$(GO) generate ./...
 
 .PHONY: install-npm
-install-npm: ## the programs of others that tests run against, into .tools/node
+install-npm: ## the programs of others that tests run against, into .tools/node and .tools/mcpclients
 	scripts/install-npm.sh
+	scripts/install-npm.sh mcpclients
 
 .PHONY: install-web
 install-web: ## what the web page is built from, into web/node_modules
