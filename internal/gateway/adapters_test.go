@@ -90,7 +90,7 @@ func TestAdapters_Refusals(t *testing.T) {
 		}
 	}
 	for _, path := range paths {
-		path = strings.NewReplacer("{space}", "attic", "/mcp", "/mcp?space=attic").Replace(path)
+		path = strings.NewReplacer("{space}", "attic", "{rest...}", "message:send", "/mcp", "/mcp?space=attic").Replace(path)
 		for _, test := range []struct {
 			name, token string
 			header      []string
@@ -106,6 +106,9 @@ func TestAdapters_Refusals(t *testing.T) {
 			{name: "a long body", token: "alice-token", length: 1 << 40, statuses: []int{http.StatusRequestEntityTooLarge}},
 			{name: "a body without end", token: "alice-token", length: -1, statuses: []int{http.StatusRequestEntityTooLarge}},
 		} {
+			if test.token == "bob-token" && !strings.Contains(path, "attic") {
+				continue // the token names the space
+			}
 			t.Run(path+"/"+test.name, func(t *testing.T) {
 				r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.HTTP()+path, io.LimitReader(zeros{}, max(test.length, -test.length<<40, 2)))
 				if err != nil {

@@ -18,9 +18,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// cutter is a proxy that cuts the next connection after a number of bytes in both
+// cutProxy is a proxy that cuts the next connection after a number of bytes in both
 // directions, or kills all of them.
-type cutter struct {
+type cutProxy struct {
 	to string
 	l  net.Listener
 
@@ -30,13 +30,13 @@ type cutter struct {
 	conns map[net.Conn]bool
 }
 
-func newCutter(t *testing.T, to string) *cutter {
+func newCutProxy(t *testing.T, to string) *cutProxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cutter{to: to, l: l, next: -1, conns: make(map[net.Conn]bool)}
+	c := &cutProxy{to: to, l: l, next: -1, conns: make(map[net.Conn]bool)}
 	var running sync.WaitGroup
 	running.Go(func() {
 		for {
@@ -52,14 +52,14 @@ func newCutter(t *testing.T, to string) *cutter {
 }
 
 // arm cuts the next connection after so many bytes.
-func (c *cutter) arm(bytes int64) {
+func (c *cutProxy) arm(bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.next = bytes
 }
 
 // kill cuts all connections, and returns how many there were.
-func (c *cutter) kill() (n int) {
+func (c *cutProxy) kill() (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for conn := range c.conns {
@@ -69,13 +69,13 @@ func (c *cutter) kill() (n int) {
 	return n
 }
 
-func (c *cutter) count() int {
+func (c *cutProxy) count() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.cuts
 }
 
-func (c *cutter) serve(in net.Conn) {
+func (c *cutProxy) serve(in net.Conn) {
 	defer in.Close()
 	out, err := net.Dial("tcp", c.to)
 	if err != nil {
@@ -129,7 +129,7 @@ func (c *cutter) serve(in net.Conn) {
 // until it has the result.
 type cutClient struct {
 	t        *testing.T
-	proxy    *cutter
+	proxy    *cutProxy
 	token    string
 	revision string
 	random   *rand.Rand
@@ -188,7 +188,7 @@ func (o oneByOne) RoundTrip(r *http.Request) (*http.Response, error) {
 	return (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
 }
 
-// cuts is how many connections are cut in each part of TestMCP_Cuts: 204 in all.
+// cutsOfEach is how many connections are cut of each of calls, approvals and waits, in both revisions together.
 const cutsOfEach = 68
 
 // Connections are cut 204 times, at random bytes and while the gateway waits, in the
@@ -206,7 +206,7 @@ func TestMCP_Cuts(t *testing.T) {
 				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "did " + string(r.Params.Arguments)}}}, nil
 			})
 			bridgeTo(t, g, "lamp-token", server)
-			proxy, random := newCutter(t, g.Addr()), rand.New(rand.NewSource(seed+int64(i)))
+			proxy, random := newCutProxy(t, g.Addr()), rand.New(rand.NewSource(seed+int64(i)))
 			clients := make(map[string]*cutClient)
 			for _, who := range []string{"alice", "bob"} {
 				clients[who] = &cutClient{t: t, proxy: proxy, token: who + "-token", revision: revision, random: random}
@@ -239,7 +239,7 @@ func TestMCP_Cuts(t *testing.T) {
 
 const methodCall = "tools/call"
 
-func cutCalls(t *testing.T, proxy *cutter, alice *cutClient) (n int) {
+func cutCalls(t *testing.T, proxy *cutProxy, alice *cutClient) (n int) {
 	t.Helper()
 	for start := proxy.count(); proxy.count() < start+cutsOfEach/2 && !t.Failed(); n++ {
 		got := alice.call(t.Context(), &mcp.CallToolParams{Meta: mcp.Meta{"meup/key": fmt.Sprint("call-", n)}, Name: "lamp__count", Arguments: map[string]any{"n": n}})
@@ -250,7 +250,7 @@ func cutCalls(t *testing.T, proxy *cutter, alice *cutClient) (n int) {
 	return n
 }
 
-func cutApprovals(t *testing.T, proxy *cutter, bob, alice *cutClient) (n int) {
+func cutApprovals(t *testing.T, proxy *cutProxy, bob, alice *cutClient) (n int) {
 	t.Helper()
 	for start := proxy.count(); proxy.count() < start+cutsOfEach/2 && !t.Failed(); n++ {
 		var proposed toldAnswer
@@ -274,7 +274,7 @@ func cutApprovals(t *testing.T, proxy *cutter, bob, alice *cutClient) (n int) {
 }
 
 // cutWaits cuts at random bytes of a wait, and in turn while nothing is sent.
-func cutWaits(t *testing.T, g *meuptest.Gateway, proxy *cutter, bob *cutClient) {
+func cutWaits(t *testing.T, g *meuptest.Gateway, proxy *cutProxy, bob *cutClient) {
 	t.Helper()
 	alice, random := mcpClientOf(t, g, "alice-token", bob.revision), bob.random
 	cursor := call[toldSent](t, alice, "say", map[string]any{"message": "begin"}).Cursor
