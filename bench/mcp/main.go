@@ -124,7 +124,7 @@ func start(dir, server string) (gateway string, stop func(), err error) {
 	if err := os.WriteFile(file, []byte(configuration), 0o600); err != nil {
 		return "", stop, err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", stop, err
 	}
@@ -141,7 +141,7 @@ func start(dir, server string) (gateway string, stop func(), err error) {
 		}
 		running = append(running, c)
 		for range 200 {
-			if conn, err := net.Dial("tcp", address); err == nil {
+			if conn, err := new(net.Dialer).DialContext(context.Background(), "tcp", address); err == nil {
 				_ = conn.Close()
 				break
 			}
