@@ -12,6 +12,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/hooks"
 	"github.com/meup-protocol/meup/internal/gateway/httpapi"
 	"github.com/meup-protocol/meup/internal/gateway/mcpserver"
+	"github.com/meup-protocol/meup/internal/gateway/openaiapi"
 	"github.com/meup-protocol/meup/internal/gateway/resourcemeta"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/protocol"
@@ -61,6 +62,12 @@ func (g *Gateway) routes(cfg *config.Config, api http.Handler) (list []httpapi.R
 		handler := a2a.New(a2a.Options{Options: options, Version: g.options.Version.Version})
 		for _, pattern := range a2a.Patterns {
 			list = append(list, httpapi.Route{Pattern: pattern, Handler: handler})
+		}
+	}
+	if serves(config.AdapterOpenAI) {
+		models := openaiapi.New(options)
+		for _, pattern := range openaiapi.Patterns() {
+			list = append(list, httpapi.Route{Pattern: pattern, Handler: models})
 		}
 	}
 	return list

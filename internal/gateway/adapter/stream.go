@@ -12,20 +12,18 @@ import (
 // keepAlive is the time between two comments in a stream without events.
 const keepAlive = 15 * time.Second
 
-// Stream writes server-sent events. It is safe for concurrent use.
+// Stream writes server-sent events. The response begins with the first of them, or
+// with the first comment. It is safe for concurrent use.
 type Stream struct {
 	mu      sync.Mutex
 	w       http.ResponseWriter
 	control *http.ResponseController
+	begun   bool
 	err     error // the client is gone
 }
 
-// NewStream begins a stream of events as the response.
+// NewStream returns a stream of events as the response.
 func NewStream(w http.ResponseWriter) *Stream {
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no")
 	return &Stream{w: w, control: http.NewResponseController(w)}
 }
 
@@ -40,7 +38,7 @@ func (s *Stream) Send(id string, events ...any) bool {
 		}
 		writeData(&out, event)
 	}
-	return s.write(out.String())
+	return s.Write(out.String())
 }
 
 // Fail writes an event with the name error.
@@ -48,7 +46,7 @@ func (s *Stream) Fail(event any) {
 	var out bytes.Buffer
 	out.WriteString("event: error\n")
 	writeData(&out, event)
-	s.write(out.String())
+	s.Write(out.String())
 }
 
 func writeData(out *bytes.Buffer, event any) {
@@ -59,9 +57,17 @@ func writeData(out *bytes.Buffer, event any) {
 	fmt.Fprintf(out, "data: %s\n\n", text)
 }
 
-func (s *Stream) write(text string) bool {
+// Write writes the text of events. It reports whether the client takes more.
+func (s *Stream) Write(text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.begun {
+		s.begun = true
+		h := s.w.Header()
+		h.Set("Content-Type", "text/event-stream")
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Accel-Buffering", "no")
+	}
 	if s.err == nil && text != "" {
 		_, s.err = fmt.Fprint(s.w, text)
 	}
@@ -69,6 +75,18 @@ func (s *Stream) write(text string) bool {
 		s.err = s.control.Flush()
 	}
 	return s.err == nil
+}
+
+// Refuse reports whether the response has not begun, and ensures that it does not:
+// the caller responds with an error instead.
+func (s *Stream) Refuse() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.begun {
+		return false
+	}
+	s.begun, s.err = true, http.ErrHandlerTimeout
+	return true
 }
 
 // KeepAlive writes comments until the returned function is called.
@@ -79,7 +97,7 @@ func (s *Stream) KeepAlive() (stop func()) {
 		for {
 			select {
 			case <-ticker.C:
-				s.write(": waiting\n\n")
+				s.Write(": waiting\n\n")
 			case <-done:
 				return
 			}

@@ -52,14 +52,17 @@ type Config struct {
 
 // The adapters: the protocols of others that a gateway serves.
 const (
-	AdapterMCP   = "mcp"   // the Model Context Protocol
-	AdapterHooks = "hooks" // hooks of coding agents
-	AdapterAGUI  = "agui"  // AG-UI, for front ends
-	AdapterA2A   = "a2a"   // A2A, for agents
+	AdapterMCP    = "mcp"    // the Model Context Protocol
+	AdapterHooks  = "hooks"  // hooks of coding agents
+	AdapterAGUI   = "agui"   // AG-UI, for front ends
+	AdapterA2A    = "a2a"    // A2A, for agents
+	AdapterOpenAI = "openai" // the OpenAI API
 )
 
 // AllAdapters returns all adapters, which are the default.
-func AllAdapters() []string { return []string{AdapterMCP, AdapterHooks, AdapterAGUI, AdapterA2A} }
+func AllAdapters() []string {
+	return []string{AdapterMCP, AdapterHooks, AdapterAGUI, AdapterA2A, AdapterOpenAI}
+}
 
 // TLS is a certificate, its key and their files. The zero value selects plain
 // HTTP.

@@ -1,0 +1,239 @@
+package openaiapi
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/ask"
+	"github.com/meup-protocol/meup/internal/outcome"
+	"github.com/meup-protocol/meup/internal/recent"
+	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds of the texts of a turn.
+const (
+	maxArguments = 500 // bytes of the arguments of a call that are shown
+	maxHeld      = 256 // steps that wait for the end of one that grows
+	maxMissed    = 256
+)
+
+// output shows a turn to a client.
+type output interface {
+	// think adds to the reasoning; begins: it is a new step.
+	think(text string, begins bool)
+	// say adds to the answer.
+	say(text string)
+	// end ends the turn.
+	end(usage)
+	// fail ends it with an error.
+	fail(*fault)
+	// more reports whether the client takes more.
+	more() bool
+}
+
+// usage counts the tokens that participants report in the metadata of their
+// conclusions. Without a report it is zero: a space has no tokens of its own.
+type usage struct{ input, output int64 }
+
+// view turns the events of a turn into text. One step at a time is shown while it
+// grows; others wait for its end.
+type view struct {
+	out output
+	// only is the participant that was asked; "": all. Texts of others have a name.
+	only protocol.ParticipantID
+
+	live     protocol.ID // the stream that is shown as it grows; "": none
+	sent     strings.Builder
+	finished protocol.ID                        // the stream that was shown last, whose complete text may follow
+	last     bool                               // nothing was shown after it
+	missed   *recent.Map[protocol.ID, struct{}] // streams whose beginning was not shown
+	held     []string
+	answered bool
+	used     usage
+	ended    bool
+}
+
+func newView(out output, only protocol.ParticipantID) *view {
+	return &view{out: out, only: only, missed: recent.New[protocol.ID, struct{}](maxMissed)}
+}
+
+// event shows an event of the turn; it returns false at its end.
+func (v *view) event(e *ask.Event) bool {
+	switch e.Type {
+	case ask.Delta:
+		v.grow(e)
+	case ask.StreamOpened:
+	case ask.StreamClosed:
+		v.settle(e.Ref)
+	case ask.Thought:
+		v.thought(e)
+	case ask.Answered:
+		v.settle(v.live)
+		v.answer(e.Envelope.From, e.Text)
+	case ask.Ended:
+		v.end(e)
+		return false
+	default:
+		v.step(e.Envelope.From, describe(e))
+	}
+	if e.Type == ask.Closed {
+		v.count(e.Envelope)
+	}
+	return v.out.more()
+}
+
+// describe returns the text of a step that is no thought; "": nothing is shown.
+func describe(e *ask.Event) string {
+	payload := e.Envelope.ParsePayload()
+	switch e.Type {
+	case ask.Opened:
+		if asked := protocol.ParticipantIn(payload, "participant_id"); asked != "" {
+			return strings.TrimSuffix("asks "+string(asked)+": "+e.Text, ": ")
+		}
+	case ask.Called:
+		return "calls " + callText(e.Envelope, payload)
+	case ask.Proposed:
+		return fmt.Sprintf("proposes to call %s. It waits for a decision: a participant that may decide approves or rejects proposal %s in the page, in the terminal, or with \"meup proposals approve %s\". A message in this chat does not decide it.",
+			callText(e.Envelope, payload), e.Envelope.ID, e.Envelope.ID)
+	case ask.Returned:
+		return "returned: " + cmp.Or(outcome.Read(payload).String(), "done")
+	case ask.Settled:
+		return strings.TrimSuffix(fmt.Sprintf("decided on proposal %s: %s: %s", e.Ref, e.State, e.Text), ": ")
+	case ask.Closed:
+		if e.Envelope.Kind == protocol.KindReasoningCancel {
+			return strings.TrimSuffix("gave up: "+e.Text, ": ")
+		}
+	case ask.Said:
+		return "says: " + e.Text
+	}
+	return e.Text
+}
+
+// callText returns the tool of a call, its host, and its arguments.
+func callText(e *protocol.Envelope, payload protocol.Value) string {
+	params := payload.Get("params")
+	text := cmp.Or(params.Get("name").Text(), payload.Get("method").Text())
+	host := protocol.ParticipantIn(payload, "participant_id")
+	if len(e.To) == 1 {
+		host = e.To[0]
+	}
+	if host != "" {
+		text += " at " + string(host)
+	}
+	if a := params.Get("arguments"); a.Len() > 0 {
+		text += " with " + textutil.Shorten(string(a.Raw()), maxArguments)
+	}
+	return text
+}
+
+// step shows a complete step, after the one that grows.
+func (v *view) step(from protocol.ParticipantID, text string) {
+	if text == "" {
+		return
+	}
+	if from != v.only {
+		text = string(from) + ": " + text
+	}
+	if v.live != "" && len(v.held) < maxHeld {
+		v.held = append(v.held, text)
+		return
+	}
+	v.settle(v.live)
+	v.last = false
+	v.out.think(text, true)
+}
+
+// grow shows an addition to a step, unless another one grows.
+func (v *view) grow(e *ask.Event) {
+	if _, missed := v.missed.Get(e.Ref); e.Text == "" || missed {
+		return
+	}
+	if v.live != "" && v.live != e.Ref {
+		v.missed.Put(e.Ref, struct{}{})
+		return
+	}
+	text := e.Text
+	begins := v.live == ""
+	if begins {
+		v.live, v.finished = e.Ref, ""
+		v.sent.Reset()
+		if e.Envelope.From != v.only {
+			text = string(e.Envelope.From) + ": " + text
+		}
+	}
+	v.sent.WriteString(e.Text)
+	v.out.think(text, begins)
+}
+
+// settle ends a step that grows, and shows the ones that waited for it.
+func (v *view) settle(stream protocol.ID) {
+	if stream == "" || stream != v.live {
+		return
+	}
+	v.live, v.finished, v.last = "", v.live, len(v.held) == 0
+	for _, text := range v.held {
+		v.out.think(text, true)
+	}
+	v.held = nil
+}
+
+// thought shows a thought, or what is missing of one that grew.
+func (v *view) thought(e *ask.Event) {
+	stream := protocol.ID(e.Envelope.ParsePayload().Get("stream_id").Text())
+	if stream != "" && (stream == v.live || stream == v.finished) {
+		if rest, same := strings.CutPrefix(e.Text, v.sent.String()); same {
+			if rest != "" {
+				v.out.think(rest, stream != v.live && !v.last)
+			}
+			v.settle(stream)
+			v.finished = ""
+			return
+		}
+	}
+	v.step(e.Envelope.From, e.Text)
+}
+
+// answer shows an answer, with its sender if all were asked.
+func (v *view) answer(from protocol.ParticipantID, text string) {
+	if text == "" {
+		return
+	}
+	if v.only == "" {
+		text = "**" + string(from) + "**: " + text
+	}
+	if v.answered {
+		text = "\n\n" + text
+	}
+	v.answered = true
+	v.out.say(text)
+}
+
+// count adds the tokens that a conclusion reports.
+func (v *view) count(e *protocol.Envelope) {
+	reported := e.ParsePayload().Get("metadata").Get("usage")
+	in, _ := reported.Get("input_tokens").Int()
+	out, _ := reported.Get("output_tokens").Int()
+	const most = 1 << 40
+	v.used.input += min(max(in, 0), most)
+	v.used.output += min(max(out, 0), most)
+}
+
+func (v *view) end(e *ask.Event) {
+	v.settle(v.live)
+	v.ended = true
+	switch {
+	case e.State == ask.Failed:
+		v.out.fail(failed(e.Text))
+	case e.State == ask.Withdrawn:
+		f := failed("The question was withdrawn: " + cmp.Or(e.Text, "without a reason") + ".")
+		f.code = "question_withdrawn"
+		v.out.fail(f)
+	default:
+		if !v.answered {
+			v.out.say(e.Text)
+		}
+		v.out.end(v.used)
+	}
+}
