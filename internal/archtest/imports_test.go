@@ -74,6 +74,7 @@ var mayImport = map[string][]string{
 	"internal/gateway/agui":               {"protocol", "internal/gateway/access", "internal/gateway/adapter", "internal/ask", "internal/proposal"},
 	"internal/gateway/a2a":                {"protocol", "client/api", "internal/gateway/access", "internal/gateway/adapter", "internal/ask", "internal/proposal"},
 	"internal/gateway/openaiapi":          {"protocol", "client/api", "internal/ask", "internal/capability", "internal/gateway/access", "internal/gateway/adapter", "internal/outcome", "internal/recent", "internal/textutil"},
+	"internal/gateway/otlpreceiver":       {"protocol", "client/api", "internal/gateway/access", "internal/gateway/adapter", "internal/limit", "internal/recent", "internal/textutil"},
 	"internal/ask":                        {"protocol", "client/api", "internal/answers", "internal/proposal", "internal/recent"},
 	"internal/gateway/hooks":              {"protocol", "client/api", "internal/gateway/access", "internal/gateway/selfapi", "internal/proposal", "internal/recent", "internal/textutil"},
 	"internal/gateway/searchstore":        {"protocol", "internal/search", "internal/space", "internal/space/ring"},
@@ -130,7 +131,7 @@ var mayImport = map[string][]string{
 		"internal/gateway/config", "internal/gateway/httpapi", "internal/journal", "internal/journal/memory",
 		"internal/journal/natsjournal", "internal/journal/pebblejournal", "internal/limit", "internal/gateway/metrics",
 		"internal/natsconn", "internal/privatedir", "internal/redact", "internal/safety", "internal/space", "internal/space/authority",
-		"internal/space/buckets", "internal/space/streams", "internal/gateway/a2a", "internal/gateway/adapter", "internal/gateway/agui", "internal/gateway/hooks", "internal/gateway/mcpserver", "internal/gateway/resourcemeta", "internal/gateway/searchstore", "internal/gateway/turnstore", "internal/gateway/web", "internal/gateway/ws", "internal/gateway/openaiapi",
+		"internal/space/buckets", "internal/space/streams", "internal/gateway/a2a", "internal/gateway/adapter", "internal/gateway/agui", "internal/gateway/hooks", "internal/gateway/mcpserver", "internal/gateway/resourcemeta", "internal/gateway/searchstore", "internal/gateway/turnstore", "internal/gateway/web", "internal/gateway/ws", "internal/gateway/openaiapi", "internal/gateway/otlpreceiver",
 	},
 	"internal/meuptest": {
 		"protocol", "client", "client/api", "client/reasoner", "client/reasoner/wire", "internal/agent/llm", "internal/agent/llm/llmtest",

@@ -13,6 +13,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/httpapi"
 	"github.com/meup-protocol/meup/internal/gateway/mcpserver"
 	"github.com/meup-protocol/meup/internal/gateway/openaiapi"
+	"github.com/meup-protocol/meup/internal/gateway/otlpreceiver"
 	"github.com/meup-protocol/meup/internal/gateway/resourcemeta"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/protocol"
@@ -69,6 +70,9 @@ func (g *Gateway) routes(cfg *config.Config, api http.Handler) (list []httpapi.R
 		for _, pattern := range openaiapi.Patterns() {
 			list = append(list, httpapi.Route{Pattern: pattern, Handler: models})
 		}
+	}
+	if serves(config.AdapterOTLP) {
+		list = append(list, httpapi.Route{Pattern: "POST /v1/traces", Handler: otlpreceiver.New(options)})
 	}
 	return list
 }

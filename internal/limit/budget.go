@@ -49,18 +49,14 @@ func (h *Hold) Grow(n int64) bool {
 	return true
 }
 
-// Shrink returns all but n bytes to the budget.
-func (h *Hold) Shrink(n int64) {
+// Release returns the bytes to the budget.
+func (h *Hold) Release() {
 	b := h.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	rest := max(h.bytes-n, 0)
-	b.used -= rest
-	if b.holders[h.holder] -= rest; b.holders[h.holder] == 0 {
+	b.used -= h.bytes
+	if b.holders[h.holder] -= h.bytes; b.holders[h.holder] == 0 {
 		delete(b.holders, h.holder)
 	}
-	h.bytes -= rest
+	h.bytes = 0
 }
-
-// Release returns the bytes to the budget.
-func (h *Hold) Release() { h.Shrink(0) }

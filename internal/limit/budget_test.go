@@ -51,21 +51,3 @@ func TestBudget_LargeOneAlone(t *testing.T) {
 		t.Error("who holds one part alone cannot grow")
 	}
 }
-
-func TestHold_Shrink(t *testing.T) {
-	b := limit.NewBudget(10, 10)
-	h, ok := b.Take("a", 8)
-	if h.Shrink(3); !ok {
-		t.Fatal("not granted")
-	}
-	h.Shrink(5) // it has less
-	other, ok := b.Take("b", 7)
-	if !ok {
-		t.Error("the rest was not returned")
-	}
-	if _, ok := b.Take("b", 1); ok {
-		t.Error("more was returned")
-	}
-	h.Release()
-	other.Release()
-}

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -90,21 +91,41 @@ func (g *Gate) Open(w http.ResponseWriter, r *http.Request, space string, maxBod
 	if err != nil {
 		return nil, protocol.AsError(err)
 	}
-	size := r.ContentLength
-	if size < 0 || size > maxBody { // ReadBody rejects a longer one
-		size = maxBody
-	}
+	size := min(max(r.ContentLength, 0), maxBody) // ReadBody rejects a longer one
 	var ok bool
 	if q.hold, ok = g.budget.Take(token, copies*size); !ok {
 		q.hold.Release()
 		return nil, Busy()
 	}
+	body := &charged{ReadCloser: r.Body, hold: &q.hold}
+	if r.ContentLength < 0 {
+		r.Body = body
+	}
 	if q.Body, err = access.ReadBody(w, r, maxBody, g.options.BodyTimeout); err != nil {
 		q.hold.Release()
+		if body.busy {
+			err = Busy()
+		}
 		return nil, err
 	}
-	q.hold.Shrink(copies * int64(len(q.Body))) // its size was unknown
 	return q, nil
+}
+
+// charged is a body of unknown size, which takes memory while it is read.
+type charged struct {
+	io.ReadCloser
+	hold *limit.Hold
+	busy bool // there is no more
+}
+
+// Read reads from the body.
+func (c *charged) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	if n > 0 && !c.hold.Grow(copies*int64(n)) {
+		c.busy = true
+		return 0, Busy()
+	}
+	return n, err
 }
 
 // Space returns the space with a name and the participant that the token identifies

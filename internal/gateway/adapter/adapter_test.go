@@ -207,3 +207,61 @@ func TestID_DependsOnItsParts(t *testing.T) {
 		t.Error("ids do not follow from their parts")
 	}
 }
+
+// Bodies of unknown size take memory as they arrive: many short ones of one token are
+// read at the same time, and a body that would exceed the bound is refused.
+func TestGate_ChunkedBodies(t *testing.T) {
+	api := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"participant":"alice","spaces":[{"name":"lab","participant":"alice"}],"globs":[]}`)
+	})
+	gate := adapter.NewGate(adapter.Options{API: api})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q, err := gate.Open(w, r, "", 32<<20)
+		if err != nil {
+			access.WriteError(w, err)
+			return
+		}
+		q.Close()
+	}))
+	t.Cleanup(s.Close)
+	send := func(body io.Reader) int {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer good")
+		resp, err := s.Client().Do(r)
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode
+	}
+	const count = 8
+	var open []*io.PipeWriter
+	done := make(chan int, count)
+	for range count {
+		in, out := io.Pipe()
+		open = append(open, out)
+		go func() { done <- send(in) }()
+		if _, err := out.Write([]byte("{")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if status := send(io.LimitReader(zeros{}, 20<<20)); status != http.StatusTooManyRequests {
+		t.Error(status)
+	}
+	for _, out := range open {
+		_ = out.Close()
+	}
+	for range count {
+		if status := <-done; status != http.StatusOK {
+			t.Error(status)
+		}
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }

@@ -57,11 +57,12 @@ const (
 	AdapterAGUI   = "agui"   // AG-UI, for front ends
 	AdapterA2A    = "a2a"    // A2A, for agents
 	AdapterOpenAI = "openai" // the OpenAI API
+	AdapterOTLP   = "otlp"   // OTLP, for traces
 )
 
 // AllAdapters returns all adapters, which are the default.
 func AllAdapters() []string {
-	return []string{AdapterMCP, AdapterHooks, AdapterAGUI, AdapterA2A, AdapterOpenAI}
+	return []string{AdapterMCP, AdapterHooks, AdapterAGUI, AdapterA2A, AdapterOpenAI, AdapterOTLP}
 }
 
 // TLS is a certificate, its key and their files. The zero value selects plain

@@ -1,0 +1,94 @@
+package otlpreceiver
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// messageText returns the text of an attribute with messages: of the last message of the
+// user for an input, of all messages for an output. A text without messages is
+// returned as it is.
+func messageText(raw string, asked bool) string {
+	raw = strings.TrimSpace(raw)
+	if raw == "" || raw[0] != '{' && raw[0] != '[' && raw[0] != '"' {
+		return textutil.Shorten(raw, maxText)
+	}
+	doc, err := protocol.ParseJSON([]byte(raw), protocol.MaxDepth)
+	if err != nil {
+		return textutil.Shorten(raw, maxText)
+	}
+	list := doc.Root()
+	for _, key := range []string{"messages", "prompt"} {
+		if v := list.Get(key); v.Exists() {
+			list = v
+		}
+	}
+	var texts []string
+	if list.Type() == protocol.TypeString {
+		return textutil.Shorten(list.Text(), maxText)
+	}
+	if list.Type() == protocol.TypeArray {
+		for m := range list.Elements {
+			text := partText(m, 0)
+			if asked && m.Get("role").EqualText("user") && text != "" {
+				texts = nil
+			}
+			if text != "" && (!asked || len(texts) == 0) {
+				texts = append(texts, text)
+			}
+		}
+	} else {
+		texts = append(texts, partText(list, 0))
+	}
+	text := strings.TrimSpace(strings.Join(texts, "\n"))
+	if text == "" {
+		text = raw
+	}
+	return textutil.Shorten(text, maxText)
+}
+
+// partText returns the text of a message, or of a part of one.
+func partText(v protocol.Value, depth int) string {
+	if v.Type() == protocol.TypeString {
+		return v.Text()
+	}
+	if depth == maxDepth {
+		return ""
+	}
+	if v.Type() == protocol.TypeArray {
+		var texts []string
+		for e := range v.Elements {
+			if text := partText(e, depth+1); text != "" {
+				texts = append(texts, text)
+			}
+		}
+		return strings.Join(texts, "\n")
+	}
+	for _, key := range []string{"parts", "content", "text", "message"} {
+		if inner := v.Get(key); inner.Exists() {
+			if text := partText(inner, depth+1); text != "" {
+				return text
+			}
+		}
+	}
+	name := v.Get("name").Text() + v.Get("toolName").Text()
+	if kind := v.Get("type").Text(); name != "" && (kind == "tool_call" || kind == "tool-call" || v.Get("toolName").Exists()) {
+		return "calls " + name
+	}
+	return ""
+}
+
+// argumentsOf returns the arguments of a call as an object.
+func argumentsOf(raw string) json.RawMessage {
+	if raw == "" {
+		return json.RawMessage("{}")
+	}
+	doc, err := protocol.ParseJSON([]byte(raw), protocol.MaxDepth-4)
+	if err == nil && doc.Root().Type() == protocol.TypeObject && len(raw) <= maxText {
+		return doc.Root().Raw()
+	}
+	return object("input", textutil.Shorten(raw, maxText))
+}
