@@ -249,8 +249,11 @@ func TestGate_ChunkedBodies(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if status := send(io.LimitReader(zeros{}, 20<<20)); status != http.StatusTooManyRequests {
-		t.Error(status)
+	// Without a network, which may reset the connection of a client that still sends.
+	r, w := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", io.LimitReader(zeros{}, 20<<20)), httptest.NewRecorder()
+	r.Header.Set("Authorization", "Bearer good")
+	if s.Config.Handler.ServeHTTP(w, r); w.Code != http.StatusTooManyRequests {
+		t.Error(w.Code)
 	}
 	for _, out := range open {
 		_ = out.Close()
