@@ -49,6 +49,7 @@ func (*discardJournal) Spaces(context.Context) ([]string, error)      { return n
 func (*discardJournal) LogID(context.Context, string) (string, error) { return "none", nil }
 func (*discardJournal) Snapshot(string) (journal.Snapshot, error)     { return journal.Snapshot{}, nil }
 func (*discardJournal) SaveSnapshot(string, journal.Snapshot) error   { return nil }
+func (*discardJournal) Base(string) (journal.Base, error)             { return journal.Base{}, nil }
 func (*discardJournal) Follow(journal.Sink, journal.Replaced)         {}
 func (*discardJournal) Ready() error                                  { return nil }
 func (*discardJournal) Close() error                                  { return nil }

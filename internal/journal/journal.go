@@ -173,15 +173,7 @@ type Journal interface {
 	// absence of an entry are made after it. Err: ErrUnavailable.
 	Barrier(ctx context.Context, space string) error
 
-	// Snapshot returns the snapshot of a space that SaveSnapshot stored last; its
-	// Data is nil if there is none. Err: ErrUnavailable.
-	Snapshot(space string) (Snapshot, error)
-
-	// SaveSnapshot stores a snapshot beside the log and replaces the earlier one.
-	// Its Copy is that of an earlier Snapshot of the space, from before the entries
-	// were read that it is derived from. A crash may lose it. Err: ErrReplaced,
-	// ErrUnavailable.
-	SaveSnapshot(space string, s Snapshot) error
+	Derived
 
 	// Follow sets the sink and the callback for replaced logs. It is called once,
 	// before the first Append. The sink does not receive entries that were in the
@@ -195,6 +187,36 @@ type Journal interface {
 	// Close waits for calls in progress and releases all resources.
 	Close() error
 }
+
+// Derived stores data beside the log that was derived from it.
+type Derived interface {
+	// Snapshot returns the snapshot of a space that SaveSnapshot stored last; its
+	// Data is nil if there is none. Err: ErrUnavailable.
+	Snapshot(space string) (Snapshot, error)
+
+	// SaveSnapshot stores a snapshot beside the log and replaces the earlier one.
+	// Its Copy is that of an earlier Snapshot of the space, from before the entries
+	// were read that it is derived from. A crash may lose it. Err: ErrReplaced,
+	// ErrUnavailable.
+	SaveSnapshot(space string, s Snapshot) error
+
+	// Base returns the base of a space; its Before is 0 if there is none. It is equal
+	// at all gateways that share the log. Err: ErrUnavailable.
+	Base(space string) (Base, error)
+}
+
+// Base is what is left of the entries that retention has dropped: the result of a
+// [Fold]. Its Before is never below the oldest entry, except for entries that were
+// dropped without a Fold.
+type Base struct {
+	Data   []byte
+	Before protocol.Seq // it covers the entries below this
+}
+
+// Fold returns the base of a space after further entries, which retention is about to
+// drop. base is the result for all entries before these; nil: there are none. Retention
+// keeps the entries if it fails.
+type Fold func(ctx context.Context, space string, base []byte, dropped iter.Seq2[*Entry, error]) ([]byte, error)
 
 // Snapshot is data that was derived from the log of a space. It is stored with the
 // entries and is lost with them.

@@ -31,6 +31,7 @@
 //	p space proposal     → seq of the entry that settles the proposal
 //	t space              → seq: everything below was dropped, except state entries
 //	f space              → a snapshot of what was folded from the entries
+//	b space seq          → what was folded from the entries below seq that were dropped
 //	m name               → a value that a journal stores next to its entries
 //	z                    → size in bytes of the rows of all entries
 package entrydb

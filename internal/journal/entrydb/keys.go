@@ -18,6 +18,7 @@ const (
 	tableMeta    = 'm'
 	tableSize    = 'z'
 	tableFolded  = 'f'
+	tableBase    = 'b'
 )
 
 const seqBytes = 8

@@ -56,6 +56,9 @@ func (j *Journal) selectEntries(space string, q journal.Query) []*journal.Entry 
 	return found
 }
 
+// Base implements [journal.Journal]: indexes do not outlive this log, so none is needed.
+func (j *Journal) Base(string) (journal.Base, error) { return journal.Base{}, nil }
+
 // index returns the index of the first record with this Seq or a greater one.
 func (l *log) index(seq protocol.Seq) int {
 	return sort.Search(len(l.records), func(i int) bool { return l.records[i].entry.Envelope.Seq >= seq })

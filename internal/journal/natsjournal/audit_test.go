@@ -66,7 +66,8 @@ func TestAudit_CopiesAgree(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if err := a.publishTrim(t.Context(), "lab", boundsOf(t, a, "lab").newest); err != nil {
+		newest := boundsOf(t, a, "lab").newest
+		if err := a.publishControl(t.Context(), "trim", "lab", newest, block.EncodeTrim(newest)); err != nil {
 			t.Fatal(err)
 		}
 	}

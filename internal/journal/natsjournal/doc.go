@@ -3,42 +3,36 @@
 //
 // # A replicated state machine
 //
-// The source of truth is 64 JetStream streams; a space belongs to one of them
-// by the hash of its name. [Journal.Append] publishes drafts, packed into
-// blocks of one space each, and decides nothing. Every gateway follows every
-// stream and applies the blocks in stream order, by the same rules, to its own
-// replica, see [replica.Stream.Apply]. So all gateways make the same decision on
-// every draft without communication.
+// The source of truth is 64 JetStream streams; a space belongs to one of them by the hash of its name.
+// [Journal.Append] publishes drafts, packed into blocks of one space each, and decides nothing. Every gateway
+// follows every stream and applies the blocks in stream order, by the same rules, to its own replica, see
+// [replica.Stream.Apply]. So all gateways make the same decision on every draft without communication.
 //
-// A rejected draft stays in its stream as a few dead bytes; no replica has it
-// and no reader sees it. Append returns when this gateway has applied the block
-// and the sink has the entries.
+// A rejected draft stays in its stream as a few dead bytes; no replica has it and no reader sees it. Append
+// returns when this gateway has applied the block and the sink has the entries.
 //
 // # The replica
 //
-// A gap in the messages of a stream is skipped only if the stream proves that
-// the messages were removed. A copy with messages that its stream lacks (the
-// stream was recreated, or lost its last messages) is set aside. The log id of
-// a space is the creation time of its stream and the stream's epoch: a control
-// block, published by the first gateway that notices a loss. If NATS has
-// nothing to continue from, an operator decides ([Options].AcceptLoss).
+// A gap in the messages of a stream is skipped only if the stream proves that the messages were removed. A copy
+// with messages that its stream lacks (the stream was recreated, or lost its last messages) is set aside. The
+// log id of a space is the creation time of its stream and the stream's epoch: a control block, published by the
+// first gateway that notices a loss. If NATS has nothing to continue from, an operator decides
+// ([Options].AcceptLoss).
 //
 // # Comparing replicas
 //
-// Gateways publish the digests of their replicas to each other and compare them
-// at equal positions, see [auditor]. A difference does not show which replica
-// is wrong, so both gateways verify their own: a second [Journal] in the same process makes a copy from the
-// streams while the first remains in use. If the copies differ, the second one
-// replaces the replica. The streams restart from its positions. The sink has
-// passed these, so no reader misses an entry; readers of the streams that
-// differed are notified of a replaced log.
+// Gateways publish the digests of their replicas to each other and compare them at equal positions, see
+// [auditor]. A difference does not show which replica is wrong, so both gateways verify their own: a second
+// [Journal] in the same process makes a copy from the streams while the first remains in use. If the copies
+// differ, the second one replaces the replica. The streams restart from its positions. The sink has passed
+// these, so no reader misses an entry; readers of the streams that differed are notified of a replaced log.
 //
 // # Retention
 //
-// One gateway decides on trims and all apply them: a control block "trim this
-// space below that Seq" is applied like every other block. Then the messages
-// are purged from the stream. State entries have a subject of their own that is
-// never purged. [replica.Replica.PurgeBound] prevents the one hazard of purges.
+// One gateway decides on trims and all apply them: a control block "trim this space below that Seq" is applied
+// like every other block. The block before it has the base of the space, so a new gateway has it, too. Then the
+// messages are purged from the stream. State entries have a subject of their own that is never purged.
+// [replica.Replica.PurgeBound] prevents the one hazard of purges.
 //
 // # Goroutines
 //

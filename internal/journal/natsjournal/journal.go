@@ -28,7 +28,8 @@ const deliveryQueue = 64
 
 // Journal is the log on JetStream. It implements [journal.Journal].
 type Journal struct {
-	journal.Reader // the replica, even while NATS is unreachable
+	journal.Reader  // the replica, even while NATS is unreachable
+	journal.Derived // the replica: each gateway has its own snapshots
 
 	opts    Options
 	log     *slog.Logger
@@ -117,7 +118,7 @@ func open(o Options) (*Journal, error) {
 	if j.replica, err = replica.Open(o.ReplicaDir, o.Logger); err != nil {
 		return nil, err
 	}
-	j.Reader = j.replica
+	j.Reader, j.Derived = j.replica, j.replica
 	j.start()
 	return j, nil
 }
@@ -169,15 +170,6 @@ func (j *Journal) Close() error {
 func (j *Journal) Follow(sink journal.Sink, replaced journal.Replaced) {
 	j.replaced.Store(&replaced)
 	j.sink.Store(&sink)
-}
-
-// Snapshot implements [journal.Journal]. Snapshots are in the replica, and each
-// gateway has its own.
-func (j *Journal) Snapshot(space string) (journal.Snapshot, error) { return j.replica.Snapshot(space) }
-
-// SaveSnapshot implements [journal.Journal].
-func (j *Journal) SaveSnapshot(space string, s journal.Snapshot) error {
-	return j.replica.SaveSnapshot(space, s)
 }
 
 // Ready implements [journal.Journal].

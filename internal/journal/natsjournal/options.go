@@ -52,6 +52,8 @@ type Options struct {
 
 	// Retention bounds the size of the log; all gateways should agree.
 	Retention journal.Retention
+	// Fold makes the bases of spaces before entries are dropped; nil: there are none.
+	Fold journal.Fold
 	// RetainEvery is the pause between two rounds of retention.
 	RetainEvery time.Duration
 
@@ -68,17 +70,14 @@ type Options struct {
 	// not block.
 	OnCommit func(drafts, bytes int, took time.Duration)
 
-	// firstRetain bounds the wait for the first round of retention, and for the next
-	// attempt of a gateway that was not ready: one that restarts more often than once
-	// in RetainEvery must drop entries, too.
+	// firstRetain bounds the wait for the first round of retention, and for the next attempt
+	// of a gateway that was not ready: one that restarts often must drop entries, too.
 	firstRetain time.Duration
 
 	// Smaller in tests.
-	streams     int
-	auditEvery  time.Duration
-	verifyAgain time.Duration
-	missingWait time.Duration
-	shorterWait time.Duration
+	streams                                           int
+	auditEvery, verifyAgain, missingWait, shorterWait time.Duration
+
 	reasonEvery time.Duration // between two log lines of an Open that waits
 	addEvery    time.Duration // between two attempts to add replicas
 

@@ -40,6 +40,9 @@ func (j *Journal) retain() {
 	}
 }
 
+// controlOverhead bounds the headers of a control block.
+const controlOverhead = 1 << 10
+
 // propose publishes a control block for each space above its limits. If several
 // gateways do, the later blocks trim nothing.
 func (j *Journal) propose(ctx context.Context, now time.Time) error {
@@ -51,18 +54,29 @@ func (j *Journal) propose(ctx context.Context, now time.Time) error {
 		return fmt.Errorf("plan: %w", err)
 	}
 	for space, before := range plan {
-		if err := j.publishTrim(ctx, space, before); err != nil {
+		base, err := j.replica.NextBase(ctx, space, before, j.opts.Fold)
+		if size := int64(len(base.Data)); size+controlOverhead > j.nc.MaxPayload() {
+			j.log.Warn("the base of a space is larger than a message of NATS; a new gateway will count its turns anew", "space", space, "bytes", size)
+		} else if err == nil && base.Before > 0 {
+			err = j.publishControl(ctx, "base", space, before, block.EncodeBase(base))
+		}
+		if err == nil {
+			err = j.publishControl(ctx, "trim", space, before, block.EncodeTrim(before))
+		}
+		if err != nil {
 			return fmt.Errorf("trim %s: %w", space, err)
 		}
 	}
 	return nil
 }
 
-func (j *Journal) publishTrim(ctx context.Context, space string, before protocol.Seq) error {
+// publishControl publishes a control block, once for each Seq of a space. The purge
+// that follows a trim keeps both, since they follow the trimmed entries.
+func (j *Journal) publishControl(ctx context.Context, name, space string, before protocol.Seq, data []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, apiWait)
 	defer cancel()
-	msg := &nats.Msg{Subject: j.names.Subject(space, false), Data: block.EncodeTrim(before)}
-	_, err := j.js.PublishMsg(ctx, msg, jetstream.WithMsgID("trim."+space+"."+before.String()))
+	msg := &nats.Msg{Subject: j.names.Subject(space, false), Data: data}
+	_, err := j.js.PublishMsg(ctx, msg, jetstream.WithMsgID(name+"."+space+"."+before.String()))
 	return err
 }
 

@@ -1,8 +1,10 @@
 package natsjournal
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/journaltest"
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
 	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
@@ -116,6 +119,54 @@ func TestRetention_SoonAfterStart(t *testing.T) {
 	testkit.Eventually(t, "the old entry is dropped", func() bool { return boundsOf(t, a, "lab").oldest > before })
 }
 
+// TestRetention_Base: a gateway that reads the log after the purge, and one of an
+// interrupted trim, have the base of the space.
+func TestRetention_Base(t *testing.T) {
+	t.Parallel()
+	n := startNATS(t)
+	folding := func(o *Options) { later(o); o.Fold = journaltest.FoldIDs }
+	a := openTest(t, n.url(), folding)
+	mustAppend(t, a, "lab", chat("x", "alice"))
+	mustAppend(t, a, "lab", chat("y", "alice"), recent(chat("last", "alice")))
+	if err := a.propose(t.Context(), laterTime); err != nil {
+		t.Fatal(err)
+	}
+	waitForAgreement(t, "lab", 1, []*Journal{a})
+	testkit.Eventually(t, "the stream is purged", func() bool {
+		return messages(t, a, "lab", false) == 3 // y and last, base, trim
+	})
+	b := openTest(t, n.url(), folding)
+	want, err := b.Base("lab")
+	if err != nil || string(want.Data) != "x y" || want.Before != boundsOf(t, b, "lab").oldest {
+		t.Errorf("base of a new gateway: %+v, %v", want, err)
+	}
+	// A gateway that has a base of an earlier round publishes it late.
+	if err := a.publishControl(t.Context(), "base", "lab", 1, block.EncodeBase(journal.Base{Data: []byte("late"), Before: 1})); err != nil {
+		t.Fatal(err)
+	}
+	mustAppend(t, b, "lab", recent(chat("more", "alice")))
+	if got, err := b.Base("lab"); err != nil || string(got.Data) != string(want.Data) || got.Before != want.Before {
+		t.Errorf("after one of an earlier round: %+v, %v", got, err)
+	}
+}
+
+// TestRetention_LargeBase: a base that NATS cannot store does not stop retention.
+func TestRetention_LargeBase(t *testing.T) {
+	t.Parallel()
+	n := startNATS(t)
+	a := openTest(t, n.url(), func(o *Options) {
+		later(o)
+		o.Fold = func(context.Context, string, []byte, iter.Seq2[*journal.Entry, error]) ([]byte, error) {
+			return make([]byte, o.Conn.MaxPayload()), nil
+		}
+	})
+	mustAppend(t, a, "lab", chat("x", "alice"), recent(chat("last", "alice")))
+	if err := a.propose(t.Context(), laterTime); err != nil {
+		t.Fatal(err)
+	}
+	waitForAgreement(t, "lab", 1, []*Journal{a})
+}
+
 // publishRaw publishes a block without the checks of a gateway, like a gateway
 // that has not yet read the latest messages of the stream.
 func publishRaw(t *testing.T, j *Journal, space string, drafts ...journal.Draft) {
@@ -189,7 +240,7 @@ func TestPurge_RejectedRetry(t *testing.T) {
 	}
 
 	// When the retry has expired too, both are purged.
-	if err := a.publishTrim(t.Context(), "lab", seqs[0]); err != nil {
+	if err := a.publishControl(t.Context(), "trim", "lab", seqs[0], block.EncodeTrim(seqs[0])); err != nil {
 		t.Fatal(err)
 	}
 	want = waitForAgreement(t, "lab", 1, []*Journal{a, b})

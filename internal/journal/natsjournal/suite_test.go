@@ -39,6 +39,17 @@ func TestSuiteRetention(t *testing.T) {
 	})
 }
 
+func TestSuiteBase(t *testing.T) {
+	t.Parallel()
+	url, own := fresh(t)
+	journaltest.RunBase(t, func(t *testing.T, ret journal.Retention, now func() time.Time, fold journal.Fold) journal.Journal {
+		return openTest(t, url, func(o *Options) {
+			own(o)
+			o.Retention, o.Now, o.RetainEvery, o.firstRetain, o.Fold = ret, now, 20*time.Millisecond, time.Millisecond, fold
+		})
+	})
+}
+
 func TestSuiteSnapshots(t *testing.T) {
 	t.Parallel()
 	n := startNATS(t)

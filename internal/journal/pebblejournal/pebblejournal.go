@@ -50,6 +50,8 @@ type Options struct {
 	// Retention is applied every RetentionEvery, by default a minute.
 	Retention      journal.Retention
 	RetentionEvery time.Duration
+	// Fold makes the bases of spaces before entries are dropped; nil: there are none.
+	Fold journal.Fold
 	// Clock is the wall clock of retention; nil is time.Now. See
 	// [journal.RetentionClock].
 	Clock func() time.Time

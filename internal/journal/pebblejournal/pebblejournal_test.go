@@ -40,6 +40,9 @@ func TestSnapshots(t *testing.T) {
 }
 
 func TestRetention(t *testing.T) {
+	journaltest.RunBase(t, func(t *testing.T, ret journal.Retention, clock func() time.Time, fold journal.Fold) journal.Journal {
+		return open(t, Options{Retention: ret, RetentionEvery: time.Millisecond, Clock: clock, Fold: fold})
+	})
 	journaltest.RunRetention(t, func(t *testing.T, ret journal.Retention, clock func() time.Time) journal.Journal {
 		return open(t, Options{Retention: ret, RetentionEvery: time.Millisecond, Clock: clock})
 	})

@@ -95,6 +95,9 @@ func (j *Journal) SaveSnapshot(space string, s journal.Snapshot) error {
 	return j.db.SaveSnapshot(space, s.Data)
 }
 
+// Base implements [journal.Journal].
+func (j *Journal) Base(space string) (journal.Base, error) { return j.db.Base(space) }
+
 // Spaces implements [journal.Journal].
 func (j *Journal) Spaces(context.Context) ([]string, error) {
 	spaces, err := j.db.Spaces()

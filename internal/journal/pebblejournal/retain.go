@@ -37,6 +37,17 @@ func (j *Journal) trim(ctx context.Context, now time.Time) error {
 		if ctx.Err() != nil {
 			break
 		}
+		base, err := j.db.NextBase(ctx, space, before, j.opt.Fold)
+		if err != nil {
+			return err
+		}
+		if base.Before > 0 { // written before the entries are dropped, so not lost without them
+			b := j.db.NewBatch()
+			b.PutBase(space, base)
+			if err := b.Commit(false); err != nil {
+				return err
+			}
+		}
 		n, err := j.db.Trim(space, before, entrydb.TrimHooks{})
 		if err != nil {
 			return err

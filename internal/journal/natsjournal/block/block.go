@@ -39,6 +39,7 @@ const (
 	typePacked = 2
 	typeTrim   = 3
 	typeEpoch  = 4
+	typeBase   = 5 // gateways of earlier versions skip it
 )
 
 // MaxDrafts is the maximum number of drafts in a block, and the distance
@@ -64,11 +65,12 @@ var (
 	ErrNewer = errors.New("block was written by a later version of the gateway")
 )
 
-// Block is a decoded message. Exactly one of the fields Calls, Trim and Epoch
+// Block is a decoded message. Exactly one of the fields Calls, Trim, Base and Epoch
 // is set.
 type Block struct {
 	Calls [][]*journal.Draft // the drafts of each Append
 	Trim  protocol.Seq       // the space is trimmed below it
+	Base  journal.Base       // of the space
 	Epoch string
 	Reset bool // the epoch begins with an empty log
 }
@@ -134,6 +136,11 @@ func EncodeTrim(before protocol.Seq) []byte {
 	return binary.AppendUvarint([]byte{magic, version, typeTrim}, uint64(before))
 }
 
+// EncodeBase builds a block with the base of a space.
+func EncodeBase(base journal.Base) []byte {
+	return append(binary.AppendUvarint([]byte{magic, version, typeBase}, uint64(base.Before)), base.Data...)
+}
+
 // EncodeEpoch builds a block that begins an epoch of the stream.
 func EncodeEpoch(name string, reset bool) []byte {
 	header := []byte{magic, version, typeEpoch, 0}
@@ -159,6 +166,12 @@ func Decode(data []byte) (Block, error) {
 			return Block{}, fmt.Errorf("%w: trim", ErrInvalid)
 		}
 		return Block{Trim: protocol.Seq(before)}, nil
+	case typeBase:
+		before, rest, ok := cutUvarint(body)
+		if !ok || before == 0 {
+			return Block{}, fmt.Errorf("%w: base", ErrInvalid)
+		}
+		return Block{Base: journal.Base{Data: rest, Before: protocol.Seq(before)}}, nil
 	case typeEpoch:
 		if len(body) < 2 {
 			return Block{}, fmt.Errorf("%w: epoch", ErrInvalid)

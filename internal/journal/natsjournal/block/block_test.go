@@ -50,6 +50,10 @@ func TestDecode(t *testing.T) {
 			t.Errorf("third draft: %+v", e)
 		}
 	}
+	base := journal.Base{Data: []byte("folded"), Before: 12}
+	if b, err := Decode(EncodeBase(base)); err != nil || string(b.Base.Data) != "folded" || b.Base.Before != 12 {
+		t.Errorf("base: %+v, %v", b, err)
+	}
 	if b, err := Decode(EncodeTrim(12)); err != nil || b.Trim != 12 {
 		t.Errorf("trim: %+v, %v", b, err)
 	}
@@ -74,6 +78,7 @@ func TestDecode_Invalid(t *testing.T) {
 		"cut":            {good[:len(good)-3], ErrInvalid},
 		"too many":       {many, ErrInvalid},
 		"trim of all":    {EncodeTrim(0), ErrInvalid},
+		"base of all":    {EncodeBase(journal.Base{}), ErrInvalid},
 		"not packed":     {[]byte{magic, version, typePacked, 1, 2, 3}, ErrInvalid},
 		"unknown type":   {[]byte{magic, version, 99}, ErrInvalid},
 		"more of a trim": {append(EncodeTrim(5), 1), ErrInvalid},
@@ -88,6 +93,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(EncodeDrafts([][]byte{section(chat("a", "alice"), grant("b", 7))}, 1<<20))
 	f.Add(EncodeDrafts([][]byte{section(chat("a", "alice"))}, 0))
 	f.Add(EncodeTrim(12))
+	f.Add(EncodeBase(journal.Base{Data: []byte("folded"), Before: 12}))
 	f.Add(EncodeEpoch("e", true))
 	f.Add([]byte{magic, version, typeDrafts, 1, 0, 0})
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -103,13 +109,13 @@ func FuzzDecode(f *testing.F) {
 			total += len(call)
 		}
 		kinds := 0
-		for _, is := range []bool{total > 0, b.Trim > 0, b.Epoch != ""} {
+		for _, is := range []bool{total > 0, b.Trim > 0, b.Base.Before > 0, b.Epoch != ""} {
 			if is {
 				kinds++
 			}
 		}
 		if kinds != 1 || total > MaxDrafts {
-			t.Errorf("%d drafts, trim %d and epoch %q", total, b.Trim, b.Epoch)
+			t.Errorf("%d drafts, trim %d, base %d and epoch %q", total, b.Trim, b.Base.Before, b.Epoch)
 		}
 	})
 }

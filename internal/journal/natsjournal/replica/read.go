@@ -86,7 +86,7 @@ func (r *Replica) Bounds(ctx context.Context, space string) (oldest, newest prot
 	return oldest, max(newest, floor-1), nil
 }
 
-// Snapshot returns the snapshot of a space, see [journal.Journal].
+// Snapshot returns the snapshot of a space, see [journal.Derived].
 func (r *Replica) Snapshot(space string) (journal.Snapshot, error) {
 	db, err := r.use()
 	if err != nil {
@@ -175,4 +175,24 @@ func (r *Replica) TrimPlan(ret journal.Retention, now time.Time) (map[string]pro
 	}
 	defer r.readers.Done()
 	return db.TrimPlan(ret, now)
+}
+
+// NextBase is [entrydb.DB.NextBase].
+func (r *Replica) NextBase(ctx context.Context, space string, before protocol.Seq, fold journal.Fold) (journal.Base, error) {
+	db, err := r.use()
+	if err != nil {
+		return journal.Base{}, err
+	}
+	defer r.readers.Done()
+	return db.NextBase(ctx, space, before, fold)
+}
+
+// Base returns the base of a space, see [journal.Derived].
+func (r *Replica) Base(space string) (journal.Base, error) {
+	db, err := r.use()
+	if err != nil {
+		return journal.Base{}, err
+	}
+	defer r.readers.Done()
+	return db.Base(space)
 }

@@ -278,6 +278,10 @@ func (p *pass) add(m Message) error {
 		return nil
 	case m.Block.Reset && p.pos.Seq > 0:
 		return ErrReset
+	case m.Block.Base.Before > 0:
+		p.batch.PutBase(m.Space, m.Block.Base)
+		p.advance(m)
+		return nil
 	case m.Block.Epoch != "":
 		p.advance(m)
 		p.epoch = m.Block.Epoch
