@@ -41,7 +41,8 @@ var mayImport = map[string][]string{
 	"internal/redact":                   {},
 	"internal/safety":                   {"protocol", "internal/redact"},
 	"internal/safety/safetytest":        {},
-	"internal/turns":                    {"protocol", "client/api", "internal/answers", "internal/recent", "internal/turns/reduce"},
+	"internal/turns":                    {"protocol", "client/api", "internal/answers", "internal/recent", "internal/turns/reduce", "internal/turns/rowset"},
+	"internal/turns/rowset":             {"protocol"},
 	"internal/turns/reduce":             {"protocol", "client/api", "internal/answers", "internal/outcome", "internal/proposal", "internal/reasondetail", "internal/textutil"},
 	"internal/reasondetail":             {"protocol", "client/api", "internal/textutil"},
 	"internal/outcome":                  {"protocol", "internal/textutil"},
@@ -49,7 +50,7 @@ var mayImport = map[string][]string{
 	"internal/recent":                   {},
 	"internal/gateway/export":           {"protocol", "client/api", "internal/gateway/transcript", "internal/journal", "internal/journal/entrydb", "internal/journal/pebblejournal", "internal/terminal/termsafe", "internal/textutil", "internal/turns"},
 	"internal/gateway/turnstore/turndb": {"protocol", "internal/derivedb", "internal/turns"},
-	"internal/gateway/turnstore":        {"protocol", "internal/gateway/turnstore/turndb", "internal/space", "internal/space/ring", "internal/turns"},
+	"internal/gateway/turnstore":        {"protocol", "internal/gateway/turnstore/turndb", "internal/journal", "internal/space", "internal/space/ring", "internal/turns"},
 	"internal/gateway/transcript":       {"protocol", "client/api", "internal/outcome", "internal/textutil"},
 
 	// The log.

@@ -63,5 +63,6 @@
 // ones that have changed stay there until [Tracker.Save]. Contents of recently used
 // turns are cached; others are read from the log on demand. What is in memory is
 // bounded ([Options]), and changes no answer. [Open] goes on where Save was called,
-// and [Tracker.Trim] drops what the log has dropped.
+// and [Tracker.Trim] drops what the log has dropped. Before that, [Fold] makes a base of
+// it, which [LoadBase] gives to an index that begins after it.
 package turns

@@ -192,6 +192,7 @@ func (x *index) trimTurn(seq protocol.Seq, at ref, oldest protocol.Seq) *content
 type names struct {
 	index *index
 	class byte
+	most  int
 	*recent.Map[uint64, place]
 }
 
@@ -202,7 +203,7 @@ type place struct {
 }
 
 func (x *index) names(class byte, most int) names {
-	return names{x, class, recent.New[uint64, place](most)}
+	return names{x, class, most, recent.New[uint64, place](most)}
 }
 
 func (x *index) hash(name string) uint64 {

@@ -2,38 +2,16 @@ package turns
 
 import (
 	"encoding/binary"
-	"slices"
-	"sort"
-	"strings"
 
+	"github.com/meup-protocol/meup/internal/turns/rowset"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Rows stores the index of a Tracker: rows by key, and lists of rows by Seq. Rows
-// that were set are read at once, and kept once they are committed: all that were
-// set before a Commit, or none of them. A key is never the beginning of another
-// one. The Tracker serializes the calls.
-type Rows interface {
-	// Get returns a row; nil: there is none.
-	Get(key []byte) ([]byte, error)
-	Set(key, value []byte) error
-	Delete(key []byte) error
-	// Add adds a row to a list.
-	Add(list []byte, seq protocol.Seq, value []byte) error
-	Remove(list []byte, seq protocol.Seq) error
-	// Before returns the last rows of a list with a Seq below before, the last one
-	// first, most of them at most.
-	Before(list []byte, before protocol.Seq, most int) ([]Row, error)
-	// From returns the first rows of a list with a Seq of at least from.
-	From(list []byte, from protocol.Seq, most int) ([]Row, error)
-	Commit() error
-}
-
-// Row is a row of a list.
-type Row struct {
-	Seq   protocol.Seq
-	Value []byte
-}
+// Rows stores the index of a Tracker, and Row is a row of a list.
+type (
+	Rows = rowset.Rows
+	Row  = rowset.Row
+)
 
 // Keys of the rows of one space. An id is its length and its bytes.
 //
@@ -91,74 +69,4 @@ func boolByte(b bool) byte {
 		return 1
 	}
 	return 0
-}
-
-// memoryRows are Rows in memory, which nothing bounds.
-type memoryRows struct {
-	rows  map[string][]byte
-	lists map[string][]Row
-}
-
-func newMemoryRows() *memoryRows {
-	return &memoryRows{rows: make(map[string][]byte), lists: make(map[string][]Row)}
-}
-
-func (m *memoryRows) Get(key []byte) ([]byte, error) { return m.rows[string(key)], nil }
-
-func (m *memoryRows) Set(key, value []byte) error {
-	m.rows[string(key)] = slices.Clone(value)
-	return nil
-}
-
-func (m *memoryRows) Delete(key []byte) error {
-	delete(m.rows, string(key))
-	return nil
-}
-
-func (m *memoryRows) find(list []byte, seq protocol.Seq) (rows []Row, at int, found bool) {
-	rows = m.lists[string(list)]
-	at = sort.Search(len(rows), func(i int) bool { return rows[i].Seq >= seq })
-	return rows, at, at < len(rows) && rows[at].Seq == seq
-}
-
-func (m *memoryRows) Add(list []byte, seq protocol.Seq, value []byte) error {
-	rows, at, found := m.find(list, seq)
-	if found {
-		rows = slices.Delete(rows, at, at+1)
-	}
-	m.lists[string(list)] = slices.Insert(rows, at, Row{seq, slices.Clone(value)})
-	return nil
-}
-
-func (m *memoryRows) Remove(list []byte, seq protocol.Seq) error {
-	if rows, at, found := m.find(list, seq); found {
-		m.lists[string(list)] = slices.Delete(rows, at, at+1)
-	}
-	return nil
-}
-
-func (m *memoryRows) Before(list []byte, before protocol.Seq, most int) ([]Row, error) {
-	rows, at, _ := m.find(list, before)
-	some := slices.Clone(rows[max(0, at-most):at])
-	slices.Reverse(some)
-	return some, nil
-}
-
-func (m *memoryRows) From(list []byte, from protocol.Seq, most int) ([]Row, error) {
-	rows, at, _ := m.find(list, from)
-	return slices.Clone(rows[at:min(at+most, len(rows))]), nil
-}
-
-func (m *memoryRows) Commit() error { return nil }
-
-// copied returns the rows as they are now.
-func (m *memoryRows) copied() *memoryRows {
-	c := newMemoryRows()
-	for k, v := range m.rows {
-		c.rows[strings.Clone(k)] = v
-	}
-	for k, v := range m.lists {
-		c.lists[k] = slices.Clone(v)
-	}
-	return c
 }

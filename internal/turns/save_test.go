@@ -10,23 +10,24 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/meup-protocol/meup/internal/turns/reduce"
+	"github.com/meup-protocol/meup/internal/turns/rowset"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // crashRows are rows of which a crash leaves the committed ones.
 type crashRows struct {
-	*memoryRows
-	committed *memoryRows
+	*rowset.Memory
+	committed *rowset.Memory
 }
 
-func newCrashRows() *crashRows { return &crashRows{newMemoryRows(), newMemoryRows()} }
+func newCrashRows() *crashRows { return &crashRows{rowset.NewMemory(), rowset.NewMemory()} }
 
 func (c *crashRows) Commit() error {
-	c.committed = c.copied()
+	c.committed = c.Copy()
 	return nil
 }
 
-func (c *crashRows) crash() *crashRows { return &crashRows{c.committed.copied(), c.committed} }
+func (c *crashRows) crash() *crashRows { return &crashRows{c.committed.Copy(), c.committed} }
 
 func open(t rapid.TB, o Options) *Tracker {
 	t.Helper()
@@ -139,7 +140,7 @@ func TestTrim_SameAsWithout(t *testing.T) {
 				rt.Fatalf("%v, got\n%s\nwant\n%s", err, marshal(t, got), marshal(t, want))
 			}
 		}
-		for key, row := range p.index.rows.(*crashRows).rows {
+		for key, row := range p.index.rows.(*crashRows).Rows {
 			if key[0] == keyThread && strings.Contains(string(row), "secret-") {
 				if protocol.Seq(binary.BigEndian.Uint64([]byte(key[1:]))) < oldest {
 					rt.Fatalf("a trimmed title is kept: %q", row)
@@ -222,9 +223,9 @@ func TestOpen_Damaged(t *testing.T) {
 	for _, class := range []byte{keyThread, keyTurn, keyState} {
 		t.Run(string(class), func(t *testing.T) {
 			damaged := rows.crash()
-			for key, row := range damaged.rows {
+			for key, row := range damaged.Rows {
 				if key[0] == class {
-					damaged.rows[key] = row[:len(row)/3]
+					damaged.Rows[key] = row[:len(row)/3]
 				}
 			}
 			p, _, err := Open(Options{Space: "lab", Reader: log, Rows: damaged})
@@ -246,7 +247,7 @@ func FuzzRow(f *testing.F) {
 	log.add(protocol.Envelope{ID: "x", From: "bob", To: []protocol.ParticipantID{"alice"}, Kind: protocol.KindChat})
 	rows := newCrashRows()
 	applySaved(f, open(f, Options{Reader: log, Rows: rows}), log.entries, 1)
-	for _, row := range rows.rows {
+	for _, row := range rows.Rows {
 		f.Add(row)
 	}
 	f.Fuzz(func(t *testing.T, row []byte) {

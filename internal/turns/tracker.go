@@ -11,6 +11,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/answers"
 	"github.com/meup-protocol/meup/internal/turns/reduce"
+	"github.com/meup-protocol/meup/internal/turns/rowset"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -95,7 +96,7 @@ func NewTracker(o Options) *Tracker {
 // and the data that was saved with it; nil: it is of an empty log.
 func Open(o Options) (t *Tracker, extra []byte, err error) {
 	if o.Rows == nil {
-		o.Rows = newMemoryRows()
+		o.Rows = rowset.NewMemory()
 	}
 	if o.IndexBytes <= 0 {
 		o.IndexBytes = DefaultIndexBytes

@@ -1,0 +1,192 @@
+package turns
+
+import (
+	"bytes"
+	"cmp"
+	"compress/flate"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/meup-protocol/meup/internal/recent"
+	"github.com/meup-protocol/meup/internal/turns/rowset"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// A base has the rows of a Tracker without turns, so that later entries get the same
+// threads and numbers as with the entries that the log drops. It is bounded: it has the
+// threads, contexts and ids that were used last. It is a byte for the version and the
+// compressed rows, each as the lengths and the bytes of key and value.
+
+// baseVersion changes when a base, or a row in it, is encoded in another way.
+const baseVersion = 1
+
+// Bounds of a base. Of names at least as many are kept, and at most twice as many.
+const (
+	baseIDs     = 2048
+	baseThreads = 1024
+	// baseStep is how many entries are folded before the rows are reduced to a base.
+	baseStep = 8192
+	// maxBaseBytes bounds the size of a base when it is decoded.
+	maxBaseBytes = 16 << 20
+)
+
+// ErrBase: a base was written by another version, or is damaged.
+var ErrBase = fmt.Errorf("the base of turns: %w", ErrDamaged)
+
+// Fold returns the base of a space after further entries of its log, hidden ones left out.
+// A base that cannot be read counts as none. Err: the log's.
+func Fold(ctx context.Context, space string, base []byte, entries iter.Seq2[Entry, error]) ([]byte, error) {
+	t := openBase(space, base)
+	n := 0
+	for e, err := range entries {
+		if err != nil {
+			return nil, err
+		}
+		t.Apply(ctx, e)
+		if n++; n%baseStep == 0 {
+			t = openBase(space, t.base())
+		}
+	}
+	return t.base(), nil
+}
+
+// openBase returns a Tracker in memory that goes on after a base, without turns.
+func openBase(space string, base []byte) *Tracker {
+	rows := rowset.NewMemory()
+	_ = LoadBase(rows, base)
+	t, _, err := Open(Options{Space: space, Rows: rows, CacheBytes: -1, IDs: baseIDs})
+	if err != nil { // its state cannot be read
+		rows = rowset.NewMemory()
+		t, _, _ = Open(Options{Space: space, Rows: rows, CacheBytes: -1, IDs: baseIDs})
+	}
+	for _, names := range t.names() {
+		known := make(map[uint64]place)
+		for key, row := range rows.Rows {
+			if d := (&decoder{rest: row}); key[0] == names.class {
+				at, chat := d.ref()
+				known[binary.BigEndian.Uint64([]byte(key[1:]))] = place{at, chat}
+			}
+		}
+		names.Map = recent.Restore(names.most, nil, known)
+	}
+	return t
+}
+
+func (t *Tracker) names() []*names { return []*names{&t.envelopes, &t.contexts, &t.agents} }
+
+// base returns the base of a Tracker that openBase has returned; nil: nothing was applied,
+// or a row of its own base cannot be read.
+func (t *Tracker) base() []byte {
+	if err := t.Save(nil); err != nil || t.last.Seq == 0 {
+		return nil
+	}
+	rows := rowset.NewMemory()
+	_ = rows.Set([]byte{keyState}, t.index.get([]byte{keyState})) // memory only, like the others
+	threads := make(map[protocol.Seq]bool)
+	for _, names := range t.names() {
+		young, old := names.Generations()
+		for _, generation := range []map[uint64]place{young, old} {
+			t.baseNames(rows, threads, names, generation)
+		}
+	}
+	return encodeBase(rows)
+}
+
+// baseNames adds names to a base, of the youngest threads first, as far as the threads
+// have room.
+func (t *Tracker) baseNames(rows *rowset.Memory, threads map[protocol.Seq]bool, names *names, generation map[uint64]place) {
+	hashes := slices.SortedFunc(maps.Keys(generation), func(a, b uint64) int {
+		return cmp.Or(cmp.Compare(generation[b].root, generation[a].root), cmp.Compare(a, b))
+	})
+	for _, hash := range hashes {
+		p := generation[hash]
+		if p.root != 0 && !t.baseThread(rows, threads, p.root) {
+			continue
+		}
+		_ = rows.Set(names.key(hash), appendRef(nil, p.ref, p.chat))
+	}
+}
+
+// baseThread adds a thread to a base. It reports whether the base has it.
+func (t *Tracker) baseThread(rows *rowset.Memory, threads map[protocol.Seq]bool, seq protocol.Seq) bool {
+	if threads[seq] {
+		return true
+	}
+	th := t.index.thread(seq)
+	if th == nil || len(threads) == baseThreads {
+		return false
+	}
+	threads[seq] = true
+	rest := *th
+	rest.title, rest.first = title{}, rest.end
+	_ = rows.Set(threadKey(seq), rest.append(nil))
+	_ = rows.Set(nameKey(th.job, th.id), appendSeq(nil, seq))
+	first := t.envelopes.key(t.index.hash(string(th.id)))
+	if !th.job { // answers to the first chat continue the thread, too
+		_ = rows.Set(first, appendRef(nil, ref{seq, 1}, true))
+	}
+	return true
+}
+
+func encodeBase(rows *rowset.Memory) []byte {
+	var b bytes.Buffer
+	b.WriteByte(baseVersion)
+	w, _ := flate.NewWriter(&b, flate.BestSpeed) // a valid level
+	var row []byte
+	for _, key := range slices.Sorted(maps.Keys(rows.Rows)) {
+		row = appendName(appendName(row[:0], key), string(rows.Rows[key]))
+		_, _ = w.Write(row) // to memory
+	}
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// LoadBase sets the rows of a base, in which there are no turns yet. An empty base has
+// no rows. Err: ErrBase; then no row is set.
+func LoadBase(rows Rows, base []byte) error {
+	if len(base) == 0 {
+		return nil
+	}
+	if base[0] != baseVersion {
+		return fmt.Errorf("%w: it has version %d", ErrBase, base[0])
+	}
+	all, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(base[1:])), maxBaseBytes+1))
+	if err != nil || len(all) > maxBaseBytes {
+		return errors.Join(ErrBase, err)
+	}
+	var list [][2]string
+	for d := (&decoder{rest: all}); len(d.rest) > 0; {
+		key, value := d.text(), d.text()
+		if d.rest == nil || !isBaseRow(key) {
+			return ErrBase
+		}
+		list = append(list, [2]string{key, value})
+	}
+	for _, row := range list {
+		if err := rows.Set([]byte(row[0]), []byte(row[1])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isBaseRow(key string) bool {
+	if key == "" {
+		return false
+	}
+	switch key[0] {
+	case keyState:
+		return len(key) == 1
+	case keyThread, keyEnvelope, keyContext, keyAgent:
+		return len(key) == 9
+	case keyName:
+		return true
+	}
+	return false
+}
