@@ -174,7 +174,7 @@ func (g *Gateway) serveParts(cfg *config.Config) {
 		MaxConnections: cfg.MaxConnections, Observer: g.metrics, Logger: g.log,
 	})
 	g.turns = turnstore.New(turnstore.Options{
-		Dir: indexDir(cfg, turnsIndex), Bounds: g.journal.Bounds, Mask: g.safety, Logger: g.log,
+		Dir: indexDir(cfg, turnsIndex), Bounds: g.journal.Bounds, Base: g.journal.Base, Mask: g.safety, Logger: g.log,
 	})
 	index := searchstore.New(searchstore.Options{
 		Dir: indexDir(cfg, searchIndex), Spaces: g.hub.Open, Bounds: g.journal.Bounds, Mask: g.safety.Text, Logger: g.log,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/gateway/cluster"
 	"github.com/meup-protocol/meup/internal/gateway/config"
+	"github.com/meup-protocol/meup/internal/gateway/turnstore"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/journal/natsjournal"
@@ -73,7 +74,7 @@ func (g *Gateway) openLog(ctx context.Context, cfg *config.Config) error {
 		warnUnused(cfg.Data, replicaDir, "the data folder contains a replica of a JetStream log, which is ignored: no NATS is configured", g.log)
 		j, err := pebblejournal.Open(pebblejournal.Options{
 			Dir: filepath.Join(cfg.Data, embeddedDir), FS: g.options.fs, AcceptLoss: g.options.AcceptLoss,
-			Retention: retention, Logger: g.log, OnCommit: g.metrics.Committed,
+			Retention: retention, Fold: turnstore.Fold, Logger: g.log, OnCommit: g.metrics.Committed,
 		})
 		if err != nil {
 			return fmt.Errorf("open the log: %w", err)
@@ -98,7 +99,7 @@ func (g *Gateway) openNATS(ctx context.Context, cfg *config.Config, retention jo
 	}
 	options := natsjournal.Options{
 		Conn: conn, Replicas: replicas, ReplicaDir: dir, AcceptLoss: g.options.AcceptLoss,
-		Retention: retention, Logger: g.log, OnCommit: g.metrics.Committed,
+		Retention: retention, Fold: turnstore.Fold, Logger: g.log, OnCommit: g.metrics.Committed,
 	}
 	j, err := natsjournal.Open(ctx, options)
 	if errors.Is(err, natsjournal.ErrReplicaInUse) {

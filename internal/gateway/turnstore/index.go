@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/meup-protocol/meup/internal/gateway/turnstore/turndb"
+	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
@@ -31,14 +33,22 @@ func (t *tailer) open(ctx context.Context, s *Store, sp *space.Space) (*turns.Tr
 	if err != nil {
 		return nil, err
 	}
-	tracker, saved, err := t.openRows(s, damaged)
+	base, err := t.base(sp)
+	if err != nil {
+		return nil, err
+	}
+	tracker, saved, err := t.openRows(s, base, damaged)
 	fits := false
 	if err == nil {
 		fits, err = t.fits(ctx, sp, tracker, saved, oldest)
 	}
-	if isDamaged(err) || err == nil && !fits {
+	switch {
+	case isDamaged(err) || err == nil && !fits:
 		t.log.Warn("the index of turns does not fit the log; it is built again", "seq", saved.Read, "reason", err)
-		tracker, saved, err = t.openRows(s, true)
+		tracker, saved, err = t.openRows(s, base, true)
+	case err == nil && saved.Read+1 < base.Before:
+		t.log.Info("the log has dropped entries before the index of turns had them; it is built again", "seq", saved.Read, "before", base.Before)
+		tracker, saved, err = t.openRows(s, base, true)
 	}
 	if err == nil {
 		err = tracker.Trim(oldest)
@@ -57,17 +67,56 @@ func (t *tailer) open(ctx context.Context, s *Store, sp *space.Space) (*turns.Tr
 	return tracker, nil
 }
 
+// Fold is the [journal.Fold] for the bases of a Store.
+func Fold(ctx context.Context, name string, base []byte, dropped iter.Seq2[*journal.Entry, error]) ([]byte, error) {
+	return turns.Fold(ctx, name, base, func(yield func(turns.Entry, error) bool) {
+		for e, err := range dropped {
+			if err != nil {
+				yield(turns.Entry{}, err)
+				return
+			}
+			if !e.Hidden && !yield(turns.Entry{Envelope: &e.Envelope, Thread: e.Audience}, nil) {
+				return
+			}
+		}
+	})
+}
+
 func isDamaged(err error) bool {
 	return errors.Is(err, turndb.ErrDamaged) || errors.Is(err, turns.ErrDamaged)
 }
 
-func (t *tailer) openRows(s *Store, reset bool) (*turns.Tracker, progress, error) {
+// base returns the base of the space, unless it is not of the log as it is.
+func (t *tailer) base(sp *space.Space) (journal.Base, error) {
+	if t.opts.Base == nil {
+		return journal.Base{}, nil
+	}
+	base, err := t.opts.Base(t.name)
+	if err != nil || base.Before > sp.Head()+1 {
+		return journal.Base{}, err
+	}
+	return base, nil
+}
+
+// openRows opens the index of the space, or begins one that continues a base.
+func (t *tailer) openRows(s *Store, base journal.Base, reset bool) (*turns.Tracker, progress, error) {
 	saved := progress{Events: new(turns.Events)}
 	rows, err := s.rows(t.name, t.logID, reset)
 	if err != nil {
 		return nil, saved, err
 	}
-	tracker, extra, err := turns.Open(turns.Options{Space: t.name, Reader: t, Mask: t.opts.Mask, Clock: t.opts.Clock, Rows: rows})
+	o := turns.Options{Space: t.name, Reader: t, Mask: t.opts.Mask, Clock: t.opts.Clock, Rows: rows}
+	tracker, extra, err := turns.Open(o)
+	if err == nil && extra == nil && tracker.Head() == 0 && len(base.Data) > 0 {
+		saved.Read = base.Before - 1
+		if err = turns.LoadBase(rows, base.Data); err == nil {
+			tracker, extra, err = turns.Open(o)
+		}
+		if isDamaged(err) {
+			t.log.Warn("turns are numbered anew from the oldest entry of the log", "reason", err)
+			return t.openRows(s, journal.Base{}, true)
+		}
+	}
 	if err == nil && extra != nil {
 		if err = json.Unmarshal(extra, &saved); err != nil || saved.Events == nil {
 			return nil, progress{Events: new(turns.Events)}, errors.Join(turns.ErrDamaged, err)

@@ -8,7 +8,8 @@
 //
 // The index of a space is a derived copy of its log, up to a Seq. A tailer goes on from
 // there; it begins again if the index is missing, damaged, of another version, or of
-// another log.
+// another log. Then it continues the base of the space, which the log keeps of the entries
+// that retention drops.
 package turnstore
 
 import (
@@ -23,6 +24,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/meup-protocol/meup/internal/gateway/turnstore/turndb"
+	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/internal/turns"
@@ -53,6 +55,9 @@ type Options struct {
 	// Bounds returns the oldest and the newest Seq of a log; nil: nothing is ever
 	// dropped from a log.
 	Bounds func(ctx context.Context, space string) (oldest, newest protocol.Seq, err error)
+	// Base returns what Fold made of the entries that a log has dropped; nil: there is
+	// nothing.
+	Base func(space string) (journal.Base, error)
 	// Mask removes secrets from shown texts; nil: texts are shown as logged.
 	Mask turns.Masker
 	// Spaces is how many spaces are tracked at once; 0: DefaultSpaces.
