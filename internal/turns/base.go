@@ -109,7 +109,7 @@ func (t *Tracker) baseNames(rows *rowset.Memory, threads map[protocol.Seq]bool, 
 		if p.root != 0 && !t.baseThread(rows, threads, p.root) {
 			continue
 		}
-		_ = rows.Set(names.key(hash), appendRef(nil, p.ref, p.chat))
+		_ = rows.Set(names.key(hash), encodeRef(p.ref, p.chat))
 	}
 }
 
@@ -129,7 +129,7 @@ func (t *Tracker) baseThread(rows *rowset.Memory, threads map[protocol.Seq]bool,
 	_ = rows.Set(nameKey(th.job, th.id), appendSeq(nil, seq))
 	first := t.envelopes.key(t.index.hash(string(th.id)))
 	if !th.job { // answers to the first chat continue the thread, too
-		_ = rows.Set(first, appendRef(nil, ref{seq, 1}, true))
+		_ = rows.Set(first, encodeRef(ref{seq, 1}, true))
 	}
 	return true
 }

@@ -13,9 +13,9 @@ import (
 // ErrDamaged: a row cannot be decoded.
 var ErrDamaged = errors.New("the index of turns has a row that cannot be read")
 
-// appendRef appends a reference; flag is a bit that goes with it.
-func appendRef(dst []byte, at ref, flag bool) []byte {
-	dst = binary.AppendUvarint(dst, uint64(at.root))
+// encodeRef encodes a reference; flag is a bit that goes with it.
+func encodeRef(at ref, flag bool) []byte {
+	dst := binary.AppendUvarint(nil, uint64(at.root))
 	return binary.AppendUvarint(dst, uint64(at.turn)<<1|uint64(boolByte(flag)))
 }
 

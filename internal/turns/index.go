@@ -180,7 +180,7 @@ func (x *index) beginTurn(th *thread, e *Entry) *turn {
 	x.changeThread(th)
 	x.turns[tu.at] = tu
 	x.changeTurn(tu)
-	at := appendRef(nil, tu.at, false)
+	at := encodeRef(tu.at, false)
 	x.check(x.rows.Add(sessionKey(th.session), env.Seq, at))
 	x.check(x.rows.Add(allTurns, env.Seq, at))
 	return tu

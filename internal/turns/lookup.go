@@ -222,7 +222,7 @@ func (t *names) put(name string, p place) {
 		return
 	}
 	t.Put(h, p)
-	t.index.check(t.index.rows.Set(t.key(h), appendRef(nil, p.ref, p.chat)))
+	t.index.check(t.index.rows.Set(t.key(h), encodeRef(p.ref, p.chat)))
 }
 
 func (t *names) get(name string) (p place, ok bool) {

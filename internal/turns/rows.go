@@ -7,11 +7,11 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Rows stores the index of a Tracker, and Row is a row of a list.
-type (
-	Rows = rowset.Rows
-	Row  = rowset.Row
-)
+// Rows stores the index of a Tracker.
+type Rows = rowset.Rows
+
+// Row is a row of a list.
+type Row = rowset.Row
 
 // Keys of the rows of one space. An id is its length and its bytes.
 //

@@ -20,10 +20,10 @@ func RunBase(t *testing.T, open func(*testing.T, journal.Retention, func() time.
 		s.wantBase(t, "lab", "", 0)
 		old, known := at(start.Add(-2*time.Hour)), checkedAt(1<<40)
 		q := s.must(t, "lab", draft("a", old), draft("s", old, state), draft("b", old, known))
-		s.waitFor(t, "lab", q[1])
+		s.waitFor(t, q[1])
 		s.wantBase(t, "lab", "a s b", q[2]+1)
 		q = append(q, s.must(t, "lab", draft("c", old, known), draft("d", known))...)
-		s.waitFor(t, "lab", q[1], q[4])
+		s.waitFor(t, q[1], q[4])
 		s.wantBase(t, "lab", "a s b c", q[3]+1)
 		s.wantBase(t, "la", "", 0)
 	})
@@ -47,7 +47,7 @@ func RunBase(t *testing.T, open func(*testing.T, journal.Retention, func() time.
 		case <-calls:
 		default:
 		}
-		s.waitFor(t, "lab")
+		s.waitFor(t)
 		s.wantBase(t, "lab", "a", q[0]+1)
 	})
 }

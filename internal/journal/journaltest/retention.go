@@ -16,11 +16,11 @@ type openRetaining = func(*testing.T, journal.Retention, func() time.Time) journ
 
 func startClock() time.Time { return start }
 
-// waitFor waits until the space has exactly these entries.
-func (s *subject) waitFor(t *testing.T, space string, want ...protocol.Seq) {
+// waitFor waits until the space lab has exactly these entries.
+func (s *subject) waitFor(t *testing.T, want ...protocol.Seq) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("%s holds %v", space, want), func() bool {
-		return slices.Equal(seqsOf(s.read(t, space, journal.Query{})), want)
+	eventually(t, fmt.Sprintf("the space holds %v", want), func() bool {
+		return slices.Equal(seqsOf(s.read(t, "lab", journal.Query{})), want)
 	})
 }
 
@@ -33,7 +33,7 @@ func testRetentionByAge(t *testing.T, open openRetaining) {
 		draft("d", fresh, known), draft("e", fresh, known, within("x")))
 	keep := s.must(t, "other", draft("a", fresh))
 
-	s.waitFor(t, "lab", q[1], q[3], q[4])
+	s.waitFor(t, q[1], q[3], q[4])
 	s.want(t, "lab", journal.Query{Context: "x"}, q[1], q[4])
 	s.want(t, "lab", journal.Query{StateOnly: true}, q[1])
 	s.want(t, "other", journal.Query{}, keep...)
@@ -87,7 +87,7 @@ func testRetentionOfEverything(t *testing.T, open openRetaining) {
 	s := follow(t, open(t, journal.Retention{Age: time.Hour}, startClock))
 	old := at(start.Add(-2 * time.Hour))
 	q := s.must(t, "lab", draft("a", old), draft("b", old), draft("c", old))
-	s.waitFor(t, "lab")
+	s.waitFor(t)
 	eventually(t, "Bounds tell what was dropped", func() bool {
 		oldest, newest, err := s.Bounds(context.Background(), "lab")
 		return oldest == q[2]+1 && newest == q[2] && err == nil
