@@ -2,7 +2,6 @@ package turns
 
 import (
 	"bytes"
-	"cmp"
 	"compress/flate"
 	"context"
 	"encoding/binary"
@@ -20,16 +19,18 @@ import (
 
 // A base has the rows of a Tracker without turns, so that later entries get the same
 // threads and numbers as with the entries that the log drops. It is bounded: it has the
-// threads, contexts and ids that were used last. It is a byte for the version and the
-// compressed rows, each as the lengths and the bytes of key and value.
+// contexts and ids that were used last, with their threads. It is a byte for the version
+// and the compressed rows, each as the lengths and the bytes of key and value; the ones
+// that name a thread are left out, since they follow from it.
 
 // baseVersion changes when a base, or a row in it, is encoded in another way.
 const baseVersion = 1
 
-// Bounds of a base. Of names at least as many are kept, and at most twice as many.
+// Bounds of a base.
 const (
-	baseIDs     = 2048
-	baseThreads = 1024
+	// baseIDs is how many ids are kept at least, and half of how many at most; of
+	// contexts and agents fewer are kept.
+	baseIDs = 2048
 	// baseStep is how many entries are folded before the rows are reduced to a base.
 	baseStep = 8192
 	// maxBaseBytes bounds the size of a base when it is decoded.
@@ -91,45 +92,32 @@ func (t *Tracker) base() []byte {
 	threads := make(map[protocol.Seq]bool)
 	for _, names := range t.names() {
 		young, old := names.Generations()
-		for _, generation := range []map[uint64]place{young, old} {
-			t.baseNames(rows, threads, names, generation)
+		for _, generation := range []map[uint64]place{old, young} {
+			for hash, p := range generation {
+				if p.root == 0 || t.baseThread(rows, threads, p.root) {
+					_ = rows.Set(names.key(hash), encodeRef(p.ref, p.chat))
+				}
+			}
 		}
 	}
 	return encodeBase(rows)
 }
 
-// baseNames adds names to a base, of the youngest threads first, as far as the threads
-// have room.
-func (t *Tracker) baseNames(rows *rowset.Memory, threads map[protocol.Seq]bool, names *names, generation map[uint64]place) {
-	hashes := slices.SortedFunc(maps.Keys(generation), func(a, b uint64) int {
-		return cmp.Or(cmp.Compare(generation[b].root, generation[a].root), cmp.Compare(a, b))
-	})
-	for _, hash := range hashes {
-		p := generation[hash]
-		if p.root != 0 && !t.baseThread(rows, threads, p.root) {
-			continue
-		}
-		_ = rows.Set(names.key(hash), encodeRef(p.ref, p.chat))
-	}
-}
-
-// baseThread adds a thread to a base. It reports whether the base has it.
+// baseThread adds a thread to a base. It reports false if there is none.
 func (t *Tracker) baseThread(rows *rowset.Memory, threads map[protocol.Seq]bool, seq protocol.Seq) bool {
 	if threads[seq] {
 		return true
 	}
 	th := t.index.thread(seq)
-	if th == nil || len(threads) == baseThreads {
+	if th == nil {
 		return false
 	}
 	threads[seq] = true
 	rest := *th
 	rest.title, rest.first = title{}, rest.end
 	_ = rows.Set(threadKey(seq), rest.append(nil))
-	_ = rows.Set(nameKey(th.job, th.id), appendSeq(nil, seq))
-	first := t.envelopes.key(t.index.hash(string(th.id)))
 	if !th.job { // answers to the first chat continue the thread, too
-		_ = rows.Set(first, encodeRef(ref{seq, 1}, true))
+		_ = rows.Set(t.envelopes.key(t.index.hash(string(th.id))), encodeRef(ref{seq, 1}, true))
 	}
 	return true
 }
@@ -167,6 +155,15 @@ func LoadBase(rows Rows, base []byte) error {
 			return ErrBase
 		}
 		list = append(list, [2]string{key, value})
+		if key[0] != keyThread {
+			continue
+		}
+		seq := protocol.Seq(binary.BigEndian.Uint64([]byte(key[1:])))
+		th, err := readThread([]byte(value), seq)
+		if err != nil {
+			return errors.Join(ErrBase, err)
+		}
+		list = append(list, [2]string{string(nameKey(th.job, th.id)), key[1:]})
 	}
 	for _, row := range list {
 		if err := rows.Set([]byte(row[0]), []byte(row[1])); err != nil {
@@ -185,8 +182,6 @@ func isBaseRow(key string) bool {
 		return len(key) == 1
 	case keyThread, keyEnvelope, keyContext, keyAgent:
 		return len(key) == 9
-	case keyName:
-		return true
 	}
 	return false
 }

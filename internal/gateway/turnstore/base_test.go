@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -72,6 +73,28 @@ func TestStore_Base(t *testing.T) {
 		if got != want {
 			t.Errorf("in %q: got\n%s\nwant\n%s", dir, got, want)
 		}
+	}
+}
+
+// TestStore_DropWhileBuilt: entries that are dropped after the base was read and before
+// they are read are in the next base, with which the index is begun again.
+func TestStore_DropWhileBuilt(t *testing.T) {
+	log := newShrinkingLog()
+	h := newHouse(t, log)
+	for n := range 40 {
+		h.turn("lab", n, map[bool]string{true: fmt.Sprint("m", n-1)}[n > 0])
+	}
+	var once sync.Once
+	o := Options{Bounds: log.Bounds, Base: func(space string) (journal.Base, error) {
+		base, err := log.Base(space)
+		once.Do(func() { log.drop(t, "lab", h.space("lab").Head()-8) })
+		return base, err
+	}}
+	k := New(o)
+	defer k.Close()
+	got, err := history(t.Context(), k, h.space("lab"), "alice", "q0", 0)
+	if err != nil || len(got.Turns) == 0 || got.Turns[len(got.Turns)-1].TurnNumber != 40 {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

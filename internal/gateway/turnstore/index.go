@@ -98,6 +98,22 @@ func (t *tailer) base(sp *space.Space) (journal.Base, error) {
 	return base, nil
 }
 
+// errDroppedFirst: retention has dropped entries before they were read for the index.
+var errDroppedFirst = errors.New("the log has dropped entries before the index had them")
+
+// checkDropped returns errDroppedFirst if entries after a Seq, from which the log was
+// just read, have become a part of the base.
+func (t *tailer) checkDropped(ctx context.Context, sp *space.Space, after protocol.Seq) error {
+	oldest, err := t.oldest(ctx)
+	if err != nil || oldest <= after+1 {
+		return err
+	}
+	if base, err := t.base(sp); err != nil || base.Before <= after+1 {
+		return err
+	}
+	return errDroppedFirst
+}
+
 // openRows opens the index of the space, or begins one that continues a base.
 func (t *tailer) openRows(s *Store, base journal.Base, reset bool) (*turns.Tracker, progress, error) {
 	saved := progress{Events: new(turns.Events)}

@@ -157,6 +157,9 @@ func pause(ctx context.Context) {
 	}
 }
 
+// live is the goal of a following that has applied the log as it was at its beginning.
+const live = ^protocol.Seq(0)
+
 // follow applies the log, and saves the index now and then, and at the end.
 func (t *tailer) follow(ctx context.Context, s *Store, sp *space.Space, tracker *turns.Tracker) error {
 	t.mu.Lock()
@@ -172,7 +175,7 @@ func (t *tailer) follow(ctx context.Context, s *Store, sp *space.Space, tracker 
 				return err
 			}
 			t.finish(goal, t.opts.Clock().Sub(begun))
-			goal = ^protocol.Seq(0)
+			goal = live
 		}
 		entries, read, err := c.Next(ctx)
 		switch {
@@ -182,6 +185,11 @@ func (t *tailer) follow(ctx context.Context, s *Store, sp *space.Space, tracker 
 			t.log.Warn("read the log for its turns", "error", err)
 			pause(ctx)
 			continue
+		}
+		if goal != live {
+			if err := t.checkDropped(ctx, sp, at); err != nil {
+				return err
+			}
 		}
 		at = read
 		t.apply(ctx, tracker, entries, read)
