@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -149,8 +150,88 @@ func TestChaos_ClusterRetention(t *testing.T) {
 	d := startGateways(t, retainingConfig())
 	c := newChaos(t, 0, d.addrs(), "lab")
 	c.retain()
+	c.talk()
 	c.run(slices.Concat(c.processFaults(d), c.networkFaults(d), c.replicaFaults(d)))
 }
+
+// TestChaos_ClusterFullDisk is the same while the disks of servers and gateways, which
+// are small, become full. A server that has stopped its store is started again when
+// there is room, as an operator would.
+func TestChaos_ClusterFullDisk(t *testing.T) {
+	servers, gateways := smallDisks(t, 3), smallDisks(t, 3)
+	d := startGatewaysOn(t, chaosConfig, filepath.Dir(servers[0].dir), filepath.Dir(gateways[0].dir))
+	c := newChaos(t, 10*time.Second, d.addrs(), "lab")
+	restart := func(i int) {
+		servers[i].free()
+		d.servers[i].kill()
+		d.servers[i].start()
+	}
+	c.run(append(c.processFaults(d),
+		fault{"full disk of a server", func(ctx context.Context) {
+			i := c.random.IntN(3)
+			servers[i].fill()
+			c.pause(ctx, 3*time.Second)
+			restart(i)
+		}},
+		fault{"full disks of all servers", func(ctx context.Context) {
+			for _, s := range servers {
+				s.fill()
+			}
+			c.pause(ctx, 3*time.Second)
+			for i := range servers {
+				restart(i)
+			}
+		}},
+		fault{"full disk of a gateway", func(ctx context.Context) {
+			i := c.random.IntN(3)
+			gateways[i].fill()
+			c.pause(ctx, 3*time.Second)
+			gateways[i].free()
+			c.revive(d.gateways[i])
+		}},
+		fault{"kill a gateway on a full disk", func(ctx context.Context) {
+			i := c.random.IntN(3)
+			gateways[i].fill()
+			d.gateways[i].kill()
+			d.gateways[i].start()
+			c.pause(ctx, time.Second)
+			gateways[i].free()
+			c.revive(d.gateways[i])
+		}},
+	))
+}
+
+// smallDisk is a file system that can be filled.
+type smallDisk struct{ dir string }
+
+// smallDiskBytes is the size of a smallDisk, more than the data of a run.
+const smallDiskBytes = 256 << 20
+
+// smallDisks mounts file systems in the folders 0, 1 … of a new folder. The test is
+// skipped where that is not possible.
+func smallDisks(t *testing.T, n int) (disks []smallDisk) {
+	t.Helper()
+	dir := t.TempDir()
+	for i := range n {
+		d := smallDisk{filepath.Join(dir, fmt.Sprint(i))}
+		if err := os.Mkdir(d.dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%d", smallDiskBytes), "tmpfs", d.dir).CombinedOutput(); err != nil {
+			t.Skipf("a small file system cannot be mounted here: %v: %s", err, out)
+		}
+		t.Cleanup(func() { _ = exec.Command("umount", "-l", d.dir).Run() })
+		disks = append(disks, d)
+	}
+	return disks
+}
+
+func (d smallDisk) ballast() string { return filepath.Join(d.dir, "ballast") }
+
+// fill takes all room that is left.
+func (d smallDisk) fill() { _ = os.WriteFile(d.ballast(), make([]byte, smallDiskBytes), 0o600) } // fails when the disk is full
+
+func (d smallDisk) free() { _ = os.Remove(d.ballast()) }
 
 var otherGateway = flag.String("chaos.other", "", "a meup-gateway of another version, for TestChaos_ClusterVersions")
 

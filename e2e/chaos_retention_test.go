@@ -27,13 +27,15 @@ func (c *chaos) retain() {
 }
 
 // TestChaos_Retention runs one gateway whose log drops old entries while it is
-// killed and stopped.
+// killed and stopped, and loses its index of turns.
 func TestChaos_Retention(t *testing.T) {
 	g := startGateway(t, retainingConfig())
 	c := newChaos(t, 8*time.Second, []string{g.addr}, "lab")
 	c.retain()
+	c.talk()
 	c.run([]fault{
 		{"kill", func(ctx context.Context) { c.kill(ctx, g) }},
+		{"lose the index of turns", func(ctx context.Context) { c.loseTurns(ctx, g) }},
 		{"terminate", func(ctx context.Context) { c.terminate(ctx, g) }},
 	})
 }
@@ -78,6 +80,7 @@ func (c *chaos) replicaFaults(d *cluster) []fault {
 	replica := func(g *gatewayProc) string { return filepath.Join(g.data, "replica") }
 	saved := filepath.Join(c.t.TempDir(), "saved")
 	return []fault{
+		{"lose the index of turns", func(ctx context.Context) { c.loseTurns(ctx, some()) }},
 		{"lose a replica", func(ctx context.Context) {
 			g := some()
 			g.kill()

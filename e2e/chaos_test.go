@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -263,15 +262,13 @@ func (c *chaos) revive(g *gatewayProc) {
 // and terminated, and the disk becomes full, also intermittently.
 func TestChaos_EmbeddedLog(t *testing.T) {
 	dir := t.TempDir()
-	mounted := exec.Command("mount", "-t", "tmpfs", "-o", "size=256m", "tmpfs", dir).Run() == nil
+	mounted := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%d", smallDiskBytes), "tmpfs", dir).Run() == nil
 	if mounted {
 		t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() })
 	}
 	g := startGateway(t, chaosConfig, "--data", filepath.Join(dir, "data"))
 	c := newChaos(t, 25*time.Second, []string{g.addr}, "lab")
-	ballast := filepath.Join(dir, "ballast")
-	fill := func() { _ = os.WriteFile(ballast, make([]byte, 256<<20), 0o600) } // fails when the disk is full
-	free := func() { _ = os.Remove(ballast) }
+	fill, free := smallDisk{dir}.fill, smallDisk{dir}.free
 	faults := []fault{
 		{"kill", func(ctx context.Context) { c.kill(ctx, g) }},
 		{"terminate", func(ctx context.Context) { c.terminate(ctx, g) }},
