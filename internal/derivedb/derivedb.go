@@ -181,6 +181,14 @@ func (db *DB) Close() error {
 	return err
 }
 
+// StartFlush starts to write committed rows to disk, and does not wait for it.
+func (db *DB) StartFlush() error {
+	return db.With(func(store *pebble.DB) error {
+		_, err := store.AsyncFlush()
+		return err
+	})
+}
+
 // Damaged reports whether rows could not be read.
 func (db *DB) Damaged() bool { return db.damaged.Load() }
 

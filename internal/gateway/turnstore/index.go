@@ -64,6 +64,7 @@ func (t *tailer) open(ctx context.Context, s *Store, sp *space.Space) (*turns.Tr
 	tracker.LimitCache(t.cache)
 	t.tracker, t.read, t.events = tracker, saved.Read, *saved.Events
 	t.trimmed, t.unsaved, t.damaged = t.opts.Clock(), 0, false
+	t.saved = t.trimmed
 	return tracker, nil
 }
 
@@ -177,15 +178,17 @@ func (t *tailer) closeLocked(err error) {
 	t.announceLocked()
 }
 
-// save saves the index, if at least so many entries were applied since the last time.
-// It waits while rows of earlier saves wait for the disk, unless ctx ends: then
+// save saves the index, if at least so many entries were applied since the last time, or
+// that was a while ago. It waits while rows of earlier saves wait for the disk, unless ctx ends: then
 // the entries are applied again after the next start.
 func (t *tailer) save(ctx context.Context, s *Store, tracker *turns.Tracker, least int) error {
 	t.mu.Lock()
-	if t.unsaved < least {
+	now := t.opts.Clock()
+	if t.unsaved == 0 || t.unsaved < least && now.Sub(t.saved) < flushEvery {
 		t.mu.Unlock()
 		return nil
 	}
+	t.saved = now
 	unsaved := t.unsaved
 	extra, err := json.Marshal(progress{t.read, &t.events})
 	t.mu.Unlock()
@@ -198,7 +201,7 @@ func (t *tailer) save(ctx context.Context, s *Store, tracker *turns.Tracker, lea
 		}
 		pause(ctx)
 	}
-	if err := tracker.Save(extra); err != nil {
+	if err := errors.Join(tracker.Save(extra), s.startFlush()); err != nil {
 		return err
 	}
 	t.mu.Lock()

@@ -23,6 +23,7 @@ import (
 	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/ring"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -170,6 +171,36 @@ func TestStore_Crash(t *testing.T) {
 			t.Fatalf("round %d:\n%s\nwant\n%s", round, got, want)
 		}
 	}
+}
+
+// TestStore_CrashAfterSlowTraffic: the index is on disk a while after it was applied,
+// however few entries these were, so that a crash costs the last ones only.
+func TestStore_CrashAfterSlowTraffic(t *testing.T) {
+	log := newLog()
+	h := newHouse(t, log)
+	fs := vfs.NewCrashableMem()
+	var seconds atomic.Int64
+	o := Options{Dir: "turns", Bounds: log.Bounds, fs: fs, Clock: func() time.Time { return time.Unix(seconds.Load(), 0) }}
+	k := New(o)
+	defer k.Close()
+	everything(t, k, h.space("lab")) // the index is open and follows the space
+	seconds.Add(60)
+	h.write("lab", 0, 100)
+	everything(t, k, h.space("lab"))
+	seconds.Add(60)
+	h.write("lab", 100, 101)
+	everything(t, k, h.space("lab"))
+	testkit.Eventually(t, "a crash costs less than the entries of both minutes", func() bool {
+		crashed := o
+		crashed.fs = fs.CrashClone(vfs.CrashCloneCfg{})
+		k := New(crashed)
+		defer k.Close()
+		log.reads.Store(0)
+		if _, err := history(t.Context(), k, h.space("lab"), "alice", "q100", 1); err != nil {
+			t.Fatal(err)
+		}
+		return log.reads.Load() < 50
+	})
 }
 
 // TestStore_OtherLog: an index that is not of the log is not used: of a log that was

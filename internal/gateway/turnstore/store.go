@@ -77,8 +77,9 @@ type Store struct {
 	stop context.CancelFunc
 	wait sync.WaitGroup // tailers
 
-	dbMu sync.Mutex // held while the indexes are opened or closed
-	db   *turndb.DB // nil: not opened yet
+	dbMu    sync.Mutex // held while the indexes are opened or closed
+	db      *turndb.DB // nil: not opened yet
+	flushed time.Time  // when the last flush was started
 
 	mu      sync.Mutex
 	tailers map[string]*tailer
@@ -165,6 +166,19 @@ func (s *Store) full() bool {
 	s.dbMu.Lock()
 	defer s.dbMu.Unlock()
 	return s.db.Full()
+}
+
+// startFlush starts to write the indexes to disk, unless it did so a moment ago: full
+// tables are written by themselves.
+func (s *Store) startFlush() error {
+	s.dbMu.Lock()
+	defer s.dbMu.Unlock()
+	now := s.opts.Clock()
+	if now.Sub(s.flushed) < flushEvery {
+		return nil
+	}
+	s.flushed = now
+	return s.db.StartFlush()
 }
 
 // View is the turns of a space for one participant: its Viewer is the argument of

@@ -21,6 +21,9 @@ const (
 	// saved. After a crash so many are applied again, and the ones in the tables of
 	// turndb that were not on disk.
 	saveEvery = 5000
+	// flushEvery is how often the index is saved and written to disk while fewer entries
+	// are applied. So a crash after slow traffic costs the entries of this time only.
+	flushEvery = 10 * time.Second
 	// trimEvery is how often a tailer looks for entries that the log no longer has.
 	trimEvery = time.Minute
 )
@@ -42,6 +45,7 @@ type tailer struct {
 	cache     int                // of the tracker, in bytes
 	trimmed   time.Time          // the last look at the oldest entry
 	unsaved   int                // entries that were applied since the index was saved
+	saved     time.Time          // when it was saved
 	read      protocol.Seq       // everything up to here was applied
 	built     bool               // the log as it was at the beginning has been applied
 	advanced  chan struct{}      // closed and replaced whenever read has grown or following has ended
