@@ -94,7 +94,7 @@ func TestFold_Bounds(t *testing.T) {
 	var sizes []int
 	for step := range 4 {
 		from := len(log.entries)
-		for n := range 6000 {
+		for n := range 3000 {
 			last := fmt.Sprintf("%d-%d", step, n-1)
 			switch {
 			case n%100 == 0: // the long thread goes on
@@ -115,8 +115,8 @@ func TestFold_Bounds(t *testing.T) {
 	if n := len(p.opts.Rows.(*crashRows).Rows); n > 3*2*baseIDs {
 		t.Errorf("%d rows", n)
 	}
-	p.Apply(t.Context(), log.add(chat("on", "long-3-5900")))
-	if key, ok := p.TurnOf("on"); !ok || key.Thread != "long-0-0" || key.Turn != 241 {
+	p.Apply(t.Context(), log.add(chat("on", "long-3-2900")))
+	if key, ok := p.TurnOf("on"); !ok || key.Thread != "long-0-0" || key.Turn != 121 {
 		t.Errorf("the long thread: %+v, %t", key, ok)
 	}
 	p.Apply(t.Context(), log.add(chat("old", "0-17")))

@@ -20,6 +20,9 @@ const (
 	memTableCount = 4
 	cacheBytes    = 2 * memTableCount * memTableBytes
 	levelZeroFile = 8 << 20
+	// levelZeroDepth is when files of level 0 are compacted: at twice Pebble's default. Ids
+	// are spread over all keys, so that each compaction rewrites most of the next level.
+	levelZeroDepth = 8
 	bloomBits     = 10
 
 	// maxOpenTables is less than the number of descriptors that a gateway reserves
@@ -43,6 +46,7 @@ func pebbleOptions(g *failStopFS, s *compactionScheduler, log *slog.Logger) *peb
 		Logger:                pebbleLogger{g, log},
 	}
 	o.TargetFileSizes[0] = levelZeroFile
+	o.L0CompactionThreshold = levelZeroDepth
 	for i := range o.Levels {
 		// Most looked up ids are new.
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBits)
