@@ -111,6 +111,9 @@ func TestFold_Bounds(t *testing.T) {
 	if sizes[2] > sizes[1]+sizes[1]/4 || sizes[3] > 512<<10 {
 		t.Errorf("sizes %d", sizes)
 	}
+	if atOnce := foldOf(t, nil, log.entries); len(atOnce) > sizes[3]+sizes[3]/4 {
+		t.Errorf("%d bytes in one step, %d in several", len(atOnce), sizes[3])
+	}
 	p := openAfter(t, base, log, newCrashRows())
 	if n := len(p.opts.Rows.(*crashRows).Rows); n > 3*2*baseIDs {
 		t.Errorf("%d rows", n)
