@@ -23,7 +23,7 @@ const (
 	// levelZeroDepth is when files of level 0 are compacted: at twice Pebble's default. Ids
 	// are spread over all keys, so that each compaction rewrites most of the next level.
 	levelZeroDepth = 8
-	bloomBits     = 10
+	bloomBits      = 10
 
 	// maxOpenTables is less than the number of descriptors that a gateway reserves
 	// for its log, so that connections cannot make the log fail.
