@@ -78,6 +78,8 @@ func (j *swapped) LogID(ctx context.Context, name string) (string, error) {
 
 func (j *swapped) Snapshot(name string) (journal.Snapshot, error) { return j.now().Snapshot(name) }
 
+func (j *swapped) Base(name string) (journal.Base, error) { return j.now().Base(name) }
+
 func (j *swapped) SaveSnapshot(name string, s journal.Snapshot) error {
 	return j.now().SaveSnapshot(name, s)
 }
