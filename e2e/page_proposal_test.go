@@ -32,11 +32,13 @@ func pageProposals(s *pageStage) {
 	_, flags := model(s.T, reader)
 	s.agent("guide", append(flags, "--answer", "any")...)
 	p, other := s.visit("alice"), s.visit("bob")
-	card := at("article", "guide proposes read_text_file")
+	panel := at("tabpanel", "Proposals")
+	card := at("article", "guide proposes read_text_file").in(panel)
 
 	p.post("Which port is it?")
 	b := block("guide")
-	p.sees(withText("button", like("1 awaiting approval")).in(b))
+	p.sees(head(b, "Waiting for you · "))
+	p.sees(withText("article", like("wants to call", "The port is written there.")).in(room))
 	p.sees(at("tab", "Proposals, 1 awaiting approval"))
 	other.sees(at("tab", "Proposals, 1 awaiting approval"))
 	p.panel("Proposals")
@@ -49,18 +51,19 @@ func pageProposals(s *pageStage) {
 	p.sees(at("tab", "Proposals"))
 	other.sees(at("tab", "Proposals"))
 	p.sees(messageWith("It came to this:", "8080"))
-	p.misses(withText("button", like("awaiting approval")).in(b))
+	p.misses(head(b, "Waiting for"))
+	p.misses(at("article", "guide proposes read_text_file").in(room))
 	p.is(head(b, "Thought for "), "aria-expanded", "false")
 	p.click(head(b, "Thought for "))
 	p.sees(at("button", like("approved and done", "read_text_file")).in(b))
 
 	p.post("And once more?")
-	second := withText("article", like("wants to call", "Approve Reject…"))
+	second := withText("article", like("wants to call", "Reject…")).in(room)
 	p.sees(second)
 	p.click(at("button", "Reject…").in(second))
-	p.choose(at("combobox", "Reason"), "Unsafe")
-	p.fill(at("textbox", "Message to guide"), "the file is private")
-	p.click(at("button", "Reject"))
+	p.choose(at("combobox", "Reason").in(room), "Unsafe")
+	p.fill(at("textbox", "Message to guide").in(room), "the file is private")
+	p.click(at("button", "Reject").in(room))
 	p.sees(withText("article", like("Rejected by alice", "unsafe: the file is private")).in(at("tabpanel", "Proposals")))
 	p.sees(messageWith("It came to this:", "rejected by alice: unsafe"))
 	p.sees(at("tab", "Proposals"))
@@ -96,19 +99,17 @@ func pageFates(s *pageStage) {
 		"taken.txt":   "Withdrawn by scout",
 		"late.txt":    "Expired: no decision in time",
 		"failing.txt": "Approved by alice, failed",
-		"waits.txt":   "Approve Reject…",
+		"waits.txt":   "Approving sends exactly this call",
 	} {
 		p.sees(withText("article", like(file, words)).in(panel))
 	}
 	p.sees(withText("article", like("Approved with different arguments", "other.txt", "the disk is gone")).in(panel))
-	for _, words := range []string{"withdrawn by scout", "expired", "approved by alice", "awaiting approval"} {
+	for _, words := range []string{"withdrawn by scout", "expired", "approved by alice"} {
 		p.sees(withText("log", like("scout proposes delete_file", words)))
 	}
+	p.sees(withText("article", like("scout wants to call", "waits.txt")).in(room))
 	p.sees(at("tab", "Proposals, 1 awaiting approval"))
-	p.click(at("button", "Close panel"))
-	p.misses(panel)
-	p.click(at("button", "Review").in(room))
-	p.sees(withText("article", like("waits.txt", "Approve Reject…")).in(panel))
+	p.sees(withText("article", like("waits.txt", "Approve", "Reject…")).in(panel))
 
 	// It names no host: a person chooses one.
 	p.is(at("button", "Approve").in(panel), "disabled", "")
@@ -122,7 +123,7 @@ func pageFates(s *pageStage) {
 	late := s.visit("bob")
 	late.panel("Proposals")
 	bobs := at("tabpanel", "Proposals")
-	card := withText("article", like("waits.txt", "Approve Reject…")).in(bobs)
+	card := withText("article", like("waits.txt", "Approve", "Reject…")).in(bobs)
 	late.sees(card)
 	late.click(at("button", "Reject…").in(card))
 	late.click(at("button", "Reject").in(bobs))
@@ -131,6 +132,7 @@ func pageFates(s *pageStage) {
 
 	watcher.panel("Proposals")
 	watcher.sees(withText("article", like("waits.txt", "You cannot decide this")))
+	watcher.sees(withText("article", like("waits.txt", "You cannot decide this")).in(room))
 	watcher.misses(at("button", "Approve"))
 	watcher.misses(at("button", "Reject…"))
 }
@@ -145,11 +147,11 @@ func pageDecisionCounts(s *pageStage) {
 	})
 	p := s.visit("alice")
 	b := block("scout")
-	p.sees(withText("button", like("1 awaiting approval")).in(b))
+	p.sees(head(b, "Waiting for you · "))
 	p.panel("Proposals")
-	p.click(at("button", "Approve").in(at("article", "scout proposes read_text_file")))
+	p.click(at("button", "Approve").in(at("article", "scout proposes read_text_file").in(room)))
 	request := host.await("the approved call", func(env *protocol.Envelope) bool { return env.Kind == protocol.KindMCPRequest })
-	p.misses(withText("button", like("awaiting approval")).in(b))
+	p.sees(head(b, "Working · "))
 	p.sees(withText("listitem", like("read_text_file")).in(b))
 	p.sees(at("tab", "Proposals"))
 	p.sees(withText("article", like("Approved by alice, running")))

@@ -54,10 +54,10 @@ test("a view hides unselected rows, but not mentions of the user or pending item
     sp.receive(s.say("scout", "mcp.proposal", { method: "tools/call", params: { name: "rm" } }, { context: "cb" }));
   });
   const of = (view: object): string[] => shape(rows(space.state, { ...EVERYTHING, ...view })).filter((x) => x !== "day");
-  assert.deepEqual(of({}), ["public", "for you+", "[ca]", "[cb]"].map((x) => (x === "for you+" ? "for you" : x)));
-  assert.deepEqual(of({ contexts: ["ca"] }), ["for you", "[ca]", "[cb]"]);
-  assert.deepEqual(of({ contexts: [""] }), ["public", "for you", "[cb]"]);
-  assert.deepEqual(of({ from: ["guide"] }), ["for you", "[ca]", "[cb]"]);
+  assert.deepEqual(of({}), ["public", "for you", "[ca]", "[cb]", "proposal"]);
+  assert.deepEqual(of({ contexts: ["ca"] }), ["for you", "[ca]", "[cb]", "proposal"]);
+  assert.deepEqual(of({ contexts: [""] }), ["public", "for you", "[cb]", "proposal"]);
+  assert.deepEqual(of({ from: ["guide"] }), ["for you", "[ca]", "[cb]", "proposal"]);
   const step = space.state.blocks.get("cb")?.steps[0];
   assert.ok(step !== undefined && showsStep({ ...EVERYTHING, conclusionsOnly: true }, step));
 });

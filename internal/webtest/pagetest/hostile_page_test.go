@@ -213,13 +213,19 @@ func TestForgedGateway(t *testing.T) {
 	}
 	s.Send("alice", Chat("own", "my own words"))
 	AwaitEnvelope(tab, "own")
+	const cards = `[...document.querySelectorAll(".decide meup-proposal-card")].filter((x) => x.shadowRoot?.childElementCount > 0)`
+	tab.Await(cards + `.length === 2`)
 	for _, row := range []struct{ what, selector string }{
 		{"message", `[data-id="chat-%s"] .chip.wait`}, {"reasoning", `.row:has([data-context="think-%s"]) .message-head .chip.wait`},
-		{"proposal", `.row.proposal[data-id="propose-%s"] b ~ .chip.wait[title]`}, {"notice", `.row.notice[data-id="shut-%s"] .chip.wait`},
+		{"proposal", `.row.decide[data-id="propose-%s"]`}, {"notice", `.row.notice[data-id="shut-%s"] .chip.wait`},
 	} {
 		for _, who := range []string{"You", "system.gateway"} {
 			selector := fmt.Sprintf(row.selector, who)
-			if !webtest.Eval[bool](tab, `document.querySelector(`+quote(selector)+`) !== null`) {
+			mark := `document.querySelector(` + quote(selector) + `)`
+			if row.what == "proposal" {
+				mark += `?.querySelector("meup-proposal-card").shadowRoot.querySelector(".name + .chip.wait")`
+			}
+			if webtest.Eval[bool](tab, `(`+mark+` ?? null) === null`) {
 				t.Errorf("a %s of the participant %q is not marked as one of a participant", row.what, who)
 			}
 		}

@@ -1,5 +1,6 @@
 /** Envelopes that a user can send. */
 
+import { obj } from "./read.js";
 import type { Proposal } from "./state.js";
 import type { Capability, ContextPath, Draft, ID, ParticipantID } from "./types.js";
 
@@ -43,6 +44,13 @@ export function approve(p: Proposal, id: ID, host = p.owner): Draft {
     ...(p.context !== "" && { context: p.context }),
     payload: { jsonrpc: "2.0", id, method: p.method, ...(p.params !== undefined && { params: p.params }) },
   };
+}
+
+/** Makes a proposed tool call with other arguments. */
+export function approveEdited(p: Proposal, id: ID, args: unknown, host = p.owner): Draft {
+  const draft = approve(p, id, host);
+  const params = p.method === "tools/call" ? { ...obj(p.params), arguments: args } : args;
+  return { ...draft, payload: { ...draft.payload, params, edited: true } };
 }
 
 /** Rejects a proposal. `words` explain the reason. */

@@ -2,6 +2,7 @@
 
 import type { Block } from "./state.js";
 import type { Millis } from "./types.js";
+import { NO_WAIT, type Wait } from "./waiting.js";
 
 /** Parses the time of an envelope; 0 if it is invalid. */
 export function parseTime(ts: string): Millis {
@@ -52,7 +53,7 @@ export function startKnown(block: Block): boolean {
 export function duration(seconds: number): string {
   const s = Math.max(0, Math.floor(seconds));
   if (s < 60) return `${s}s`;
-  if (s < 3600) return `${Math.floor(s / 60)}m ${s % 60}s`;
+  if (s < 3600) return s % 60 === 0 ? `${s / 60}m` : `${Math.floor(s / 60)}m ${s % 60}s`;
   return `${Math.floor(s / 3600)}h ${Math.floor((s % 3600) / 60)}m`;
 }
 
@@ -63,20 +64,28 @@ export function callDuration(ms: number): string {
   return duration(Math.round(ms / 1000));
 }
 
-/** A block's heading: "Reasoning · 9s" while it runs, then "Thought for 12s". `now` is the server's time. */
-export function blockTitle(block: Block, now: Millis): string {
-  const seconds = elapsedSeconds(block, now);
+/**
+ * A block's heading: "Working · 9s", "Waiting for you · 40s", then "Thought for 8s
+ * (+3m waiting)". `now` is the server's time; `mayDecide` reports that the user may
+ * settle what it waits for.
+ */
+export function blockTitle(block: Block, now: Millis, wait: Wait = NO_WAIT, mayDecide = false): string {
+  const waited = Math.floor(wait.ms / 1000);
+  const all = elapsedSeconds(block, now);
+  const seconds = all === null ? null : Math.max(block.status === "reasoning" ? 0 : 1, all - waited);
+  const more = waited > 0 ? ` (+${duration(waited)} waiting)` : "";
   switch (block.status) {
     case "idle":
       return "Reasoning";
     case "reasoning":
-      return seconds === null ? "Reasoning" : `Reasoning · ${duration(seconds)}`;
+      if (wait.since !== null) return `Waiting for ${mayDecide ? "you" : "approval"} · ${duration((now - wait.since) / 1000)}`;
+      return seconds === null ? "Working" : `Working · ${duration(seconds)}`;
     case "stopped":
-      return `Stopped after ${told(seconds)}`;
+      return `Stopped after ${told(seconds)}${more}`;
     case "cancelled":
-      return `Canceled after ${told(seconds)}`;
+      return `Canceled after ${told(seconds)}${more}`;
     default:
-      return `Thought for ${told(seconds)}`;
+      return `Thought for ${told(seconds)}${more}`;
   }
 }
 

@@ -5,16 +5,16 @@ import { isObject, oneLine } from "../core/read.js";
 import type { Call, CallStep, Step } from "../core/state.js";
 import { callDuration } from "../core/time.js";
 import type { Outcome, ParticipantID } from "../core/types.js";
-import { look } from "../core/json.js";
 import { undecided } from "../core/proposal.js";
 import { author, authorText } from "./author.js";
 import type { SpaceShell } from "./shell.js";
 import { icon } from "./icons.js";
 import { PageElement, define } from "./element.js";
 import { envelopeLink } from "./envelope-link.js";
+import { review } from "./proposal-row.js";
 import { thought } from "./prose.js";
 import { plain, pretty, verbatim, who } from "./text.js";
-import { longText } from "./format.js";
+import { argsLine, longText } from "./format.js";
 
 const OUTCOMES: Readonly<Record<Outcome, string>> = {
   pending: "running",
@@ -90,13 +90,6 @@ export function sameThought(a: Step | undefined, b: Step): boolean {
   return a?.type === "call" && b.type === "call" && b.call.rationale !== "" && a.call.rationale === b.call.rationale && a.call.rationaleId === b.call.rationaleId;
 }
 
-/** The arguments on one line. */
-export function argsLine(args: unknown, most = 90): string {
-  if (!isObject(args)) return args === undefined ? "" : verbatim(oneLine(look(args), most));
-  const parts = Object.entries(args).map(([k, v]) => `${k}: ${typeof v === "string" ? v : look(v)}`);
-  return verbatim(oneLine(parts.join(", "), most));
-}
-
 function details(shell: SpaceShell, c: Call, over: boolean): TemplateResult {
   return html`<dl class="call-facts">
     <dt>Parameters</dt>
@@ -126,7 +119,7 @@ function result(shell: SpaceShell, c: Call): TemplateResult | typeof nothing {
   if (c.outcome === "pending") {
     if (!c.proposed) return nothing;
     if (!undecided(c)) return html`<p class="call-result">Decided by ${authorText(c.decidedBy)}.</p>`;
-    return html`<p class="call-result wait">Awaiting approval. <button class="words" @click=${() => shell.open("proposals", { id: c.id })}>Review</button></p>`;
+    return html`<p class="call-result wait">Awaiting approval. <button class="words" @click=${() => review(shell, c.id)}>Review</button></p>`;
   }
   const decided = c.decidedBy === "" ? "" : c.outcome === "rejected" ? `Rejected by ${authorText(c.decidedBy)}` : c.proposed ? `Approved by ${authorText(c.decidedBy)}` : "";
   const reason = c.reason === "" ? "" : `${decided === "" ? outcomeWord(c) : ""}: ${oneLine(c.reason, 160)}`;

@@ -1,6 +1,8 @@
 /** Formatting that several elements share. */
 
 import { type TemplateResult, html } from "lit";
+import { look } from "../core/json.js";
+import { isObject, oneLine } from "../core/read.js";
 import type { Millis } from "../core/types.js";
 import "./show-more.js";
 import { plain, verbatim } from "./text.js";
@@ -72,4 +74,11 @@ export function dayName(at: Millis, now: Millis): string {
   if (at >= midnight && at < midnight + 86_400_000) return "Today";
   if (at < midnight && at >= midnight - 86_400_000) return "Yesterday";
   return (new Date(at).getFullYear() === new Date(now).getFullYear() ? DAY : DAY_AND_YEAR).format(at);
+}
+
+/** The arguments on one line. */
+export function argsLine(args: unknown, most = 90): string {
+  if (!isObject(args)) return args === undefined ? "" : verbatim(oneLine(look(args), most));
+  const parts = Object.entries(args).map(([k, v]) => `${k}: ${typeof v === "string" ? v : look(v)}`);
+  return verbatim(oneLine(parts.join(", "), most));
 }

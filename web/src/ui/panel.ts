@@ -142,3 +142,9 @@ export interface Shell {
   /** Shows a short notification, also to screen readers. */
   toast(text: string): void;
 }
+
+/** Reports whether the user may settle a proposal. The gateway checks its content. */
+export function mayDecide(shell: Shell, id: ID): boolean {
+  const p = shell.state.proposals.get(id);
+  return p !== undefined && p.from !== shell.you && ["decide", "mcp.request", "mcp.reject"].some((kind) => shell.may(kind));
+}

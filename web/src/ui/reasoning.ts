@@ -1,5 +1,5 @@
 /**
- * A reasoning block: "Reasoning · 9s" with the last steps while it runs, then
+ * A reasoning block: "Working · 9s" with the last steps while it runs, then
  * "Thought for 12s", which expands. It closes itself once, a second after the end;
  * a choice of the user takes precedence (see core/toggle.ts).
  */
@@ -7,15 +7,16 @@
 import { type PropertyValues, type TemplateResult, html, nothing } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
 import { cancelReasoning } from "../core/drafts.js";
-import { undecided } from "../core/proposal.js";
 import { type Block, reasoner } from "../core/state.js";
 import type { ParticipantID } from "../core/types.js";
 import { oneLine } from "../core/read.js";
 import { blockTitle } from "../core/time.js";
+import { type Wait, waitOf } from "../core/waiting.js";
 import { author, authorText } from "./author.js";
 import type { SpaceShell } from "./shell.js";
 import { icon } from "./icons.js";
 import { PageElement, define } from "./element.js";
+import { mayDecide } from "./panel.js";
 import { keepToggles } from "./prefs.js";
 import { onTick } from "./ticker.js";
 import { MAX_ABOUT, ending, stepList } from "./steps.js";
@@ -56,6 +57,16 @@ export class ReasoningBlock extends PageElement {
     return this.shell.toggles.isOpen(this.block, performance.now());
   }
 
+  private get wait(): Wait {
+    return waitOf(this.shell.shown, this.block, this.shell.now());
+  }
+
+  /** "Working · 9s", "Waiting for you · 40s", "Thought for 8s (+3m waiting)". */
+  private words(wait: Wait): string {
+    const mine = wait.pending.some((id) => mayDecide(this.shell, id));
+    return blockTitle(this.block, this.shell.now(), wait, mine);
+  }
+
   private toggle(): void {
     this.shell.emit("toggle", {});
     this.shell.toggles.choose(this.block.path, !this.open);
@@ -75,15 +86,16 @@ export class ReasoningBlock extends PageElement {
     const b = this.block;
     const running = b.status === "reasoning";
     const open = this.open;
+    const wait = this.wait;
     const id = `steps-${b.path}`;
-    return html`<div class="reasoning" role="group" data-status=${b.status} data-open=${open} data-context=${b.path} aria-busy=${running ? "true" : "false"} aria-label=${`Reasoning of ${authorText(reasoner(b))}`}>
+    return html`<div class="reasoning" role="group" data-status=${b.status} data-waits=${wait.since !== null} data-open=${open} data-context=${b.path} aria-busy=${running ? "true" : "false"} aria-label=${`Reasoning of ${authorText(reasoner(b))}`}>
       <div class="reasoning-head">
         <button class="reasoning-toggle" aria-expanded=${open ? "true" : "false"} aria-controls=${id} @click=${() => this.toggle()}>
-          ${running ? html`<span class="spinner" aria-hidden="true"></span>` : html`<span class="chevron" aria-hidden="true">${icon("chevron")}</span>`}
-          <span class="reasoning-title" ${ref(this.heading)}>${blockTitle(b, this.shell.now())}</span>
+          ${wait.since !== null ? html`<span class="mark wait" aria-hidden="true">${icon("decide")}</span>` : running ? html`<span class="spinner" aria-hidden="true"></span>` : html`<span class="chevron" aria-hidden="true">${icon("chevron")}</span>`}
+          <span class="reasoning-title" ${ref(this.heading)}>${this.words(wait)}</span>
           ${b.asked !== "" ? html`<span>asked ${author(b.asked)}</span>` : b.opener === "" || b.opener === this.owner ? nothing : html`<span>${author(b.opener)}</span>`}
           ${b.depth > 0 ? html`<span class="reasoning-about">${brief(oneLine(b.message, MAX_ABOUT))}</span>` : nothing}
-          ${this.counts()}
+          ${this.counts(wait)}
         </button>
         ${running && this.shell.may("reasoning.cancel") && !this.shell.past
           ? html`<button class="words reasoning-stop" @click=${() => void this.stop()}>Stop</button>`
@@ -105,14 +117,14 @@ export class ReasoningBlock extends PageElement {
   }
 
   /** The number of calls, failures and pending proposals. */
-  private counts(): TemplateResult | typeof nothing {
+  private counts(wait: Wait): TemplateResult | typeof nothing {
     const { calls, errors } = this.block.counts;
-    const waiting = this.block.counts.pending === 0 ? 0 : this.block.steps.filter((s) => s.type === "call" && undecided(s.call)).length;
-    if (calls === 0 && waiting === 0) return nothing;
+    const waiting = wait.pending.length;
+    if (calls === 0 && waiting < 2) return nothing;
     return html`<span class="reasoning-counts">
       ${calls > 0 ? html`<span>${calls === 1 ? "1 call" : `${calls} calls`}</span>` : nothing}
       ${errors > 0 ? html`<span class="bad">${errors} failed</span>` : nothing}
-      ${waiting > 0 ? html`<span class="wait">${waiting} awaiting approval</span>` : nothing}
+      ${waiting > 1 ? html`<span class="wait">${waiting} awaiting approval</span>` : nothing}
     </span>`;
   }
 
@@ -140,7 +152,7 @@ export class ReasoningBlock extends PageElement {
 
   /** Renders only if the displayed seconds changed. */
   private tick(): void {
-    const words = blockTitle(this.block, this.shell.now());
+    const words = this.words(this.wait);
     if (this.heading.value !== undefined && this.heading.value.textContent !== words) this.requestUpdate();
   }
 

@@ -10,7 +10,7 @@ export type Row =
   | { readonly type: "message"; readonly key: string; readonly message: Message; readonly quote: Message | null; readonly missingQuote: ID | null; readonly joined: boolean }
   | { readonly type: "block"; readonly key: string; readonly block: Block; readonly joined: boolean }
   | { readonly type: "call"; readonly key: string; readonly step: CallStep }
-  | { readonly type: "proposal"; readonly key: string; readonly proposal: Proposal }
+  | { readonly type: "proposal"; readonly key: string; readonly proposal: Proposal; readonly inside: boolean }
   | { readonly type: "notice"; readonly key: string; readonly notice: Notice };
 
 /** Messages of one author within this time are grouped, milliseconds. */
@@ -18,7 +18,8 @@ const GROUP_INTERVAL = 5 * 60_000;
 
 /**
  * Builds the rows. A block is placed directly above its answer, or below its
- * question while there is no answer.
+ * question while there is no answer. Pending proposals in a block follow it, so
+ * that they can be decided without opening it.
  */
 export function rows(state: SpaceState, view: View): Row[] {
   return new Builder(state, view).build();
@@ -28,6 +29,7 @@ class Builder {
   private readonly out: Row[] = [];
   private readonly placed = new Set<ContextPath>();
   private readonly filter;
+  private readonly waiting: ReadonlyMap<ContextPath, readonly Proposal[]>;
   /** The start of the next day in the user's time zone. */
   private midnight: Millis = 1;
   private lastFrom: ParticipantID = "";
@@ -38,6 +40,7 @@ class Builder {
     view: View,
   ) {
     this.filter = viewFilter(state, view);
+    this.waiting = this.pendingInside();
   }
 
   build(): Row[] {
@@ -51,7 +54,7 @@ class Builder {
           break;
         case "proposal": {
           const proposal = this.state.proposals.get(item.key);
-          if (proposal !== undefined && this.filter.proposal(proposal)) this.line(item.at, { type: "proposal", key: `p ${item.key}`, proposal });
+          if (proposal !== undefined && this.filter.proposal(proposal)) this.line(item.at, { type: "proposal", key: `p ${item.key}`, proposal, inside: false });
           break;
         }
         case "call": {
@@ -101,7 +104,20 @@ class Builder {
     this.placed.add(path);
     this.addDay(b.startedAt);
     this.out.push({ type: "block", key: `b ${path}`, block: b, joined: false });
+    for (const proposal of this.waiting.get(path) ?? []) this.out.push({ type: "proposal", key: `p ${proposal.id}`, proposal, inside: true });
     this.lastFrom = "";
+  }
+
+  /** Returns the pending proposals in contexts, by their outermost context. */
+  private pendingInside(): ReadonlyMap<ContextPath, readonly Proposal[]> {
+    const out = new Map<ContextPath, Proposal[]>();
+    for (const id of this.state.pending) {
+      const p = this.state.proposals.get(id);
+      if (p === undefined || p.context === "") continue;
+      const root = p.context.split("/")[0] ?? "";
+      out.set(root, [...(out.get(root) ?? []), p]);
+    }
+    return out;
   }
 
   private line(at: Millis, row: Row): void {

@@ -1,11 +1,9 @@
 /** A proposal: the proposer, the call with its arguments and rationale, and the actions on it. */
 
 import { LitElement, type TemplateResult, html, nothing } from "lit";
-import { approve, withdraw } from "../../core/drafts.js";
-import { newID } from "../../core/ids.js";
-import { candidates } from "../../core/proposal.js";
+import { withdraw } from "../../core/drafts.js";
 import type { Proposal, SpaceState } from "../../core/state.js";
-import type { Draft, ParticipantID } from "../../core/types.js";
+import type { Draft } from "../../core/types.js";
 import { lookalikes, suspicious } from "../../core/unicode.js";
 import { define } from "../element.js";
 import type { Shell } from "../panel.js";
@@ -14,12 +12,12 @@ import { mark, authorText } from "../author.js";
 import { brief, plain, pretty, who } from "../text.js";
 import { longText } from "../format.js";
 import { exact, goButton, monogram, parts, envelopeButton, refused, when } from "./parts.js";
+import type { Approval } from "./approve-form.js";
+import "./approve-form.js";
+import { proposedArgs } from "./proposal-args.js";
 import { cardStyles } from "./proposal-style.js";
 import { renderOutcome } from "./proposal-outcome.js";
 import "./reject-form.js";
-
-/** Maximum characters of arguments rendered before the user asks for all. */
-const MAX = 20_000;
 
 export class ProposalCard extends LitElement {
   static override properties = {
@@ -28,10 +26,10 @@ export class ProposalCard extends LitElement {
     state: { attribute: false },
     past: { attribute: false },
     chosen: { type: Boolean, reflect: true },
+    inline: { type: Boolean },
     rejecting: { state: true },
     busy: { state: true },
     error: { state: true },
-    host: { state: true },
     all: { state: true },
   };
   static override styles = [shared, parts, cardStyles];
@@ -42,12 +40,12 @@ export class ProposalCard extends LitElement {
   /** A past state is shown: decisions are disabled. */
   declare past: boolean;
   declare chosen: boolean;
+  /** Rendered in the conversation, where it happened. */
+  declare inline: boolean;
   declare private rejecting: boolean;
   declare private busy: boolean;
   declare private error: string;
   declare private all: boolean;
-  /** The participant chosen to run the tool, if the proposal names none. */
-  declare private host: string;
 
   protected override render(): TemplateResult {
     const p = this.proposal;
@@ -55,13 +53,13 @@ export class ProposalCard extends LitElement {
       <header class="row">
         ${monogram(p.from, true)}
         <div class="grow"><span class="name">${who(p.from)}</span> ${mark(p.from)} <span class="quiet">wants to call</span></div>
-        ${when(p.at)}
+        ${when(p.at)} ${this.inline ? envelopeButton(this.shell, p.id) : nothing}
       </header>
       <p class="call"><code>${exact(p.tool)}</code>${p.owner === "" ? nothing : html` <span class="quiet">of</span> <span class="name">${exact(p.owner)}</span>`}</p>
-      ${p.rationale === "" ? nothing : html`<p class="why">${longText(p.rationale, (s) => brief(s, plain))}</p>`} ${this.warnings(p)} ${this.args(p)}
+      ${p.rationale === "" ? nothing : html`<p class="why">${longText(p.rationale, (s) => brief(s, plain))}</p>`} ${this.warnings(p)} ${proposedArgs(p, this.all === true, () => (this.all = true))}
       ${p.to.length === 0 ? nothing : html`<p class="faint">Sent only to ${p.to.map((x) => (x === this.shell.you ? "you" : authorText(x))).join(", ")}.</p>`}
       ${p.status === "pending" ? nothing : renderOutcome(p)} ${p.status === "pending" ? this.decision(p) : nothing} ${refused(this.error ?? "")}
-      <footer class="row">${goButton(this.shell, p.id)}<span class="grow"></span>${envelopeButton(this.shell, p.id)}</footer>
+      ${this.inline ? nothing : html`<footer class="row">${goButton(this.shell, p.id)}<span class="grow"></span>${envelopeButton(this.shell, p.id)}</footer>`}
     </article>`;
   }
 
@@ -75,17 +73,6 @@ export class ProposalCard extends LitElement {
     const [owner] = p.owner === "" || this.state.participants.has(p.owner) ? [] : lookalikes(p.owner, this.state.participants.keys());
     if (owner !== undefined) lines.push(`The owner's name looks like ${who(owner)}, but is different.`);
     return lines.length === 0 ? nothing : html`${lines.map((x) => html`<p class="warning">${x}</p>`)}`;
-  }
-
-  private args(p: Proposal): TemplateResult {
-    const text = pretty(p.args ?? {});
-    const cut = text.length > MAX && this.all !== true;
-    const title = p.method === "tools/call" ? "Arguments" : html`Parameters of <code>${exact(p.method)}</code>`;
-    return html`<div>
-      <h3>${title}</h3>
-      <pre tabindex="0" aria-label="Arguments">${exact(cut ? text.slice(0, MAX) : text)}</pre>
-      ${cut ? html`<button class="words small" @click=${() => (this.all = true)}>Show all ${text.length.toLocaleString()} characters</button>` : nothing}
-    </div>`;
   }
 
   private decision(p: Proposal): TemplateResult {
@@ -108,60 +95,45 @@ export class ProposalCard extends LitElement {
     const decide = shell.may("decide");
     const call = decide || shell.may("mcp.request");
     const no = decide || shell.may("mcp.reject");
-    const host = p.owner || this.chosenHost(p);
     if (!call && !no) return html`<p class="quiet">You cannot decide this: you may neither call tools nor reject proposals.</p>`;
-    return html`${call && p.owner === "" ? this.hosts(p, host) : nothing}
-      <div class="row">
-        ${call ? html`<button class="button main" ?disabled=${this.busy || host === ""} @click=${() => void this.send(approve(p, newID(), host))}>${this.busy ? "Sending…" : "Approve"}</button>` : nothing}
-        ${no ? html`<button class="button bad" ?disabled=${this.busy} @click=${() => (this.rejecting = true)}>Reject…</button>` : nothing}
-        ${shell.may("mcp.request") && shell.may("capability.grant") ? html`<button class="words small" @click=${() => shell.open("operator", offer(p))}>Grant temporary access…</button>` : nothing}
-      </div>
-      <p class="faint">${consequence(host, call, no)}</p>`;
+    if (!call) return html`<div class="row"><button class="button bad" ?disabled=${this.busy} @click=${this.startRejecting}>Reject…</button></div><p class="faint">You can reject this. Approving it requires the right to call tools.</p>`;
+    return html`<meup-approve-form .shell=${shell} .proposal=${p} .state=${this.state} .busy=${this.busy === true} .mayReject=${no} @approval=${(e: CustomEvent<Approval>) => void this.approve(e.detail)} @reject=${this.startRejecting}></meup-approve-form>`;
   }
 
-  /** The participant chosen to run the tool, while it is connected; "" for none. */
-  private chosenHost(p: Proposal): ParticipantID {
-    return candidates(this.state.participants.values(), p, this.shell.you).includes(this.host) ? this.host : "";
-  }
-
-  private hosts(p: Proposal, host: ParticipantID): TemplateResult {
-    return html`<label class="field-label">The proposal does not name the participant that runs this tool.
-      <select @change=${(e: Event) => (this.host = (e.target as HTMLSelectElement).value)}>
-        <option value="" .selected=${host === ""}>Choose a participant</option>
-        ${candidates(this.state.participants.values(), p, this.shell.you).map((id) => html`<option value=${id} .selected=${id === host}>${who(id)}</option>`)}
-      </select>
-    </label>`;
-  }
+  private readonly startRejecting = (): void => {
+    this.rejecting = true;
+  };
 
   private readonly stopRejecting = (): void => {
     this.rejecting = false;
-    void this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>(".button.bad")?.focus());
+    void this.updateComplete.then(async () => {
+      const form = this.renderRoot.querySelector<LitElement>("meup-approve-form");
+      await form?.updateComplete;
+      (form?.renderRoot ?? this.renderRoot).querySelector<HTMLElement>(".button.bad")?.focus();
+    });
   };
 
-  private async send(draft: Draft): Promise<void> {
+  /** Sends the approval, then the grant that goes with it. */
+  private async approve({ request, grant }: Approval): Promise<void> {
+    if (!(await this.send(request)) || grant === null) return;
+    const granted = await this.shell.send(grant);
+    const whom = who(this.proposal.from);
+    this.shell.toast(granted.ok ? `Approved, and access granted to ${whom}` : `Approved once. No access for ${whom}: ${granted.refusal}`);
+  }
+
+  private async send(draft: Draft): Promise<boolean> {
     this.busy = true;
     this.error = "";
     const sent = await this.shell.send(draft);
     this.busy = false;
     if (!sent.ok) {
       this.error = sent.refusal;
-      return;
+      return false;
     }
     this.rejecting = false;
-    this.dispatchEvent(new CustomEvent("decided"));
+    this.dispatchEvent(new CustomEvent("decided", { bubbles: true, composed: true }));
+    return true;
   }
-}
-
-/** The parameters for the operator panel. */
-function offer(p: Proposal): Readonly<Record<string, string>> {
-  return { recipient: p.from, method: p.method, tool: p.method === "tools/call" ? p.tool : "", owner: p.owner };
-}
-
-/** Explains in whose name the call is sent and which participant runs it. */
-function consequence(host: ParticipantID, call: boolean, no: boolean): string {
-  if (!call) return "You can reject this. Approving it requires the right to call tools.";
-  const whom = host === "" ? "the participant that you choose" : who(host);
-  return `Approving sends exactly this call in your name to ${whom}.${no ? "" : " You cannot reject it."}`;
 }
 
 define("meup-proposal-card", ProposalCard);

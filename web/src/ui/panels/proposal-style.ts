@@ -37,6 +37,53 @@ export const cardStyles = css`
   pre {
     max-height: 16rem;
   }
+  .edit {
+    border: 1px solid var(--line);
+    border-radius: var(--round-m);
+    overflow: hidden;
+  }
+  .edit-head {
+    padding: var(--space-1) var(--space-3);
+    border-bottom: 1px solid var(--line);
+    background: var(--sunk);
+    font-size: var(--text-s);
+    overflow-wrap: anywhere;
+  }
+  .added {
+    color: var(--accent-strong);
+  }
+  .removed {
+    color: var(--bad);
+  }
+  .diff {
+    max-height: 22rem;
+    padding: var(--space-1) 0;
+    overflow: auto;
+    font: 0.8125rem / 1.5 var(--mono);
+  }
+  .line {
+    display: block;
+    padding: 0 var(--space-3) 0 calc(var(--space-3) + 1.25em);
+    overflow-wrap: anywhere;
+    text-indent: -1.25em;
+    white-space: pre-wrap;
+  }
+  .sign {
+    display: inline-block;
+    width: 1.25em;
+    text-indent: 0;
+    user-select: none;
+  }
+  .line[data-sign="+"] {
+    background: var(--accent-soft);
+  }
+  .line[data-sign="-"] {
+    background: var(--bad-soft);
+  }
+  .line.fold,
+  .line[data-sign="@"] {
+    color: var(--quiet);
+  }
   footer {
     margin-top: calc(-1 * var(--space-1));
   }

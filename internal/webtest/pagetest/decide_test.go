@@ -1,0 +1,184 @@
+package pagetest
+
+import (
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/meup-protocol/meup/internal/webtest"
+)
+
+// propose returns a proposed call in a context, whose host is files.
+func propose(id, context, tool string, arguments map[string]any) Envelope {
+	return Envelope{"id": id, "kind": "mcp.proposal", "context": context, "correlationId": "why", "payload": map[string]any{
+		"method": "tools/call", "participant_id": "files", "params": map[string]any{"name": tool, "arguments": arguments}}}
+}
+
+// card is an expression: the card of a proposal in the conversation.
+func card(id string) string {
+	return `document.querySelector(".rows .decide[data-id=` + id + `] meup-proposal-card")?.shadowRoot`
+}
+
+// inForm is an expression: a selector in the approval form of a card.
+func inForm(id, selector string) string {
+	return card(id) + `?.querySelector("meup-approve-form")?.shadowRoot?.querySelector(` + quote(selector) + `)`
+}
+
+func press(tab *webtest.Tab, element string) {
+	tab.Await(`(() => { const x = ` + element + `; if (!x || x.disabled) return false; x.click(); return true; })()`)
+}
+
+// choose selects an option of a select element.
+func choose(tab *webtest.Tab, element, value string) {
+	tab.Await(`(() => { const x = ` + element + `; if (!x) return false; x.value = ` + quote(value) + `; x.dispatchEvent(new Event("change", { bubbles: true })); return x.value === ` + quote(value) + `; })()`)
+}
+
+// history returns the envelopes of a kind.
+func (s *Stage) history(kind string) []Envelope {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.Gateway.HTTP()+"/api/spaces/"+Space+"/envelopes?kinds="+kind, http.NoBody)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer ada-token")
+	resp, err := s.http.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // it is read
+	var page struct{ Envelopes []Envelope }
+	if err := json.NewDecoder(resp.Body).Decode(&page); err != nil {
+		s.t.Fatal(err)
+	}
+	return page.Envelopes
+}
+
+func decideStage(t *testing.T) *Stage {
+	t.Helper()
+	s := NewWith(t, []string{"files"}, map[string][]string{
+		"ada": {"*", "observe"}, "planner": {"chat", "reasoning.*", "mcp.proposal", "mcp.withdraw"}, "ben": {"chat", "mcp.request", "mcp.reject"}, "guest": {"observe"},
+	})
+	s.Join("files", "planner")
+	s.Send("ada", Chat("q", "Please correct the notes."))
+	s.Send("planner",
+		Envelope{"id": "r", "kind": "reasoning.start", "correlationId": "q", "payload": map[string]any{"message": "Correct the number in the notes"}},
+		Envelope{"id": "inner", "kind": "reasoning.start", "context": "r", "payload": map[string]any{"message": "The first file"}},
+		reasons("why", "thought", "r/inner", map[string]any{"message": "The notes have the **old** number."}),
+		propose("edit", "r/inner", "edit_file", map[string]any{"path": "docs/notes.md", "dry_run": false, "edits": []any{
+			map[string]any{"oldText": "# 2.4\n\nLimit: 50 per second\nSee protocol.md", "newText": "# 2.4\n\nLimit: 100 per second\nSee protocol.md"}}}))
+	return s
+}
+
+// title is an expression: the heading of the block r.
+const title = `document.querySelector('[data-context="r"] .reasoning-title')?.textContent ?? ""`
+
+// TestDecide_InConversation decides proposals where they were made: with a
+// difference, for ten minutes, with other arguments, and by a rejection.
+func TestDecide_InConversation(t *testing.T) {
+	b := webtest.Start(t)
+	s := decideStage(t)
+	tab := b.Private(t)
+	s.Enter(tab, "ada")
+	tab.Await(card("edit") + `?.querySelector(".diff")`)
+	tab.Await(title + `.startsWith("Waiting for you · ")`)
+	if got := webtest.Eval[string](tab, `[...`+card("edit")+`.querySelectorAll(".diff .line")].map((x) => x.textContent).join("|")`); got != " # 2.4| |-Limit: 50 per second|+Limit: 100 per second| See protocol.md" {
+		t.Errorf("difference: %q", got)
+	}
+	if got := webtest.Eval[string](tab, card("edit")+`.textContent`); !strings.Contains(got, `"dry_run": false`) || !strings.Contains(got, `"oldText"`) {
+		t.Errorf("the card hides arguments: %s", got)
+	}
+
+	choose(tab, inForm("edit", "select[name=scope]"), "minutes")
+	press(tab, inForm("edit", "button[type=submit]"))
+	tab.Await(card("edit") + ` === undefined`)
+	tab.Await(`document.querySelector(".toast").textContent.includes("access granted to planner")`)
+	s.Send("files", Envelope{"kind": "mcp.response", "context": "r/inner", "correlationId": s.history("mcp.request")[0]["id"], "payload": map[string]any{"result": map[string]any{}}})
+	// The proposer may now make the call itself, at this host and with this tool.
+	direct := func(id, tool string, to ...string) int {
+		return s.trySend("planner", Envelope{"id": id, "kind": "mcp.request", "to": to, "payload": map[string]any{"method": "tools/call", "params": map[string]any{"name": tool, "arguments": map[string]any{"path": "x"}}}})
+	}
+	if status := direct("direct", "edit_file", "files"); status != http.StatusOK {
+		t.Errorf("the granted call: status %d", status)
+	}
+	for id, status := range map[string]int{"other-tool": direct("other-tool", "delete_file", "files"), "other-host": direct("other-host", "edit_file", "ben")} {
+		if status != http.StatusForbidden {
+			t.Errorf("%s: status %d", id, status)
+		}
+	}
+
+	s.Send("planner", propose("tag", "r", "push_tag", map[string]any{"tag": "v1"}))
+	press(tab, inForm("tag", "button[type=button]")) // Edit
+	tab.Await(`(() => { const x = ` + inForm("tag", "textarea") + `; if (!x) return false; x.value = "{"; return true; })()`)
+	press(tab, inForm("tag", "button[type=submit]"))
+	tab.Await(inForm("tag", "[role=alert]") + `?.textContent.startsWith("Invalid JSON")`)
+	webtest.Eval[bool](tab, `((x) => { x.value = '{"tag": 12345678901234567890}'; return true; })(`+inForm("tag", "textarea")+`)`)
+	press(tab, inForm("tag", "button[type=submit]"))
+	tab.Await(card("tag") + ` === undefined`)
+	requests := s.history("mcp.request")
+	sent, err := json.Marshal(requests[len(requests)-1]["payload"])
+	if err != nil || !strings.Contains(string(sent), `"edited":true`) {
+		t.Errorf("the edited call: %s (%v)", sent, err)
+	}
+
+	s.Send("planner", propose("remove", "r", "delete_file", map[string]any{"path": "a"}))
+	press(tab, inForm("remove", ".button.bad"))
+	press(tab, card("remove")+`?.querySelector("meup-reject-form")?.shadowRoot?.querySelector(".button.bad")`)
+	tab.Await(card("remove") + ` === undefined && document.activeElement?.className === "talk"`)
+	tab.Await(title + `.startsWith("Working · ")`)
+	s.Send("planner", Envelope{"kind": "reasoning.conclusion", "context": "r", "payload": map[string]any{"message": "Done."}})
+	tab.Await(title + `.startsWith("Thought for ")`)
+	tab.Clean()
+}
+
+// TestDecide_OnlyOfferedRights checks that only participants with the right to grant
+// are offered access, and only participants with the right to decide a decision.
+func TestDecide_OnlyOfferedRights(t *testing.T) {
+	b := webtest.Start(t)
+	s := decideStage(t)
+	ben, guest := b.Private(t), b.Private(t)
+	s.Enter(ben, "ben")
+	ben.Await(inForm("edit", "button[type=submit]") + `?.textContent === "Approve"`)
+	if webtest.Eval[bool](ben, inForm("edit", "select[name=scope]")+` !== null`) {
+		t.Error("access is offered without the right to grant it")
+	}
+	s.Enter(guest, "guest")
+	guest.Await(card("edit") + `?.textContent.includes("You cannot decide this")`)
+	guest.Await(title + `.startsWith("Waiting for approval · ")`)
+	ben.Clean()
+	guest.Clean()
+}
+
+// TestDecide_Looks takes screenshots of the cards, and runs axe-core on them.
+func TestDecide_Looks(t *testing.T) {
+	axe := needsAxe(t)
+	b := webtest.Start(t)
+	s := decideStage(t)
+	for _, l := range looks[:4] {
+		t.Run(l.name, func(t *testing.T) {
+			tab := b.Private(t)
+			l.with(tab, 1)
+			s.Enter(tab, "ada")
+			tab.Await(card("edit") + `?.querySelector(".diff")`)
+			picture := func(name string) {
+				t.Helper()
+				shoot(t, tab, filepath.Join(screenshotDir, l.name+"-decide-"+name+".png"))
+				for _, v := range slices.Concat(violations(tab, axe), misfits(tab)) {
+					t.Errorf("%s: %s", name, v)
+				}
+			}
+			picture("diff")
+			choose(tab, inForm("edit", "select[name=scope]"), "pattern")
+			tab.Await(inForm("edit", "fieldset"))
+			picture("pattern")
+			choose(tab, inForm("edit", "select[name=scope]"), "context")
+			picture("context")
+			press(tab, inForm("edit", "button[type=button]"))
+			tab.Await(inForm("edit", "textarea"))
+			picture("edit")
+			tab.Clean()
+		})
+	}
+}

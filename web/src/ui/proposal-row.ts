@@ -1,0 +1,83 @@
+/**
+ * A proposal in the conversation. A pending one is a card on which it is decided;
+ * the card's module is loaded with the first one. A decided one is a short text.
+ */
+
+import { type TemplateResult, html, nothing } from "lit";
+import type { Proposal, SpaceState } from "../core/state.js";
+import type { ID } from "../core/types.js";
+import { author, authorText } from "./author.js";
+import { PageElement, define } from "./element.js";
+import { envelopeLink } from "./envelope-link.js";
+import { argsLine, clock } from "./format.js";
+import { icon } from "./icons.js";
+import { thought } from "./prose.js";
+import type { SpaceShell } from "./shell.js";
+import { plain, who } from "./text.js";
+
+let loaded = false;
+
+const STATUS = { pending: "awaiting approval", approved: "approved", rejected: "rejected", withdrawn: "withdrawn", expired: "expired", settled: "decided" } as const;
+
+export class ProposalRow extends PageElement {
+  static override properties = { shell: { attribute: false }, proposal: { attribute: false }, state: { attribute: false }, past: { attribute: false }, failed: { state: true } };
+
+  declare shell: SpaceShell;
+  declare proposal: Proposal;
+  declare state: SpaceState;
+  declare past: boolean;
+  /** The card could not be loaded. */
+  declare private failed: boolean;
+
+  protected override render(): TemplateResult {
+    const p = this.proposal;
+    if (p.status !== "pending" || this.failed) return this.summary(p);
+    if (!loaded) {
+      void this.load();
+      return this.summary(p);
+    }
+    return html`<meup-proposal-card .inline=${true} .shell=${this.shell} .proposal=${p} .state=${this.state} .past=${this.past} @decided=${this.decided}></meup-proposal-card>`;
+  }
+
+  private summary(p: Proposal): TemplateResult {
+    const open = p.status === "pending";
+    return html`<div class="proposal" data-status=${p.status}>
+      <span class="mark ${open ? "wait" : "quiet"}">${icon("decide")}</span>
+      <div>
+        <p>${author(p.from)} proposes <code>${who(p.tool)}</code> <span class="chip ${open ? "wait" : ""}">${STATUS[p.status]}${p.decidedBy === "" ? "" : ` by ${authorText(p.decidedBy)}`}</span> <span class="time">${clock(p.at)}</span> ${envelopeLink(this.shell, p.id)}</p>
+        ${p.rationale === "" ? nothing : html`<div class="step-text">${thought(p.rationale)}</div>`}
+        <p class="call-args">${argsLine(p.args, 160)}</p>
+        ${p.done && p.summary !== "" ? html`<p class="call-result ${p.failed ? "bad" : ""}">${plain(p.summary)}</p>` : nothing}
+        ${open ? html`<button class="words" @click=${() => this.shell.open("proposals", { id: p.id })}>Review</button>` : nothing}
+      </div>
+    </div>`;
+  }
+
+  private async load(): Promise<void> {
+    try {
+      await import("./panels/proposal-card.js");
+      loaded = true;
+    } catch {
+      this.failed = true; // the text with its button stays
+    }
+    this.requestUpdate();
+  }
+
+  /** The card of a settled proposal disappears: keyboard focus moves to the conversation. */
+  private readonly decided = (): void => {
+    this.closest<HTMLElement>(".talk")?.focus({ preventScroll: true });
+  };
+}
+
+define("meup-proposal", ProposalRow);
+
+/** Scrolls to the card of a proposal in the conversation; opens the panel if it has none. */
+export function review(shell: SpaceShell, id: ID): void {
+  const row = document.querySelector<HTMLElement>(`.row.decide[data-id="${CSS.escape(id)}"]`);
+  if (row === null) {
+    shell.open("proposals", { id });
+    return;
+  }
+  row.scrollIntoView({ block: "center" });
+  row.focus({ preventScroll: true });
+}

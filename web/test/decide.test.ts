@@ -1,0 +1,145 @@
+/** Deciding in the conversation: differences of file edits, approvals for more than once, and the time of waiting. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { capabilityFor, exactPattern, grantFor, patternsOf, scopesOf } from "../src/core/approval.js";
+import { approveEdited } from "../src/core/drafts.js";
+import { type DiffLine, difference, fileEdit } from "../src/core/edits.js";
+import { Space } from "../src/core/space.js";
+import type { Block, Proposal } from "../src/core/state.js";
+import { blockTitle } from "../src/core/time.js";
+import { waitOf } from "../src/core/waiting.js";
+import { EVERYTHING } from "../src/ui/panel.js";
+import { rows } from "../src/ui/rows.js";
+import { Scribe } from "./support.js";
+
+const shown = (lines: readonly DiffLine[]): string => lines.map((x) => x.sign + x.text).join("|");
+
+test("differences: changed, added, removed, and final line breaks", () => {
+  assert.equal(shown(difference("a\nb\nc", "a\nB\nc")), " a|-b|+B| c");
+  assert.equal(shown(difference("", "x\ny")), "+x|+y");
+  assert.equal(shown(difference("x\ny", "")), "-x|-y");
+  assert.equal(shown(difference("a", "a\n")), " a|+");
+  assert.equal(shown(difference("a\nb\nc\nd", "b\nc\ne\nd")), "-a| b| c|+e| d");
+  assert.equal(shown(difference("same", "same")), " same");
+});
+
+test("a difference contains both texts, whatever they are", () => {
+  let seed = 7;
+  const random = (n: number): number => (seed = (seed * 48271) % 2147483647) % n;
+  for (let round = 0; round < 300; round++) {
+    const text = (): string => Array.from({ length: random(9) }, () => "abc".charAt(random(3))).join("\n");
+    const [a, b] = [text(), text()];
+    const lines = difference(a, b);
+    const side = (sign: string): string => lines.filter((x) => x.sign === " " || x.sign === sign).map((x) => x.text).join("\n");
+    assert.deepEqual([side("-"), side("+")], [a, b]);
+  }
+});
+
+test("a large difference is bounded", () => {
+  const many = (c: string): string => Array.from({ length: 3000 }, (_, i) => c + i).join("\n");
+  assert.equal(difference(many("a"), many("b")).length, 6000);
+});
+
+test("file edits are recognized only if nothing of the arguments is left out", () => {
+  const shape = (tool: string, args: unknown): unknown => {
+    const e = fileEdit(tool, args);
+    return e === null ? null : [e.path, e.changes.map(shown), e.rest];
+  };
+  assert.deepEqual(shape("Edit", { file_path: "a.md", old_string: "x", new_string: "y", replace_all: true }), ["a.md", ["-x|+y"], { replace_all: true }]);
+  assert.deepEqual(shape("edit_file", { path: "a", edits: [{ oldText: "1", newText: "2" }, { oldText: "", newText: "3" }] }), ["a", ["-1|+2", "+3"], {}]);
+  assert.deepEqual(shape("write_file", { path: "a", content: "one\ntwo", mode: 420 }), ["a", ["+one|+two"], { mode: 420 }]);
+  assert.deepEqual(shape("apply_patch", { path: "a", patch: "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n z" }), ["a", ["@--- a|@+++ b|@@@ -1 +1 @@|-x|+y| z"], {}]);
+  assert.equal(shape("edit_file", { path: "a", edits: [{ oldText: "1", newText: "2", hidden: "rm -rf" }] }), null);
+  assert.equal(shape("edit_file", { path: "a", edits: "all" }), null);
+  assert.equal(shape("search", { path: "a", content: "x" }), null, "not a tool that writes");
+  assert.equal(shape("Edit", { path: 7, old_string: "x", new_string: "y" }), null);
+  assert.equal(shape("Edit", null), null);
+});
+
+function proposed(args: unknown, more = {}, tool = "push_tag"): { proposal: Proposal; space: Space; s: Scribe } {
+  const s = new Scribe();
+  const space = new Space();
+  space.load([], false);
+  space.receive(s.welcome(["alice", "planner", "files"]));
+  const e = s.say("planner", "mcp.proposal", { method: "tools/call", participant_id: "files", params: { name: tool, arguments: args } }, more);
+  space.receive(e);
+  return { proposal: space.state.proposals.get(e.id) as Proposal, space, s };
+}
+
+test("approvals for more than once grant the tool at its host, for a time", () => {
+  const { proposal: p } = proposed({ tag: "v1" }, { context: "r/s" });
+  const patterns = patternsOf(p);
+  assert.deepEqual(scopesOf(p), ["once", "context", "minutes", "pattern"]);
+  assert.equal(grantFor(p, "once", "files", patterns), null);
+  const minutes = grantFor(p, "minutes", "files", patterns);
+  assert.deepEqual([minutes?.kind, minutes?.to, minutes?.correlationId], ["capability.grant", ["planner"], p.id]);
+  assert.deepEqual(minutes?.payload["capabilities"], [{ kind: "mcp.request", to: ["files"], payload: { method: "tools/call", params: { name: "push_tag" } } }]);
+  assert.equal(minutes?.payload["ttl_seconds"], 600);
+  const context = grantFor(p, "context", "files", patterns);
+  assert.deepEqual(context?.payload["capabilities"], [{ kind: "mcp.request", to: ["files"], payload: { method: "tools/call", params: { name: "push_tag" } }, context: "r" }]);
+  assert.equal(context?.payload["ttl_seconds"], 3600);
+  assert.deepEqual(scopesOf(proposed({}).proposal), ["once", "minutes", "pattern"], "without a context");
+  const pattern = capabilityFor(p, "pattern", "files", { tool: "push_*", args: { tag: "v1*", other: "" }, seconds: 300 });
+  assert.deepEqual(pattern, { kind: "mcp.request", to: ["files"], payload: { method: "tools/call", params: { name: "push_*", arguments: { tag: "v1*" } } } });
+});
+
+test("a name that has the form of a pattern allows only itself", () => {
+  assert.equal(exactPattern("read_file"), "read_file");
+  assert.equal(exactPattern("docs/a b.md"), "docs/a b.md");
+  for (const text of ["*", "read_*", "!delete", "/.*/", "**", "a?b", "[a-z]", "{a,b}", "", "-x", "a\\b", "x*\ny"]) {
+    const pattern = exactPattern(text);
+    assert.ok(pattern.startsWith("/^") && pattern.endsWith("$/"), pattern);
+    const re = new RegExp(pattern.slice(1, -1).replace(/\\-/g, "-"), "u");
+    assert.ok(re.test(text), pattern);
+    for (const other of ["read_file", "a", "delete", "anything", "axb"]) assert.ok(!re.test(other), `${pattern} matches ${other}`);
+  }
+  const { proposal } = proposed({ path: "**", "**": "any", n: 1 }, {}, "*");
+  assert.deepEqual(patternsOf(proposal), { tool: "/^\\*$/", args: { path: "/^\\*\\*$/" }, seconds: 600 }, "keys are patterns, too");
+});
+
+test("an edited call says so, and keeps the other parameters", () => {
+  const { proposal } = proposed({ tag: "v1" });
+  const draft = approveEdited(proposal, "i", { tag: "v2" });
+  assert.deepEqual(draft.payload, { jsonrpc: "2.0", id: "i", method: "tools/call", params: { name: "push_tag", arguments: { tag: "v2" } }, edited: true });
+  assert.deepEqual([draft.to, draft.correlationId], [["files"], proposal.id]);
+});
+
+test("the heading of a block separates work from waiting", () => {
+  const s = new Scribe();
+  const space = new Space();
+  space.load([], false);
+  space.receive(s.welcome(["alice", "planner", "files"]));
+  const say = (from: string, kind: string, payload: object, more = {}): string => {
+    const e = s.say(from, kind, payload as never, more);
+    space.receive(e);
+    return e.id;
+  };
+  const root = say("planner", "reasoning.start", { message: "work" });
+  const inner = `${root}/${say("planner", "reasoning.start", { message: "part" }, { context: root, after: 4000 })}`;
+  const block = (): Block => space.state.blocks.get(root) as Block;
+  const title = (at: number, mine = false): string => blockTitle(block(), at, waitOf(space.state, block(), at), mine);
+  assert.equal(title(s.at), "Working · 4s");
+  const call = { method: "tools/call", params: { name: "t", arguments: {} } };
+  const first = say("planner", "mcp.proposal", call, { context: inner });
+  const second = say("planner", "mcp.proposal", call, { context: root, after: 60_000 });
+  assert.equal(title(s.at + 30_000, true), "Waiting for you · 1m 30s", "the proposals overlap");
+  assert.equal(title(s.at + 30_000), "Waiting for approval · 1m 30s");
+  assert.deepEqual(waitOf(space.state, block(), s.at).pending, [first, second]);
+  assert.deepEqual(rows(space.state, EVERYTHING).map((r) => r.key.split(" ")[0]), ["d", "b", "p", "p"], "they follow the block");
+  const request = say("alice", "mcp.request", call, { to: ["files"], correlationId: first, context: inner, after: 60_000 });
+  say("alice", "mcp.reject", { reason: "unsafe" }, { correlationId: second, context: root, after: 60_000 });
+  assert.equal(title(s.at), "Working · 5s");
+  assert.deepEqual(rows(space.state, EVERYTHING).map((r) => r.key.split(" ")[0]), ["d", "b"]);
+  say("files", "mcp.response", { result: {} }, { correlationId: request, context: inner, after: 2000 });
+  say("planner", "reasoning.conclusion", { message: "so" }, { context: inner, after: 500 });
+  say("planner", "reasoning.conclusion", { message: "so" }, { context: root, after: 500 });
+  assert.equal(title(s.at + 99_999), "Thought for 8s (+3m waiting)");
+});
+
+test("a block that ends while a proposal is open waited until its end", () => {
+  const { space, s } = proposed({}, { context: "r" });
+  space.receive(s.say("planner", "reasoning.cancel", {}, { context: "r", after: 30_000 }));
+  const b = space.state.blocks.get("r") as Block;
+  assert.deepEqual(waitOf(space.state, b, s.at + 9e9), { ms: 30_000, pending: [], since: null });
+});
