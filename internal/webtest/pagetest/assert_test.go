@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const walk = `const walk = (f) => {
 	const visit = (n, within) => {
 		for (const e of n.children ?? []) {
-			const inside = within || e.matches(".rows, .panel-body, .outgoing");
+			const inside = within || e.matches(".rows, .panel-body, .outgoing, .thread-list");
 			f(e, within);
 			visit(e, inside);
 			if (e.shadowRoot) visit(e.shadowRoot, inside);

@@ -27,12 +27,14 @@ func inForm(id, selector string) string {
 	return card(id) + `?.querySelector("meup-approve-form")?.shadowRoot?.querySelector(` + quote(selector) + `)`
 }
 
-func press(tab *webtest.Tab, element string) {
+func press(t *testing.T, tab *webtest.Tab, element string) {
+	t.Helper()
 	tab.Await(`(() => { const x = ` + element + `; if (!x || x.disabled) return false; x.click(); return true; })()`)
 }
 
 // choose selects an option of a select element.
-func choose(tab *webtest.Tab, element, value string) {
+func choose(t *testing.T, tab *webtest.Tab, element, value string) {
+	t.Helper()
 	tab.Await(`(() => { const x = ` + element + `; if (!x) return false; x.value = ` + quote(value) + `; x.dispatchEvent(new Event("change", { bubbles: true })); return x.value === ` + quote(value) + `; })()`)
 }
 
@@ -91,8 +93,8 @@ func TestDecide_InConversation(t *testing.T) {
 		t.Errorf("the card hides arguments: %s", got)
 	}
 
-	choose(tab, inForm("edit", "select[name=scope]"), "minutes")
-	press(tab, inForm("edit", "button[type=submit]"))
+	choose(t, tab, inForm("edit", "select[name=scope]"), "minutes")
+	press(t, tab, inForm("edit", "button[type=submit]"))
 	tab.Await(card("edit") + ` === undefined`)
 	tab.Await(`document.querySelector(".toast").textContent.includes("access granted to planner")`)
 	s.Send("files", Envelope{"kind": "mcp.response", "context": "r/inner", "correlationId": s.history("mcp.request")[0]["id"], "payload": map[string]any{"result": map[string]any{}}})
@@ -110,12 +112,12 @@ func TestDecide_InConversation(t *testing.T) {
 	}
 
 	s.Send("planner", propose("tag", "r", "push_tag", map[string]any{"tag": "v1"}))
-	press(tab, inForm("tag", "button[type=button]")) // Edit
+	press(t, tab, inForm("tag", "button[type=button]")) // Edit
 	tab.Await(`(() => { const x = ` + inForm("tag", "textarea") + `; if (!x) return false; x.value = "{"; return true; })()`)
-	press(tab, inForm("tag", "button[type=submit]"))
+	press(t, tab, inForm("tag", "button[type=submit]"))
 	tab.Await(inForm("tag", "[role=alert]") + `?.textContent.startsWith("Invalid JSON")`)
 	webtest.Eval[bool](tab, `((x) => { x.value = '{"tag": 12345678901234567890}'; return true; })(`+inForm("tag", "textarea")+`)`)
-	press(tab, inForm("tag", "button[type=submit]"))
+	press(t, tab, inForm("tag", "button[type=submit]"))
 	tab.Await(card("tag") + ` === undefined`)
 	requests := s.history("mcp.request")
 	sent, err := json.Marshal(requests[len(requests)-1]["payload"])
@@ -124,8 +126,8 @@ func TestDecide_InConversation(t *testing.T) {
 	}
 
 	s.Send("planner", propose("remove", "r", "delete_file", map[string]any{"path": "a"}))
-	press(tab, inForm("remove", ".button.bad"))
-	press(tab, card("remove")+`?.querySelector("meup-reject-form")?.shadowRoot?.querySelector(".button.bad")`)
+	press(t, tab, inForm("remove", ".button.bad"))
+	press(t, tab, card("remove")+`?.querySelector("meup-reject-form")?.shadowRoot?.querySelector(".button.bad")`)
 	tab.Await(card("remove") + ` === undefined && document.activeElement?.className === "talk"`)
 	tab.Await(title + `.startsWith("Working · ")`)
 	s.Send("planner", Envelope{"kind": "reasoning.conclusion", "context": "r", "payload": map[string]any{"message": "Done."}})
@@ -170,12 +172,12 @@ func TestDecide_Looks(t *testing.T) {
 				}
 			}
 			picture("diff")
-			choose(tab, inForm("edit", "select[name=scope]"), "pattern")
+			choose(t, tab, inForm("edit", "select[name=scope]"), "pattern")
 			tab.Await(inForm("edit", "fieldset"))
 			picture("pattern")
-			choose(tab, inForm("edit", "select[name=scope]"), "context")
+			choose(t, tab, inForm("edit", "select[name=scope]"), "context")
 			picture("context")
-			press(tab, inForm("edit", "button[type=button]"))
+			press(t, tab, inForm("edit", "button[type=button]"))
 			tab.Await(inForm("edit", "textarea"))
 			picture("edit")
 			tab.Clean()

@@ -6,7 +6,9 @@
 import { type TemplateResult, html, nothing } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
 import { chat } from "../core/drafts.js";
+import { NEW_THREAD, format } from "../core/links.js";
 import { obj, oneLine, str } from "../core/read.js";
+import { lastMessage } from "../core/threads.js";
 import { neutral } from "../core/unicode.js";
 import type { Participant } from "../core/state.js";
 import type { Draft, ID } from "../core/types.js";
@@ -91,7 +93,7 @@ export class Composer extends PageElement {
           ${ref(this.field)}
           rows="1"
           aria-label=${`Message to ${shell.space}`}
-          placeholder=${`Message ${shell.space}`}
+          placeholder=${shell.thread === "" ? `Message ${shell.space}` : shell.thread === NEW_THREAD ? "Start a conversation" : "Continue this conversation"}
           aria-autocomplete="list"
           aria-controls="mention-list"
           aria-haspopup="listbox"
@@ -208,12 +210,15 @@ export class Composer extends PageElement {
     if (text === "") return;
     const named = this.named();
     const to = this.onlyTo && named.length > 0 ? named : [];
-    const replyTo = this.replyTo;
+    const { shell } = this;
+    const thread = shell.thread;
+    const replyTo = this.replyTo ?? (thread === "" || thread === NEW_THREAD ? null : (lastMessage(shell.state, thread) ?? thread));
     this.set("");
     this.replyTo = null;
     this.onlyTo = false;
     this.dispatchEvent(new CustomEvent("sent", { bubbles: true }));
-    const sent = await this.shell.post(chat(text, { to, ...(replyTo !== null && { replyTo }) }));
+    const sent = await shell.post(chat(text, { to, ...(replyTo !== null && { replyTo }) }));
+    if (sent.ok && thread === NEW_THREAD && shell.thread === NEW_THREAD) location.hash = format({ type: "thread", space: shell.space, id: sent.id });
     if (sent.ok || sent.id !== "") return; // the gateway's rejection is shown with the message
     this.sendError = sent.refusal;
     if (this.text === "") this.set(text);

@@ -16,6 +16,7 @@ import { scrollToPlace } from "./scroll-to.js";
 import { renderRow } from "./render-row.js";
 import { type Row, rows } from "./rows.js";
 import { isFiltering } from "./view-filter.js";
+import { NEW_THREAD } from "../core/links.js";
 import { EVERYTHING } from "./panel.js";
 import { RowWindow } from "./row-window.js";
 
@@ -59,11 +60,12 @@ export class Conversation extends PageElement {
 
   /** Rebuilds the rows if the state or the view changed. */
   private compute(): void {
-    const { shown, view } = this.shell;
-    const inputs = [shown, view];
+    const { shown, view, thread } = this.shell;
+    const inputs = [shown, view, thread];
     if (inputs.every((x, i) => x === this.inputs[i])) return;
+    if (this.inputs.length > 0 && thread !== this.inputs[2]) this.toEnd();
     this.inputs = inputs;
-    this.all = rows(shown, view);
+    this.all = rows(shown, view, thread);
   }
 
   private get following(): boolean {
@@ -99,12 +101,19 @@ export class Conversation extends PageElement {
     if (room.historyTrouble !== "") {
       return html`${filtered}<p class="page-line">${room.historyTrouble} <button class="words" @click=${() => void room.loadOlder()}>Retry</button></p>`;
     }
-    if (s.hasOlder && s.head > 0 && !shell.past) {
+    if (this.mayLoad && s.head > 0) {
       return html`${filtered}<p class="page-line"><button class="words" @click=${() => void room.loadOlder()}>Load earlier messages</button></p>`;
     }
     if (this.all.length === 0 && s.you !== null) return html`${filtered}${this.welcome()}`;
+    if (shell.thread !== "") return filtered;
     const gap = s.gap === "" ? nothing : html`<p class="page-line">${s.gap}</p>`;
     return s.hasOlder ? filtered : html`${filtered}${gap}<p class="page-line">This is the beginning of ${shell.space}.</p>`;
+  }
+
+  /** Reports whether there may be older rows: in one conversation, until its first message is loaded. */
+  private get mayLoad(): boolean {
+    const { shown, past, thread } = this.shell;
+    return shown.hasOlder && !past && thread !== NEW_THREAD && !(thread !== "" && shown.messages.has(thread));
   }
 
   private welcome(): TemplateResult {
@@ -159,18 +168,21 @@ export class Conversation extends PageElement {
     const wasFollowing = this.shell.room.space.following;
     if (f.atEnd && !this.window.atEnd) f.release();
     this.shell.room.space.following = f.following;
-    if (wasFollowing !== f.following) this.requestUpdate();
+    if (wasFollowing !== f.following) {
+      this.shell.markRead();
+      this.requestUpdate();
+    }
     const near = box.clientHeight * 1.5;
     if (f.following) return;
     if (box.scrollTop < near && this.window.up(this.all)) this.requestUpdate();
-    else if (box.scrollTop < near && this.window.atStart && this.shell.shown.hasOlder && !this.shell.past) void this.shell.room.loadOlder();
+    else if (box.scrollTop < near && this.window.atStart && this.mayLoad) void this.shell.room.loadOlder();
     else if (box.scrollHeight - box.scrollTop - box.clientHeight < near && this.window.down(this.all)) this.requestUpdate();
   }
 
   protected override updated(): void {
     const { state } = this.shell;
     if (this.following || this.seen === 0) this.seen = state.head;
-    if (this.all.length < 8 && state.hasOlder && state.you !== null && !this.shell.room.isLoading && this.shell.room.historyTrouble === "") void this.shell.room.loadOlder();
+    if (this.all.length < 8 && this.shell.thread === "" && state.hasOlder && state.you !== null && !this.shell.room.isLoading && this.shell.room.historyTrouble === "") void this.shell.room.loadOlder();
   }
 }
 

@@ -17,17 +17,20 @@ const PREFERENCES: readonly (readonly [Preference, string, string])[] = [
 ];
 
 export class Header extends PageElement {
-  static override properties = { shell: { attribute: false }, session: { attribute: false }, tick: { attribute: false } };
+  static override properties = { shell: { attribute: false }, session: { attribute: false }, tick: { attribute: false }, list: { attribute: false } };
 
   declare shell: SpaceShell;
   declare session: Session;
   declare tick: number;
+  /** The list of conversations is shown. */
+  declare list: boolean;
 
   protected override render(): TemplateResult {
     const { shell } = this;
     const here = [...shell.state.participants.values()].filter((p) => p.present).length;
     return html`<header class="head">
       <div class="head-where">
+        ${this.list ? nothing : html`<button class="icon-button head-list" title="Conversations" aria-label="Conversations" aria-expanded="false" @click=${() => this.dispatchEvent(new CustomEvent("list", { bubbles: true }))}>${icon("list")}</button>`}
         <h1>${this.spaces()}</h1>
         <meup-link-state .shell=${shell} .tick=${this.tick}></meup-link-state>
         ${here > 0 ? html`<button class="head-here" @click=${() => shell.open("participants")}>${here} online</button>` : nothing}

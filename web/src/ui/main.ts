@@ -5,6 +5,7 @@ import "./style/controls.css";
 import "./style/shell.css";
 import "./style/sign-in.css";
 import "./style/side.css";
+import "./style/threads.css";
 import "./style/conversation.css";
 import "./style/prose.css";
 import "./style/reasoning.css";

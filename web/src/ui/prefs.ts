@@ -1,11 +1,15 @@
 /** State stored in the browser. Never a token, and never text of other participants. */
 
 import type { Storage } from "../core/outbox.js";
+import { Names, ReadState } from "../core/reads.js";
 import { Toggles } from "../core/toggle.js";
 
 const REASONING = "meup.reasoning";
 const SPACE = "meup.space";
 const PANEL = "meup.panel";
+const READ = "meup.read ";
+const NAMES = "meup.names ";
+const LIST = "meup.list";
 
 /** A storage that may be blocked or full. */
 class SafeStorage implements Storage {
@@ -28,6 +32,14 @@ class SafeStorage implements Storage {
       this.open().removeItem(key);
     } catch {
       // a blocked storage holds nothing
+    }
+  }
+
+  keys(): readonly string[] {
+    try {
+      return Object.keys(this.open());
+    } catch {
+      return [];
     }
   }
 
@@ -61,11 +73,7 @@ export function keepDraft(space: string, text: string): void {
 /** Loads the open blocks and the preference for all others. */
 export function loadToggles(): Toggles {
   const toggles = new Toggles();
-  try {
-    toggles.restore(JSON.parse(local.getItem(REASONING) ?? "null"));
-  } catch {
-    // invalid data is ignored
-  }
+  toggles.restore(json(REASONING));
   return toggles;
 }
 
@@ -80,6 +88,36 @@ export const keepSpace = (name: string): void => local.put(SPACE, name);
 export const lastPanel = (): string => local.getItem(PANEL) ?? "";
 export const keepPanel = (id: string): void => local.put(PANEL, id);
 
+/** Loads where a participant has read up to in a space. */
+export function loadReads(space: string, you: string): ReadState {
+  return new ReadState(json(`${READ}${space} ${you}`));
+}
+
+export function keepReads(space: string, you: string, reads: ReadState): void {
+  local.put(`${READ}${space} ${you}`, JSON.stringify(reads.save()));
+}
+
+/** Loads the names of conversations in a space. */
+export function loadNames(space: string): Names {
+  return new Names(json(`${NAMES}${space}`));
+}
+
+export function keepNames(space: string, names: Names): void {
+  local.put(`${NAMES}${space}`, JSON.stringify(names.save()));
+}
+
+/** Whether the list of conversations is shown beside a wide page. */
+export const listShown = (): boolean => local.getItem(LIST) !== "hidden";
+export const keepListShown = (shown: boolean): void => local.put(LIST, shown ? "" : "hidden");
+
+function json(key: string): unknown {
+  try {
+    return JSON.parse(local.getItem(key) ?? "null");
+  } catch {
+    return null; // invalid data is ignored
+  }
+}
+
 /** Clears this tab's data on sign-out. */
 export function forget(): void {
   try {
@@ -88,4 +126,5 @@ export function forget(): void {
     // a blocked storage holds nothing
   }
   local.removeItem(SPACE);
+  for (const key of local.keys()) if (key.startsWith(READ) || key.startsWith(NAMES)) local.removeItem(key);
 }

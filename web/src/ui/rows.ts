@@ -2,6 +2,7 @@
 
 import type { Block, CallStep, Message, Notice, Proposal, SpaceState } from "../core/state.js";
 import type { ContextPath, ID, Millis, ParticipantID } from "../core/types.js";
+import { NEW_THREAD } from "../core/links.js";
 import type { View } from "./panel.js";
 import { viewFilter } from "./view-filter.js";
 
@@ -19,10 +20,11 @@ const GROUP_INTERVAL = 5 * 60_000;
 /**
  * Builds the rows. A block is placed directly above its answer, or below its
  * question while there is no answer. Pending proposals in a block follow it, so
- * that they can be decided without opening it.
+ * that they can be decided without opening it. With `thread`, only the rows of that
+ * conversation.
  */
-export function rows(state: SpaceState, view: View): Row[] {
-  return new Builder(state, view).build();
+export function rows(state: SpaceState, view: View, thread: ID = ""): Row[] {
+  return thread === NEW_THREAD ? [] : new Builder(state, view, thread).build();
 }
 
 class Builder {
@@ -38,6 +40,7 @@ class Builder {
   constructor(
     private readonly state: SpaceState,
     view: View,
+    private readonly thread: ID,
   ) {
     this.filter = viewFilter(state, view);
     this.waiting = this.pendingInside();
@@ -45,6 +48,7 @@ class Builder {
 
   build(): Row[] {
     for (const item of this.state.timeline) {
+      if (this.thread !== "" && this.state.messages.get(item.key)?.thread !== this.thread) continue;
       switch (item.type) {
         case "message":
           this.message(item.key);

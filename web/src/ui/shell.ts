@@ -4,17 +4,19 @@
  */
 
 import type { Api } from "../core/api.js";
-import { format } from "../core/links.js";
+import { NEW_THREAD, format } from "../core/links.js";
 import type { OutboxState } from "../core/outbox.js";
+import type { Names, ReadState } from "../core/reads.js";
 import { Room } from "../core/room.js";
 import { refusal as refusalText } from "../core/sentences.js";
 import type { SpaceState } from "../core/state.js";
+import { threadAt } from "../core/threads.js";
 import type { Toggles } from "../core/toggle.js";
 import type { ContextPath, Draft, Envelope, ID, Millis, ParticipantID } from "../core/types.js";
 import { fetchAny } from "./fetch.js";
 import { allows } from "./capabilities.js";
 import { type Shell, EVERYTHING, type PanelParams, type Sent, type View } from "./panel.js";
-import { sessionStore } from "./prefs.js";
+import { keepNames, keepReads, loadNames, loadReads, sessionStore } from "./prefs.js";
 
 /** Maximum number of history pages that goTo loads. */
 const MAX_PAGES = 40;
@@ -41,9 +43,13 @@ interface Waiting {
 export class SpaceShell implements Shell {
   readonly room: Room;
   view: View = EVERYTHING;
+  /** The conversation that is shown; "" is the whole space, NEW_THREAD the one that the next message begins. */
+  thread: ID = "";
+  readonly names: Names;
   /** The time of the last change of the connection, by performance.now. */
   connectionChangedAt = performance.now();
 
+  private readState: ReadState | null = null;
   private pastState: SpaceState | null = null;
   private pastNow: Millis = 0;
   private lastConnection: unknown = null;
@@ -58,6 +64,7 @@ export class SpaceShell implements Shell {
     private readonly api: Api,
     readonly toggles: Toggles,
   ) {
+    this.names = loadNames(space);
     this.room = new Room({
       space,
       api,
@@ -130,6 +137,10 @@ export class SpaceShell implements Shell {
     return you !== null && allows(you.capabilities, kind);
   }
 
+  loaded(id: ID): Envelope | undefined {
+    return this.room.space.envelope(id);
+  }
+
   async envelope(id: ID): Promise<Envelope | null> {
     return this.room.space.envelope(id) ?? this.api.one(this.space, id);
   }
@@ -179,12 +190,63 @@ export class SpaceShell implements Shell {
   // Navigation.
 
   async goTo(place: ID | ContextPath): Promise<boolean> {
+    if (!(await this.load(place))) return false;
+    if (this.thread !== "" && threadAt(this.shown, this.room.space.envelope(place)?.context ?? place) !== this.thread) this.showAll();
+    this.emit("reveal", { place });
+    return true;
+  }
+
+  /** Loads history until a place is in it; false if it is not found. */
+  private async load(place: ID | ContextPath): Promise<boolean> {
     for (let pages = 0; !this.isLoaded(place); pages++) {
       this.room.space.following = false;
       if (pages >= MAX_PAGES || !(await this.room.loadOlder())) return false;
     }
-    this.emit("reveal", { place });
     return true;
+  }
+
+  /** Shows a conversation, and loads it. "" shows the whole space. */
+  async setThread(id: ID): Promise<void> {
+    if (id === this.thread) return;
+    this.thread = id;
+    this.changed();
+    if (id !== "" && id !== NEW_THREAD && !(await this.load(id)) && this.thread === id) this.toast("The beginning of this conversation is not available");
+  }
+
+  /** Shows the whole space, also in the address. */
+  showAll(): void {
+    this.thread = "";
+    history.replaceState(null, "", format({ type: "space", space: this.space }));
+    this.changed();
+  }
+
+  /** The name of a conversation: the user's own, or the given title. */
+  nameOf(id: ID, title: string): string {
+    return this.names.get(id) || title || "Conversation";
+  }
+
+  rename(id: ID, name: string): void {
+    this.names.set(id, name);
+    keepNames(this.space, this.names);
+    this.changed();
+  }
+
+  /** Where the user has read up to; null before the first welcome. */
+  get reads(): ReadState | null {
+    if (this.you === "") return null;
+    return (this.readState ??= loadReads(this.space, this.you));
+  }
+
+  /** Records that the shown messages were read, if the page is visible and at their end. */
+  markRead(): void {
+    const { reads } = this;
+    const { head } = this.state;
+    if (reads === null || head === 0 || this.past || !this.room.space.following || document.visibilityState !== "visible") return;
+    const first = reads.all < 0; // on the first visit, everything before it counts as read
+    if (!first && this.thread === NEW_THREAD) return;
+    if (!reads.mark(first ? "" : this.thread, head)) return;
+    keepReads(this.space, this.you, reads);
+    this.changed();
   }
 
   /** Reports whether a message, block or envelope is loaded. */

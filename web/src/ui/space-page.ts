@@ -13,14 +13,19 @@ import "./header.js";
 import { PageElement, define } from "./element.js";
 import { NARROW, type PanelParams } from "./panel.js";
 import { panels } from "./panels/index.js";
-import { lastPanel } from "./prefs.js";
+import { keepListShown, lastPanel, listShown } from "./prefs.js";
 import "./side.js";
+import "./thread-head.js";
+import "./threads.js";
+
+/** The width at which the list of conversations is beside the conversation, not over it. */
+const LIST_BESIDE = "(min-width: 75rem)";
 
 /** How long a notification is shown, milliseconds. */
 const TOAST_DURATION = 4000;
 
 export class SpacePage extends PageElement {
-  static override properties = { shell: { attribute: false }, session: { attribute: false }, place: { attribute: false }, tick: { state: true }, panel: { state: true }, params: { state: true }, toastText: { state: true }, news: { state: true } };
+  static override properties = { shell: { attribute: false }, session: { attribute: false }, place: { attribute: false }, tick: { state: true }, panel: { state: true }, params: { state: true }, toastText: { state: true }, news: { state: true }, list: { state: true } };
 
   declare shell: SpaceShell;
   declare session: Session;
@@ -31,6 +36,8 @@ export class SpacePage extends PageElement {
   declare private params: PanelParams;
   declare private toastText: string;
   declare private news: string;
+  /** The list of conversations is shown. */
+  declare private list: boolean;
 
   private readonly announcer = new Announcer();
   private unsubscribe: (() => void)[] = [];
@@ -44,6 +51,7 @@ export class SpacePage extends PageElement {
     this.toastText = "";
     this.news = "";
     this.params = {};
+    this.list = matchMedia(LIST_BESIDE).matches && listShown();
     this.panel = matchMedia(NARROW).matches ? "" : lastPanel();
   }
 
@@ -73,11 +81,17 @@ export class SpacePage extends PageElement {
     this.tick++;
     const news = this.announcer.announce(this.shell.state, this.shell.room.connectionState.phase === "live");
     if (news !== "") this.news = news;
+    this.shell.markRead();
     this.navigate();
   }
 
   protected override willUpdate(changed: PropertyValues): void {
-    if (changed.has("place")) this.pending = this.place.type === "space" ? null : this.place;
+    if (!changed.has("place")) return;
+    const { place, shell } = this;
+    this.pending = place.type === "message" || place.type === "context" ? place : null;
+    if (place.type === "space") void shell.setThread("");
+    else if (place.type === "thread") void shell.setThread(place.id);
+    if (this.list && !matchMedia(LIST_BESIDE).matches) this.list = false; // the list covers what was chosen in it
   }
 
   protected override updated(): void {
@@ -93,17 +107,19 @@ export class SpacePage extends PageElement {
   private async goToPending(): Promise<void> {
     const link = this.pending;
     this.pending = null;
-    if (link === null || link.type === "space") return;
+    if (link === null || link.type === "space" || link.type === "thread") return;
     if (!(await this.shell.goTo(link.type === "message" ? link.id : link.path))) this.shell.toast("Not found in this space");
   }
 
   protected override render(): TemplateResult {
     const { shell, tick } = this;
-    return html`<div class="space" data-panel=${this.panel !== ""} @panel=${(e: CustomEvent<{ id: string }>) => this.openPanel(e.detail.id, {}, true)} @sent=${() => this.querySelector<Conversation>("meup-conversation")?.toEnd()}>
-      <div class="space-main" ?inert=${this.panel !== "" && matchMedia(NARROW).matches}>
-        <meup-header .shell=${shell} .session=${this.session} .tick=${tick}></meup-header>
+    return html`<div class="space" data-panel=${this.panel !== ""} data-list=${this.list} @panel=${(e: CustomEvent<{ id: string }>) => this.openPanel(e.detail.id, {}, true)} @sent=${() => this.querySelector<Conversation>("meup-conversation")?.toEnd()}>
+      ${this.list ? html`<div class="list-shade" @click=${() => this.showList(false)}></div><meup-threads .shell=${shell} .tick=${tick} @hide=${() => this.showList(false)} @keydown=${this.listKey}></meup-threads>` : nothing}
+      <div class="space-main" ?inert=${(this.panel !== "" && matchMedia(NARROW).matches) || (this.list && !matchMedia(LIST_BESIDE).matches)}>
+        <meup-header .shell=${shell} .session=${this.session} .tick=${tick} .list=${this.list} @list=${() => this.showList(!this.list)}></meup-header>
         ${this.banner()}
         <main class="space-here">
+          <meup-thread-head .shell=${shell} .tick=${tick} .thread=${shell.thread}></meup-thread-head>
           <div class="space-talk"><meup-conversation .shell=${shell} .tick=${tick}></meup-conversation></div>
           <meup-composer .shell=${shell} .tick=${tick} ?inert=${shell.past || this.cannotSend()}></meup-composer>
         </main>
@@ -145,6 +161,17 @@ export class SpacePage extends PageElement {
     else if (matchMedia(NARROW).matches) void this.updateComplete.then(() => this.querySelector<HTMLElement>(".panel-head button")?.focus());
   }
 
+  /** Shows or hides the list of conversations. */
+  private showList(shown: boolean): void {
+    this.list = shown;
+    if (matchMedia(LIST_BESIDE).matches) keepListShown(shown);
+    void this.updateComplete.then(() => this.querySelector<HTMLElement>(shown ? ".threads input" : ".head-list")?.focus());
+  }
+
+  private readonly listKey = (e: KeyboardEvent): void => {
+    if (e.key === "Escape" && !matchMedia(LIST_BESIDE).matches) this.showList(false);
+  };
+
   private toast(text: string): void {
     this.toastText = text;
     clearTimeout(this.timer);
@@ -152,7 +179,9 @@ export class SpacePage extends PageElement {
   }
 
   private readonly onWake = (): void => {
-    if (document.visibilityState === "visible") this.shell.room.wake();
+    if (document.visibilityState !== "visible") return;
+    this.shell.room.wake();
+    this.shell.markRead();
   };
 
   private readonly key = (e: KeyboardEvent): void => {

@@ -1,4 +1,4 @@
-import{a as $}from"/assets/chunk-ZFG3ZMDK.js";import{a as f,i as w}from"/assets/chunk-MCP4BBWW.js";import{a as b,b as c,e as q,f as d,k as x,l as R}from"/assets/chunk-QEXZUNMC.js";import{c as v,f as n,j as g,l as p}from"/assets/chunk-QQAYQL53.js";import{O as l,Q as y,a as h,b as t,e as o}from"/assets/chunk-WMDUFPNJ.js";var T=200,u=class extends n{static properties={...n.properties,text:{state:!0},requested:{state:!0},error:{state:!0}};static styles=[b,R,h`
+import{a as $}from"/assets/chunk-ZFG3ZMDK.js";import{a as f,i as w}from"/assets/chunk-MCP4BBWW.js";import{a as b,b as c,e as q,f as d,k as x,l as R}from"/assets/chunk-VZZGR67S.js";import{c as v,f as n,j as g,l as p}from"/assets/chunk-UTM7SGAI.js";import{O as l,Q as y,a as h,b as t,e as o}from"/assets/chunk-WMDUFPNJ.js";var T=200,u=class extends n{static properties={...n.properties,text:{state:!0},requested:{state:!0},error:{state:!0}};static styles=[b,R,h`
       .owner {
         margin: var(--space-5) 0 var(--space-2);
       }
@@ -44,4 +44,4 @@ import{a as $}from"/assets/chunk-ZFG3ZMDK.js";import{a as f,i as w}from"/assets/
             ${this.requested.has(r.id)?t`<span class="faint" role="status">Requested. No response yet.</span>`:t`<button class="button small" aria-label=${`Request tools of ${l(r.id)}`} @click=${()=>{this.ask(r.id)}}>Request</button>`}
           </li>`)}
       </ul>`:t`<p class="quiet section">You cannot request tool lists.</p>`}async ask(e){this.error="";let r=await this.shell.send(w(e,f()));r.ok?this.requested=new Set([...this.requested,e]):this.error=r.refusal}};g("meup-tools",u);export{u as Tools};
-//# sourceMappingURL=/assets/tools-6DB7E4K4.js.map
+//# sourceMappingURL=/assets/tools-DMXSJ3FQ.js.map

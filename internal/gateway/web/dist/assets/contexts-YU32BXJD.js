@@ -1,4 +1,4 @@
-import{a as m}from"/assets/chunk-IAZM752D.js";import{o as x}from"/assets/chunk-5QB5VEKR.js";import{a as k,e as a,i as S,l as T}from"/assets/chunk-QEXZUNMC.js";import{d as w,f as p,g as h,j as $,k as b}from"/assets/chunk-QQAYQL53.js";import{B as f,F as y,O as u,a as v,b as s,e as c}from"/assets/chunk-WMDUFPNJ.js";var P=v`
+import{a as m}from"/assets/chunk-YXREGPN7.js";import{o as x}from"/assets/chunk-5QB5VEKR.js";import{a as k,e as a,i as S,l as T}from"/assets/chunk-VZZGR67S.js";import{d as $,f as p,g as h,j as y,k as b}from"/assets/chunk-UTM7SGAI.js";import{B as f,F as w,O as u,a as v,b as s,e as c}from"/assets/chunk-WMDUFPNJ.js";var P=v`
   .in-force {
     padding: var(--space-2) var(--space-3);
     border-radius: var(--round-m);
@@ -81,7 +81,7 @@ import{a as m}from"/assets/chunk-IAZM752D.js";import{o as x}from"/assets/chunk-5
     color: var(--accent-strong);
     font-weight: 600;
   }
-`;var N=60,g=class extends p{static properties={...p.properties,most:{state:!0},closed:{state:!0},tick:{state:!0}};static styles=[k,T,P];made=null;constructor(){super(),this.most=N,this.closed=new Set,this.tick=0}get nodes(){return this.made?.of!==this.state&&(this.made={of:this.state,nodes:w(this.state)}),this.made.nodes}render(){let{nodes:e}=this,t=e.slice(-this.most).reverse();return s`
+`;var N=60,g=class extends p{static properties={...p.properties,most:{state:!0},closed:{state:!0},tick:{state:!0}};static styles=[k,T,P];made=null;constructor(){super(),this.most=N,this.closed=new Set,this.tick=0}get nodes(){return this.made?.of!==this.state&&(this.made={of:this.state,nodes:$(this.state)}),this.made.nodes}render(){let{nodes:e}=this,t=e.slice(-this.most).reverse();return s`
       ${this.choices()}
       <h3 class="section">${e.length===0?"Contexts":a(e.length,"context")}</h3>
       ${e.length===0?s`<p class="empty">No reasoning yet</p>`:s`<ul class="tree">${t.map(r=>this.node(r))}</ul>`}
@@ -105,5 +105,5 @@ import{a as m}from"/assets/chunk-IAZM752D.js";import{o as x}from"/assets/chunk-5
         </div>
       </div>
       ${l&&e.children.length>0?s`<ul>${e.children.map(O=>this.node(O))}</ul>`:c}
-    </li>`}fold(e){let t=new Set(this.closed);t.delete(e)||t.add(e),this.closed=t}flip(e,t){let r=this.shell.view,i=e==="contexts"?"exclude":"contexts",l=r[e].includes(t)?r[e].filter(n=>n!==t):[...r[e].filter(n=>n!==""),t];this.set({[e]:l,[i]:r[i].filter(n=>n!==t)})}set(e){let t={...this.shell.view,...e};this.shell.setView(m(t)?t:h),this.tick++}};function R(o){return f(y(o.message||o.approach||o.conclusion?.text||o.id),90)}function C(o){let e=[];o.contexts.length===1&&o.contexts[0]===""?e.push("only the main conversation"):o.contexts.length>0&&e.push(`only ${a(o.contexts.length,"context")}`),o.exclude.length>0&&e.push(`without ${a(o.exclude.length,"context")}`),o.conclusionsOnly&&e.push("starts and conclusions only"),o.from.length>0&&e.push(`only messages of ${o.from.map(u).join(", ")}`);let t=e.join(", ");return`${t.charAt(0).toUpperCase()}${t.slice(1)}.`}$("meup-contexts",g);export{g as Contexts};
-//# sourceMappingURL=/assets/contexts-PHOW5P7Z.js.map
+    </li>`}fold(e){let t=new Set(this.closed);t.delete(e)||t.add(e),this.closed=t}flip(e,t){let r=this.shell.view,i=e==="contexts"?"exclude":"contexts",l=r[e].includes(t)?r[e].filter(n=>n!==t):[...r[e].filter(n=>n!==""),t];this.set({[e]:l,[i]:r[i].filter(n=>n!==t)})}set(e){let t={...this.shell.view,...e};this.shell.setView(m(t)?t:h),this.tick++}};function R(o){return f(w(o.message||o.approach||o.conclusion?.text||o.id),90)}function C(o){let e=[];o.contexts.length===1&&o.contexts[0]===""?e.push("only the main conversation"):o.contexts.length>0&&e.push(`only ${a(o.contexts.length,"context")}`),o.exclude.length>0&&e.push(`without ${a(o.exclude.length,"context")}`),o.conclusionsOnly&&e.push("starts and conclusions only"),o.from.length>0&&e.push(`only messages of ${o.from.map(u).join(", ")}`);let t=e.join(", ");return`${t.charAt(0).toUpperCase()}${t.slice(1)}.`}y("meup-contexts",g);export{g as Contexts};
+//# sourceMappingURL=/assets/contexts-YU32BXJD.js.map

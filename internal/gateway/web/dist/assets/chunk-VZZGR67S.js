@@ -1,4 +1,4 @@
-import{e as s,k as u,n as m,o as v}from"/assets/chunk-QQAYQL53.js";import{D as c,E as l,O as d,P as p,a as o,b as a,e as i}from"/assets/chunk-WMDUFPNJ.js";var h=o`
+import{e as l,k as u,n as m,o as v}from"/assets/chunk-UTM7SGAI.js";import{D as s,E as c,O as d,P as p,a as o,b as a,e as i}from"/assets/chunk-WMDUFPNJ.js";var h=o`
   :host {
     display: block;
     font: var(--text-m) / 1.55 var(--font);
@@ -191,7 +191,7 @@ import{e as s,k as u,n as m,o as v}from"/assets/chunk-QQAYQL53.js";import{D as c
       transition-duration: 1ms !important;
     }
   }
-`;var g=/(⟨U\+[0-9A-F]{4,6}⟩)/u;function q(r){let e=l(r);return c(r)?e.split(g).map(t=>g.test(t)?a`<mark title="Invisible character">${t}</mark>`:t):e}async function T(r,e,t){try{await navigator.clipboard.writeText(e),r.toast(t)}catch{r.toast("The browser blocks copying. Select the text instead.")}}function R(r){return r===0?i:a`<time datetime=${new Date(r).toISOString()} title=${v(r)}>${m(r)}</time>`}function P(r,e,t=`${e}s`){return`${r.toLocaleString()} ${r===1?e:t}`}function D(r,e){return a`<span class="monogram ${e?"agent":""}" aria-hidden="true">${p(r)}</span>`}function I(r,e){return a`<button class="small-icon" title="Show envelope" aria-label="Show envelope" @click=${()=>r.open("envelope",{id:e})}>${u("raw")}</button>`}function j(r,e,t="Show in conversation"){return a`<button class="words small" @click=${()=>{f(r,e)}}>${t}</button>`}async function f(r,e,t="Not found in the available history"){let n=await r.goTo(e);return!n&&t!==""&&r.toast(t),n&&matchMedia(s).matches&&r.open(""),n}function A(r,e){return e.map(t=>t===r.you?"you":d(t)).join(", ")}function M(r){return r===""?i:a`<p class="refused" role="alert">${r}</p>`}var B=o`
+`;var g=/(⟨U\+[0-9A-F]{4,6}⟩)/u;function q(r){let e=c(r);return s(r)?e.split(g).map(t=>g.test(t)?a`<mark title="Invisible character">${t}</mark>`:t):e}async function T(r,e,t){try{await navigator.clipboard.writeText(e),r.toast(t)}catch{r.toast("The browser blocks copying. Select the text instead.")}}function R(r){return r===0?i:a`<time datetime=${new Date(r).toISOString()} title=${v(r)}>${m(r)}</time>`}function P(r,e,t=`${e}s`){return`${r.toLocaleString()} ${r===1?e:t}`}function D(r,e){return a`<span class="monogram ${e?"agent":""}" aria-hidden="true">${p(r)}</span>`}function I(r,e){return a`<button class="small-icon" title="Show envelope" aria-label="Show envelope" @click=${()=>r.open("envelope",{id:e})}>${u("raw")}</button>`}function j(r,e,t="Show in conversation"){return a`<button class="words small" @click=${()=>{f(r,e)}}>${t}</button>`}async function f(r,e,t="Not found in the available history"){let n=await r.goTo(e);return!n&&t!==""&&r.toast(t),n&&matchMedia(l).matches&&r.open(""),n}function A(r,e){return e.map(t=>t===r.you?"you":d(t)).join(", ")}function M(r){return r===""?i:a`<p class="refused" role="alert">${r}</p>`}var B=o`
   mark {
     padding: 0 0.15em;
     border-radius: 0.2em;
@@ -326,4 +326,4 @@ import{e as s,k as u,n as m,o as v}from"/assets/chunk-QQAYQL53.js";import{D as c
     cursor: default;
   }
 `;export{h as a,q as b,T as c,R as d,P as e,D as f,I as g,j as h,f as i,A as j,M as k,B as l};
-//# sourceMappingURL=/assets/chunk-QEXZUNMC.js.map
+//# sourceMappingURL=/assets/chunk-VZZGR67S.js.map

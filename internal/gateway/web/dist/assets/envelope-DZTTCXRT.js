@@ -1,4 +1,4 @@
-import{i as $}from"/assets/chunk-5QB5VEKR.js";import{a as T,b as r,c as m,i as h,j as q,l as S}from"/assets/chunk-QEXZUNMC.js";import{f as u,j as g,o as x}from"/assets/chunk-QQAYQL53.js";import{O as k,Q as y,a as f,b as s,e as l,l as c,q as d,r as w,s as p,u as n,v as b}from"/assets/chunk-WMDUFPNJ.js";var E=5e4,I=32,v=class extends u{static properties={...u.properties,held:{state:!0},whole:{state:!0},missing:{state:!0},all:{state:!0}};static styles=[T,S,f`
+import{i as $}from"/assets/chunk-5QB5VEKR.js";import{a as T,b as r,c as m,i as h,j as q,l as S}from"/assets/chunk-VZZGR67S.js";import{f as u,j as g,o as x}from"/assets/chunk-UTM7SGAI.js";import{O as k,Q as y,a as f,b as s,e as l,l as c,q as d,r as w,s as p,u as n,v as b}from"/assets/chunk-WMDUFPNJ.js";var E=5e4,I=32,v=class extends u{static properties={...u.properties,held:{state:!0},whole:{state:!0},missing:{state:!0},all:{state:!0}};static styles=[T,S,f`
       dl {
         display: grid;
         grid-template-columns: auto minmax(0, 1fr);
@@ -40,4 +40,4 @@ import{i as $}from"/assets/chunk-5QB5VEKR.js";import{a as T,b as r,c as m,i as h
       ${t.context===void 0?l:s`<dt>Context</dt><dd><button class="words" @click=${()=>{h(this.shell,t.context??"")}}>${r(t.context)}</button></dd>`}
       ${i.length===0?l:s`<dt>Correlates to</dt><dd class="stack">${i.map(a=>s`<button class="words" @click=${()=>this.show(a)}>${r(a)}</button>`)}</dd>`}
     </dl>`}};g("meup-envelope",v);export{v as EnvelopePanel};
-//# sourceMappingURL=/assets/envelope-JGMY2YHM.js.map
+//# sourceMappingURL=/assets/envelope-DZTTCXRT.js.map

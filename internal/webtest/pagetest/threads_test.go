@@ -1,0 +1,136 @@
+package pagetest
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/meup-protocol/meup/internal/webtest"
+)
+
+// inThread is an expression: the row of a conversation in the list.
+func inThread(id string) string {
+	return `document.querySelector(".thread[data-thread=` + id + `]")`
+}
+
+// shown is an expression: the ids of the messages in the conversation.
+const shown = `[...document.querySelectorAll(".rows .message")].map((x) => x.dataset.id).join(" ")`
+
+func threadStage(t *testing.T) *Stage {
+	t.Helper()
+	s := NewWith(t, []string{"ben", "planner", "files"}, map[string][]string{"ada": {"*", "observe"}, "guest": {"observe"}})
+	s.Join("planner", "ben")
+	s.Send("ada", Chat("deploy", "Can we **deploy** today?"))
+	s.Send("planner", Envelope{"id": "r", "kind": "reasoning.start", "correlationId": "deploy", "payload": map[string]any{"message": "Look at the open points"}})
+	s.Send("ben", Chat("lunch", "Lunch at noon?"))
+	s.Send("ada", Envelope{"id": "yes", "kind": "chat", "correlationId": "lunch", "payload": map[string]any{"message": "Yes."}})
+	return s
+}
+
+// TestThreads_List opens, continues, begins, names and finds conversations.
+func TestThreads_List(t *testing.T) {
+	b := webtest.Start(t)
+	s := threadStage(t)
+	tab := b.Private(t)
+	looks[0].with(tab, 1)
+	s.Enter(tab, "ada")
+	AwaitEnvelope(tab, "yes")
+	tab.Await(inThread("deploy") + `?.textContent.includes("Working") && !` + inThread("lunch") + `.textContent.includes("unread")`)
+
+	press(t, tab, inThread("deploy"))
+	tab.Await(shown + ` === "deploy" && location.hash === "#/space/lab/t/deploy"`)
+	s.Send("ben", Envelope{"id": "late", "kind": "chat", "correlationId": "yes", "payload": map[string]any{"message": "At one?"}})
+	tab.Await(inThread("lunch") + `.querySelector(".thread-count")?.textContent === "1 unread"`)
+	s.Send("planner", propose("p", "r", "push_tag", map[string]any{"tag": "v1"}))
+	tab.Await(inThread("deploy") + `.textContent.includes("Waiting for approval")`)
+	press(t, tab, inThread("lunch"))
+	tab.Await(shown + ` === "lunch yes late" && ` + inThread("lunch") + `.querySelector(".thread-count") === null`)
+
+	// A message in a conversation continues it; one in a new conversation begins it.
+	send := func(text string) {
+		tab.Await(`(() => { const x = document.querySelector("meup-composer textarea:not([disabled])"); x?.focus(); return x !== null; })()`)
+		typeText(tab, text)
+		enter(tab)
+	}
+	send("At one.")
+	tab.Await(`document.querySelectorAll(".rows .message").length === 4`)
+	if last := s.history("chat"); last[len(last)-1]["correlationId"] != "late" {
+		t.Errorf("the reply correlates to %v", last[len(last)-1]["correlationId"])
+	}
+	press(t, tab, `document.querySelector(".threads-head a")`)
+	tab.Await(`document.querySelector(".thread-head h2").textContent === "New conversation" && ` + shown + ` === ""`)
+	send("Something else")
+	tab.Await(`document.querySelectorAll(".rows .message").length === 1 && /\/t\/[\w-]{8,}$/.test(location.hash) && document.querySelector(".thread[aria-current=page]")?.textContent.includes("Something else")`)
+
+	press(t, tab, `document.querySelector(".thread-head .icon-button")`)
+	tab.Await(`(() => { const x = document.querySelector(".thread-head input"); if (!x || document.activeElement !== x) return false; x.value = "Other business"; x.form.requestSubmit(); return true; })()`)
+	tab.Await(`document.querySelector(".thread[aria-current=page] .thread-title")?.textContent === "Other business"`)
+	tab.Await(`(() => { const x = document.querySelector(".threads-find input"); x.value = "other b"; x.dispatchEvent(new Event("input")); return true; })()`)
+	tab.Await(`document.querySelectorAll(".thread").length === 1`)
+
+	tab.Open("about:blank")
+	tab.Open(s.Gateway.HTTP() + "/#/space/lab/t/lunch")
+	tab.Await(shown + `.startsWith("lunch yes late")`)
+	tab.Await(`[...document.querySelectorAll(".thread-title")].some((x) => x.textContent === "Other business")`)
+	press(t, tab, `document.querySelector(".thread.everything")`)
+	tab.Await(`document.querySelectorAll(".rows .message").length === 6`)
+	tab.Clean()
+}
+
+// TestThreads_Older finds conversations that began before the loaded history.
+func TestThreads_Older(t *testing.T) {
+	b := webtest.Start(t)
+	s := threadStage(t)
+	for i := range 8 {
+		var some []Envelope
+		for k := range 100 {
+			some = append(some, Chat(fmt.Sprintf("m-%d-%d", i, k), fmt.Sprintf("Note %d of %d", k, i)))
+		}
+		s.Send("ben", some...)
+	}
+	tab := b.Private(t)
+	looks[0].with(tab, 1)
+	s.Enter(tab, "ada")
+	AwaitEnvelope(tab, "m-7-99")
+	tab.Await(`(() => {
+		if (` + inThread("deploy") + ` !== null) return true;
+		for (const x of document.querySelectorAll(".thread-note button")) x.click();
+		return false;
+	})()`)
+	press(t, tab, inThread("lunch"))
+	tab.Await(shown + ` === "lunch yes"`)
+	tab.Clean()
+}
+
+// TestThreads_Looks takes screenshots of the list, and runs axe-core on them.
+func TestThreads_Looks(t *testing.T) {
+	axe := needsAxe(t)
+	b := webtest.Start(t)
+	s := threadStage(t)
+	s.Send("planner", propose("p", "r", "push_tag", map[string]any{"tag": "v1"}))
+	for _, l := range looks {
+		t.Run(l.name, func(t *testing.T) {
+			tab := b.Private(t)
+			l.with(tab, 1)
+			s.Enter(tab, "ada")
+			AwaitEnvelope(tab, "yes")
+			picture := func(name string) {
+				t.Helper()
+				shoot(t, tab, filepath.Join(screenshotDir, l.name+"-threads-"+name+".png"))
+				for _, v := range slices.Concat(violations(tab, axe), misfits(tab)) {
+					t.Errorf("%s: %s", name, v)
+				}
+			}
+			if l.width < 1000 {
+				press(t, tab, `document.querySelector(".head-list")`)
+			}
+			tab.Await(inThread("lunch"))
+			picture("list")
+			press(t, tab, inThread("lunch"))
+			tab.Await(shown + ` === "lunch yes"`)
+			picture("one")
+			tab.Clean()
+		})
+	}
+}

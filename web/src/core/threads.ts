@@ -1,0 +1,122 @@
+/**
+ * The conversations of a space. A message that answers none begins one, and its id
+ * is the conversation's; the gateway has the same rule (internal/turns).
+ */
+
+import { isObject, oneLine, str } from "./read.js";
+import type { Message, SpaceState } from "./state.js";
+import { parseTime } from "./time.js";
+import type { ContextPath, ID, Millis, ParticipantID } from "./types.js";
+import { neutral } from "./unicode.js";
+
+/** A conversation in the list. */
+export interface Thread {
+  readonly id: ID;
+  /** The first line of its first message. */
+  readonly title: string;
+  /** The author of its first message; "" if that is not loaded. */
+  readonly from: ParticipantID;
+  readonly lastAt: Millis;
+  readonly lastSeq: number;
+  /** Messages of others after the last visit. */
+  readonly unread: number;
+  /** Undecided proposals of others. */
+  readonly waiting: number;
+  /** An agent reasons in it. */
+  readonly running: boolean;
+}
+
+/** Up to where the user has read: the whole space, and single conversations beyond that. */
+export interface Reads {
+  readonly all: number;
+  readonly threads: ReadonlyMap<ID, number>;
+}
+
+const MAX_TITLE = 90;
+
+/** Returns the conversations whose first message is loaded, the last active one first. */
+export function threads(s: SpaceState, reads: Reads): readonly Thread[] {
+  const you = s.you?.id ?? "";
+  const waiting = waits(s, you);
+  const out = new Map<ID, { -readonly [K in keyof Thread]: Thread[K] }>();
+  for (const m of s.messages.values()) {
+    let t = out.get(m.thread);
+    if (t === undefined) {
+      if (!begins(s, m)) continue;
+      t = { id: m.id, title: titleOf(m), from: m.from, lastAt: m.at, lastSeq: m.seq, unread: 0, waiting: waiting.get(m.id) ?? 0, running: false };
+      out.set(m.id, t);
+    }
+    if (m.seq > t.lastSeq) [t.lastAt, t.lastSeq] = [m.at, m.seq];
+    if (m.from !== you && !m.growing && m.seq > Math.max(reads.all, reads.threads.get(m.thread) ?? 0)) t.unread++;
+    for (const path of m.blocks) {
+      const b = s.blocks.get(path);
+      if (b === undefined) continue;
+      t.running ||= b.status === "reasoning";
+      if (b.lastSeq > t.lastSeq) [t.lastAt, t.lastSeq] = [b.lastAt, b.lastSeq];
+    }
+  }
+  return [...out.values()].sort((a, b) => b.lastSeq - a.lastSeq);
+}
+
+/** Reports whether a message begins a conversation. One that answers an older message may belong to another. */
+function begins(s: SpaceState, m: Message): boolean {
+  return m.thread === m.id && (m.references.length === 0 || !s.hasOlder);
+}
+
+/** Counts undecided proposals of others by the conversation that they were made in. */
+function waits(s: SpaceState, you: ParticipantID): ReadonlyMap<ID, number> {
+  const out = new Map<ID, number>();
+  for (const id of s.pending) {
+    const p = s.proposals.get(id);
+    const thread = p === undefined || p.from === you ? "" : threadOf(s, p.context);
+    if (thread !== "") out.set(thread, (out.get(thread) ?? 0) + 1);
+  }
+  return out;
+}
+
+/** Returns the conversation that a context belongs to; "" for none. */
+export function threadOf(s: SpaceState, context: string): ID {
+  const question = s.blocks.get(context.split("/")[0] ?? "")?.question ?? null;
+  return question === null ? "" : (s.messages.get(question)?.thread ?? "");
+}
+
+/** Returns the conversation that a message, a context or an envelope of either is in; "" for none. */
+export function threadAt(s: SpaceState, place: string): ID {
+  return s.messages.get(place)?.thread ?? threadOf(s, place);
+}
+
+/** Returns the turn of a context: its question, or else the outermost context. */
+export function turnOf(s: SpaceState, path: ContextPath): ID | ContextPath {
+  const root = path.split("/")[0] ?? "";
+  return s.blocks.get(root)?.question ?? root;
+}
+
+function titleOf(m: Message): string {
+  return oneLine(neutral(m.text), MAX_TITLE);
+}
+
+/** Returns the newest message of a conversation, which the next one continues. */
+export function lastMessage(s: SpaceState, thread: ID): ID | null {
+  let last: Message | null = null;
+  for (const m of s.messages.values()) if (m.thread === thread && !m.growing && (last === null || m.seq > last.seq)) last = m;
+  return last?.id ?? null;
+}
+
+/** A page of the gateway's list of conversations. */
+export interface ThreadPage {
+  readonly threads: readonly Thread[];
+  readonly next: number;
+  readonly hasMore: boolean;
+}
+
+/** Parses a page of `GET …/threads`. */
+export function threadPage(v: unknown): ThreadPage {
+  const page = isObject(v) ? v : {};
+  const list = Array.isArray(page["threads"]) ? page["threads"] : [];
+  const read = list.flatMap((x): Thread[] => {
+    if (!isObject(x) || typeof x["thread_id"] !== "string") return [];
+    const lastAt = parseTime(str(x["updated_at"]));
+    return [{ id: x["thread_id"], title: oneLine(neutral(str(x["title"])), MAX_TITLE), from: "", lastAt, lastSeq: Number(x["seq"]) || 0, unread: 0, waiting: 0, running: false }];
+  });
+  return { threads: read, next: Number(page["next"]) || 0, hasMore: page["has_more"] === true };
+}
