@@ -11,6 +11,7 @@ import { type Block, reasoner } from "../core/state.js";
 import type { ParticipantID } from "../core/types.js";
 import { oneLine } from "../core/read.js";
 import { blockTitle } from "../core/time.js";
+import { turnOf } from "../core/threads.js";
 import { type Wait, waitOf } from "../core/waiting.js";
 import { author, authorText } from "./author.js";
 import type { SpaceShell } from "./shell.js";
@@ -113,7 +114,8 @@ export class ReasoningBlock extends PageElement {
           ? html`<button class="words reasoning-all" @click=${() => this.all()}>All ${b.steps.length + b.droppedSteps} steps</button>`
           : nothing}`;
     }
-    return html`${stepList(this.shell, b)}${ending(this.shell, b)}`;
+    return html`${stepList(this.shell, b)}${ending(this.shell, b)}
+    ${b.depth === 0 ? html`<button class="words reasoning-all" @click=${() => this.shell.open("trace", { id: turnOf(this.shell.shown, b.path) })}>View trace</button>` : nothing}`;
   }
 
   /** The number of calls, failures and pending proposals. */

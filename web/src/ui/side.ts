@@ -33,7 +33,7 @@ export class Side extends PageElement {
       <div class="rail" role="tablist" aria-orientation="vertical" aria-label="Panels">${offered.map((p) => this.tab(p))}</div>
       ${open === undefined
         ? nothing
-        : html`<div class="panel" role="tabpanel" id="panel" aria-label=${open.title}>
+        : html`<div class="panel" data-panel=${open.id} role="tabpanel" id="panel" aria-label=${open.title}>
             <header class="panel-head">
               <h2>${open.title}</h2>
               <button class="icon-button" title="Close" aria-label="Close panel" @click=${() => this.show("")}>${icon("close")}</button>

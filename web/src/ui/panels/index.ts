@@ -29,5 +29,6 @@ export const panels: readonly Panel[] = [
     load: () => import("./operator.js"),
     offered: (s) => s.you !== null && OPERATOR_KINDS.some((kind) => allows(s.you?.capabilities ?? [], kind)),
   },
+  { id: "trace", title: "Trace", icon: "trace", element: "meup-trace", load: () => import("./trace.js"), hidden: true },
   { id: "envelope", title: "Envelope", icon: "raw", element: "meup-envelope", load: () => import("./envelope.js"), hidden: true },
 ];

@@ -1,0 +1,50 @@
+package pagetest
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/webtest"
+)
+
+// inTrace is an expression: the root of the trace panel.
+const inTrace = `document.querySelector("meup-trace")?.shadowRoot`
+
+// TestTrace shows the waterfall of a turn and compares it with another one.
+func TestTrace(t *testing.T) {
+	axe := needsAxe(t)
+	b := webtest.Start(t)
+	s := Perform(t, 300*time.Millisecond)
+	s.Send("planner",
+		Envelope{"id": "r-usage", "kind": "reasoning.start", "payload": map[string]any{"message": "Sum up the day", "metadata": map[string]any{"model": "small-1"}}},
+		reasons("u-1", "thought", "r-usage", map[string]any{"message": "Five messages.", "metadata": map[string]any{
+			"usage": map[string]any{"input_tokens": 1200, "output_tokens": 80}, "cost": 0.0042}}),
+		reasons("u-end", "conclusion", "r-usage", map[string]any{"message": "Done."}))
+	for _, l := range looks[:4] {
+		t.Run(l.name, func(t *testing.T) {
+			tab := b.Private(t)
+			l.with(tab, 1)
+			s.Enter(tab, "ada")
+			AwaitEnvelope(tab, "q-rollout")
+			picture := func(name string) {
+				t.Helper()
+				shoot(t, tab, filepath.Join(screenshotDir, l.name+"-trace-"+name+".png"))
+				for _, v := range slices.Concat(violations(tab, axe), misfits(tab)) {
+					t.Errorf("%s: %s", name, v)
+				}
+			}
+			openBlock(tab, Open)
+			press(t, tab, `[...document.querySelectorAll('[data-context=`+quote(Open)+`] .reasoning-all')].at(-1)`)
+			tab.Await(inTrace + `?.querySelectorAll(".span").length > 5`)
+			tab.Await(inTrace + `.querySelector(".totals").textContent.includes("Duration")`)
+			picture("turn")
+			choose(t, tab, inTrace+`.querySelectorAll("select")[1]`, "r-usage")
+			tab.Await(inTrace + `.querySelector("table")?.textContent.includes("1,200 in, 80 out")`)
+			tab.Await(inTrace + `.querySelectorAll("section").length === 2`)
+			picture("comparison")
+			tab.Clean()
+		})
+	}
+}

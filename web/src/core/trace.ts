@@ -1,0 +1,201 @@
+/**
+ * The trace of a turn: its steps as spans of time, with model, tokens and cost where an
+ * agent reported them. A step without a known duration is a point in time: no duration is
+ * invented.
+ */
+
+import { correlations, field, isObject, obj, oneLine, str } from "./read.js";
+import { type Block, type CallStep, type SpaceState, type Step, reasoner } from "./state.js";
+import { turnOf } from "./threads.js";
+import { parseTime } from "./time.js";
+import type { ContextPath, Envelope, ID, Millis, ParticipantID, Payload } from "./types.js";
+import { waitOf } from "./waiting.js";
+
+/** What a model needed; null where it was not reported. */
+export interface Usage {
+  readonly model: string;
+  readonly input: number | null;
+  readonly output: number | null;
+  /** Input and output together. */
+  readonly tokens: number | null;
+  readonly cost: number | null;
+  readonly currency: string;
+}
+
+/** A step of a turn. */
+export interface Span {
+  readonly key: string;
+  readonly type: "context" | "thought" | "call" | "message";
+  readonly depth: number;
+  readonly label: string;
+  readonly from: ParticipantID;
+  readonly start: Millis;
+  /** Equal to `start`: a point in time. */
+  readonly end: Millis;
+  /** Until when it waited for a decision, from `start`; equal to `start`: it did not. */
+  readonly waitedUntil: Millis;
+  readonly state: "running" | "done" | "failed" | "ended";
+  readonly usage: Usage;
+  /** The place in the conversation. */
+  readonly place: ID | ContextPath;
+}
+
+export interface Trace {
+  /** The question, or the context if it answers none. */
+  readonly id: ID | ContextPath;
+  readonly title: string;
+  readonly start: Millis;
+  readonly end: Millis;
+  readonly spans: readonly Span[];
+  readonly calls: number;
+  readonly failed: number;
+  /** Time of waiting for decisions. */
+  readonly waited: Millis;
+  /** The sum of what was reported. */
+  readonly usage: Usage;
+}
+
+const NONE: Usage = { model: "", input: null, output: null, tokens: null, cost: null, currency: "" };
+
+/** Maximum number of spans. */
+const MAX_SPANS = 2000;
+
+/** Returns the ids of the turns with reasoning, the newest first. */
+export function turnsOf(s: SpaceState, most = 100): readonly { readonly id: string; readonly title: string; readonly at: Millis }[] {
+  const out = new Map<string, { readonly id: string; readonly title: string; readonly at: Millis }>();
+  for (let i = s.roots.length - 1; i >= 0 && out.size < most; i--) {
+    const b = s.blocks.get(s.roots[i] as string);
+    if (b === undefined || b.status === "idle") continue;
+    const id = turnOf(s, b.path);
+    if (!out.has(id)) out.set(id, { id, title: titleOf(s, id), at: b.startedAt });
+  }
+  return [...out.values()];
+}
+
+function titleOf(s: SpaceState, id: string): string {
+  const b = s.blocks.get(id);
+  return oneLine(s.messages.get(id)?.text || b?.message || b?.opener || id, 100);
+}
+
+/** Returns the trace of a turn; null if it has no reasoning. `find` returns loaded envelopes, `now` is the server's time. */
+export function trace(s: SpaceState, id: ID | ContextPath, now: Millis, find: (id: ID) => Envelope | undefined): Trace | null {
+  const question = s.messages.get(id);
+  const roots = (question?.blocks ?? [id]).flatMap((path) => s.blocks.get(path) ?? []);
+  if (roots.length === 0) return null;
+  const spans: Span[] = [];
+  for (const b of roots) addBlock(s, b, 0, now, find, spans);
+  for (const reply of question?.replies ?? []) {
+    const m = s.messages.get(reply);
+    if (m !== undefined && m.answers.length > 0) spans.push(point("message", m.id, 0, "Answer", m.from, m.begunAt, m.at, m.id));
+  }
+  const start = Math.min(question?.at ?? Number.POSITIVE_INFINITY, ...spans.map((x) => x.start));
+  const calls = spans.filter((x) => x.type === "call");
+  return {
+    id,
+    title: titleOf(s, id),
+    start,
+    end: Math.max(start + 1, ...spans.map((x) => x.end)),
+    spans,
+    calls: calls.length,
+    failed: calls.filter((x) => x.state === "failed").length,
+    waited: roots.reduce((sum, b) => sum + waitOf(s, b, now).ms, 0),
+    usage: spans.map((x) => x.usage).reduce(sum, NONE),
+  };
+}
+
+/** Adds a context and its steps. If its start reports times (an export after the fact), those count, and in its steps too. */
+function addBlock(s: SpaceState, b: Block, depth: number, now: Millis, find: (id: ID) => Envelope | undefined, out: Span[]): void {
+  if (out.length >= MAX_SPANS) return;
+  const running = b.status === "reasoning";
+  const [start, until] = timeOf(b.metadata ?? {}, b.startedAt);
+  const reported = until > start;
+  const end = b.endedAt ?? (running ? Math.max(now, b.lastAt) : b.lastAt);
+  const conclusion = b.conclusion === null ? NONE : usageOf(obj(field(find(b.conclusion.id)?.payload ?? {}, "metadata")));
+  out.push({
+    ...point("context", b.path, depth, oneLine(b.message || "Reasoning", 120), reasoner(b), start, reported ? until : Math.max(start, end), b.path),
+    state: running ? "running" : b.status === "complete" || b.status === "collapsed" ? "done" : "ended",
+    usage: sum(usageOf(b.metadata ?? {}), conclusion),
+  });
+  for (const step of b.steps) {
+    if (out.length >= MAX_SPANS) return;
+    const inner = step.type === "block" ? s.blocks.get(step.path) : undefined;
+    if (inner !== undefined) addBlock(s, inner, depth + 1, now, find, out);
+    else if (step.type === "call") out.push(callSpan(s, b, step, depth + 1, now, find, reported));
+    else if (step.type !== "block") out.push(thoughtSpan(step, depth + 1, reported));
+  }
+}
+
+function thoughtSpan(step: Exclude<Step, CallStep | { type: "block" }>, depth: number, reported: boolean): Span {
+  if (step.type === "said") return point("message", step.key, depth, oneLine(step.text, 120), step.from, step.at, step.at, step.key);
+  const metadata = obj(field(step.payload, "metadata"));
+  const label = oneLine(step.text || step.questions.join(" ") || step.kind, 120);
+  const [start, end] = reported ? timeOf(metadata, step.at) : [step.at, step.at];
+  return { ...point("thought", step.key, depth, label, step.from, start, end, step.id || step.key), usage: usageOf(metadata) };
+}
+
+function callSpan(s: SpaceState, b: Block, step: CallStep, depth: number, now: Millis, find: (id: ID) => Envelope | undefined, reported: boolean): Span {
+  const c = step.call;
+  const open = c.outcome === "pending" && b.status === "reasoning";
+  const end = c.endedAt ?? (open ? Math.max(now, c.startedAt) : c.startedAt);
+  const waits = c.proposed && c.decidedBy === "" && open;
+  const decided = c.proposed ? (s.proposals.get(c.id)?.decidedAt ?? c.endedAt) : c.startedAt;
+  const why = find(c.rationaleId) ?? correlations(find(c.id) ?? NO_ENVELOPE).map(find).find((x) => x !== undefined);
+  const metadata = obj(field(why?.payload ?? {}, "metadata"));
+  const [start, until] = reported ? timeOf(metadata, c.startedAt) : [0, 0];
+  const span = start === until ? point("call", step.key, depth, c.tool, c.from, c.startedAt, end, step.key) : point("call", step.key, depth, c.tool, c.from, start, until, step.key);
+  return {
+    ...span,
+    waitedUntil: waits ? span.end : Math.min(Math.max(span.start, decided ?? span.start), span.end),
+    state: open ? "running" : c.failed || c.outcome === "error" ? "failed" : c.outcome === "success" || c.outcome === "fulfilled" ? "done" : "ended",
+    usage: usageOf(metadata),
+  };
+}
+
+const NO_ENVELOPE: Envelope = { id: "", ts: "", from: "", kind: "", payload: {} };
+
+function point(type: Span["type"], key: string, depth: number, label: string, from: ParticipantID, start: Millis, end: Millis, place: string): Span {
+  return { key, type, depth, label, from, start, end, waitedUntil: start, state: "done", usage: NONE, place };
+}
+
+/** Returns the reported time of a step; without one, a point. */
+function timeOf(metadata: Payload, at: Millis): readonly [Millis, Millis] {
+  const start = parseTime(str(field(metadata, "started_at")));
+  const end = parseTime(str(field(metadata, "ended_at")));
+  return start > 0 && end >= start ? [start, end] : [at, at];
+}
+
+/** Parses the usage in the metadata of an envelope. */
+export function usageOf(metadata: Payload): Usage {
+  const usage = field(metadata, "usage");
+  const from = isObject(usage) ? usage : {};
+  const input = amount(field(from, "input_tokens"));
+  const output = amount(field(from, "output_tokens"));
+  const both = input === null && output === null ? amount(field(metadata, "tokens")) : (input ?? 0) + (output ?? 0);
+  return {
+    model: oneLine(str(field(metadata, "model")), 60),
+    input,
+    output,
+    tokens: both,
+    cost: amount(field(metadata, "cost")) ?? amount(field(metadata, "cost_usd")),
+    currency: oneLine(str(field(metadata, "currency")), 8) || "USD",
+  };
+}
+
+function amount(v: unknown): number | null {
+  return typeof v === "number" && Number.isFinite(v) && v >= 0 ? v : null;
+}
+
+/** Adds what two steps needed. Costs in different currencies are not added: the first one stays. */
+function sum(a: Usage, b: Usage): Usage {
+  const add = (x: number | null, y: number | null): number | null => (x === null ? y : y === null ? x : x + y);
+  const sameMoney = a.cost === null || b.cost === null || a.currency === b.currency;
+  const models = [...new Set([...a.model.split(", "), ...b.model.split(", ")])].filter((x) => x !== "");
+  return {
+    model: models.slice(0, 4).join(", "),
+    input: add(a.input, b.input),
+    output: add(a.output, b.output),
+    tokens: add(a.tokens, b.tokens),
+    cost: sameMoney ? add(a.cost, b.cost) : a.cost,
+    currency: a.cost === null ? b.currency : a.currency,
+  };
+}

@@ -1,0 +1,150 @@
+/** Styles of the trace. */
+
+import { css } from "lit";
+
+export const traceStyles = css`
+  :host {
+    container-type: inline-size;
+  }
+  .title {
+    margin-bottom: var(--space-2);
+    overflow-wrap: anywhere;
+  }
+  .totals {
+    display: flex;
+    flex-wrap: wrap;
+    gap: var(--space-2) var(--space-5);
+    font-size: var(--text-s);
+  }
+  dt {
+    color: var(--quiet);
+    font-size: var(--text-xs);
+  }
+  dd {
+    font-variant-numeric: tabular-nums;
+    overflow-wrap: anywhere;
+  }
+  .axis,
+  .span {
+    display: grid;
+    grid-template-columns: minmax(0, 11fr) minmax(0, 13fr);
+    gap: var(--space-3);
+    align-items: center;
+  }
+  .ticks {
+    display: grid;
+    grid-template-columns: repeat(4, minmax(0, 1fr));
+    color: var(--faint);
+    font-size: var(--text-xs);
+    font-variant-numeric: tabular-nums;
+    white-space: nowrap;
+  }
+  .ticks span,
+  .track {
+    border-left: 1px solid var(--line);
+  }
+  .ticks span {
+    padding-left: 0.2rem;
+    overflow: hidden;
+  }
+  .span {
+    border-top: 1px solid var(--line);
+    content-visibility: auto;
+    contain-intrinsic-size: auto 2.6rem;
+  }
+  .label {
+    display: grid;
+    min-width: 0;
+    padding: 0.2rem 0;
+    font-size: var(--text-s);
+    line-height: 1.35;
+  }
+  .label:hover .what {
+    text-decoration: underline;
+    text-underline-offset: 0.2em;
+  }
+  .what,
+  .facts {
+    overflow: hidden;
+    text-overflow: ellipsis;
+    white-space: nowrap;
+  }
+  .span[data-type="thought"] .what {
+    color: var(--quiet);
+  }
+  .facts {
+    color: var(--faint);
+    font-size: var(--text-xs);
+    font-variant-numeric: tabular-nums;
+  }
+  .facts:empty {
+    display: none;
+  }
+  .span[data-depth="0"] .what {
+    font-weight: 600;
+  }
+  .span[data-depth="1"] .label {
+    padding-left: 0.6rem;
+  }
+  .span[data-depth="2"] .label {
+    padding-left: 1.2rem;
+  }
+  .span[data-depth="3"] .label {
+    padding-left: 1.8rem;
+  }
+  .span:is([data-depth="4"], [data-depth="5"]) .label {
+    padding-left: 2.4rem;
+  }
+  .track {
+    width: 100%;
+    height: 1rem;
+  }
+  .bar {
+    fill: var(--accent);
+  }
+  .bar.context {
+    fill: color-mix(in srgb, var(--accent) 35%, var(--ground));
+  }
+  .bar.failed {
+    fill: var(--bad);
+  }
+  .waited {
+    fill: color-mix(in srgb, var(--wait) 55%, var(--ground));
+  }
+  .point {
+    fill: var(--edge);
+  }
+  .table {
+    overflow-x: auto;
+  }
+  table {
+    width: 100%;
+    border-collapse: collapse;
+    font-size: var(--text-s);
+    font-variant-numeric: tabular-nums;
+  }
+  th,
+  td {
+    padding: var(--space-1) var(--space-2) var(--space-1) 0;
+    border-bottom: 1px solid var(--line);
+    text-align: left;
+    font-weight: 400;
+  }
+  thead th,
+  tbody th {
+    color: var(--quiet);
+  }
+  @container (max-width: 26rem) {
+    .axis,
+    .span {
+      grid-template-columns: minmax(0, 1fr);
+      gap: 0;
+    }
+    .axis > :first-child {
+      display: none;
+    }
+    .track {
+      margin-bottom: 0.3rem;
+    }
+  }
+`;

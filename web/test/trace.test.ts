@@ -1,0 +1,71 @@
+/** The trace of a turn: spans, waiting, and what agents reported. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Space } from "../src/core/space.js";
+import { type Trace, trace, turnsOf, usageOf } from "../src/core/trace.js";
+import { Scribe } from "./support.js";
+
+const CALL = { method: "tools/call", params: { name: "read", arguments: {} } };
+
+function turn(): { space: Space; s: Scribe; read: (now?: number) => Trace } {
+  const s = new Scribe();
+  const space = new Space();
+  space.load([], false);
+  space.receive(s.welcome(["alice", "planner", "files"]));
+  const say = (from: string, kind: string, payload: object, more: object = {}): void => void space.receive(s.say(from, kind, payload as never, more));
+  say("alice", "chat", { message: "Deploy?" }, { id: "q" });
+  say("planner", "reasoning.start", { message: "Look", metadata: { model: "m-1", usage: { input_tokens: 100, output_tokens: 20 } } }, { id: "r", correlationId: "q" });
+  say("planner", "reasoning.thought", { message: "Read it", metadata: { started_at: "2026-11-20T08:00:00Z", ended_at: "2026-11-20T08:01:00Z" } }, { id: "t", context: "r" });
+  say("planner", "mcp.request", CALL, { id: "c", context: "r", to: ["files"], correlationId: "t" });
+  say("files", "mcp.response", { error: { code: 1, message: "no" } }, { context: "r", correlationId: "c", after: 2500 });
+  say("planner", "reasoning.start", { message: "Part", metadata: { started_at: "2026-11-20T09:15:01Z", ended_at: "2026-11-20T09:15:04Z" } }, { id: "n", context: "r" });
+  say("planner", "reasoning.thought", { message: "Exported", metadata: { started_at: "2026-11-20T09:15:01Z", ended_at: "2026-11-20T09:15:03Z", model: "m-2", cost: 0.5 } }, { context: "r/n" });
+  say("planner", "reasoning.conclusion", { message: "ok" }, { context: "r/n" });
+  say("planner", "mcp.proposal", CALL, { id: "p", context: "r" });
+  return { space, s, read: (now = s.at) => trace(space.state, "q", now, (id) => space.envelope(id)) as Trace };
+}
+
+test("steps are spans; reported times count only if the context reports its own", () => {
+  const { read, s, space } = turn();
+  const t = read(s.at + 4000);
+  assert.equal(t.title, "Deploy?");
+  assert.deepEqual(t.spans.map((x) => [x.type, x.depth, x.label, x.end - x.start, x.state]), [
+    ["context", 0, "Look", 12_500, "running"],
+    ["call", 1, "read", 2500, "failed"],
+    ["context", 1, "Part", 3000, "done"],
+    ["thought", 2, "Exported", 2000, "done"],
+    ["call", 1, "read", 4000, "running"],
+  ]);
+  const last = t.spans.at(-1);
+  assert.equal(last?.waitedUntil, last?.end, "it waits, and did not run");
+  assert.deepEqual([t.calls, t.failed, t.waited], [2, 1, 4000]);
+  assert.deepEqual([t.usage.model, t.usage.input, t.usage.output, t.usage.tokens, t.usage.cost, t.usage.currency], ["m-1, m-2", 100, 20, 120, 0.5, "USD"]);
+  assert.deepEqual(turnsOf(space.state).map((x) => [x.id, x.title]), [["q", "Deploy?"]]);
+});
+
+test("waiting and running are parts of an approved call; the usage of the conclusion counts", () => {
+  const { read, s, space } = turn();
+  space.receive(s.say("alice", "mcp.request", CALL, { id: "go", to: ["files"], correlationId: "p", context: "r", after: 5000 }));
+  space.receive(s.say("files", "mcp.response", { result: {} }, { correlationId: "go", context: "r", after: 700 }));
+  space.receive(s.say("planner", "reasoning.conclusion", { message: "ok", metadata: { tokens: 30, cost: 1, currency: "EUR" } }, { context: "r" }));
+  space.receive(s.say("planner", "chat", { message: "Done." }, { id: "a", correlationId: "q" }));
+  const t = read(s.at + 1e9);
+  const call = t.spans.find((x) => x.label === "read" && x.state === "done");
+  assert.deepEqual([(call?.waitedUntil ?? 0) - (call?.start ?? 0), (call?.end ?? 0) - (call?.waitedUntil ?? 0)], [5000, 700]);
+  assert.equal(t.spans.at(-1)?.label, "Answer");
+  assert.equal(t.end, s.at);
+  assert.deepEqual([t.usage.tokens, t.usage.cost, t.usage.currency], [150, 1, "EUR"], "other currencies are not added");
+});
+
+test("usage of any shape is read or ignored", () => {
+  for (const bad of [{}, { usage: 3 }, { usage: { input_tokens: -1, output_tokens: "7" } }, { cost: Number.NaN }, { tokens: "many" }]) {
+    const u = usageOf(bad as never);
+    assert.deepEqual([u.tokens, u.cost], [null, null]);
+  }
+});
+
+test("there is no trace without reasoning", () => {
+  const { space } = turn();
+  assert.equal(trace(space.state, "nothing", 0, () => undefined), null);
+});
