@@ -67,8 +67,8 @@ func intruders(tab *webtest.Tab) []string {
 				const rel = (e.rel ?? "").split(" ");
 				if (own ? e.closest(".prose, .step-text, .bubble") : !(/^(https?|mailto):$/.test(e.protocol) && rel.includes("noopener") && rel.includes("nofollow") && e.target === "_blank" && e.username === "")) say(e, "link");
 			}
-			if (e.matches("button, [role=button], [tabindex], [contenteditable]") && e.closest(".prose, .step-text, .bubble, .call-result, .call-args, .message-note") && !e.matches("pre, .table, meup-rest > .words, meup-rest .words, .call-result > .words")) say(e, "control in a text");
-			if (e.localName.includes("-") && e.closest(".prose, .step-text") && !e.matches("meup-prose, meup-rest")) say(e, "component in a text");
+			if (e.matches("button, [role=button], [tabindex], [contenteditable]") && e.closest(".prose, .step-text, .bubble, .call-result, .call-args, .message-note") && !e.matches("pre, .table, meup-code > .code-head > .code-copy, meup-rest > .words, meup-rest .words, .call-result > .words")) say(e, "control in a text");
+			if (e.localName.includes("-") && e.closest(".prose, .step-text") && !e.matches("meup-prose, meup-rest, meup-code")) say(e, "component in a text");
 			if (e.children.length === 0 && unseen.test(e.textContent)) say(e, "unseen characters");
 		});
 		return out;

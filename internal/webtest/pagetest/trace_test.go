@@ -36,7 +36,7 @@ func TestTrace(t *testing.T) {
 				}
 			}
 			openBlock(tab, Open)
-			press(t, tab, `[...document.querySelectorAll('[data-context=`+quote(Open)+`] .reasoning-all')].at(-1)`)
+			press(t, tab, `document.querySelector('[data-context=`+quote(Open)+`] .reasoning-trace')`)
 			tab.Await(inTrace + `?.querySelectorAll(".span").length > 5`)
 			tab.Await(inTrace + `.querySelector(".totals").textContent.includes("Duration")`)
 			picture("turn")

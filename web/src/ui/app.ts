@@ -155,7 +155,7 @@ export class App extends PageElement {
   }
 
   protected override updated(): void {
-    document.title = this.link === null ? "meup" : `${this.link.space} · meup`;
+    if (this.link === null) document.title = "meup"; // a space has its own, see Attention
   }
 }
 

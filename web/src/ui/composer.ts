@@ -13,11 +13,12 @@ import { neutral } from "../core/unicode.js";
 import type { Participant } from "../core/state.js";
 import type { Draft, ID } from "../core/types.js";
 import { candidates, mentionAt, mentioned } from "./completion.js";
+import { monogram } from "./monogram.js";
 import type { SpaceShell } from "./shell.js";
 import { icon } from "./icons.js";
 import { PageElement, define } from "./element.js";
 import { draft, keepDraft } from "./prefs.js";
-import { brief, initials, who } from "./text.js";
+import { brief, who } from "./text.js";
 
 export class Composer extends PageElement {
   static override properties = {
@@ -76,6 +77,8 @@ export class Composer extends PageElement {
     this.restoredFor = this.shell;
     field.value = draft(this.shell.space);
     this.resize();
+    // With a keyboard, one can write at once; on a touch screen, the keyboard would cover the page.
+    if (matchMedia("(hover: hover)").matches && (document.activeElement === null || document.activeElement === document.body)) field.focus({ preventScroll: true });
   }
 
   protected override render(): TemplateResult {
@@ -126,7 +129,7 @@ export class Composer extends PageElement {
     return html`<ul class="mentions" id="mention-list" role="listbox" aria-label="Participants">
       ${this.offered.map(
         (p, i) => html`<li id=${`mention-${i}`} role="option" aria-selected=${i === this.active ? "true" : "false"} @mousedown=${(e: Event) => this.pick(e, p)}>
-          <span class="monogram ${p.agent ? "agent" : ""}" aria-hidden="true">${initials(p.id)}</span> ${who(p.id)} ${p.present ? nothing : html`<span class="faint">offline</span>`}
+          ${monogram(p.id, p.agent)} ${who(p.id)} ${p.present ? nothing : html`<span class="faint">offline</span>`}
         </li>`,
       )}
     </ul>`;

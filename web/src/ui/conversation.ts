@@ -16,7 +16,9 @@ import { scrollToPlace } from "./scroll-to.js";
 import { renderRow } from "./render-row.js";
 import { type Row, rows } from "./rows.js";
 import { isFiltering } from "./view-filter.js";
+import { chat } from "../core/drafts.js";
 import { NEW_THREAD } from "../core/links.js";
+import { suggestions } from "../core/suggest.js";
 import { EVERYTHING } from "./panel.js";
 import { RowWindow } from "./row-window.js";
 
@@ -118,9 +120,14 @@ export class Conversation extends PageElement {
 
   private welcome(): TemplateResult {
     const others = [...this.shell.shown.participants.values()].filter((p) => p.present && p.id !== this.shell.you);
+    const begin = this.shell.thread === NEW_THREAD;
+    const offered = this.shell.may("chat") && !this.shell.past ? suggestions(this.shell.shown) : [];
     return html`<div class="nothing-yet">
-      <h2>No messages yet</h2>
+      <h2>${begin ? "New conversation" : "No messages yet"}</h2>
       <p>${others.length === 0 ? "No one else is online." : html`Online: ${others.map((p) => p.id).join(", ")}.`} ${this.shell.may("chat") ? "Send a message to start." : ""}</p>
+      ${offered.length === 0
+        ? nothing
+        : html`<ul class="suggestions" aria-label="Suggestions">${offered.map((text) => html`<li><button class="suggestion" @click=${() => this.shell.emit("edit", { draft: chat(text) })}>${text}</button></li>`)}</ul>`}
     </div>`;
   }
 

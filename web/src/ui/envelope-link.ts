@@ -8,9 +8,9 @@ import { longText } from "./format.js";
 import type { SpaceShell } from "./shell.js";
 import { plain } from "./text.js";
 
-/** A button that shows an envelope. */
-export function envelopeLink(shell: SpaceShell, id: string): TemplateResult {
-  return html`<button class="raw-link" title="Show envelope" aria-label="Show envelope" @click=${() => shell.open("envelope", { id })}>{ }</button>`;
+/** A button that shows an envelope. With `tab` -1, only the arrow keys of its message reach it. */
+export function envelopeLink(shell: SpaceShell, id: string, tab: 0 | -1 = 0): TemplateResult {
+  return html`<button class="raw-link" tabindex=${tab === 0 ? nothing : tab} title="Show envelope" aria-label="Show envelope" @click=${() => shell.open("envelope", { id })}>{ }</button>`;
 }
 
 /** The envelopes that a step refers to; each is a button that shows it. */

@@ -3,17 +3,24 @@
 import { type TemplateResult, html, nothing } from "lit";
 import type { Preference } from "../core/toggle.js";
 import type { Session } from "../core/types.js";
+import { monogram } from "./monogram.js";
 import type { SpaceShell } from "./shell.js";
 import { icon } from "./icons.js";
 import { PageElement, define } from "./element.js";
 import "./connection-status.js";
-import { keepToggles } from "./prefs.js";
-import { initials, who } from "./text.js";
+import { type Theme, keepToggles, notifies, setNotifies, setTheme, theme } from "./prefs.js";
+import { who } from "./text.js";
 
 const PREFERENCES: readonly (readonly [Preference, string, string])[] = [
   ["automatic", "Automatic", "Open while running, closed when done"],
   ["open", "Open", "Always open"],
   ["closed", "Closed", "Always closed"],
+];
+
+const THEMES: readonly (readonly [Theme, string])[] = [
+  ["system", "System"],
+  ["light", "Light"],
+  ["dark", "Dark"],
 ];
 
 export class Header extends PageElement {
@@ -36,7 +43,7 @@ export class Header extends PageElement {
         ${here > 0 ? html`<button class="head-here" @click=${() => shell.open("participants")}>${here} online</button>` : nothing}
       </div>
       <div class="head-who">
-        <button class="icon-button head-find" title="Search (Ctrl-K)" aria-label="Search" @click=${() => shell.open("search")}>${icon("search")}</button>
+        <button class="icon-button head-find" title="Search (/)" aria-label="Search" @click=${() => shell.open("search")}>${icon("search")}</button>
         ${this.menu()}
         <button class="icon-button head-panels" title="Panels" aria-label="Panels" @click=${() => shell.open("")}>${icon("panel")}</button>
       </div>
@@ -53,7 +60,7 @@ export class Header extends PageElement {
     const { shell } = this;
     const now = shell.toggles.preference;
     return html`<details class="menu" @toggle=${this.toggled} @keydown=${this.key} @focusout=${this.left}>
-      <summary><span class="unseen">You are ${shell.you === "" ? "…" : who(shell.you)}. Settings</span><span class="monogram" aria-hidden="true">${initials(shell.you || "?")}</span><span class="head-you" aria-hidden="true">${shell.you === "" ? "…" : who(shell.you)}</span></summary>
+      <summary><span class="unseen">You are ${shell.you === "" ? "…" : who(shell.you)}. Settings</span>${monogram(shell.you || "?", false)}<span class="head-you" aria-hidden="true">${shell.you === "" ? "…" : who(shell.you)}</span></summary>
       <div class="menu-body">
         <p class="menu-you">Signed in as <b>${who(shell.you)}</b></p>
         <fieldset>
@@ -65,6 +72,12 @@ export class Header extends PageElement {
             </label>`,
           )}
         </fieldset>
+        <fieldset class="menu-row">
+          <legend>Theme</legend>
+          ${THEMES.map(([value, label]) => html`<label class="menu-choice"><input type="radio" name="theme" value=${value} .checked=${theme() === value} @change=${() => this.choose(value)} /> ${label}</label>`)}
+        </fieldset>
+        <label class="menu-choice"><input type="checkbox" name="notify" .checked=${notifies()} @change=${this.notify} /> <span><b>Notifications</b><br /><span class="faint">When something waits for you</span></span></label>
+        <button class="words" @click=${() => shell.emit("palette", { mode: "keys" })}>Keyboard shortcuts</button>
         <button class="button small" @click=${() => this.dispatchEvent(new CustomEvent("sign-out", { bubbles: true }))}>Sign out</button>
       </div>
     </details>`;
@@ -75,6 +88,18 @@ export class Header extends PageElement {
     keepToggles(this.shell.toggles);
     this.shell.changed();
   }
+
+  private choose(value: Theme): void {
+    setTheme(value);
+    this.requestUpdate();
+  }
+
+  private readonly notify = async (e: Event): Promise<void> => {
+    const box = e.currentTarget as HTMLInputElement;
+    const wanted = box.checked;
+    box.checked = await setNotifies(wanted);
+    if (wanted && !box.checked) this.shell.toast("The browser blocks notifications of this page");
+  };
 
   private readonly toggled = (e: Event): void => {
     const menu = e.currentTarget as HTMLDetailsElement;

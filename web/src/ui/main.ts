@@ -10,7 +10,10 @@ import "./style/conversation.css";
 import "./style/prose.css";
 import "./style/reasoning.css";
 import "./style/composer.css";
+import "./style/palette.css";
 import { App } from "./app.js";
+import { monogramStyles } from "./monogram.js";
+import { applyTheme } from "./prefs.js";
 
 /** Returns the one-time sign-in code of the fragment and removes it from the address and the history. */
 function takeCode(): string {
@@ -24,6 +27,8 @@ function takeCode(): string {
   }
 }
 
+applyTheme();
+if (monogramStyles.styleSheet !== undefined) document.adoptedStyleSheets = [...document.adoptedStyleSheets, monogramStyles.styleSheet];
 const app = new App();
 app.code = takeCode();
 document.body.append(app);

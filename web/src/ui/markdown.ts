@@ -7,6 +7,7 @@
 import { type TemplateResult, html, nothing } from "lit";
 import type { Token, Tokens } from "marked";
 import { neutral, visible } from "../core/unicode.js";
+import "./code.js";
 import { lex } from "./lexer.js";
 import { anchor, plain } from "./text.js";
 
@@ -81,7 +82,7 @@ function heading(depth: number, words: unknown, open: number[]): TemplateResult 
 
 function code(t: Tokens.Code): TemplateResult {
   const language = /^[\w+#.-]{1,24}/.exec(t.lang ?? "")?.[0] ?? "";
-  return html`<pre tabindex="0" data-language=${language}><code>${visible(t.text)}</code></pre>`;
+  return html`<meup-code .text=${t.text} .language=${language}></meup-code>`;
 }
 
 function list(t: Tokens.List, depth: number, open: number[]): TemplateResult {

@@ -5,12 +5,14 @@ import { oneLine } from "../core/read.js";
 import { neutral } from "../core/unicode.js";
 import type { Message } from "../core/state.js";
 import { mark, authorText } from "./author.js";
+import { messageKey } from "./message-keys.js";
+import { monogram } from "./monogram.js";
 import type { SpaceShell } from "./shell.js";
 import { icon } from "./icons.js";
 import { PageElement, define } from "./element.js";
 import "./prose.js";
 import { envelopeLink, redactionNote } from "./envelope-link.js";
-import { brief, initials, who } from "./text.js";
+import { brief, who } from "./text.js";
 import { clock, longText, moment } from "./format.js";
 
 export class MessageView extends PageElement {
@@ -41,8 +43,8 @@ export class MessageView extends PageElement {
 
   protected override render(): TemplateResult {
     const m = this.message;
-    return html`<article class="message" tabindex="-1" data-own=${this.own} data-joined=${this.joined} data-id=${m.id} aria-busy=${m.growing ? "true" : "false"} aria-label=${`${this.own ? "You" : authorText(m.from)}, ${clock(m.at)}`}>
-      ${this.own ? nothing : html`<span class="monogram ${this.agent ? "agent" : ""}" aria-hidden="true">${initials(m.from)}</span>`}
+    return html`<article class="message" tabindex="0" @keydown=${messageKey} data-own=${this.own} data-joined=${this.joined} data-id=${m.id} aria-busy=${m.growing ? "true" : "false"} aria-label=${`${this.own ? "You" : authorText(m.from)}, ${clock(m.at)}`}>
+      ${this.own ? nothing : monogram(m.from, this.agent)}
       <div class="message-main">
         ${this.head(m)} ${this.reply()}
         <div class=${m.growing ? "bubble growing" : "bubble"}><meup-prose .text=${m.text} .format=${m.format}></meup-prose></div>
@@ -57,10 +59,10 @@ export class MessageView extends PageElement {
     return html`<header class="message-head">
       ${this.own
         ? html`<span class="unseen">You</span>`
-        : html`<button class="author" @click=${() => this.shell.open("participants", { id: m.from })}>${who(m.from)}</button>
+        : html`<button class="author" tabindex="-1" @click=${() => this.shell.open("participants", { id: m.from })}>${who(m.from)}</button>
             ${mark(m.from)}`}
       ${m.to.length === 0 ? nothing : html`<span class="chip accent">to ${m.to.map((x) => (x === this.shell.you ? "you" : authorText(x))).join(", ")}</span>`}
-      <a class="time" href=${this.shell.address(m.id)} title=${moment(m.at)}><time datetime=${new Date(m.at).toISOString()}>${clock(m.at)}</time></a>
+      <a class="time" tabindex="-1" href=${this.shell.address(m.id)} title=${moment(m.at)}><time datetime=${new Date(m.at).toISOString()}>${clock(m.at)}</time></a>
     </header>`;
   }
 
@@ -69,20 +71,30 @@ export class MessageView extends PageElement {
     if (quote !== null) {
       const line = oneLine(neutral(quote.text), 140);
       const words = quote.format === "markdown" ? brief(line) : line;
-      return html`<button class="quote" @click=${() => void this.shell.goTo(quote.id)}>
+      return html`<button class="quote" tabindex="-1" @click=${() => void this.shell.goTo(quote.id)}>
         <span class="quote-author">${quote.from === this.shell.you ? "You" : authorText(quote.from)}</span> ${words}
       </button>`;
     }
     if (missingQuote === null || missingQuote === undefined) return nothing;
-    return html`<button class="quote" @click=${() => void this.shell.goTo(missingQuote)}>Reply to an earlier message</button>`;
+    return html`<button class="quote" tabindex="-1" @click=${() => void this.shell.goTo(missingQuote)}>Reply to an earlier message</button>`;
   }
 
   private actions(m: Message): TemplateResult {
     return html`<div class="actions" role="group" aria-label="Message">
-      ${this.shell.may("chat") ? html`<button class="icon-button" title="Reply" aria-label="Reply" @click=${() => this.shell.emit("reply", { to: m.id })}>${icon("reply")}</button>` : nothing}
-      <button class="icon-button" title="Copy link" aria-label="Copy link" @click=${() => void this.copy(m.id)}>${icon("link")}</button>
-      ${envelopeLink(this.shell, m.id)}
+      ${this.shell.may("chat") ? html`<button class="icon-button" tabindex="-1" title="Reply" aria-label="Reply" @click=${() => this.shell.emit("reply", { to: m.id })}>${icon("reply")}</button>` : nothing}
+      <button class="icon-button" tabindex="-1" title="Copy text" aria-label="Copy text" @click=${() => void this.copyText(m.text)}>${icon("copy")}</button>
+      <button class="icon-button" tabindex="-1" title="Copy link" aria-label="Copy link" @click=${() => void this.copy(m.id)}>${icon("link")}</button>
+      ${envelopeLink(this.shell, m.id, -1)}
     </div>`;
+  }
+
+  private async copyText(text: string): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(neutral(text));
+      this.shell.toast("Message copied");
+    } catch {
+      this.shell.toast("The browser blocks copying. Select the text instead.");
+    }
   }
 
   private async copy(id: string): Promise<void> {

@@ -27,7 +27,7 @@
  *   | proposals      | { id }, or none      | a proposal in the conversation |
  *   | participants   | { id }, or none      | a name in the conversation     |
  *   | trace          | { id } of the turn   | a block                        |
- *   | search         | { text }, or none    | Ctrl-K, "/"                    |
+ *   | search         | { text }, or none    | "/"                            |
  */
 
 import { LitElement } from "lit";
@@ -110,8 +110,6 @@ export interface Shell {
 
   /** Returns the envelope with an id, loaded or from the gateway. */
   envelope(id: ID): Promise<Envelope | null>;
-  /** Returns the envelope with an id if it is loaded. */
-  loaded(id: ID): Envelope | undefined;
   /** The loaded envelopes, by seq. */
   readonly envelopes: readonly Envelope[];
   /**

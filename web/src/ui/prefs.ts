@@ -10,6 +10,8 @@ const PANEL = "meup.panel";
 const READ = "meup.read ";
 const NAMES = "meup.names ";
 const LIST = "meup.list";
+const THEME = "meup.theme";
+const NOTIFY = "meup.notify";
 
 /** A storage that may be blocked or full. */
 class SafeStorage implements Storage {
@@ -109,6 +111,34 @@ export function keepNames(space: string, names: Names): void {
 /** Whether the list of conversations is shown beside a wide page. */
 export const listShown = (): boolean => local.getItem(LIST) !== "hidden";
 export const keepListShown = (shown: boolean): void => local.put(LIST, shown ? "" : "hidden");
+
+/** The theme: the system's, or a chosen one. */
+export type Theme = "system" | "light" | "dark";
+
+export function theme(): Theme {
+  const v = local.getItem(THEME);
+  return v === "light" || v === "dark" ? v : "system";
+}
+
+/** Applies a theme, and keeps it. */
+export function setTheme(v: Theme): void {
+  local.put(THEME, v);
+  applyTheme();
+}
+
+export function applyTheme(): void {
+  document.documentElement.dataset["theme"] = theme();
+}
+
+/** Whether the user wants notifications, and the browser shows them. */
+export const notifies = (): boolean => local.getItem(NOTIFY) === "yes" && "Notification" in window && Notification.permission === "granted";
+
+/** Turns notifications on, with the browser's permission, or off. Returns whether they are on. */
+export async function setNotifies(on: boolean): Promise<boolean> {
+  const granted = on && "Notification" in window && (await Notification.requestPermission()) === "granted";
+  local.put(NOTIFY, granted ? "yes" : "");
+  return granted;
+}
 
 function json(key: string): unknown {
   try {

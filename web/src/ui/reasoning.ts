@@ -115,7 +115,7 @@ export class ReasoningBlock extends PageElement {
           : nothing}`;
     }
     return html`${stepList(this.shell, b)}${ending(this.shell, b)}
-    ${b.depth === 0 ? html`<button class="words reasoning-all" @click=${() => this.shell.open("trace", { id: turnOf(this.shell.shown, b.path) })}>View trace</button>` : nothing}`;
+    ${b.depth === 0 ? html`<button class="words reasoning-trace" @click=${() => this.shell.open("trace", { id: turnOf(this.shell.shown, b.path) })}>View trace</button>` : nothing}`;
   }
 
   /** The number of calls, failures and pending proposals. */

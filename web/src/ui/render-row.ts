@@ -3,13 +3,14 @@
 import { type TemplateResult, html } from "lit";
 import type { Notice } from "../core/state.js";
 import { author, mark } from "./author.js";
+import { monogram } from "./monogram.js";
 import type { SpaceShell } from "./shell.js";
 import "./message.js";
 import { envelopeLink } from "./envelope-link.js";
 import "./proposal-row.js";
 import "./reasoning.js";
 import type { Row } from "./rows.js";
-import { initials, who } from "./text.js";
+import { who } from "./text.js";
 import { clock, dayName, longText, moment } from "./format.js";
 
 export function renderRow(shell: SpaceShell, r: Row): TemplateResult {
@@ -23,7 +24,7 @@ export function renderRow(shell: SpaceShell, r: Row): TemplateResult {
     }
     case "block":
       return html`<div class="row thinking">
-        <span class="monogram agent" aria-hidden="true">${initials(r.block.opener)}</span>
+        ${monogram(r.block.opener, true)}
         <div class="thinking-main">
           <header class="message-head">
             <button class="author" @click=${() => shell.open("participants", { id: r.block.opener })}>${who(r.block.opener)}</button> ${mark(r.block.opener)}

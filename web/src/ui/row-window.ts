@@ -2,10 +2,10 @@
 
 import type { Row } from "./rows.js";
 
-/** Rows in the document while following the end, the maximum, and the number of rows that one scroll step adds. */
+/** Rows in the document while following the end, the maximum, and the number of rows that one scroll step adds: few, so that a step fits into a frame. */
 const FOLLOW_SIZE = 250;
 const MAX = 500;
-const STEP_SIZE = 120;
+const STEP_SIZE = 24;
 
 export class RowWindow {
   private first: string | null = null;

@@ -27,6 +27,7 @@ export interface ShellEvents {
   mention: { readonly participant: ParticipantID };
   reply: { readonly to: ID };
   toast: { readonly text: string };
+  palette: { readonly mode: "commands" | "keys" };
   reveal: { readonly place: string };
   /** A rejected message returns to the composer. */
   edit: { readonly draft: Draft };
@@ -135,10 +136,6 @@ export class SpaceShell implements Shell {
   may(kind: string): boolean {
     const { you } = this.room.state;
     return you !== null && allows(you.capabilities, kind);
-  }
-
-  loaded(id: ID): Envelope | undefined {
-    return this.room.space.envelope(id);
   }
 
   async envelope(id: ID): Promise<Envelope | null> {

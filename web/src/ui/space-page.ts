@@ -5,6 +5,7 @@ import type { Link } from "../core/links.js";
 import { duration } from "../core/time.js";
 import type { Session } from "../core/types.js";
 import { Announcer } from "./announcer.js";
+import { Attention } from "./attention.js";
 import "./composer.js";
 import type { Conversation } from "./conversation.js";
 import "./conversation.js";
@@ -25,7 +26,7 @@ const LIST_BESIDE = "(min-width: 75rem)";
 const TOAST_DURATION = 4000;
 
 export class SpacePage extends PageElement {
-  static override properties = { shell: { attribute: false }, session: { attribute: false }, place: { attribute: false }, tick: { state: true }, panel: { state: true }, params: { state: true }, toastText: { state: true }, news: { state: true }, list: { state: true } };
+  static override properties = { shell: { attribute: false }, session: { attribute: false }, place: { attribute: false }, tick: { state: true }, panel: { state: true }, params: { state: true }, toastText: { state: true }, news: { state: true }, list: { state: true }, palette: { state: true } };
 
   declare shell: SpaceShell;
   declare session: Session;
@@ -38,8 +39,11 @@ export class SpacePage extends PageElement {
   declare private news: string;
   /** The list of conversations is shown. */
   declare private list: boolean;
+  /** The open palette; "" for none. */
+  declare private palette: "" | "commands" | "keys";
 
   private readonly announcer = new Announcer();
+  private attention: Attention | null = null;
   private unsubscribe: (() => void)[] = [];
   private timer: ReturnType<typeof setTimeout> | undefined;
   private focusBefore: Element | null = null;
@@ -49,6 +53,7 @@ export class SpacePage extends PageElement {
     super();
     this.tick = 0;
     this.toastText = "";
+    this.palette = "";
     this.news = "";
     this.params = {};
     this.list = matchMedia(LIST_BESIDE).matches && listShown();
@@ -58,12 +63,15 @@ export class SpacePage extends PageElement {
   override connectedCallback(): void {
     super.connectedCallback();
     const { shell } = this;
+    this.attention = new Attention(shell);
+    this.attention.update();
     document.addEventListener("keydown", this.key);
     document.addEventListener("visibilitychange", this.onWake);
     window.addEventListener("online", this.onWake);
     this.unsubscribe = [
       shell.subscribe(() => this.changed()),
       shell.on("open", ({ panel, params }) => this.openPanel(panel, params)),
+      shell.on("palette", ({ mode }) => void this.openPalette(mode)),
       shell.on("toast", ({ text }) => this.toast(text)),
       () => document.removeEventListener("keydown", this.key),
       () => document.removeEventListener("visibilitychange", this.onWake),
@@ -82,6 +90,7 @@ export class SpacePage extends PageElement {
     const news = this.announcer.announce(this.shell.state, this.shell.room.connectionState.phase === "live");
     if (news !== "") this.news = news;
     this.shell.markRead();
+    this.attention?.update();
     this.navigate();
   }
 
@@ -114,6 +123,7 @@ export class SpacePage extends PageElement {
   protected override render(): TemplateResult {
     const { shell, tick } = this;
     return html`<div class="space" data-panel=${this.panel !== ""} data-list=${this.list} @panel=${(e: CustomEvent<{ id: string }>) => this.openPanel(e.detail.id, {}, true)} @sent=${() => this.querySelector<Conversation>("meup-conversation")?.toEnd()}>
+      <button class="skip" @click=${() => (this.querySelector<HTMLElement>("meup-composer textarea") ?? this.querySelector<HTMLElement>(".talk"))?.focus()}>${shell.may("chat") ? "Skip to the message field" : "Skip to the messages"}</button>
       ${this.list ? html`<div class="list-shade" @click=${() => this.showList(false)}></div><meup-threads .shell=${shell} .tick=${tick} @hide=${() => this.showList(false)} @keydown=${this.listKey}></meup-threads>` : nothing}
       <div class="space-main" ?inert=${(this.panel !== "" && matchMedia(NARROW).matches) || (this.list && !matchMedia(LIST_BESIDE).matches)}>
         <meup-header .shell=${shell} .session=${this.session} .tick=${tick} .list=${this.list} @list=${() => this.showList(!this.list)}></meup-header>
@@ -126,6 +136,7 @@ export class SpacePage extends PageElement {
       </div>
       ${this.panel === "" ? nothing : html`<div class="side-shade" @click=${() => this.openPanel("", {})}></div>`}
       <meup-side .shell=${shell} .tick=${tick} .open=${this.panel} .params=${this.params}></meup-side>
+      ${this.palette === "" ? nothing : html`<meup-palette .shell=${shell} .mode=${this.palette} @done=${() => (this.palette = "")}></meup-palette>`}
       <p class="toast" role="status" ?hidden=${this.toastText === ""}>${this.toastText}</p>
       <p class="unseen" aria-live="polite" data-news>${this.news}</p>
     </div>`;
@@ -172,6 +183,18 @@ export class SpacePage extends PageElement {
     if (e.key === "Escape" && !matchMedia(LIST_BESIDE).matches) this.showList(false);
   };
 
+  /** Opens the command palette or the list of keys. */
+  private async openPalette(mode: "commands" | "keys"): Promise<void> {
+    this.palette = "";
+    try {
+      await import("./palette.js");
+      await this.updateComplete; // an open one is replaced
+      this.palette = mode;
+    } catch {
+      this.toast("Commands could not be loaded. Reload the page when the gateway is reachable.");
+    }
+  }
+
   private toast(text: string): void {
     this.toastText = text;
     clearTimeout(this.timer);
@@ -186,7 +209,14 @@ export class SpacePage extends PageElement {
 
   private readonly key = (e: KeyboardEvent): void => {
     const typing = (e.composedPath()[0] as Element | undefined)?.matches?.("input, textarea, select, [contenteditable]") ?? false;
-    if ((e.key.toLowerCase() === "k" && (e.ctrlKey || e.metaKey)) || (e.key === "/" && !typing && !e.ctrlKey && !e.metaKey)) {
+    const command = e.ctrlKey || e.metaKey;
+    if (e.key.toLowerCase() === "k" && command && !e.shiftKey && !e.altKey) {
+      e.preventDefault();
+      void this.openPalette("commands");
+    } else if (e.key === "?" && !typing && !command) {
+      e.preventDefault();
+      void this.openPalette("keys");
+    } else if (e.key === "/" && !typing && !command) {
       e.preventDefault();
       this.shell.open("search");
     } else if (e.key === "Escape" && !e.defaultPrevented && this.panel !== "" && matchMedia(NARROW).matches) {

@@ -5,7 +5,8 @@ import { suspicious, visible } from "../../core/unicode.js";
 import type { Millis, ParticipantID } from "../../core/types.js";
 import { icon } from "../icons.js";
 import { NARROW, type Shell } from "../panel.js";
-import { initials, who } from "../text.js";
+import { monogramStyles } from "../monogram.js";
+import { who } from "../text.js";
 import { clock, moment } from "../format.js";
 
 /** An invisible character as `visible` spells it. */
@@ -39,10 +40,7 @@ export function amount(n: number, one: string, many = `${one}s`): string {
   return `${n.toLocaleString()} ${n === 1 ? one : many}`;
 }
 
-/** The monogram of a participant. */
-export function monogram(id: ParticipantID, agent: boolean): TemplateResult {
-  return html`<span class="monogram ${agent ? "agent" : ""}" aria-hidden="true">${initials(id)}</span>`;
-}
+export { monogram } from "../monogram.js";
 
 /** A button that shows the envelope. */
 export function envelopeButton(shell: Shell, id: string): TemplateResult {
@@ -74,31 +72,13 @@ export function refused(words: string): TemplateResult | typeof nothing {
 
 /** The styles of these elements. */
 export const parts = css`
+  ${monogramStyles}
   mark {
     padding: 0 0.15em;
     border-radius: 0.2em;
     background: var(--bad-soft);
     color: var(--bad);
     font-weight: 600;
-  }
-  .monogram {
-    display: inline-grid;
-    place-items: center;
-    width: 1.75rem;
-    height: 1.75rem;
-    flex: none;
-    border: 1px solid var(--line);
-    border-radius: 50%;
-    background: var(--raised);
-    color: var(--quiet);
-    font-size: 0.6875rem;
-    font-weight: 600;
-  }
-  .monogram.agent {
-    border-color: transparent;
-    border-radius: var(--round-m);
-    background: var(--accent-soft);
-    color: var(--accent-strong);
   }
   .small-icon {
     display: inline-grid;

@@ -27,6 +27,20 @@ export const timelineStyles = css`
     fill: var(--accent);
     opacity: 0.55;
   }
+  .axis {
+    display: grid;
+    grid-template-columns: repeat(4, minmax(0, 1fr));
+    padding: 0 0.4rem;
+    color: var(--faint);
+    font-size: var(--text-xs);
+    font-variant-numeric: tabular-nums;
+  }
+  .axis span {
+    padding-left: 0.25rem;
+    border-left: 1px solid var(--line);
+    overflow: hidden;
+    white-space: nowrap;
+  }
   input[type="range"] {
     width: 100%;
     margin: 0;

@@ -70,7 +70,7 @@ export class TimelinePanel extends PanelElement {
     const n = r.timeline.length;
     const value = this.byTime ? r.now : r.position;
     return html`<div class="line">
-      ${this.bars(r)}
+      ${this.bars(r)} ${this.axis(r)}
       <label class="unseen" for="at">Position</label>
       <input
         id="at"
@@ -99,6 +99,15 @@ export class TimelinePanel extends PanelElement {
         return svg`<rect x=${i + 0.12} y=${10 - h} width="0.76" height=${h}></rect>`;
       })}
     </svg>`;
+  }
+
+  /** Times along the chart: at equal distances in time, or of the envelopes at equal distances. */
+  private axis(r: Replay): TemplateResult {
+    const [first, last] = r.timeline.span;
+    const { envelopes } = r.timeline;
+    const at = (share: number): number => (this.byTime ? first + share * (last - first) : Date.parse(envelopes[Math.min(envelopes.length - 1, Math.floor(share * envelopes.length))]?.ts ?? ""));
+    const format = last - first > DAY_MS ? AXIS_DAY : last - first > 10 * 60_000 ? AXIS_TIME : AXIS_SECONDS;
+    return html`<div class="axis" aria-hidden="true">${[0, 0.25, 0.5, 0.75].map((share) => html`<span>${Number.isNaN(at(share)) ? "" : format.format(at(share))}</span>`)}</div>`;
   }
 
   private controls(r: Replay): TemplateResult {
@@ -181,6 +190,11 @@ function weight(r: Replay): readonly number[] {
   });
   return bars;
 }
+
+const DAY_MS = 86_400_000;
+const AXIS_DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const AXIS_TIME = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const AXIS_SECONDS = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
 const FULL_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 

@@ -79,7 +79,8 @@ export class TracePanel extends PanelElement {
 
   private read(id: string): Trace | null {
     const { shell } = this;
-    return trace(this.state, id, shell.now(), (x) => shell.loaded(x));
+    const loaded = new Map(shell.envelopes.map((e) => [e.id, e]));
+    return trace(this.state, id, shell.now(), (x) => loaded.get(x));
   }
 
   /** `length` is the time that the whole width stands for. */

@@ -1,2 +1,0 @@
-import{a as o}from"/assets/chunk-52OEXF26.js";import{H as i,O as r,b as e,e as n}from"/assets/chunk-WMDUFPNJ.js";function p(t){return a(t)?e`<span class="chip wait" title="This name looks like one of the page's own words">a participant</span>`:n}function f(t){return e`<b>${r(t)}</b> ${p(t)}`}function g(t){return a(t)?`${r(t)} (a participant)`:r(t)}function a(t){return t!==o&&i(t)}export{p as a,f as b,g as c};
-//# sourceMappingURL=/assets/chunk-JXYY7IDH.js.map

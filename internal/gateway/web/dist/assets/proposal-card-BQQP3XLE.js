@@ -1,2 +1,0 @@
-import{a}from"/assets/chunk-2GROYK5T.js";import"/assets/chunk-VBGZPIMH.js";import"/assets/chunk-JXYY7IDH.js";import"/assets/chunk-52OEXF26.js";import"/assets/chunk-MCP4BBWW.js";import"/assets/chunk-PHVQ3DE4.js";import"/assets/chunk-5QB5VEKR.js";import"/assets/chunk-VZZGR67S.js";import"/assets/chunk-UTM7SGAI.js";import"/assets/chunk-WMDUFPNJ.js";export{a as ProposalCard};
-//# sourceMappingURL=/assets/proposal-card-BQQP3XLE.js.map
