@@ -50,7 +50,7 @@ func preferOpen(tab *webtest.Tab) {
 // nothing is left. It returns how often it found something.
 func openAll(tab *webtest.Tab) int {
 	return webtest.Eval[int](tab, `(async () => {
-		const selector = ".rows meup-rest button, .rows [aria-expanded=false], .rows .reasoning-all";
+		const selector = ".rows meup-rest button:not(.code-copy), .rows [aria-expanded=false], .rows .reasoning-all";
 		const frame = () => new Promise(requestAnimationFrame);
 		let n = 0;
 		for (let quiet = 0; quiet < 3 && n < 3000; ) {
