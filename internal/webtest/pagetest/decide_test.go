@@ -50,7 +50,7 @@ func (s *Stage) history(kind string) []Envelope {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // it is read
+	defer resp.Body.Close()
 	var page struct{ Envelopes []Envelope }
 	if err := json.NewDecoder(resp.Body).Decode(&page); err != nil {
 		s.t.Fatal(err)
