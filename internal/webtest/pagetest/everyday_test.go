@@ -166,3 +166,19 @@ func TestEveryday_Suggestions(t *testing.T) {
 	shoot(t, tab, filepath.Join(screenshotDir, "everyday-suggestions.png"))
 	tab.Clean()
 }
+
+// TestEveryday_TimelineAxis checks that the times along the timeline are whole and
+// in order.
+func TestEveryday_TimelineAxis(t *testing.T) {
+	b := webtest.Start(t)
+	s := everydayStage(t)
+	tab := b.Private(t)
+	looks[2].with(tab, 1)
+	s.Enter(tab, "ada")
+	AwaitEnvelope(tab, "three")
+	press(t, tab, `document.querySelector(".head-panels")`)
+	openPanel(t, tab, "timeline")
+	const axis = `[...document.querySelector("meup-timeline").shadowRoot.querySelectorAll(".axis span")]`
+	tab.Await(axis + `.length === 3 && ` + axis + `.every((x) => /^\d{1,2}:\d{2}:\d{2}/.test(x.textContent) && x.scrollWidth <= x.clientWidth)`)
+	tab.Clean()
+}

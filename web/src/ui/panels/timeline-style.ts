@@ -29,7 +29,7 @@ export const timelineStyles = css`
   }
   .axis {
     display: grid;
-    grid-template-columns: repeat(4, minmax(0, 1fr));
+    grid-template-columns: repeat(3, minmax(0, 1fr));
     padding: 0 0.4rem;
     color: var(--faint);
     font-size: var(--text-xs);

@@ -107,7 +107,7 @@ export class TimelinePanel extends PanelElement {
     const { envelopes } = r.timeline;
     const at = (share: number): number => (this.byTime ? first + share * (last - first) : Date.parse(envelopes[Math.min(envelopes.length - 1, Math.floor(share * envelopes.length))]?.ts ?? ""));
     const format = last - first > DAY_MS ? AXIS_DAY : last - first > 10 * 60_000 ? AXIS_TIME : AXIS_SECONDS;
-    return html`<div class="axis" aria-hidden="true">${[0, 0.25, 0.5, 0.75].map((share) => html`<span>${Number.isNaN(at(share)) ? "" : format.format(at(share))}</span>`)}</div>`;
+    return html`<div class="axis" aria-hidden="true">${[0, 1 / 3, 2 / 3].map((share) => html`<span>${Number.isNaN(at(share)) ? "" : format.format(at(share))}</span>`)}</div>`;
   }
 
   private controls(r: Replay): TemplateResult {
