@@ -18,6 +18,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm/models"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
+	"github.com/meup-protocol/meup/internal/agent/telemetry/otlp"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/reasoner"
 	"github.com/meup-protocol/meup/internal/reasoner/callback"
@@ -63,7 +64,7 @@ func assemble(ctx context.Context, f *commonFlags, log *slog.Logger, secrets []s
 		}
 	}
 	secrets = append(append(secrets, string(secret)), models.Mask(os.Getenv)...)
-	tel, err := telemetry.Start(ctx, telemetry.Options{Service: "meup-reasoner", Version: program.Version(version), Logger: log, Secrets: secrets})
+	tel, err := telemetry.Start(ctx, telemetry.Options{Service: "meup-reasoner", Version: program.Version(version), Exporter: otlp.New, Logger: log, Secrets: secrets})
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
+	"github.com/meup-protocol/meup/internal/agent/telemetry/otlp"
 )
 
 // watched is an agent's telemetry with a collector that receives its spans over
@@ -35,7 +36,7 @@ func watch(t *testing.T) *watched {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
 	var err error
 	w.Telemetry, err = telemetry.Start(t.Context(), telemetry.Options{
-		Service: "meup-agent", Logger: slog.New(slog.NewJSONHandler(w, nil)),
+		Service: "meup-agent", Exporter: otlp.New, Logger: slog.New(slog.NewJSONHandler(w, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

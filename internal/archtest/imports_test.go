@@ -144,6 +144,7 @@ var mayImport = map[string][]string{
 	"internal/program":                     {"internal/terminal/termsafe"},
 	"client/reasoner/wire":                 {},
 	"client/reasoner":                      {"client/reasoner/wire", "internal/natsconn", "internal/textutil"},
+	"internal/agent/telemetry/otlp":        {},
 	"internal/agent/telemetry":             {"internal/agent/contextwindow", "internal/agent/llm", "internal/redact", "internal/textutil"},
 	"internal/agent/llm":                   {},
 	"internal/agent/llm/llmhttp":           {"internal/agent/llm", "internal/textutil"},

@@ -20,6 +20,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
+	"github.com/meup-protocol/meup/internal/agent/telemetry/otlp"
 	"github.com/meup-protocol/meup/internal/reasoner/api"
 	"github.com/meup-protocol/meup/internal/testkit"
 )
@@ -54,7 +55,7 @@ func observed(t *testing.T, log *testkit.Log) (tel *telemetry.Telemetry, end fun
 	t.Cleanup(server.Close)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
 	tel, err := telemetry.Start(t.Context(), telemetry.Options{
-		Logger: slog.New(slog.NewTextHandler(log, nil)),
+		Exporter: otlp.New, Logger: slog.New(slog.NewTextHandler(log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/meup-protocol/meup/internal/agent/telemetry/otlp"
 	"github.com/meup-protocol/meup/internal/testkit"
 )
 
@@ -111,6 +112,7 @@ func loggerOf(log *testkit.Log) *slog.Logger {
 
 func start(t *testing.T, o Options) *Telemetry {
 	t.Helper()
+	o.Exporter = otlp.New
 	telemetry, err := Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@
 //	│   └── chat {model}      a request to a model
 //	└── execute_tool {tool}   a call that was made
 //
-// They are exported over OTLP/HTTP if OTEL_EXPORTER_OTLP_ENDPOINT or
+// They are exported, by package otlp over HTTP, if OTEL_EXPORTER_OTLP_ENDPOINT or
 // OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set, and cost nearly nothing otherwise.
 // A slow or missing collector causes no delay: the spans are dropped, and spans
 // of failed exports are counted.
@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 )
@@ -37,6 +38,9 @@ type Options struct {
 	// Service is the service's name unless OTEL_SERVICE_NAME or
 	// OTEL_RESOURCE_ATTRIBUTES sets one. Version is its version.
 	Service, Version string
+	// Exporter creates the exporter of spans, such as otlp.New; nil: spans are
+	// not exported.
+	Exporter func(context.Context) (sdktrace.SpanExporter, error)
 	// Logger logs the decisions and failures to export spans; nil discards
 	// them.
 	Logger *slog.Logger
@@ -77,7 +81,7 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 		return nil, err
 	}
 	t := &Telemetry{logger: o.Logger, mask: mask, metrics: newMetrics(o, mask)}
-	if wanted, err := exportWanted(); err != nil || !wanted {
+	if wanted, err := exportWanted(); err != nil || !wanted || o.Exporter == nil {
 		t.tracer = noop.NewTracerProvider().Tracer(scope)
 		return t, err
 	}

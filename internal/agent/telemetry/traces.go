@@ -14,7 +14,6 @@ import (
 	"github.com/go-logr/logr"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
@@ -30,7 +29,7 @@ type traces struct {
 
 func startTraces(ctx context.Context, o Options, mask func(string) string, m *metrics) (*traces, error) {
 	quietSDK(o, mask)
-	otlp, err := otlptracehttp.New(ctx)
+	next, err := o.Exporter(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +42,7 @@ func startTraces(ctx context.Context, o Options, mask func(string) string, m *me
 		whole := mask
 		mask = func(text string) string { return textutil.Truncate(whole(text), length) }
 	}
-	e := newExporter(otlp, mask, o, m)
+	e := newExporter(next, mask, o, m)
 	return &traces{
 		exporter: e,
 		provider: sdktrace.NewTracerProvider(
