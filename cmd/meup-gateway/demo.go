@@ -9,20 +9,25 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
+	"github.com/meup-protocol/meup/internal/agent/addressing"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/planner/rules"
+	scene "github.com/meup-protocol/meup/internal/demo"
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/auth"
 	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 type demoFlags struct {
@@ -33,6 +38,8 @@ type demoFlags struct {
 	model   string
 	baseURL string
 	level   string
+	scene   bool
+	pace    time.Duration // of the scene; 0: the default
 	timeout time.Duration
 }
 
@@ -40,19 +47,23 @@ func newDemo() *cobra.Command {
 	var f demoFlags
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "Runs a demo space with an agent; needs no configuration",
-		Long: `demo starts a temporary space with two participants: you, with all capabilities,
-and the agent guide, which reads a folder of documents through an MCP server. It
-prints the gateway's address and commands to try, and runs until Ctrl-C.
+		Short: "Runs a demo space with agents; needs no configuration",
+		Long: `demo starts a temporary space, prints a link to its web page, and runs until
+Ctrl-C. Nothing is kept.
 
-The agent decides by rules. With --model it uses a language model, whose key is
-read from the environment (meup-agent run --help lists the variables).
+When you open the page, the agents planner and scout play a scene: ben asks a
+question, they reason and call tools, and planner proposes a call that waits for
+your approval. The scene is written in advance, but real: its participants are
+connected like yours, and the approved call runs a tool. --scene=false leaves it
+out. To see it again, write "play the scene again".
 
-With --ask it sends one question to the agent, prints the envelopes as they
-arrive, and exits with 0 after the answer.
+The agent guide answers your own questions. It reads a folder of documents
+through an MCP server, and decides by rules. With --model it uses a language
+model, whose key is read from the environment (meup-agent run --help lists the
+variables).
 
-The MCP server is @modelcontextprotocol/server-filesystem, run with npx. Without
-Node, a server written in Go is used.`,
+With --ask it sends one question to guide, prints the envelopes as they arrive,
+and exits with 0 after the answer.`,
 		Example: "  meup-gateway demo\n  meup-gateway demo --ask 'what is in the docs folder?'",
 		Args:    exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -61,11 +72,12 @@ Node, a server written in Go is used.`,
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address to listen on; a free port is used if it is in use")
-	fl.StringVar(&f.docs, "docs", "", "folder that the agent reads (default: ./docs, or a sample)")
+	fl.StringVar(&f.docs, "docs", "", "folder that guide reads (default: ./docs, or a sample)")
 	fl.StringVar(&f.ask, "ask", "", "send this question, print the envelopes, and exit")
-	fl.StringVar(&f.mcp, "mcp", "auto", "auto, npm or go: which MCP server reads the folder")
-	fl.StringVar(&f.model, "model", "rules", "how the agent decides: rules, or PROVIDER:NAME of a language model, such as ollama:qwen3")
+	fl.StringVar(&f.mcp, "mcp", "go", "MCP server that reads the folder: go (built in), npm ("+npmPackage+", run with npx), or auto (npm if Node is installed)")
+	fl.StringVar(&f.model, "model", "rules", "how guide decides: rules, or PROVIDER:NAME of a language model, such as ollama:qwen3")
 	fl.StringVar(&f.baseURL, "base-url", "", "URL of the model's API (default: the provider's)")
+	fl.BoolVar(&f.scene, "scene", true, "play the scene when you join")
 	fl.StringVar(&f.level, "log-level", "warn", "debug, info, warn or error")
 	fl.DurationVar(&f.timeout, "timeout", 2*time.Minute, "timeout for the answer to --ask")
 	return c
@@ -80,6 +92,7 @@ type demoEnv struct {
 	docs    string
 	tokens  map[string]string // by the variable that the configuration names
 	address string
+	moved   bool          // the requested address is in use
 	link    func() string // signs one browser in as you; nil: there is no page
 }
 
@@ -88,6 +101,11 @@ func demo(ctx context.Context, f demoFlags, out, errOut io.Writer) error {
 	if err := errors.Join(checked.Set("log-level", f.level), checked.Set("listen", f.listen)); err != nil {
 		return &usageError{err}
 	}
+	switch f.mcp {
+	case "go", "npm", "auto":
+	default:
+		return &usageError{fmt.Errorf("--mcp %q: want go, npm or auto", f.mcp)}
+	}
 	dir, err := os.MkdirTemp("", "meup-demo-")
 	if err != nil {
 		return fmt.Errorf("create a folder for the demo: %w", err)
@@ -95,8 +113,8 @@ func demo(ctx context.Context, f demoFlags, out, errOut io.Writer) error {
 	defer os.RemoveAll(dir) //nolint:errcheck // temporary anyway
 	s := &demoEnv{flags: f, out: out, dir: dir, log: program.TextLogger(errOut, checked.Log.Level)}
 	s.tokens = make(map[string]string)
-	for _, name := range []string{"DEMO_YOU", "DEMO_GUIDE", "DEMO_HELPER"} {
-		s.tokens[name], _ = auth.NewToken()
+	for _, name := range append([]protocol.ParticipantID{"you", "guide", "helper"}, scene.Cast()...) {
+		s.tokens[variable(name)], _ = auth.NewToken()
 	}
 	if s.docs, err = s.findDocs(); err != nil {
 		return err
@@ -108,7 +126,10 @@ func demo(ctx context.Context, f demoFlags, out, errOut io.Writer) error {
 	return errors.Join(s.run(ctx), stop())
 }
 
-// run connects the agent and runs the demo.
+// variable returns the variable that the configuration names for a token.
+func variable(who protocol.ParticipantID) string { return "DEMO_" + strings.ToUpper(string(who)) }
+
+// run connects the agents and runs the demo. The end of ctx is the regular end.
 func (s *demoEnv) run(ctx context.Context) error {
 	thinker, err := planner.Open(planner.Options{
 		Rules: rules.Rules{}, ModelName: s.flags.model, BaseURL: s.flags.baseURL, Getenv: os.Getenv,
@@ -123,16 +144,21 @@ func (s *demoEnv) run(ctx context.Context) error {
 		return err
 	}
 	defer tools.Close() //nolint:errcheck // the demo is over
-	guide, err := s.dial(ctx, "DEMO_GUIDE", client.Position{})
+	guide, err := s.dial(ctx, "guide", client.Position{})
 	if err != nil {
 		return fmt.Errorf("connect the agent: %w", err)
 	}
 	defer guide.Close() //nolint:errcheck // the demo is over
 	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	played, err := s.startScene(ctx, thinker)
+	if err != nil {
+		return err
+	}
 	ended := make(chan error, 1)
 	go func() { // ends with ctx; waited for below
 		ended <- agent.New(agent.Options{
-			Space: guide, Tools: tools, Planner: thinker, Approach: thinker.Approach, Logger: s.log,
+			Space: guide, Tools: tools, Planner: thinker, Approach: thinker.Approach, Answer: addressing.Any, Logger: s.log,
 		}).Run(ctx)
 	}()
 	if s.flags.ask != "" {
@@ -146,12 +172,39 @@ func (s *demoEnv) run(ctx context.Context) error {
 		}
 	}
 	cancel()
-	return errors.Join(err, <-ended)
+	return errors.Join(err, <-ended, <-played)
 }
 
-func (s *demoEnv) dial(ctx context.Context, token string, since client.Position) (*client.Client, error) {
+// startScene joins the participants of the scene, and returns a channel with
+// the error of its end.
+func (s *demoEnv) startScene(ctx context.Context, thinker *planner.Opened) (<-chan error, error) {
+	ended := make(chan error, 1)
+	if s.flags.ask != "" || !s.flags.scene {
+		ended <- nil
+		return ended, nil
+	}
+	dir := filepath.Join(s.dir, "scene")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create a folder for the scene: %w", err)
+	}
+	tokens := make(map[protocol.ParticipantID]string)
+	for _, who := range scene.Cast() {
+		tokens[who] = s.tokens[variable(who)]
+	}
+	play, err := scene.Start(ctx, scene.Options{
+		URL: "ws://" + s.address + "/ws", Space: "demo", Tokens: tokens, Visitor: "you", Dir: dir,
+		Planner: thinker, Approach: thinker.Approach, Pace: s.flags.pace, Version: version, Logger: s.log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start the scene: %w", err)
+	}
+	go func() { ended <- play.Run(ctx) }() // ends with ctx; run waits for it
+	return ended, nil
+}
+
+func (s *demoEnv) dial(ctx context.Context, who protocol.ParticipantID, since client.Position) (*client.Client, error) {
 	return client.Dial(ctx, client.Options{
-		URL: "ws://" + s.address + "/ws", Space: "demo", Token: s.tokens[token], Since: since, Logger: s.log,
+		URL: "ws://" + s.address + "/ws", Space: "demo", Token: s.tokens[variable(who)], Since: since, Logger: s.log,
 	})
 }
 
@@ -172,12 +225,13 @@ spaces:
           - mcp.withdraw
           - participant.status
           - participant.compact-done
+          - {kind: mcp.request, payload: {method: tools/list}}
           - kind: mcp.request
-            payload: {method: tools/call, params: {name: ["list_*", "read_*", "search_*", "get_file_info", "directory_tree"]}}
+            payload: {method: tools/call, params: {name: ["list_*", "read_*", "search_*", "get_file_info", "directory_tree", "play_scene"]}}
 `
 
 func (s *demoEnv) startGateway(ctx context.Context) (stop func() error, err error) {
-	cfg, faults := config.Parse("demo", []byte(demoConfig), func(name string) (string, bool) {
+	cfg, faults := config.Parse("demo", []byte(demoConfig+scene.Participants), func(name string) (string, bool) {
 		t, ok := s.tokens[name]
 		return t, ok
 	}, os.ReadFile)
@@ -195,7 +249,7 @@ func (s *demoEnv) startGateway(ctx context.Context) (stop func() error, err erro
 	}
 	s.address = l.Addr().String()
 	if g.HasPage() {
-		s.link = func() string { return "http://" + s.address + "/#code=" + g.NewLoginCode(s.tokens["DEMO_YOU"]) }
+		s.link = func() string { return "http://" + s.address + "/#code=" + g.NewLoginCode(s.tokens[variable("you")]) }
 	}
 	served := make(chan error, 1)
 	go func() { served <- g.Serve(l) }() // ends with the drain below
@@ -209,73 +263,50 @@ func (s *demoEnv) startGateway(ctx context.Context) (stop func() error, err erro
 	}, nil
 }
 
+// wsaAddressInUse is the error of Windows for an address that is in use.
+const wsaAddressInUse = syscall.Errno(10048)
+
 // listen listens on the requested address, or on a free port if it is in use.
 func (s *demoEnv) listen(ctx context.Context) (net.Listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", s.flags.listen)
-	if err == nil {
-		return l, nil
+	if errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, wsaAddressInUse) {
+		s.moved = true
+		host, _, _ := net.SplitHostPort(s.flags.listen)
+		l, err = lc.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
 	}
-	host, _, _ := net.SplitHostPort(s.flags.listen)
-	if l, freeErr := lc.Listen(ctx, "tcp", net.JoinHostPort(host, "0")); freeErr == nil {
-		return l, nil
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
 	}
-	return nil, fmt.Errorf("listen on %s: %w", s.flags.listen, err)
+	return l, nil
 }
 
+// printInstructions prints at most eight lines, the link last.
 func (s *demoEnv) printInstructions() {
-	fmt.Fprintf(s.out, `
-The gateway listens on http://%[1]s; the space is demo.
-You are "you"; the agent "guide" reads %[4]s.
-%[5]s
-In another terminal:
-
-  export TOKEN=%[2]s
-
-  # join from this terminal
-  MEUP_URL=http://%[1]s MEUP_SPACE=demo MEUP_TOKEN=$TOKEN go run ./cmd/meup join
-
-  # ask the agent
-  curl -H "Authorization: Bearer $TOKEN" http://%[1]s/api/spaces/demo/envelopes \
-    -d '{"kind":"chat","payload":{"message":"what is in the docs folder?"}}'
-
-  # watch all envelopes, from the beginning
-  curl -N -H "Authorization: Bearer $TOKEN" "http://%[1]s/api/spaces/demo/events?since=0"
-
-  # list the reasoning contexts
-  curl -H "Authorization: Bearer $TOKEN" http://%[1]s/api/spaces/demo/contexts
-
-  # use a WebSocket: every line you type is an envelope
-  websocat -H "Authorization: Bearer $TOKEN" "ws://%[1]s/ws?space=demo&since=0"
-
-  # run your own agent, or another one of these
-  HELPER_TOKEN=%[3]s \
-    go run ./cmd/meup-agent run --gateway ws://%[1]s/ws --space demo --token-env HELPER_TOKEN --answer mentioned --docs .
-
-Ctrl-C ends the demo; nothing is kept.
-`, s.address, s.tokens["DEMO_YOU"], s.tokens["DEMO_HELPER"], s.docs, s.pageInstructions())
-}
-
-// pageInstructions describes how to open the space in a browser. The token is
-// not part of the link: browsers and terminals store addresses.
-func (s *demoEnv) pageInstructions() string {
-	if s.link == nil {
-		return ""
+	fmt.Fprintf(s.out, "The space demo is at http://%s until Ctrl-C; nothing is kept.\n", s.address)
+	if s.moved {
+		fmt.Fprintf(s.out, "%s is in use, so the demo took a free port.\n", s.flags.listen)
 	}
-	return fmt.Sprintf(`
-Open it in a browser. This link signs you in; it works once, within %d minutes:
-
-  %s
-
-After that, sign in with the token below.
-`, int(access.CodeLifetime.Minutes()), s.link())
+	if s.flags.scene {
+		fmt.Fprintln(s.out, "planner and scout begin when you join; one of their calls waits for your approval.")
+	}
+	fmt.Fprintf(s.out, "guide answers your questions, such as: what is in the docs folder? It reads %s\n", s.docs)
+	fmt.Fprintf(s.out, "At a terminal: MEUP_URL=http://%s MEUP_SPACE=demo MEUP_TOKEN=%s meup join\n", s.address, s.tokens[variable("you")])
+	fmt.Fprintf(s.out, "Your own agent joins as helper, with the token %s (docs/getting-started.md).\n", s.tokens[variable("helper")])
+	if s.link == nil { // a build without the page
+		fmt.Fprintf(s.out, "http://%s\n", s.address)
+		return
+	}
+	// The token is not part of the link: browsers and terminals store addresses.
+	fmt.Fprintf(s.out, "This link signs you in, once, within %d minutes; later, sign in with the token above:\n%s\n",
+		int(access.CodeLifetime.Minutes()), s.link())
 }
 
-// startTools starts the MCP server for the folder, and prints which one.
+// startTools starts the MCP server for the folder.
 func (s *demoEnv) startTools(ctx context.Context) (*mcptools.Set, error) {
 	npm, err := s.npmServer()
 	if err == nil && npm != nil {
-		fmt.Fprintf(s.out, "Starting the MCP server %s over %s …\n", npmPackage, s.docs)
+		s.log.Info("starting an MCP server", "package", npmPackage, "folder", s.docs)
 		set, startErr := mcptools.Start(ctx, []mcptools.Server{*npm}, s.toolOptions())
 		if startErr == nil {
 			return set, nil
@@ -286,9 +317,7 @@ func (s *demoEnv) startTools(ctx context.Context) (*mcptools.Set, error) {
 		return nil, err
 	}
 	if err != nil {
-		fmt.Fprintf(s.out, "%s is not available (%v); using the Go MCP server.\n", npmPackage, err)
-	} else {
-		fmt.Fprintln(s.out, "Using the Go MCP server.")
+		s.log.Warn("the built-in MCP server is used", "err", err)
 	}
 	return s.goTools(ctx)
 }

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"regexp"
 	"strings"
@@ -16,37 +18,76 @@ import (
 
 var (
 	linkLine  = regexp.MustCompile(`http://127\.0\.0\.1:\d+/#code=(\w+)`)
-	tokenLine = regexp.MustCompile(`export TOKEN=(\S+)`)
+	tokenLine = regexp.MustCompile(`MEUP_TOKEN=(\S+)`)
 )
 
-// The link of a demo signs one browser in, once, and contains no token.
-func TestDemoLink(t *testing.T) {
-	site, err := web.Bundled()
-	if err != nil {
-		t.Fatal(err)
-	}
+// runDemo runs a demo and returns its output up to the link; the demo has then
+// printed everything. The demo ends with the test.
+func runDemo(t *testing.T, listen string) string {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
 	r, w := io.Pipe()
 	ended := make(chan error, 1)
 	go func() { // ends with ctx; waited for below
-		ended <- demo(ctx, demoFlags{listen: "127.0.0.1:0", mcp: "go", docs: t.TempDir(), model: "rules", level: "error"}, w, io.Discard)
+		ended <- demo(ctx, demoFlags{listen: listen, mcp: "go", docs: t.TempDir(), model: "rules", level: "error", scene: true}, w, io.Discard)
 		_ = w.Close()
 	}()
-	said := readUntil(t, r, "Ctrl-C ends the demo")
-	link := linkLine.FindStringSubmatch(said)
-	switch {
-	case site == nil && link != nil:
-		t.Errorf("a link to a page that is not there: %s", link[0])
-	case site != nil && link == nil:
-		t.Errorf("no link: %s", said)
-	case link != nil:
-		tryLink(t, link, tokenLine.FindStringSubmatch(said)[1])
+	said := readUntil(t, r, "/#code=")
+	t.Cleanup(func() {
+		cancel()
+		rest, _ := io.ReadAll(r)
+		if len(rest) > 0 {
+			t.Errorf("output after the link: %q", rest)
+		}
+		if err := <-ended; err != nil {
+			t.Errorf("demo: %v", err)
+		}
+	})
+	return said
+}
+
+// TestDemo_Output checks that the output has at most eight lines, and that the
+// last one is a link that signs one browser in, once, and contains no token.
+func TestDemo_Output(t *testing.T) {
+	if site, err := web.Bundled(); err != nil || site == nil {
+		t.Skipf("there is no page: %v", err)
 	}
-	cancel()
-	go io.Copy(io.Discard, r) //nolint:errcheck // the rest of the output, until the demo has ended
-	if err := <-ended; err != nil {
-		t.Errorf("demo: %v", err)
+	said := runDemo(t, "127.0.0.1:0")
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	link := linkLine.FindStringSubmatch(lines[len(lines)-1])
+	if len(lines) > 7 || link == nil { // one more if the address is in use
+		t.Fatalf("%d lines:\n%s", len(lines), said)
+	}
+	tryLink(t, link, tokenLine.FindStringSubmatch(said)[1])
+}
+
+func TestDemo_AddressInUse(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // a test
+	said := runDemo(t, l.Addr().String())
+	if !strings.Contains(said, l.Addr().String()+" is in use") || strings.Contains(said, "http://"+l.Addr().String()) {
+		t.Errorf("the output is\n%s", said)
+	}
+	if lines := strings.Split(strings.TrimSpace(said), "\n"); len(lines) > 8 {
+		t.Errorf("%d lines:\n%s", len(lines), said)
+	}
+}
+
+func TestDemo_InvalidFlags(t *testing.T) {
+	for name, f := range map[string]demoFlags{
+		"address":     {listen: "nowhere", level: "warn", mcp: "go"},
+		"no such MCP": {listen: "127.0.0.1:0", level: "warn", mcp: "pip"},
+		"model":       {listen: "127.0.0.1:0", level: "warn", mcp: "go", model: "nothing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := demo(t.Context(), f, io.Discard, io.Discard)
+			if _, usage := errors.AsType[*usageError](err); !usage {
+				t.Errorf("the error is %v", err)
+			}
+		})
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 func (s *demoEnv) askOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.flags.timeout, errors.New("no answer within the timeout"))
 	defer cancel()
-	you, err := s.dial(ctx, "DEMO_YOU", client.Position{})
+	you, err := s.dial(ctx, "you", client.Position{})
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
@@ -30,7 +30,6 @@ func (s *demoEnv) askOnce(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ask: %w", err)
 	}
-	fmt.Fprintln(s.out)
 	for {
 		e, err := you.Receive(ctx)
 		if err != nil {

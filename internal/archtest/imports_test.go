@@ -161,6 +161,7 @@ var mayImport = map[string][]string{
 	"internal/agent/planner/rules":         {"internal/agent/planner", "internal/agent/contextwindow", "internal/textutil"},
 	"internal/agent/toolpins":              {"protocol", "client/api", "internal/participant"},
 	"internal/agent/bridge":                {"protocol", "client", "client/api", "internal/agent/mcptools", "internal/agent/toolpins", "internal/participant", "internal/textutil"},
+	"internal/demo":                        {"protocol", "client", "internal/agent", "internal/agent/addressing", "internal/agent/bridge", "internal/agent/contextwindow", "internal/agent/llm", "internal/agent/mcptools", "internal/agent/planner"},
 	"internal/participant":                 {"protocol", "client"},
 	"internal/acpconn":                     {},
 	"internal/acpserver":                   {"protocol", "client/api", "internal/acpconn", "internal/ask", "internal/capability", "internal/program", "internal/proposal", "internal/recent"},

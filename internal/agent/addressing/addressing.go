@@ -23,7 +23,8 @@ const (
 	Addressed Mode = "addressed"
 	// Mentioned: also chats with @name in their text.
 	Mentioned Mode = "mentioned"
-	// Any: also every chat that a participant other than an agent sends to all.
+	// Any: also every chat that a participant other than an agent sends to all,
+	// unless it mentions another connected agent.
 	Any Mode = "any"
 	// Auto: like Any while no other agent is connected, otherwise like
 	// Mentioned.
@@ -138,7 +139,7 @@ func (t *Classifier) IsQuestion(env *protocol.Envelope) bool {
 	if env.Context != "" || t.isAgent(env.From) {
 		return false // a remark in a context, or an agent's answer
 	}
-	return t.mode == Any || t.mode == Auto && !t.hasOtherAgent()
+	return t.mode == Any && !t.mentionsOther(text) || t.mode == Auto && !t.hasOtherAgent()
 }
 
 // allowsAgent reports whether to answer another question of an agent, and
@@ -199,10 +200,21 @@ func namesReasoning(capability json.RawMessage) bool {
 	}
 }
 
-// mentioned reports whether a text contains @ and one of the names, as a word.
-func (t *Classifier) mentioned(text string) bool {
+// mentionsOther reports whether a text mentions another connected agent.
+func (t *Classifier) mentionsOther(text string) bool {
+	return slices.ContainsFunc(t.Agents(), func(id protocol.ParticipantID) bool {
+		return mentions(text, strings.ToLower(string(id)))
+	})
+}
+
+// mentioned reports whether a text mentions this agent.
+func (t *Classifier) mentioned(text string) bool { return mentions(text, t.names...) }
+
+// mentions reports whether a text contains @ and one of the names, which are in
+// lower case, as a word.
+func mentions(text string, names ...string) bool {
 	text = strings.ToLower(text)
-	for _, name := range t.names {
+	for _, name := range names {
 		for rest := text; ; {
 			before, after, found := strings.Cut(rest, "@"+name)
 			if !found {

@@ -87,6 +87,29 @@ func TestIsAgent(t *testing.T) {
 	}
 }
 
+// TestIsQuestion_MentionOfAnother checks that an agent that answers any chat
+// leaves a chat to the agent that it mentions.
+func TestIsQuestion_MentionOfAnother(t *testing.T) {
+	for text, want := range map[string]bool{
+		"@bob, what is this?":           false,
+		"@bob and @planner, well?":      true,
+		"@bobby, what is this?":         true,
+		"what does bob@example.org do?": true,
+	} {
+		t.Run(text, func(t *testing.T) {
+			r := newRoom(Any)
+			r.presence(protocol.PresenceJoin, "alice")
+			r.presence(protocol.PresenceJoin, "bob")
+			r.sees(chatOf("alice", "by-alice", "well?"))
+			r.sees(protocol.Envelope{ID: "by-bob", Kind: protocol.KindReasoningStart, From: "bob", Correlation: protocol.CorrelateTo("by-alice")})
+			question := chatOf("alice", "q", text)
+			if got := r.t.IsQuestion(&question); got != want {
+				t.Errorf("a question: %t", got)
+			}
+		})
+	}
+}
+
 func TestMentions(t *testing.T) {
 	for text, want := range map[string]bool{
 		"@planner":                       true,
