@@ -36,7 +36,7 @@ demo: ## a space to look at, with a scene; ARGS has further options
 	@mkdir -p bin
 	@if [[ ! -x bin/meup-gateway ]]; then echo "The first build downloads 100 MB of modules and takes a few minutes."; fi
 	@$(STATIC) $(GO) build $(NOSTAMP) -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/meup-gateway ./cmd/meup-gateway
-	@set -m; bin/meup-gateway demo $(ARGS) # a job of its own: Ctrl-C reaches the demo, and not make
+	@set -m; bin/meup-gateway demo $(ARGS) || exit $$? # a job of its own: Ctrl-C reaches the demo, and not make
 
 # Options of the program, such as ARGS='--model ollama:qwen3'.
 ARGS ?=
@@ -116,8 +116,8 @@ bench-page: install-chromium ## measure the web page in a browser; writes bench/
 	$(GO) test $(NOSTAMP) -run '^$$' -bench . -benchtime 3x -timeout $(TEST_TIMEOUT) ./bench/page -args -write README.md
 
 .PHONY: screenshots
-screenshots: install-chromium ## the two pictures of the README, made anew in a browser, into docs/images
-	$(GO) test $(NOSTAMP) -count 1 -run '^TestScreenshots$$' -v ./internal/webtest/pagetest -args -screenshots
+screenshots: install-chromium ## the pictures of the documentation, made anew in a browser, into docs/images
+	$(GO) test $(NOSTAMP) -count 1 -run '^TestScreenshots$$|^TestRecording$$' -v ./internal/webtest/pagetest -args -screenshots
 
 .PHONY: fmt
 fmt: ## format the Go sources

@@ -211,6 +211,7 @@ func (s *demoEnv) dial(ctx context.Context, who protocol.ParticipantID, since cl
 const demoConfig = `
 spaces:
   demo:
+    visibility: everyone # you see calls and results that agents address to tools
     participants:
       you: {token_env: DEMO_YOU, capabilities: ["*"]}
       helper: {token_env: DEMO_HELPER, capabilities: [chat, reasoning/*, stream/*, "mcp/*", participant.status, participant.compact-done]}

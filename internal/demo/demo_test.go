@@ -32,7 +32,7 @@ type stage struct {
 
 func start(t *testing.T) *stage {
 	t.Helper()
-	config := "spaces:\n  demo:\n    participants:\n      you: {token: you-token, capabilities: [\"*\"]}" + Participants
+	config := "spaces:\n  demo:\n    visibility: everyone\n    participants:\n      you: {token: you-token, capabilities: [\"*\"]}" + Participants
 	tokens := make(map[protocol.ParticipantID]string)
 	for _, who := range Cast() {
 		tokens[who] = string(who) + "-token"

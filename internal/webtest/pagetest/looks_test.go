@@ -18,7 +18,7 @@ import (
 	"github.com/meup-protocol/meup/internal/webtest"
 )
 
-var forReadme = flag.Bool("screenshots", false, "write the two screenshots of the README into docs/images")
+var forReadme = flag.Bool("screenshots", false, "write the screenshots and the recording of the documentation into docs/images")
 
 // screenshotDir is the folder for screenshots.
 var screenshotDir = filepath.Join(root, "artifacts", "page")
@@ -192,10 +192,10 @@ func closePanel(tab *webtest.Tab) {
 	tab.Await(`(() => { const x = document.querySelector(".panel-head .icon-button"); x?.click(); return x === null; })()`)
 }
 
-// TestScreenshots takes the screenshots of the README, on request.
+// TestScreenshots takes the screenshots of the documentation, on request.
 func TestScreenshots(t *testing.T) {
 	if !*forReadme {
-		t.Skip("without -screenshots the README keeps its pictures")
+		t.Skip("without -screenshots the documentation keeps its pictures")
 	}
 	b := webtest.Start(t)
 	s := Perform(t, 1800*time.Millisecond)
