@@ -24,17 +24,17 @@ spaces:
       bot: {token: bot-token-for-tests, capabilities: [chat, "reasoning/*"]}
 `
 
-// readmeScript writes the JavaScript example of the README into a file, with
+// readmeScript writes the JavaScript example of docs/getting-started.md into a file, with
 // its address and its token replaced.
 func readmeScript(t *testing.T, addr string) string {
 	t.Helper()
-	text, err := os.ReadFile("../README.md")
+	text, err := os.ReadFile("../docs/getting-started.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := regexp.MustCompile("(?s)```js\n(.*?)```").FindSubmatch(text)
 	if found == nil {
-		t.Fatal("the README has no JavaScript")
+		t.Fatal("getting-started.md has no JavaScript")
 	}
 	script := strings.NewReplacer("127.0.0.1:8080", addr, "'…'", "'bot-token-for-tests'", "5000", "50").Replace(string(found[1]))
 	file := filepath.Join(t.TempDir(), "agent.js")
@@ -57,7 +57,7 @@ func nodeWithWebSocket(t *testing.T) []string {
 	return nil
 }
 
-// readmeAgent is the agent of the README, and alice, who asks it.
+// readmeAgent is an agent of the documentation, and alice, who asks it.
 type readmeAgent struct {
 	t       *testing.T
 	ctx     context.Context // ends with the test's timeout
@@ -124,10 +124,10 @@ func (a *readmeAgent) ask(text string, after ...protocol.ID) (question, answer p
 	return question, e.ID
 }
 
-// TestReadme_JavaScriptAgent checks that the agent of the README answers each
+// TestGettingStarted_JavaScriptAgent checks that the agent of getting-started.md answers each
 // question once, follow-up questions too, and neither old questions nor the
 // answers of other agents, across its own restart and the gateway's.
-func TestReadme_JavaScriptAgent(t *testing.T) {
+func TestGettingStarted_JavaScriptAgent(t *testing.T) {
 	node := nodeWithWebSocket(t)
 	g := startGateway(t, scriptConfig)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

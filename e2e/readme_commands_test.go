@@ -1,0 +1,216 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/evanw/esbuild/pkg/api"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// blocks returns the code blocks of a document with a language, with the
+// address replaced.
+func blocks(t *testing.T, document, language, addr string) []string {
+	t.Helper()
+	text, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, m := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
+		list = append(list, strings.ReplaceAll(m[1], "127.0.0.1:8080", addr))
+	}
+	if len(list) == 0 {
+		t.Fatalf("%s has no block of %s", document, language)
+	}
+	return list
+}
+
+// commands returns the commands of a console block: the lines after a prompt,
+// with the lines that continue them.
+func commands(block string) string {
+	var out strings.Builder
+	end := "" // of a document within a command
+	continued := false
+	for line := range strings.Lines(block) {
+		command, prompt := strings.CutPrefix(line, "$ ")
+		if !prompt && end == "" && !continued {
+			continue // output
+		}
+		out.WriteString(command)
+		if end == "" {
+			if _, after, found := strings.Cut(command, "<<'"); found {
+				end, _, _ = strings.Cut(after, "'")
+			}
+		} else if strings.TrimSpace(command) == end {
+			end = ""
+		}
+		continued = end == "" && strings.HasSuffix(strings.TrimSpace(command), "\\")
+	}
+	return out.String()
+}
+
+// checkout returns a folder in which make builds the programs by copying the
+// ones that this test has built, and make's environment.
+func checkout(t *testing.T) (dir string, env []string) {
+	t.Helper()
+	dir = t.TempDir()
+	for _, name := range []string{"Makefile", "docs", "examples"} {
+		target, err := filepath.Abs("../" + name)
+		if err == nil {
+			err = os.Symlink(target, filepath.Join(dir, name))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	compiler := filepath.Join(t.TempDir(), "go")
+	script := "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\ncp " + bin + "/* bin/\n"
+	if err := os.WriteFile(compiler, []byte(script), 0o700); err != nil { //nolint:gosec // it is a program
+		t.Fatal(err)
+	}
+	return dir, append(os.Environ(), "GO="+compiler, "MAKEFLAGS=", "XDG_CONFIG_HOME="+dir)
+}
+
+// runCommands runs the commands of a document's console blocks in one shell,
+// as a reader would, except the ones that skip names.
+func runCommands(t *testing.T, document, skip string) {
+	t.Helper()
+	addr := "127.0.0.1:" + freePort(t)
+	var script strings.Builder
+	script.WriteString("set -eu\ntrap 'kill $(jobs -p) 2>/dev/null; wait' EXIT\n")
+	for _, block := range blocks(t, document, "console", addr) {
+		if skip == "" || !strings.Contains(block, skip) {
+			script.WriteString(commands(block))
+		}
+	}
+	dir, env := checkout(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-x", "-c", script.String())
+	cmd.Dir, cmd.Env = dir, env
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // the trap ends the programs
+	cmd.WaitDelay = 10 * time.Second
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("the commands of %s: %v\n%s", document, err, out)
+	}
+}
+
+func TestReadme_Commands(t *testing.T) { runCommands(t, "../README.md", "make demo") }
+
+func TestGettingStarted_Commands(t *testing.T) { runCommands(t, "../docs/getting-started.md", "") }
+
+// TestReadme_Demo runs make demo at a terminal, and ends it with Ctrl-C.
+func TestReadme_Demo(t *testing.T) {
+	dir, env := checkout(t)
+	cmd := exec.Command("make", "--no-print-directory", "demo")
+	cmd.Dir, cmd.Env = dir, env
+	terminal, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = terminal.Close() })
+	log := &lineLog{}
+	ended := make(chan error, 1)
+	go func() { // ends with the terminal
+		for block := make([]byte, 4096); ; {
+			n, err := terminal.Read(block)
+			_, _ = log.Write(block[:n])
+			if err != nil {
+				ended <- cmd.Wait()
+				return
+			}
+		}
+	}()
+	eventually(t, "the demo prints a link", func() bool { return strings.Contains(log.String(), "/#code=") })
+	if _, err := terminal.WriteString("\x03"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Errorf("make demo: %v\n%s", err, log)
+		}
+	case <-time.After(30 * time.Second):
+		t.Errorf("the demo does not end:\n%s", log)
+	}
+}
+
+// askBot asks the agent of an example, which runs with the token of bot, and
+// checks its answer and its reasoning.
+func askBot(t *testing.T, g *gatewayProc, want string, command ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	a := &readmeAgent{t: t, ctx: ctx, alice: g.dial(t, "alice", client.After(0)), answers: make(map[protocol.ID]int)}
+	start(t, []string{"BOT_TOKEN=bot-token-for-tests"}, command[0], command[1:]...)
+	a.await(presenceOf("bot", protocol.PresenceJoin))
+	question := a.send(a.alice, client.Chat("@bot are you there?"))
+	var kinds []string
+	e := a.await(func(e *protocol.Envelope) bool {
+		if e.From == "bot" {
+			kinds = append(kinds, string(e.Kind))
+		}
+		return e.Kind == protocol.KindChat && e.From == "bot"
+	})
+	if text := e.ParsePayload().Get("message").Text(); text != want || !e.Correlation.Names(question) {
+		t.Errorf("it answers %q to %v", text, e.Correlation)
+	}
+	if got := strings.Join(kinds, " "); got != "reasoning.start reasoning.conclusion chat" {
+		t.Errorf("it sends %s", got)
+	}
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestReadme_Go(t *testing.T) {
+	g := startGateway(t, scriptConfig)
+	// A folder of the module, which the pattern ./... ignores.
+	dir, err := os.MkdirTemp(".", "_readme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	writeFile(t, filepath.Join(dir, "main.go"), blocks(t, "../README.md", "go", g.addr)[0])
+	program := filepath.Join(t.TempDir(), "agent")
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", program, "./"+dir).CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	askBot(t, g, "Hello from Go", program)
+}
+
+func TestReadme_Python(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("there is no Python")
+	}
+	g := startGateway(t, scriptConfig)
+	file := filepath.Join(t.TempDir(), "agent.py")
+	writeFile(t, file, blocks(t, "../README.md", "python", g.addr)[0])
+	askBot(t, g, "Hello from Python", "python3", "-u", file)
+}
+
+func TestReadme_TypeScript(t *testing.T) {
+	node := nodeWithWebSocket(t)
+	g := startGateway(t, scriptConfig)
+	built := api.Transform(blocks(t, "../README.md", "ts", g.addr)[0], api.TransformOptions{Loader: api.LoaderTS})
+	if len(built.Errors) > 0 {
+		t.Fatal(built.Errors)
+	}
+	file := filepath.Join(t.TempDir(), "agent.mjs")
+	writeFile(t, file, string(built.Code))
+	askBot(t, g, "Hello from TypeScript", append(node, file)...)
+}
