@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,34 +53,90 @@ func tryExample(t *testing.T, text []byte) {
 	}
 }
 
-var link = regexp.MustCompile(`\]\(([^)#\s]+)(#[^)]*)?\)`)
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	named   = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	heading = regexp.MustCompile(`(?m)^#{1,6} +(.+?) *$`)
+	noSlug  = regexp.MustCompile(`[^\p{L}\p{N}\- _]`)
+)
 
 // TestLinks checks that the targets of the documents' links in this repository
-// exist.
+// exist, headings too.
 func TestLinks(t *testing.T) {
-	documents, err := filepath.Glob(filepath.Join(root, "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, pattern := range []string{"docs/*.md", "docs/*/*.md"} {
-		more, err := filepath.Glob(filepath.Join(root, pattern))
+	var documents []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "bench/*.md", "bench/*/*.md", "examples/*/*.md"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
 		}
-		documents = append(documents, more...)
+		documents = append(documents, found...)
 	}
 	for _, path := range documents {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
-			if strings.Contains(m[1], "://") {
+		for _, m := range link.FindAllStringSubmatch(unfenced(string(text)), -1) {
+			if strings.Contains(m[1], "://") || strings.HasPrefix(m[1], "mailto:") {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join(filepath.Dir(path), m[1])); err != nil {
-				t.Errorf("%s points to %s: %v", path, m[1], err)
-			}
+			checkLink(t, path, m[1])
 		}
 	}
+}
+
+// checkLink checks a link of a document to a file, a heading, or both.
+func checkLink(t *testing.T, document, target string) {
+	t.Helper()
+	file, anchor, hasAnchor := strings.Cut(target, "#")
+	path := document
+	if file != "" {
+		path = filepath.Join(filepath.Dir(document), file)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("%s points to %s: %v", document, target, err)
+		return
+	}
+	if !hasAnchor || filepath.Ext(path) != ".md" {
+		return
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(anchors(string(text)), anchor) {
+		t.Errorf("%s points to %s, which has no such heading", document, target)
+	}
+}
+
+// anchors returns the anchors that GitHub makes of the headings of a document.
+func anchors(text string) []string {
+	var list []string
+	for _, m := range heading.FindAllStringSubmatch(unfenced(text), -1) {
+		words := named.ReplaceAllString(m[1], "$1")
+		anchor := strings.ReplaceAll(noSlug.ReplaceAllString(strings.ToLower(words), ""), " ", "-")
+		list = append(list, anchor)
+	}
+	return list
+}
+
+// unfenced returns a document without its code blocks.
+func unfenced(text string) string {
+	var out strings.Builder
+	fence := ""
+	for line := range strings.Lines(text) {
+		trimmed := strings.TrimSpace(line)
+		ticks := trimmed[:len(trimmed)-len(strings.TrimLeft(trimmed, "`"))]
+		switch {
+		case fence != "":
+			if trimmed == fence {
+				fence = ""
+			}
+		case len(ticks) >= 3:
+			fence = ticks
+		default:
+			out.WriteString(line)
+		}
+	}
+	return out.String()
 }

@@ -292,6 +292,26 @@ func TestProtocolStandsAlone(t *testing.T) {
 	}
 }
 
+// TestGateway_LeavesOut checks that the gateway, which is the first program that
+// people build, does not contain large libraries that it has no use for
+// (docs/adr/0065).
+func TestGateway_LeavesOut(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", module+"/cmd/meup-gateway").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range strings.Lines(string(out)) {
+		for _, large := range []string{
+			"charm.land/", "github.com/chromedp/", "github.com/evanw/esbuild", "github.com/grpc-ecosystem/",
+			"github.com/nats-io/nats-server/", "go.opentelemetry.io/otel/exporters/", "google.golang.org/grpc",
+		} {
+			if strings.HasPrefix(path, large) {
+				t.Errorf("cmd/meup-gateway must not import %s", strings.TrimSpace(path))
+			}
+		}
+	}
+}
+
 // TestFrontDoor checks that the packages of clients import no gateway package,
 // directly or indirectly.
 func TestFrontDoor(t *testing.T) {

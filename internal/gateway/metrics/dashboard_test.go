@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goccy/go-yaml"
+
 	"github.com/meup-protocol/meup/internal/gateway/metrics"
 )
 
@@ -63,6 +65,56 @@ func TestDashboard(t *testing.T) {
 		if strings.HasPrefix(name, "meup_") && !shown[name] {
 			t.Errorf("no panel shows %s", name)
 		}
+	}
+}
+
+// TestAlerts checks that every alert rule asks for metrics that exist, and has a
+// row in the documentation.
+func TestAlerts(t *testing.T) {
+	data, err := os.ReadFile("../../../deploy/prometheus/meup-alerts.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Groups []struct {
+			Name  string
+			Rules []struct {
+				Alert, Expr, For    string
+				Labels, Annotations map[string]string
+			}
+		}
+	}
+	if err := yaml.UnmarshalWithOptions(data, &file, yaml.Strict()); err != nil {
+		t.Fatal(err)
+	}
+	manual, err := os.ReadFile("../../../docs/operate.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := append(registeredNames(t), "process_max_fds")
+	for _, group := range file.Groups {
+		for _, rule := range group.Rules {
+			t.Run(rule.Alert, func(t *testing.T) {
+				asked := metricName.FindAllString(rule.Expr, -1)
+				if len(asked) == 0 && !strings.HasPrefix(rule.Expr, "up{") {
+					t.Errorf("it asks for no metric: %s", rule.Expr)
+				}
+				for _, name := range asked {
+					if !slices.Contains(names, base(name)) {
+						t.Errorf("it asks for %s, which does not exist", name)
+					}
+				}
+				if !slices.Contains([]string{"info", "warning", "critical"}, rule.Labels["severity"]) || rule.Annotations["summary"] == "" {
+					t.Errorf("labels %v, annotations %v", rule.Labels, rule.Annotations)
+				}
+				if !strings.Contains(string(manual), "| `"+rule.Alert+"` |") {
+					t.Error("docs/operate.md does not describe it")
+				}
+			})
+		}
+	}
+	if len(file.Groups) == 0 {
+		t.Error("there are no rules")
 	}
 }
 
