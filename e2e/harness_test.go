@@ -58,7 +58,7 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // temporary anyway
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", dir+"/", "../cmd/...")
+	build := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-o", dir+"/", "../cmd/...")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		fmt.Fprintln(os.Stderr, "build the programs:", err)

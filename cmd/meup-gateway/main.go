@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/internal/earlysignal"
+	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 )
 
@@ -62,6 +63,7 @@ Get started: meup-gateway demo`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.AddCommand(newServe(), newDemo(), newCheck(), newExplain(), newToken(), newExport(), newVersion())
+	program.Describe(root, version)
 	return root
 }
 

@@ -34,5 +34,6 @@ Exit codes: 0 ended as requested, 1 failed, 2 usage error.`,
 		RunE: program.NoCommand,
 	}
 	root.AddCommand(newServe(), newWorker(), program.NewVersion(version))
+	program.Describe(root, version)
 	return root
 }

@@ -60,6 +60,7 @@ Exit codes: 0 success, 1 rejected or failed, 2 usage error, 3 timeout,
 		program.NewVersion(version),
 	)
 	root.AddCommand(manage.Commands(&a.Settings, a.style)...)
+	program.Describe(root, version)
 	return root
 }
 
