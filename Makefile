@@ -56,6 +56,16 @@ build: ## all programs, into bin/
 	mkdir -p bin
 	$(STATIC) $(GO) build $(NOSTAMP) -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
 
+# Platforms of a release; all six by default.
+PLATFORMS ?=
+
+.PHONY: release
+release: ## archives for six platforms, an OCI image, bills of materials and checksums, into dist/: VERSION=v1.2.3 PLATFORMS=linux/amd64,…
+	$(GO) run $(NOSTAMP) ./scripts/release -version $(VERSION) -out dist $(if $(PLATFORMS),-platforms $(PLATFORMS)) $(if $(CERTS),-certs $(CERTS))
+
+# PEM file with the certificate authorities of the image; none by default.
+CERTS ?=
+
 .PHONY: test
 test: install-npm install-chromium test-web ## all tests with the race detector, then every fuzz target for a while
 	$(GO) test $(NOSTAMP) -race -shuffle=on -vet=off -ldflags=-w -timeout $(TEST_TIMEOUT) -p $(TEST_P) ./...
@@ -154,4 +164,4 @@ ci: ## what is checked of every change
 
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf bin
+	rm -rf bin dist

@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"syscall"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
@@ -27,16 +26,6 @@ func connLimits(descriptors uint64) access.ConnLimits {
 	total -= min(max(total/4, 64), total/2, 2048)
 	unauthenticated := max(min(maxUnauthenticated, total/4), 1)
 	return access.ConnLimits{Unauthenticated: unauthenticated, Authenticated: max(total-unauthenticated, 1)}
-}
-
-// descriptorLimit returns how many files this process may have open. The Go
-// runtime has raised the soft limit to the hard limit.
-func descriptorLimit() uint64 {
-	var r syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r); err != nil {
-		return 1024
-	}
-	return r.Cur
 }
 
 // newHTTPServer returns a server for one of the gateway's listeners. It has no

@@ -20,7 +20,7 @@ import (
 // between them.
 type conn struct {
 	net.Conn
-	raw syscall.RawConn // nil if there is no kernel socket (TLS)
+	raw syscall.RawConn // nil if there is no kernel socket (TLS), and on Windows
 
 	lastRead atomic.Int64 // when the peer last sent bytes, in nanoseconds since epoch
 
@@ -54,12 +54,7 @@ const (
 var blocks = sync.Pool{New: func() any { b := make([]byte, blockBytes); return &b }}
 
 func newConn(c net.Conn, leftover []byte) *conn {
-	nc := &conn{Conn: c, unread: append([]byte(nil), leftover...), overheadAt: time.Since(epoch)}
-	if sc, ok := c.(syscall.Conn); ok {
-		if raw, err := sc.SyscallConn(); err == nil {
-			nc.raw = raw
-		}
-	}
+	nc := &conn{Conn: c, raw: rawConn(c), unread: append([]byte(nil), leftover...), overheadAt: time.Since(epoch)}
 	nc.lastRead.Store(int64(time.Since(epoch)))
 	return nc
 }
@@ -144,7 +139,7 @@ func (c *conn) fill() error {
 	err := c.raw.Read(func(fd uintptr) bool {
 		c.block = blocks.Get().(*[]byte) //nolint:forcetypeassert // the pool holds nothing else
 		for {
-			n, readErr = syscall.Read(int(fd), *c.block)
+			n, readErr = readSocket(fd, *c.block)
 			if !errors.Is(readErr, syscall.EINTR) {
 				break
 			}
