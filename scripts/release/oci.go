@@ -21,8 +21,8 @@ const (
 	typeLayer    = "application/vnd.oci.image.layer.v1.tar+gzip"
 )
 
-// nobody is the user of the image, without an account and a home.
-const nobody = 65532
+// imageUser is the user of the image, without an account and a home.
+const imageUser = 65532
 
 // image is the content of the image for one platform.
 type image struct {
@@ -103,7 +103,7 @@ func (r *release) layer(p platform, built []file) (image, error) {
 			return image{}, err
 		}
 	}
-	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: "data/", Mode: 0o700, Uid: nobody, Gid: nobody, ModTime: r.at, Format: tar.FormatPAX}); err != nil {
+	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: "data/", Mode: 0o700, Uid: imageUser, Gid: imageUser, ModTime: r.at, Format: tar.FormatPAX}); err != nil {
 		return image{}, err
 	}
 	var files []file
@@ -195,7 +195,7 @@ func (r *release) config(i image) ociConfig {
 	return ociConfig{
 		Created: at, ociPlatform: ociPlatform{i.arch, i.os},
 		Config: ociRuntime{
-			User: fmt.Sprintf("%d:%[1]d", nobody), Ports: map[string]struct{}{"8080/tcp": {}}, Volumes: map[string]struct{}{"/data": {}},
+			User: fmt.Sprintf("%d:%[1]d", imageUser), Ports: map[string]struct{}{"8080/tcp": {}}, Volumes: map[string]struct{}{"/data": {}},
 			Env: []string{"PATH=/usr/local/bin"}, Entrypoint: []string{"/usr/local/bin/meup-gateway"}, Labels: r.labels(), StopSignal: "SIGTERM",
 			Cmd: []string{"serve", "--config", "/etc/meup/meup.yaml", "--listen", "0.0.0.0:8080", "--data", "/data"},
 		},

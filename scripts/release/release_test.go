@@ -21,15 +21,15 @@ import (
 
 var host = platform{runtime.GOOS, runtime.GOARCH}
 
-// standIn is a program that is small enough to be packed by a test often.
-const standIn = `package main
+// substitute is a program that is small enough to be packed by a test often.
+const substitute = `package main
 
 import "os"
 
 func main() { os.Stdout.WriteString(os.Args[1]) }
 `
 
-// prepare returns a release of stand-ins for the programs.
+// prepare returns a release of substitutes for the programs.
 func prepare(t *testing.T) *release {
 	t.Helper()
 	if host.os != "linux" {
@@ -38,7 +38,7 @@ func prepare(t *testing.T) *release {
 	t.Chdir("../..")
 	dir := t.TempDir()
 	source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
-	if err := os.WriteFile(source, []byte(standIn), 0o600); err != nil {
+	if err := os.WriteFile(source, []byte(substitute), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.Command("go", "build", "-buildvcs=false", "-ldflags", "-s -w", "-o", program, source).CombinedOutput(); err != nil {
@@ -251,7 +251,7 @@ func checkImage(t *testing.T, data []byte) {
 	if h := headers["usr/local/bin/meup-gateway"]; h == nil || h.Mode != 0o755 {
 		t.Errorf("meup-gateway: %+v", h)
 	}
-	if h := headers["data/"]; h == nil || h.Uid != nobody || h.Typeflag != tar.TypeDir {
+	if h := headers["data/"]; h == nil || h.Uid != imageUser || h.Typeflag != tar.TypeDir {
 		t.Errorf("data: %+v", h)
 	}
 	if seen != len(contents) {
