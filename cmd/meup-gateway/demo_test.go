@@ -66,7 +66,7 @@ func TestDemo_AddressInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // a test
+	defer l.Close()
 	said := runDemo(t, l.Addr().String())
 	if !strings.Contains(said, l.Addr().String()+" is in use") || strings.Contains(said, "http://"+l.Addr().String()) {
 		t.Errorf("the output is\n%s", said)

@@ -84,7 +84,7 @@ func (a *asker) run(ctx context.Context, c *client.Client) error {
 		}
 	}
 	cancel()
-	<-failed
+	<-failed //nolint:errcheck // err is the reason
 	return err
 }
 

@@ -231,7 +231,7 @@ func TestNotes_InvalidCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer n.root.Close() //nolint:errcheck // a test
+	defer n.root.Close()
 	for name, call := range map[string]func() (string, error){
 		"missing note":      func() (string, error) { return n.read(t.Context(), readArgs{"nothing.md"}) },
 		"outside":           func() (string, error) { return n.read(t.Context(), readArgs{"../outside.md"}) },

@@ -145,8 +145,8 @@ const whatNext = "Now it is your turn: ask *what is in the docs folder?*, for ex
 // report returns planner's answer.
 func report(steps []contextwindow.Record) string {
 	published, text := steps[2].Results[0], steps[3].Results[0]
-	return fmt.Sprintf("**Version 2.4 is announced**, in `%s`:\n\n> %s\n\n| checked | result |\n|---|---|\n| checklist | %s |\n| error rates | %s |\n| limits | clients keep their connection |\n\n%s",
-		strings.TrimSpace(published.Text), strings.TrimSpace(outcome(text)), openPoints(steps[0].Results[0]), finding(steps[0].Results[2]), whatNext)
+	return fmt.Sprintf("**Version 2.4 is announced**, in %s:\n\n> %s\n\n| checked | result |\n|---|---|\n| checklist | %s |\n| error rates | %s |\n| limits | clients keep their connection |\n\n%s",
+		"`"+strings.TrimSpace(published.Text)+"`", strings.TrimSpace(outcome(text)), openPoints(steps[0].Results[0]), finding(steps[0].Results[2]), whatNext)
 }
 
 // scoutLines returns the script of scout.

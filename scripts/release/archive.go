@@ -68,8 +68,8 @@ func tarred(w io.Writer, files []file, at time.Time) error {
 func gzipped(data []byte) ([]byte, error) {
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
-	_, err := z.Write(data)
-	if err = errors.Join(err, z.Close()); err != nil {
+	_, failure := z.Write(data)
+	if err := errors.Join(failure, z.Close()); err != nil {
 		return nil, err
 	}
 	return out.Bytes(), nil
@@ -79,7 +79,7 @@ func zipped(w io.Writer, files []file, at time.Time) error {
 	z := zip.NewWriter(w)
 	for _, f := range files {
 		header := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: at}
-		header.SetMode(os.FileMode(f.mode)) //nolint:gosec // 0644 or 0755
+		header.SetMode(os.FileMode(f.mode))
 		entry, err := z.CreateHeader(header)
 		if err != nil {
 			return err

@@ -56,6 +56,13 @@ func (p platform) executable(program string) string {
 }
 
 func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	version := flag.String("version", "", "version of the release, such as v1.2.3")
@@ -64,23 +71,17 @@ func main() {
 	certs := flag.String("certs", "", "PEM file with the certificate authorities of the image (default: none)")
 	flag.Parse()
 	r := &release{version: *version, out: *out, certs: *certs, build: builder(*version, "./cmd/...")}
-	var err error
 	if flag.NArg() > 0 {
-		err = fmt.Errorf("unexpected argument %q", flag.Arg(0))
+		return fmt.Errorf("unexpected argument %q", flag.Arg(0))
 	}
-	if err == nil {
-		r.platforms, err = parsePlatforms(*platforms)
+	var err error
+	if r.platforms, err = parsePlatforms(*platforms); err != nil {
+		return err
 	}
-	if err == nil {
-		r.at, err = sourceTime(ctx)
+	if r.at, err = sourceTime(ctx); err != nil {
+		return err
 	}
-	if err == nil {
-		err = r.write(ctx)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "release:", err)
-		os.Exit(1)
-	}
+	return r.write(ctx)
 }
 
 func parsePlatforms(list string) ([]platform, error) {
@@ -142,7 +143,7 @@ func (r *release) write(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(work) //nolint:errcheck // temporary anyway
-	if err := errors.Join(os.RemoveAll(r.out), os.MkdirAll(r.out, 0o755)); err != nil {
+	if err := errors.Join(os.RemoveAll(r.out), os.MkdirAll(r.out, 0o750)); err != nil {
 		return err
 	}
 	host := platform{runtime.GOOS, runtime.GOARCH}

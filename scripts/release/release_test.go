@@ -53,7 +53,7 @@ func prepare(t *testing.T) *release {
 		build: func(_ context.Context, p platform, dir string) error {
 			err := os.MkdirAll(dir, 0o700)
 			for _, name := range programs {
-				err = errors.Join(err, os.WriteFile(filepath.Join(dir, p.executable(name)), data, 0o700)) //nolint:gosec // it is a program
+				err = errors.Join(err, os.WriteFile(filepath.Join(dir, p.executable(name)), data, 0o700))
 			}
 			return err
 		},

@@ -186,7 +186,7 @@ func paletted(shot, last *image.RGBA, area image.Rectangle) *image.Paletted {
 		if i < colors {
 			palette = append(palette, c)
 		}
-		index[c] = uint8(1 + palette[1:].Index(c)) //nolint:gosec // at most 255
+		index[c] = uint8(1 + palette[1:].Index(c))
 	}
 	out := image.NewPaletted(area, palette)
 	for y := area.Min.Y; y < area.Max.Y; y++ {
