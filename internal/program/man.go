@@ -5,6 +5,7 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -133,9 +134,20 @@ func (p *page) macro(name string, arguments ...string) {
 
 func (p *page) line(s string) { p.WriteString(s + "\n") }
 
-// escaped returns text that roff prints as it is.
+// escaped returns text that roff prints as it is, in ASCII.
 func escaped(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s)
+	if strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII }) {
+		var ascii strings.Builder
+		for _, r := range s {
+			if r > unicode.MaxASCII {
+				fmt.Fprintf(&ascii, `\[u%04X]`, r)
+				continue
+			}
+			ascii.WriteRune(r)
+		}
+		s = ascii.String()
+	}
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {
 		s = `\&` + s
 	}

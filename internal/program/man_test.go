@@ -8,7 +8,7 @@ import (
 )
 
 func example() *cobra.Command {
-	root := &cobra.Command{Use: "fruit", Short: "Peels fruit", Long: "fruit peels.\n\n  .hidden is a file\n\n'quoted' text with \\ in it.", Example: "  fruit peel --knife sharp"}
+	root := &cobra.Command{Use: "fruit", Short: "Peels fruit", Long: "fruit peels.\n\n  .hidden is a file\n\n'quoted' – text with \\ in it.", Example: "  fruit peel --knife sharp"}
 	peel := &cobra.Command{Use: "peel [FRUIT]", Short: "Peels one", RunE: NoCommand}
 	peel.Flags().String("knife", "blunt", "which `KNIFE`")
 	secret := &cobra.Command{Use: "secret", Short: "Not shown", Hidden: true, RunE: NoCommand}
@@ -38,7 +38,7 @@ func TestDescribe_Version(t *testing.T) {
 func TestDescribe_Manual(t *testing.T) {
 	got := output(t, "man")
 	for _, want := range []string{
-		`.TH "FRUIT" "1" "" "fruit v1.2.3"`, "fruit \\- Peels fruit\n", "\n  .hidden is a file\n", "\n\\&'quoted' text with \\e in it.\n",
+		`.TH "FRUIT" "1" "" "fruit v1.2.3"`, "fruit \\- Peels fruit\n", "\n  .hidden is a file\n", "\n\\&'quoted' \\[u2013] text with \\e in it.\n",
 		`.SS "fruit peel [FRUIT] [flags]"`, "\\fB\\-\\-knife KNIFE\\fR\nwhich KNIFE (default blunt)\n", `.SS "fruit completion`, "\n  fruit peel \\-\\-knife sharp\n",
 	} {
 		if !strings.Contains(got, want) {
