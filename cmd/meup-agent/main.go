@@ -41,7 +41,6 @@ Exit codes: 0 ended as requested, 1 failed, 2 invalid usage.`,
 		RunE: program.NoCommand,
 	}
 	root.AddCommand(newRun(), newBridge(), newACP(), program.NewVersion(version), newDocserver())
-	root.AddCommand(newRun(), newBridge(), program.NewVersion(version), newDocserver())
 	program.Describe(root, version)
 	return root
 }
