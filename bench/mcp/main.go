@@ -60,7 +60,7 @@ func run(rate int, length time.Duration, rounds int) (err error) {
 	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return null() }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}))
 	defer server.Close()
 	gateway, stop, err := start(dir, server.URL)
-	defer stop()
+	defer func() { stop() }()
 	if err != nil {
 		return err
 	}
@@ -96,6 +96,10 @@ func run(rate int, length time.Duration, rounds int) (err error) {
 		}
 	}
 	report(rate, alone, both)
+	calls := float64(len(both) + rounds*rate) // with the ones to warm up
+	for i, used := range stop() {
+		fmt.Printf("Processor time of the %s for each call: %.2f ms\n", []string{"gateway", "bridge"}[i], used.Seconds()*1000/calls)
+	}
 	return nil
 }
 
@@ -108,14 +112,18 @@ func null() *mcp.Server {
 	return s
 }
 
-// start builds and starts a gateway and a bridge to a server. stop ends them.
-func start(dir, server string) (gateway string, stop func(), err error) {
+// start builds and starts a gateway and a bridge to a server. stop ends them, the last
+// one first, and returns the processor time that each has used.
+func start(dir, server string) (gateway string, stop func() []time.Duration, err error) {
 	var running []*exec.Cmd
-	stop = func() {
-		for _, c := range slices.Backward(running) {
+	stop = func() []time.Duration {
+		used := make([]time.Duration, len(running))
+		for i, c := range slices.Backward(running) {
 			_ = c.Process.Signal(syscall.SIGTERM) // it may have ended
 			_ = c.Wait()
+			used[i] = c.ProcessState.UserTime() + c.ProcessState.SystemTime()
 		}
+		return used
 	}
 	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", dir+string(os.PathSeparator), "./cmd/meup-gateway", "./cmd/meup-agent").CombinedOutput(); err != nil {
 		return "", stop, fmt.Errorf("build the programs: %w\n%s", err, out)

@@ -55,7 +55,8 @@ func (c *Client) stream(ctx context.Context, space string, query EnvelopeQuery, 
 	defer cancel()
 	q := filterValues(query.Contexts, query.Kinds, query.From, query.Main)
 	q.Set("since", strconv.FormatUint(uint64(query.Since), 10))
-	q.Set("observe", "true") // the filter applies to calls too
+	q.Set("observe", "true")  // the filter applies to calls too
+	q.Set("updates", "false") // of turns: no caller uses them
 	q.Set("echo", strconv.FormatBool(query.Own))
 	if query.Log != "" {
 		q.Set("log", query.Log)

@@ -68,9 +68,9 @@ func TestUpdates_AfterReload(t *testing.T) {
 			t.Fatal("not admitted")
 		}
 	}
-	resume := func() string {
+	resume := func(query string) string {
 		v.get("/api/spaces/lab/threads", "threads", nil) // so that the log has been applied
-		resp := v.do(http.MethodGet, "/api/spaces/lab/events?since=0&observe=true", "auditor", nil)
+		resp := v.do(http.MethodGet, "/api/spaces/lab/events?since=0&observe=true"+query, "auditor", nil)
 		defer resp.Body.Close()
 		var updates strings.Builder
 		body := bufio.NewScanner(resp.Body)
@@ -86,16 +86,23 @@ func TestUpdates_AfterReload(t *testing.T) {
 		}
 		return updates.String()
 	}
-	before := resume()
+	before := resume("")
 	if !strings.Contains(before, "reasoning_update") || !strings.Contains(before, "job_reasoning") {
 		t.Fatalf("before: %s", before)
 	}
+	if without := resume("&updates=false"); without != "" {
+		t.Errorf("without updates:\n%s", without)
+	}
+	resp := v.do(http.MethodGet, "/api/spaces/lab/events?updates=maybe", "auditor", nil)
+	if _ = resp.Body.Close(); resp.StatusCode != http.StatusBadRequest {
+		t.Errorf("updates=maybe: %s", resp.Status)
+	}
 	v.g.Reload(yaml)
-	if after := resume(); after != before {
+	if after := resume(""); after != before {
 		t.Errorf("after a reload:\n%s\nwant\n%s", after, before)
 	}
 	v.g.Restart()
-	if after := resume(); after != before {
+	if after := resume(""); after != before {
 		t.Errorf("after a restart:\n%s\nwant\n%s", after, before)
 	}
 }

@@ -20,7 +20,8 @@ import (
 // WebSocket, with another encoding.
 func (s *Server) events(w http.ResponseWriter, r *http.Request, v caller) {
 	o, refused := eventOptions(r, v)
-	if refused != nil {
+	updates, err := wantsUpdates(r)
+	if refused = errors.Join(refused, err); refused != nil {
 		access.WriteError(w, refused)
 		return
 	}
@@ -45,7 +46,9 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, v caller) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	member.OnClose(stream.expediteClose)
-	stream.updates = s.listenTurns(member, r.Header.Get("Last-Event-ID") != "")
+	if updates {
+		stream.updates = s.listenTurns(member, r.Header.Get("Last-Event-ID") != "")
+	}
 	if stream.updates != nil {
 		defer stream.updates.Close()
 	}
@@ -111,6 +114,20 @@ func eventOptions(r *http.Request, v caller) (space.JoinOptions, error) {
 	}
 	o.Join.Dialect = protocol.DialectMEUP01
 	return o.Join, nil
+}
+
+// wantsUpdates reports whether a stream has the updates of turns. An envelope waits for
+// the updates that precede it, so a client that ignores them gets it sooner without.
+func wantsUpdates(r *http.Request) (bool, error) {
+	value := r.URL.Query().Get("updates")
+	if value == "" {
+		return true, nil
+	}
+	updates, ok := access.Boolean(value)
+	if !ok {
+		return false, access.BadRequest("The parameter updates is true or false.")
+	}
+	return updates, nil
 }
 
 type eventStream struct {
