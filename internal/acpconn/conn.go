@@ -191,6 +191,7 @@ func (l *lines) Read(p []byte) (int, error) {
 	if len(l.rest) == 0 {
 		line, err := l.next()
 		if err != nil {
+			l.awaitNotifications() // at the end of the input the library drops the ones that wait
 			l.mu.Lock()
 			l.err = err
 			l.mu.Unlock()
@@ -295,11 +296,12 @@ func (l *lines) handled(isNotification bool) {
 	l.handlers.Done()
 }
 
-// awaitNotifications waits until the notifications that were received are handled.
+// awaitNotifications waits until the notifications that were received are handled, or
+// until close.
 func (l *lines) awaitNotifications() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for received := l.queued; l.done < received; {
+	for received := l.queued; l.done < received && !l.closed; {
 		l.changed.Wait()
 	}
 }

@@ -39,6 +39,7 @@ func TestView_LockLeavesSlots(t *testing.T) {
 				t.Error(err)
 			}
 		}
+		synctest.Wait() // for the last ones to give back their slots
 		if s.slots.Running() != 0 || len(v.busy) != 0 {
 			t.Errorf("%d slots and %d views are taken", s.slots.Running(), len(v.busy))
 		}

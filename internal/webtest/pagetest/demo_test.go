@@ -56,29 +56,19 @@ func playDemo(t *testing.T, tab *webtest.Tab, pace time.Duration) {
 
 // Expressions for the page of a demo.
 const (
-	pendingCard = `(() => { for (const p of document.querySelectorAll("meup-proposals")) { const c = p.shadowRoot?.querySelector("meup-proposal-card")?.shadowRoot?.querySelector('[data-status=pending] .button.main'); if (c) return c; } return null; })()`
-	announced   = `document.querySelector(".rows")?.textContent.includes("Version 2.4 is announced")`
+	approveButton = `document.querySelector(".rows .decide meup-proposal-card")?.shadowRoot?.querySelector("meup-approve-form")?.shadowRoot?.querySelector("button.main")`
+	announced     = `document.querySelector(".rows")?.textContent.includes("Version 2.4 is announced")`
 )
-
-// approve opens the panel of proposals, and approves the first one.
-func approve(t *testing.T, tab *webtest.Tab) {
-	t.Helper()
-	openPanel(t, tab, "proposals")
-	tab.Await(pendingCard + ` !== null`)
-}
 
 // TestDemo_Page plays the scene of the demo in a browser up to the answer.
 func TestDemo_Page(t *testing.T) {
 	tab := webtest.Start(t).Private(t)
 	look{"light", "light", 1280, 860}.with(tab, 1)
 	playDemo(t, tab, time.Millisecond)
-	tab.Await(`document.querySelector(".rows")?.textContent.includes("awaiting approval")`)
+	tab.Await(approveButton)
 	shoot(t, tab, filepath.Join(screenshotDir, "demo-waiting.png"))
-	approve(t, tab)
-	shoot(t, tab, filepath.Join(screenshotDir, "demo-proposal.png"))
-	webtest.Eval[bool](tab, `(`+pendingCard+`.click(), true)`)
+	press(t, tab, approveButton)
 	tab.Await(announced)
-	closePanel(tab)
 	shoot(t, tab, filepath.Join(screenshotDir, "demo-answer.png"))
 	tab.Clean()
 }
@@ -99,13 +89,9 @@ func TestRecording(t *testing.T) {
 	look{"light", "light", 1000, 720}.with(tab, 1)
 	playDemo(t, tab, demo.DefaultPace)
 	r := new(recording)
-	r.until(t, tab, `document.querySelector(".rows")?.textContent.includes("awaiting approval")`)
-	approve(t, tab)
+	r.until(t, tab, approveButton)
 	r.add(t, tab, holdTime)
-	webtest.Eval[bool](tab, `(`+pendingCard+`.click(), true)`)
-	r.until(t, tab, `document.querySelector("meup-proposals")?.shadowRoot?.querySelector("meup-proposal-card")?.shadowRoot?.textContent.includes("done")`)
-	r.add(t, tab, holdTime)
-	closePanel(tab)
+	press(t, tab, approveButton)
 	r.until(t, tab, `document.querySelector(".rows")?.textContent.includes("play the scene again")`)
 	r.add(t, tab, 2*holdTime)
 	r.write(t, filepath.Join(root, "docs", "images", "demo.gif"))
