@@ -171,6 +171,31 @@ func TestPermission_Capability(t *testing.T) {
 		l.check(`claude mcp.proposal`, `bob capability.grant`, `claude mcp.request to [claude]`, `claude mcp.withdraw`)
 		l.closed()
 	})
+	t.Run("granted after a request that was refused", func(t *testing.T) {
+		l := start(t)
+		q := l.ask("late b.txt")
+		l.awaitKind(protocol.KindMCPProposal)
+		l.send("bob", grant)
+		if got := l.answer(q); got != "outcome once." {
+			t.Errorf("answer %q", got)
+		}
+		l.check(`claude mcp.proposal`, `claude mcp.request to [claude]`, `claude mcp.withdraw`)
+		l.closed()
+	})
+	t.Run("denied by another capability", func(t *testing.T) {
+		l := start(t)
+		l.g.Reload(strings.Replace(config, "{kind: mcp.request, payload: {method: tools/call, params: {name: execute}}}",
+			"{kind: mcp.request, to: claude, payload: {method: tools/call, params: {name: Write}}}, {kind: mcp.request, payload: {params: {arguments: {path: b.txt}}}, deny: true}", 1))
+		if got := l.answer(l.ask("late a.txt")); got != "outcome once." {
+			t.Errorf("answer %q", got)
+		}
+		q := l.ask("late b.txt")
+		l.decide(false, nil)
+		if got := l.answer(q); !strings.Contains(got, "The participant bob rejected it") {
+			t.Errorf("answer %q", got)
+		}
+		l.closed()
+	})
 	t.Run("a capability for all calls", func(t *testing.T) {
 		l := start(t)
 		l.g.Reload(strings.Replace(config, "mcp.proposal, mcp.withdraw, mcp.response,", `"mcp/*",`, 1))

@@ -162,7 +162,9 @@ func (f *fake) do(session, verb, rest, head string, i int, cancel <-chan struct{
 	case "begin":
 		f.update(session, map[string]any{"sessionUpdate": "tool_call", "toolCallId": call, "title": "Begin it", "kind": "execute", "status": "in_progress", "rawInput": input})
 	case "ask":
-		return f.ask(session, call, input)
+		return f.ask(session, call, "pending", input)
+	case "late": // asks for the permission of a call that it has begun
+		return f.ask(session, call, "in_progress", input)
 	case "usage":
 		var cost float64
 		var used int
@@ -213,8 +215,8 @@ func (f *fake) do(session, verb, rest, head string, i int, cancel <-chan struct{
 }
 
 // ask announces a call, asks for permission, and makes the call or not.
-func (f *fake) ask(session, call string, input any) (reason string) {
-	f.update(session, map[string]any{"sessionUpdate": "tool_call", "toolCallId": call, "title": "Write it", "name": "Write", "status": "pending", "rawInput": input})
+func (f *fake) ask(session, call, status string, input any) (reason string) {
+	f.update(session, map[string]any{"sessionUpdate": "tool_call", "toolCallId": call, "title": "Write it", "name": "Write", "status": status, "rawInput": input})
 	f.mu.Lock()
 	f.nextID++
 	id, box := fmt.Sprint(f.nextID), make(chan json.RawMessage, 1)
@@ -234,7 +236,7 @@ func (f *fake) ask(session, call string, input any) (reason string) {
 		} `json:"outcome"`
 	}
 	_ = json.Unmarshal(<-box, &got)
-	status := "failed"
+	status = "failed"
 	if got.Outcome.Option == "once" {
 		status = "completed"
 	}

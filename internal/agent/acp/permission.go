@@ -3,7 +3,6 @@ package acp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -101,29 +100,33 @@ func (t *turn) outcome(o options, err error) any {
 // allowed reports whether the capabilities name a call, and publishes its request if they
 // do. The gateway decides about the request.
 func (t *turn) allowed(ctx context.Context, c *call) (bool, error) {
-	t.mu.Lock()
-	if c.proposed || !participant.NamesCall(t.task.Capabilities(), t.task.You(), c.tool()) {
-		t.mu.Unlock()
-		return false, nil
-	}
-	if c.request != "" { // published, and admitted or not
-		t.mu.Unlock()
-		return true, nil
-	}
-	result := make(chan error, 1)
-	t.out <- draft{Envelope: t.requestLocked(c), result: result}
-	t.mu.Unlock()
-	select {
-	case err := <-result:
-		if errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}) {
-			t.mu.Lock()
-			c.request, c.rpc = "", nil
+	for {
+		t.mu.Lock()
+		if c.proposed || !participant.NamesCall(t.task.Capabilities(), t.task.You(), c.tool()) {
 			t.mu.Unlock()
 			return false, nil
 		}
-		return err == nil, err
-	case <-ctx.Done():
-		return false, context.Cause(ctx)
+		result, earlier := make(chan error, 1), c.request != ""
+		if earlier { // the program began the call before it asked
+			t.out <- draft{about: c.request, result: result}
+		} else {
+			t.out <- draft{Envelope: t.requestLocked(c), result: result}
+		}
+		t.mu.Unlock()
+		select {
+		case err := <-result:
+			if !isViolation(err) {
+				return err == nil, err
+			}
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		}
+		t.mu.Lock()
+		c.request, c.rpc = "", nil
+		t.mu.Unlock()
+		if !earlier { // otherwise the capabilities may have changed since
+			return false, nil
+		}
 	}
 }
 

@@ -34,7 +34,7 @@ type turn struct {
 	over    chan error    // a limit of the question; one entry
 	alive   chan struct{} // signals a message of the program; one entry
 	asking  sync.WaitGroup
-	refused map[protocol.ID]bool // requests that the capabilities do not allow; owned by publish
+	failed  map[protocol.ID]error // requests that were not published; owned by publish
 
 	mu      sync.Mutex
 	live    *deltastream.Streams
@@ -56,6 +56,7 @@ type turn struct {
 // draft is an envelope to publish.
 type draft struct {
 	protocol.Envelope
+	about   protocol.ID        // in place of an envelope: result gets the error of this request
 	result  chan<- error       // nil: the result is only logged
 	instead *protocol.Envelope // of the response to a request that was refused; nil: none
 }
@@ -69,7 +70,7 @@ func (a *Agent) Solve(ctx context.Context, task *agent.Task) (agent.Solution, er
 	defer a.release(s)
 	t := &turn{
 		agent: a, task: task, session: s, ctx: ctx, out: make(chan draft, maxOut), over: make(chan error, 1), alive: make(chan struct{}, 1),
-		live: task.Streams(), calls: make(map[string]*call), refused: make(map[protocol.ID]bool), usage: usage{start: s.cost, cost: s.cost, before: s.tokens, used: s.tokens},
+		live: task.Streams(), calls: make(map[string]*call), failed: make(map[protocol.ID]error), usage: usage{start: s.cost, cost: s.cost, before: s.tokens, used: s.tokens},
 	}
 	var publishing sync.WaitGroup
 	publishing.Go(t.publish)
@@ -222,6 +223,10 @@ func (t *turn) interrupt(done <-chan error) {
 // publish publishes the drafts in order, until there are no more.
 func (t *turn) publish() {
 	for d := range t.out {
+		if d.about != "" {
+			d.result <- t.failed[d.about]
+			continue
+		}
 		if !t.answers(&d.Envelope) {
 			if d.instead == nil {
 				continue
@@ -229,15 +234,23 @@ func (t *turn) publish() {
 			d.Envelope = *d.instead
 		}
 		err := t.task.Publish(t.ctx, d.Envelope)
-		switch {
-		case d.result != nil:
+		if d.result != nil {
 			d.result <- err
-		case d.Kind == protocol.KindMCPRequest && errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}):
-			t.refused[d.ID] = true
-		case err != nil && t.ctx.Err() == nil:
+			continue
+		}
+		request := d.Kind == protocol.KindMCPRequest
+		if err != nil && request {
+			t.failed[d.ID] = err
+		}
+		if err != nil && t.ctx.Err() == nil && !(request && isViolation(err)) {
 			t.agent.o.Log.Warn("a step is not shown", "kind", d.Kind, "err", err)
 		}
 	}
+}
+
+// isViolation reports whether the capabilities do not allow an envelope.
+func isViolation(err error) bool {
+	return errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation})
 }
 
 // answers removes the requests that were refused from those that a response answers. It
@@ -246,7 +259,7 @@ func (t *turn) answers(e *protocol.Envelope) bool {
 	if e.Kind != protocol.KindMCPResponse {
 		return true
 	}
-	e.Correlation.IDs = slices.DeleteFunc(slices.Clone(e.Correlation.IDs), func(id protocol.ID) bool { return t.refused[id] })
+	e.Correlation.IDs = slices.DeleteFunc(slices.Clone(e.Correlation.IDs), func(id protocol.ID) bool { return isViolation(t.failed[id]) })
 	return len(e.Correlation.IDs) > 0
 }
 
