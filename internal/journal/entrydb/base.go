@@ -45,19 +45,23 @@ func (b *Batch) PutBase(space string, base journal.Base) {
 }
 
 // NextBase returns the base of a space for a Trim below before; its Before is 0 if the
-// space has it already, or fold is nil. Err: ErrUnavailable, fold's.
+// space has it already, or fold is nil. A base that another one replaces meanwhile, whose
+// entries may be dropped already, is folded again. Err: ErrUnavailable, fold's.
 func (d *DB) NextBase(ctx context.Context, space string, before protocol.Seq, fold journal.Fold) (journal.Base, error) {
 	if fold == nil {
 		return journal.Base{}, nil
 	}
 	base, err := d.Base(space)
-	if err != nil || base.Before >= before {
-		return journal.Base{}, err
+	for err == nil && base.Before < before {
+		dropped := d.Range(ctx, space, journal.Query{After: max(base.Before, 1) - 1, Before: before})
+		data, failed := fold(ctx, space, base.Data, dropped)
+		if failed != nil {
+			return journal.Base{}, fmt.Errorf("fold the entries of %s below %d: %w", space, before, failed)
+		}
+		from := base.Before
+		if base, err = d.Base(space); err == nil && base.Before == from {
+			return journal.Base{Data: data, Before: before}, nil
+		}
 	}
-	dropped := d.Range(ctx, space, journal.Query{After: max(base.Before, 1) - 1, Before: before})
-	data, err := fold(ctx, space, base.Data, dropped)
-	if err != nil {
-		return journal.Base{}, fmt.Errorf("fold the entries of %s below %d: %w", space, before, err)
-	}
-	return journal.Base{Data: data, Before: before}, nil
+	return journal.Base{}, err
 }

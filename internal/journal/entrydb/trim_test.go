@@ -1,7 +1,9 @@
 package entrydb
 
 import (
+	"context"
 	"errors"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -182,5 +184,36 @@ func TestTrim_Hooks(t *testing.T) {
 	}
 	if meta, err := d.Meta("dropped"); err != nil || string(meta) != strconv.Itoa(n) || batches != 2 {
 		t.Errorf("meta %q after %d batches, %v", meta, batches, err)
+	}
+}
+
+// The entries that another gateway drops while they are folded are in its base.
+func TestNextBase_DroppedMeanwhile(t *testing.T) {
+	d := open(t, Options{})
+	put(t, d, "lab", entry(1), entry(2), entry(3), entry(4))
+	rounds := 0
+	fold := func(_ context.Context, _ string, base []byte, dropped iter.Seq2[*journal.Entry, error]) ([]byte, error) {
+		if rounds++; rounds == 1 {
+			b := d.NewBatch()
+			b.PutBase("lab", journal.Base{Data: []byte("id-1 id-2"), Before: 3})
+			if err := b.Commit(false); err != nil {
+				return nil, err
+			}
+			trim(t, d, "lab", 3)
+		}
+		for e, err := range dropped {
+			if err != nil {
+				return nil, err
+			}
+			base = append(base, " "+string(e.Envelope.ID)...)
+		}
+		return base, nil
+	}
+	base, err := d.NextBase(t.Context(), "lab", 4, fold)
+	if err != nil || string(base.Data) != "id-1 id-2 id-3" || base.Before != 4 {
+		t.Errorf("%q before %d, %v", base.Data, base.Before, err)
+	}
+	if base, err = d.NextBase(t.Context(), "lab", 3, fold); err != nil || base.Before != 0 || rounds != 2 {
+		t.Errorf("a base that there is: %+v after %d rounds, %v", base, rounds, err)
 	}
 }
