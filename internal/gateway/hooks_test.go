@@ -447,6 +447,23 @@ func TestHooks_ChatsOnce(t *testing.T) {
 	}
 }
 
+// A chat whose delivery fails after it was acknowledged is delivered by the next answer.
+func TestHooks_ChatNotDelivered(t *testing.T) {
+	limited := strings.Replace(hooksConfig, "token: claude-token\n", "token: claude-token\n        limits: {kinds: [{kind: reasoning.start, rate: 0.001, burst: 1}]}\n", 1)
+	g := meuptest.Start(t, limited)
+	fires(t, g, "claude", "UserPromptSubmit", nil, none)
+	if status, body := postAs(t, g, "bob-token", "/api/spaces/lab/envelopes", `{"kind":"chat","payload":{"message":"hello"}}`); status != http.StatusOK {
+		t.Fatal(status, body)
+	}
+	if status, body := fire(t, g, "claude", "", "Stop", nil); status != http.StatusTooManyRequests {
+		t.Fatal(status, body)
+	}
+	g.Reload(hooksConfig)
+	if _, body := fire(t, g, "claude", "", "Stop", nil); !strings.Contains(body, "hello") {
+		t.Errorf("the agent gets %s", body)
+	}
+}
+
 func TestHooks_WaitsForChat(t *testing.T) {
 	g := meuptest.Start(t, hooksConfig)
 	fires(t, g, "claude", "UserPromptSubmit", nil, none)

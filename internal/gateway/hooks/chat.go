@@ -259,10 +259,8 @@ func (h *hook) deliver(ctx context.Context, chats []*protocol.Envelope) (answer,
 		if err != nil {
 			return answer{}, err
 		}
-		h.session.mu.Lock()
-		h.session.delivered.Put(e.ID, struct{}{})
-		h.session.mu.Unlock()
 		if !mine {
+			h.session.markDelivered(e.ID)
 			continue
 		}
 		text.WriteString(line)
@@ -287,8 +285,9 @@ func (h *hook) deliver(ctx context.Context, chats []*protocol.Envelope) (answer,
 	subject := "Messages from " + string(chats[0].From)
 	err := h.open(ctx, t, h.id(subjects...), protocol.Correlation{IDs: asked, Array: len(asked) > 1}, subject)
 	if err != nil {
-		return answer{}, err
+		return answer{}, err // the next answer delivers the chats
 	}
+	h.session.markDelivered(asked...)
 	return answer{Decision: "block", Reason: reason}, nil
 }
 

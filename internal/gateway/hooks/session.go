@@ -185,6 +185,15 @@ func (s *session) end() (t *turn, left []*call) {
 	return t, left
 }
 
+// markDelivered records chats that need not be delivered again.
+func (s *session) markDelivered(chats ...protocol.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range chats {
+		s.delivered.Put(id, struct{}{})
+	}
+}
+
 // add records a call, unless there are too many.
 func (s *session) add(id string, c *call) {
 	s.mu.Lock()
