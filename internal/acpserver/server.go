@@ -386,7 +386,7 @@ const withdrawTime = 10 * time.Second
 func (s *server) withdraw(ctx context.Context, question protocol.ID, to []protocol.ParticipantID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTime)
 	defer cancel()
-	_, err := s.o.Client.Send(ctx, s.o.Space, protocol.Envelope{
+	err := ask.SendDerived(ctx, s.o.Client, s.o.Space, protocol.Envelope{
 		ID: s.idOf("cancel", string(question)), Kind: protocol.KindChatCancel, To: to,
 		Correlation: protocol.CorrelateTo(question), Payload: object("reason", "canceled in the editor"),
 	})

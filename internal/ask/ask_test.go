@@ -204,3 +204,31 @@ func TestFollow_Stream(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// Another participant that uses the id of a decision first does not prevent it; it is one
+// decision, also if it is sent again.
+func TestDecide_IDTaken(t *testing.T) {
+	r := newRoom(t)
+	r.ask("")
+	for _, approve := range []bool{true, false} {
+		p, id := fmt.Sprint("p-", approve), protocol.ID(fmt.Sprint("decision-", approve))
+		r.send("planner", p, "mcp.proposal", "", "", "", `{"method":"tools/call","participant_id":"files","params":{"name":"write"}}`)
+		r.send("planner", string(id), "chat", "", "", "", `{"message":"mine"}`)
+		for range 2 {
+			if _, err := ask.Decide(context.Background(), r.clients["alice"], r.asked, protocol.ID(p), id, approve, "unsafe"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	page, err := r.clients["alice"].Envelopes(context.Background(), "lab", api.EnvelopeQuery{From: []protocol.ParticipantID{"alice"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []protocol.Kind
+	for _, e := range page.Envelopes {
+		kinds = append(kinds, e.Kind)
+	}
+	if !slices.Equal(kinds, []protocol.Kind{protocol.KindChat, protocol.KindMCPRequest, protocol.KindMCPReject}) {
+		t.Errorf("alice sent %q", kinds)
+	}
+}

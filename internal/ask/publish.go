@@ -38,6 +38,17 @@ func Envelope(ctx context.Context, client *api.Client, space string, id protocol
 	return &e, err
 }
 
+// SendDerived sends an envelope whose id follows from what others know. One of them may
+// have used the id first: then the envelope gets a random one. Errors: the client's.
+func SendDerived(ctx context.Context, client *api.Client, space string, e protocol.Envelope) error {
+	_, err := client.Send(ctx, space, e)
+	if errors.Is(err, &protocol.Error{Code: protocol.CodeDuplicateID}) {
+		e.ID = ""
+		_, err = client.Send(ctx, space, e)
+	}
+	return err
+}
+
 // ErrNoProposal: no proposal that followed the question has the id.
 var ErrNoProposal = errors.New("there is no such proposal for this question")
 
@@ -59,7 +70,7 @@ func Decide(ctx context.Context, client *api.Client, q Question, about, id proto
 		}
 	}
 	e.ID = id
-	if _, err = client.Send(ctx, q.Space, e); errors.Is(err, &protocol.Error{Code: protocol.CodeProposalSettled}) {
+	if err = SendDerived(ctx, client, q.Space, e); errors.Is(err, &protocol.Error{Code: protocol.CodeProposalSettled}) {
 		err = nil
 	}
 	return p, err

@@ -251,7 +251,7 @@ func (c *call) cancelTask() (any, error) {
 	case q.asked.From != c.you:
 		return nil, fail(wire.ErrTaskNotCancelable, "Only the participant that asked can cancel the task.")
 	}
-	if _, err = c.Client.Send(ctx, c.space, protocol.Envelope{
+	if err = ask.SendDerived(ctx, c.Client, c.space, protocol.Envelope{
 		ID: c.cancelID(q), Kind: protocol.KindChatCancel, Correlation: protocol.CorrelateTo(q.asked.ID), Payload: adapter.Object("reason", "canceled by the asker"),
 	}); err != nil {
 		return nil, protocol.AsError(err)

@@ -120,6 +120,10 @@ func (c *caller) decide(ctx context.Context, in decideInput) (*pending, error) {
 	}
 	e.ID = id
 	out, err := c.send(ctx, e)
+	if errors.Is(err, &protocol.Error{Code: protocol.CodeDuplicateID}) { // another participant used the id
+		e.ID = ""
+		out, err = c.send(ctx, e)
+	}
 	if err != nil {
 		return nil, err
 	}
