@@ -34,6 +34,12 @@ func (t *text) add(s string) string {
 	return s
 }
 
+// reset makes the text empty.
+func (t *text) reset() {
+	t.Reset()
+	t.full = false
+}
+
 // chat shows a turn as a chat completion: in chunks, or as one object at the end.
 type chat struct {
 	w       http.ResponseWriter

@@ -14,8 +14,10 @@ import (
 
 // Bounds of the texts of a turn.
 const (
-	maxArguments = 500 // bytes of the arguments of a call that are shown
-	maxHeld      = 256 // steps that wait for the end of one that grows
+	maxArguments = 500       // bytes of the arguments of a call that are shown
+	maxHeld      = 256       // steps that wait for the end of one that grows
+	maxStep      = 64 << 10  // bytes of one that does not grow
+	maxGrown     = 256 << 10 // bytes of a text that grows, for the comparison with the complete one
 	maxMissed    = 256
 )
 
@@ -44,8 +46,9 @@ type view struct {
 	// only is the participant that was asked; "": all. Texts of others have a name.
 	only protocol.ParticipantID
 
-	live     protocol.ID // the stream that is shown as it grows; "": none
-	sent     strings.Builder
+	live     protocol.ID            // the stream that is shown as it grows; "": none
+	writer   protocol.ParticipantID // of live, or of finished
+	sent     text
 	finished protocol.ID                        // the stream that was shown last, whose complete text may follow
 	last     bool                               // nothing was shown after it
 	missed   *recent.Map[protocol.ID, struct{}] // streams whose beginning was not shown
@@ -56,7 +59,7 @@ type view struct {
 }
 
 func newView(out output, only protocol.ParticipantID) *view {
-	return &view{out: out, only: only, missed: recent.New[protocol.ID, struct{}](maxMissed)}
+	return &view{out: out, only: only, sent: text{most: maxGrown}, missed: recent.New[protocol.ID, struct{}](maxMissed)}
 }
 
 // event shows an event of the turn; it returns false at its end.
@@ -133,6 +136,7 @@ func (v *view) step(from protocol.ParticipantID, text string) {
 	if text == "" {
 		return
 	}
+	text = textutil.Shorten(text, maxStep)
 	if from != v.only {
 		text = string(from) + ": " + text
 	}
@@ -157,13 +161,13 @@ func (v *view) grow(e *ask.Event) {
 	text := e.Text
 	begins := v.live == ""
 	if begins {
-		v.live, v.finished = e.Ref, ""
-		v.sent.Reset()
+		v.live, v.writer, v.finished = e.Ref, e.Envelope.From, ""
+		v.sent.reset()
 		if e.Envelope.From != v.only {
 			text = string(e.Envelope.From) + ": " + text
 		}
 	}
-	v.sent.WriteString(e.Text)
+	v.sent.add(e.Text)
 	v.out.think(text, begins)
 }
 
@@ -182,8 +186,12 @@ func (v *view) settle(stream protocol.ID) {
 // thought shows a thought, or what is missing of one that grew.
 func (v *view) thought(e *ask.Event) {
 	stream := protocol.ID(e.Envelope.ParsePayload().Get("stream_id").Text())
-	if stream != "" && (stream == v.live || stream == v.finished) {
-		if rest, same := strings.CutPrefix(e.Text, v.sent.String()); same {
+	if stream != "" && e.Envelope.From == v.writer && (stream == v.live || stream == v.finished) {
+		rest, same := strings.CutPrefix(e.Text, v.sent.String())
+		if v.sent.full {
+			rest, same = "", true
+		}
+		if same {
 			if rest != "" {
 				v.out.think(rest, stream != v.live && !v.last)
 			}
@@ -195,12 +203,12 @@ func (v *view) thought(e *ask.Event) {
 	v.step(e.Envelope.From, e.Text)
 }
 
-// answer shows an answer, with its sender if all were asked.
+// answer shows an answer, with its sender if it is not the one that was asked.
 func (v *view) answer(from protocol.ParticipantID, text string) {
 	if text == "" {
 		return
 	}
-	if v.only == "" {
+	if from != v.only {
 		text = "**" + string(from) + "**: " + text
 	}
 	if v.answered {
