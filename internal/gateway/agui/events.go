@@ -38,9 +38,16 @@ type span struct {
 // text is a text that grows: a reasoning message until the complete text arrives.
 type text struct {
 	context protocol.ContextPath
-	sent    string
+	sent    strings.Builder
+	full    bool // sent is not all that was sent
 	shown   bool
 }
+
+// Bounds of the texts that grow.
+const (
+	maxGrowing = 1024
+	maxSent    = 256 << 10 // bytes of a text, for the comparison with the complete one
+)
 
 // id returns the id of a context in the events: the last segment of its path.
 func (s *span) id() string { return s.path.Last() }
@@ -82,7 +89,9 @@ func (r *run) event(e *ask.Event) bool {
 	case ask.Closed:
 		r.closed(e)
 	case ask.StreamOpened:
-		r.growing[e.Ref] = &text{context: e.Envelope.Context}
+		if len(r.growing) < maxGrowing {
+			r.growing[e.Ref] = &text{context: e.Envelope.Context}
+		}
 	case ask.Delta:
 		r.delta(e)
 	case ask.StreamClosed:
@@ -95,9 +104,7 @@ func (r *run) event(e *ask.Event) bool {
 	case ask.Proposed:
 		r.call(e)
 		if r.mayDecide(e.Envelope) {
-			if !r.shown { // the client has it, but no decision was made
-				r.shown, r.contexts = true, nil
-			}
+			r.showEnd() // also if the client has it: no decision was made
 			r.interrupt(e.Envelope)
 			return false
 		}
@@ -198,7 +205,9 @@ func (r *run) delta(e *ask.Event) {
 		t.shown = true
 		r.emit(attribute(map[string]any{"type": "REASONING_MESSAGE_START", "messageId": string(e.Ref), "role": "reasoning"}, t.context))
 	}
-	t.sent += e.Text
+	if t.full = t.full || t.sent.Len()+len(e.Text) > maxSent; !t.full {
+		t.sent.WriteString(e.Text)
+	}
 	r.emit(attribute(map[string]any{"type": "REASONING_MESSAGE_CONTENT", "messageId": string(e.Ref), "delta": e.Text}, t.context))
 }
 
@@ -220,7 +229,10 @@ func (r *run) thought(e *ask.Event) {
 		content = string(e.Envelope.From) + ": " + content
 	}
 	if t := r.growing[id]; t != nil && t.shown {
-		rest, same := strings.CutPrefix(content, t.sent)
+		rest, same := strings.CutPrefix(content, t.sent.String())
+		if t.full {
+			rest, same = "", true
+		}
 		if same && rest != "" {
 			r.emit(attribute(map[string]any{"type": "REASONING_MESSAGE_CONTENT", "messageId": string(id), "delta": rest}, t.context))
 		}
@@ -323,9 +335,17 @@ func (r *run) interrupt(p *protocol.Envelope) {
 	})
 }
 
+// showEnd makes the events of the end shown. Contexts that the client was not told of
+// have no end.
+func (r *run) showEnd() {
+	if !r.shown {
+		r.shown, r.contexts = true, nil
+	}
+}
+
 // end ends the run with the turn.
 func (r *run) end(e *ask.Event) {
-	r.shown = true
+	r.showEnd()
 	r.closeWithin("", func(s *span) map[string]any {
 		return map[string]any{"type": "SUBAGENT_FINISHED", "subagentRunId": subagent(s.path)}
 	})
@@ -347,6 +367,9 @@ func (r *run) end(e *ask.Event) {
 
 // fail ends the run with an error.
 func (r *run) fail(message string) {
-	r.shown = true
+	r.showEnd()
+	r.closeWithin("", func(s *span) map[string]any {
+		return map[string]any{"type": "SUBAGENT_ERROR", "subagentRunId": subagent(s.path), "message": message}
+	})
 	r.send(map[string]any{"type": "RUN_ERROR", "message": message, "code": "unavailable"})
 }

@@ -1,0 +1,55 @@
+package agui
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/meup-protocol/meup/internal/ask"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// types returns the types of the events that a run sends for events of a turn, and then
+// at its end or its failure.
+func types(after protocol.Seq, fails bool, list ...*ask.Event) (out []string) {
+	r := &run{
+		in: &input{}, after: after, shown: after == 0, growing: make(map[protocol.ID]*text),
+		mayDecide: func(*protocol.Envelope) bool { return false },
+		send:      func(event map[string]any) { out = append(out, fmt.Sprint(event["type"])) },
+	}
+	for _, e := range list {
+		r.event(e)
+	}
+	if fails {
+		r.fail("The gateway ended the run.")
+	}
+	return out
+}
+
+// A run closes what it has opened, and nothing else.
+func TestRun_Closes(t *testing.T) {
+	opened := &ask.Event{Type: ask.Opened, Seq: 5, Envelope: &protocol.Envelope{ID: "s", From: "planner", Kind: protocol.KindReasoningStart, Seq: 5, Payload: []byte("{}")}}
+	nested := &ask.Event{Type: ask.Opened, Seq: 6, Envelope: &protocol.Envelope{ID: "n", From: "planner", Kind: protocol.KindReasoningStart, Context: "s", Seq: 6, Payload: []byte("{}")}}
+	ended := &ask.Event{Type: ask.Ended, Seq: 6, State: ask.Completed, Text: "done"}
+	answer := []string{"TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END", "RUN_FINISHED"}
+	for _, test := range []struct {
+		name  string
+		after protocol.Seq
+		fails bool
+		list  []*ask.Event
+		want  []string
+	}{
+		{"end", 0, false, []*ask.Event{opened, ended}, append([]string{"REASONING_START", "REASONING_END"}, answer...)},
+		{"end after the position of all events", 6, false, []*ask.Event{opened, nested, ended}, answer},
+		{"failure", 0, true, []*ask.Event{opened, nested}, []string{
+			"REASONING_START", "SUBAGENT_STARTED", "REASONING_START", "REASONING_END", "SUBAGENT_ERROR", "REASONING_END", "RUN_ERROR",
+		}},
+		{"failure before the position", 6, true, []*ask.Event{opened, nested}, []string{"RUN_ERROR"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := types(test.after, test.fails, test.list...); !slices.Equal(got, test.want) {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
+	}
+}
