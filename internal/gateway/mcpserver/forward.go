@@ -22,10 +22,10 @@ import (
 // for it: a second request with the same key is the first one.
 const keyMeta = "meup/key"
 
-// inquiry is a set of requests to other participants that were sent.
+// inquiry is a set of requests that were sent, each to one other participant.
 type inquiry struct {
 	ids  []protocol.ID
-	to   []protocol.ParticipantID
+	to   []protocol.ParticipantID // the recipient of each
 	at   cursor                   // of the first request
 	note func(*protocol.Envelope) // gets the notifications of the recipients; nil: none
 }
@@ -72,8 +72,8 @@ func (c *caller) answers(ctx context.Context, in *inquiry, deadline time.Time) (
 				}
 				continue
 			}
-			for _, id := range in.ids {
-				if e.Correlation.Names(id) && got[id] == nil {
+			for i, id := range in.ids {
+				if e.From == in.to[i] && e.Correlation.Names(id) && got[id] == nil {
 					got[id] = e
 				}
 			}

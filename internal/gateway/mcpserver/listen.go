@@ -112,22 +112,30 @@ func (l *listener) watch(ctx context.Context, at cursor) error {
 				return true // too long to be a notification
 			}
 			l.envelope(ctx, &env)
-		case e.Name == "presence" && l.c.of == "" && serves(e), e.Name == "system":
+		case e.Name == "presence" && l.c.of == "" && l.changesTools(e), e.Name == "system":
 			l.tools(ctx)
 		}
 		return ctx.Err() == nil
 	})
 }
 
-// serves reports whether the presence of a participant concerns tools. One that
-// has left has no services.
-func serves(e *api.Event) bool {
-	env, err := protocol.DecodeDelivered(e.Data)
-	if err != nil {
+// changesTools reports whether the presence of a participant concerns tools: it offers
+// some, or has left and did. Each call of a client that does not listen is a join and a
+// leave of its participant.
+func (l *listener) changesTools(e *api.Event) bool {
+	var p protocol.Presence
+	if env, err := protocol.DecodeDelivered(e.Data); err != nil || json.Unmarshal(env.Payload, &p) != nil {
 		return true
 	}
-	var p protocol.Presence
-	return json.Unmarshal(env.Payload, &p) != nil || p.Event == "leave" || slices.Contains(p.Participant.Serves, protocol.ServesTools)
+	if p.Event != "leave" {
+		return slices.Contains(p.Participant.Serves, protocol.ServesTools)
+	}
+	for _, f := range l.have {
+		if f.host == p.Participant.ID {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *listener) envelope(ctx context.Context, e *protocol.Envelope) {

@@ -1,14 +1,17 @@
 package mcpserver
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/mcpserver/slots"
 	"github.com/meup-protocol/meup/internal/gateway/selfapi"
 	"github.com/meup-protocol/meup/protocol"
@@ -34,24 +37,75 @@ func TestListener_ReadsTheThreadOnce(t *testing.T) {
 				reads++
 				_, _ = w.Write([]byte(`{"thread_id":"q"}`))
 			})
-			client, err := selfapi.New(api, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", nil), "token", slog.New(slog.DiscardHandler))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer client.Close()
-			s := &server{slots: slots.New(1, 1)}
-			c := &caller{Share: s.slots.Share(t.Context()), server: s, client: client, space: "lab", you: "alice", ended: t.Context()}
-			if err := c.Resume(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			c := callerFor(t, api)
 			l := &listener{c: c, server: mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil), want: &mcp.NotificationSubscriptions{ResourceSubscriptions: test.want}}
 			l.envelope(t.Context(), &protocol.Envelope{ID: "e", Kind: protocol.KindReasoningStart})
 			if reads != test.reads {
 				t.Errorf("%d reads", reads)
 			}
-			if s.slots.Running() != 0 {
+			if c.server.slots.Running() != 0 {
 				t.Error("it notified the client with a slot")
 			}
 		})
+	}
+}
+
+// callerFor returns the caller alice, with a slot, of an API.
+func callerFor(t *testing.T, handler http.HandlerFunc) *caller {
+	t.Helper()
+	client, err := selfapi.New(handler, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", nil), "token", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	s := &server{slots: slots.New(1, 1)}
+	c := &caller{Share: s.slots.Share(t.Context()), server: s, client: client, space: "lab", you: "alice", ended: t.Context()}
+	if err := c.Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// A client that calls without listening joins and leaves; the tools are then not listed
+// again by all that listen.
+func TestListener_Presence(t *testing.T) {
+	l := &listener{have: map[string]foreign{"lamp__on": {host: "lamp"}}}
+	for _, test := range []struct {
+		event, id, serves string
+		want              bool
+	}{
+		{"join", "bob", "", false}, {"leave", "bob", "", false}, {"join", "clock", `,"serves":["tools"]`, true}, {"leave", "lamp", "", true},
+	} {
+		e := &api.Event{Name: "presence", Data: []byte(fmt.Sprintf(
+			`{"protocol":"meup/v0.1","id":"p","ts":"2026-01-01T00:00:00Z","from":"system:gateway","kind":"system.presence","payload":{"event":%q,"participant":{"id":%q,"capabilities":[]%s}}}`,
+			test.event, test.id, test.serves))}
+		if l.changesTools(e) != test.want {
+			t.Errorf("%s of %s: %t", test.event, test.id, !test.want)
+		}
+	}
+}
+
+// A response counts only if it is of the recipient of the request, when several are asked
+// at the same time.
+func TestCaller_AnswerOfAnother(t *testing.T) {
+	response := func(seq int, from, to string) string {
+		return fmt.Sprintf(`{"protocol":"meup/v0.1","id":"r%d","ts":"2026-01-01T00:00:00Z","from":%q,"kind":"mcp.response","correlationId":%q,"payload":{"result":{}},"seq":%d}`, seq, from, to, seq)
+	}
+	list := []string{response(2, "lamp.2", "a"), response(3, "lamp.2", "b"), response(4, "lamp", "a")}
+	c := callerFor(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/events") {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = fmt.Fprintf(w, "event: envelope\nid: 2\ndata: %s\n\n", list[0])
+			return
+		}
+		w.Header().Set("Meup-Next", "4")
+		_, _ = fmt.Fprint(w, strings.Join(list, "\n"))
+	})
+	in := new(inquiry)
+	in.sent(&protocol.Envelope{ID: "a", To: []protocol.ParticipantID{"lamp"}}, 1)
+	in.sent(&protocol.Envelope{ID: "b", To: []protocol.ParticipantID{"lamp.2"}}, 1)
+	got, at, err := c.answers(t.Context(), in, time.Now().Add(time.Minute))
+	if err != nil || got["a"] == nil || got["a"].From != "lamp" || got["b"].From != "lamp.2" || at.seq != 4 {
+		t.Errorf("%v at %v, %v", got, at, err)
 	}
 }
