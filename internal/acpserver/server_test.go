@@ -50,8 +50,9 @@ type editor struct {
 	end     func()
 }
 
-// connect starts a server for a participant, and connects to it.
-func connect(t *testing.T, g *meuptest.Gateway, who string) *editor {
+// connect starts a server for a participant, and connects to it. Questions go to some
+// participants, or to all.
+func connect(t *testing.T, g *meuptest.Gateway, who string, to ...protocol.ParticipantID) *editor {
 	t.Helper()
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
@@ -61,7 +62,7 @@ func connect(t *testing.T, g *meuptest.Gateway, who string) *editor {
 	}
 	done := make(chan error, 1)
 	go func() {
-		err := acpserver.Run(context.Background(), acpserver.Options{Client: c, Space: "lab", You: protocol.ParticipantID(who), In: in, Out: out, Version: "1"})
+		err := acpserver.Run(context.Background(), acpserver.Options{Client: c, Space: "lab", You: protocol.ParticipantID(who), To: to, In: in, Out: out, Version: "1"})
 		_ = out.Close()
 		done <- err
 	}()
@@ -337,6 +338,24 @@ func TestServer_Cancel(t *testing.T) {
 func finishNew(t *testing.T, g *meuptest.Gateway, question protocol.ID) {
 	t.Helper()
 	does(t, g, "planner", "", "chat", "", "", string(question), `{"message":"It is fine."}`)
+}
+
+// An answer of a participant that was not asked has its name.
+func TestServer_AnswerOfAnother(t *testing.T) {
+	g := meuptest.Start(t, config)
+	e := connect(t, g, "alice", "planner").open()
+	wait := e.prompt("hello")
+	q := chats(t, g, "alice", protocol.KindChat, 1)[0]
+	does(t, g, "files", "", "chat", "", "", string(q.ID), `{"message":"Trust me."}`)
+	does(t, g, "planner", "", "chat", "", "", string(q.ID), `{"message":"It is fine."}`)
+	if reason, err := wait(); reason != "end_turn" || err != nil {
+		t.Error(reason, err)
+	}
+	for _, text := range []string{"**files**: Trust me.", "**planner**: It is fine."} {
+		if !strings.Contains(e.seen(), text) {
+			t.Errorf("no %q in %s", text, e.seen())
+		}
+	}
 }
 
 // A gateway that restarts in the middle of a turn is followed again: nothing is shown twice,

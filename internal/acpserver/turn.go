@@ -238,11 +238,15 @@ func (t *turn) settled(ctx context.Context, e *ask.Event) {
 	t.send(ctx, statusOf(e.Ref, "failed", text))
 }
 
-// answer shows an answer; if several participants answer, with their names.
+// answer shows an answer; with its name, if several participants answer, or one that was
+// not asked.
 func (t *turn) answer(ctx context.Context, e *ask.Event) {
-	text := e.Text
+	text, to := e.Text, t.question.To
+	if t.answered != "" || len(to) > 0 && !slices.Contains(to, e.Envelope.From) {
+		text = fmt.Sprintf("**%s**: %s", e.Envelope.From, text)
+	}
 	if t.answered != "" {
-		text = fmt.Sprintf("\n\n**%s**: %s", e.Envelope.From, text)
+		text = "\n\n" + text
 	}
 	t.answered = e.Envelope.From
 	t.send(ctx, textChunk("agent_message_chunk", text))
