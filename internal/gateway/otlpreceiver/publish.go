@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/meup-protocol/meup/client/api"
@@ -28,17 +29,21 @@ type export struct {
 	space  string
 	you    protocol.ParticipantID
 	waited time.Duration
+	closed bool // cancelLost was called
 
 	rejected int
 	reason   string // of the first rejected span
 }
+
+// idPrefix begins the ids of all envelopes of the adapter.
+const idPrefix = "otlp"
 
 func object(pairs ...any) json.RawMessage { return adapter.Object(pairs...) }
 
 // id returns the id of an envelope about a span or a trace: the same for a repeated
 // export.
 func (x *export) id(parts ...string) protocol.ID {
-	return adapter.ID("otlp", append([]string{x.space, string(x.you)}, parts...)...)
+	return adapter.ID(idPrefix, append([]string{x.space, string(x.you)}, parts...)...)
 }
 
 // all publishes spans, the ones of a trace in the order of their starts. An error
@@ -342,6 +347,9 @@ func (x *export) send(ctx context.Context, s *span, e protocol.Envelope) error {
 			}
 			return errRejected
 		}
+		if refused.Limit == "open_contexts" && !x.closed && x.cancelLost(ctx) == nil {
+			continue
+		}
 		wait := time.Duration(refused.RetryAfterMS) * time.Millisecond
 		if refused.Code != protocol.CodeRateLimited || wait <= 0 || x.waited+wait > maxWait {
 			return err
@@ -360,14 +368,42 @@ func (x *export) send(ctx context.Context, s *span, e protocol.Envelope) error {
 // cancelStale closes contexts of traces whose root did not arrive.
 func (x *export) cancelStale(ctx context.Context) error {
 	for _, key := range x.memory.stale(x.owner(), time.Now()) {
-		e := protocol.Envelope{
-			ID: x.id("stale", string(key)), Kind: protocol.KindReasoningCancel, Context: protocol.ContextPath(key),
-			Payload: object("reason", "The end of the trace did not arrive."),
-		}
-		if err := x.skip(x.send(ctx, &span{id: string(key)}, e)); err != nil {
+		if err := x.cancel(ctx, key); err != nil {
 			return err
 		}
 		x.memory.closed(x.owner(), key)
+	}
+	return nil
+}
+
+func (x *export) cancel(ctx context.Context, key protocol.ID) error {
+	return x.skip(x.send(ctx, &span{id: string(key)}, protocol.Envelope{
+		ID: x.id("stale", string(key)), Kind: protocol.KindReasoningCancel, Context: protocol.ContextPath(key),
+		Payload: object("reason", "The end of the trace did not arrive."),
+	}))
+}
+
+// maxLost is how old a context of a trace must be that is closed by cancelLost.
+const maxLost = time.Hour
+
+// cancelLost closes the contexts of traces that are not in the memory: another gateway has
+// them, or they are from before a restart. It is called when the participant has as many
+// open contexts as it may, once in an export.
+func (x *export) cancelLost(ctx context.Context) error {
+	x.closed = true
+	list, err := x.client.Contexts(ctx, x.space, "")
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		c := &list[i]
+		key := protocol.ID(c.Path)
+		if c.Opener != x.you || c.Ended != nil || time.Since(c.Started) < maxLost || !strings.HasPrefix(string(key), idPrefix+"-") || x.memory.isOpen(x.owner(), key) {
+			continue
+		}
+		if err := x.cancel(ctx, key); err != nil {
+			return err
+		}
 	}
 	return nil
 }
