@@ -670,6 +670,39 @@ func TestHooks_Restart(t *testing.T) {
 	wantStory(t, g, "bob", `wide reasoning.start`, `wide reasoning.thought in #1`, `wide mcp.request to [wide] in #1 re [#2]`, `wide mcp.response in #1 re [#3]`, `wide reasoning.conclusion in #1`)
 }
 
+// After a restart, the work on a chat to the agent alone stays between the two, is
+// answered, and the chat is not delivered again.
+func TestHooks_RestartOnPrivateChat(t *testing.T) {
+	g := meuptest.Start(t, hooksConfig+"data: "+t.TempDir()+"\n")
+	fires(t, g, "claude", "UserPromptSubmit", nil, none)
+	if status, body := postAs(t, g, "alice-token", "/api/spaces/lab/envelopes", `{"id":"q","kind":"chat","to":["claude"],"payload":{"message":"a secret"}}`); status != http.StatusOK {
+		t.Fatal(status, body)
+	}
+	if _, body := fire(t, g, "claude", "", "Stop", nil); !strings.Contains(body, "a secret") {
+		t.Fatal(body)
+	}
+	before, _ := story(t, g, "bob")
+	g.Restart()
+	fires(t, g, "claude", "PreToolUse", map[string]any{"tool_name": "Read"}, permissionDecision("allow", "The capabilities of claude in the space lab name this call."))
+	fires(t, g, "claude", "PostToolUse", map[string]any{"tool_name": "Read"}, none)
+	fires(t, g, "claude", "Stop", map[string]any{"last_assistant_message": "Kept."}, none)
+	if after, _ := story(t, g, "bob"); len(after) != len(before) {
+		t.Errorf("bob sees\n%s", strings.Join(after[len(before):], "\n"))
+	}
+	_, log := story(t, g, "alice")
+	if last := log[len(log)-1]; last.Kind != protocol.KindChat || !last.Correlation.Names("q") || !strings.Contains(string(last.Payload), "Kept.") {
+		t.Errorf("the answer is %+v %s", last, last.Payload)
+	}
+}
+
+// The scheme of the token is accepted in any case, as everywhere.
+func TestHooks_Scheme(t *testing.T) {
+	g := meuptest.Start(t, hooksConfig)
+	if status, body := postAs(t, g, "", "/api/spaces/lab/hooks/claude", `{"hook_event_name":"Stop","session_id":"s"}`, "Authorization", "bearer wide-token"); status != http.StatusOK {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
 func TestHooks_Refusals(t *testing.T) {
 	g := meuptest.Start(t, hooksConfig)
 	const path = "/api/spaces/lab/hooks/claude"

@@ -8,7 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/gateway/adapter"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -30,21 +33,7 @@ func (h *hook) sharedID(parts ...string) protocol.ID {
 	return protocol.ID(idPrefix + hex.EncodeToString(sum[:16]))
 }
 
-// object encodes a payload of pairs of a name and a value; empty texts and nil
-// values are left out.
-func object(pairs ...any) json.RawMessage {
-	fields := make(map[string]any, len(pairs)/2)
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if name, ok := pairs[i].(string); ok && pairs[i+1] != nil && pairs[i+1] != "" {
-			fields[name] = pairs[i+1]
-		}
-	}
-	text, err := json.Marshal(fields)
-	if err != nil {
-		panic(err) // of texts, numbers and JSON that was read
-	}
-	return text
-}
+func object(pairs ...any) json.RawMessage { return adapter.Object(pairs...) }
 
 // publish sends an envelope of the agent.
 func (h *hook) publish(ctx context.Context, e protocol.Envelope) (protocol.Seq, error) {
@@ -127,10 +116,17 @@ func (h *hook) open(ctx context.Context, t *turn, id protocol.ID, asked protocol
 
 // current returns the open turn and the context of the agent that the event is
 // about. If the gateway has no turn, since it was restarted or the prompt was not
-// reported, it opens the one of the prompt: the same envelope, if there is one.
+// reported, it goes on with the one that chats began, or opens the one of the prompt: the
+// same envelope, if there is one.
 func (h *hook) current(ctx context.Context) (*turn, protocol.ContextPath, error) {
 	if t, path := h.session.at(h.agent); t != nil {
 		return t, path, nil
+	}
+	if resumed, err := h.resume(ctx); err != nil || resumed != nil {
+		if err != nil {
+			return nil, "", err
+		}
+		return resumed, resumed.path, nil
 	}
 	if err := h.open(ctx, &turn{prompt: h.prompt}, h.id("turn", h.prompt), protocol.Correlation{}, ""); err != nil {
 		return nil, "", err
@@ -143,6 +139,62 @@ func (h *hook) current(ctx context.Context) (*turn, protocol.ContextPath, error)
 }
 
 var errEnded = protocol.Errorf(protocol.CodeUnavailable, "The session ended in the meantime.")
+
+// maxStarts is how many of a participant's contexts are searched for its turn.
+const maxStarts = 50
+
+// resume returns the open turn that chats began in the session, with its audience; nil:
+// there is none. Without it, the work on a chat to the agent alone would be shown to all.
+func (h *hook) resume(ctx context.Context) (*turn, error) {
+	name := h.sessionName()
+	if name == "" {
+		return nil, nil //nolint:nilnil // documented
+	}
+	page, err := h.client.Envelopes(ctx, h.space, api.EnvelopeQuery{
+		From: []protocol.ParticipantID{h.caller.ID}, Kinds: []string{string(protocol.KindReasoningStart)}, Descending: true, Limit: maxStarts,
+	})
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(page.Envelopes, func(e protocol.Envelope) bool {
+		return e.Context == "" && e.ParsePayload().Get("session_id").EqualText(name)
+	})
+	if i < 0 || len(page.Envelopes[i].Correlation.IDs) == 0 {
+		return nil, nil //nolint:nilnil // documented
+	}
+	return h.reopen(ctx, &page.Envelopes[i])
+}
+
+// reopen returns the turn of a context that chats began, unless it has ended.
+func (h *hook) reopen(ctx context.Context, start *protocol.Envelope) (*turn, error) {
+	for _, end := range []string{"concluded", "canceled"} {
+		_, err := h.client.Envelope(ctx, h.space, h.id(end, string(start.ID)))
+		if err == nil || !refused(err, protocol.CodeNotFound) {
+			return nil, err
+		}
+	}
+	t, since := &turn{path: protocol.ContextPath(start.ID), prompt: h.prompt, to: start.To}, start.Seq
+	for _, id := range start.Correlation.IDs {
+		text, err := h.client.Envelope(ctx, h.space, id)
+		if refused(err, protocol.CodeNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		chat, err := protocol.DecodeDelivered(text)
+		if err != nil || chat.From == h.caller.ID { // a prompt
+			return nil, err
+		}
+		since = min(since, chat.Seq-1)
+		if len(chat.Correlation.IDs) == 0 {
+			t.replyTo = append(t.replyTo, id)
+		}
+	}
+	h.session.begin(t, since)
+	h.session.markDelivered(start.Correlation.IDs...)
+	return t, nil
+}
 
 // messageDisplayed collects the parts of a message. A complete message is published
 // with the next event: as the thought that explains a call, or as the conclusion.

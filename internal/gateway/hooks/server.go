@@ -19,6 +19,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/internal/gateway/auth"
 	"github.com/meup-protocol/meup/internal/gateway/selfapi"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -71,8 +72,8 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c Caller, body []
 		access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "There are hooks for %s.", strings.Join(Programs, ", ")))
 		return
 	}
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok {
+	token, source, err := auth.FromRequest(r)
+	if err != nil || source != auth.SourceHeader {
 		access.WriteError(w, protocol.Errorf(protocol.CodeUnauthorized, "Send a token: Authorization: Bearer TOKEN."))
 		return
 	}
