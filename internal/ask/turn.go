@@ -26,7 +26,7 @@ type turn struct {
 	roots     map[string]*root // outermost contexts, by name
 	open      int              // roots that are open
 	requests  *recent.Map[protocol.ID, request]
-	proposals map[protocol.ID]*protocol.Envelope // without a decision
+	proposals map[protocol.ID]proposed // without a decision
 	streams   *recent.Map[protocol.ID, struct{}]
 	answered  map[protocol.ParticipantID]bool
 
@@ -39,6 +39,12 @@ type root struct {
 	closed bool
 }
 
+// proposed is a proposal of the turn, without its payload.
+type proposed struct {
+	envelope protocol.Envelope
+	call     proposal.Call
+}
+
 // request is a call that belongs to the turn.
 type request struct {
 	to  []protocol.ParticipantID
@@ -47,7 +53,7 @@ type request struct {
 
 func newTurn(q Question) *turn {
 	t := &turn{
-		question: q, tracker: answers.NewTracker(), roots: make(map[string]*root), proposals: make(map[protocol.ID]*protocol.Envelope),
+		question: q, tracker: answers.NewTracker(), roots: make(map[string]*root), proposals: make(map[protocol.ID]proposed),
 		requests: recent.New[protocol.ID, request](maxRequests), streams: recent.New[protocol.ID, struct{}](maxStreams),
 		answered: make(map[protocol.ParticipantID]bool),
 	}
@@ -112,8 +118,8 @@ func (t *turn) response(e *protocol.Envelope) *Event {
 }
 
 // settle returns the event of a decision about a proposal.
-func (t *turn) settle(id protocol.ID, p, e *protocol.Envelope) *Event {
-	outcome := proposal.Settles(p, e)
+func (t *turn) settle(id protocol.ID, p proposed, e *protocol.Envelope) *Event {
+	outcome := proposal.SettlesCall(&p.envelope, p.call, e)
 	if outcome == proposal.Pending {
 		return nil
 	}
@@ -166,7 +172,7 @@ func (t *turn) inContext(e *protocol.Envelope, asked bool) *Event {
 	case protocol.KindMCPProposal:
 		event.Type, event.Ref = Proposed, e.ID
 		if len(t.proposals) < maxProposals {
-			t.proposals[e.ID] = e
+			t.proposals[e.ID] = proposed{protocol.Envelope{ID: e.ID, From: e.From, Context: e.Context}, proposal.CallOf(e)}
 		}
 	case protocol.KindStreamOpen:
 		event.Type, event.Ref, event.Text = StreamOpened, protocol.ID(textOf(e, "stream_id")), textOf(e, "description")
