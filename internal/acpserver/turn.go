@@ -13,7 +13,6 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/ask"
-	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/internal/recent"
 	"github.com/meup-protocol/meup/protocol"
@@ -289,17 +288,7 @@ func (t *turn) mayDecide(ctx context.Context, p *protocol.Envelope) bool {
 		o.Log.Warn("rights not read: a proposal is shown without a decision", "err", err)
 		return false
 	}
-	var list []*capability.Capability
-	for _, text := range roster.You.Capabilities {
-		if c, err := capability.ParseJSON(text); err == nil {
-			list = append(list, c)
-		}
-	}
-	rights, payload := capability.NewSet(list...), p.ParsePayload()
-	host := proposal.CallOf(p).Host
-	allowed := rights.Decide(&capability.Request{Kind: capability.Decide, Payload: payload, To: p.To, Context: p.Context}).Allowed ||
-		rights.Decide(&capability.Request{Kind: protocol.KindMCPRequest, Payload: payload, To: []protocol.ParticipantID{host}, Context: p.Context}).Allowed
-	return allowed && host != "" && t.isPending(ctx, p.ID)
+	return ask.RightsOf(roster.You.Capabilities).MayDecide(p) && t.isPending(ctx, p.ID)
 }
 
 // maxOpen bounds the pending proposals that are read.

@@ -132,7 +132,7 @@ func (c *call) amend(ctx context.Context, q *question, task *wire.Task) error {
 		if err != nil {
 			return protocol.AsError(err)
 		}
-		if p.Kind == protocol.KindMCPProposal && c.decider.MayCall(p) {
+		if p.Kind == protocol.KindMCPProposal && c.decider.Allows(p) {
 			task.Status.State, task.Status.Message = wire.TaskStateInputRequired, asks(q.info(), p)
 			return nil
 		}

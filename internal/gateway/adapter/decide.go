@@ -4,8 +4,7 @@ import (
 	"context"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/gateway/mcpserver/offer"
-	"github.com/meup-protocol/meup/internal/proposal"
+	"github.com/meup-protocol/meup/internal/ask"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -14,7 +13,7 @@ type Decider struct {
 	client *api.Client
 	space  string
 	you    protocol.ParticipantID
-	rights offer.Rights
+	rights ask.Rights
 }
 
 // Decider returns a Decider of the participant. Errors: *protocol.Error.
@@ -23,7 +22,7 @@ func (q *Request) Decider(ctx context.Context, space string) (*Decider, error) {
 	if err != nil {
 		return nil, protocol.AsError(err)
 	}
-	return &Decider{q.Client, space, roster.You.ID, offer.RightsOf(roster.You.Capabilities)}, nil
+	return &Decider{q.Client, space, roster.You.ID, ask.RightsOf(roster.You.Capabilities)}, nil
 }
 
 // MayDecide reports whether a proposal of a turn waits for a decision of the
@@ -32,7 +31,7 @@ func (q *Request) Decider(ctx context.Context, space string) (*Decider, error) {
 // one changes nothing, but a turn would wait forever for a decision that no client is asked
 // for.
 func (d *Decider) MayDecide(ctx context.Context, p *protocol.Envelope) bool {
-	if !d.MayCall(p) {
+	if !d.Allows(p) {
 		return false
 	}
 	in, err := d.client.TurnOf(ctx, d.space, p.ID)
@@ -49,10 +48,6 @@ func (d *Decider) MayDecide(ctx context.Context, p *protocol.Envelope) bool {
 	return true
 }
 
-// MayCall reports whether the participant may make the call that a proposal of another
-// participant asks for.
-func (d *Decider) MayCall(p *protocol.Envelope) bool {
-	host, tool := proposal.CallOf(p).Host, p.ParsePayload().Get("params").Get("name").Text()
-	now, _ := d.rights.MayCall(host, tool)
-	return now && p.From != d.you && host != ""
-}
+// Allows reports whether the participant may decide about a proposal of another
+// participant, whether it is pending or not.
+func (d *Decider) Allows(p *protocol.Envelope) bool { return p.From != d.you && d.rights.MayDecide(p) }
