@@ -293,7 +293,7 @@ func (s *demoEnv) printInstructions() {
 	}
 	fmt.Fprintf(s.out, "guide answers your questions, such as: what is in the docs folder? It reads %s\n", s.docs)
 	fmt.Fprintf(s.out, "At a terminal: MEUP_URL=http://%s MEUP_SPACE=demo MEUP_TOKEN=%s meup join\n", s.address, s.tokens[variable("you")])
-	fmt.Fprintf(s.out, "Your own agent joins as helper, with the token %s (docs/getting-started.md).\n", s.tokens[variable("helper")])
+	fmt.Fprintf(s.out, "Your own agent joins as helper, with the token %s (docs/connect.md).\n", s.tokens[variable("helper")])
 	if s.link == nil { // a build without the page
 		fmt.Fprintf(s.out, "http://%s\n", s.address)
 		return

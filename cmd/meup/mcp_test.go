@@ -95,3 +95,29 @@ func TestMCP_WrongToken(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Requests that were read are answered, also if the input ends right after them.
+func TestMCP_EndOfInput(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	t.Setenv("MEUP_URL", g.HTTP())
+	t.Setenv("MEUP_SPACE", "lab")
+	t.Setenv("MEUP_TOKEN", "alice-token")
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
+	for i := range 20 {
+		var out strings.Builder
+		root := newRoot()
+		root.SetArgs([]string{"mcp"})
+		root.SetIn(strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"who","arguments":{}}}
+`))
+		root.SetOut(&out)
+		if err := root.ExecuteContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), `"id":1`) || !strings.Contains(out.String(), `"id":2`) {
+			t.Fatalf("attempt %d: %s", i, out.String())
+		}
+	}
+}

@@ -266,6 +266,9 @@ func decide(c *cobra.Command, a *app, args []string, draft func(*protocol.Envelo
 	if err != nil {
 		return err
 	}
+	if string(found.ID) != args[0] && !confirmed(c, found) {
+		return fmt.Errorf("not sent: it was not confirmed; give the whole id %s", found.ID)
+	}
 	e, err := draft(found)
 	if err != nil {
 		return err
@@ -276,6 +279,15 @@ func decide(c *cobra.Command, a *app, args []string, draft func(*protocol.Envelo
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "%s %d\n", sent.ID, sent.Seq)
 	return err
+}
+
+// confirmed shows a proposal that was named by the beginning of its id, which its
+// proposer has chosen, and asks whether it is meant.
+func confirmed(c *cobra.Command, p *protocol.Envelope) bool {
+	out := bufio.NewWriter(c.ErrOrStderr())
+	describe(p, time.Now()).write(out, blockrender.Style{})
+	answer, err := question(bufio.NewReader(c.InOrStdin()), out, "Is it this one? [y/N] ")
+	return err == nil && (answer == "y" || answer == "yes")
 }
 
 // pendingProposals returns the proposals that are not settled, oldest first. whole

@@ -95,7 +95,7 @@ func (g *Gateway) hooks(cfg *config.Config) func(api http.Handler) httpapi.HookH
 	return func(api http.Handler) httpapi.HookHandler {
 		server := hooks.New(hooks.Options{API: api, Logger: g.log})
 		return func(w http.ResponseWriter, r *http.Request, s *space.Space, id protocol.ParticipantID, body []byte, release func()) {
-			server.Serve(w, r, hooks.Caller{ID: id, Space: s, Release: release}, body)
+			server.Serve(w, r, hooks.Caller{ID: id, Space: s, Removed: s == nil, Release: release}, body)
 		}
 	}
 }

@@ -629,6 +629,22 @@ func TestHooks_Paused(t *testing.T) {
 	fires(t, g, "wide", "PreToolUse", nil, permissionDecision("deny", "wide is paused in the space lab."))
 }
 
+// The calls of a participant that was removed are denied, since its agent takes an error
+// for no answer. Its other events are refused.
+func TestHooks_Removed(t *testing.T) {
+	g := meuptest.Start(t, hooksConfig)
+	if status, body := postAs(t, g, "alice-token", "/api/spaces/lab/envelopes", `{"kind":"space.kick","payload":{"participant_id":"wide","reason":"test"}}`); status != http.StatusOK {
+		t.Fatal(status, body)
+	}
+	fires(t, g, "wide", "PreToolUse", nil, permissionDecision("deny", "The participant was removed from the space lab."))
+	if status, body := fire(t, g, "wide", "", "UserPromptSubmit", nil); status != http.StatusForbidden || !strings.Contains(body, `"kicked"`) {
+		t.Error(status, body)
+	}
+	if status, body := postAs(t, g, "wrong-token", "/api/spaces/lab/hooks/claude", "{}"); status != http.StatusUnauthorized {
+		t.Error(status, body)
+	}
+}
+
 // A request that waits uses a connection of the participant. One that gets none is
 // answered without a decision, and its proposal is withdrawn.
 func TestHooks_HeldBound(t *testing.T) {

@@ -254,7 +254,7 @@ func TestOTLP_Faults(t *testing.T) {
 		"nothing":       {"alice-token", "application/json", "", `{}`, 200, `{}`},
 		"invalid ids":   {"alice-token", "application/json", "", `{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"00","spanId":"x"}]}]}]}`, 400, ``},
 		"zero ids":      {"alice-token", "application/json", "", `{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"00000000000000000000000000000000","spanId":"0000000000000001"}]}]}]}`, 200, `"rejectedSpans":"1"`},
-		"not permitted": {"guest-token", "application/json", "", `{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"11111111111111111111111111111111","spanId":"0000000000000001","attributes":[{"key":"gen_ai.operation.name","value":{"stringValue":"chat"}}]}]}]}]}`, 200, `capabilities`},
+		"not permitted": {"guest-token", "application/json", "", `{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"11111111111111111111111111111111","spanId":"0000000000000001","attributes":[{"key":"gen_ai.operation.name","value":{"stringValue":"chat"}}]}]}]}]}`, 200, `"rejectedSpans":"1"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, header, body := postOTLP(t, g, test.token, test.kind, test.encoding, []byte(test.body))

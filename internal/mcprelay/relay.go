@@ -5,10 +5,14 @@ package mcprelay
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
+	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -44,7 +48,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	server := mcp.NewServer(about.ServerInfo, &mcp.ServerOptions{Instructions: about.Instructions, Capabilities: caps})
 	server.AddReceivingMiddleware(relay(session))
-	return server.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(o.In), Writer: unclosed{o.Out}})
+	return server.Run(ctx, &patient{&mcp.IOTransport{Reader: io.NopCloser(o.In), Writer: unclosed{o.Out}}})
 }
 
 // relay passes requests on to a session. The server's lists are not kept: they
@@ -71,6 +75,73 @@ func relay(session *mcp.ClientSession) mcp.Middleware {
 			return next(ctx, method, req)
 		}
 	}
+}
+
+// patient is a transport whose end waits for the responses to the requests before it.
+type patient struct{ mcp.Transport }
+
+// Connect returns the connection of the transport.
+func (p *patient) Connect(ctx context.Context) (mcp.Connection, error) {
+	c, err := p.Transport.Connect(ctx)
+	return &patientConn{Connection: c, pending: make(map[jsonrpc.ID]bool), changed: make(chan struct{}, 1)}, err
+}
+
+// patientConn counts the requests without a response.
+type patientConn struct {
+	mcp.Connection
+	mu      sync.Mutex
+	pending map[jsonrpc.ID]bool
+	changed chan struct{} // has an element after pending changed
+}
+
+// endTimeout bounds the wait at the end for requests that were canceled, which have no
+// response, or whose response the gateway does not give.
+const endTimeout = time.Minute
+
+// Read returns the next message. At the end of the input it waits for the responses.
+func (c *patientConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	m, err := c.Connection.Read(ctx)
+	if r, ok := m.(*jsonrpc.Request); err == nil && ok && r.IsCall() {
+		c.mu.Lock()
+		c.pending[r.ID] = true
+		c.mu.Unlock()
+	}
+	if !errors.Is(err, io.EOF) {
+		return m, err
+	}
+	late := time.NewTimer(endTimeout)
+	defer late.Stop()
+	for c.waits() {
+		select {
+		case <-c.changed:
+		case <-ctx.Done():
+			return nil, err
+		case <-late.C:
+			return nil, err
+		}
+	}
+	return nil, err
+}
+
+func (c *patientConn) waits() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.pending) > 0
+}
+
+// Write sends a message.
+func (c *patientConn) Write(ctx context.Context, m jsonrpc.Message) error {
+	err := c.Connection.Write(ctx, m)
+	if r, ok := m.(*jsonrpc.Response); ok {
+		c.mu.Lock()
+		delete(c.pending, r.ID)
+		c.mu.Unlock()
+		select {
+		case c.changed <- struct{}{}:
+		default:
+		}
+	}
+	return err
 }
 
 // endToEnd returns the fields of _meta that do not describe the connection to

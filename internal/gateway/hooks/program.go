@@ -35,6 +35,9 @@ type program struct {
 	encode   func(*event, answer) any // returns the body of an answer
 }
 
+// beforeCalls are the events whose answer allows or denies a call.
+var beforeCalls = []string{"PreToolUse", "preToolUse", "beforeShellExecution", "beforeMCPExecution"}
+
 // fields are the names of fields that differ between agents.
 type fields struct{ session, prompt, agent, response, failure string }
 

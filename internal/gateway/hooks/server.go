@@ -11,8 +11,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,7 +39,8 @@ const (
 
 // Caller is the participant whose agent sent a request.
 type Caller struct {
-	ID protocol.ParticipantID
+	Removed bool // from the space, which is nil then
+	ID      protocol.ParticipantID
 	// Space is the space of the request.
 	Space interface {
 		Rights(id protocol.ParticipantID, e *protocol.Envelope) (allowed, named bool)
@@ -92,6 +95,10 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c Caller, body []
 		writeAnswer(w, &e, answer{})
 		return
 	}
+	if c.Removed {
+		answerRemoved(w, &e, r.PathValue("space"))
+		return
+	}
 	client, err := selfapi.New(s.options.API, r, token, s.options.Logger)
 	if err != nil {
 		access.WriteError(w, protocol.Errorf(protocol.CodeUnauthorized, "The token cannot be one of this gateway."))
@@ -111,6 +118,17 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c Caller, body []
 		return
 	}
 	writeAnswer(w, &h.event, out)
+}
+
+// answerRemoved denies the calls of a participant that was removed from the space, whose
+// agent would take an error for no answer.
+func answerRemoved(w http.ResponseWriter, e *event, space string) {
+	if !slices.Contains(beforeCalls, e.name) {
+		access.WriteError(w, protocol.Errorf(protocol.CodeKicked, "The participant was removed from the space %s until it is invited again.", space))
+		return
+	}
+	h := &hook{event: *e}
+	writeAnswer(w, e, h.answerTool("deny", fmt.Sprintf("The participant was removed from the space %s.", space)))
 }
 
 // failure returns the error of a hook as the response of the API.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
@@ -10,8 +11,31 @@ import (
 )
 
 // HookHandler answers the hook of a coding agent. release returns the memory that
-// is reserved for the request.
+// is reserved for the request. Without a space, the participant was removed from it.
 type HookHandler func(w http.ResponseWriter, r *http.Request, s *space.Space, id protocol.ParticipantID, body []byte, release func())
+
+// kickedHook responds to the hooks of a participant that was removed: an agent takes an
+// error for no answer, and would make its calls by its own rules.
+func (s *Server) kickedHook(next HookHandler) func(http.ResponseWriter, *http.Request, error) {
+	return func(w http.ResponseWriter, r *http.Request, err error) {
+		if !errors.Is(err, &protocol.Error{Code: protocol.CodeKicked}) {
+			access.WriteError(w, err)
+			return
+		}
+		hold, ok := s.budget.Take("hooks of removed participants", 2*maxHook)
+		defer hold.Release()
+		if !ok {
+			access.WriteError(w, busy())
+			return
+		}
+		body, readErr := access.ReadBody(w, r, maxHook, hookTimeout)
+		if readErr != nil {
+			access.WriteError(w, readErr)
+			return
+		}
+		next(w, r, nil, "", body, hold.Release)
+	}
+}
 
 // Bounds of the body of a hook.
 const (

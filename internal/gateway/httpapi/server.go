@@ -125,7 +125,8 @@ func (s *Server) routes() {
 		}
 	}
 	if s.options.Hooks != nil {
-		handle("POST /api/spaces/{space}/hooks/{program}", access.Patient(s.ownHosts(s.inSpace(s.hooks(s.options.Hooks(s))))))
+		hooks := s.options.Hooks(s)
+		handle("POST /api/spaces/{space}/hooks/{program}", access.Patient(s.ownHosts(s.inSpaceOr(s.hooks(hooks), s.kickedHook(hooks)))))
 	}
 	if s.options.Metrics != nil {
 		handle("GET /metrics", s.ownHosts(s.options.Metrics))
@@ -222,10 +223,15 @@ type spaceHandler func(w http.ResponseWriter, r *http.Request, v caller)
 
 // inSpace authorizes the sender of a request for the space in its path.
 func (s *Server) inSpace(next spaceHandler) http.HandlerFunc {
+	return s.inSpaceOr(next, func(w http.ResponseWriter, _ *http.Request, err error) { access.WriteError(w, err) })
+}
+
+// inSpaceOr is inSpace with another response to requests that are not authorized.
+func (s *Server) inSpaceOr(next spaceHandler, refuse func(http.ResponseWriter, *http.Request, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		sp, identity, err := s.options.Admission.AuthorizeRequest(r, r.PathValue("space"))
 		if err != nil {
-			access.WriteError(w, err)
+			refuse(w, r, err)
 			return
 		}
 		s.serve(w, r, caller{space: sp, id: identity.Participant, identity: identity}, next)

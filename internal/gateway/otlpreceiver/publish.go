@@ -31,8 +31,9 @@ type export struct {
 	waited time.Duration
 	closed bool // cancelLost was called
 
-	rejected int
-	reason   string // of the first rejected span
+	invalid  int             // spans without a valid id
+	rejected map[string]bool // ids of the others that were rejected
+	reason   string          // of the first one
 }
 
 // idPrefix begins the ids of all envelopes of the adapter.
@@ -341,7 +342,9 @@ func (x *export) send(ctx context.Context, s *span, e protocol.Envelope) error {
 		switch status := refused.Code.HTTPStatus(); {
 		case refused.Code == protocol.CodeUnauthorized, refused.Code == protocol.CodeKicked, refused.Code == protocol.CodeForbidden, status == 429, status >= 500:
 		default:
-			x.rejected++
+			if s.trace != "" { // not the end of an earlier trace
+				x.rejected[s.id] = true
+			}
 			if x.reason == "" {
 				x.reason = fmt.Sprintf("span %s: %s", s.id, refused.Message)
 			}

@@ -51,7 +51,7 @@ func (s *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, kind, err)
 		return
 	}
-	respond(w, kind, http.StatusOK, success(kind, x.rejected, x.reason))
+	respond(w, kind, http.StatusOK, success(kind, x.invalid+len(x.rejected), x.reason))
 }
 
 // receive publishes the spans of a request.
@@ -95,7 +95,7 @@ func (s *receiver) receive(w http.ResponseWriter, r *http.Request, kind string) 
 	if err != nil {
 		return nil, err
 	}
-	x := &export{client: q.Client, memory: s.memory, space: space, you: you, rejected: invalid}
+	x := &export{client: q.Client, memory: s.memory, space: space, you: you, invalid: invalid, rejected: make(map[string]bool)}
 	if invalid > 0 {
 		x.reason = "The ids of a span or of its trace are invalid."
 	}

@@ -87,7 +87,7 @@ export class App extends PageElement {
       this.signedIn(await how());
       this.tabs.postMessage("in");
     } catch (err) {
-      this.error = err instanceof ApiError && err.signedOut ? "Sign-in failed: the token is unknown, or the link was already used." : messageOf(err);
+      this.error = err instanceof ApiError && err.signedOut ? "Sign-in failed: the token is unknown, the link was already used, or it has expired." : messageOf(err);
     } finally {
       this.busy = false;
     }
