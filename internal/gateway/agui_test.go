@@ -302,7 +302,7 @@ func TestAGUI_Cuts(t *testing.T) {
 	t.Logf("seed %d", seed)
 	g := meuptest.Start(t, aguiConfig)
 	a := actor{t, g}
-	const proposals, thoughts = 10, 7 // thoughts before each proposal
+	const proposals, thoughts = 12, 10 // thoughts before each proposal
 	var played sync.WaitGroup
 	played.Go(func() { a.proposes(proposals, thoughts) })
 	last, resume, ended := "", "", false
