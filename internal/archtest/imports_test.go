@@ -58,10 +58,11 @@ var mayImport = map[string][]string{
 	"internal/journal/entrydb":       {"protocol", "internal/journal"},
 	"internal/journal/memory":        {"protocol", "internal/journal"},
 	"internal/journal/pebblejournal": {"protocol", "internal/journal", "internal/journal/entrydb"},
-	"internal/journal/natsjournal":   {"protocol", "internal/journal", "internal/journal/natsjournal/block", "internal/journal/natsjournal/publisher", "internal/journal/natsjournal/replica", "internal/natsconn"},
+	"internal/journal/natsjournal":   {"protocol", "internal/journal", "internal/journal/natsjournal/block", "internal/journal/natsjournal/position", "internal/journal/natsjournal/publisher", "internal/journal/natsjournal/replica", "internal/natsconn"},
 	"internal/journal/journaltest":   {"protocol", "internal/journal"},
 
 	"internal/journal/natsjournal/block":     {"protocol", "internal/journal", "internal/natsconn"},
+	"internal/journal/natsjournal/position":  {},
 	"internal/journal/natsjournal/publisher": {"internal/journal", "internal/journal/natsjournal/block"},
 	"internal/journal/natsjournal/replica":   {"protocol", "internal/journal", "internal/journal/entrydb", "internal/journal/natsjournal/block", "internal/natsconn"},
 

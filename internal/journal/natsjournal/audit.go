@@ -238,7 +238,7 @@ func (a *auditor) replace(s *stream, second *Journal, differs map[int]bool) erro
 	r := repair{reason: errDiverged, stream: s.name, done: make(chan struct{})}
 	for i, own := range a.j.streams {
 		pos := second.streams[i].local.Pos
-		if err := own.progress.wait(ctx, pos.Seq); err != nil {
+		if err := own.progress.Wait(ctx, pos.Seq); err != nil {
 			return fmt.Errorf("wait for message %d of %s: %w", pos.Seq, own.name, err)
 		}
 		r.positions = append(r.positions, pos)

@@ -1,11 +1,9 @@
 package natsjournal
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -88,7 +86,7 @@ func TestBarrier_DeletedTail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, "it is applied", func() bool { at, _ := j.streams[0].progress.get(); return at == ack.Sequence })
+	testkit.Eventually(t, "it is applied", func() bool { at, _ := j.streams[0].progress.Get(); return at == ack.Sequence })
 	handle, err := j.streams[0].open(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -102,40 +100,6 @@ func TestBarrier_DeletedTail(t *testing.T) {
 	}
 	if err := late.Ready(); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestSharedCall(t *testing.T) {
-	q := sharedCall{turn: make(chan struct{}, 1)}
-	var asked atomic.Int64
-	free, started := make(chan struct{}), make(chan struct{}, 10)
-	f := func() (uint64, error) {
-		started <- struct{}{}
-		<-free
-		return uint64(asked.Add(1)), nil
-	}
-	var first, later sync.WaitGroup
-	first.Go(func() {
-		if n, err := q.do(t.Context(), f); n != 1 || err != nil {
-			t.Error(n, err)
-		}
-	})
-	<-started
-	for range 5 { // they arrive during the first call, and share the second
-		later.Go(func() {
-			if n, err := q.do(t.Context(), f); n < 2 || err != nil {
-				t.Error(n, err)
-			}
-		})
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	later.Go(func() { _, _ = q.do(ctx, f) })
-	close(free)
-	first.Wait()
-	later.Wait()
-	if n := asked.Load(); n > 7 {
-		t.Errorf("%d questions", n)
 	}
 }
 

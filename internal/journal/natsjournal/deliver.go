@@ -64,6 +64,6 @@ func (j *Journal) deliver() {
 		if d.replaced != nil && *d.replaced != nil {
 			(*d.replaced)(func(space string) bool { return j.streamOf(space) == d.stream })
 		}
-		d.stream.progress.advance(d.seq)
+		d.stream.progress.Advance(d.seq)
 	}
 }

@@ -68,12 +68,7 @@ func TestFollowerLags_NothingIsSkipped(t *testing.T) {
 	lagging := 0
 	for i := 0; i < 40 && lagging < 4; i++ {
 		l.more(t, 20)
-		for len(servers.got) > 0 {
-			<-servers.got
-		}
-		signal(b.streams[0].resync)
-		testkit.Eventually(t, "the stream is followed anew", func() bool { return len(servers.got) > 0 })
-		if <-servers.got == nodes[2].opts.ServerName {
+		if followAnew(t, b, servers) == nodes[2].opts.ServerName {
 			lagging++
 		}
 	}
@@ -145,11 +140,7 @@ func TestConsumerServerDies_ReadersGoOn(t *testing.T) {
 	leadStreamApart(t, nodes, a) // the last server leads neither the stream nor, most likely, the cluster
 	placed := false
 	for i := 0; i < 40 && !placed; i++ {
-		signal(b.streams[0].resync)
-		testkit.Eventually(t, "the stream is followed anew", func() bool { return len(servers.got) > 0 })
-		for len(servers.got) > 0 {
-			placed = <-servers.got == nodes[2].opts.ServerName
-		}
+		placed = followAnew(t, b, servers) == nodes[2].opts.ServerName
 	}
 	if !placed || nodes[2].srv.JetStreamIsLeader() {
 		t.Skip("the consumer was not placed on a server that leads nothing")
@@ -170,4 +161,41 @@ func TestConsumerServerDies_ReadersGoOn(t *testing.T) {
 	appended := time.Since(began)
 	testkit.Eventually(t, "the reader has it", func() bool { return len(ra.got("lab")) == 1 })
 	t.Logf("appended after %s, delivered after %s", appended.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
+}
+
+// A gateway whose consumer is on a follower can deliver an entry before the
+// stream's leader has applied it. A Barrier at another gateway waits for it all
+// the same.
+func TestBarrier_LeaderAppliesLater(t *testing.T) {
+	t.Parallel()
+	nodes, _ := startClusterWithLines(t)
+	three := func(o *Options) { o.Replicas = 3; o.streams = 1; o.AppendTimeout = 20 * time.Second }
+	servers := feedServers{testLog(t).Handler(), make(chan string, 1000)}
+	b := openTest(t, urls(nodes[:1]), three)
+	a := openTest(t, urls(nodes[1:2]), func(o *Options) { three(o); o.Logger = slog.New(servers) })
+	leader := nodes[leadStreamApart(t, nodes, a)].opts.ServerName
+	testkit.Eventually(t, "the stream is followed at a follower", func() bool { return followAnew(t, a, servers) != leader })
+	for i := range 500 {
+		d := chat(fmt.Sprintf("m-%d", i), "alice")
+		mustAppend(t, a, "lab", d)
+		if err := b.Barrier(t.Context(), "lab"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Lookup(t.Context(), "lab", d.Envelope.ID); err != nil {
+			t.Fatalf("%s after the barrier: %v", d.Envelope.ID, err)
+		}
+	}
+}
+
+// followAnew opens a new feed of the journal's first stream and returns the
+// server that delivers.
+func followAnew(t *testing.T, j *Journal, servers feedServers) string {
+	t.Helper()
+	s := j.streams[0]
+	testkit.Eventually(t, "the stream is followed", func() bool { return len(s.resync) == 0 && s.following.Load() })
+	for len(servers.got) > 0 {
+		<-servers.got
+	}
+	signal(s.resync)
+	return <-servers.got
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/position"
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/publisher"
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
 )
@@ -52,8 +53,8 @@ type stream struct {
 	// following is set while a feed delivers and no messages are known to be
 	// missing.
 	following atomic.Bool
-	progress  progress
-	ends      sharedCall
+	progress  position.Progress
+	ends      position.SharedCall
 	replicas  atomic.Int32 // that it had when it was last opened; 0: it was not
 
 	resync        chan struct{} // opens a new feed
@@ -89,7 +90,6 @@ func newStream(j *Journal, index int) *stream {
 		resync:        make(chan struct{}, 1),
 		checkRequests: make(chan struct{}, 1),
 		retries:       make(chan struct{}, 1),
-		ends:          sharedCall{turn: make(chan struct{}, 1)},
 	}
 	s.publisher = publisher.New(j.life, publisher.Options{
 		Stream: s, Prefix: j.gateway + ".", Timeout: j.opts.AppendTimeout, OnCommit: j.opts.OnCommit,
@@ -122,7 +122,7 @@ func (s *stream) load() error {
 		return err
 	}
 	s.missing, s.shorter, s.stalled = time.Time{}, time.Time{}, 0
-	s.progress.reset(s.local.Pos.Seq)
+	s.progress.Reset(s.local.Pos.Seq)
 	return nil
 }
 
