@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 func TestScenarios(t *testing.T) {
 	o := &options{seconds: 50 * time.Millisecond, warmUp: 10 * time.Millisecond}
 	loads := map[string]func(*process, *options) (figures, error){
-		"fanout": fanOut(20), "agents": agents("agents", 160), "fewinflight": agents("fewinflight", 64), "spaces": manySpaces(5),
+		"fanout": fanOut(20), "agents": agents(10, 160), "fewinflight": agents(10, 64), "spaces": manySpaces(5),
 		"latency": latency, "configured": idleSpaces(5), "idle": idleConnections(20), "stopped": stoppedReader, "stopped10m": stoppedLong, "replay": replay(1000),
 	}
 	for _, sc := range scenarios(o) {

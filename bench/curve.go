@@ -20,14 +20,17 @@ type curve struct {
 	key   string // of the figure
 	sizes []int
 	load  func(n int) func(s *process, o *options) (figures, error)
+	alone bool // without other servers
 }
 
 func curves(o *options) []curve {
 	pick := func(sizes ...int) []int { return sizes[:o.pick(len(sizes), 2)] }
 	return []curve{
-		{"cost-fanout.svg", "Fan-out: server CPU for one delivery", "receivers", "µs", "cpu", pick(1, 10, 100, 1000, 10_000), fanOut},
-		{"cost-spaces.svg", "Spaces of 4, one envelope in flight in each: server CPU for one delivery", "spaces", "µs", "cpu", pick(1, 10, 100, 1000), manySpaces},
-		{"cost-idle.svg", "Idle connections: server memory for one", "connections", "kB", "memory", pick(100, 1000, 10_000), idleConnections},
+		{"cost-fanout.svg", "Fan-out: server CPU for one delivery", "receivers", "µs", "cpu", pick(1, 10, 100, 1000, 10_000), fanOut, false},
+		{"cost-spaces.svg", "Spaces of 4, one envelope in flight in each: server CPU for one delivery", "spaces", "µs", "cpu", pick(1, 10, 100, 1000), manySpaces, false},
+		{"cost-idle.svg", "Idle connections: server memory for one", "connections", "kB", "memory", pick(100, 1000, 10_000), idleConnections, false},
+		{"cost-agents.svg", "Agents in one space, 64 envelopes in flight in all: server CPU for one delivery", "agents", "µs", "delivery", pick(1, 3, 10, 30, 60), func(n int) func(s *process, o *options) (figures, error) { return agents(n, 64) }, false},
+		{"cost-log.svg", "Length of the log: first page of turns after a restart", "envelopes", "ms", "first", pick(10_000, 100_000, 1_000_000), longLog, true},
 	}
 }
 
@@ -43,8 +46,11 @@ func (o *options) drawCurves(dir string) error {
 		}
 		lines := make(map[string][]float64)
 		for _, n := range c.sizes {
-			sc := scenario{name: c.title, columns: []column{{c.key, fmt.Sprintf("%s at %d %s", c.cost, n, c.size), 2}}, ring: 4096, run: c.load(n)}
-			runs, err := o.inTurn(sc, true)
+			sc := scenario{name: c.title, columns: []column{{c.key, fmt.Sprintf("%s at %d %s", c.cost, n, c.size), 2}}, run: c.load(n)}
+			if !c.alone {
+				sc.ring = 4096
+			}
+			runs, err := o.inTurn(sc, !c.alone)
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.file, err)
 			}

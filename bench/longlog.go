@@ -15,23 +15,20 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/meup-protocol/meup/bench/wire"
+	"github.com/meup-protocol/meup/bench/words"
 )
 
-// A long log has turns of 24 envelopes: a question, its reasoning and the answer. The
-// turns of a round are under way at once; a thread has one in each of 10 rounds.
+// A long log has turns of words.TurnEnvelopes envelopes. The turns of a round are under way at once; a thread has one in each of 10 rounds.
 const (
-	turnThoughts  = 20
-	turnEnvelopes = turnThoughts + 4
-	turnsAtOnce   = 40
-	threadTurns   = 10
+	turnsAtOnce = 40
+	threadTurns = 10
 )
 
 // longLog fills the log of a gateway with n envelopes of turns, and measures how the
 // gateway starts over it: after it was stopped, and after it was killed.
 func longLog(n int) func(s *process, o *options) (figures, error) {
 	return func(s *process, _ *options) (figures, error) {
-		rounds := n / turnEnvelopes / turnsAtOnce
+		rounds := n / words.TurnEnvelopes / turnsAtOnce
 		newest := fmt.Sprintf("threads/q-%d?limit=10", (rounds-1)/threadTurns*threadTurns*turnsAtOnce)
 		fill, err := s.fillTurns(rounds)
 		if err != nil {
@@ -54,7 +51,7 @@ func longLog(n int) func(s *process, o *options) (figures, error) {
 		}
 		memory, err := s.memory("VmRSS")
 		f["memory"] = float64(memory) / 1e6
-		return f, errors.Join(err, s.disk(f, rounds*turnsAtOnce*turnEnvelopes))
+		return f, errors.Join(err, s.disk(f, rounds*turnsAtOnce*words.TurnEnvelopes))
 	}
 }
 
@@ -103,34 +100,18 @@ func (s *process) fillTurns(rounds int) (float64, error) {
 	for round := range rounds {
 		var questions, work bytes.Buffer
 		for i := range turnsAtOnce {
-			writeTurn(&questions, &work, round*turnsAtOnce+i, round%threadTurns == 0)
+			n, follows := round*turnsAtOnce+i, -1
+			if round%threadTurns > 0 {
+				follows = n - turnsAtOnce
+			}
+			words.WriteTurn(&questions, &work, n, follows)
 		}
 		for i, frames := range [][]byte{questions.Bytes(), work.Bytes()} {
-			cr.sent += turnsAtOnce * []int{1, turnEnvelopes - 1}[i]
+			cr.sent += turnsAtOnce * []int{1, words.TurnEnvelopes - 1}[i]
 			if err := errors.Join(cr.conns[i].write(frames), cr.drain(cr.visit)); err != nil {
 				return 0, err
 			}
 		}
 	}
 	return float64(cr.sent) / time.Since(begun).Seconds(), nil
-}
-
-// writeTurn writes the frames of a turn: the question of one participant, and the
-// reasoning and answer of another. A turn that does not begin a thread follows the
-// one of the round before.
-func writeTurn(question, work *bytes.Buffer, n int, begins bool) {
-	frame := func(b *bytes.Buffer, format string, a ...any) {
-		b.Write(wire.ClientFrames(fmt.Appendf(nil, format, a...), 1))
-	}
-	if begins {
-		frame(question, `{"id":"q-%d","kind":"chat","payload":{"message":"Question %[1]d: which of the releases can be rolled back?"}}`, n)
-	} else {
-		frame(question, `{"id":"q-%d","kind":"chat","correlationId":"a-%d","payload":{"message":"And, for question %[1]d, what about the one before it?"}}`, n, n-turnsAtOnce)
-	}
-	frame(work, `{"id":"r-%d","kind":"reasoning.start","correlationId":"q-%[1]d","payload":{"message":"Looking into question %[1]d"}}`, n)
-	for i := range turnThoughts {
-		frame(work, `{"kind":"reasoning.thought","context":"r-%d","payload":{"message":"Step %d: the listing shows four files; number %d is the most likely to describe a rollback, so I read its first lines before the others."}}`, n, i, n%97)
-	}
-	frame(work, `{"kind":"reasoning.conclusion","context":"r-%d","payload":{"message":"The last two releases can be rolled back."}}`, n)
-	frame(work, `{"id":"a-%d","kind":"chat","correlationId":"q-%[1]d","payload":{"message":"The last two of %[1]d; the one before them changed the schema."}}`, n)
 }

@@ -54,12 +54,12 @@ func scenarios(o *options) []scenario {
 		{
 			"agents", "10 agents in one space", "all think at once, 400-byte thoughts, each delivered to all 10, 160 in flight",
 			[]column{{"envelopes", "envelopes/s, durable", 0}, {"cpu", "server CPU µs per envelope", 1}, {"cores", "server cores busy", 2}},
-			4096, 0, agents("agents", 160),
+			4096, 0, agents(10, 160),
 		},
 		{
 			"fewinflight", "10 agents in one space, fewer in flight", "the same with 64 in flight",
 			[]column{{"deliveries", "deliveries/s", 0}, {"envelopes", "envelopes/s, durable", 0}, {"cpu", "server CPU µs per envelope", 1}, {"cores", "server cores busy", 2}},
-			4096, 0, agents("fewinflight", 64),
+			4096, 0, agents(10, 64),
 		},
 		{
 			"spaces", fmt.Sprintf("%d spaces of 4", spaces), "1 sender each, 256-byte chats, 1 in flight in each space",
@@ -214,11 +214,11 @@ func fanOut(receivers int) func(s *process, o *options) (figures, error) {
 	}
 }
 
-func agents(name string, window int) func(s *process, o *options) (figures, error) {
+func agents(n, window int) func(s *process, o *options) (figures, error) {
 	return func(s *process, o *options) (figures, error) {
 		var seats []seat
-		for i := range 10 {
-			seats = append(seats, seat{"bench", participantName(i), ""})
+		for i := range n {
+			seats = append(seats, seat{"bench", participantName(i % participants), ""})
 		}
 		cr, err := gather(s, seats)
 		if err != nil {
@@ -226,9 +226,10 @@ func agents(name string, window int) func(s *process, o *options) (figures, erro
 		}
 		defer cr.close()
 		cr.senders = cr.conns
-		p, delivered, sent, err := cr.steady(s, o, name, thought(), window)
+		p, delivered, sent, err := cr.steady(s, o, fmt.Sprintf("agents%d-%d", n, window), thought(), window)
 		return figures{
 			"deliveries": p.perSecond(delivered), "envelopes": p.perSecond(sent), "cpu": p.cpuMicroseconds(sent), "cores": p.cores(),
+			"delivery": p.cpuMicroseconds(delivered),
 		}, err
 	}
 }

@@ -313,24 +313,40 @@ func (o *office) verify(w *world) {
 func TestChaos_Agents(t *testing.T) {
 	onlyLong(t)
 	g := startGateway(t, chaosAgentConfig)
+	runOffice(t, []string{g.addr}, func(c *chaos) []fault {
+		return []fault{{"kill the gateway", func(ctx context.Context) { c.kill(ctx, g) }}}
+	})
+}
+
+// TestChaos_ClusterAgents is the same with three gateways on three NATS servers:
+// the processes of the agent, the bridge and the clients are at different
+// gateways.
+func TestChaos_ClusterAgents(t *testing.T) {
+	onlyLong(t)
+	d := startGateways(t, chaosAgentConfig)
+	runOffice(t, d.addrs(), func(c *chaos) []fault { return append(c.processFaults(d), c.networkFaults(d)...) })
+}
+
+// runOffice runs the office with faults of its own processes and further ones.
+func runOffice(t *testing.T, addrs []string, further func(*chaos) []fault) {
 	_, flags := model(t, transferOnce)
 	o := &office{t: t, calls: filepath.Join(t.TempDir(), "calls"), asks: map[string]bool{}}
-	common := []string{"--gateway", "ws://" + g.addr + "/ws", "--space", "lab"}
-	agent := func() *process {
-		return start(t, []string{"MEUP_TOKEN=" + chaosToken("guide")}, filepath.Join(bin, "meup-agent"), append(append([]string{"run"}, common...), flags...)...)
+	program := func(i int, token string, args ...string) *process {
+		return start(t, []string{"MEUP_TOKEN=" + chaosToken(token)}, filepath.Join(bin, "meup-agent"), append(args, "--gateway", "ws://"+addrs[i%len(addrs)]+"/ws", "--space", "lab")...)
 	}
+	agent := func(i int) *process { return program(i, "guide", append([]string{"run"}, flags...)...) }
 	bridge := func() *process {
-		return start(t, []string{"MEUP_TOKEN=" + chaosToken("tools")}, filepath.Join(bin, "meup-agent"), append(append([]string{"bridge"}, common...), "--mcp", os.Args[0]+" "+transferServer+" "+o.calls)...)
+		return program(2, "tools", "bridge", "--mcp", os.Args[0]+" "+transferServer+" "+o.calls)
 	}
-	agents, tools := []*process{agent(), agent()}, bridge()
+	agents, tools := []*process{agent(0), agent(1)}, bridge()
 	for _, p := range agents {
 		eventually(t, "the agent is ready", func() bool { return strings.Contains(p.log.String(), "agent ready") })
 	}
-	c := newChaos(t, 0, []string{g.addr}, "lab")
+	c := newChaos(t, 0, addrs, "lab")
 	c.writers = 0
 	watching, stop := context.WithCancel(t.Context())
 	var watcher sync.WaitGroup
-	watcher.Go(func() { o.watch(watching, g.addr, c.worlds[0]) })
+	watcher.Go(func() { o.watch(watching, addrs[0], c.worlds[0]) })
 	t.Cleanup(func() { stop(); watcher.Wait() })
 	c.clients = []func(context.Context, *world){o.ask}
 	c.recovered = func() {
@@ -339,32 +355,31 @@ func TestChaos_Agents(t *testing.T) {
 		watcher.Wait()
 		o.verify(c.worlds[0])
 	}
-	c.run([]fault{
-		{"kill the gateway", func(ctx context.Context) { c.kill(ctx, g) }},
-		{"kill an agent", func(ctx context.Context) {
+	c.run(append(further(c),
+		fault{"kill an agent", func(ctx context.Context) {
 			i := c.random.IntN(2)
 			agents[i].kill()
 			c.pause(ctx, 2*time.Second)
-			agents[i] = agent()
+			agents[i] = agent(i)
 		}},
-		{"kill both agents", func(ctx context.Context) {
+		fault{"kill both agents", func(ctx context.Context) {
 			agents[0].kill()
 			agents[1].kill()
 			c.pause(ctx, 2*time.Second)
-			agents[0], agents[1] = agent(), agent()
+			agents[0], agents[1] = agent(0), agent(1)
 		}},
-		{"terminate an agent", func(context.Context) {
+		fault{"terminate an agent", func(context.Context) {
 			i := c.random.IntN(2)
 			agents[i].signal(syscallTerm)
 			agents[i].wait(20 * time.Second)
-			agents[i] = agent()
+			agents[i] = agent(i)
 		}},
-		{"kill the bridge", func(ctx context.Context) {
+		fault{"kill the bridge", func(ctx context.Context) {
 			tools.kill()
 			c.pause(ctx, 2*time.Second)
 			tools = bridge()
 		}},
-		{"kill the bridge's server", func(context.Context) { killChild(t, tools.cmd.Process.Pid, transferServer) }},
-		{"nothing", func(ctx context.Context) { c.pause(ctx, 5*time.Second) }},
-	})
+		fault{"kill the bridge's server", func(context.Context) { killChild(t, tools.cmd.Process.Pid, transferServer) }},
+		fault{"nothing", func(ctx context.Context) { c.pause(ctx, 5*time.Second) }},
+	))
 }

@@ -1,4 +1,5 @@
-// Package words makes texts of words with natural frequencies, the same ones in each run.
+// Package words makes the contents of the benchmarks: texts of words with natural
+// frequencies, the same ones in each run, and the frames of turns.
 package words
 
 import (
