@@ -34,7 +34,7 @@ func (m *meanwhile) Envelopes(ctx context.Context, space string, q api.EnvelopeQ
 	page, err := m.History.Envelopes(ctx, space, q)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !q.Descending && len(m.then) > 0 {
+	if len(q.From) == 0 && len(m.then) > 0 {
 		m.then[0]()
 		m.then = m.then[1:]
 	}

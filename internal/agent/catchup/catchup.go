@@ -304,16 +304,27 @@ func Read(ctx context.Context, o Options) (*Backlog, error) {
 	if err != nil {
 		return nil, err
 	}
-	recent, own := head-min(head, recentEntries), last-min(last, ownEntries)
-	if last < recent && last > 0 {
-		if err := b.readEntries(ctx, own, last); err != nil {
+	recent, since, err := b.newest(ctx, recentEntries, head)
+	if err != nil {
+		return nil, err
+	}
+	missing := ownEntries
+	for i := range recent {
+		if recent[i].Seq <= last {
+			missing--
+		}
+	}
+	if last > 0 && since > 0 && missing > 0 {
+		own, _, err := b.newest(ctx, missing, min(last, since))
+		if err != nil {
 			return nil, err
 		}
-	} else if last > 0 {
-		recent = min(recent, own)
+		recent = append(own, recent...)
 	}
-	err = b.readEntries(ctx, recent, head)
-	return b, err
+	for i := range recent {
+		b.note(&recent[i])
+	}
+	return b, nil
 }
 
 // lastOwn returns the seq of the agent's last envelope; 0 if none was found.
@@ -332,6 +343,30 @@ func (b *Backlog) lastOwn(ctx context.Context) (protocol.Seq, error) {
 		q.Before = page.Next
 	}
 	return 0, nil
+}
+
+// newest returns the newest n entries up to a Seq, oldest first, and the Since that
+// excludes the older ones. Positions are not consecutive: in a log on NATS they are
+// a thousand apart.
+func (b *Backlog) newest(ctx context.Context, n int, upTo protocol.Seq) (list []protocol.Envelope, since protocol.Seq, err error) {
+	q := api.EnvelopeQuery{Before: upTo + 1, Descending: true, Log: b.o.Space.Log}
+	for range searchPages {
+		q.Limit = min(n-len(list), pageEntries)
+		page, err := b.o.History.Envelopes(ctx, b.o.Space.Name, q)
+		if err != nil {
+			return nil, 0, err
+		}
+		list = append(list, page.Envelopes...)
+		q.Before = page.Next
+		if !page.HasMore {
+			q.Before = 1
+		}
+		if !page.HasMore || len(list) >= n {
+			break
+		}
+	}
+	slices.Reverse(list)
+	return list, q.Before - 1, nil
 }
 
 // readEntries reads the entries with since < seq <= upTo.

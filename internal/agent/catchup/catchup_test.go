@@ -1,0 +1,90 @@
+package catchup_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/agent/catchup"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// history is a log whose positions are step apart.
+type history struct {
+	log  []protocol.Envelope
+	read int // entries in responses
+}
+
+func (h *history) add(step int, env protocol.Envelope) {
+	env.Seq = protocol.Seq((len(h.log) + 1) * step)
+	env.TS = time.Now()
+	h.log = append(h.log, env)
+}
+
+func (h *history) Envelopes(_ context.Context, _ string, q api.EnvelopeQuery) (*api.Envelopes, error) {
+	list := slices.Clone(h.log)
+	if q.Descending {
+		slices.Reverse(list)
+	}
+	page := &api.Envelopes{}
+	for _, env := range list {
+		switch {
+		case env.Seq <= q.Since || q.Before > 0 && env.Seq >= q.Before:
+		case len(q.From) > 0 && !slices.Contains(q.From, env.From):
+		case len(page.Envelopes) == q.Limit:
+			page.HasMore = true
+		default:
+			page.Envelopes = append(page.Envelopes, env)
+			page.Next = env.Seq
+		}
+	}
+	h.read += len(page.Envelopes)
+	return page, nil
+}
+
+// What is read depends on the number of entries, not on their positions.
+func TestRead_Positions(t *testing.T) {
+	for _, step := range []int{1, 1024} {
+		t.Run(fmt.Sprintf("%d apart", step), func(t *testing.T) {
+			h := &history{}
+			chats := func(n int, from protocol.ParticipantID) {
+				for range n {
+					h.add(step, protocol.Envelope{ID: protocol.ID(fmt.Sprintf("%s-%d", from, len(h.log))), From: from, Kind: protocol.KindChat})
+				}
+			}
+			chats(4000, "bob")
+			h.add(step, protocol.Envelope{ID: "forgotten", From: "alice", Kind: protocol.KindChat})
+			chats(500, "bob")
+			h.add(step, protocol.Envelope{ID: "asked-first", From: "alice", Kind: protocol.KindChat})
+			h.add(step, protocol.Envelope{ID: "attempt", From: "planner", Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo("asked-first")})
+			chats(3000, "bob")
+			h.add(step, protocol.Envelope{ID: "asked-later", From: "alice", Kind: protocol.KindChat})
+			chats(1900, "bob")
+			b, err := catchup.Read(t.Context(), catchup.Options{
+				Mode: catchup.Auto, History: h, You: "planner", Space: protocol.SpaceInfo{Name: "lab", Seq: h.log[len(h.log)-1].Seq}, Now: time.Now(),
+				Observe: func(env *protocol.Envelope) bool { return env.From == "alice" },
+				Result:  func(*protocol.Envelope) contextwindow.Result { return contextwindow.Result{} },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ids []protocol.ID
+			for _, q := range b.Questions() {
+				ids = append(ids, q.ID)
+			}
+			if want := []protocol.ID{"asked-first", "asked-later"}; !slices.Equal(ids, want) {
+				t.Errorf("questions %v, want %v", ids, want)
+			}
+			if rest := b.Leftovers(); len(rest) != 1 || rest[0].Context != "attempt" {
+				t.Errorf("leftovers %+v", rest)
+			}
+			if h.read > 3001 {
+				t.Errorf("%d entries read", h.read)
+			}
+		})
+	}
+}
