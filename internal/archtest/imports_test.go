@@ -31,6 +31,14 @@ var mayImport = map[string][]string{
 	"client":              {"protocol"},
 	"client/api":          {"protocol"},
 
+	// The public helper for agents, and the conformance suite.
+	"client/agent":                {"protocol", "client", "client/api", "internal/agent", "internal/agent/addressing", "internal/agent/bridge", "internal/agent/catchup", "internal/agent/contextwindow", "internal/agent/mcptools"},
+	"internal/jsonmatch":          {},
+	"sdk/conformance":             {"client", "client/agent", "sdk/conformance/clienttest", "sdk/conformance/gatewaytest", "sdk/conformance/vector"},
+	"sdk/conformance/clienttest":  {"protocol", "schemas", "internal/agent/subprocess", "internal/jsonmatch", "sdk/conformance/vector"},
+	"sdk/conformance/gatewaytest": {"protocol", "internal/jsonmatch", "sdk/conformance/vector"},
+	"sdk/conformance/vector":      {},
+
 	// Pure packages: values in, values out.
 	"internal/frame":                    {},
 	"internal/pmap":                     {},
@@ -137,7 +145,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/meuptest": {
 		"protocol", "client", "client/api", "client/reasoner", "client/reasoner/wire", "internal/agent/llm", "internal/agent/llm/llmtest",
-		"internal/gateway/config", "internal/gateway", "internal/gateway/httpapi",
+		"internal/gateway/config", "internal/gateway", "internal/gateway/httpapi", "internal/jsonmatch",
 	},
 
 	// The agents of this repository.
@@ -176,14 +184,15 @@ var mayImport = map[string][]string{
 	"internal/reasoner/httpapi":            {"client/reasoner/wire", "internal/reasoner/api", "internal/reasoner/decisionlog", "schemas"},
 	"internal/reasoner/decisionlog":        {"client/reasoner/wire", "internal/privatedir"},
 	"internal/reasoner/queue":              {"client/reasoner/wire", "internal/reasoner/api", "internal/textutil"},
-	"internal/agent":                       {"protocol", "client", "client/reasoner", "internal/agent/addressing", "internal/agent/catchup", "internal/agent/chats", "internal/agent/contextwindow", "internal/agent/deltastream", "internal/agent/inbox", "internal/agent/llm", "internal/agent/mcptools", "internal/agent/parts", "internal/agent/peers", "internal/agent/planner", "internal/agent/planner/rules", "internal/agent/publisher", "internal/agent/remarks", "internal/agent/telemetry", "internal/agent/toolbox", "internal/agent/twins", "internal/participant", "internal/proposal", "internal/redact", "internal/textutil"},
+	"internal/agent":                       {"protocol", "client", "internal/agent/addressing", "internal/agent/catchup", "internal/agent/causes", "internal/agent/chats", "internal/agent/contextwindow", "internal/agent/deltastream", "internal/agent/inbox", "internal/agent/llm", "internal/agent/mcptools", "internal/agent/parts", "internal/agent/peers", "internal/agent/planner", "internal/agent/planner/rules", "internal/agent/publisher", "internal/agent/remarks", "internal/agent/telemetry", "internal/agent/toolbox", "internal/agent/twins", "internal/participant", "internal/proposal", "internal/textutil"},
 	"internal/agent/addressing":            {"protocol", "internal/participant"},
+	"internal/agent/causes":                {"protocol", "client/reasoner", "internal/agent/llm", "internal/agent/planner", "internal/redact"},
 	"internal/agent/catchup":               {"protocol", "client", "client/api", "internal/agent/contextwindow", "internal/participant", "internal/proposal", "internal/textutil"},
 	"internal/agent/inbox":                 {"protocol"},
 	"internal/agent/twins":                 {"protocol", "internal/agent/inbox"},
 	"internal/agent/chats":                 {"protocol", "internal/agent/addressing", "internal/agent/llm", "internal/textutil"},
 	"internal/agent/deltastream":           {"protocol", "client", "internal/agent/contextwindow", "internal/agent/llm"},
-	"internal/agent/toolbox":               {"protocol", "client", "internal/textutil", "internal/agent/contextwindow", "internal/agent/mcptools", "internal/agent/peers", "internal/agent/planner"},
+	"internal/agent/toolbox":               {"protocol", "client", "internal/participant", "internal/textutil", "internal/agent/contextwindow", "internal/agent/mcptools", "internal/agent/peers", "internal/agent/planner"},
 	"internal/agent/remarks":               {"protocol", "internal/textutil"},
 	"internal/agent/parts":                 {"protocol", "internal/agent/contextwindow", "internal/textutil"},
 	"internal/agent/peers":                 {"protocol", "internal/agent/mcptools", "internal/participant"},

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
+	"github.com/meup-protocol/meup/internal/jsonmatch"
 )
 
 // Conversations runs every conversation of a folder: txtar files with a script
@@ -133,7 +134,7 @@ func run(t *testing.T, file string, build func() (string, error)) {
 	programs := newPrograms(t, build, files)
 	c := &conversation{
 		t: t, files: files, gateway: Start(t, configuration), client: programs.client(), programs: programs,
-		peers: make(map[string]*peer), listeners: make(map[string]*listener), vars: make(vars),
+		peers: make(map[string]*peer), listeners: make(map[string]*listener), vars: make(jsonmatch.Vars),
 	}
 	if programs.needed(files) {
 		if _, err := build(); err != nil { // outside of the time of a line
@@ -169,7 +170,7 @@ type conversation struct {
 	listeners map[string]*listener // to events
 	answer    answer               // of the last request
 	drained   chan struct{}        // closed when the gateway has drained; nil: no drain
-	vars      vars
+	vars      jsonmatch.Vars
 
 	programs  *programs
 	model     *llmtest.Server // nil: no turns.json
@@ -264,7 +265,7 @@ func (c *conversation) peerDoes(ctx context.Context, p *peer, verb, object strin
 		return c.subscribes(ctx, p, object)
 	case "gets":
 		if text, ok := strings.CutPrefix(object, "text "); ok {
-			return c.getsText(ctx, p, c.vars.fill(text))
+			return c.getsText(ctx, p, c.vars.Fill(text))
 		}
 		expected, presence := strings.CutPrefix(object, "presence ")
 		return c.gets(ctx, p, expected, presence)
@@ -273,7 +274,7 @@ func (c *conversation) peerDoes(ctx context.Context, p *peer, verb, object strin
 	case "is":
 		return p.closedWith(ctx, strings.TrimPrefix(object, "closed with "))
 	case "has":
-		return p.hasAck(ctx, c.vars.fill(object[strings.LastIndexByte(object, ' ')+1:]))
+		return p.hasAck(ctx, c.vars.Fill(object[strings.LastIndexByte(object, ' ')+1:]))
 	case "leaves":
 		return p.leave()
 	}
@@ -302,13 +303,13 @@ func (c *conversation) gatewayDoes(what string) error {
 		return c.answer.has(header)
 	}
 	if expected, ok := strings.CutPrefix(what, "response is "); ok {
-		return c.vars.compareAll(expected, string(c.answer.body))
+		return c.vars.CompareAll(expected, string(c.answer.body))
 	}
 	if text, ok := strings.CutPrefix(what, "response contains "); ok {
-		return c.answer.contains(c.vars.fill(text))
+		return c.answer.contains(c.vars.Fill(text))
 	}
 	if text, ok := strings.CutPrefix(what, "response lacks "); ok {
-		if c.answer.contains(c.vars.fill(text)) == nil {
+		if c.answer.contains(c.vars.Fill(text)) == nil {
 			return fmt.Errorf("got %s", c.answer.body)
 		}
 		return nil
@@ -318,10 +319,10 @@ func (c *conversation) gatewayDoes(what string) error {
 		return nil
 	}
 	if text, ok := strings.CutPrefix(what, "data folder has nothing of "); ok {
-		return c.dataFolder(c.vars.fill(text), false)
+		return c.dataFolder(c.vars.Fill(text), false)
 	}
 	if text, ok := strings.CutPrefix(what, "data folder has "); ok {
-		return c.dataFolder(c.vars.fill(strings.TrimSuffix(text, " in it")), true)
+		return c.dataFolder(c.vars.Fill(strings.TrimSuffix(text, " in it")), true)
 	}
 	switch what {
 	case "gateway restarts":

@@ -16,6 +16,8 @@ import (
 	"strings"
 
 	"github.com/coder/websocket"
+
+	"github.com/meup-protocol/meup/internal/jsonmatch"
 )
 
 // peer is one WebSocket connection of a conversation. It reads continuously, so
@@ -84,7 +86,7 @@ func (c *conversation) approach(who, rest string) connectOptions {
 	}
 	query, headers, _ := strings.Cut(" "+rest, " with ")
 	setHeaders(a.header, headers)
-	a.query = c.vars.fill(strings.TrimSpace(query))
+	a.query = c.vars.Fill(strings.TrimSpace(query))
 	if !strings.Contains(a.query, "space=") {
 		a.query = strings.TrimSuffix("space=lab&"+a.query, "&")
 	}
@@ -193,7 +195,7 @@ func (c *conversation) dials(ctx context.Context, who, path string) error {
 func (c *conversation) sends(ctx context.Context, p *peer, what string) error {
 	switch {
 	case strings.HasPrefix(what, "at once "):
-		return p.sendAtOnce(c.vars.fill(strings.TrimPrefix(what, "at once ")))
+		return p.sendAtOnce(c.vars.Fill(strings.TrimPrefix(what, "at once ")))
 	case strings.HasPrefix(what, "quoted "):
 		text, err := strconv.Unquote(strings.TrimPrefix(what, "quoted "))
 		if err != nil {
@@ -201,15 +203,15 @@ func (c *conversation) sends(ctx context.Context, p *peer, what string) error {
 		}
 		return p.ws.Write(ctx, websocket.MessageText, []byte(text))
 	case strings.HasPrefix(what, "binary "):
-		return p.ws.Write(ctx, websocket.MessageBinary, []byte(c.vars.fill(strings.TrimPrefix(what, "binary "))))
+		return p.ws.Write(ctx, websocket.MessageBinary, []byte(c.vars.Fill(strings.TrimPrefix(what, "binary "))))
 	case strings.HasPrefix(what, "a chat of "):
-		frame, err := chatOf(c.vars.fill(what))
+		frame, err := chatOf(c.vars.Fill(what))
 		if err != nil {
 			return err
 		}
 		return p.ws.Write(ctx, websocket.MessageText, frame)
 	}
-	return p.ws.Write(ctx, websocket.MessageText, []byte(c.vars.fill(what)))
+	return p.ws.Write(ctx, websocket.MessageText, []byte(c.vars.Fill(what)))
 }
 
 // chatOf returns the frame of "a chat of 100 bytes".
@@ -263,7 +265,7 @@ func appendMasked(dst, content []byte) []byte {
 }
 
 func (c *conversation) subscribes(ctx context.Context, p *peer, filter string) error {
-	frame := `{"kind": "system.subscribe", "payload": ` + c.vars.fill(filter) + `}`
+	frame := `{"kind": "system.subscribe", "payload": ` + c.vars.Fill(filter) + `}`
 	if err := p.ws.Write(ctx, websocket.MessageText, []byte(frame)); err != nil {
 		return err
 	}
@@ -280,7 +282,7 @@ func (p *peer) next(ctx context.Context, expected string, presence bool) ([]byte
 		var got map[string]any
 		if len(frame) > 0 && frame[0] == '#' { // stream data of mew/v0.4
 			got = map[string]any{"raw": string(frame)}
-		} else if err := decode(frame, &got); err != nil {
+		} else if err := jsonmatch.Decode(frame, &got); err != nil {
 			return nil, nil, fmt.Errorf("frame %s: %w", frame, err)
 		}
 		kind, _ := got["kind"].(string)
@@ -300,7 +302,7 @@ func (c *conversation) gets(ctx context.Context, p *peer, expected string, prese
 	if err != nil {
 		return err
 	}
-	if err := c.vars.compare(expected, got); err != nil {
+	if err := c.vars.Compare(expected, got); err != nil {
 		return fmt.Errorf("%w\ngot %s", err, frame)
 	}
 	return nil
@@ -324,7 +326,7 @@ func (c *conversation) waitsFor(ctx context.Context, p *peer, expected string) e
 		if err != nil {
 			return fmt.Errorf("%w\ngot %s", err, strings.Join(passed, "\n    "))
 		}
-		if c.vars.compare(expected, got) == nil {
+		if c.vars.Compare(expected, got) == nil {
 			return nil
 		}
 		passed = append(passed, string(frame))

@@ -233,7 +233,7 @@ func (c *conversation) logged(ctx context.Context, line string) error {
 	if p == nil {
 		return fmt.Errorf("%s was not started", file)
 	}
-	_, err := p.await(ctx, regexp.MustCompile(regexp.QuoteMeta(c.vars.fill(text))))
+	_, err := p.await(ctx, regexp.MustCompile(regexp.QuoteMeta(c.vars.Fill(text))))
 	return err
 }
 

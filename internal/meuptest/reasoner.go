@@ -83,7 +83,7 @@ func (c *conversation) modelDoes(ctx context.Context, line string) error {
 	verb, wanted, _ := strings.Cut(expected, " ")
 	switch has := strings.Contains(text, wanted); {
 	case strings.HasPrefix(expected, "{"):
-		return c.vars.compareAll(expected, string(r.Body))
+		return c.vars.CompareAll(expected, string(r.Body))
 	case verb == "with" && !has, verb == "without" && has:
 		return fmt.Errorf("it is:\n%s", text)
 	case verb != "with" && verb != "without":
@@ -128,7 +128,7 @@ func (c *conversation) callbackGets(ctx context.Context, expected string) error 
 	}
 	select {
 	case body := <-c.callbacks:
-		if err := c.vars.compareAll(expected, body); err != nil {
+		if err := c.vars.CompareAll(expected, body); err != nil {
 			return fmt.Errorf("%w\ngot %s", err, body)
 		}
 		return nil
@@ -192,7 +192,7 @@ func (c *conversation) outcome(got any, err error, expected string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.vars.compareAll(expected, string(raw)); err != nil {
+	if err := c.vars.CompareAll(expected, string(raw)); err != nil {
 		return fmt.Errorf("%w\ngot %s", err, raw)
 	}
 	return nil

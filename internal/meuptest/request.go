@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/meup-protocol/meup/internal/jsonmatch"
 )
 
 // answer is the response to a request.
@@ -33,7 +35,7 @@ func (c *conversation) record(resp *http.Response) answer {
 }
 
 // is compares a response to "200 {…}".
-func (a answer) is(v vars, expected string) error {
+func (a answer) is(v jsonmatch.Vars, expected string) error {
 	status, rest, _ := strings.Cut(strings.TrimSpace(expected), " ")
 	if strconv.Itoa(a.status) != status {
 		return fmt.Errorf("status %d: %s", a.status, a.body)
@@ -41,7 +43,7 @@ func (a answer) is(v vars, expected string) error {
 	if rest = strings.TrimSpace(rest); rest == "" {
 		return nil
 	}
-	if err := v.compareAll(rest, string(a.body)); err != nil {
+	if err := v.CompareAll(rest, string(a.body)); err != nil {
 		return fmt.Errorf("%w\ngot %s", err, a.body)
 	}
 	return nil
@@ -84,7 +86,7 @@ func (c *conversation) request(ctx context.Context, method, rest string) error {
 			return fmt.Errorf("body: %w", err)
 		}
 	}
-	address := c.vars.fill(path)
+	address := c.vars.Fill(path)
 	if strings.HasPrefix(address, "/") {
 		address = c.gateway.HTTP() + address
 	} else if method == http.MethodPost && header.Get("Content-Type") == "" {
@@ -122,7 +124,7 @@ func (c *conversation) body(line string) (body, rest string, err error) {
 	if err := d.Decode(&raw); err != nil {
 		return "", "", err
 	}
-	return c.vars.fill(string(raw)), strings.TrimSpace(line[d.InputOffset():]), nil
+	return c.vars.Fill(string(raw)), strings.TrimSpace(line[d.InputOffset():]), nil
 }
 
 // listener reads a stream of server-sent events.
@@ -138,14 +140,14 @@ func (c *conversation) openEvents(who, rest string) error {
 	query, last, _ := strings.Cut(rest, "after ")
 	ctx, cancel := context.WithCancel(context.Background())
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
-		c.gateway.HTTP()+"/api/spaces/lab/events?"+c.vars.fill(strings.TrimSpace(query)), http.NoBody)
+		c.gateway.HTTP()+"/api/spaces/lab/events?"+c.vars.Fill(strings.TrimSpace(query)), http.NoBody)
 	if err != nil {
 		cancel()
 		return err
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token(who))
 	if last != "" {
-		req.Header.Set("Last-Event-ID", c.vars.fill(last))
+		req.Header.Set("Last-Event-ID", c.vars.Fill(last))
 	}
 	resp, err := c.client.Do(req) //nolint:bodyclose // readEvents closes it
 	if err != nil {
@@ -219,10 +221,10 @@ func (c *conversation) getsEvent(ctx context.Context, who, rest string) error {
 			return errors.New("the stream has ended")
 		case e.name != name && (e.name == "system" || e.name == "presence" || name == "the"):
 			continue
-		case e.name != name || id != "" && e.id != c.vars.fill(id):
+		case e.name != name || id != "" && e.id != c.vars.Fill(id):
 			return fmt.Errorf("got event %s with id %q: %s", e.name, e.id, e.data)
 		}
-		if err := c.vars.compareAll(expected, e.data); err != nil {
+		if err := c.vars.CompareAll(expected, e.data); err != nil {
 			return fmt.Errorf("%w\ngot %s", err, e.data)
 		}
 		return nil

@@ -1,4 +1,14 @@
-package meuptest
+// Package jsonmatch compares JSON values with expected ones that may contain
+// placeholders. The conversations of internal/meuptest and the vectors of the
+// conformance suite use it.
+//
+// An expected object must be part of the received one; an expected array must
+// have the same length. The string "$name" captures the value in its place;
+// later it means the captured value, also inside other strings, as ${name}.
+// "$absent" requires that the member is absent, "$any" that it is present.
+// "$now" is a ts of this minute, "$uuid7" an id of that form, and "$above:name"
+// a number above the captured one.
+package jsonmatch
 
 import (
 	"bytes"
@@ -14,11 +24,11 @@ import (
 	"time"
 )
 
-// vars are the captured values of a conversation, by name.
-type vars map[string]any
+// Vars are the captured values, by name.
+type Vars map[string]any
 
-// fill replaces ${name} by captured values.
-func (v vars) fill(s string) string {
+// Fill replaces ${name} by captured values.
+func (v Vars) Fill(s string) string {
 	return os.Expand(s, func(name string) string {
 		if value, ok := v[name]; ok {
 			return fmt.Sprint(value)
@@ -27,8 +37,8 @@ func (v vars) fill(s string) string {
 	})
 }
 
-// compareAll compares the JSON values in got to the expected ones, in order.
-func (v vars) compareAll(expected, got string) error {
+// CompareAll compares the JSON values in got to the expected ones, in order.
+func (v Vars) CompareAll(expected, got string) error {
 	want, err := values(expected)
 	if err != nil {
 		return fmt.Errorf("expected value: %w", err)
@@ -41,16 +51,16 @@ func (v vars) compareAll(expected, got string) error {
 		return fmt.Errorf("want %d values, got %d", len(want), len(have))
 	}
 	for i := range want {
-		if err := v.matchAll(want[i], have[i]); err != nil {
+		if err := v.Match(want[i], have[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// matchAll compares a whole value. Without a match it captures nothing: the next
-// value may be the expected one.
-func (v vars) matchAll(want, got any) error {
+// Match compares a whole value with an expected one. Without a match it captures
+// nothing: the next value may be the expected one.
+func (v Vars) Match(want, got any) error {
 	known := maps.Clone(v)
 	err := v.match("", want, got)
 	if err != nil {
@@ -78,22 +88,24 @@ func values(text string) ([]any, error) {
 	}
 }
 
-func decode(data []byte, v any) error {
+// Decode decodes one value and keeps its numbers as written.
+func Decode(data []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	return d.Decode(v)
 }
 
-// compare compares one value to an expected one.
-func (v vars) compare(expected string, got any) error {
+// Compare compares one value to an expected one, which is JSON. Without a match it
+// captures nothing.
+func (v Vars) Compare(expected string, got any) error {
 	var want any
-	if err := decode([]byte(expected), &want); err != nil {
+	if err := Decode([]byte(expected), &want); err != nil {
 		return fmt.Errorf("expected value: %w", err)
 	}
-	return v.matchAll(want, got)
+	return v.Match(want, got)
 }
 
-func (v vars) match(path string, want, got any) error {
+func (v Vars) match(path string, want, got any) error {
 	switch want := want.(type) {
 	case string:
 		return v.matchString(path, want, got)
@@ -121,7 +133,7 @@ func (v vars) match(path string, want, got any) error {
 	return nil
 }
 
-func (v vars) matchMembers(path string, want, got map[string]any) error {
+func (v Vars) matchMembers(path string, want, got map[string]any) error {
 	for k, w := range want {
 		g, there := got[k]
 		switch {
@@ -145,7 +157,7 @@ var (
 	moment = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6,9}Z$`)
 )
 
-func (v vars) matchString(path, want string, got any) error {
+func (v Vars) matchString(path, want string, got any) error {
 	text, _ := got.(string)
 	switch want {
 	case "$any":
@@ -170,7 +182,7 @@ func (v vars) matchString(path, want string, got any) error {
 		}
 		return unless(fmt.Sprint(known) == fmt.Sprint(got), path, fmt.Sprintf("%v ($%s)", known, name), got)
 	}
-	want = v.fill(want)
+	want = v.Fill(want)
 	return unless(want == got, path, strconv.Quote(want), got)
 }
 
