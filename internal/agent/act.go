@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/agent/causes"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/publisher"
@@ -35,28 +36,28 @@ type action struct {
 // the order of the calls. It first publishes the envelopes in thoughts and the
 // reasons, then the requests. Only admitted requests are carried out. It
 // returns an error if the problem cannot continue, but only after every call
-// has ended.
-func (a *Agent) act(p *problem, box *toolbox.Box, step contextwindow.Record, thoughts []protocol.Envelope) ([]contextwindow.Result, error) {
+// has ended. ctx is the problem's, or one that ends earlier.
+func (a *Agent) act(ctx context.Context, p *problem, box *toolbox.Box, step contextwindow.Record, thoughts []protocol.Envelope) ([]contextwindow.Result, error) {
 	actions := a.prepare(p, box, step)
 	for i := range actions {
 		if actions[i].fault == nil {
 			thoughts = append(thoughts, actions[i].thought)
 		}
 	}
-	if err := a.out.Publish(p.ctx, thoughts...); err != nil {
+	if err := a.out.Publish(ctx, thoughts...); err != nil {
 		return nil, fmt.Errorf("share reasons: %w", err)
 	}
-	if err := a.publishRequests(p, actions); err != nil {
+	if err := a.publishRequests(ctx, actions); err != nil {
 		return nil, fmt.Errorf("ask for the calls: %w", err)
 	}
 	results := make([]contextwindow.Result, len(actions))
 	var under sync.WaitGroup
 	for i := range actions {
-		under.Go(func() { results[i] = a.perform(&actions[i]) })
+		under.Go(func() { results[i] = a.perform(ctx, &actions[i]) })
 	}
 	under.Wait()
-	if p.ctx.Err() != nil {
-		return nil, context.Cause(p.ctx)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
 	return results, nil
 }
@@ -121,7 +122,7 @@ func (x *action) params() map[string]any {
 
 // publishRequests publishes the requests. A refusal by the capabilities is not
 // an error, because the call can still be proposed to other participants.
-func (a *Agent) publishRequests(p *problem, actions []action) error {
+func (a *Agent) publishRequests(ctx context.Context, actions []action) error {
 	var envs []protocol.Envelope
 	var asked []*action
 	for i := range actions {
@@ -136,7 +137,7 @@ func (a *Agent) publishRequests(p *problem, actions []action) error {
 	}
 	var fatal error
 	var admitted []*action
-	for i, err := range a.out.Each(p.ctx, envs...) {
+	for i, err := range a.out.Each(ctx, envs...) {
 		refusal, bad := refusalOf(err)
 		if bad != nil && fatal == nil {
 			fatal = bad
@@ -162,7 +163,7 @@ func (a *Agent) closeRequests(admitted []*action) {
 			a.out.Final("cancellation", x.cancellation())
 			continue
 		}
-		a.out.Final("response", x.response(nil, errCallCancelled))
+		a.out.Final("response", x.response(nil, toolbox.Cancelled))
 	}
 }
 
@@ -177,8 +178,8 @@ func (x *action) response(result json.RawMessage, fault *client.RPCError) protoc
 }
 
 // perform carries out one call and returns its result.
-func (a *Agent) perform(x *action) contextwindow.Result {
-	ctx, span := a.opts.Telemetry.Span(x.p.ctx, telemetry.ExecuteTool, x.call.Tool, a.describeCall(x)...)
+func (a *Agent) perform(ctx context.Context, x *action) contextwindow.Result {
+	ctx, span := a.opts.Telemetry.Span(ctx, telemetry.ExecuteTool, x.call.Tool, a.describeCall(x)...)
 	defer a.inbox.Release(x.request.ID)
 	var out contextwindow.Result
 	switch {
@@ -198,6 +199,9 @@ func (a *Agent) perform(x *action) contextwindow.Result {
 		out = a.callOwn(ctx, x)
 	}
 	out.Tool = x.call.Tool
+	if a.opts.Solver == nil {
+		out.JSON = "" // planners read the text
+	}
 	if x.fault == nil {
 		out.Ref = x.p.q.refs.Add(cmp.Or(protocol.ID(out.Ref), x.request.ID, x.thought.ID))
 	}
@@ -222,7 +226,7 @@ func (a *Agent) solvePart(ctx context.Context, x *action) contextwindow.Result {
 	defer x.p.q.leave(part)
 	d, _, err := a.solve(part)
 	if err != nil {
-		return failed("not solved: " + explain(err))
+		return failed("not solved: " + causes.Explain(err))
 	}
 	return contextwindow.Result{Success: true, Text: d.Answer}
 }
@@ -239,8 +243,8 @@ func (a *Agent) callOwn(ctx context.Context, x *action) contextwindow.Result {
 func (a *Agent) run(ctx context.Context, name string, args json.RawMessage) (contextwindow.Result, json.RawMessage, *client.RPCError) {
 	res, err := a.opts.Tools.Call(ctx, name, args)
 	if err != nil {
-		a.log.Debug("tool call failed", "tool", name, "err", forLog(err))
-		fault := rpcError(ctx, err)
+		a.log.Debug("tool call failed", "tool", name, "err", causes.ForLog(err))
+		fault := toolbox.FaultOf(ctx, err)
 		return failed(fault.Message), nil, fault
 	}
 	return toolbox.ResultOf(res), a.fit(res), nil

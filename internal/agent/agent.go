@@ -31,7 +31,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -39,6 +38,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent/addressing"
 	"github.com/meup-protocol/meup/internal/agent/catchup"
+	"github.com/meup-protocol/meup/internal/agent/causes"
 	"github.com/meup-protocol/meup/internal/agent/chats"
 	"github.com/meup-protocol/meup/internal/agent/inbox"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
@@ -67,12 +67,21 @@ type Planner interface {
 	Next(ctx context.Context, s planner.State) (planner.Decision, error)
 }
 
+// Host serves tools to other participants; a *bridge.Bridge implements it.
+type Host interface {
+	// Begin is called before the first Handle.
+	Begin(runtime *participant.Runtime)
+	// Handle handles an mcp.request to the agent.
+	Handle(request *protocol.Envelope)
+}
+
 // Options configures an Agent. Space is required.
 type Options struct {
 	Space   Space
 	Tools   Tools   // nil: none
 	Planner Planner // nil: rules.Rules
 	Solver  Solver  // nil: the agent's own loop with Tools and Planner
+	Host    Host    // answers MCP requests to the agent; nil: they are declined
 
 	// Name is a name for mentions, in addition to the participant's id.
 	Name string
@@ -207,7 +216,7 @@ func New(opts Options) *Agent {
 }
 
 // errShutdown is the cause that ends questions when the agent shuts down.
-var errShutdown = errors.New("the agent is shutting down")
+const errShutdown = causes.Error("the agent is shutting down")
 
 // Run answers questions until ctx ends, an authorized participant shuts the
 // agent down (both return nil), or the client ends. Open contexts are then
@@ -215,6 +224,9 @@ var errShutdown = errors.New("the agent is shutting down")
 func (a *Agent) Run(ctx context.Context) error {
 	start := func() {
 		a.runtime.Group.Go(a.sendReplies)
+		if a.opts.Host != nil {
+			a.opts.Host.Begin(a.runtime)
+		}
 		a.onJoin()
 		a.noteAgents()
 		if a.opts.CatchUp != catchup.Off && a.opts.History != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/agent/causes"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/parts"
 	"github.com/meup-protocol/meup/internal/agent/planner"
@@ -76,7 +77,7 @@ func (a *Agent) delegate(ctx context.Context, x *action) contextwindow.Result {
 		if publisher.Maybe(err) {
 			a.cancelPart(x.p.path.Child(start.ID), "no longer needed")
 		}
-		return failed("not asked: " + explain(err))
+		return failed("not asked: " + causes.Explain(err))
 	}
 	return a.awaitPart(ctx, x.p.path.Child(start.ID), args.Participant, box)
 }
@@ -106,7 +107,7 @@ func (a *Agent) awaitPart(ctx context.Context, path protocol.ContextPath, who pr
 		case <-timeout.C:
 			why = fmt.Sprintf("no conclusion of %s within %s", who, a.opts.DelegateTimeout)
 		case <-ctx.Done():
-			why = explain(context.Cause(ctx))
+			why = causes.Explain(context.Cause(ctx))
 		}
 		for len(box) > 0 { // the end may have come at the same moment
 			env := <-box

@@ -149,6 +149,9 @@ func (c *cancelled) Error() string {
 	return fmt.Sprintf("cancelled by %s: %s", c.by, c.reason)
 }
 
+// Public returns the text, which is for the space.
+func (c *cancelled) Public() string { return c.Error() }
+
 func reasonOf(env *protocol.Envelope) string {
 	var p struct {
 		Reason string `json:"reason"`
@@ -171,6 +174,8 @@ func (a *Agent) handleMCP(env *protocol.Envelope, taken bool) {
 		if !a.opts.OwnToolsOnly && a.peers.Renew(env.From, a.opts.Now()) {
 			a.runtime.Group.Go(func() { a.pollTools(env.From) })
 		}
+	case env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) && a.opts.Host != nil && !taken:
+		a.opts.Host.Handle(env)
 	case env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) && request.Method != "" && !request.IsNotification && !taken:
 		a.decline(env, request)
 	}
@@ -242,8 +247,10 @@ func (a *Agent) catchUp(ctx context.Context) {
 	}
 	rest, wanted := b.Leftovers(), b.Questions()
 	a.log.Info("caught up", "questions", len(wanted), "left_open", len(rest))
-	for _, env := range b.Requests() {
-		a.handleMCP(&env, false)
+	if a.opts.Host == nil { // a call of an earlier process may have taken effect
+		for _, env := range b.Requests() {
+			a.handleMCP(&env, false)
+		}
 	}
 	var questions []*question
 	for _, chat := range wanted {

@@ -1,27 +1,17 @@
 package agent
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
-	"strings"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/client/reasoner"
+	"github.com/meup-protocol/meup/internal/agent/causes"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
-	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
-	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/publisher"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
-	"github.com/meup-protocol/meup/internal/participant"
-	"github.com/meup-protocol/meup/internal/redact"
-	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -57,30 +47,6 @@ func errorOf(r contextwindow.Result) error {
 		return nil
 	}
 	return errors.New(r.Error)
-}
-
-// rpcError converts the error of a call to an error of JSON-RPC.
-func rpcError(ctx context.Context, err error) *client.RPCError {
-	var refusal *jsonrpc.Error
-	switch {
-	case ctx.Err() != nil:
-		return errCallCancelled
-	case errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, mcptools.ErrServerGone):
-		return &client.RPCError{Code: participant.CodeTimeout, Message: "the tool took too long"}
-	case errors.Is(err, mcptools.ErrUnknownTool):
-		return &client.RPCError{Code: participant.CodeInvalidParams, Message: "no such tool"}
-	case errors.As(err, &refusal):
-		return &client.RPCError{Code: refusal.Code, Message: textutil.ShortenChars(refusal.Message, maxThought)}
-	case errors.Is(err, mcptools.ErrServerGone):
-		return failedCall("the tool server is gone")
-	}
-	return failedCall("the tool could not be called") // the reason is only logged, because it may contain addresses
-}
-
-var errCallCancelled = &client.RPCError{Code: participant.CodeCancelled, Message: "cancelled"}
-
-func failedCall(message string) *client.RPCError {
-	return &client.RPCError{Code: participant.CodeFailed, Message: message}
 }
 
 // fit returns the result unchanged if it fits into an envelope. A result that
@@ -121,66 +87,14 @@ func notAllowed(refusal *protocol.Error) string {
 
 // errTakenOver is the cause that ends a question when another process of the
 // same participant continues it.
-var errTakenOver = errors.New("another process of this agent continues it")
+const errTakenOver = causes.Error("another process of this agent continues it")
 
 // errBehind is the cause that ends a question when another process of the same
 // participant has begun to answer it first.
-var errBehind = errors.New("another process of this agent began first")
+const errBehind = causes.Error("another process of this agent began first")
 
-// errPlannerFailed replaces the panic of a planner.
-var errPlannerFailed = errors.New("the planner failed")
-
-// explain describes a cause for the space. Text from elsewhere in an error
-// (addresses of this network, quotes from a provider) is written only to the
-// log.
-func explain(cause error) string {
-	var (
-		refusal *protocol.Error
-		public  interface{ Public() string }
-		stopped *cancelled
-		network net.Error
-		service *reasoner.APIError
-	)
-	switch {
-	case errors.As(cause, &stopped):
-		return stopped.Error()
-	case errors.As(cause, &refusal):
-		return fmt.Sprintf("the gateway refused it (%s: %s)", refusal.Code, trimStop(refusal.Message))
-	case errors.As(cause, &public): // of a model, or of a Solver
-		return public.Public()
-	case errors.As(cause, &service):
-		return "the Reasoning API answered with " + llm.PublicCode(service.Status, service.Code)
-	case errors.Is(cause, reasoner.ErrTimeout):
-		return "the Reasoning API did not answer in time"
-	case errors.Is(cause, llm.ErrTruncated):
-		return "the model's answer was cut off"
-	case errors.Is(cause, context.DeadlineExceeded):
-		return "it took too long"
-	case errors.As(cause, &network):
-		return "the model or the Reasoning API cannot be reached"
-	}
-	for _, plain := range []error{
-		errShutdown, errRestarted, errTakenOver, errBehind, errPlannerFailed,
-		planner.ErrRefused, planner.ErrRemote, planner.ErrLength, planner.ErrSilent, planner.ErrBadCalls, planner.ErrForced,
-	} {
-		if errors.Is(cause, plain) {
-			return plain.Error()
-		}
-	}
-	return "internal error; see the log of the agent"
-}
-
-// forLog formats an error for the operator's log. Secrets are masked, because
-// the error may quote a key.
-func forLog(err error) string {
-	rules, broken := redact.Default()
-	if broken != nil { // the rules are built in
-		return explain(err)
-	}
-	return rules.Mask(err.Error())
-}
-
-func trimStop(s string) string { return strings.TrimRight(strings.TrimSpace(s), ". ") }
+// errPanicked replaces the panic of a planner or a solver.
+const errPanicked = causes.Error("the planner failed")
 
 // field is one member of an object; members keep their order.
 type field struct {

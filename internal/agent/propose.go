@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/agent/causes"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/publisher"
 	"github.com/meup-protocol/meup/internal/agent/toolbox"
@@ -33,7 +34,7 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 		if publisher.Maybe(err) {
 			a.withdraw(proposed, "no_longer_needed")
 		}
-		return failed("not proposed: " + explain(err))
+		return failed("not proposed: " + causes.Explain(err))
 	}
 	expiry := time.NewTimer(a.opts.ProposalTimeout)
 	defer expiry.Stop()
@@ -51,7 +52,7 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 			}
 		case <-ctx.Done():
 			a.withdraw(proposed, "no_longer_needed")
-			return contextwindow.Result{Outcome: contextwindow.Withdrawn, Error: "withdrawn: " + explain(context.Cause(ctx))}
+			return contextwindow.Result{Outcome: contextwindow.Withdrawn, Error: "withdrawn: " + causes.Explain(context.Cause(ctx))}
 		}
 	}
 }
@@ -75,7 +76,7 @@ func (a *Agent) closeProposal(ctx context.Context, x *action, proposal protocol.
 		select {
 		case env := <-box:
 			if env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) {
-				a.respond(ctx, answerTo(x, &env, nil, failedCall("the proposal is decided already")))
+				a.respond(ctx, answerTo(x, &env, nil, toolbox.FailedCall("the proposal is decided already")))
 			}
 		default:
 			return
@@ -93,14 +94,14 @@ func (a *Agent) decided(ctx context.Context, x *action, p, env *protocol.Envelop
 	p.From = a.you
 	switch proposal.Settles(p, env) {
 	case proposal.Rejected:
-		return contextwindow.Result{Outcome: contextwindow.Rejected, Error: fmt.Sprintf("rejected by %s: %s", env.From, orNone(reasonOf(env)))}, true
+		return contextwindow.Result{Outcome: contextwindow.Rejected, Reason: reasonOf(env), Error: fmt.Sprintf("rejected by %s: %s", env.From, orNone(reasonOf(env)))}, true
 	case proposal.Withdrawn, proposal.Expired:
 		return contextwindow.Result{Outcome: contextwindow.Withdrawn, Error: "withdrawn: " + orNone(reasonOf(env))}, true
 	case proposal.Fulfilled:
 		return a.fulfilled(ctx, x, env), true
 	}
 	if env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) {
-		a.respond(ctx, answerTo(x, env, nil, failedCall("this request does not fulfill the proposal")))
+		a.respond(ctx, answerTo(x, env, nil, toolbox.FailedCall("this request does not fulfill the proposal")))
 	}
 	return contextwindow.Result{}, false
 }

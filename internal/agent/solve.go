@@ -11,6 +11,7 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/catchup"
+	"github.com/meup-protocol/meup/internal/agent/causes"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/deltastream"
 	"github.com/meup-protocol/meup/internal/agent/planner"
@@ -37,7 +38,7 @@ func (a *Agent) answer(q *question) {
 	err := a.solveAndReply(q)
 	span.End(err)
 	if err != nil {
-		log.Info("question given up", "err", forLog(err))
+		log.Info("question given up", "err", causes.ForLog(err))
 		a.replyError(q, err)
 		return
 	}
@@ -115,7 +116,7 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 		record := contextwindow.Record{
 			Index: len(state.Steps), Thought: d.Thought, Action: d.Action, Calls: d.Calls, Turn: d.Turn,
 		}
-		if record.Results, err = a.act(p, box, record, a.thoughts(p, d, went)); err != nil {
+		if record.Results, err = a.act(p.ctx, p, box, record, a.thoughts(p, d, went)); err != nil {
 			return d, "", err
 		}
 		state.Steps = append(state.Steps, record)
@@ -185,23 +186,25 @@ func (a *Agent) newStreams(p *problem) *deltastream.Streams {
 	})
 }
 
-// next calls the planner. A panic of the planner fails only this question. Of
-// the panic's value only the runtime's own error text is logged, because other
-// values may quote the question.
+// next calls the planner. A panic of the planner fails only this question.
 func (a *Agent) next(ctx context.Context, state planner.State) (d planner.Decision, err error) {
-	defer func() {
-		cause := recover()
-		if cause == nil {
-			return
-		}
-		what := fmt.Sprintf("%T", cause)
-		if own, ok := cause.(runtime.Error); ok {
-			what = own.Error()
-		}
-		a.log.Error("the planner panicked", "panic", what, "stack", string(debug.Stack()))
-		d, err = planner.Decision{}, errPlannerFailed
-	}()
+	defer a.recoverPanic(&err)
 	return a.opts.Planner.Next(ctx, state)
+}
+
+// recoverPanic turns a panic into an error. Of the panic's value only the
+// runtime's own error text is logged, because other values may quote the question.
+func (a *Agent) recoverPanic(err *error) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	what := fmt.Sprintf("%T", cause)
+	if own, ok := cause.(runtime.Error); ok {
+		what = own.Error()
+	}
+	a.log.Error("the planner panicked", "panic", what, "stack", string(debug.Stack()))
+	*err = errPanicked
 }
 
 // thoughts returns the thoughts to publish before the calls of a decision: the
@@ -271,7 +274,7 @@ func (a *Agent) close(p *problem, err error) {
 		return
 	}
 	p.open = false
-	a.out.Final("end of a context", p.inside(protocol.KindReasoningCancel, field{"reason", textutil.ShortenChars(explain(err), 500)}))
+	a.out.Final("end of a context", p.inside(protocol.KindReasoningCancel, field{"reason", textutil.ShortenChars(causes.Explain(err), 500)}))
 }
 
 // replyError sends a chat that explains why the question was not answered, if
@@ -286,7 +289,7 @@ func (a *Agent) replyError(q *question, cause error) {
 	if withdrawn || errors.Is(cause, errShutdown) || errors.Is(cause, errBehind) || errors.Is(cause, errTakenOver) || errors.Is(cause, client.ErrClosed) {
 		return // no one expects an answer, or there is no time
 	}
-	a.out.Final("answer", q.reply("I have stopped looking into this: "+explain(cause)+"."))
+	a.out.Final("answer", q.reply("I have stopped looking into this: "+causes.Explain(cause)+"."))
 }
 
 func namesOf(calls []contextwindow.Call) []string {

@@ -6,10 +6,14 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/catchup"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/deltastream"
 	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/publisher"
 	"github.com/meup-protocol/meup/internal/agent/remarks"
+	"github.com/meup-protocol/meup/internal/agent/toolbox"
 	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
@@ -113,10 +117,56 @@ func (t *Task) Decline(request *protocol.Envelope, message string) {
 	t.agent.out.Final("response", participant.RespondTo(request, payload))
 }
 
+// Call is a call of a tool by a Solver.
+type Call struct {
+	Host      protocol.ParticipantID // that runs the tool; "": the agent
+	Tool      string
+	Arguments json.RawMessage
+	Reason    string // a sentence for the thought that explains the call
+}
+
+// step returns the call as a step of the agent's own loop.
+func (c *Call) step() (*toolbox.Box, contextwindow.Record) {
+	box, name := new(toolbox.Box), c.Tool
+	if planner.IsBuiltin(name) {
+		name = string(c.Host) + "__" + name
+	}
+	box.Add(name, toolbox.Tool{Owner: c.Host, Name: c.Tool}, mcptools.Tool{})
+	return box, contextwindow.Record{Calls: []contextwindow.Call{{Tool: name, Arguments: c.Arguments, Reason: c.Reason}}}
+}
+
+// Call makes a call as the agent's own loop does: a thought with the reason, the request,
+// and a proposal if the capabilities do not allow it. An error ends the question.
+func (t *Task) Call(ctx context.Context, c Call) (out contextwindow.Result, err error) {
+	box, step := c.step()
+	results, err := t.agent.act(ctx, t.problem, box, step, nil)
+	if err == nil {
+		out = results[0]
+	}
+	return out, err
+}
+
+// Propose proposes a call to the other participants and waits for the outcome.
+func (t *Task) Propose(ctx context.Context, c Call) (out contextwindow.Result, err error) {
+	box, step := c.step()
+	x := &t.agent.prepare(t.problem, box, step)[0]
+	x.refusal = protocol.Errorf(protocol.CodeCapabilityViolation, "The call is to be proposed.")
+	if err = t.agent.out.Publish(ctx, x.thought); err == nil {
+		out, err = t.agent.propose(ctx, x), context.Cause(ctx)
+	}
+	return out, err
+}
+
+// safely calls the solver. A panic fails only this question.
+func (a *Agent) safely(p *problem, t *Task) (s Solution, err error) {
+	defer a.recoverPanic(&err)
+	return a.opts.Solver.Solve(p.ctx, t)
+}
+
 // solveBy gives a question to the solver, and publishes the conclusion.
 func (a *Agent) solveBy(p *problem) (Solution, error) {
 	p.q.replyID = publisher.NewID()
-	s, err := a.opts.Solver.Solve(p.ctx, &Task{
+	s, err := a.safely(p, &Task{
 		Chat: &p.q.chat, Text: p.text, Context: p.path, Audience: p.q.private, History: p.q.history, Earlier: p.q.earlier,
 		Reply: p.q.replyID, agent: a, problem: p,
 	})

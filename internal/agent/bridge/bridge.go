@@ -169,6 +169,16 @@ func (b *Bridge) Run(ctx context.Context) error {
 	return err
 }
 
+// Begin makes the bridge a part of another participant, which calls Handle instead of Run.
+// Requests from before the start are not answered.
+func (b *Bridge) Begin(runtime *participant.Runtime) {
+	b.runtime = runtime
+	runtime.Group.Go(func() { b.notify(runtime.Work) })
+}
+
+// Handle handles an mcp.request that another participant sent to this one.
+func (b *Bridge) Handle(request *protocol.Envelope) { b.dispatch(request) }
+
 // dispatch handles an envelope that another participant addressed to the
 // bridge.
 func (b *Bridge) dispatch(env *protocol.Envelope) {

@@ -67,6 +67,8 @@ type Result struct {
 	Outcome Outcome // empty: Success or Failure, according to Success
 	Text    string  // text or JSON
 	Error   string  // a sentence; empty with Success
+	Reason  string  // of Rejected, as the other participant gave it
+	JSON    string  // the tool's result as it is, for a caller that is no planner; "": there is none
 	Ref     string  // id by which a model may refer to the result; "": none
 }
 

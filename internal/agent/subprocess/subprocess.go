@@ -98,6 +98,18 @@ func (p *Process) Close() error {
 // Kill ends the whole group at once. Close must still be called.
 func (p *Process) Kill() { killGroup(p.cmd.Process.Pid) }
 
+// Terminate sends the whole group the signal to terminate. Close must still be called.
+func (p *Process) Terminate() { terminateGroup(p.cmd.Process.Pid) }
+
+// Exited returns a channel that is closed when the program has ended.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
+
+// ExitCode returns the exit status of the program that has ended; -1: a signal ended it.
+func (p *Process) ExitCode() int {
+	<-p.exited
+	return p.cmd.ProcessState.ExitCode()
+}
+
 func (p *Process) waits() bool {
 	timer := time.NewTimer(p.grace)
 	defer timer.Stop()

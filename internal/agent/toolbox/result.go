@@ -21,7 +21,7 @@ func ResultOf(res mcptools.Result) contextwindow.Result {
 	if res.IsError {
 		return failed(res.Text)
 	}
-	return contextwindow.Result{Success: true, Text: textutil.Truncate(res.Text, maxText)}
+	return contextwindow.Result{Success: true, Text: textutil.Truncate(res.Text, maxText), JSON: string(res.JSON)}
 }
 
 // ResultIn reads the response to a request, from any participant.
@@ -38,7 +38,7 @@ func ResultIn(env *protocol.Envelope) contextwindow.Result {
 	}
 	res, err := mcptools.ParseResult(p.Result)
 	if err != nil { // not a tool result: return it unchanged
-		return contextwindow.Result{Success: true, Text: string(p.Result)}
+		return contextwindow.Result{Success: true, Text: string(p.Result), JSON: string(p.Result)}
 	}
 	return ResultOf(res)
 }
