@@ -123,6 +123,19 @@ func socketURL(address string) (*url.URL, error) {
 	return u, nil
 }
 
+// HTTPURL returns the address of a gateway's HTTP API for an address in any form that
+// Options.URL takes.
+func HTTPURL(address string) (*url.URL, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("parse gateway URL: %w", err)
+	}
+	u.Scheme = strings.Replace(u.Scheme, "ws", "http", 1)
+	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/ws")
+	u.RawQuery = ""
+	return u, nil
+}
+
 func joinURL(target *url.URL, opts Options) *url.URL {
 	u := *target
 	q := u.Query()

@@ -223,7 +223,7 @@ func serversOf(servers []mcptools.Server) []any {
 // spaceServer returns the gateway's /mcp in the form of session/new, over HTTP and by
 // meup mcp; overStdio is nil if that program is not installed.
 func (f *acpFlags) spaceServer(token string) (overHTTP, overStdio any, err error) {
-	gateway, err := httpURL(f.gateway)
+	gateway, err := client.HTTPURL(f.gateway)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"net/url"
-	"strings"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -142,20 +139,9 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 // openHistory returns a client of the gateway's HTTP API, which has the same
 // host as its socket.
 func openHistory(socket, token string) (*api.Client, error) {
-	u, err := httpURL(socket)
+	u, err := client.HTTPURL(socket)
 	if err != nil {
 		return nil, err
 	}
 	return api.New(api.Options{URL: u.String(), Token: token})
-}
-
-// httpURL returns the address of the gateway over HTTP.
-func httpURL(socket string) (*url.URL, error) {
-	u, err := url.Parse(socket)
-	if err != nil {
-		return nil, fmt.Errorf("parse --gateway: %w", err)
-	}
-	u.Scheme = strings.Replace(u.Scheme, "ws", "http", 1)
-	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/ws")
-	return u, nil
 }

@@ -1,0 +1,167 @@
+// Package agent makes a program an agent of a space: it answers questions with shared
+// reasoning, calls tools of other participants, and offers tools of its own.
+//
+//	a := agent.Agent{
+//		Client: client.Options{URL: "http://localhost:8080", Space: "lab", Token: token},
+//		OnQuestion: func(ctx context.Context, q *agent.Question) (string, error) {
+//			result, err := q.CallTool(ctx, "files", "read_text_file", map[string]any{"path": q.Text})
+//			if err != nil {
+//				return "", err
+//			}
+//			return result.Text, nil
+//		},
+//	}
+//	err := a.Run(ctx)
+//
+// It is the reference agent with another way to decide (docs/agent.md): the chats that are
+// questions, a bounded number of them at the same time, private questions, cancellation, pause, the
+// end, several processes with one token, of which one answers, and work that a killed process
+// left open, are handled in the same way.
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/agent"
+	"github.com/meup-protocol/meup/internal/agent/addressing"
+	"github.com/meup-protocol/meup/internal/agent/bridge"
+	"github.com/meup-protocol/meup/internal/agent/catchup"
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
+)
+
+// Answers selects the chats that are questions (docs/agent.md, Questions).
+type Answers string
+
+// The values of Agent.Answers. In each case, chats that name the agent in to are questions.
+const (
+	Auto      Answers = ""          // like Any while no other agent is connected, otherwise like Mentioned
+	Addressed Answers = "addressed" // no others
+	Mentioned Answers = "mentioned" // also chats to all with @name in their text
+	Any       Answers = "any"       // also chats of people to all
+)
+
+// Agent is an agent of one space. Client, and OnQuestion, Tools or both are required.
+// Its fields must not change while it runs.
+type Agent struct {
+	// Client has the gateway, the space and the token. ServesTools is set by Run, and
+	// Logger is used by the agent too.
+	Client client.Options
+	// OnQuestion answers a question, in Markdown. ctx ends when the question is canceled,
+	// when another process takes it over, or with Run; then nothing is sent but the end
+	// of open work. An error ends the question: its context is closed with
+	// reasoning.cancel, and a chat gives the asker the reason. The text of an error is only
+	// logged, unless it has a method Public() string. It may be called concurrently.
+	OnQuestion func(ctx context.Context, q *Question) (answer string, err error)
+	// Tools are offered to the other participants, and to Question.CallTool.
+	Tools *mcp.Server
+
+	Name    string  // for mentions, in addition to the participant's id
+	Answers Answers // which chats are questions
+	// IgnoreEarlier ignores the log before the start. By default, the agent closes the work
+	// that an earlier process left open, and answers the questions of the last hour that have
+	// no answer, if it was in the space before them.
+	IgnoreEarlier bool
+
+	MaxQuestions    int           // answered at the same time; 0: 4. 32 more wait, further ones are refused
+	MaxCalls        int           // of Tools at the same time; 0: 16. 64 more wait, further ones are refused
+	CallTimeout     time.Duration // of Question.CallTool, and of a call of Tools; 0: 30 s
+	ProposalTimeout time.Duration // until a proposal expires; 0: 5 min
+}
+
+// Run joins the space and answers until ctx ends or an authorized participant shuts the
+// agent down (both return nil), or the gateway removes it. It then closes open contexts
+// and calls, if the gateway can be reached.
+func (a *Agent) Run(ctx context.Context) error {
+	if a.OnQuestion == nil && a.Tools == nil {
+		return errors.New("run agent: neither OnQuestion nor Tools is set")
+	}
+	if _, err := addressing.ParseMode(string(a.mode())); err != nil {
+		return fmt.Errorf("run agent: %w", err)
+	}
+	address, err := client.HTTPURL(a.Client.URL)
+	if err != nil {
+		return fmt.Errorf("run agent: %w", err)
+	}
+	history, err := api.New(api.Options{URL: address.String(), Token: a.Client.Token, HTTPClient: a.Client.HTTPClient})
+	if err != nil {
+		return fmt.Errorf("run agent: %w", err)
+	}
+	defer history.Close()
+	var set *mcptools.Set
+	var notices *bridge.Notices
+	if a.Tools != nil {
+		notices = bridge.NewNotices()
+		set, err = mcptools.Start(ctx, []mcptools.Server{{Name: "own", InProcess: a.Tools}}, mcptools.Options{
+			CallTimeout: a.CallTimeout, Logger: a.Client.Logger, OnNotice: notices.Put, OnRestart: notices.Restarted,
+		})
+		if err != nil {
+			return fmt.Errorf("run agent: %w", err)
+		}
+		defer func() { _ = set.Close() }()
+	}
+	options := a.Client
+	options.ServesTools = a.Tools != nil
+	c, err := client.Dial(ctx, options)
+	if err != nil {
+		return fmt.Errorf("run agent: %w", err)
+	}
+	defer func() { _ = c.Close() }()
+	return a.serve(ctx, c, history, set, notices)
+}
+
+func (a *Agent) mode() addressing.Mode {
+	if a.Answers == Auto {
+		return addressing.Auto
+	}
+	return addressing.Mode(a.Answers)
+}
+
+// serve answers in a space that was joined.
+func (a *Agent) serve(ctx context.Context, c *client.Client, history *api.Client, set *mcptools.Set, notices *bridge.Notices) error {
+	var host *bridge.Bridge
+	if set != nil {
+		host = bridge.New(bridge.Options{Space: c, Server: set, Notices: notices, MaxCalls: a.MaxCalls, Logger: a.Client.Logger})
+	}
+	if a.OnQuestion == nil {
+		return host.Run(ctx)
+	}
+	o := agent.Options{
+		Space: c, Solver: solver{a}, Approach: "program", Name: a.Name, Answer: a.mode(), CatchUp: catchup.Auto, History: history,
+		OwnToolsOnly: true, ToolTimeout: a.CallTimeout, ProposalTimeout: a.ProposalTimeout, MaxQuestions: a.MaxQuestions, Logger: a.Client.Logger,
+	}
+	if a.IgnoreEarlier {
+		o.CatchUp = catchup.Off
+	}
+	if host != nil {
+		o.Host, o.Tools = host, set
+	}
+	return agent.New(o).Run(ctx)
+}
+
+// solver answers questions with OnQuestion.
+type solver struct{ a *Agent }
+
+// Solve implements agent.Solver.
+func (s solver) Solve(ctx context.Context, t *agent.Task) (agent.Solution, error) {
+	q := &Question{Chat: *t.Chat, Text: t.Text, Context: t.Context, task: t, conclusion: "Answered."}
+	for _, m := range t.History {
+		q.History = append(q.History, m.Text)
+	}
+	answer, err := s.a.OnQuestion(ctx, q)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return agent.Solution{}, err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return agent.Solution{Answer: answer, Message: q.conclusion}, nil
+}

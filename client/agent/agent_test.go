@@ -1,0 +1,250 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/client/agent"
+	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const config = `
+spaces:
+  lab:
+    participants:
+      alice: {token: alice-token, capabilities: ["*"]}
+      bot: {token: bot-token, capabilities: [chat, "reasoning/*", mcp.request, mcp.response, mcp.proposal, mcp.withdraw, participant.status]}
+      files: {token: files-token, capabilities: [mcp.response, mcp.request, participant.status]}
+`
+
+func options(g *meuptest.Gateway, who string) client.Options {
+	return client.Options{URL: g.HTTP(), Space: "lab", Token: who + "-token"}
+}
+
+// run runs a participant until the test ends, after the gateway has it.
+func run(t *testing.T, asker *client.Client, who protocol.ParticipantID, run func(ctx context.Context)) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { // ends with ctx
+		defer close(done)
+		run(ctx)
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	testkit.Eventually(t, string(who)+" joins", func() bool {
+		return slices.ContainsFunc(asker.Welcome().Participants, func(p protocol.Participant) bool { return p.ID == who })
+	})
+}
+
+// joinAlice joins the participant that asks.
+func joinAlice(t *testing.T, g *meuptest.Gateway) *client.Client {
+	t.Helper()
+	c, err := client.Dial(t.Context(), options(g, "alice"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// ask asks a question and returns the kinds of the envelopes up to its answer, and the answer.
+func ask(t *testing.T, c *client.Client, text string) (kinds []string, answer string) {
+	t.Helper()
+	ctx := testkit.Deadline(t)
+	sent, err := c.Send(ctx, client.Chat(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for env, err := range c.All(ctx) {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case env.Seq <= sent.Seq:
+		case env.Kind == protocol.KindChat && env.Correlation.Names(sent.ID):
+			return kinds, env.ParsePayload().Get("message").Text()
+		default:
+			kinds = append(kinds, string(env.Kind))
+		}
+	}
+	return kinds, ""
+}
+
+func TestExample(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice := joinAlice(t, g)
+	run(t, alice, "files", func(ctx context.Context) { serveFiles(ctx, options(g, "files")) })
+	run(t, alice, "bot", func(ctx context.Context) { readFile(ctx, options(g, "bot")) })
+	kinds, answer := ask(t, alice, "deploy.md")
+	if got := strings.Join(kinds, " "); answer != "Run make release." ||
+		got != "reasoning.start reasoning.thought mcp.request mcp.response reasoning.conclusion" {
+		t.Errorf("the answer is %q, after %s", answer, got)
+	}
+	// The error of a tool is known to the space, so that it is in the answer.
+	if _, answer := ask(t, alice, "nosuch.md"); !strings.Contains(answer, "call read: no such file") {
+		t.Errorf("the answer is %q", answer)
+	}
+}
+
+// bot runs an agent that answers with a function.
+func bot(t *testing.T, g *meuptest.Gateway, alice *client.Client, answer func(context.Context, *agent.Question) (string, error), change ...func(*agent.Agent)) {
+	t.Helper()
+	run(t, alice, "bot", func(ctx context.Context) {
+		a := &agent.Agent{Client: options(g, "bot"), OnQuestion: answer}
+		for _, c := range change {
+			c(a)
+		}
+		if err := a.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The text of an error and the value of a panic are not for the space; the error of a method
+// Public is.
+func TestQuestion_Errors(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice := joinAlice(t, g)
+	bot(t, g, alice, func(_ context.Context, q *agent.Question) (string, error) {
+		switch q.Text {
+		case "panic":
+			panic("secret")
+		case "public":
+			return "", &agent.CallError{Tool: "x", Message: "out of paper"}
+		}
+		return "", errors.New("secret")
+	})
+	for text, want := range map[string]string{"panic": "failed", "public": "call x: out of paper", "error": "internal error"} {
+		kinds, answer := ask(t, alice, text)
+		if !strings.Contains(answer, want) || strings.Contains(answer, "secret") || kinds[len(kinds)-1] != "reasoning.cancel" {
+			t.Errorf("%s: the answer is %q, after %v", text, answer, kinds)
+		}
+	}
+}
+
+// A tool of the agent itself is called with a request and a response in the log; other
+// participants get it from tools/list.
+func TestAgent_OwnTools(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice := joinAlice(t, g)
+	server := mcp.NewServer(&mcp.Implementation{Name: "own"}, nil)
+	type in struct{ N int }
+	mcp.AddTool(server, &mcp.Tool{Name: "double"}, func(_ context.Context, _ *mcp.CallToolRequest, x in) (*mcp.CallToolResult, map[string]int, error) {
+		return nil, map[string]int{"n": 2 * x.N}, nil
+	})
+	bot(t, g, alice, func(ctx context.Context, q *agent.Question) (string, error) {
+		result, err := q.CallTool(ctx, "", "double", in{21})
+		if err != nil {
+			return "", err
+		}
+		var out struct {
+			Content struct{ N int } `json:"structuredContent"`
+		}
+		if err := json.Unmarshal(result.JSON, &out); err != nil || out.Content.N != 42 {
+			t.Errorf("%s, %v", result.JSON, err)
+		}
+		return result.Text, nil
+	}, func(a *agent.Agent) { a.Tools = server })
+	if _, answer := ask(t, alice, "double it"); answer != `{"n":42}` {
+		t.Errorf("the answer is %q", answer)
+	}
+	list, err := alice.Request(testkit.Deadline(t), []protocol.ParticipantID{"bot"}, "tools/list", nil, client.RequestOptions{})
+	if err != nil || !strings.Contains(string(list), `"double"`) {
+		t.Errorf("%s, %v", list, err)
+	}
+}
+
+// Of two processes one answers; the other one's context is closed.
+func TestAgent_TwoProcesses(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice := joinAlice(t, g)
+	var calls atomic.Int64
+	var joined sync.WaitGroup
+	joined.Add(2)
+	for range 2 {
+		bot(t, g, alice, func(context.Context, *agent.Question) (string, error) {
+			calls.Add(1)
+			return "one", nil
+		}, func(a *agent.Agent) {
+			a.Client.OnState = func(s client.State) {
+				if s.Phase == client.Connected {
+					joined.Done()
+				}
+			}
+		})
+	}
+	joined.Wait()
+	const questions = 5
+	for range questions {
+		if _, answer := ask(t, alice, "who answers?"); answer != "one" {
+			t.Errorf("the answer is %q", answer)
+		}
+	}
+	if n := calls.Load(); n != questions {
+		t.Errorf("%d questions were answered %d times", questions, n)
+	}
+}
+
+// A private question is answered to its participants alone.
+func TestQuestion_Private(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice := joinAlice(t, g)
+	bot(t, g, alice, func(ctx context.Context, q *agent.Question) (string, error) {
+		if got := q.Private(); !slices.Equal(got, []protocol.ParticipantID{"alice"}) {
+			t.Errorf("private to %v", got)
+		}
+		return "ok", q.Share(ctx, protocol.KindReasoningObservation, map[string]any{"message": "seen", "confidence": 0.5})
+	})
+	ctx := testkit.Deadline(t)
+	draft := client.Chat("between us")
+	draft.To = []protocol.ParticipantID{"bot"}
+	sent, err := alice.Send(ctx, draft)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for env, err := range alice.All(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if env.From == "bot" && env.Seq > sent.Seq && !slices.Equal(env.To, []protocol.ParticipantID{"alice"}) {
+			t.Errorf("%s goes to %v", env.Kind, env.To)
+		}
+		if env.Kind == protocol.KindChat && env.Correlation.Names(sent.ID) {
+			return
+		}
+	}
+}
+
+func TestAgent_Faults(t *testing.T) {
+	for name, test := range map[string]struct {
+		agent agent.Agent
+		want  string
+	}{
+		"nothing to do":   {agent.Agent{Client: client.Options{URL: "http://127.0.0.1:1", Token: "x"}}, "neither OnQuestion nor Tools"},
+		"no token":        {agent.Agent{Client: client.Options{URL: "http://127.0.0.1:1"}, OnQuestion: nothing}, "token"},
+		"no gateway":      {agent.Agent{Client: client.Options{URL: "http://127.0.0.1:1", Token: "x"}, OnQuestion: nothing}, "join space"},
+		"an unknown mode": {agent.Agent{Client: client.Options{URL: "http://127.0.0.1:1", Token: "x"}, OnQuestion: nothing, Answers: "all"}, `unknown mode "all"`},
+		"an unknown URL":  {agent.Agent{Client: client.Options{URL: ":", Token: "x"}, OnQuestion: nothing}, "gateway URL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := test.agent.Run(t.Context()); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+func nothing(context.Context, *agent.Question) (string, error) { return "", nil }

@@ -1,0 +1,153 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/meup-protocol/meup/internal/agent"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Question is a question that is being answered. Its context is open while OnQuestion runs,
+// and closed afterwards. The methods are safe for concurrent use; they wait during a pause.
+type Question struct {
+	Chat    protocol.Envelope    // the question
+	Text    string               // its text
+	Context protocol.ContextPath // of the reasoning about it
+	// History are the texts of up to 16 chats before the question that the asker may have
+	// received, oldest first.
+	History []string
+
+	task *agent.Task
+
+	mu         sync.Mutex
+	conclusion string
+}
+
+// Private returns the participants of a question that was not for all, without the agent.
+// Envelopes about it are addressed to them. A call of another participant's tool shows that
+// participant the arguments.
+func (q *Question) Private() []protocol.ParticipantID { return q.task.Audience }
+
+// EarlierCall is a call of an earlier attempt to answer a question.
+type EarlierCall struct {
+	Host      protocol.ParticipantID
+	Tool      string
+	Arguments json.RawMessage
+	Outcome   Outcome // Unknown: the call may have taken effect or not
+	Text      string  // of the result, or of the error
+}
+
+// Earlier returns the calls of attempts to answer the question before a restart.
+func (q *Question) Earlier() []EarlierCall {
+	var list []EarlierCall
+	for _, c := range q.task.Earlier {
+		list = append(list, EarlierCall{c.Host, c.Tool, c.Arguments, Outcome(c.Result.Outcome), cmp.Or(c.Result.Text, c.Result.Error)})
+	}
+	return list
+}
+
+// Think shares a thought.
+func (q *Question) Think(ctx context.Context, message string) error {
+	return q.Share(ctx, protocol.KindReasoningThought, map[string]string{"message": message})
+}
+
+// Share shares a step in the context, such as a reasoning.observation: the payload is any
+// value that marshals to a JSON object.
+func (q *Question) Share(ctx context.Context, kind protocol.Kind, payload any) error {
+	raw, err := json.Marshal(payload)
+	if err != nil {
+		return fmt.Errorf("share %s: %w", kind, err)
+	}
+	if err := q.task.Publish(ctx, q.task.Inside(kind, raw)); err != nil {
+		return fmt.Errorf("share %s: %w", kind, err)
+	}
+	return nil
+}
+
+// Post sends an envelope as it is, such as a chat at top level, and waits until it is in the log.
+func (q *Question) Post(ctx context.Context, draft protocol.Envelope) error {
+	return q.task.Publish(ctx, draft)
+}
+
+// Remarks returns the steps and chats that others wrote into the context since the last
+// call, as text for a model; "": none.
+func (q *Question) Remarks() string { return q.task.Remarks() }
+
+// Conclude sets the message of the conclusion, which is sent when OnQuestion returns.
+func (q *Question) Conclude(message string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.conclusion = message
+}
+
+// Result is the result of a tool.
+type Result struct {
+	Text string          // the text parts of the content
+	JSON json.RawMessage // the result as the tool returned it
+}
+
+// Outcome is the outcome of a call.
+type Outcome string
+
+// The outcomes. A CallError has any but Success and Unknown.
+const (
+	Success   Outcome = Outcome(contextwindow.Success)
+	Unknown   Outcome = Outcome(contextwindow.Unknown)   // of an EarlierCall
+	Failed    Outcome = Outcome(contextwindow.Failure)   // the tool failed, or did not respond
+	Refused   Outcome = Outcome(contextwindow.Refused)   // neither the call nor the proposal is allowed
+	Fulfilled Outcome = Outcome(contextwindow.Fulfilled) // another participant made the proposed call, which failed
+	Rejected  Outcome = Outcome(contextwindow.Rejected)  // another participant rejected the proposal
+	Withdrawn Outcome = Outcome(contextwindow.Withdrawn) // the proposal was withdrawn
+	Expired   Outcome = Outcome(contextwindow.Expired)   // no participant decided in time
+)
+
+// CallError is the error of a call without a result.
+type CallError struct {
+	Tool    string
+	Outcome Outcome
+	Reason  string // of Rejected, as the other participant gave it
+	Message string
+}
+
+// Error has the tool and the message.
+func (e *CallError) Error() string { return fmt.Sprintf("call %s: %s", e.Tool, e.Message) }
+
+// Public returns the text for the space, to which the outcome is known.
+func (e *CallError) Public() string { return e.Error() }
+
+// CallTool calls a tool of a participant, "" for Agent.Tools, and waits for the result.
+// A thought with the tool's name precedes the request. If the capabilities do not allow the
+// call, it is proposed to the other participants. A call without a result is a *CallError.
+// When ctx ends, the participant is notified that the result is no longer needed.
+func (q *Question) CallTool(ctx context.Context, host protocol.ParticipantID, tool string, arguments any) (*Result, error) {
+	return q.call(ctx, q.task.Call, host, tool, arguments)
+}
+
+// Propose proposes a call to the other participants, one of which decides, and waits for
+// the result. When ctx ends, the proposal is withdrawn.
+func (q *Question) Propose(ctx context.Context, host protocol.ParticipantID, tool string, arguments any) (*Result, error) {
+	return q.call(ctx, q.task.Propose, host, tool, arguments)
+}
+
+func (q *Question) call(ctx context.Context, do func(context.Context, agent.Call) (contextwindow.Result, error), host protocol.ParticipantID, tool string, arguments any) (*Result, error) {
+	raw, err := json.Marshal(arguments)
+	if err != nil {
+		return nil, fmt.Errorf("call %s: %w", tool, err)
+	}
+	if host == q.task.You() {
+		host = ""
+	}
+	out, err := do(ctx, agent.Call{Host: host, Tool: tool, Arguments: raw})
+	if err != nil {
+		return nil, fmt.Errorf("call %s: %w", tool, err)
+	}
+	if !out.Success {
+		return nil, &CallError{Tool: tool, Outcome: Outcome(out.Outcome), Reason: out.Reason, Message: out.Error}
+	}
+	return &Result{Text: out.Text, JSON: json.RawMessage(out.JSON)}, nil
+}
