@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/client/agent"
+)
+
+// bot is the program under test for the Go client: the behavior that the README
+// specifies.
+func bot(ctx context.Context) error {
+	return (&agent.Agent{
+		Client:     client.Options{URL: os.Getenv("MEUP_URL"), Token: os.Getenv("MEUP_TOKEN"), Space: os.Getenv("MEUP_SPACE"), RetryDial: true},
+		OnQuestion: answer, Tools: echoServer(),
+	}).Run(ctx)
+}
+
+func answer(ctx context.Context, q *agent.Question) (string, error) {
+	if err := q.Think(ctx, "thinking"); err != nil {
+		return "", err
+	}
+	q.Conclude("done")
+	text := strings.TrimPrefix(q.Text, "@bot ")
+	verb, rest, _ := strings.Cut(text, " ")
+	switch arguments := map[string]string{"text": rest}; verb {
+	case "call":
+		return outcome(q.CallTool(ctx, "tools", "echo", arguments))
+	case "propose":
+		return outcome(q.Propose(ctx, "tools", "echo", arguments))
+	case "count":
+		n, err := strconv.Atoi(rest)
+		if err != nil {
+			return "", err
+		}
+		for i := range n {
+			if err := q.Post(ctx, client.Chat(strconv.Itoa(i+1))); err != nil {
+				return "", err
+			}
+		}
+		return "counted", nil
+	case "wait":
+		<-ctx.Done()
+		return "", ctx.Err()
+	case "fail":
+		panic("asked to fail")
+	}
+	return "you said: " + text, nil
+}
+
+// outcome returns the answer to a question with a call.
+func outcome(result *agent.Result, err error) (string, error) {
+	var failed *agent.CallError
+	switch {
+	case errors.As(err, &failed) && failed.Outcome == agent.Rejected:
+		return "rejected: " + failed.Reason, nil
+	case errors.As(err, &failed):
+		return "call failed", nil
+	case err != nil:
+		return "", err
+	}
+	return result.Text, nil
+}
+
+func echoServer() *mcp.Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: "echo", Version: "1"}, nil)
+	type arguments struct {
+		Text string `json:"text"`
+	}
+	mcp.AddTool(server, &mcp.Tool{Name: "echo", Description: "Returns its argument."},
+		func(ctx context.Context, _ *mcp.CallToolRequest, in arguments) (*mcp.CallToolResult, any, error) {
+			switch in.Text {
+			case "wait":
+				<-ctx.Done()
+				return nil, nil, ctx.Err()
+			case "fail":
+				return nil, nil, errors.New("asked to fail")
+			}
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Text}}}, nil, nil
+		})
+	return server
+}
