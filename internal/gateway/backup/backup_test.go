@@ -379,6 +379,36 @@ func TestCreate_Force(t *testing.T) {
 	}
 }
 
+// Between the start of a gateway and its socket, its log is in use.
+func TestCreate_LogInUse(t *testing.T) {
+	data, out := dataDir(t), t.TempDir()
+	j, err := pebblejournal.Open(pebblejournal.Options{Dir: filepath.Join(data, logFolder)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Data: data, To: filepath.Join(out, "b.tar.gz"), Version: "v1", wait: time.Nanosecond}
+	if _, err := Create(t.Context(), o); err == nil || !strings.Contains(err.Error(), "and it does not answer at") {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	o.wait = time.Hour
+	if _, err := Create(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+	created := make(chan error, 1)
+	go func() { // ends when the log is free
+		_, err := Create(t.Context(), o)
+		created <- err
+	}()
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-created; err != nil {
+		t.Error(err)
+	}
+}
+
 // A log that lacks acknowledged entries is not backed up as if it were complete.
 func TestCreate_IncompleteLog(t *testing.T) {
 	data, out := dataDir(t), t.TempDir()

@@ -34,7 +34,16 @@ type Options struct {
 	Version  string       // of the program
 	Progress io.Writer    // for people; nil: none
 	Logger   *slog.Logger // receives warnings about the log; nil: discarded
+
+	// wait bounds the time for a gateway that starts, or for another program that has the
+	// log open; default 5 s.
+	wait time.Duration
 }
+
+const (
+	defaultWait = 5 * time.Second
+	waitPause   = 250 * time.Millisecond
+)
 
 // Result describes a backup that was made.
 type Result struct {
@@ -135,17 +144,11 @@ type source struct {
 	lease  *control.Lease // nil: no gateway runs
 }
 
-// Time that openSource waits for a gateway that starts, or for another program that has
-// the log open.
-const (
-	inUseTries = 20
-	inUsePause = 250 * time.Millisecond
-)
-
 // openSource asks the running gateway for a checkpoint, or opens the log of a stopped
 // one. cancel is called if the checkpoint may be gone.
 func openSource(ctx context.Context, cancel context.CancelCauseFunc, o Options) (*source, error) {
-	for try := 1; ; try++ {
+	end := time.Now().Add(cmp.Or(o.wait, defaultWait))
+	for {
 		lease, err := control.Checkpoint(ctx, o.Data)
 		if err == nil {
 			return openLease(cancel, lease, o.Logger)
@@ -163,17 +166,17 @@ func openSource(ctx context.Context, cancel context.CancelCauseFunc, o Options) 
 			return &source{dir: dir, stored: stored}, nil
 		case !errors.Is(err, entrydb.ErrInUse):
 			return nil, fmt.Errorf("%w. A backup is made of a complete log only; a damaged one can be copied as a folder", err)
-		case try == inUseTries:
+		case time.Now().After(end):
 			return nil, fmt.Errorf("%w, and it does not answer at %s: wait for another backup or export of this folder, or for a gateway that starts or stops; "+
 				"restart a gateway of an earlier version", err, filepath.Join(o.Data, control.SocketName))
 		}
-		if err := wait(ctx, inUsePause); err != nil {
+		if err := pause(ctx, waitPause); err != nil {
 			return nil, err
 		}
 	}
 }
 
-func wait(ctx context.Context, d time.Duration) error {
+func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
