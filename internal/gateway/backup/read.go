@@ -87,7 +87,12 @@ func readArchive(ctx context.Context, r io.Reader, to receiver) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNoBackup, err)
 	}
-	archive := tar.NewReader(unzip)
+	return readTar(ctx, unzip, to)
+}
+
+// readTar reads a backup that is a tar file.
+func readTar(ctx context.Context, r io.Reader, to receiver) error {
+	archive := tar.NewReader(r)
 	head, err := archive.Next()
 	if err != nil || head.Name != manifestName || head.Typeflag != tar.TypeReg {
 		return errors.Join(fmt.Errorf("%w: it does not begin with %s", errNoBackup, manifestName), err)
@@ -126,7 +131,7 @@ func readArchive(ctx context.Context, r io.Reader, to receiver) error {
 	for name := range missing {
 		return fmt.Errorf("it is incomplete: %s is missing", name)
 	}
-	return readTrailer(unzip)
+	return readTrailer(r)
 }
 
 // maxTrailer bounds the bytes after the last file: blocks of zeros, which fill a record.
