@@ -23,14 +23,16 @@ import (
 //	post SPACE FILE      sends the envelopes of a file, a line each, as their
 //	                     senders; the token of P is P-long-enough-token
 //	drain                ends it
+//	killgateway          kills it
 var exportCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
-	"serve": serveForExport,
-	"post":  postForExport,
-	"drain": drainAfterExport,
+	"serve":       serveForExport,
+	"post":        postForExport,
+	"drain":       drainAfterExport,
+	"killgateway": killGateway,
 }
 
 // running holds the functions that stop the gateways of scripts.
-var running sync.Map // of func() error, by *testscript.TestScript
+var running sync.Map // of func(syscall.Signal) error, by *testscript.TestScript
 
 var address = regexp.MustCompile(`msg=serving address=(\S+)`)
 
@@ -61,25 +63,31 @@ func serveForExport(ts *testscript.TestScript, neg bool, args []string) {
 		_, _ = io.Copy(io.Discard, log)
 		ended <- cmd.Wait()
 	}()
-	running.Store(ts, func() error {
-		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	running.Store(ts, func(s syscall.Signal) error {
+		if err := cmd.Process.Signal(s); err != nil {
 			return err
 		}
 		return <-ended
 	})
-	ts.Defer(func() { _ = endGateway(ts) })
+	ts.Defer(func() { _ = endGateway(ts, syscall.SIGTERM) })
 }
 
-// endGateway stops the gateway of a script, if it runs.
-func endGateway(ts *testscript.TestScript) error {
+// endGateway stops the gateway of a script, if it runs, with a signal.
+func endGateway(ts *testscript.TestScript, s syscall.Signal) error {
 	stop, ok := running.LoadAndDelete(ts)
 	if !ok {
 		return nil
 	}
-	return stop.(func() error)()
+	return stop.(func(syscall.Signal) error)(s)
 }
 
-func drainAfterExport(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(endGateway(ts)) }
+func drainAfterExport(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Check(endGateway(ts, syscall.SIGTERM))
+}
+
+func killGateway(ts *testscript.TestScript, _ bool, _ []string) {
+	_ = endGateway(ts, syscall.SIGKILL) // it ends with that signal
+}
 
 func postForExport(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {

@@ -62,7 +62,7 @@ Get started: meup-gateway demo`,
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(newServe(), newDemo(), newCheck(), newExplain(), newToken(), newExport(), newVersion())
+	root.AddCommand(newServe(), newDemo(), newCheck(), newExplain(), newToken(), newExport(), newBackup(), newRestore(), newVersion())
 	program.Describe(root, version)
 	return root
 }

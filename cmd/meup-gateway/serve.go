@@ -48,6 +48,8 @@ everything else 503; then /readyz returns 200.
 
 SIGHUP (with --watch also a change of the file) reloads the file, the token
 files and the TLS certificate. An invalid file is reported and changes nothing.
+A changed certificate is also used without a signal, within a minute, and with
+--watch within a second.
 Environment variables are read at the start only: a participant that is added
 later needs token_file, token_sha256 or token. SIGTERM shuts the gateway down
 gracefully: it accepts no new connections, delivers all admitted envelopes and
@@ -58,7 +60,7 @@ exits with 0.`,
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.config, "config", "", "configuration file (required)")
-	fl.BoolVar(&f.watch, "watch", false, "reload when the file changes")
+	fl.BoolVar(&f.watch, "watch", false, "reload when the file or the TLS certificate changes")
 	fl.BoolVar(&f.acceptLoss, "accept-loss", false, "start even if the log is damaged or acknowledged envelopes are missing")
 	setting := func(name, usage string) { f.settings[name] = fl.String(name, "", usage) }
 	setting("listen", "address to listen on, host:port")
@@ -125,7 +127,9 @@ func serve(ctx context.Context, f serveFlags, w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", cfg.Listen, err)
 	}
-	g, err := gateway.New(ctx, gateway.Options{Config: cfg, Logger: log, Version: buildVersion(), AcceptLoss: f.acceptLoss})
+	g, err := gateway.New(ctx, gateway.Options{
+		Config: cfg, Logger: log, Version: buildVersion(), AcceptLoss: f.acceptLoss, CertificateEvery: f.certificateEvery(),
+	})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}

@@ -55,7 +55,12 @@ func startServe(t *testing.T, yaml string, settings map[string]string) *serving 
 
 func startServeFile(t *testing.T, file string, settings map[string]string) *serving {
 	t.Helper()
-	f := serveFlags{config: file, settings: make(map[string]*string)}
+	return startServeFlags(t, serveFlags{config: file}, settings)
+}
+
+func startServeFlags(t *testing.T, f serveFlags, settings map[string]string) *serving {
+	t.Helper()
+	f.settings = make(map[string]*string)
 	listen := "127.0.0.1:0"
 	f.settings["listen"] = &listen
 	for name, value := range settings {
@@ -309,6 +314,24 @@ func TestServe_ReloadOfTheCertificate(t *testing.T) {
 	s.Wait(t, "configuration not reloaded")
 	if got := serial(); got != 2 {
 		t.Errorf("serial %d after a bad pair", got)
+	}
+	if err := s.end(); err != nil {
+		t.Error(err)
+	}
+}
+
+// With --watch, a changed certificate is used without a signal.
+func TestServe_WatchesTheCertificate(t *testing.T) {
+	dir := t.TempDir()
+	keyPair(t, dir, 1)
+	file := filepath.Join(dir, "meup.yaml")
+	writeFile(t, file, "tls: {cert: cert.pem, key: key.pem}\ndata: ':memory:'\n"+serveConfig)
+	s := startServeFlags(t, serveFlags{config: file, watch: true}, nil)
+	s.Wait(t, "msg=serving address=")
+	keyPair(t, dir, 2)
+	s.Wait(t, "TLS certificate replaced")
+	if strings.Contains(s.String(), "configuration reloaded") {
+		t.Errorf("the configuration was read again:\n%s", s)
 	}
 	if err := s.end(); err != nil {
 		t.Error(err)

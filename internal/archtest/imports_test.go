@@ -57,6 +57,8 @@ var mayImport = map[string][]string{
 	"internal/answers":                  {"protocol", "internal/recent"},
 	"internal/recent":                   {},
 	"internal/gateway/export":           {"protocol", "client/api", "internal/gateway/transcript", "internal/journal", "internal/journal/entrydb", "internal/journal/pebblejournal", "internal/terminal/termsafe", "internal/textutil", "internal/turns"},
+	"internal/gateway/backup":           {"internal/gateway/control", "internal/journal/entrydb", "internal/journal/pebblejournal"},
+	"internal/gateway/control":          {},
 	"internal/gateway/turnstore/turndb": {"protocol", "internal/derivedb", "internal/turns"},
 	"internal/gateway/turnstore":        {"protocol", "internal/gateway/turnstore/turndb", "internal/journal", "internal/space", "internal/space/ring", "internal/turns"},
 	"internal/gateway/transcript":       {"protocol", "client/api", "internal/outcome", "internal/textutil"},
@@ -138,7 +140,7 @@ var mayImport = map[string][]string{
 	// Assembly: imports every part of a gateway, and no agent.
 	"internal/gateway": {
 		"protocol", "schemas", "internal/gateway/access", "internal/gateway/auth", "internal/capability", "internal/gateway/cluster",
-		"internal/gateway/config", "internal/gateway/httpapi", "internal/journal", "internal/journal/memory",
+		"internal/gateway/config", "internal/gateway/control", "internal/gateway/httpapi", "internal/journal", "internal/journal/memory",
 		"internal/journal/natsjournal", "internal/journal/pebblejournal", "internal/limit", "internal/gateway/metrics",
 		"internal/natsconn", "internal/privatedir", "internal/redact", "internal/safety", "internal/space", "internal/space/authority",
 		"internal/space/buckets", "internal/space/streams", "internal/gateway/a2a", "internal/gateway/adapter", "internal/gateway/agui", "internal/gateway/hooks", "internal/gateway/mcpserver", "internal/gateway/resourcemeta", "internal/gateway/searchstore", "internal/gateway/turnstore", "internal/gateway/web", "internal/gateway/ws", "internal/gateway/openaiapi", "internal/gateway/otlpreceiver",

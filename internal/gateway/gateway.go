@@ -1,8 +1,8 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -38,6 +38,9 @@ type Options struct {
 	// AcceptLoss opens a log that lacks entries it once acknowledged, which is
 	// an error otherwise.
 	AcceptLoss bool
+	// CertificateEvery is the interval at which the files of the TLS certificate are
+	// read; default a minute.
+	CertificateEvery time.Duration
 
 	fs vfs.FS // of the embedded log; nil: the operating system's. Tests inject failures
 }
@@ -53,8 +56,8 @@ type Gateway struct {
 	codes   access.LoginCodes
 	page    httpapi.Page // nil: the gateway serves no page
 	http    *http.Server
-	// certificate is used for new connections; nil: plain HTTP.
-	certificate atomic.Pointer[tls.Certificate]
+	// certificate is nil for plain HTTP.
+	certificate *certificate
 	conns       *access.Conns
 
 	background context.Context //nolint:containedctx // ends with Close
@@ -100,15 +103,16 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 	g.conns = access.NewConns(connLimits(descriptorLimit()))
 	g.http = g.newHTTPServer(g)
 	if o.Config.TLS.Enabled() {
-		g.certificate.Store(o.Config.TLS.Certificate)
-		g.http.TLSConfig = &tls.Config{
-			MinVersion:     tls.VersionTLS12,
-			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return g.certificate.Load(), nil },
-		}
+		g.certificate = newCertificate(o.Config.TLS.Certificate, o.Logger)
+		g.http.TLSConfig = g.certificate.config()
 	}
 	g.background, g.stop = context.WithCancel(context.WithoutCancel(ctx))
 	ctx, g.opening = context.WithCancel(ctx)
 	g.run(func() { g.open(ctx) })
+	if g.certificate != nil {
+		every := cmp.Or(o.CertificateEvery, defaultCertificateEvery)
+		g.run(func() { g.certificate.watch(g.background, every, func() config.TLS { return g.cfg.Load().TLS }) })
+	}
 	return g, nil
 }
 
@@ -150,14 +154,17 @@ func (g *Gateway) assemble(cfg *config.Config) {
 		g.cluster.attach(g.hub)
 	}
 	g.serveParts(cfg)
+	g.serveBackups(cfg)
 	g.run(func() { g.hub.Run(g.background, time.Second) })
 	g.run(func() { g.hub.SaveSnapshots(g.background, snapshotEvery) })
 	g.run(func() { g.recordGuests(g.background) })
 	g.run(func() { g.ws.Run(g.background) })
 	g.run(func() { g.watchReadiness(g.background) })
-	g.metrics.Sample(metrics.Sources{
-		Ready: g.Ready, Spaces: func() int { return len(g.hub.Open()) }, Joining: g.ws.Joining,
-	})
+	sources := metrics.Sources{Ready: g.Ready, Spaces: func() int { return len(g.hub.Open()) }, Joining: g.ws.Joining}
+	if g.certificate != nil {
+		sources.CertificateExpiry = g.certificate.expiry
+	}
+	g.metrics.Sample(sources)
 }
 
 // serveParts creates the WebSocket server and the HTTP API.
@@ -221,8 +228,8 @@ func (g *Gateway) Reload(cfg *config.Config) (needsRestart []string) {
 		return nil
 	}
 	before := g.cfg.Swap(cfg)
-	if cfg.TLS.Enabled() {
-		g.certificate.Store(cfg.TLS.Certificate)
+	if g.certificate != nil && cfg.TLS.Enabled() {
+		g.certificate.replace(cfg.TLS.Certificate)
 	}
 	g.auth.Replace(tokensOf(cfg))
 	g.hub.Reload(spacesOf(cfg))

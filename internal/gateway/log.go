@@ -12,6 +12,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/gateway/cluster"
 	"github.com/meup-protocol/meup/internal/gateway/config"
+	"github.com/meup-protocol/meup/internal/gateway/control"
 	"github.com/meup-protocol/meup/internal/gateway/turnstore"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/memory"
@@ -58,7 +59,7 @@ func warnUnused(data, folder, message string, log *slog.Logger) {
 func (g *Gateway) openLog(ctx context.Context, cfg *config.Config) error {
 	retention := journal.Retention{Age: cfg.Retention.Age, Bytes: cfg.Retention.Bytes}
 	if cfg.Data != InMemory {
-		if err := privatedir.Secure(cfg.Data, g.log, embeddedDir, replicaDir, searchIndex, turnsIndex); err != nil {
+		if err := privatedir.Secure(cfg.Data, g.log, embeddedDir, replicaDir, searchIndex, turnsIndex, control.SocketName, control.Folder); err != nil {
 			return err
 		}
 	}
@@ -119,6 +120,20 @@ func (g *Gateway) openNATS(ctx context.Context, cfg *config.Config, retention jo
 	}
 	g.journal, g.cluster = j, &clusterLink{conn: conn, peers: peers}
 	return nil
+}
+
+// serveBackups lets the command backup ask for checkpoints of an embedded log.
+func (g *Gateway) serveBackups(cfg *config.Config) {
+	j, ok := g.journal.(*pebblejournal.Journal)
+	if !ok {
+		return
+	}
+	server, err := control.Listen(cfg.Data, j.Checkpoint, g.log)
+	if err != nil {
+		g.log.Warn("meup-gateway backup cannot reach this gateway, and works only while it is stopped", "error", err)
+		return
+	}
+	g.run(func() { server.Serve(g.background) })
 }
 
 func (g *Gateway) closeLog() error {

@@ -62,15 +62,19 @@ type Options struct {
 	// The data after the damage is lost; the damaged files are kept in a folder
 	// next to it.
 	CutDamage bool
+	// ReadOnly opens an existing database without a change of its files. Commits are
+	// rejected.
+	ReadOnly bool
 	// Logger receives warnings and errors for operators; nil: discarded.
 	Logger *slog.Logger
 }
 
 // DB is an open database. All methods may be called concurrently.
 type DB struct {
-	dir string
-	fs  vfs.FS
-	log *slog.Logger
+	dir      string
+	fs       vfs.FS
+	log      *slog.Logger
+	readOnly bool
 
 	reopening sync.Mutex // held by Reopen and Close, so that only one runs at a time
 
@@ -100,7 +104,7 @@ const memoryDir = "log"
 // the folder, and the file if one is damaged; it wraps ErrInUse if another
 // process has the database open.
 func Open(o Options) (*DB, error) {
-	d := &DB{dir: o.Dir, fs: o.FS, log: o.Logger}
+	d := &DB{dir: o.Dir, fs: o.FS, log: o.Logger, readOnly: o.ReadOnly}
 	if d.fs == nil {
 		d.fs = vfs.Default
 		if o.Dir == "" {
@@ -140,7 +144,9 @@ func (d *DB) openStore() (s *store, err error) {
 			err = fmt.Errorf("open log in %s: %w", d.dir, err)
 		}
 	}()
-	pdb, err := openPebble(d.dir, pebbleOptions(g, compactions, d.log))
+	options := pebbleOptions(g, compactions, d.log)
+	options.ReadOnly = d.readOnly
+	pdb, err := openPebble(d.dir, options)
 	if err != nil {
 		return nil, describeOpenError(cmp.Or(g.failure(), err), g)
 	}
@@ -188,6 +194,7 @@ func describeOpenError(err error, g *failStopFS) error {
 func isLocked(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "resource temporarily unavailable") ||
+		strings.Contains(text, "being used by another process") || // Windows
 		strings.Contains(text, "lock held by current process")
 }
 
@@ -246,7 +253,7 @@ func (d *DB) Close() error {
 	if s == nil {
 		return nil
 	}
-	if s.fs.failure() == nil {
+	if s.fs.failure() == nil && !d.readOnly {
 		// Tables have a checksum for each block, the end of a log has none: damage
 		// there looks like a write that a crash interrupted.
 		_ = s.pdb.Flush() // if it fails, the log has all entries

@@ -1,6 +1,8 @@
 package entrydb
 
 import (
+	"fmt"
+	"io"
 	"math"
 	"os"
 	"sync"
@@ -31,9 +33,12 @@ const (
 //   - a compaction: the error, and the failStopFS does not fail. The compaction
 //     is only postponed; the log is complete without it. See
 //     [compactionScheduler].
+//
+// Only the files of the store are treated so. A checkpoint is made outside of its folder:
+// there, all errors are returned, and none is a failure of the store.
 type failStopFS struct {
 	vfs.FS
-	dir string
+	dir string // as PathDir returns it
 
 	failed chan struct{} // closed by fail
 
@@ -45,10 +50,12 @@ type failStopFS struct {
 	err     error
 	overlay *vfs.MemFS
 	reading string // the last file opened for reading
+	// wals are the write-ahead logs that are being written, by name.
+	wals map[string]*failStopFile
 }
 
 func newFailStopFS(fs vfs.FS, dir string) *failStopFS {
-	g := &failStopFS{FS: fs, dir: dir, failed: make(chan struct{})}
+	g := &failStopFS{FS: fs, dir: fs.PathJoin(dir), failed: make(chan struct{}), wals: make(map[string]*failStopFile)}
 	g.compactAfter.Store(math.MaxInt64)
 	return g
 }
@@ -113,12 +120,32 @@ func (g *failStopFS) onError(category vfs.DiskWriteCategory, err error) error {
 	return nil
 }
 
+// guards reports whether a file is one of the store.
+func (g *failStopFS) guards(name string) bool {
+	return name == g.dir || g.FS.PathDir(name) == g.dir
+}
+
+// guard returns a new file of the store.
+func (g *failStopFS) guard(f vfs.File, name string, category vfs.DiskWriteCategory) vfs.File {
+	guarded := &failStopFile{File: f, fs: g, category: category}
+	if _, ok := isWAL(g, name); ok {
+		guarded.wal = name
+		g.mu.Lock()
+		g.wals[name] = guarded
+		g.mu.Unlock()
+	}
+	return guarded
+}
+
 // Create creates a file.
 func (g *failStopFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if !g.guards(name) {
+		return g.FS.Create(name, category)
+	}
 	if g.failure() == nil {
 		f, err := g.FS.Create(name, category)
 		if err == nil {
-			return &failStopFile{f, g, category}, nil
+			return g.guard(f, name, category), nil
 		}
 		if err := g.onError(category, err); err != nil {
 			return nil, err
@@ -141,7 +168,7 @@ func (g *failStopFS) ReuseForWrite(oldname, newname string, category vfs.DiskWri
 	if g.failure() == nil {
 		f, err := g.FS.ReuseForWrite(oldname, newname, category)
 		if err == nil {
-			return &failStopFile{f, g, category}, nil
+			return g.guard(f, newname, category), nil
 		}
 		if err := g.onError(category, err); err != nil {
 			return nil, err
@@ -152,6 +179,9 @@ func (g *failStopFS) ReuseForWrite(oldname, newname string, category vfs.DiskWri
 
 // Rename renames a file.
 func (g *failStopFS) Rename(oldname, newname string) error {
+	if !g.guards(newname) {
+		return g.FS.Rename(oldname, newname)
+	}
 	if g.failure() == nil {
 		err := g.FS.Rename(oldname, newname)
 		if err == nil {
@@ -166,24 +196,49 @@ func (g *failStopFS) Rename(oldname, newname string) error {
 // Remove removes a file; after a failure, only from memory. Pebble receives its
 // errors: it leaves the file for the next opening.
 func (g *failStopFS) Remove(name string) error {
-	if g.failure() == nil {
+	if !g.guards(name) || g.failure() == nil {
 		return g.FS.Remove(name)
 	}
 	_ = g.overlay.Remove(name)
 	return nil
 }
 
-// RemoveAll is not used by an open store.
-func (g *failStopFS) RemoveAll(string) error { return os.ErrPermission }
+// RemoveAll removes a checkpoint. An open store does not use it for its own files.
+func (g *failStopFS) RemoveAll(name string) error {
+	if g.guards(name) {
+		return os.ErrPermission
+	}
+	return g.FS.RemoveAll(name)
+}
 
-// Link is not used by a store without ingested files.
-func (g *failStopFS) Link(string, string) error { return os.ErrPermission }
+// Link links a table into a checkpoint. A store without ingested files does not use it
+// for its own files. The error does not wrap fs.ErrPermission, which file systems without
+// links return: Pebble copies the file then.
+func (g *failStopFS) Link(oldname, newname string) error {
+	if g.guards(newname) {
+		return os.ErrPermission
+	}
+	if err := g.FS.Link(oldname, newname); err != nil {
+		return fmt.Errorf("link %s: %v", oldname, err) //nolint:errorlint // see above
+	}
+	return nil
+}
 
-// Open opens a file for reading.
+// Open opens a file for reading. Of a write-ahead log that is being written, a
+// checkpoint reads the bytes that are written now: it may be a recycled file, of which it would
+// otherwise read old bytes, and then new ones that follow the bytes that replace them.
 func (g *failStopFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	g.mu.Lock()
 	g.reading = name
+	live := g.wals[name]
 	g.mu.Unlock()
+	if live != nil {
+		f, err := g.FS.Open(name, opts...)
+		if err != nil {
+			return nil, err
+		}
+		return &prefixFile{f, live.written.Load()}, nil
+	}
 	if g.failure() != nil {
 		if f, err := g.overlay.Open(name, opts...); err == nil {
 			return f, nil
@@ -195,10 +250,10 @@ func (g *failStopFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error)
 // OpenDir opens a directory, to sync it.
 func (g *failStopFS) OpenDir(name string) (vfs.File, error) {
 	f, err := g.FS.OpenDir(name)
-	if err != nil {
-		return nil, err
+	if err != nil || !g.guards(name) {
+		return f, err
 	}
-	return &failStopFile{f, g, vfs.WriteCategoryUnspecified}, nil
+	return &failStopFile{File: f, fs: g, category: vfs.WriteCategoryUnspecified}, nil
 }
 
 // Stat describes a file.
@@ -219,6 +274,8 @@ type failStopFile struct {
 	vfs.File
 	fs       *failStopFS
 	category vfs.DiskWriteCategory
+	wal      string       // its name, if it is a write-ahead log
+	written  atomic.Int64 // bytes written in sequence
 }
 
 // do runs a change of the file. After a failure it skips it, without an error
@@ -237,7 +294,9 @@ func (f *failStopFile) do(change func() error) error {
 }
 
 func (f *failStopFile) Write(p []byte) (int, error) {
-	return f.write(len(p), func() (int, error) { return f.File.Write(p) })
+	n, err := f.write(len(p), func() (int, error) { return f.File.Write(p) })
+	f.written.Add(int64(n))
+	return n, err
 }
 
 func (f *failStopFile) WriteAt(p []byte, off int64) (int, error) {
@@ -277,9 +336,29 @@ func (f *failStopFile) SyncTo(length int64) (full bool, err error) {
 
 // Close always closes the underlying file.
 func (f *failStopFile) Close() error {
+	if f.wal != "" {
+		f.fs.mu.Lock()
+		delete(f.fs.wals, f.wal)
+		f.fs.mu.Unlock()
+	}
 	err := f.File.Close()
 	if err == nil || f.fs.failure() != nil {
 		return nil
 	}
 	return f.fs.onError(f.category, err)
+}
+
+// prefixFile reads the first bytes of a file.
+type prefixFile struct {
+	vfs.File
+	left int64
+}
+
+func (f *prefixFile) Read(p []byte) (int, error) {
+	if f.left == 0 {
+		return 0, io.EOF
+	}
+	n, err := f.File.Read(p[:min(int64(len(p)), f.left)])
+	f.left -= int64(n)
+	return n, err
 }

@@ -40,29 +40,16 @@ func (j *Journal) loadMeta() error {
 	if err != nil {
 		return err
 	}
-	value, err := j.db.Meta(appendedKey)
+	counted, appended, err := appendedEntries(j.db)
 	if err != nil {
 		return err
 	}
-	if value != nil {
-		n, size := binary.Uvarint(value)
-		if size <= 0 {
-			return errors.New("the number of appended entries cannot be read")
-		}
-		j.appended = n
-	}
+	j.appended = appended
 	m, acknowledged, known, err := openMark(j.db.FS(), j.db.Dir())
 	if err != nil {
 		return fmt.Errorf("open the mark of acknowledged entries: %w", err)
 	}
-	var loss error
-	switch {
-	case known && acknowledged > j.appended:
-		loss = fmt.Errorf("%d entries were acknowledged and the log holds %d of them: the end of the log is missing or damaged, %d entries are lost",
-			acknowledged, j.appended, acknowledged-j.appended)
-	case !known && value != nil: // the mark is as old as the number in the store
-		loss = fmt.Errorf("the file %s is missing or damaged, so that it is unknown whether the log, which holds %d entries, is complete", markFile, j.appended)
-	}
+	loss := lostEntries(acknowledged, known, appended, counted)
 	if loss != nil && !j.opt.AcceptLoss {
 		return errors.Join(fmt.Errorf("%w; %s", loss, lossRemedies), m.file.Close())
 	}
@@ -80,6 +67,33 @@ func (j *Journal) loadMeta() error {
 	return nil
 }
 
+// appendedEntries returns the number of entries that were ever appended; counted is
+// false if there were none.
+func appendedEntries(db *entrydb.DB) (counted bool, n uint64, err error) {
+	value, err := db.Meta(appendedKey)
+	if err != nil || value == nil {
+		return false, 0, err
+	}
+	n, size := binary.Uvarint(value)
+	if size <= 0 {
+		return false, 0, errors.New("the number of appended entries cannot be read")
+	}
+	return true, n, nil
+}
+
+// lostEntries compares the mark, if it is known, with the number of entries in the
+// store. It returns an error if entries are missing, or may be.
+func lostEntries(acknowledged uint64, known bool, appended uint64, counted bool) error {
+	switch {
+	case known && acknowledged > appended:
+		return fmt.Errorf("%d entries were acknowledged and the log holds %d of them: the end of the log is missing or damaged, %d entries are lost",
+			acknowledged, appended, acknowledged-appended)
+	case !known && counted: // the mark is as old as the number in the store
+		return fmt.Errorf("the file %s is missing or damaged, so that it is unknown whether the log, which holds %d entries, is complete", markFile, appended)
+	}
+	return nil
+}
+
 // identify sets the id of the log. A log that has accepted a loss has a new one. A
 // copy too: the original may have had more entries, which clients have received,
 // and neither the mark nor the store of the copy shows that.
@@ -90,6 +104,9 @@ func (j *Journal) identify(id []byte, m *mark, loss error) error {
 	}
 	birth := []byte(birthTime(m.file))
 	known := len(birth) > 0
+	if loss == nil && j.opt.Restored {
+		loss = errors.New("the folder is a backup that was restored")
+	}
 	if loss == nil && known && born != nil && !bytes.Equal(born, birth) {
 		loss = errors.New("the folder is a copy of a log, which may have had more entries")
 	}
@@ -146,8 +163,9 @@ func (j *Journal) closeMark() error {
 // part of its end. It is synced in the background: after a power failure it may
 // be some seconds old, which makes it less sensitive, never wrong.
 type mark struct {
-	file  vfs.File
-	dirty atomic.Bool
+	file         vfs.File
+	dirty        atomic.Bool
+	acknowledged atomic.Uint64 // the number of the last write
 }
 
 const (
@@ -191,6 +209,7 @@ func parseMark(text []byte) (n uint64, ok bool) {
 
 // write stores the number; until sync, a power failure may undo it.
 func (m *mark) write(n uint64) error {
+	m.acknowledged.Store(n)
 	m.dirty.Store(true)
 	_, err := m.file.WriteAt(formatMark(n), 0)
 	return err

@@ -46,6 +46,9 @@ type Options struct {
 	// AcceptLoss opens a log that lacks entries which it once acknowledged. That
 	// is an error otherwise.
 	AcceptLoss bool
+	// Restored gives the log another id: the folder is a backup that was restored, and
+	// clients may have received entries that it does not have.
+	Restored bool
 
 	// Retention is applied every RetentionEvery, by default a minute.
 	Retention      journal.Retention
