@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"schemas":             {"protocol"},
 	"client":              {"protocol"},
 	"client/api":          {"protocol"},
+	"sdk/python":          {},
 
 	// Pure packages: values in, values out.
 	"internal/frame":                    {},
