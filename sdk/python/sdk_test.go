@@ -88,7 +88,8 @@ func script(ctx context.Context, python string, g *meuptest.Gateway, who, space 
 func TestUnittest(t *testing.T) {
 	python := interpreter(t)
 	g := meuptest.Start(t, configuration)
-	out, err := script(testkit.Deadline(t), python, g, "alice", "t-unittest", "-m", "unittest", "discover", "-s", "tests").CombinedOutput()
+	// Each test has a deadline of its own.
+	out, err := script(t.Context(), python, g, "alice", "t-unittest", "-m", "unittest", "discover", "-s", "tests").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

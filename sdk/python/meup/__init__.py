@@ -15,7 +15,8 @@
 from .backoff import Backoff
 from .calls import Outcome, ToolResult
 from .catchup import EarlierCall
-from .client import Participant, Position, Receipt, Space, connect
+from .client import Receipt, Space, connect
+from .connection import Participant, Position
 from .envelope import Envelope, new_id
 from .errors import (
     Closed,

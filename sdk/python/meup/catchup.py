@@ -73,20 +73,19 @@ class Backlog:
         """
         work = Backlog(space.id, observe)
         history = _History(space)
-        head = None if since is not None else space._joined
-        parts: list[tuple[int, int | None]] = [(since or 0, head)]
-        if since is None and not whole:
-            assert head is not None
-            last = await history.last_own(head)
-            recent = max(0, head - RECENT_ENTRIES)
-            if 0 < last < recent:
-                parts = [(max(0, last - OWN_ENTRIES), last), (recent, head)]
-            else:
-                parts = [(min(recent, max(0, last - OWN_ENTRIES)) if last else recent, head)]
-        for begin, end in parts:
-            async with asyncio.timeout(READ_TIMEOUT):
-                async for env in history.entries(begin, end):
+        async with asyncio.timeout(READ_TIMEOUT):
+            if since is not None or whole:
+                async for env in history.entries(since or 0, None if since is not None else space._joined):
                     work.note(env)
+                return work
+            last = await history.last_own(space._joined)
+            recent, begin = await history.newest(RECENT_ENTRIES, space._joined)
+            missing = OWN_ENTRIES - sum(env.seq <= last for env in recent)
+            if last and begin and missing > 0:
+                own, _ = await history.newest(missing, min(last, begin))
+                recent = own + recent
+        for env in recent:
+            work.note(env)
         return work
 
     def note(self, env: Envelope) -> None:
@@ -206,7 +205,7 @@ class _History:
 
     def __init__(self, space: "Space") -> None:
         self._space = space
-        parts = urlsplit(space._target)
+        parts = urlsplit(space._o.target)
         if not parts.path.endswith("/ws"):
             raise ValueError("the address of the socket does not end with /ws: the address of the API is not known")
         scheme = "https" if parts.scheme == "wss" else "http"
@@ -236,9 +235,9 @@ class _History:
         return await asyncio.to_thread(self._get, address)
 
     def _get(self, address: str) -> Any:
-        request = urllib.request.Request(address, headers=dict(self._space._headers))
-        if self._space._token:
-            request.add_header("Authorization", "Bearer " + self._space._token)
+        request = urllib.request.Request(address, headers=dict(self._space._o.headers))
+        if self._space._o.token:
+            request.add_header("Authorization", "Bearer " + self._space._o.token)
         with self._opener.open(request, timeout=READ_TIMEOUT) as response:
             return loads(response.read())
 
@@ -250,6 +249,22 @@ class _History:
             if not page.get("has_more"):
                 return
             since = int(page["next"])
+
+    async def newest(self, count: int, up_to: int) -> tuple[list[Envelope], int]:
+        """Return the newest entries, oldest first, and the position before them.
+
+        Positions are not consecutive: in a log on NATS they are a thousand apart.
+        """
+        found: list[Envelope] = []
+        before = up_to + 1
+        for _ in range(SEARCH_PAGES):
+            page = await self.page(order="desc", before=before, limit=min(count - len(found), PAGE))
+            found += map(of_document, page.get("envelopes") or ())
+            more = bool(page.get("has_more"))
+            before = int(page["next"]) if more else 1
+            if not more or len(found) >= count:
+                break
+        return found[::-1], before - 1
 
     async def last_own(self, head: int) -> int:
         """Return the position of this participant's last envelope; 0 if there is none."""

@@ -8,7 +8,7 @@ import unittest
 from unittest import mock
 
 import meup
-from meup.client import socket_url
+from meup.connection import socket_url
 from meup.filters import _pattern
 from support import URL, Cutter, SpaceTest, next_of, until
 
@@ -32,7 +32,7 @@ class ConfigurationTest(unittest.TestCase):
     def test_environment(self) -> None:
         with mock.patch.dict(os.environ, {"MEUP_URL": "http://host", "MEUP_TOKEN": "secret", "MEUP_SPACE": "lab"}):
             space = meup.connect()
-            self.assertEqual((space.name, space._token), ("lab", "secret"))
+            self.assertEqual((space.name, space._o.token), ("lab", "secret"))
             self.assertEqual(meup.connect("ws://host/ws?space=other").name, "other")
         with mock.patch.dict(os.environ, {}, clear=True):
             for arguments in ((), ("http://host",)):

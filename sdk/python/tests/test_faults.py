@@ -205,7 +205,7 @@ class FaultsTest(BoundedTest):
             self.assertEqual(other.queries, [])
 
     async def test_dead_connection(self) -> None:
-        with mock.patch("meup.client.PING_EVERY", 0.01), mock.patch("meup.client.PING_TIMEOUT", 0.05):
+        with mock.patch("meup.connection.PING_EVERY", 0.01), mock.patch("meup.connection.PING_TIMEOUT", 0.05):
             space = await self.join()
             for conn in list(self.gateway.open):
                 conn.socket.transport.pause_reading()

@@ -316,7 +316,7 @@ class QuestionsTest(SpaceTest):
         await self.alice.send("participant.shutdown", {}, to=["planner"])
         self.assertEqual((await next_of(self.alice, "reasoning.cancel")).payload["reason"], "the agent is shutting down")
         await self.running
-        self.assertFalse([p for p in self.alice.participants if p.id == "planner"])
+        await until(lambda: all(p.id != "planner" for p in self.alice.participants))
 
     async def test_kick_ends_run(self) -> None:
         async def answer(question: meup.Question) -> None:
