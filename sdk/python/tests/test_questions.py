@@ -204,7 +204,8 @@ class QuestionsTest(SpaceTest):
 
         async def answer(question: meup.Question) -> None:
             try:
-                async with question.reasoning():
+                async with question.reasoning() as r:
+                    await r.thought("in the block")
                     try:
                         await asyncio.Event().wait()
                     except asyncio.CancelledError as err:
@@ -220,6 +221,7 @@ class QuestionsTest(SpaceTest):
 
         await self.agent(answer)
         start = await self.ask()
+        await next_of(self.alice, "reasoning.thought")
         await self.alice.send("reasoning.cancel", {"reason": "enough"}, context=start.id)
         env = await self.after(start, "chat")
         self.assertEqual(env.text, "I have stopped looking into this: cancelled by alice: enough.")
