@@ -205,8 +205,8 @@ class QuestionsTest(SpaceTest):
         async def answer(question: meup.Question) -> None:
             try:
                 async with question.reasoning() as r:
-                    await r.thought("in the block")
                     try:
+                        await r.thought("in the block")
                         await asyncio.Event().wait()
                     except asyncio.CancelledError as err:
                         seen.append(err)
