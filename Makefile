@@ -67,7 +67,7 @@ release: ## archives for six platforms, an OCI image, bills of materials and che
 CERTS ?=
 
 .PHONY: test
-test: install-npm install-chromium test-web ## all tests with the race detector, then every fuzz target for a while
+test: install-npm install-python install-chromium test-web ## all tests with the race detector, then every fuzz target for a while
 	$(GO) test $(NOSTAMP) -race -shuffle=on -vet=off -ldflags=-w -timeout $(TEST_TIMEOUT) -p $(TEST_P) ./...
 	scripts/fuzz.sh $(FUZZ_SECONDS)
 
@@ -149,6 +149,10 @@ generate: install-web ## what is generated from other sources, the web page's bu
 install-npm: ## the programs of others that tests run against, into .tools/node and .tools/mcpclients
 	scripts/install-npm.sh
 	scripts/install-npm.sh mcpclients
+
+.PHONY: install-python
+install-python: ## a Python with websockets for the tests of sdk/python, if there is none yet
+	scripts/install-python.sh
 
 .PHONY: install-web
 install-web: ## what the web page is built from, into web/node_modules

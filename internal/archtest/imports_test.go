@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"schemas":             {"protocol"},
 	"client":              {"protocol"},
 	"client/api":          {"protocol"},
+	"sdk/python":          {},
 
 	// The public helper for agents, and the conformance suite.
 	"client/agent":                {"protocol", "client", "client/api", "internal/agent", "internal/agent/addressing", "internal/agent/bridge", "internal/agent/catchup", "internal/agent/contextwindow", "internal/agent/mcptools"},

@@ -1,0 +1,59 @@
+"""The program under test of sdk/conformance: see the README there."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import meup
+
+space = meup.connect()
+
+
+@space.serve_tools
+async def echo(text: str) -> str:
+    """Returns its argument."""
+    if text == "fail":
+        raise RuntimeError("asked to fail")
+    if text == "wait":
+        await asyncio.Event().wait()
+    return text
+
+
+async def work(r: meup.Reasoning, text: str) -> str:
+    verb, _, rest = text.partition(" ")
+    if verb == "call":
+        try:
+            result = await r.call_tool("echo", {"text": rest}, participant="tools", reason="asked to call")
+        except (meup.MeupError, TimeoutError):
+            return "call failed"
+        return "call failed" if result.is_error else result.text
+    if verb == "propose":
+        outcome = await r.propose("echo", {"text": rest}, participant="tools")
+        if outcome.state == "rejected":
+            return f"rejected: {outcome.reason}"
+        return "call failed" if outcome.result is None or outcome.result.is_error else outcome.result.text
+    if verb == "count":
+        for number in range(int(rest)):
+            await space.chat(str(number + 1))
+        return "counted"
+    if verb == "wait":
+        await asyncio.Event().wait()
+    if verb == "fail":
+        raise RuntimeError("asked to fail")
+    return f"you said: {text}"
+
+
+@space.on_question
+async def answer(question: meup.Question) -> None:
+    async with question.reasoning() as r:
+        await r.thought("thinking")
+        text = await work(r, question.text.removeprefix("@bot "))
+        await r.conclude("done")
+    await question.answer(text)
+
+
+try:
+    asyncio.run(space.run())
+except meup.MeupError as err:
+    sys.exit(str(err))

@@ -1,0 +1,111 @@
+"""Which chats of a space are questions for this participant.
+
+The protocol does not mark agents. A participant counts as an agent if its
+capabilities name reasoning (`*` does not count), or, until it leaves, if it was
+seen to start reasoning about the chat of another participant.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Iterable
+
+from .envelope import GATEWAY, Envelope
+
+if TYPE_CHECKING:
+    from .client import Space
+
+MODES = ("auto", "any", "mentioned", "addressed")
+# MAX_HOPS bounds a chain of answers of agents that follow one another.
+MAX_HOPS = 4
+# MAX_AGENT_QUESTIONS bounds the questions of one agent that are answered before
+# a participant that is no agent sends a chat: the chats of some agents do not
+# correlate to one another.
+MAX_AGENT_QUESTIONS = 16
+MAX_AGENTS = 10_000
+MAX_CHATS = 2048
+
+
+class Classifier:
+    """Decides which chats are questions."""
+
+    def __init__(self, space: "Space", mode: str, name: str) -> None:
+        if mode not in MODES:
+            raise ValueError(f"answer is one of {', '.join(MODES)}, not {mode!r}")
+        self._space = space
+        self._mode = mode
+        self._name = name.removeprefix("@")
+        self._agents: set[str] = set()
+        self._asked: dict[str, int] = {}  # questions of an agent since the last chat of a person
+        # The sender of each recent chat, and the number of answers of agents
+        # that led to it: two generations, of which the older is dropped.
+        self._young: dict[str, tuple[str, int]] = {}
+        self._old: dict[str, tuple[str, int]] = {}
+
+    def observe(self, env: Envelope) -> None:
+        """Note which participants are agents, and which chat answers which."""
+        you = self._space.id
+        if env.kind == "system.presence" and env.payload.get("event") == "leave":
+            self._agents.discard(str((env.payload.get("participant") or {}).get("id")))
+        elif env.kind == "reasoning.start" and env.from_ != you and len(self._agents) < MAX_AGENTS:
+            if any(self._chat(id)[0] not in ("", env.from_) for id in env.correlation):
+                self._agents.add(env.from_)
+        elif env.kind == "chat":
+            by_agent = env.from_ == you or self._is_agent(env.from_)
+            if not by_agent:
+                self._asked.clear()
+            depth = 1 + max((self._chat(id)[1] for id in env.correlation), default=0) if by_agent else 0
+            if len(self._young) >= MAX_CHATS:
+                self._young, self._old = {}, self._young
+            self._young[env.id] = (env.from_, depth)
+
+    def _chat(self, id: str) -> tuple[str, int]:
+        return self._young.get(id) or self._old.get(id) or ("", 0)
+
+    def is_question(self, env: Envelope) -> bool:
+        """Report whether a chat is a question for this participant."""
+        you, text = self._space.id, env.text
+        if env.from_ in (you, GATEWAY) or not text.strip():
+            return False
+        addressed = you in env.to
+        if env.to and not addressed:
+            return False
+        if addressed or self._mode != "addressed" and mentions(text, (you, self._name)):
+            return not self._is_agent(env.from_) or self._allows(env)
+        if env.context or self._is_agent(env.from_):
+            return False  # a remark, or the answer of an agent
+        others = [p.id for p in self._space.participants if p.id != you and self._is_agent(p.id)]
+        if self._mode == "any":
+            return not mentions(text, others)
+        return self._mode == "auto" and not others
+
+    def _allows(self, env: Envelope) -> bool:
+        """Report whether to answer another question of an agent, and count it."""
+        if self._chat(env.id)[1] >= MAX_HOPS or self._asked.get(env.from_, 0) >= MAX_AGENT_QUESTIONS:
+            return False
+        self._asked[env.from_] = self._asked.get(env.from_, 0) + 1
+        return True
+
+    def _is_agent(self, id: str) -> bool:
+        if id in self._agents:
+            return True
+        return any(p.id == id and any(map(names_reasoning, p.capabilities)) for p in self._space.participants)
+
+
+def names_reasoning(capability: Any) -> bool:
+    """Report whether a capability names reasoning. The right to cancel alone is for people."""
+    if isinstance(capability, dict):
+        capability = "" if capability.get("deny") else capability.get("kind")
+    return isinstance(capability, str) and capability.startswith("reasoning") and capability[9:] not in (".cancel", "/cancel")
+
+
+def mentions(text: str, names: Iterable[str]) -> bool:
+    """Report whether a text has @ and one of the names, as a word, in any case.
+
+    The characters . : + | belong to the word only if more of it follows.
+    """
+    word = r"[\w@-]"
+    for name in filter(None, names):
+        if re.search(rf"(?<!{word})@{re.escape(name)}(?!{word})(?![.:+|](?!@){word})", text, re.IGNORECASE):
+            return True
+    return False

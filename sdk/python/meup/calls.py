@@ -1,0 +1,365 @@
+"""Requests to other participants: calls of their tools, and proposals."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Awaitable, Callable, Iterable, Literal, Mapping
+
+from .envelope import Envelope, new_id
+from .errors import MeupError, ParticipantLeft, Refused, RPCError, ToolNotFound
+
+if TYPE_CHECKING:
+    from .client import Space
+
+# AWAY_TIMEOUT is how long a participant may be disconnected before a request to
+# it fails: a lost connection may be restored.
+AWAY_TIMEOUT = 2.0
+# Bounds of the lists of tools that are kept.
+MAX_PAGES = 10
+MAX_TOOLS = 500
+MAX_LISTS = 64
+# SETTLED_TIMEOUT bounds the wait for the decision that came before a withdrawal.
+SETTLED_TIMEOUT = 5.0
+
+ProgressHandler = Callable[[float, float | None, str], Awaitable[None] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The result of a tool. `is_error`: the tool ran and failed; `text` has the reason."""
+
+    content: tuple[dict[str, Any], ...] = ()
+    structured: Any = None
+    is_error: bool = False
+
+    @property
+    def text(self) -> str:
+        """The text parts of the content."""
+        return "\n".join(str(part.get("text", "")) for part in self.content if part.get("type") == "text")
+
+    @staticmethod
+    def of(result: Any) -> "ToolResult":
+        doc = result if isinstance(result, dict) else {}
+        content = doc.get("content")
+        parts = tuple(p for p in content if isinstance(p, dict)) if isinstance(content, list) else ()
+        return ToolResult(parts, doc.get("structuredContent"), doc.get("isError") is True)
+
+    def payload(self) -> dict[str, Any]:
+        """Return the result of a tools/call."""
+        out: dict[str, Any] = {"content": list(self.content)}
+        if self.structured is not None:
+            out["structuredContent"] = self.structured
+        if self.is_error:
+            out["isError"] = True
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a proposal ended.
+
+    `by` is the participant that decided, `result` the result of the approved
+    call, and `error` the reason why it has none.
+    """
+
+    state: Literal["fulfilled", "rejected", "withdrawn", "expired"]
+    proposal: str
+    by: str = ""
+    reason: str = ""
+    result: ToolResult | None = None
+    error: MeupError | TimeoutError | None = None
+
+
+class _Call:
+    """A request that waits for the response of one of its addressees."""
+
+    __slots__ = ("to", "future", "on_progress", "seen", "timer")
+
+    def __init__(self, to: Iterable[str], on_progress: ProgressHandler | None = None) -> None:
+        self.to = frozenset(to)
+        self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.on_progress = on_progress
+        self.seen = False  # the addressee was connected since the request
+        self.timer: asyncio.TimerHandle | None = None
+
+    def settle(self, result: Any) -> None:
+        if self.future.done():
+            return
+        if isinstance(result, BaseException):
+            self.future.set_exception(result)
+            self.future.exception()  # not logged if no caller waits
+        else:
+            self.future.set_result(result)
+
+
+class _Proposal:
+    """A proposal that waits for a decision."""
+
+    __slots__ = ("decision", "call")
+
+    def __init__(self) -> None:
+        self.decision: asyncio.Future[Envelope] = asyncio.get_running_loop().create_future()
+        self.call: _Call | None = None  # the approved call
+
+
+class Calls:
+    """The requests and proposals of a space that are not settled."""
+
+    def __init__(self, space: "Space") -> None:
+        self._space = space
+        self._calls: dict[str, _Call] = {}
+        self._proposals: dict[str, _Proposal] = {}
+        self._lists: dict[str, asyncio.Task[list[dict[str, Any]]]] = {}
+
+    @property
+    def active(self) -> bool:
+        return bool(self._calls or self._proposals)
+
+    def close(self, err: MeupError) -> None:
+        for call in self._calls.values():
+            call.settle(err)
+        for proposal in self._proposals.values():
+            if not proposal.decision.done():
+                proposal.decision.set_exception(err)
+                proposal.decision.exception()
+
+    async def request(
+        self, to: list[str], method: str, params: Any, timeout: float | None, context: str,
+        correlation: str | Iterable[str], on_progress: ProgressHandler | None = None,
+    ) -> Any:
+        if not to:
+            raise ValueError("name the participants whose response counts")
+        id = new_id()
+        payload: dict[str, Any] = {"jsonrpc": "2.0", "id": id, "method": method}
+        if on_progress is not None:
+            params = {**(params or {}), "_meta": {**(params or {}).get("_meta", {}), "progressToken": id}}
+        if params is not None:
+            payload["params"] = params
+        call = self._calls[id] = _Call(to, on_progress)
+        self.presence_changed(*to)
+        try:
+            async with asyncio.timeout(timeout):
+                await self._space.send("mcp.request", payload, to=to, context=context, correlation=correlation, id=id)
+                return await call.future
+        except TimeoutError:
+            await self._cancel(id, to, context, "no response in time")
+            raise TimeoutError(f"no response to {method} of {', '.join(to)} within {timeout:g} s") from None
+        except (asyncio.CancelledError, ParticipantLeft):
+            await self._cancel(id, to, context, "the result is no longer needed")
+            raise
+        finally:
+            self._forget(id)
+
+    async def _cancel(self, id: str, to: list[str], context: str, reason: str) -> None:
+        """Notify the addressees that no response is needed; best effort."""
+        params = {"requestId": id, "reason": reason}
+        payload = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+        await self._space.send_now("mcp.request", payload, to, context, id)
+
+    def _forget(self, id: str) -> None:
+        call = self._calls.pop(id, None)
+        if call is not None and call.timer is not None:
+            call.timer.cancel()
+
+    # Tools.
+
+    async def call_tool(
+        self, name: str, arguments: Mapping[str, Any] | None, to: str | None, timeout: float | None, context: str,
+        correlation: str | Iterable[str], on_progress: ProgressHandler | None, propose: bool,
+    ) -> ToolResult:
+        host, tool = await self.resolve(name, to)
+        params = {"name": tool, "arguments": dict(arguments or {})}
+        try:
+            result = await self.request([host], "tools/call", params, timeout, context, correlation, on_progress)
+            return ToolResult.of(result)
+        except Refused as refusal:
+            if not propose or refusal.code != "capability_violation":
+                raise
+        outcome = await self.propose(tool, arguments, host, 300.0, timeout, [], context, correlation)
+        if outcome.result is not None:
+            return outcome.result
+        if outcome.error is not None:
+            raise outcome.error
+        reason = f"{outcome.state} by {outcome.by}" if outcome.by else outcome.state
+        raise Refused("proposal_" + outcome.state, f"The proposed call was {reason}: {outcome.reason or 'no reason given'}.")
+
+    async def resolve(self, name: str, to: str | None) -> tuple[str, str]:
+        """Return the participant that serves a tool, and the tool's own name."""
+        space = self._space
+        if to is not None:
+            return to, name
+        host, slash, tool = name.partition("/")
+        if slash and tool and any(p.id == host for p in space.participants):
+            return host, tool
+        hosts = [p.id for p in space.participants if p.serves_tools and p.id != space.id]
+        lists = await asyncio.gather(*(self.list_tools(id, 10.0) for id in hosts), return_exceptions=True)
+        found = [id for id, tools in zip(hosts, lists) if isinstance(tools, list) and any(t.get("name") == name for t in tools)]
+        if len(found) == 1:
+            return found[0], name
+        if found:
+            raise ToolNotFound(f"{', '.join(found)} have a tool {name!r}: pass participant, or write {found[0]}/{name}")
+        if slash and tool:
+            return host, tool  # not connected: it gets the request when it resumes
+        raise ToolNotFound(f"no connected participant declares a tool {name!r}: pass participant, or write PARTICIPANT/{name}")
+
+    async def list_tools(self, participant: str, timeout: float) -> list[dict[str, Any]]:
+        task = self._lists.get(participant)
+        if task is None or task.done() and (task.cancelled() or task.exception() is not None):
+            if len(self._lists) >= MAX_LISTS:
+                self._lists.pop(next(iter(self._lists)))
+            task = self._lists[participant] = asyncio.ensure_future(self._list(participant, timeout))
+            task.add_done_callback(lambda t: t.cancelled() or t.exception())
+        return list(await asyncio.shield(task))
+
+    async def _list(self, participant: str, timeout: float) -> list[dict[str, Any]]:
+        tools: list[dict[str, Any]] = []
+        params: dict[str, Any] = {}
+        async with asyncio.timeout(timeout):
+            for _ in range(MAX_PAGES):
+                page = await self.request([participant], "tools/list", params, None, "", ())
+                page = page if isinstance(page, dict) else {}
+                listed = page.get("tools")
+                tools += [t for t in listed if isinstance(t, dict)] if isinstance(listed, list) else []
+                cursor = page.get("nextCursor")
+                if not cursor or len(tools) >= MAX_TOOLS:
+                    break
+                params = {"cursor": cursor}
+        return tools[:MAX_TOOLS]
+
+    # Proposals.
+
+    async def propose(
+        self, name: str, arguments: Mapping[str, Any] | None, host: str | None, timeout: float, call_timeout: float | None,
+        to: list[str], context: str, correlation: str | Iterable[str],
+    ) -> Outcome:
+        host, tool = await self.resolve(name, host)
+        id = new_id()
+        payload = {"method": "tools/call", "params": {"name": tool, "arguments": dict(arguments or {})}, "participant_id": host}
+        proposal = self._proposals[id] = _Proposal()
+        try:
+            await self._space.send("mcp.proposal", payload, to=to, context=context, correlation=correlation, id=id)
+            decision = await self._decision(id, proposal, timeout, to, context)
+            if decision is None:
+                return Outcome("expired", id, reason="timeout")
+            return await self._outcome(id, proposal, decision, call_timeout)
+        except asyncio.CancelledError:
+            if not proposal.decision.done():
+                self._space.send_final("mcp.withdraw", {"reason": "no_longer_needed"}, to=to, context=context, correlation=id)
+            raise
+        finally:
+            self._proposals.pop(id, None)
+
+    async def _decision(
+        self, id: str, proposal: _Proposal, timeout: float, to: list[str], context: str
+    ) -> Envelope | None:
+        """Wait for the decision, and withdraw the proposal if there is none in time."""
+        try:
+            async with asyncio.timeout(timeout):
+                return await asyncio.shield(proposal.decision)
+        except TimeoutError:
+            pass
+        try:
+            await self._space.send("mcp.withdraw", {"reason": "timeout"}, to=to, context=context, correlation=id)
+            return None
+        except Refused as refusal:
+            if refusal.code != "proposal_settled":
+                return None
+        try:  # the decision is in the log, before the withdrawal
+            async with asyncio.timeout(SETTLED_TIMEOUT):
+                return await asyncio.shield(proposal.decision)
+        except TimeoutError:
+            return None
+
+    async def _outcome(self, id: str, proposal: _Proposal, decision: Envelope, timeout: float | None) -> Outcome:
+        reason = str(decision.payload.get("reason", ""))
+        if decision.kind == "mcp.reject":
+            return Outcome("rejected", id, decision.from_, reason)
+        if decision.kind != "mcp.request":
+            return Outcome("expired" if reason == "timeout" else "withdrawn", id, decision.from_, reason)
+        call = proposal.call
+        assert call is not None  # _decide sets both
+        try:
+            async with asyncio.timeout(timeout):
+                return Outcome("fulfilled", id, decision.from_, "", ToolResult.of(await call.future))
+        except (MeupError, TimeoutError) as err:
+            return Outcome("fulfilled", id, decision.from_, str(err) or "no response in time", None, err)
+        finally:
+            self._forget(decision.id)
+
+    # Received envelopes.
+
+    def route(self, env: Envelope) -> None:
+        if env.kind == "mcp.response":
+            for id in env.correlation:
+                call = self._calls.get(id)
+                if call is not None and env.from_ in call.to:
+                    call.settle(_result(env))
+        elif env.kind == "mcp.request":
+            self._decide(env)
+            self._notified(env)
+        elif env.kind in ("mcp.reject", "mcp.withdraw"):
+            self._decide(env)
+        elif env.kind == "participant.status" and "tools" in (env.payload.get("offers") or ()):
+            self._lists.pop(env.from_, None)
+
+    def _decide(self, env: Envelope) -> None:
+        """Note the first decision about a proposal. The gateway admits no second one."""
+        for id in env.correlation:
+            proposal = self._proposals.get(id)
+            if proposal is None or proposal.decision.done():
+                continue
+            if env.kind == "mcp.request":
+                if env.from_ == self._space.id:
+                    continue
+                proposal.call = self._calls[env.id] = _Call(env.to)
+            if env.kind == "mcp.withdraw" and env.from_ != self._space.id:
+                continue
+            proposal.decision.set_result(env)
+
+    def _notified(self, env: Envelope) -> None:
+        method = env.payload.get("method")
+        if method == "notifications/tools/list_changed":
+            self._lists.pop(env.from_, None)
+        elif method == "notifications/progress":
+            params = env.payload.get("params")
+            params = params if isinstance(params, dict) else {}
+            call = self._calls.get(str(params.get("progressToken", "")))
+            if call is None or call.on_progress is None or env.from_ not in call.to:
+                return
+            done, total = params.get("progress"), params.get("total")
+            if isinstance(done, (int, float)):
+                waiting = call.on_progress(done, total if isinstance(total, (int, float)) else None, str(params.get("message", "")))
+                if inspect.isawaitable(waiting):
+                    self._space._spawn(waiting)
+
+    def presence_changed(self, *changed: str) -> None:
+        """Start or stop the timers of calls to one participant that is away."""
+        present = {p.id for p in self._space.participants}
+        for id in set(self._lists) - present:
+            self._lists.pop(id)
+        for call in self._calls.values():
+            if len(call.to) != 1 or changed and not call.to & set(changed):
+                continue
+            (who,) = call.to
+            if who in present:
+                call.seen = True
+                if call.timer is not None:
+                    call.timer.cancel()
+                    call.timer = None
+            elif call.seen and call.timer is None:
+                call.timer = asyncio.get_running_loop().call_later(AWAY_TIMEOUT, self._gone, call, who)
+
+    def _gone(self, call: _Call, who: str) -> None:
+        if all(p.id != who for p in self._space.participants):
+            call.settle(ParticipantLeft(f"{who} left the space"))
+
+
+def _result(env: Envelope) -> Any:
+    """Return the result of a response, or its error."""
+    error = env.payload.get("error")
+    if not isinstance(error, dict):
+        return env.payload.get("result")
+    code = error.get("code")
+    return RPCError(code if isinstance(code, int) else -32000, str(error.get("message", "")), error.get("data"))

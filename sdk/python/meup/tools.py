@@ -1,0 +1,252 @@
+"""Functions that this participant serves as tools to the others."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import logging
+import re
+from typing import TYPE_CHECKING, Any, Callable
+
+from .calls import ToolResult
+from .envelope import Envelope
+from .errors import MeupError, Refused, RPCError, ToolError
+from .schema import arguments, input_schema, parameters
+
+if TYPE_CHECKING:
+    from .client import Space
+
+log = logging.getLogger("meup")
+
+ToolFunction = Callable[..., Any]
+
+# Codes of JSON-RPC errors.
+NO_SUCH_METHOD = -32601
+INVALID_PARAMS = -32602
+FAILED = -32000
+CANCELLED = -32002
+
+# MAX_CALLS bounds the calls in progress and MAX_WAITING the ones that wait; one
+# caller has at most a quarter of both together.
+MAX_CALLS = 16
+MAX_WAITING = 64
+MCP_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+
+
+class ToolCall:
+    """A call of a served tool; a parameter with this type gets it."""
+
+    def __init__(self, space: "Space", request: Envelope) -> None:
+        self.request = request
+        self._space = space
+        params = request.payload.get("params")
+        meta = params.get("_meta") if isinstance(params, dict) else None
+        self._token = meta.get("progressToken") if isinstance(meta, dict) else None
+
+    @property
+    def caller(self) -> str:
+        """The participant that called."""
+        return self.request.from_
+
+    async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Report progress, if the caller asked for it."""
+        if self._token is None:
+            return
+        params: dict[str, Any] = {"progressToken": self._token, "progress": done}
+        if total is not None:
+            params["total"] = total
+        if message:
+            params["message"] = message
+        payload = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+        await self._space.send(
+            "mcp.request", payload, to=[self.caller], context=self.request.context, correlation=self.request.id
+        )
+
+
+class _Tool:
+    """A served function."""
+
+    def __init__(self, function: ToolFunction, name: str | None, description: str | None) -> None:
+        self.function = function
+        self.name = name or function.__name__
+        if not re.fullmatch(r"[A-Za-z0-9_./-]{1,128}", self.name):
+            raise ValueError(f"the name {self.name!r} of a tool is 1 to 128 of A-Z a-z 0-9 _ . / -")
+        self.description = description or inspect.getdoc(function) or ""
+        self.fields, self.required, self.context = parameters(function, ToolCall)
+        self.schema = input_schema(function, self.fields, self.required)
+
+    def listed(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"name": self.name, "inputSchema": self.schema}
+        if self.description:
+            out["description"] = self.description
+        return out
+
+    async def call(self, call: ToolCall, given: dict[str, Any]) -> ToolResult:
+        """Call the function. A function that is no coroutine function runs in a thread."""
+        try:
+            values = arguments(given, self.fields, self.required)
+        except ValueError as err:
+            raise RPCError(INVALID_PARAMS, f"invalid arguments: {err}") from None
+        if self.context:
+            values[self.context] = call
+        try:
+            if inspect.iscoroutinefunction(self.function):
+                result = await self.function(**values)
+            else:
+                result = await asyncio.to_thread(self.function, **values)
+            return _result(result)
+        except ToolError as err:
+            text = str(err)
+        except Exception:  # its text may have secrets: it is only logged
+            log.exception("the tool %s failed", self.name)
+            text = "the tool failed; its log has the reason"
+        return ToolResult(({"type": "text", "text": text},), is_error=True)
+
+
+def _result(value: Any) -> ToolResult:
+    """Return the result for a value that a function returned."""
+    if isinstance(value, ToolResult):
+        return value
+    if isinstance(value, str):
+        return ToolResult(({"type": "text", "text": value},))
+    if value is None:
+        return ToolResult()
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return ToolResult(({"type": "text", "text": text},), value if isinstance(value, dict) else None)
+
+
+class ServedTools:
+    """Answers the MCP requests that are addressed to this participant."""
+
+    def __init__(self, space: "Space") -> None:
+        self._space = space
+        self._tools: dict[str, _Tool] = {}
+        self._running: dict[str, tuple[Envelope, asyncio.Task[Any]]] = {}
+        self._slots = asyncio.Semaphore(MAX_CALLS)
+
+    @property
+    def active(self) -> bool:
+        return bool(self._tools)
+
+    def add(self, function: ToolFunction, name: str | None, description: str | None) -> None:
+        tool = _Tool(function, name, description)
+        if tool.name in self._tools:
+            raise ValueError(f"there is a tool {tool.name!r} already")
+        self._tools[tool.name] = tool
+        if self._space._supervisor is not None:
+            payload = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+            self._space._spawn(self._space.send("mcp.request", payload))
+
+    def route(self, env: Envelope) -> None:
+        space = self._space
+        if env.kind != "mcp.request" or env.from_ == space.id or space.id not in env.to:
+            return
+        if not self.active and not space._questions.active:
+            return  # the program answers
+        method = env.payload.get("method")
+        if method == "notifications/cancelled":
+            self._cancel(env)
+        elif isinstance(method, str) and not method.startswith("notifications/"):
+            self._accept(env, method)
+
+    def _accept(self, env: Envelope, method: str) -> None:
+        if env.id in self._running:
+            return
+        held = [request.from_ for request, _ in self._running.values()]
+        if len(held) >= MAX_CALLS + MAX_WAITING or held.count(env.from_) >= (MAX_CALLS + MAX_WAITING) // 4:
+            err = RPCError(FAILED, "busy: too many calls are in progress or waiting; retry later", {"code": "busy"})
+            self._space._spawn(self._respond(env, err))
+            return
+        task = self._space._spawn(self._serve(env, method))
+        self._running[env.id] = (env, task)
+        task.add_done_callback(lambda done: self._finish(env, done))
+
+    def _cancel(self, env: Envelope) -> None:
+        params = env.payload.get("params")
+        about = params.get("requestId") if isinstance(params, dict) else None
+        for request, task in list(self._running.values()):
+            if request.from_ == env.from_ and about is not None and about in (request.id, request.payload.get("id")):
+                task.cancel()
+
+    async def _serve(self, env: Envelope, method: str) -> Any:
+        """Return the result of a request, or an RPCError."""
+        try:
+            async with self._slots:
+                return await self._handle(env, method)
+        except RPCError as err:
+            return err
+        except Exception:
+            log.exception("request %s failed", env.id)
+            return RPCError(FAILED, "internal error")
+
+    def _finish(self, env: Envelope, task: "asyncio.Task[Any]") -> None:
+        """Send the response, also to a request that was cancelled before its task began."""
+        if self._space._error is not None:
+            return
+        response = RPCError(CANCELLED, "cancelled") if task.cancelled() else task.result()
+        sending = self._space.send_last(self._respond(env, response))
+        sending.add_done_callback(lambda _: self._running.pop(env.id, None))
+
+    async def _handle(self, env: Envelope, method: str) -> Any:
+        params = env.payload.get("params", {})
+        params = params if isinstance(params, dict) else {}
+        if method == "ping":
+            return {}
+        if not self.active:
+            raise RPCError(NO_SUCH_METHOD, "this participant offers no tools")
+        if method == "initialize":
+            asked = params.get("protocolVersion")
+            return {
+                "protocolVersion": asked if asked in MCP_VERSIONS else MCP_VERSIONS[0],
+                "capabilities": {"tools": {"listChanged": True}},
+                "serverInfo": {"name": self._space.id, "version": "0.1.0"},
+            }
+        if method == "tools/list":
+            return {"tools": [tool.listed() for tool in self._tools.values()]}
+        if method != "tools/call":
+            raise RPCError(NO_SUCH_METHOD, f"there is no method {method[:100]}")
+        tool = self._tools.get(str(params.get("name")))
+        if tool is None:
+            raise RPCError(INVALID_PARAMS, "no such tool")
+        given = params.get("arguments", {})
+        if not isinstance(given, dict):
+            raise RPCError(INVALID_PARAMS, "arguments must be an object")
+        return (await tool.call(ToolCall(self._space, env), given)).payload()
+
+    async def _respond(self, env: Envelope, response: Any) -> None:
+        """Send the response; if it cannot be sent, an error in its place.
+
+        Its id follows from the request: of two processes of this participant,
+        the first one responds.
+        """
+        try:
+            await self._send(env, response)
+        except (Refused, ValueError, TypeError, RecursionError) as err:
+            if isinstance(err, Refused) and err.code not in ("message_too_large", "invalid_json"):
+                log.warning("response to %s not sent: %s", env.id, err)
+                return
+            await self._send(env, RPCError(FAILED, f"the result cannot be sent: {err}"))
+        except MeupError as err:
+            log.debug("response to %s not sent: %s", env.id, err)
+
+    async def _send(self, env: Envelope, response: Any) -> None:
+        payload: dict[str, Any] = {"jsonrpc": "2.0", "id": env.payload.get("id", env.id)}
+        if isinstance(response, RPCError):
+            payload["error"] = {"code": response.code, "message": response.message}
+            if response.data is not None:
+                payload["error"]["data"] = response.data
+        else:
+            payload["result"] = response
+        await self._space.send_derived(
+            "response", env.id, "mcp.response", payload, to=[env.from_], context=env.context, correlation=env.id
+        )
+
+    async def shutdown(self, timeout: float) -> None:
+        """Cancel the calls in progress, and wait for their responses."""
+        current = asyncio.current_task()
+        tasks = [task for _, task in self._running.values() if task is not current]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=timeout)

@@ -1,0 +1,454 @@
+"""Types of the payloads. Written by generate.py from schemas/: do not edit.
+
+Unless a description says otherwise, a payload may have more fields.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Required, TypedDict, Union
+
+
+class CapabilityGrantAck(TypedDict, total=False):
+    """The recipient has seen the grant named in correlationId."""
+
+    # what became of the grant, such as accepted
+    status: str
+
+
+class CapabilityGrant(TypedDict, total=False):
+    """Gives capabilities to a participant. One cannot grant what one does not hold. The envelope's id is the
+    grant_id."""
+
+    # the id of the participant who gets the capabilities
+    recipient: Required[str]
+    # a list of at least one capability
+    capabilities: Required[list[Union[str, dict[str, Any]]]]
+    # why, for people to read
+    reason: str
+    # after how many seconds the grant ends by itself; a number greater than 0
+    ttl_seconds: float
+
+
+class CapabilityRevoke(TypedDict, total=False):
+    """Takes back one grant, or all capabilities that match."""
+
+    # the id of the participant who loses the capabilities
+    recipient: Required[str]
+    # the id of the grant's envelope
+    grant_id: str
+    # a list of at least one capability
+    capabilities: list[Union[str, dict[str, Any]]]
+    # why, for people to read
+    reason: str
+
+
+class ChatAcknowledge(TypedDict, total=False):
+    """The chat named in correlationId has been seen and needs nobody else."""
+
+    # why, for people to read
+    reason: str
+
+
+class ChatCancel(TypedDict, total=False):
+    """The chat named in correlationId needs no answer any more."""
+
+    # why, for people to read
+    reason: str
+
+
+class Chat(TypedDict, total=False):
+    """Something said to everybody, or to those named in `to`."""
+
+    # the text that is said
+    message: str
+    # the text that is said; another name for message
+    text: str
+    # the session of the thread that this chat begins: an id that the sender chooses; any other value names none
+    session_id: Any
+    # how to show the text: plain (the default) or markdown
+    format: Literal["plain", "markdown"]
+
+
+class McpProposal(TypedDict, total=False):
+    """A request that its sender may not make itself. Whoever may fulfils it with an mcp.request that names it in
+    correlationId."""
+
+    # the name of an MCP method, such as tools/call
+    method: Required[str]
+    # the method's parameters, an object or an array
+    params: Union[dict[str, Any], list[Any]]
+    # an id of the proposer's own
+    id: Union[str, float]
+    # the participant that runs the tool
+    participant_id: str
+    # a time of RFC 3339 from which the call can no longer be made
+    expires_at: str
+
+
+class McpReject(TypedDict, total=False):
+    """The proposal named in correlationId will not be fulfilled by the sender."""
+
+    # one of disagree, inappropriate, unsafe, busy, incapable, policy, duplicate, invalid, timeout, resource_limit,
+    # no_longer_needed, other; other words pass
+    reason: Required[str]
+
+
+class McpRequest(TypedDict, total=False):
+    """A JSON-RPC request of the Model Context Protocol; without an id it is a notification. To fulfil a proposal,
+    name it in correlationId."""
+
+    # the name of an MCP method, such as tools/call
+    method: Required[str]
+    # the method's parameters, an object or an array
+    params: Union[dict[str, Any], list[Any]]
+    # the id that the response will repeat; a notification has none
+    id: Union[str, float]
+    # true for a request that fulfils a proposal with another call than the proposed one
+    edited: bool
+
+
+class McpResponseError(TypedDict, total=False):
+    """why there is no result, a JSON-RPC error"""
+
+    # a JSON-RPC error code, an integer
+    code: Required[int]
+    # the error in one sentence
+    message: Required[str]
+    # anything else about the error
+    data: Any
+
+
+class McpResponse(TypedDict, total=False):
+    """The answer to the request named in correlationId: a result or an error, never both."""
+
+    # what the method returned, of any type
+    result: Any
+    # why there is no result, a JSON-RPC error
+    error: McpResponseError
+    # the id of the request, or null if it could not be read
+    id: Union[str, float, None]
+
+
+class McpWithdraw(TypedDict, total=False):
+    """The proposer takes back the proposal named in correlationId."""
+
+    # one of disagree, inappropriate, unsafe, busy, incapable, policy, duplicate, invalid, timeout, resource_limit,
+    # no_longer_needed, other; other words pass
+    reason: Required[str]
+
+
+class ParticipantClear(TypedDict, total=False):
+    """Asks a participant to forget its conversation. The payload is free."""
+
+
+class ParticipantCompactDone(TypedDict, total=False):
+    """A participant has summarised its conversation. The payload is free."""
+
+
+class ParticipantCompact(TypedDict, total=False):
+    """Asks a participant to summarise its conversation, to make room. The payload is free."""
+
+
+class ParticipantForget(TypedDict, total=False):
+    """Asks a participant to forget a part of its conversation. The payload is free."""
+
+
+class ParticipantPause(TypedDict, total=False):
+    """Asks a participant to stop. Until it is resumed, only participant.status and mcp.response are admitted from
+    it. The payload is free."""
+
+
+class ParticipantRequestStatus(TypedDict, total=False):
+    """Asks a participant for its status. The payload is free."""
+
+
+class ParticipantRestart(TypedDict, total=False):
+    """Asks a participant to begin anew. The payload is free."""
+
+
+class ParticipantResume(TypedDict, total=False):
+    """Lets a paused participant go on. The payload is free."""
+
+
+class ParticipantShutdown(TypedDict, total=False):
+    """Asks a participant to end. The payload is free."""
+
+
+class ParticipantStatus(TypedDict, total=False):
+    """A participant says how it is: what it does, how full its context is. The payload is free."""
+
+
+class ReasoningCancel(TypedDict, total=False):
+    """Closes a context without a conclusion, or asks its owner to do so."""
+
+    # why, for people to read
+    reason: str
+
+
+class ReasoningConclusion(TypedDict, total=False):
+    """Closes the context that it stands in. The payload may be empty."""
+
+    # the conclusion
+    message: str
+    # what was decided
+    decision: Any
+    # a number from 0 (a guess) to 1 (certain)
+    confidence: float
+    # a list of what decided the matter
+    key_factors: list[Any]
+    # what should be done now
+    recommendation: str
+    # the ids of envelopes that this builds on, as an array
+    references: Any
+
+
+class ReasoningHypothesis(TypedDict, total=False):
+    """A step of reasoning: an explanation that may be true."""
+
+    # the hypothesis
+    message: str
+    # the hypothesis; another name for message
+    content: str
+    # an explanation that may be true
+    hypothesis: str
+    # a list of questions that need an answer
+    questions: list[str]
+    # a number from 0 (a guess) to 1 (certain)
+    confidence: float
+    # how much it matters, such as low, high or critical
+    severity: str
+    # what it rests on: text, or a list of texts, ids or objects
+    evidence: Any
+    # the ids of envelopes that this builds on, as an array
+    references: Any
+    # what speaks against it, in the forms of evidence
+    evidence_against: Any
+
+
+class ReasoningObservation(TypedDict, total=False):
+    """A step of reasoning: something seen in data or in the result of a tool."""
+
+    # what was observed
+    message: str
+    # what was observed; another name for message
+    content: str
+    # an explanation that may be true
+    hypothesis: str
+    # a list of questions that need an answer
+    questions: list[str]
+    # a number from 0 (a guess) to 1 (certain)
+    confidence: float
+    # how much it matters, such as low, high or critical
+    severity: str
+    # what it rests on: text, or a list of texts, ids or objects
+    evidence: Any
+    # the ids of envelopes that this builds on, as an array
+    references: Any
+
+
+class ReasoningQuestion(TypedDict, total=False):
+    """A step of reasoning: what has to be found out."""
+
+    # the question
+    message: str
+    # the question; another name for message
+    content: str
+    # an explanation that may be true
+    hypothesis: str
+    # a list of questions that need an answer
+    questions: list[str]
+    # a number from 0 (a guess) to 1 (certain)
+    confidence: float
+    # how much it matters, such as low, high or critical
+    severity: str
+    # what it rests on: text, or a list of texts, ids or objects
+    evidence: Any
+    # the ids of envelopes that this builds on, as an array
+    references: Any
+
+
+class ReasoningStartMetadata(TypedDict, total=False):
+    """more about the reasoning; any further keys are welcome"""
+
+    # how the question is gone about
+    approach: str
+    # how long it may take: text such as 30s, or a number of seconds
+    estimated_duration: Union[str, float]
+    # a number from 0 (a guess) to 1 (certain)
+    confidence: float
+
+
+class ReasoningStart(TypedDict, total=False):
+    """Opens a context: the envelope's id is its name, and what belongs to it carries that id in `context`. The
+    payload may be empty."""
+
+    # what the reasoning is about
+    message: str
+    # the session of the job, if no chat asked for the reasoning: an id that the sender chooses; any other value
+    # names none
+    session_id: Any
+    # the ids of envelopes that the reasoning builds on
+    references: list[str]
+    # more about the reasoning; any further keys are welcome
+    metadata: ReasoningStartMetadata
+    # the participant that is asked to reason in the context, and to close it
+    participant_id: str
+
+
+class ReasoningThought(TypedDict, total=False):
+    """A step of reasoning. A thought that explains a tool call stands before it: the mcp.request names the thought
+    in correlationId."""
+
+    # the thought
+    message: str
+    # the thought; another name for message
+    content: str
+    # the tool that the thought decides to call
+    tool_name: str
+    # an integer from 0; tool calls of one group run at the same time
+    parallel_group: int
+    # the ids of envelopes that this builds on, as an array
+    references: Any
+
+
+class SpaceInvite(TypedDict, total=False):
+    """Makes a token for a participant. The inviter alone gets it, in space.invite-ack."""
+
+    # the id of the participant who is invited
+    participant_id: Required[str]
+    # a list of the capabilities that the invited one begins with
+    initial_capabilities: list[Union[str, dict[str, Any]]]
+    # after how many seconds the token ends; a number greater than 0
+    ttl_seconds: float
+    # why, for people to read
+    reason: str
+
+
+class SpaceKick(TypedDict, total=False):
+    """Disconnects a participant, whose token is refused until invited again."""
+
+    # the id of the participant who has to leave
+    participant_id: Required[str]
+    # why, for people to read
+    reason: str
+
+
+class StreamClose(TypedDict, total=False):
+    """A stream ends."""
+
+    # the id of the stream
+    stream_id: Required[str]
+    # why, for people to read
+    reason: str
+
+
+class StreamData(TypedDict, total=False):
+    """A piece of a stream. It is delivered live and not kept in the log."""
+
+    # the id of the stream
+    stream_id: Required[str]
+    # the piece of data, as text
+    data: Required[str]
+    # the media type of the data, such as text/plain
+    content_type: str
+
+
+class StreamGrantWrite(TypedDict, total=False):
+    """The owner of a stream lets a participant write into it."""
+
+    # the id of the stream
+    stream_id: Required[str]
+    # the participant that may write from now on
+    participant_id: Required[str]
+    # why, for people to read
+    reason: str
+
+
+class StreamOpen(TypedDict, total=False):
+    """A stream begins; its stream_id names it from now on."""
+
+    # the id of the stream
+    stream_id: str
+    # what the stream carries
+    description: str
+    # the media type of the data, such as text/plain
+    content_type: str
+    # the participant, or a list of participants, that the stream is for
+    target: Union[str, list[str]]
+
+
+class StreamRequest(TypedDict, total=False):
+    """Asks for a stream to be opened."""
+
+    # the id of the stream
+    stream_id: str
+    # what the stream carries
+    description: str
+    # the media type of the data, such as text/plain
+    content_type: str
+    # the participant, or a list of participants, that the stream is for
+    target: Union[str, list[str]]
+
+
+class StreamRevokeWrite(TypedDict, total=False):
+    """The owner of a stream takes back the right to write into it."""
+
+    # the id of the stream
+    stream_id: Required[str]
+    # the participant that may no longer write
+    participant_id: Required[str]
+    # why, for people to read
+    reason: str
+
+
+class StreamTransferOwnership(TypedDict, total=False):
+    """The owner of a stream makes another participant its owner."""
+
+    # the id of the stream
+    stream_id: Required[str]
+    # the participant that owns the stream from now on
+    new_owner: Required[str]
+    # why, for people to read
+    reason: str
+
+
+# PAYLOADS are the types of the payloads by kind.
+PAYLOADS: dict[str, Any] = {
+    "capability.grant-ack": CapabilityGrantAck,
+    "capability.grant": CapabilityGrant,
+    "capability.revoke": CapabilityRevoke,
+    "chat.acknowledge": ChatAcknowledge,
+    "chat.cancel": ChatCancel,
+    "chat": Chat,
+    "mcp.proposal": McpProposal,
+    "mcp.reject": McpReject,
+    "mcp.request": McpRequest,
+    "mcp.response": McpResponse,
+    "mcp.withdraw": McpWithdraw,
+    "participant.clear": ParticipantClear,
+    "participant.compact-done": ParticipantCompactDone,
+    "participant.compact": ParticipantCompact,
+    "participant.forget": ParticipantForget,
+    "participant.pause": ParticipantPause,
+    "participant.request-status": ParticipantRequestStatus,
+    "participant.restart": ParticipantRestart,
+    "participant.resume": ParticipantResume,
+    "participant.shutdown": ParticipantShutdown,
+    "participant.status": ParticipantStatus,
+    "reasoning.cancel": ReasoningCancel,
+    "reasoning.conclusion": ReasoningConclusion,
+    "reasoning.hypothesis": ReasoningHypothesis,
+    "reasoning.observation": ReasoningObservation,
+    "reasoning.question": ReasoningQuestion,
+    "reasoning.start": ReasoningStart,
+    "reasoning.thought": ReasoningThought,
+    "space.invite": SpaceInvite,
+    "space.kick": SpaceKick,
+    "stream.close": StreamClose,
+    "stream.data": StreamData,
+    "stream.grant-write": StreamGrantWrite,
+    "stream.open": StreamOpen,
+    "stream.request": StreamRequest,
+    "stream.revoke-write": StreamRevokeWrite,
+    "stream.transfer-ownership": StreamTransferOwnership,
+}

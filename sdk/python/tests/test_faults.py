@@ -1,0 +1,231 @@
+"""Faults of the gateway and of the connection, played by a gateway of this test."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from unittest import mock
+
+import meup
+from support import BoundedTest, FakeConnection, FakeGateway, until
+
+
+class FaultsTest(BoundedTest):
+    async def asyncSetUp(self) -> None:
+        self.gateway = FakeGateway()
+        await self.gateway.__aenter__()
+
+    async def asyncTearDown(self) -> None:
+        await super().asyncTearDown()
+        await self.gateway.__aexit__()
+
+    async def join(self, **options: Any) -> meup.Space:
+        space = meup.connect(self.gateway.url, "token", "lab", backoff=meup.Backoff(0.002, 0.01), **options)
+        self.left.append(space)
+        return await space.join()
+
+    async def test_connection_parameters(self) -> None:
+        space = meup.connect(self.gateway.url, "secret", "lab", since=meup.Position(0, "log-1"), echo=False, headers={"X-Test": "1"})
+        self.left.append(space)
+        space.serve_tools(lambda: None, name="x")
+        await space.join()
+        want = {"space": "lab", "ack": "true", "echo": "false", "serves": "tools", "since": "0", "log": "log-1"}
+        self.assertEqual(self.gateway.queries[0], want)
+        self.assertEqual(self.gateway.headers[0]["Authorization"], "Bearer secret")
+        self.assertEqual(self.gateway.headers[0]["X-Test"], "1")
+
+    async def test_lost_acknowledgement(self) -> None:
+        async def cut(conn: FakeConnection, doc: dict[str, Any]) -> bool:
+            if len(self.gateway.queries) > 1:
+                return False
+            await self.gateway.admit(doc)
+            conn.socket.transport.abort()
+            return True
+
+        self.gateway.on_frame = cut
+        space = await self.join()
+        self.assertEqual((await space.send("chat", {"message": "x"}, id="one")).seq, 1)
+        self.assertEqual([e["id"] for e in self.gateway.log], ["one"])
+        self.assertEqual(self.gateway.queries[1]["log"], "log-1")
+        self.assertEqual((await space.receive()).kind, "system.welcome" if space.position.seq == 0 else "chat")
+
+    async def test_outcome_unknown_is_sent_again_with_its_id(self) -> None:
+        seen: list[str] = []
+
+        async def unknown(conn: FakeConnection, doc: dict[str, Any]) -> bool:
+            seen.append(doc["id"])
+            if len(seen) > 2:
+                return False
+            code = "outcome_unknown" if len(seen) == 1 else "unavailable"
+            if len(seen) == 1:
+                await self.gateway.admit(doc)
+            await conn.refuse(doc["id"], code, id=doc["id"])
+            return True
+
+        self.gateway.on_frame = unknown
+        space = await self.join()
+        receipt = await space.chat("x")
+        self.assertEqual((receipt.seq, seen), (1, [receipt.id] * 3))
+        strict = await self.join(retry=False)
+        seen.clear()
+        with self.assertRaises(meup.Refused) as caught:
+            await strict.chat("y")
+        self.assertEqual(caught.exception.code, "outcome_unknown")
+
+    async def test_live_data_is_not_sent_again(self) -> None:
+        def cut(conn: FakeConnection, doc: dict[str, Any]) -> bool:
+            if doc["kind"] != "stream.data":
+                return False
+            conn.socket.transport.abort()
+            return True
+
+        self.gateway.on_frame = cut
+        space = await self.join()
+        with self.assertRaises(meup.Interrupted):
+            await space.send("stream.data", {"stream_id": "s", "data": "x"})
+        await space.chat("x")
+
+    async def test_too_large_without_id(self) -> None:
+        async def large(conn: FakeConnection, doc: dict[str, Any]) -> bool:
+            if len(str(doc["payload"])) < 1000:
+                return False
+            await conn.refuse(None, "message_too_large", limit=1000)
+            await conn.socket.close(1009)
+            return True
+
+        self.gateway.on_frame = large
+        space = await self.join()
+        big, small = await space.submit("chat", {"message": "x" * 2000}), await space.submit("chat", {"message": "y"})
+        with self.assertRaises(meup.Refused):
+            await big
+        await small
+
+    async def test_frames_that_are_not_understood(self) -> None:
+        async def noise(conn: FakeConnection) -> None:
+            for frame in ("{", "[]", "{}", '{"kind":5}', "[" * 200_000):
+                await conn.socket.send(frame)
+            await conn.send("system.ack", {"seq": "x"}, correlationId="unknown")
+            await conn.send("system.error", {}, correlationId="unknown")
+            await conn.send("system.presence", {"participant": None})
+            await conn.send("mcp.response", {"error": 7}, correlationId=[1, None], seq=-1)
+
+        self.gateway.on_open = noise
+        space = await self.join()
+        self.assertEqual((await space.chat("x")).seq, 1)
+        while (await space.receive()).kind != "chat":
+            pass
+        self.assertEqual(len(self.gateway.queries), 1)
+
+    async def test_gap(self) -> None:
+        self.gateway.log = [{"from": "you", "id": f"m-{i}", "kind": "chat", "payload": {}, "seq": i + 1} for i in range(5)]
+
+        async def expired(conn: FakeConnection) -> None:
+            await conn.refuse(None, "cursor_expired", oldest_seq=3)
+            conn.query["since"] = "2"
+
+        self.gateway.on_open = expired
+        space = await self.join(since=1)
+        with self.assertRaises(meup.Gap) as caught:
+            await space.receive()
+        self.assertEqual((caught.exception.after, caught.exception.oldest, caught.exception.reset), (1, 3, False))
+        self.assertEqual([(await space.receive()).seq for _ in range(3)], [3, 4, 5])
+
+    async def test_log_that_was_replaced(self) -> None:
+        space = await self.join()
+        await space.chat("x")
+        self.gateway.log, self.gateway.log_id = [{"from": "bob", "id": "new", "kind": "chat", "payload": {}, "seq": 1}], "log-2"
+
+        async def expired(conn: FakeConnection) -> None:
+            await conn.refuse(None, "cursor_expired", oldest_seq=1)
+            conn.query["since"] = "0"
+
+        self.gateway.on_open = expired
+        for conn in list(self.gateway.open):
+            await conn.socket.close(1001)
+        self.assertEqual((await space.receive()).seq, 1)
+        with self.assertRaises(meup.Gap) as caught:
+            while True:
+                self.assertFalse((await space.receive()).seq)
+        self.assertTrue(caught.exception.reset)
+        while (env := await space.receive()).kind != "chat":
+            pass
+        self.assertEqual(env.id, "new")
+        self.assertEqual(space.position, meup.Position(1, "log-2"))
+
+    async def test_gateway_that_is_behind(self) -> None:
+        space = await self.join(since=meup.Position(0, "log-1"))
+        await space.chat("x")
+        entry = self.gateway.log.pop()
+
+        async def catch_up(conn: FakeConnection) -> None:
+            if len(self.gateway.queries) == 3:
+                self.gateway.log.append(entry)
+
+        self.gateway.on_open = catch_up
+        for conn in list(self.gateway.open):
+            await conn.socket.close(1001)
+        await until(lambda: len(self.gateway.queries) >= 4)
+        self.assertEqual((await space.chat("y")).seq, 2)
+
+    async def test_close_codes(self) -> None:
+        for code, final in ((1000, False), (1001, False), (1009, False), (1011, False), (4008, False), (1008, True), (4001, True), (4003, True)):
+            with self.subTest(code):
+                space = await self.join()
+                before = len(self.gateway.queries)
+                for conn in list(self.gateway.open):
+                    await conn.socket.close(code, "why")
+                if not final:
+                    await space.chat("x")
+                    await space.close()
+                    continue
+                with self.assertRaises(meup.ConnectionClosed) as caught:
+                    while True:
+                        await space.receive()
+                self.assertEqual((caught.exception.code, caught.exception.reason), (code, "why"))
+                self.assertEqual(len(self.gateway.queries), before)
+
+    async def test_rejected_upgrades(self) -> None:
+        busy = (503, {"Retry-After": "0"}, b'{"error":"unavailable","message":"Later."}')
+        self.gateway.status = [busy, busy]
+        space = await self.join()
+        self.gateway.status = [busy, (401, {}, b'{"error":"unauthorized","message":"The token is not valid any more."}')]
+        for conn in list(self.gateway.open):
+            await conn.socket.close(1001)
+        with self.assertRaises(meup.ConnectError) as caught:
+            while True:
+                await space.receive()
+        self.assertEqual((caught.exception.status, caught.exception.code), (401, "unauthorized"))
+        self.assertIn("not valid any more", str(caught.exception))
+
+    async def test_redirects_are_not_followed(self) -> None:
+        async with FakeGateway() as other:
+            self.gateway.status = [(302, {"Location": other.url.replace("http", "ws") + "/ws"}, b"")] * 2
+            with self.assertRaises(Exception):
+                await self.join(connect_timeout=0)
+            self.assertEqual(other.queries, [])
+
+    async def test_dead_connection(self) -> None:
+        with mock.patch("meup.connection.PING_EVERY", 0.01), mock.patch("meup.connection.PING_TIMEOUT", 0.05):
+            space = await self.join()
+            for conn in list(self.gateway.open):
+                conn.socket.transport.pause_reading()
+            await until(lambda: len(self.gateway.queries) >= 2)
+        await space.chat("x")
+
+    async def test_cancelled_join_and_close_while_away(self) -> None:
+        self.gateway.status = [(503, {}, b"")] * 10_000
+        joining = asyncio.create_task(self.join())
+        await until(lambda: self.gateway.queries)
+        joining.cancel()
+        with self.assertRaises(asyncio.CancelledError):
+            await joining
+        self.gateway.status = []
+        space = await self.join()
+        self.gateway.status = [(503, {}, b"")] * 10_000
+        for conn in list(self.gateway.open):
+            await conn.socket.close(1001)
+        sending = asyncio.create_task(space.chat("x"))
+        await until(lambda: len(self.gateway.queries) > 5)
+        await space.close()
+        with self.assertRaises(meup.Closed):
+            await sending

@@ -1,0 +1,517 @@
+"""Answering questions: which chats are questions, the reasoning, and the ways in which it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import unittest
+from pathlib import Path
+from typing import Any, Awaitable, Callable
+from unittest import mock
+
+import meup
+from meup.addressing import Classifier, mentions
+from support import URL, SpaceTest, next_of, until
+
+Body = Callable[[meup.Question], Awaitable[Any]]
+
+
+class Stub:
+    """The part of a space that a Classifier reads."""
+
+    id = "planner"
+
+    def __init__(self, *participants: tuple[str, list[Any]]) -> None:
+        self.participants = [meup.Participant(id, tuple(capabilities)) for id, capabilities in participants]
+
+
+def chat(id: str, from_: str, text: str, **fields: Any) -> meup.Envelope:
+    return meup.Envelope(id=id, kind=fields.pop("kind", "chat"), from_=from_, payload={"message": text}, **fields)
+
+
+class AddressingTest(unittest.TestCase):
+    def test_modes(self) -> None:
+        people: tuple[tuple[str, list[Any]], ...] = (("planner", []), ("alice", ["*"]))
+        agents = (*people, ("critic", ["chat", "reasoning/*"]))
+        to_me, to_all = {"to": ("planner",)}, {}
+        for mode, present, text, fields, want in (
+            ("auto", people, "hello", to_all, True), ("auto", agents, "hello", to_all, False), ("auto", agents, "@planner hello", to_all, True),
+            ("any", agents, "hello", to_all, True), ("any", agents, "@critic hello", to_all, False), ("mentioned", people, "hello", to_all, False),
+            ("mentioned", people, "hi @Planner, hello", to_all, True), ("addressed", people, "@planner hello", to_all, False),
+            ("addressed", people, "hello", to_me, True), ("any", people, "hello", {"to": ("bob",)}, False), ("any", people, " ", to_me, False),
+            ("any", people, "hello", {"context": "c"}, False), ("any", people, "hello", {"context": "c", **to_me}, True),
+        ):
+            with self.subTest(mode=mode, text=text, fields=fields):
+                classifier = Classifier(Stub(*present), mode, "")  # type: ignore[arg-type]
+                self.assertEqual(classifier.is_question(chat("c", "alice", text, **fields)), want)
+        with self.assertRaises(ValueError):
+            Classifier(Stub(), "some", "")  # type: ignore[arg-type]
+
+    def test_own_and_gateway_chats_are_none(self) -> None:
+        classifier = Classifier(Stub(), "any", "")  # type: ignore[arg-type]
+        for who in ("planner", "system:gateway"):
+            self.assertFalse(classifier.is_question(chat("c", who, "hello")))
+
+    def test_an_agent_is_recognized_by_its_reasoning(self) -> None:
+        classifier = Classifier(Stub(("bob", ["*"])), "any", "")  # type: ignore[arg-type]
+        classifier.observe(chat("q", "alice", "hello"))
+        self.assertTrue(classifier.is_question(chat("c", "bob", "hello")))
+        classifier.observe(chat("s", "bob", "x", kind="reasoning.start", correlation=("q",)))
+        self.assertFalse(classifier.is_question(chat("d", "bob", "hello")))
+        leave = {"event": "leave", "participant": {"id": "bob"}}
+        classifier.observe(meup.Envelope("p", "system.presence", "system:gateway", leave))
+        self.assertTrue(classifier.is_question(chat("e", "bob", "hello")))
+
+    def test_agents_do_not_answer_one_another_for_ever(self) -> None:
+        agent = ("critic", ["reasoning/*"])
+        classifier = Classifier(Stub(agent), "auto", "")  # type: ignore[arg-type]
+        last, answered = "", 0
+        for i in range(20):
+            env = chat(f"c{i}", "critic", "go on", to=("planner",), correlation=(last,) if last else ())
+            classifier.observe(env)
+            answered += classifier.is_question(env)
+            last = f"a{i}"
+            classifier.observe(chat(last, "planner", "done", correlation=(env.id,)))
+        self.assertEqual(answered, 2)
+        for i in range(30):
+            env = chat(f"d{i}", "critic", "go on", to=("planner",))
+            classifier.observe(env)
+            answered += classifier.is_question(env)
+        self.assertEqual(answered, 16)
+        classifier.observe(chat("p", "alice", "hello"))
+        self.assertTrue(classifier.is_question(chat("e", "critic", "go on", to=("planner",))))
+
+    def test_mentions(self) -> None:
+        for text, want in {
+            "@planner": True, "hi @PLANNER!": True, "(@planner)": True, "@planner.": True, "@planner: x": True, "@planner+@bob": True,
+            "planner": False, "@planner2": False, "x@planner": False, "@planner-b": False, "@planner.io": False, "@@planner": False,
+            "@planner2 and @planner": True,
+        }.items():
+            with self.subTest(text):
+                self.assertEqual(mentions(text, ["planner"]), want)
+
+
+class QuestionsTest(SpaceTest):
+    async def agent(self, body: Body, catch_up: str = "off", **options: Any) -> meup.Space:
+        space = self.space("planner")
+        space.on_question(body, **options)
+        self.running = await self.serve(space, catch_up=catch_up)
+        return space
+
+    async def ask(self, text: str = "How?", **fields: Any) -> meup.Envelope:
+        """Send a question, and return the reasoning.start about it."""
+        receipt = await self.alice.send("chat", {"message": text}, **fields)
+        while True:
+            env = await next_of(self.alice, "reasoning.start", "planner")
+            if receipt.id in env.correlation:
+                return env
+
+    async def asyncSetUp(self) -> None:
+        self.alice = await self.join("alice", echo=False)
+
+    async def test_envelopes_of_an_answer(self) -> None:
+        async def answer(question: meup.Question) -> None:
+            async with question.reasoning("Looking.", approach="test", confidence=0.5) as r:
+                await r.thought("first")
+                await r.observation("seen", severity="low")
+                await r.hypothesis("it works", confidence=0.7)
+                async with r.reasoning("a part") as part:
+                    await part.conclude("part done")
+                await r.conclude("done", confidence=0.9)
+                with self.assertRaises(RuntimeError):
+                    await r.thought("late")
+            await question.answer("yes")
+            with self.assertRaises(RuntimeError):
+                await question.answer("again")
+
+        await self.agent(answer)
+        start = await self.ask()
+        self.assertEqual(start.payload, {"message": "Looking.", "metadata": {"approach": "test", "confidence": 0.5}})
+        got = []
+        while not got or got[-1].kind != "chat":
+            env = await self.alice.receive()
+            if env.seq:
+                got.append(env)
+        nested = next(e for e in got if e.kind == "reasoning.start")
+        self.assertEqual(
+            [(e.kind, e.context) for e in got],
+            [("reasoning.thought", start.id), ("reasoning.observation", start.id), ("reasoning.hypothesis", start.id),
+             ("reasoning.start", start.id), ("reasoning.conclusion", nested.opens), ("reasoning.conclusion", start.id), ("chat", "")],
+        )
+        self.assertEqual(got[-1].correlation, start.correlation)
+        self.assertEqual(nested.correlation, (got[0].id,))
+
+    async def test_calls_are_explained(self) -> None:
+        tools = self.space("weather")
+        tools.serve_tools(lambda: "-3", name="temperature")
+        await self.serve(tools, catch_up="off")
+
+        async def answer(question: meup.Question) -> None:
+            async with question.reasoning() as r:
+                result = await r.call_tool("weather/temperature", reason="It has it.")
+            await question.answer(result.text)
+
+        await self.agent(answer)
+        start = await self.ask()
+        thought = await next_of(self.alice, "reasoning.thought")
+        request, response = await next_of(self.alice, "mcp.request"), await next_of(self.alice, "mcp.response")
+        self.assertEqual((thought.payload, thought.correlation), ({"message": "It has it.", "tool_name": "temperature"}, (start.id,)))
+        self.assertEqual((request.correlation, request.context, request.to), ((thought.id,), start.id, ("weather",)))
+        self.assertEqual(response.correlation, (request.id,))
+        self.assertEqual((await next_of(self.alice, "reasoning.conclusion")).payload, {})
+        self.assertEqual((await next_of(self.alice, "chat")).text, "-3")
+
+    async def test_a_private_question_stays_private(self) -> None:
+        async def answer(question: meup.Question) -> None:
+            async with question.reasoning() as r:
+                await r.thought("secret")
+            await question.answer("secret")
+
+        await self.agent(answer)
+        carol = await self.join("carol")
+        bob = await self.join("bob")
+        start = await self.ask(to=["planner", "bob"])
+        self.assertEqual(start.to, ("alice", "bob"))
+        self.assertEqual((await next_of(bob, "chat", "planner")).text, "secret")
+        await self.alice.chat("end")
+        self.assertEqual((await next_of(carol, "chat")).text, "end")
+
+    async def test_a_question_that_is_withdrawn(self) -> None:
+        ended: list[str] = []
+
+        async def answer(question: meup.Question) -> None:
+            try:
+                async with question.reasoning():
+                    await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                ended.append("cancelled")
+                raise
+
+        space = await self.agent(answer)
+        start = await self.ask()
+        await self.alice.send("chat.cancel", {"reason": "never mind"}, correlation=start.correlation)
+        env = await next_of(self.alice, "reasoning.cancel")
+        self.assertEqual((env.context, env.payload), (start.id, {"reason": "cancelled by alice: never mind"}))
+        await until(lambda: not space._questions._held)
+        self.assertEqual(ended, ["cancelled"])
+        await self.ask("next")
+        self.assertEqual(ended, ["cancelled"])
+
+    async def test_a_context_that_another_participant_closes(self) -> None:
+        seen: list[BaseException] = []
+
+        async def answer(question: meup.Question) -> None:
+            try:
+                async with question.reasoning() as r:
+                    try:
+                        await r.thought("in the block")
+                        await asyncio.Event().wait()
+                    except asyncio.CancelledError as err:
+                        seen.append(err)
+                        raise
+            except meup.ReasoningCancelled as err:
+                seen.append(err)
+                if question.text == "answer":
+                    await asyncio.sleep(0)  # the task is not cancelled any more
+                    await question.answer("stopped")
+                    return
+                raise
+
+        await self.agent(answer)
+        start = await self.ask()
+        await next_of(self.alice, "reasoning.thought")
+        await self.alice.send("reasoning.cancel", {"reason": "enough"}, context=start.id)
+        env = await self.after(start, "chat")
+        self.assertEqual(env.text, "I have stopped looking into this: cancelled by alice: enough.")
+        self.assertEqual([type(e).__name__ for e in seen], ["CancelledError", "ReasoningCancelled"])
+        start = await self.ask("answer")
+        await self.alice.send("reasoning.cancel", {}, correlation=start.id)
+        self.assertEqual((await self.after(start, "chat")).text, "stopped")
+
+    async def after(self, start: meup.Envelope, kind: str) -> meup.Envelope:
+        """Return the next envelope of a kind; the context gets no second end before it."""
+        while True:
+            env = await self.alice.receive()
+            self.assertFalse(env.kind == "reasoning.cancel" and env.from_ == "planner", env)
+            if env.kind == kind:
+                return env
+
+    async def test_a_nested_context_that_another_participant_closes(self) -> None:
+        async def answer(question: meup.Question) -> None:
+            async with question.reasoning() as r:
+                try:
+                    async with r.reasoning("part"):
+                        await asyncio.Event().wait()
+                except meup.ReasoningCancelled as err:
+                    await r.thought(str(err))
+                await r.conclude("done")
+            await question.answer("answered")
+
+        await self.agent(answer)
+        await self.ask()
+        part = await next_of(self.alice, "reasoning.start")
+        await self.alice.send("reasoning.cancel", {"reason": "no"}, context=part.opens)
+        self.assertEqual((await next_of(self.alice, "reasoning.thought")).text, "cancelled by alice: no")
+        self.assertEqual((await next_of(self.alice, "chat")).text, "answered")
+
+    async def test_a_handler_that_fails(self) -> None:
+        async def answer(question: meup.Question) -> None:
+            async with question.reasoning():
+                if question.text == "timeout":
+                    raise TimeoutError
+                raise ValueError("secret")
+
+        await self.agent(answer)
+        for text, reason in (("how", "internal error; see the log of the agent"), ("timeout", "it took too long")):
+            start = await self.ask(text)
+            env = await next_of(self.alice, "reasoning.cancel")
+            self.assertEqual((env.context, env.payload), (start.id, {"reason": reason}))
+            self.assertEqual((await next_of(self.alice, "chat")).text, f"I have stopped looking into this: {reason}.")
+
+    async def test_too_many_questions(self) -> None:
+        release = asyncio.Event()
+
+        async def answer(question: meup.Question) -> None:
+            await release.wait()
+            await question.answer("answered " + question.text)
+
+        await self.agent(answer, parallel=2, waiting=6)
+        ids = [(await self.alice.chat(str(i))).id for i in range(3)]
+        refusal = await next_of(self.alice, "chat")
+        self.assertEqual((refusal.correlation, refusal.text[:11]), ((ids[2],), "I have too "))
+        release.set()
+        self.assertEqual({(await next_of(self.alice, "chat")).text for _ in range(2)}, {"answered 0", "answered 1"})
+
+    async def test_pause(self) -> None:
+        go = asyncio.Event()
+
+        async def answer(question: meup.Question) -> None:
+            async with question.reasoning() as r:
+                await go.wait()
+                await r.thought("after the pause")
+
+        space = await self.agent(answer)
+        await self.ask()
+        await self.alice.send("participant.pause", {}, to=["planner"])
+        await until(lambda: space.paused)
+        go.set()
+        await self.alice.send("participant.request-status", {}, to=["planner"])
+        status = await next_of(self.alice, "participant.status")
+        self.assertTrue(status.payload["paused"])
+        self.assertEqual(status.payload["status"], "reasoning")
+        resumed = await self.alice.send("participant.resume", {}, to=["planner"])
+        self.assertGreater((await next_of(self.alice, "reasoning.thought")).seq, resumed.seq)
+
+    async def test_restart_and_shutdown(self) -> None:
+        async def answer(question: meup.Question) -> None:
+            async with question.reasoning():
+                await asyncio.Event().wait()
+
+        await self.agent(answer)
+        await self.ask()
+        await self.alice.send("participant.restart", {}, to=["planner"])
+        self.assertEqual((await next_of(self.alice, "reasoning.cancel")).payload["reason"], "the agent was restarted")
+        self.assertEqual((await next_of(self.alice, "chat")).text, "I have stopped looking into this: the agent was restarted.")
+        await self.ask()
+        await self.alice.send("participant.shutdown", {}, to=["planner"])
+        self.assertEqual((await next_of(self.alice, "reasoning.cancel")).payload["reason"], "the agent is shutting down")
+        await self.running
+        await until(lambda: all(p.id != "planner" for p in self.alice.participants))
+
+    async def test_kick_ends_run(self) -> None:
+        async def answer(question: meup.Question) -> None:
+            async with question.reasoning():
+                await asyncio.Event().wait()
+
+        await self.agent(answer)
+        await self.ask()
+        await self.alice.send("space.kick", {"participant_id": "planner"})
+        with self.assertRaises(meup.ConnectionClosed):
+            await self.running
+
+    async def test_filter_hides_no_question(self) -> None:
+        async def answer(question: meup.Question) -> None:
+            await question.answer("yes")
+
+        bob = await self.join("bob", filter=meup.Filter(kinds=["x.*"]))
+        bob.on_question(answer)
+        await asyncio.sleep(0)
+        await bob.send("x.mark", {})  # the wider filter is in effect when it is acknowledged
+        await self.alice.chat("@bob how?")
+        self.assertEqual((await next_of(self.alice, "chat")).text, "yes")
+        await self.alice.send("x.note", {})
+        self.assertEqual((await next_of(bob, "x.note")).kind, "x.note")
+
+    async def test_wrong_use(self) -> None:
+        space = self.space("bob")
+        with self.assertRaises(TypeError):
+            space.on_question(lambda question: None)
+        with self.assertRaises(ValueError):
+            space.on_question(answer="sometimes")(self.nothing)
+        with self.assertRaises(ValueError):
+            self.space("bob", echo=False).on_question(self.nothing)
+        with self.assertRaises(ValueError):
+            await space.run(catch_up="some")
+
+    async def nothing(self, question: meup.Question) -> None: ...
+
+
+class ProcessesTest(SpaceTest):
+    """Several processes of one participant, and processes that are killed."""
+
+    async def asyncSetUp(self) -> None:
+        self.alice = await self.join("alice", echo=False)
+        self.children: list[asyncio.subprocess.Process] = []
+
+    async def asyncTearDown(self) -> None:
+        for child in self.children:
+            if child.returncode is None:
+                child.kill()
+            await child.wait()
+        await super().asyncTearDown()
+
+    async def child(self) -> asyncio.subprocess.Process:
+        """Start an agent that opens a context, calls bob's tool, and waits."""
+        env = {**os.environ, "MEUP_URL": URL, "MEUP_SPACE": self.name, "MEUP_TOKEN": "planner-token"}
+        script = str(Path(__file__).parent / "child.py")
+        child = await asyncio.create_subprocess_exec(sys.executable, script, env=env)
+        self.children.append(child)
+        await until(lambda: any(p.id == "planner" for p in self.alice.participants))
+        return child
+
+    async def test_the_first_start_answers(self) -> None:
+        began: list[int] = []
+
+        def agent(number: int) -> meup.Space:
+            space = self.space("planner")
+
+            @space.on_question(parallel=64)
+            async def answer(question: meup.Question) -> None:
+                async with question.reasoning() as r:
+                    began.append(number)
+                    await r.thought("mine")
+                await question.answer(question.text)
+
+            return space
+
+        for number in range(2):
+            await self.serve(agent(number), catch_up="off")
+        ids = [(await self.alice.chat(f"question {i}")).id for i in range(8)]
+        answers = [await next_of(self.alice, "chat") for _ in ids]
+        self.assertEqual(sorted(e.correlation[0] for e in answers), sorted(ids))
+        await self.alice.chat("last")
+        self.assertEqual((await next_of(self.alice, "chat")).text, "last")
+        self.assertEqual(len(began), 9)
+
+    async def test_answers_without_reasoning_are_one(self) -> None:
+        for _ in range(2):
+            space = self.space("planner")
+
+            @space.on_question
+            async def answer(question: meup.Question) -> None:
+                await question.answer("yes")
+
+            await self.serve(space, catch_up="off")
+        await self.alice.chat("one")
+        await self.alice.chat("two")
+        answers = [await next_of(self.alice, "chat") for _ in range(2)]
+        self.assertEqual(len({e.correlation for e in answers}), 2)
+
+    async def test_a_killed_process_is_replaced(self) -> None:
+        tool = self.space("weather")
+
+        @tool.serve_tools
+        async def temperature(city: str) -> str:
+            return "-3"
+
+        await self.serve(tool, catch_up="off")
+        child = await self.child()
+        question = await self.alice.chat("first")
+        await next_of(self.alice, "mcp.response")
+        hanging = await next_of(self.alice, "mcp.proposal")
+        await self.alice.chat("@planner second")  # it waits
+        child.kill()
+        await child.wait()
+        seen: list[meup.Question] = []
+        space = self.space("planner")
+
+        @space.on_question
+        async def answer(again: meup.Question) -> None:
+            seen.append(again)
+            async with again.reasoning():
+                pass
+            await again.answer("answer to " + again.text)
+
+        await self.serve(space)
+        withdrawal = await next_of(self.alice, "mcp.withdraw")
+        self.assertEqual((withdrawal.correlation, withdrawal.payload), ((hanging.id,), {"reason": "no_longer_needed"}))
+        closed = await next_of(self.alice, "reasoning.cancel")
+        self.assertEqual(closed.payload, {"reason": "the agent was restarted"})
+        answers = {(await next_of(self.alice, "chat")).text for _ in range(2)}
+        self.assertEqual(answers, {"answer to first", "answer to @planner second"})
+        first = next(q for q in seen if q.id == question.id)
+        self.assertEqual([(c.host, c.tool, c.arguments) for c in first.earlier], [("weather", "temperature", {"city": "Oslo"})])
+        assert first.earlier[0].result is not None
+        self.assertEqual(first.earlier[0].result.text, "-3")
+
+    async def test_old_questions_are_not_answered_by_a_new_agent(self) -> None:
+        await self.alice.chat("before")
+        for catch_up, want in (("auto", "after"), ("all", "before")):
+            space = self.space("planner")
+
+            @space.on_question
+            async def answer(question: meup.Question) -> None:
+                await question.answer("answer to " + question.text)
+
+            await self.serve(space, catch_up=catch_up)
+            if catch_up == "auto":
+                await self.alice.chat("after")
+            self.assertEqual((await next_of(self.alice, "chat")).text, "answer to " + want)
+            await space.close()
+
+    async def test_a_question_of_a_killed_process_is_taken_over(self) -> None:
+        tool = self.space("weather")
+        tool.serve_tools(lambda city: "-3", name="temperature")
+        await self.serve(tool, catch_up="off")
+        await self.child()
+        seen: list[meup.Question] = []
+        space = self.space("planner")
+
+        @space.on_question
+        async def answer(question: meup.Question) -> None:
+            seen.append(question)
+            async with question.reasoning():
+                pass
+            await question.answer("taken over")
+
+        with mock.patch("meup.questions.PROBE_EVERY", 0.2), mock.patch("meup.questions.PROBE_TIME", 0.5):
+            await self.serve(space)
+            # The other process is made to be the first.
+            with mock.patch.object(space._questions, "_admit", lambda env, *a, **k: delayed.append(env)):
+                delayed: list[meup.Envelope] = []
+                await self.alice.chat("first")
+                await next_of(self.alice, "mcp.proposal")
+                await until(lambda: delayed)
+            question = meup.Question(space._questions, delayed[0])
+            space._questions._watch_later(question)
+            await until(lambda: space._questions._probes)
+            await until(lambda: not space._questions._probes)  # the other process has replied
+            self.assertEqual(seen, [])
+            self.children[0].send_signal(signal.SIGKILL)
+            await self.children[0].wait()
+            self.assertEqual((await next_of(self.alice, "chat")).text, "taken over")
+            self.assertEqual([c.tool for c in seen[0].earlier], ["temperature"])
+
+    async def test_sigterm_closes_the_contexts(self) -> None:
+        tool = self.space("weather")
+        tool.serve_tools(lambda city: "-3", name="temperature")
+        await self.serve(tool, catch_up="off")
+        child = await self.child()
+        await self.alice.chat("first")
+        await next_of(self.alice, "mcp.proposal")
+        child.terminate()
+        self.assertEqual((await next_of(self.alice, "mcp.withdraw")).payload, {"reason": "no_longer_needed"})
+        self.assertEqual((await next_of(self.alice, "reasoning.cancel")).payload, {"reason": "the agent is shutting down"})
+        self.assertEqual(await child.wait(), 0)

@@ -1,0 +1,359 @@
+"""Serving and calling tools, and proposals."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import unittest
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict
+from unittest import mock
+
+import meup
+from meup.schema import convert, schema_of
+from support import SpaceTest, next_of, until
+
+
+class Color(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclass
+class Point:
+    x: int
+    y: float = 0
+
+
+class Options(TypedDict):
+    name: str
+    deep: NotRequired[bool]
+
+
+class SchemaTest(unittest.TestCase):
+    def test_schema_and_values(self) -> None:
+        object_of = {"type": "object", "additionalProperties": False}
+        for hint, schema, good, bad in (
+            (str, {"type": "string"}, ["x"], [1, None]),
+            (int, {"type": "integer"}, [1, 2.0], [True, 1.5, "1"]),
+            (float, {"type": "number"}, [1, 1.5], [False, "1"]),
+            (bool, {"type": "boolean"}, [True], [1, "true"]),
+            (Any, {}, [None, {}], []),
+            (Optional[int], {"anyOf": [{"type": "integer"}, {"type": "null"}]}, [1, None], ["x"]),
+            (str | None, {"anyOf": [{"type": "string"}, {"type": "null"}]}, ["x", None], [1]),
+            (list[int], {"type": "array", "items": {"type": "integer"}}, [[], [1]], [["x"], {}, 1]),
+            (dict[str, int], {"type": "object", "additionalProperties": {"type": "integer"}}, [{"a": 1}], [{"a": "x"}, []]),
+            (dict, {"type": "object"}, [{"a": 1}], [[]]),
+            (Literal["a", 1], {"enum": ["a", 1]}, ["a", 1], ["b", True]),
+            (Color, {"enum": ["red", "blue"]}, ["red"], ["green"]),
+            (Annotated[int, "how many"], {"type": "integer", "description": "how many"}, [1], ["x"]),
+            (Point, {**object_of, "properties": {"x": {"type": "integer"}, "y": {"type": "number"}}, "required": ["x"]}, [{"x": 1}], [{}, {"x": 1, "z": 1}]),
+            (Options, {**object_of, "properties": {"name": {"type": "string"}, "deep": {"type": "boolean"}}, "required": ["name"]}, [{"name": "x"}], [{"deep": True}]),
+        ):
+            with self.subTest(str(hint)):
+                self.assertEqual(schema_of(hint), schema)
+                for value in good:
+                    convert(value, hint)
+                for value in bad:
+                    with self.assertRaises(ValueError):
+                        convert(value, hint)
+        self.assertEqual(convert({"x": 1}, Point), Point(1, 0))
+        self.assertEqual(convert("blue", Color), Color.BLUE)
+        for hint in (object, set[int]):
+            with self.subTest(str(hint)), self.assertRaises(TypeError):
+                schema_of(hint)
+
+
+class ToolsTest(SpaceTest):
+    async def serving(self, *functions: Any) -> meup.Space:
+        space = self.space("weather")
+        space.serve_tools(*functions)
+        await self.serve(space, catch_up="off")
+        return space
+
+    async def test_list_and_call(self) -> None:
+        async def temperature(city: Annotated[str, "its name"], unit: Literal["C", "F"] = "C") -> dict[str, Any]:
+            """Returns the temperature."""
+            return {"city": city, "degrees": -3, "unit": unit}
+
+        def plain(n: int) -> str:
+            if n > 1:
+                raise meup.ToolError("too many")
+            if n < 0:
+                raise RuntimeError("secret")
+            return "n" * n
+
+        await self.serving(temperature, plain)
+        alice = await self.join("alice")
+        listed = await alice.list_tools("weather")
+        self.assertEqual([t["name"] for t in listed], ["temperature", "plain"])
+        self.assertEqual(listed[0]["description"], "Returns the temperature.")
+        self.assertEqual(listed[0]["inputSchema"]["properties"]["unit"], {"enum": ["C", "F"], "default": "C"})
+        self.assertEqual(listed[0]["inputSchema"]["required"], ["city"])
+
+        result = await alice.call_tool("weather/temperature", {"city": "Oslo"})
+        self.assertEqual(result.structured, {"city": "Oslo", "degrees": -3, "unit": "C"})
+        self.assertFalse(result.is_error)
+        self.assertEqual((await alice.call_tool("plain", {"n": 1})).text, "n")
+        failed = await alice.call_tool("plain", {"n": 2}, participant="weather")
+        self.assertEqual((failed.is_error, failed.text), (True, "too many"))
+        failed = await alice.call_tool("plain", {"n": -1}, participant="weather")
+        self.assertEqual((failed.is_error, failed.text), (True, "the tool failed; its log has the reason"))
+        for name, arguments, code in (("plain", {"n": "x"}, -32602), ("plain", {}, -32602), ("none", {}, -32602)):
+            with self.subTest(name=name, arguments=arguments), self.assertRaises(meup.RPCError) as caught:
+                await alice.call_tool(name, arguments, participant="weather")
+            self.assertEqual(caught.exception.code, code)
+        self.assertEqual((await alice.request("weather", "initialize", {"protocolVersion": "2025-06-18"}))["protocolVersion"], "2025-06-18")
+        self.assertEqual(await alice.request("weather", "ping"), {})
+        with self.assertRaises(meup.RPCError) as caught:
+            await alice.request("weather", "resources/list")
+        self.assertEqual(caught.exception.code, -32601)
+        with self.assertRaises(meup.ToolNotFound):
+            await alice.call_tool("unknown")
+
+    async def test_two_participants_with_one_name(self) -> None:
+        def same() -> str:
+            return "weather"
+
+        await self.serving(same)
+        bob = self.space("bob")
+        bob.serve_tools(lambda: "bob", name="same")
+        await self.serve(bob, catch_up="off")
+        alice = await self.join("alice")
+        with self.assertRaises(meup.ToolNotFound):
+            await alice.call_tool("same")
+        self.assertEqual((await alice.call_tool("bob/same")).text, "bob")
+
+    async def test_list_that_changes(self) -> None:
+        space = await self.serving(lambda_named("one"))
+        alice = await self.join("alice")
+        self.assertEqual(len(await alice.list_tools("weather")), 1)
+        space.serve_tools(lambda_named("two"))
+        await next_of(alice, "mcp.request", "weather")
+        self.assertEqual(len(await alice.list_tools("weather")), 2)
+
+    async def test_progress_and_cancel(self) -> None:
+        begun, ended = asyncio.Event(), asyncio.Event()
+
+        async def slow(call: meup.ToolCall, steps: int) -> str:
+            for i in range(steps):
+                await call.progress(i + 1, steps, "step")
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.set()
+            return ""
+
+        await self.serving(slow)
+        alice = await self.join("alice")
+        seen: list[tuple[float, float | None, str]] = []
+        calling = asyncio.create_task(alice.call_tool("weather/slow", {"steps": 2}, on_progress=lambda *p: seen.append(p)))
+        await begun.wait()
+        await until(lambda: len(seen) == 2)
+        self.assertEqual(seen, [(1, 2, "step"), (2, 2, "step")])
+        calling.cancel()
+        await ended.wait()
+        while True:
+            response = await next_of(alice, "mcp.response", "weather")
+            if response.payload.get("error"):
+                break
+        self.assertEqual(response.payload["error"]["code"], -32002)
+
+    async def test_cancel_of_another_participant_has_no_effect(self) -> None:
+        release = asyncio.Event()
+
+        async def slow() -> str:
+            await release.wait()
+            return "done"
+
+        space = await self.serving(slow)
+        alice, bob = await self.join("alice"), await self.join("bob")
+        calling = asyncio.create_task(alice.call_tool("weather/slow"))
+        await until(lambda: space._tools._running)
+        (id,) = space._tools._running
+        await bob.send("mcp.request", {"method": "notifications/cancelled", "params": {"requestId": id}}, to=["weather"])
+        await bob.request("weather", "ping")
+        release.set()
+        self.assertEqual((await calling).text, "done")
+
+    async def test_too_many_calls(self) -> None:
+        release = asyncio.Event()
+
+        async def slow() -> str:
+            await release.wait()
+            return "done"
+
+        await self.serving(slow)
+        alice = await self.join("alice")
+        with mock.patch("meup.tools.MAX_CALLS", 2), mock.patch("meup.tools.MAX_WAITING", 6):
+            calls = [asyncio.create_task(alice.call_tool("weather/slow")) for _ in range(3)]
+            done, _ = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
+            self.assertEqual([t.exception().data for t in done], [{"code": "busy"}])  # type: ignore[union-attr]
+            release.set()
+            await asyncio.wait(calls)
+        self.assertEqual(sum(t.exception() is None for t in calls), 2)
+
+    async def test_results_that_cannot_be_sent(self) -> None:
+        async def bad(kind: str) -> Any:
+            return {"large": "x" * (3 << 20), "nan": float("nan"), "object": object(), "surrogate": "\ud800"}[kind]
+
+        await self.serving(bad)
+        alice = await self.join("alice")
+        for kind in ("nan", "object"):
+            with self.subTest(kind):
+                self.assertTrue((await alice.call_tool("weather/bad", {"kind": kind})).is_error)
+        for kind in ("large", "surrogate"):
+            with self.subTest(kind), self.assertRaises(meup.RPCError) as caught:
+                await alice.call_tool("weather/bad", {"kind": kind})
+            self.assertEqual(caught.exception.code, -32000)
+
+    async def test_shutdown_cancels_calls(self) -> None:
+        async def slow() -> None:
+            await asyncio.Event().wait()
+
+        space = await self.serving(slow)
+        alice = await self.join("alice")
+        calling = asyncio.create_task(alice.call_tool("weather/slow"))
+        await until(lambda: space._tools._running)
+        await space.close()
+        with self.assertRaises(meup.RPCError) as caught:
+            await calling
+        self.assertEqual(caught.exception.code, -32002)
+
+    async def test_calls_of_a_process_that_was_killed(self) -> None:
+        def fine() -> str:
+            return "fine"
+
+        alice = await self.join("alice")
+        await alice.send("participant.status", {"status": "x"}, to=["weather"])
+        calling = asyncio.create_task(alice.call_tool("weather/fine"))
+        await next_of(alice, "mcp.request")
+        space = self.space("weather")
+        space.serve_tools(fine)
+        await self.serve(space)
+        with self.assertRaises(meup.RPCError) as caught:
+            await calling
+        self.assertEqual(caught.exception.data, {"code": "restarted"})
+        self.assertEqual((await alice.call_tool("weather/fine")).text, "fine")
+
+    async def test_bad_functions(self) -> None:
+        space = self.space("weather")
+
+        def positional(*args: int) -> None: ...
+
+        def unknown(x: object) -> None: ...
+
+        for function in (positional, unknown):
+            with self.subTest(function.__name__), self.assertRaises(TypeError):
+                space.serve_tools(function)
+        with self.assertRaises(ValueError):
+            space.serve_tools(lambda: None)  # a lambda has no name for a tool
+        space.serve_tools(lambda_named("x"))
+        with self.assertRaises(ValueError):
+            space.serve_tools(lambda_named("x"))
+
+
+class ProposalTest(SpaceTest):
+    async def asyncSetUp(self) -> None:
+        space = self.space("weather")
+        self.written: list[str] = []
+
+        @space.serve_tools
+        async def write(text: str) -> str:
+            self.written.append(text)
+            return "wrote " + text
+
+        await self.serve(space, catch_up="off")
+        self.alice = await self.join("alice")
+        self.planner = await self.join("planner")
+
+    async def approve(self, **edited: Any) -> meup.Envelope:
+        env = await next_of(self.alice, "mcp.proposal")
+        self.assertEqual(env.payload["participant_id"], "weather")
+        payload = {"id": 1, "method": env.payload["method"], "params": env.payload["params"], **edited}
+        await self.alice.send("mcp.request", payload, to=["weather"], correlation=env.id)
+        return env
+
+    async def test_fulfilled(self) -> None:
+        proposing = asyncio.create_task(self.planner.propose("weather/write", {"text": "a"}))
+        env = await self.approve()
+        outcome = await proposing
+        assert outcome.result is not None
+        self.assertEqual((outcome.state, outcome.by, outcome.result.text, outcome.proposal), ("fulfilled", "alice", "wrote a", env.id))
+
+    async def test_edited(self) -> None:
+        proposing = asyncio.create_task(self.planner.propose("weather/write", {"text": "a"}))
+        await self.approve(edited=True, params={"name": "write", "arguments": {"text": "b"}})
+        self.assertEqual((await proposing).state, "fulfilled")
+        self.assertEqual(self.written, ["b"])
+
+    async def test_fulfilled_and_failed(self) -> None:
+        proposing = asyncio.create_task(self.planner.propose("weather/write", {"text": "a"}))
+        await self.approve(edited=True, params={"name": "write", "arguments": {}})
+        outcome = await proposing
+        self.assertEqual((outcome.state, outcome.result), ("fulfilled", None))
+        self.assertIsInstance(outcome.error, meup.RPCError)
+
+    async def test_call_that_is_not_allowed(self) -> None:
+        with self.assertRaises(meup.Refused) as caught:
+            await self.planner.call_tool("weather/write", {"text": "a"})
+        self.assertEqual(caught.exception.code, "capability_violation")
+        calling = asyncio.create_task(self.planner.call_tool("weather/write", {"text": "a"}, propose=True))
+        await self.approve()
+        self.assertEqual((await calling).text, "wrote a")
+        calling = asyncio.create_task(self.planner.call_tool("weather/write", {"text": "a"}, propose=True))
+        env = await next_of(self.alice, "mcp.proposal")
+        await self.alice.send("mcp.reject", {"reason": "unsafe"}, correlation=env.id)
+        with self.assertRaises(meup.Refused) as caught:
+            await calling
+        self.assertEqual(caught.exception.code, "proposal_rejected")
+        self.assertIn("unsafe", str(caught.exception))
+
+    async def test_rejected(self) -> None:
+        proposing = asyncio.create_task(self.planner.propose("weather/write", {"text": "a"}))
+        env = await next_of(self.alice, "mcp.proposal")
+        await self.alice.send("mcp.reject", {"reason": "unsafe"}, correlation=env.id)
+        outcome = await proposing
+        self.assertEqual((outcome.state, outcome.by, outcome.reason), ("rejected", "alice", "unsafe"))
+
+    async def test_expired(self) -> None:
+        outcome = await self.planner.propose("weather/write", {"text": "a"}, timeout=0.02)
+        self.assertEqual(outcome.state, "expired")
+        self.assertEqual((await next_of(self.alice, "mcp.withdraw")).payload, {"reason": "timeout"})
+
+    async def test_decision_before_the_withdrawal(self) -> None:
+        """The decision was admitted before the time was over, and arrives after it."""
+        decide = self.planner._calls._decide
+        held: list[meup.Envelope] = []
+        with mock.patch.object(self.planner._calls, "_decide", held.append):
+            proposing = asyncio.create_task(self.planner.propose("weather/write", {"text": "a"}, timeout=0.2))
+            await self.approve()
+            await until(lambda: held)
+            await next_of(self.alice, "mcp.response")
+            error = self.planner._refused
+            refused = asyncio.Event()
+            with mock.patch.object(self.planner, "_refused", lambda *a: (error(*a), refused.set())):
+                await refused.wait()
+        for env in held:
+            decide(env)
+        call = next(iter(self.planner._calls._calls.values()))
+        call.settle({"content": [{"type": "text", "text": "late"}]})
+        outcome = await proposing
+        self.assertEqual((outcome.state, outcome.by), ("fulfilled", "alice"))
+
+    async def test_cancelled(self) -> None:
+        proposing = asyncio.create_task(self.planner.propose("weather/write", {"text": "a"}))
+        env = await next_of(self.alice, "mcp.proposal")
+        proposing.cancel()
+        withdrawal = await next_of(self.alice, "mcp.withdraw")
+        self.assertEqual((withdrawal.payload, withdrawal.correlation), ({"reason": "no_longer_needed"}, (env.id,)))
+        self.assertFalse(self.planner._calls.active)
+
+
+def lambda_named(name: str) -> Any:
+    def function() -> str:
+        return name
+
+    function.__name__ = name
+    return function
