@@ -64,6 +64,8 @@ export interface ConnectionOptions {
   readonly parameters?: () => readonly (readonly [name: string, value: string])[];
   /** The filter in force, which probes repeat; absent: none. */
   readonly filter?: () => Payload;
+  /** Keeps fields that the protocol does not define. */
+  readonly keepUnknown?: boolean;
   /** Writes a rejection as text. */
   readonly words?: (r: Refusal) => string;
   readonly clock: Clock;
@@ -71,7 +73,8 @@ export interface ConnectionOptions {
   readonly open: (url: string, protocols: readonly string[]) => Socket;
   /** Requests the reason for a rejected connection over HTTP, which a browser does not provide. Null: none. */
   readonly why: () => Promise<Refusal | null>;
-  readonly onFrame: (e: Envelope) => void;
+  /** The size is that of the frame in characters. */
+  readonly onFrame: (e: Envelope, size: number) => void;
   readonly onState: (s: ConnectionState) => void;
   /** Called before the first frame after the gap. */
   readonly onGap: (g: Gap) => void;
@@ -228,7 +231,7 @@ export class Connection {
   }
 
   private frame(data: unknown): void {
-    const env = read(data);
+    const env = read(data, this.o.keepUnknown);
     if (env === null) return;
     if (!this.welcomed && !this.welcome(env)) return;
     this.listen();
@@ -237,7 +240,7 @@ export class Connection {
       if (env.seq <= this.cursor) return;
       this.cursor = env.seq;
     }
-    this.o.onFrame(env);
+    this.o.onFrame(env, str(data).length);
     if (this.phase === "catching up" && this.cursor >= this.target) this.caughtUp();
   }
 
@@ -426,9 +429,9 @@ export class Connection {
 }
 
 /** Decodes a frame; null if it is not an envelope. */
-export function read(data: unknown): Envelope | null {
+export function read(data: unknown, keepUnknown = false): Envelope | null {
   try {
-    return envelope(parse(str(data)));
+    return envelope(parse(str(data)), keepUnknown);
   } catch {
     return null;
   }

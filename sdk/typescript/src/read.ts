@@ -80,21 +80,22 @@ export function kindOf(kind: string): string {
   return dot >= 0 && dot < slash ? kind : kind.slice(0, slash) + "." + kind.slice(slash + 1);
 }
 
-/** Parses an envelope; null if it is invalid. */
-export function envelope(v: unknown): Envelope | null {
+/** Parses an envelope; null if it is invalid. It has the fields of the protocol, and other ones if they are to be kept. */
+export function envelope(v: unknown, keepUnknown = false): Envelope | null {
   if (!isObject(v)) return null;
-  const { id, from, kind } = v;
+  const { id, from, kind, ts, payload, seq: _seq, to: _to, correlationId: _correlationId, context: _context, ...unknown } = v;
   if (typeof id !== "string" || id === "" || typeof from !== "string" || typeof kind !== "string" || kind === "") return null;
   const seq = count(v["seq"]);
   const to = strings(v["to"]);
   const correlation = v["correlationId"];
   const context = contextPath(v["context"]);
   return {
+    ...(keepUnknown && unknown),
     id,
-    ts: str(v["ts"]),
+    ts: str(ts),
     from,
     kind: kindOf(kind),
-    payload: obj(v["payload"]),
+    payload: obj(payload),
     ...(seq !== null && { seq }),
     ...(to.length > 0 && { to }),
     ...(typeof correlation === "string" && correlation !== "" && { correlationId: correlation }),

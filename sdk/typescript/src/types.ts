@@ -23,7 +23,7 @@ export const GATEWAY: ParticipantID = "system:gateway";
 /** The subprotocol of the WebSocket. */
 export const SUBPROTOCOL = "meup.v0.1";
 
-/** An envelope as the gateway delivers it. */
+/** An envelope as the gateway delivers it. Fields that the protocol does not define are kept beside these. */
 export interface Envelope {
   readonly protocol?: string;
   readonly id: ID;
@@ -83,6 +83,8 @@ export interface Limits {
 export interface Present {
   readonly id: ParticipantID;
   readonly capabilities: readonly Capability[];
+  /** "tools": it declared that it answers tools/list and tools/call. */
+  readonly serves?: readonly string[];
 }
 
 /**
