@@ -3,7 +3,8 @@
 import { type AnswerMode, Classifier, MODES } from "./addressing.js";
 import { Backlog, type CatchUp, type EarlierCall } from "./backlog.js";
 import type { Arrival } from "./client.js";
-import { realClock } from "./clock.js";
+import { ApiError } from "./api.js";
+import { backoff, realClock } from "./clock.js";
 import { CanceledError, ClosedError, type MeupError } from "./errors.js";
 import { newID } from "./ids.js";
 import { Question, derived } from "./question.js";
@@ -42,11 +43,12 @@ export interface Agent {
   stop(): Promise<void>;
 }
 
-/** Bounds: envelopes that wait for the log to be read; watched questions; milliseconds for the reply of another process; rounds of closing. */
+/** Bounds: envelopes that wait for the log to be read; watched questions; milliseconds for the reply of another process; rounds of closing; attempts to read the log. */
 const MAX_QUEUED = 10_000;
 const MAX_WATCHED = 256;
 const PROBE = 10_000;
 const ROUNDS = 3;
+const ATTEMPTS = 5;
 
 interface Running {
   readonly q: Question;
@@ -105,8 +107,8 @@ export class QuestionAgent implements Agent {
     const { client } = this.s;
     let backlog: Backlog | null = null;
     try {
-      await this.readEarly();
-      if (this.o.catchUp !== "off") backlog = await this.read(this.until, (e) => this.observe(e) && this.classifier.isQuestion(e));
+      await this.again(() => this.readEarly());
+      if (this.o.catchUp !== "off") backlog = await this.again(() => this.read(this.until, (e) => this.observe(e) && this.classifier.isQuestion(e)));
     } catch (err) {
       if (!this.stopped) client.fault("old questions are not answered: the log cannot be read", err);
     }
@@ -114,6 +116,18 @@ export class QuestionAgent implements Agent {
     if (backlog === null || this.stopped) return;
     await this.closeAttempts(backlog, this.until);
     for (const e of backlog.questions) if (!backlog.settled(e.id) && !this.stopped) this.take(e, backlog.calls(e.id), true);
+  }
+
+  /** Reads the log again after a failure that may pass. */
+  private async again<T>(f: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await f();
+      } catch (err) {
+        if (attempt === ATTEMPTS || this.stopped || !(err instanceof ApiError) || !err.passing) throw err;
+        await new Promise<void>((resolve) => realClock.after(backoff(attempt, Math.random()), resolve));
+      }
+    }
   }
 
   /** Reads the envelopes between joining and the start of the agent, which are not old. */
@@ -362,8 +376,8 @@ export class QuestionAgent implements Agent {
         if (settled || this.stopped) return;
         if (await this.probe(e.id)) continue;
         if (settled || this.stopped) return;
-        const head = await this.head();
-        const work = await this.read(head, () => false);
+        const head = await this.again(() => this.head());
+        const work = await this.again(() => this.read(head, () => false));
         if (work.settled(e.id)) return;
         await this.closeAttempts(work, head, e.id);
         if (work.settled(e.id) || this.stopped) return;

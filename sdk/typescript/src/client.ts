@@ -58,6 +58,8 @@ export interface ClientOptions {
   readonly bufferSize?: number;
   /** Returns transient rejections (rate_limited, unavailable, outcome_unknown) instead of sending again. */
   readonly noRetry?: boolean;
+  /** Bounds of the delay between attempts to connect, in milliseconds: random below a bound that doubles from `min` to `max`. Default: 250, 15,000. */
+  readonly backoff?: { readonly min: number; readonly max: number };
   /** Milliseconds for `connect`, within which a gateway that is unreachable is tried again; 0: without end. Default: 30,000. */
   readonly timeout?: number;
   /** Ends `connect`. */
@@ -185,6 +187,7 @@ export class Client {
       ...(bearer !== undefined && { token: bearer }),
       ...(options.since !== undefined && { since: options.since }),
       ...(options.log !== undefined && { log: options.log }),
+      ...(options.backoff !== undefined && { backoff: options.backoff }),
       ...(options.observe !== undefined && { observe: options.observe }),
       parameters: () => this.parameters(),
       filter: () => payloadOf(this.filterNow),
@@ -341,13 +344,17 @@ export class Client {
     return promise.finally(() => signal.removeEventListener("abort", abort));
   }
 
-  /** Publishes an envelope like `send`, and sends it again after a pause of this participant. */
-  async publish<K extends string>(draft: DraftOf<K>, o: { readonly signal?: AbortSignal } = {}): Promise<Receipt> {
+  /**
+   * Publishes an envelope like `send`, and sends it again after a pause of this
+   * participant. With `certain` the signal ends only the wait for the end of a
+   * pause: the caller knows whether the envelope is in the log.
+   */
+  async publish<K extends string>(draft: DraftOf<K>, o: { readonly signal?: AbortSignal; readonly certain?: boolean } = {}): Promise<Receipt> {
     const again = { ...draft, id: draft.id ?? newID() };
     for (;;) {
       const mark = this.gate.generation;
       try {
-        return await this.send(again, o);
+        return await this.send(again, o.certain === true ? {} : o);
       } catch (err) {
         if (!(err instanceof ProtocolError) || err.code !== "paused") throw err;
         await this.gate.refused(mark, o.signal);

@@ -68,6 +68,8 @@ export interface ConnectionOptions {
   readonly keepUnknown?: boolean;
   /** Writes a rejection as text. */
   readonly words?: (r: Refusal) => string;
+  /** Bounds of the delay between attempts, in milliseconds. Default: 250, 15,000. */
+  readonly backoff?: { readonly min: number; readonly max: number };
   readonly clock: Clock;
   /** `new WebSocket`, or a test's own. */
   readonly open: (url: string, protocols: readonly string[]) => Socket;
@@ -405,7 +407,7 @@ export class Connection {
 
   private retry(reason: string, atLeast: number): void {
     this.attempt++;
-    const wait = Math.max(atLeast, backoff(this.attempt, this.o.clock.random()));
+    const wait = Math.max(atLeast, backoff(this.attempt, this.o.clock.random(), this.o.backoff?.min, this.o.backoff?.max));
     this.say("lost", reason, wait);
     this.stopTimer = this.o.clock.after(wait, () => this.dial());
   }

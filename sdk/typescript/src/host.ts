@@ -110,7 +110,7 @@ export class ToolHost {
         ...(o.correlationId !== undefined && { correlationId: o.correlationId }),
         payload: { jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } },
       },
-      { signal: o.signal },
+      { signal: o.signal, certain: true }, // it needs a response
     );
     o.onAdmitted?.(id);
     const request: Envelope = { id, ts: "", from: this.client.you, kind: "mcp.request", payload: {}, ...where };

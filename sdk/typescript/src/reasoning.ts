@@ -91,7 +91,7 @@ export class Reasoning {
         ...(this.cause !== null && { correlationId: this.cause }),
         payload: { ...o },
       },
-      { signal: this.signal },
+      { signal: this.signal, certain: true },
     );
     this.open = true;
   }
@@ -164,14 +164,17 @@ export class Reasoning {
     const child = new Reasoning(this.s, this.audience, null, { context: this.context, signal: this.signal }, () => this.children.delete(child));
     this.children.add(child);
     await child.begin(o);
-    return child;
+    if (!child.signal.aborted) return child;
+    await child.cancel(publicReason(child.signal.reason));
+    throw child.signal.reason;
   }
 
   /** Closes the context with a conclusion. */
   async conclude(conclusion: string | Payloads["reasoning.conclusion"] = {}): Promise<void> {
     if (!this.open) return;
     const payload: Payload = typeof conclusion === "string" ? { message: conclusion.slice(0, MAX_THOUGHT) } : conclusion;
-    await this.s.client.publish(this.inside("reasoning.conclusion", payload), { signal: this.signal });
+    this.signal.throwIfAborted();
+    await this.s.client.publish(this.inside("reasoning.conclusion", payload), { signal: this.signal, certain: true });
     this.end();
   }
 

@@ -19,6 +19,7 @@ interface NodeSocket extends Socket {
 interface Response {
   readonly statusCode?: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly socket?: { destroy(): void } | null;
   setEncoding(encoding: "utf8"): void;
   on(event: "data" | "end" | "error", f: (text: string) => void): void;
 }
@@ -51,9 +52,11 @@ export class Opener {
     const socket = make(url, [], { headers }) as NodeSocket;
     socket.on("unexpected-response", (request, response) => {
       let body = "";
+      const connection = response.socket;
       const done = (): void => {
         this.refused ??= refusalOf(body, response);
         request.destroy();
+        connection?.destroy(); // ws keeps it, and so the process alive
         socket.onclose?.({ code: 1006, reason: "" });
       };
       response.setEncoding("utf8");
