@@ -1,2 +1,0 @@
-import{a}from"/assets/chunk-3YYMFLHA.js";import"/assets/chunk-BGOUADZT.js";import"/assets/chunk-5BC3BNAJ.js";import"/assets/chunk-BLMPM3IY.js";import"/assets/chunk-YKZQHVGN.js";import"/assets/chunk-FFM2ZNPH.js";import"/assets/chunk-TCXDFP5E.js";import"/assets/chunk-ZRJA4UST.js";import"/assets/chunk-75C7HSBO.js";import"/assets/chunk-EWBT2S2U.js";import"/assets/chunk-D7CS5AUL.js";export{a as ProposalCard};
-//# sourceMappingURL=/assets/proposal-card-HOLLSLNW.js.map
