@@ -217,3 +217,18 @@ func TestModules(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// A strict program compiles with the types of the package.
+func TestTypes(t *testing.T) {
+	dir, node := install(t)
+	compiler, err := filepath.Abs("../../web/node_modules/typescript/bin/tsc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(testkit.Deadline(t), node[0], compiler, "--noEmit", "--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess",
+		"--target", "es2022", "--module", "nodenext", "--lib", "es2023,esnext.disposable,dom", "--types", "", "test/consumer.mts")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

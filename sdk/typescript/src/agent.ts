@@ -263,14 +263,12 @@ export class QuestionAgent implements Agent {
     let err: unknown;
     try {
       await this.turn(q.signal);
-      try {
-        const value = await this.handler(q);
-        q.signal.throwIfAborted();
-        await this.finish(q, value);
-        return;
-      } finally {
-        this.next();
-      }
+      const work = (async () => this.handler(q))();
+      work.then(() => this.next(), () => this.next()); // a handler that ignores the signal keeps its place
+      const value = await Promise.race([work, closed.then(() => undefined)]);
+      q.signal.throwIfAborted();
+      await this.finish(q, value);
+      return;
     } catch (e) {
       err = q.signal.aborted ? q.signal.reason : e;
     }

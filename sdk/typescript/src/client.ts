@@ -134,6 +134,7 @@ export class Client {
   private readonly inbox: Inbox;
   private readonly handlers = new Set<Handler>();
   private readonly closers = new Set<() => Promise<void>>();
+  private readonly endings = new Set<(err: MeupError) => void>();
   private readonly sends = new Map<ID, Waiting>();
   private readonly mine = new Set<ID>();
   private room: (() => void)[] = [];
@@ -432,6 +433,12 @@ export class Client {
     return () => this.handlers.delete(f);
   }
 
+  /** Calls a function when the client has ended, with the reason. The returned function removes it. */
+  onEnd(f: (err: MeupError) => void): () => void {
+    this.endings.add(f);
+    return () => this.endings.delete(f);
+  }
+
   /** Adds work that `close` waits for. */
   beforeClose(f: () => Promise<void>): () => void {
     this.closers.add(f);
@@ -518,6 +525,7 @@ export class Client {
     this.joined?.reject(err);
     for (const f of this.room.splice(0)) f();
     this.inbox.wake();
+    for (const f of [...this.endings]) f(err);
     this.resolveClosed(err);
   }
 

@@ -4,6 +4,9 @@ import type { Envelope } from "./types.js";
 
 export type Item = Envelope | Error;
 
+/** Bound of the items that are added without room: reports of gaps. */
+const MAX_FORCED = 16;
+
 export class Inbox {
   /** Set after an envelope did not fit. It and the following ones are requested again when the inbox is empty. */
   skipping = false;
@@ -27,8 +30,9 @@ export class Inbox {
     return true;
   }
 
-  /** Adds an item in any case. */
+  /** Adds an item also without room, as long as there are few of them. */
   force(item: Item, size = 0): void {
+    if (this.items.length >= this.most + MAX_FORCED) return;
     this.items.push({ item, size });
     this.bytes += size;
     this.wake();

@@ -90,6 +90,7 @@ export async function propose(client: Client, requests: Requests, call: Proposed
   });
   const aborted = (): void => fail(o.signal?.reason);
   o.signal?.addEventListener("abort", aborted, { once: true });
+  const unwatch = client.onEnd(fail);
   let stopTimer: () => void = () => {};
   const withdraw = async (reason: string): Promise<void> => {
     await client.publish({ kind: "mcp.withdraw", ...where, correlationId: id, payload: { reason } }).catch((err: unknown) => {
@@ -100,7 +101,6 @@ export async function propose(client: Client, requests: Requests, call: Proposed
     await client.publish(draft, o.signal === undefined ? {} : { signal: o.signal });
     o.onAdmitted?.(id);
     if (timeout > 0) stopTimer = realClock.after(timeout, () => void withdraw("timeout").catch(fail));
-    void client.closed.then(fail);
     const { how, e, response } = await settled;
     if (response !== null) {
       try {
@@ -115,6 +115,7 @@ export async function propose(client: Client, requests: Requests, call: Proposed
     throw err;
   } finally {
     stop();
+    unwatch();
     stopTimer();
     o.signal?.removeEventListener("abort", aborted);
   }

@@ -116,7 +116,7 @@ export class Question {
   closedBy(e: Envelope): void {
     for (const r of this.contexts) {
       const outer = e.context === undefined || e.context === r.context;
-      if (r.closes(e) && outer) this.abort(r.signal.reason as CanceledError);
+      if (r.closes(e) && outer && r.signal.aborted) this.abort(r.signal.reason as CanceledError);
     }
   }
 

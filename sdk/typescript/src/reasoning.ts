@@ -53,7 +53,7 @@ export class Reasoning {
   /** The id of its reasoning.start. */
   readonly id: ID;
   private readonly controller = new AbortController();
-  private open = false;
+  private state: "opening" | "open" | "closed" = "opening";
   private closedBy = false; // by another participant
   private readonly children = new Set<Reasoning>();
   private readonly unlink: () => void;
@@ -93,7 +93,7 @@ export class Reasoning {
       },
       { signal: this.signal, certain: true },
     );
-    this.open = true;
+    if (this.state === "opening") this.state = "open";
   }
 
   /** Shares a thought. Returns its id. */
@@ -171,7 +171,7 @@ export class Reasoning {
 
   /** Closes the context with a conclusion. */
   async conclude(conclusion: string | Payloads["reasoning.conclusion"] = {}): Promise<void> {
-    if (!this.open) return;
+    if (this.state !== "open") return;
     const payload: Payload = typeof conclusion === "string" ? { message: conclusion.slice(0, MAX_THOUGHT) } : conclusion;
     this.signal.throwIfAborted();
     await this.s.client.publish(this.inside("reasoning.conclusion", payload), { signal: this.signal, certain: true });
@@ -180,7 +180,7 @@ export class Reasoning {
 
   /** Closes the context without a conclusion, and aborts the work in it. */
   async cancel(reason: string): Promise<void> {
-    if (!this.open) return;
+    if (this.state !== "open") return;
     if (!this.signal.aborted) this.controller.abort(this.parent?.signal.reason ?? new CanceledError("canceled", this.s.client.you, reason));
     this.end();
     for (const c of [...this.children]) await c.cancel(reason);
@@ -194,13 +194,13 @@ export class Reasoning {
 
   /** Reports whether the context is open. */
   get isOpen(): boolean {
-    return this.open;
+    return this.state === "open";
   }
 
   /** Aborts the contexts that an envelope closes. Returns whether this one, or one around it, is closed. */
   closes(e: Envelope): boolean {
     const named = e.context === undefined ? correlations(e).includes(this.id) : this.context === e.context || this.context.startsWith(`${e.context}/`);
-    if (named && this.open) {
+    if (named && this.state !== "closed" && !this.signal.aborted) {
       this.closedBy = e.context === undefined || e.context === this.context;
       const reason = typeof e.payload["reason"] === "string" ? e.payload["reason"] : "";
       this.controller.abort(new CanceledError("canceled", e.from, reason.slice(0, 500)));
@@ -210,7 +210,7 @@ export class Reasoning {
   }
 
   private end(): void {
-    this.open = false;
+    this.state = "closed";
     this.unlink();
     this.onClose();
   }

@@ -109,15 +109,15 @@ export class Requests {
   }
 
   private listen(): void {
-    this.stop = this.client.handle((e) => this.handle(e));
-    if (this.watched) return;
-    this.watched = true;
-    void this.client.closed.then((err) => {
+    const unhandle = this.client.handle((e) => this.handle(e));
+    const unwatch = this.client.onEnd((err) => {
       for (const c of [...this.calls.values()]) c.fail(err);
     });
+    this.stop = () => {
+      unhandle();
+      unwatch();
+    };
   }
-
-  private watched = false;
 
   private handle(e: Envelope): void {
     switch (e.kind) {

@@ -100,7 +100,8 @@ export class Directory {
     const known = this.lists.get(id);
     if (known !== undefined) return known;
     const list = this.request(id, timeout, signal).catch(() => {
-      if (signal?.aborted === true && this.lists.get(id) === list) this.lists.delete(id);
+      // a participant that declares tools is asked again, any other one when it joins again
+      if ((signal?.aborted === true || timeout === LIST) && this.lists.get(id) === list) this.lists.delete(id);
       return [];
     });
     this.lists.set(id, list);
