@@ -83,11 +83,10 @@ export class Backlog {
       return b;
     }
     const last = await b.lastOwn();
-    let recent = Math.max(0, o.until - RECENT);
-    const own = Math.max(0, last - OWN);
-    if (last > 0 && last < recent) await b.entries(own, last);
-    else if (last > 0) recent = Math.min(recent, own);
-    await b.entries(recent, o.until);
+    const { list, since } = await b.newest(RECENT, o.until);
+    const missing = OWN - list.filter((e) => (e.seq ?? 0) <= last).length;
+    const own = last > 0 && since > 0 && missing > 0 ? (await b.newest(missing, Math.min(last, since))).list : [];
+    for (const e of [...own, ...list]) b.note(e);
     return b;
   }
 
@@ -146,6 +145,18 @@ export class Backlog {
       before = page.next;
     }
     return 0;
+  }
+
+  /** Returns the newest n entries up to a seq, and the `since` that excludes older ones. Positions have gaps, so entries are counted. */
+  private async newest(n: number, until: number): Promise<{ readonly list: readonly Envelope[]; readonly since: number }> {
+    let list: readonly Envelope[] = [];
+    let before = until + 1;
+    for (let i = 0; i < SEARCH_PAGES && before > 1 && list.length < n; i++) {
+      const page = await this.o.api.envelopes(this.o.space, { descending: true, before, limit: Math.min(n - list.length, PAGE) });
+      list = [...page.envelopes, ...list];
+      before = page.has_more ? page.next : 1;
+    }
+    return { list, since: before - 1 };
   }
 
   private async entries(since: number, until: number): Promise<void> {
