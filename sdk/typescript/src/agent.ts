@@ -22,7 +22,7 @@ export type QuestionHandler = (q: Question) => Promise<string | Payload | void> 
 export interface QuestionOptions {
   /** Which chats are questions. Default: auto. */
   readonly answer?: AnswerMode;
-  /** A name for mentions, besides the participant's id. */
+  /** A name for mentions, in addition to the participant's id. */
   readonly name?: string;
   /** Which old questions are answered. Default: auto. */
   readonly catchUp?: CatchUp;

@@ -72,7 +72,7 @@ export interface ClientOptions {
   /** Called for envelopes that the log no longer has. Without it, receiving throws a GapError once. */
   readonly onGap?: (g: Gap) => void;
   /** Called for faults that no promise reports, such as an error in a handler. Default: console.error. */
-  readonly onError?: (what: string, err: unknown) => void;
+  readonly onError?: (activity: string, err: unknown) => void;
 }
 
 /** An envelope to send. Its payload has the type of its kind. The id may be given, for retries across programs. */
@@ -385,7 +385,7 @@ export class Client {
     }
   }
 
-  /** Iterates over the received envelopes until the client is closed. Throws what `receive` throws, except ClosedError. */
+  /** Iterates over the received envelopes until the client is closed. Throws the errors of `receive`, except ClosedError. */
   async *envelopes(o: { readonly signal?: AbortSignal } = {}): AsyncGenerator<Envelope, void, undefined> {
     try {
       for (;;) yield await this.receive(o);
@@ -458,9 +458,9 @@ export class Client {
   }
 
   /** Reports a fault that no promise reports. */
-  fault(what: string, err: unknown): void {
-    if (this.o.onError !== undefined) this.o.onError(what, err);
-    else console.error(`meup: ${what}:`, err);
+  fault(activity: string, err: unknown): void {
+    if (this.o.onError !== undefined) this.o.onError(activity, err);
+    else console.error(`meup: ${activity}:`, err);
   }
 
   /** Ends the work of the handlers, within 3 s, and leaves the space. Sends that are not acknowledged fail. */

@@ -3,7 +3,7 @@
 import { recipients } from "./read.js";
 import { type ContextPath, type Envelope, GATEWAY, type ParticipantID, type Payload } from "./types.js";
 
-/** Selects the envelopes that a connection receives; an empty one selects all. It never hides work, or what is addressed to the participant. */
+/** Selects the envelopes that a connection receives; an empty one selects all. It never hides work, nor envelopes that are addressed to the participant. */
 export interface Filter {
   /** Path prefixes to include; `[""]` is the main conversation only. */
   readonly contexts?: readonly ContextPath[];
@@ -24,8 +24,8 @@ export function payloadOf(f: Filter): Payload {
 }
 
 /**
- * Returns the parameters of a connection with the filter. They select at least
- * what the filter selects; `isExact` reports whether they are all of it.
+ * Returns the parameters of a connection with the filter. They select all
+ * that the filter selects; `isExact` reports whether they select nothing else.
  */
 export function parameters(f: Filter): readonly (readonly [string, string])[] {
   const list: (readonly [string, string])[] = [];

@@ -13,7 +13,7 @@ import type { ContextPath, Envelope, ID, ParticipantID, Payload } from "./types.
 /** Codes of the JSON-RPC errors of participants. */
 export const RpcCode = { NoSuchMethod: -32601, InvalidParams: -32602, Failed: -32000, Timeout: -32001, Canceled: -32002 } as const;
 
-/** What a tool gets with its arguments. */
+/** A call, as the handler of a tool gets it with the arguments. */
 export interface ToolCall {
   readonly name: string;
   /** The participant that calls. */

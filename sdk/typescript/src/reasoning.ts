@@ -11,7 +11,7 @@ import type { Progress, Requests } from "./requests.js";
 import { type Directory, type ToolResult, toolResult } from "./tools.js";
 import type { ContextPath, Envelope, ID, ParticipantID, Payload } from "./types.js";
 
-/** What a context needs of the participant. */
+/** The parts of the participant that a context uses. */
 export interface Surroundings {
   readonly client: Client;
   readonly requests: Requests;
@@ -26,8 +26,8 @@ export interface ReasonOptions {
   readonly references?: readonly ID[];
 }
 
-/** A step besides its text. */
-export type StepFields = Omit<Payloads["reasoning.thought"], "message"> & { readonly signal?: AbortSignal };
+/** The fields of a step without its text. */
+export type StepFields = Omit<Payloads["reasoning.thought"], "message">;
 
 export interface CallOptions {
   /** The participant that runs the tool. Default: this one if it serves the tool, or the only one that offers it. */
