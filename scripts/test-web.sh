@@ -12,5 +12,6 @@ scripts/install-web.sh
 if [[ ${1:-} == all ]]; then
 	cd web
 	npm run --silent typecheck
+	node ../sdk/typescript/build.mjs # for the conformance vectors, too
 	npm test --silent
 fi

@@ -133,6 +133,10 @@ var mayImport = map[string][]string{
 	"internal/gateway/web/generate": {"internal/gateway/web/bundle"},
 	"internal/webtest":              {},
 
+	// Types of the TypeScript SDK.
+	"sdk/typescript":          {},
+	"sdk/typescript/generate": {"protocol"},
+
 	// Test support.
 	"internal/testkit": {},
 

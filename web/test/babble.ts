@@ -1,6 +1,6 @@
 /** Conversations at random, with everything that there is. */
 
-import type { Envelope } from "../src/core/types.js";
+import type { Envelope } from "@sdk/types.js";
 import { Scribe } from "./support.js";
 
 /** A conversation of many agents at random, with everything that there is. */

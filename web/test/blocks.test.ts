@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { Space } from "../src/core/space.js";
 import type { Block, CallStep, ThoughtStep } from "../src/core/state.js";
 import { blockTitle, elapsedSeconds } from "../src/core/time.js";
-import type { Envelope, Payload } from "../src/core/types.js";
+import type { Envelope, Payload } from "@sdk/types.js";
 import { Scribe } from "./support.js";
 
 class Stage {

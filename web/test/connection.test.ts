@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Connection, type ConnectionState, type Gap } from "../src/core/connection.js";
-import type { Envelope, Refusal } from "../src/core/types.js";
+import { Connection, type ConnectionState, type Gap } from "@sdk/connection.js";
+import type { Envelope, Refusal } from "@sdk/types.js";
+import { refusal } from "../src/core/sentences.js";
 import { FakeClock, FakeSocket, Scribe, settled } from "./support.js";
 
 class Stage {
@@ -29,6 +30,7 @@ class Stage {
         return socket;
       },
       why: () => Promise.resolve(this.refusal),
+      words: refusal,
       onFrame: (e) => this.frames.push(e),
       onState: (s) => this.states.push(s),
       onGap: (g) => this.gaps.push(g),

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { ApiError } from "../src/core/api.js";
 import { chat } from "../src/core/drafts.js";
-import type { Storage } from "../src/core/outbox.js";
+import type { Storage } from "@sdk/outbox.js";
 import type { Room } from "../src/core/room.js";
 import type { SpaceState } from "../src/core/state.js";
 import { Gateway, buildable, until } from "./gateway.js";

@@ -7,8 +7,8 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Api } from "../src/core/api.js";
-import type { Socket } from "../src/core/connection.js";
-import type { Storage } from "../src/core/outbox.js";
+import type { Socket } from "@sdk/connection.js";
+import type { Storage } from "@sdk/outbox.js";
 import { Room } from "../src/core/room.js";
 
 declare const REPOSITORY: string;

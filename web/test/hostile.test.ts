@@ -4,12 +4,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { tree } from "../src/core/filter.js";
-import { look, parse, stringify } from "../src/core/json.js";
-import { envelope, weigh } from "../src/core/read.js";
+import { look, parse, stringify } from "@sdk/json.js";
+import { envelope } from "@sdk/read.js";
+import { weigh } from "../src/core/space.js";
 import { Space } from "../src/core/space.js";
 import { capability, notice, refusal } from "../src/core/sentences.js";
 import { blockTitle, elapsedSeconds } from "../src/core/time.js";
-import type { Capability, Envelope, Refusal } from "../src/core/types.js";
+import type { Capability, Envelope, Refusal } from "@sdk/types.js";
 import { dump } from "./support.js";
 
 const KINDS = [

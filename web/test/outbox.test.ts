@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chat } from "../src/core/drafts.js";
-import { Outbox, type OutboxState, type Storage } from "../src/core/outbox.js";
-import type { Envelope, Payload } from "../src/core/types.js";
+import { Outbox, type OutboxState, type Storage } from "@sdk/outbox.js";
+import type { Envelope, Payload } from "@sdk/types.js";
+import { refusal } from "../src/core/sentences.js";
 import { FakeClock } from "./support.js";
 
 class MemoryStorage implements Storage {
@@ -39,6 +40,7 @@ class Stage {
       storage,
       newID: () => `id-${++ids}`,
       today: () => 0,
+      words: refusal,
       transmit: (frame) => {
         if (this.up) this.sent.push(JSON.parse(frame) as Envelope);
         return this.up;

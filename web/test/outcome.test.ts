@@ -5,8 +5,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { failed, outcomeText } from "../src/core/outcome.js";
-import { parse } from "../src/core/json.js";
-import type { Payload } from "../src/core/types.js";
+import { parse } from "@sdk/json.js";
+import type { Payload } from "@sdk/types.js";
 
 declare const REPOSITORY: string;
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Space } from "../src/core/space.js";
-import type { Envelope } from "../src/core/types.js";
+import type { Envelope } from "@sdk/types.js";
 import { babble } from "./babble.js";
 import { Scribe, dump, recorded, seeded } from "./support.js";
 

@@ -6,7 +6,7 @@ import { Api } from "../src/core/api.js";
 import { invite, kick } from "../src/core/drafts.js";
 import { Space } from "../src/core/space.js";
 import type { Proposal, SpaceState } from "../src/core/state.js";
-import type { Capability, Envelope } from "../src/core/types.js";
+import type { Capability, Envelope } from "@sdk/types.js";
 import type { Shell } from "../src/ui/panel.js";
 import { OlderState } from "../src/ui/panels/older-state.js";
 import { HistoryLoader } from "../src/ui/panels/history-loader.js";

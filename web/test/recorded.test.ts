@@ -6,7 +6,7 @@ import { Reducer } from "../src/core/reducer.js";
 import { Space } from "../src/core/space.js";
 import type { Block, CallStep, NestedStep, SpaceState, ThoughtStep } from "../src/core/state.js";
 import { elapsedSeconds } from "../src/core/time.js";
-import type { Envelope } from "../src/core/types.js";
+import type { Envelope } from "@sdk/types.js";
 import { dump, recorded } from "./support.js";
 
 const live = recorded("lab-live.jsonl");

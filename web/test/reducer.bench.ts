@@ -6,7 +6,7 @@
 import { Reducer } from "../src/core/reducer.js";
 import { Timeline } from "../src/core/replay.js";
 import { Space } from "../src/core/space.js";
-import type { Envelope } from "../src/core/types.js";
+import type { Envelope } from "@sdk/types.js";
 import { babble } from "./babble.js";
 import { recorded, seeded } from "./support.js";
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Reducer } from "../src/core/reducer.js";
 import { Player, Timeline } from "../src/core/replay.js";
-import type { Envelope } from "../src/core/types.js";
+import type { Envelope } from "@sdk/types.js";
 import { babble } from "./babble.js";
 import { FakeClock, Scribe, dump, recorded, seeded } from "./support.js";
 

@@ -3,10 +3,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { envelopesOf } from "../src/core/api.js";
-import type { Clock } from "../src/core/clock.js";
-import type { Socket } from "../src/core/connection.js";
+import type { Clock } from "@sdk/clock.js";
+import type { Socket } from "@sdk/connection.js";
 import type { SpaceState } from "../src/core/state.js";
-import type { Envelope, Payload } from "../src/core/types.js";
+import type { Envelope, Payload } from "@sdk/types.js";
 
 declare const FIXTURES: string;
 

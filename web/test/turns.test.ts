@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import { isObject } from "../src/core/read.js";
+import { isObject } from "@sdk/read.js";
 import { Reducer } from "../src/core/reducer.js";
 import type { Call, SpaceState } from "../src/core/state.js";
-import type { Decision, Envelope, History, ID, Turn } from "../src/core/types.js";
+import type { Decision, Envelope, History, ID, Turn } from "@sdk/types.js";
 
 declare const REPOSITORY: string;
 const CASES = join(REPOSITORY, "internal", "turns", "testdata");

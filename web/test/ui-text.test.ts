@@ -151,7 +151,7 @@ test("line breaks of a thought are kept", () => {
 });
 
 test("pretty keeps the digits of long numbers", async () => {
-  const { parse } = await import("../src/core/json.js");
+  const { parse } = await import("@sdk/json.js");
   assert.equal(pretty(parse('{"id":12345678901234567890,"a":[],"b":{"c":null}}')), '{\n  "id": 12345678901234567890,\n  "a": [],\n  "b": {\n    "c": null\n  }\n}');
 });
 

@@ -4,9 +4,9 @@
  */
 
 import { grant } from "./drafts.js";
-import { isObject } from "./read.js";
+import { isObject } from "@sdk/read.js";
 import type { Proposal } from "./state.js";
-import type { Capability, Draft, ParticipantID } from "./types.js";
+import type { Capability, Draft, ParticipantID } from "@sdk/types.js";
 
 /**
  * What an approval allows.

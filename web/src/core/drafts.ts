@@ -1,8 +1,8 @@
 /** Envelopes that a user can send. */
 
-import { obj } from "./read.js";
+import { obj } from "@sdk/read.js";
 import type { Proposal } from "./state.js";
-import type { Capability, ContextPath, Draft, ID, ParticipantID } from "./types.js";
+import type { Capability, ContextPath, Draft, ID, ParticipantID } from "@sdk/types.js";
 
 /** Reasons for rejecting a proposal that the protocol defines, most common first. */
 export const REJECT_REASONS = ["disagree", "unsafe", "inappropriate", "policy", "duplicate", "invalid", "no_longer_needed", "busy", "other"] as const;

@@ -4,8 +4,8 @@
  * so that nothing of a call is left out.
  */
 
-import { isObject } from "./read.js";
-import type { Payload } from "./types.js";
+import { isObject } from "@sdk/read.js";
+import type { Payload } from "@sdk/types.js";
 
 /** A line of a difference. `" "` is unchanged. */
 export interface DiffLine {

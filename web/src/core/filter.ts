@@ -1,7 +1,7 @@
 /** Filters of a space: contexts and authors. */
 
 import type { Block, SpaceState } from "./state.js";
-import type { ContextPath, ParticipantID } from "./types.js";
+import type { ContextPath, ParticipantID } from "@sdk/types.js";
 
 export interface Filter {
   /** Contexts with their subtrees; "" is only the main conversation; empty: all. */

@@ -1,6 +1,6 @@
 /** Colors of participants: one of a few, always the same for a name. */
 
-import type { ParticipantID } from "./types.js";
+import type { ParticipantID } from "@sdk/types.js";
 
 /** The hues, in degrees. */
 export const HUES = [170, 250, 300, 345, 25, 70, 115, 215] as const;

@@ -1,7 +1,7 @@
 /** URLs within the page: `#/space/lab`, `…/m/ID` for an envelope, `…/c/PATH` for a context, `…/t/ID` for a conversation, `…/t/+` for a new one. */
 
-import { contextPath } from "./read.js";
-import type { ContextPath, ID } from "./types.js";
+import { contextPath } from "@sdk/read.js";
+import type { ContextPath, ID } from "@sdk/types.js";
 
 export type Link =
   | { readonly type: "space"; readonly space: string }

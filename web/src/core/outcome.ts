@@ -4,8 +4,8 @@
  * (internal/outcome) and the same test cases in its testdata.
  */
 
-import { arr, bool, field, isObject, obj, str } from "./read.js";
-import type { Payload } from "./types.js";
+import { arr, bool, field, isObject, obj, str } from "@sdk/read.js";
+import type { Payload } from "@sdk/types.js";
 
 /** The maximum length of the text of an error, in characters. */
 const MAX_ERROR = 200;

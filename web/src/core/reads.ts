@@ -1,8 +1,8 @@
 /** Up to where the user has read, and names that the user gave to conversations. Both are of this browser alone. */
 
-import { isObject } from "./read.js";
+import { isObject } from "@sdk/read.js";
 import type { Reads } from "./threads.js";
-import type { ID } from "./types.js";
+import type { ID } from "@sdk/types.js";
 
 /** Maximum number of conversations with an own position, and of names. */
 const MAX = 300;

@@ -8,11 +8,11 @@
  * envelope.
  */
 
-import { closesContext } from "./proposal.js";
-import { correlations } from "./read.js";
+import { closesContext } from "@sdk/proposal.js";
+import { correlations } from "@sdk/read.js";
 import type { SpaceState } from "./state.js";
 import { parseTime } from "./time.js";
-import { type Envelope, GATEWAY, type ID, type ParticipantID } from "./types.js";
+import { type Envelope, GATEWAY, type ID, type ParticipantID } from "@sdk/types.js";
 import { acceptNamed, respond } from "./reduce/answers.js";
 import { rootOf, settle } from "./reduce/blocks.js";
 import { aboutChat, say } from "./reduce/chat.js";

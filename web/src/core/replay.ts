@@ -4,11 +4,11 @@
  * unknown, so no participant counts as gone.
  */
 
-import type { Clock } from "./clock.js";
+import type { Clock } from "@sdk/clock.js";
 import { Live, Reducer } from "./reducer.js";
 import type { SpaceState } from "./state.js";
 import { parseTime } from "./time.js";
-import type { Envelope, Millis } from "./types.js";
+import type { Envelope, Millis } from "@sdk/types.js";
 
 /** Initial number of envelopes between two snapshots, and the maximum number of snapshots. */
 const INTERVAL = 500;

@@ -1,15 +1,16 @@
 /** A joined space: connection, loaded state, outbox and render scheduling. The only object that components need. */
 
 import { Api, ApiError } from "./api.js";
-import { type Clock, realClock } from "./clock.js";
-import { Connection, type ConnectionState, type Gap, type Socket } from "./connection.js";
-import { newID } from "./ids.js";
-import { Outbox, type OutboxState, type Storage } from "./outbox.js";
+import { type Clock, realClock } from "@sdk/clock.js";
+import { Connection, type ConnectionState, type Gap, type Socket } from "@sdk/connection.js";
+import { newID } from "@sdk/ids.js";
+import { Outbox, type OutboxState, type Storage } from "@sdk/outbox.js";
 import { Space, type SpaceOptions } from "./space.js";
 import type { SpaceState } from "./state.js";
-import { str } from "./read.js";
+import { str } from "@sdk/read.js";
+import { refusal as refusalText } from "./sentences.js";
 import { ServerClock, parseTime } from "./time.js";
-import { type Draft, type Envelope, GATEWAY, type ID, type Millis, type Refusal } from "./types.js";
+import { type Draft, type Envelope, GATEWAY, type ID, type Millis, type Refusal } from "@sdk/types.js";
 
 export interface RoomOptions {
   readonly space: string;
@@ -64,6 +65,7 @@ export class Room {
       clock: this.clock,
       open: o.open ?? ((url, protocols) => new WebSocket(url, [...protocols]) as unknown as Socket),
       why: () => o.api.why(o.space),
+      words: refusalText,
       onFrame: (e) => this.receive(e),
       onState: (s) => {
         this.link = s;
@@ -79,6 +81,7 @@ export class Room {
       clock: this.clock,
       storage: this.o.storage,
       newID,
+      words: refusalText,
       today: this.o.today ?? Date.now,
       transmit: (frame) => this.connection.transmit(frame),
       onRefused: (draft, refusal) => {

@@ -1,9 +1,9 @@
 /** Protocol elements as sentences: capabilities, rejections, notices. */
 
-import { arr, field, isObject, num, obj, oneLine, str } from "./read.js";
-import { look } from "./json.js";
+import { arr, field, isObject, num, obj, oneLine, str } from "@sdk/read.js";
+import { look } from "@sdk/json.js";
 import { duration } from "./time.js";
-import type { Capability, CapabilityRule, Envelope, Payload, Refusal } from "./types.js";
+import type { Capability, CapabilityRule, Envelope, Payload, Refusal } from "@sdk/types.js";
 
 const KINDS: Readonly<Record<string, string>> = {
   "*": "do everything",

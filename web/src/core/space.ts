@@ -8,11 +8,11 @@
  * loading do not matter.
  */
 
-import { contextPath, correlations, field, str, weigh } from "./read.js";
+import { contextPath, correlations, field, str } from "@sdk/read.js";
 import type { Logged } from "./reduce/context.js";
 import { Live, Reducer, logged } from "./reducer.js";
 import type { SpaceState } from "./state.js";
-import type { Envelope, ID, ParticipantID } from "./types.js";
+import type { Envelope, ID, ParticipantID } from "@sdk/types.js";
 
 export interface SpaceOptions {
   /** Messages to keep while the page follows the end; 0 means 2,000. */
@@ -259,3 +259,16 @@ export class Space {
 
 const ALWAYS = "*";
 const ESSENTIAL = /^(?:capability\.(?:grant|revoke)|space\.kick|participant\.(?:pause|resume))$/;
+
+/** Estimates the memory of a value in bytes, from at most 200 of its parts. */
+export function weigh(v: unknown): number {
+  let left = 200;
+  const visit = (x: unknown): number => {
+    if (typeof x === "string") return 24 + 2 * x.length;
+    if (typeof x !== "object" || x === null || left-- <= 0) return 8;
+    let sum = 48;
+    for (const part of Object.values(x)) sum += 16 + visit(part);
+    return sum;
+  };
+  return visit(v);
+}

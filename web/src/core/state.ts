@@ -20,7 +20,7 @@ import type {
   ParticipantID,
   Payload,
   Refusal,
-} from "./types.js";
+} from "@sdk/types.js";
 
 /** A versioned entity: the version increases with each replacement. */
 export interface Versioned {

@@ -3,10 +3,10 @@
  * is the conversation's; the gateway has the same rule (internal/turns).
  */
 
-import { isObject, oneLine, str } from "./read.js";
+import { isObject, oneLine, str } from "@sdk/read.js";
 import type { Message, SpaceState } from "./state.js";
 import { parseTime } from "./time.js";
-import type { ContextPath, ID, Millis, ParticipantID } from "./types.js";
+import type { ContextPath, ID, Millis, ParticipantID } from "@sdk/types.js";
 import { neutral } from "./unicode.js";
 
 /** A conversation in the list. */

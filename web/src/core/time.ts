@@ -1,7 +1,7 @@
 /** Times in the page. Only the server's clock counts: a reload, or another user's screen, shows the same seconds. */
 
 import type { Block } from "./state.js";
-import type { Millis } from "./types.js";
+import type { Millis } from "@sdk/types.js";
 import { NO_WAIT, type Wait } from "./waiting.js";
 
 /** Parses the time of an envelope; 0 if it is invalid. */

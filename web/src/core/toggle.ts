@@ -5,7 +5,7 @@
  */
 
 import type { Block } from "./state.js";
-import type { ContextPath, Millis } from "./types.js";
+import type { ContextPath, Millis } from "@sdk/types.js";
 
 /** The setting for blocks that the user has not toggled. */
 export type Preference = "automatic" | "open" | "closed";

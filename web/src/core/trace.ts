@@ -4,11 +4,11 @@
  * invented.
  */
 
-import { correlations, field, isObject, obj, oneLine, str } from "./read.js";
+import { correlations, field, isObject, obj, oneLine, str } from "@sdk/read.js";
 import { type Block, type CallStep, type SpaceState, type Step, reasoner } from "./state.js";
 import { turnOf } from "./threads.js";
 import { parseTime } from "./time.js";
-import type { ContextPath, Envelope, ID, Millis, ParticipantID, Payload } from "./types.js";
+import type { ContextPath, Envelope, ID, Millis, ParticipantID, Payload } from "@sdk/types.js";
 import { waitOf } from "./waiting.js";
 
 /** What a model needed; null where it was not reported. */

@@ -2,7 +2,7 @@
 
 import { undecided } from "./proposal.js";
 import type { Block, SpaceState } from "./state.js";
-import type { ContextPath, ID, Millis } from "./types.js";
+import type { ContextPath, ID, Millis } from "@sdk/types.js";
 
 /** How a block waits, or waited. */
 export interface Wait {

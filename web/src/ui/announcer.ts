@@ -1,10 +1,10 @@
 /** Announcements for screen readers: reasoning that starts or ends, proposals and new messages. Streamed text is not announced. */
 
-import { oneLine } from "../core/read.js";
+import { oneLine } from "@sdk/read.js";
 import type { SpaceState } from "../core/state.js";
 import { blockTitle } from "../core/time.js";
 import { neutral } from "../core/unicode.js";
-import type { ContextPath, ID } from "../core/types.js";
+import type { ContextPath, ID } from "@sdk/types.js";
 import { authorText } from "./author.js";
 import { who } from "./text.js";
 

@@ -4,7 +4,7 @@ import { type TemplateResult, html } from "lit";
 import { keyed } from "lit/directives/keyed.js";
 import { Api, ApiError } from "../core/api.js";
 import { type Link, format, parse } from "../core/links.js";
-import type { Session } from "../core/types.js";
+import type { Session } from "@sdk/types.js";
 import { SpaceShell } from "./shell.js";
 import { PageElement, define } from "./element.js";
 import { forget, keepSpace, lastSpace, loadToggles } from "./prefs.js";

@@ -1,7 +1,7 @@
 /** The title of the page, with the number of proposals that wait for the user, and notifications while the page is hidden. */
 
-import { oneLine } from "../core/read.js";
-import type { ID } from "../core/types.js";
+import { oneLine } from "@sdk/read.js";
+import type { ID } from "@sdk/types.js";
 import { neutral } from "../core/unicode.js";
 import { authorText } from "./author.js";
 import { mayDecide } from "./panel.js";

@@ -1,7 +1,7 @@
 /** Names of authors. A name that imitates a label of the page is marked as a participant's. */
 
 import { type TemplateResult, html, nothing } from "lit";
-import { GATEWAY } from "../core/types.js";
+import { GATEWAY } from "@sdk/types.js";
 import { imitatesPage } from "../core/unicode.js";
 import { who } from "./text.js";
 

@@ -1,10 +1,10 @@
 /** A tool call: rationale, arguments and result. */
 
 import { type TemplateResult, html, nothing } from "lit";
-import { isObject, oneLine } from "../core/read.js";
+import { isObject, oneLine } from "@sdk/read.js";
 import type { Call, CallStep, Step } from "../core/state.js";
 import { callDuration } from "../core/time.js";
-import type { Outcome, ParticipantID } from "../core/types.js";
+import type { Outcome, ParticipantID } from "@sdk/types.js";
 import { undecided } from "../core/proposal.js";
 import { author, authorText } from "./author.js";
 import type { SpaceShell } from "./shell.js";

@@ -1,7 +1,7 @@
 /** Checks capabilities to decide what the page offers. The gateway enforces them. */
 
-import { kindOf } from "../core/read.js";
-import type { Capability } from "../core/types.js";
+import { kindOf } from "@sdk/read.js";
+import type { Capability } from "@sdk/types.js";
 
 /** Reports whether the capabilities may allow a kind. A deny rule counts only if it applies to every envelope of the kind. */
 export function allows(capabilities: readonly Capability[], kind: string): boolean {

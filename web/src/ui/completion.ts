@@ -1,7 +1,7 @@
 /** Completion of names after "@". */
 
 import type { Participant } from "../core/state.js";
-import type { ParticipantID } from "../core/types.js";
+import type { ParticipantID } from "@sdk/types.js";
 
 /** Maximum number of candidates. */
 const MAX = 8;

@@ -1,7 +1,7 @@
 /** The connection status in words; always visible. */
 
 import { type TemplateResult, html, nothing } from "lit";
-import type { ConnectionState } from "../core/connection.js";
+import type { ConnectionState } from "@sdk/connection.js";
 import { duration } from "../core/time.js";
 import type { SpaceShell } from "./shell.js";
 import { PageElement, define } from "./element.js";

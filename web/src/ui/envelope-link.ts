@@ -1,8 +1,8 @@
 /** The button that shows an envelope, and the note about redacted text. */
 
 import { type TemplateResult, html, nothing } from "lit";
-import { oneLine } from "../core/read.js";
-import type { ID } from "../core/types.js";
+import { oneLine } from "@sdk/read.js";
+import type { ID } from "@sdk/types.js";
 import { authorText } from "./author.js";
 import { longText } from "./format.js";
 import type { SpaceShell } from "./shell.js";

@@ -1,7 +1,7 @@
 /** Requests that core/api.ts has no function for. */
 
-import { parse } from "../core/json.js";
-import { field, obj, str } from "../core/read.js";
+import { parse } from "@sdk/json.js";
+import { field, obj, str } from "@sdk/read.js";
 
 /** Returns the parsed JSON, or the text of any other type. Rejects with an Error whose message is a sentence for the user. */
 export async function fetchAny(path: string): Promise<unknown> {

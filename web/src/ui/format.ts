@@ -1,9 +1,9 @@
 /** Formatting that several elements share. */
 
 import { type TemplateResult, html } from "lit";
-import { look } from "../core/json.js";
-import { isObject, oneLine } from "../core/read.js";
-import type { Millis } from "../core/types.js";
+import { look } from "@sdk/json.js";
+import { isObject, oneLine } from "@sdk/read.js";
+import type { Millis } from "@sdk/types.js";
 import "./show-more.js";
 import { plain, verbatim } from "./text.js";
 

@@ -2,7 +2,7 @@
 
 import { type TemplateResult, html, nothing } from "lit";
 import type { Preference } from "../core/toggle.js";
-import type { Session } from "../core/types.js";
+import type { Session } from "@sdk/types.js";
 import { monogram } from "./monogram.js";
 import type { SpaceShell } from "./shell.js";
 import { icon } from "./icons.js";

@@ -1,7 +1,7 @@
 /** A message: author, recipients, time, the message that it replies to, and text. */
 
 import { type PropertyValues, type TemplateResult, html, nothing } from "lit";
-import { oneLine } from "../core/read.js";
+import { oneLine } from "@sdk/read.js";
 import { neutral } from "../core/unicode.js";
 import type { Message } from "../core/state.js";
 import { mark, authorText } from "./author.js";

@@ -2,7 +2,7 @@
 
 import { type TemplateResult, css, html, unsafeCSS } from "lit";
 import { HUES, hueOf } from "../core/hue.js";
-import type { ParticipantID } from "../core/types.js";
+import type { ParticipantID } from "@sdk/types.js";
 import { initials } from "./text.js";
 
 /** Round for people, with corners for agents. */

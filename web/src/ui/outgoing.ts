@@ -1,8 +1,8 @@
 /** The user's messages that are not in the log yet: queued, sent or rejected. */
 
 import { type TemplateResult, html, nothing } from "lit";
-import type { Outgoing } from "../core/outbox.js";
-import { obj, str } from "../core/read.js";
+import type { Outgoing } from "@sdk/outbox.js";
+import { obj, str } from "@sdk/read.js";
 import type { SpaceShell } from "./shell.js";
 import { plain, who } from "./text.js";
 

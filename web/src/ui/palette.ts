@@ -3,7 +3,7 @@
 import { type TemplateResult, html, nothing } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
 import { NEW_THREAD, format } from "../core/links.js";
-import { oneLine } from "../core/read.js";
+import { oneLine } from "@sdk/read.js";
 import { threads } from "../core/threads.js";
 import { neutral } from "../core/unicode.js";
 import { PageElement, define } from "./element.js";

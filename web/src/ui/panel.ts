@@ -33,7 +33,7 @@
 import { LitElement } from "lit";
 import { EVERYTHING as ALL, type Filter } from "../core/filter.js";
 import type { SpaceState } from "../core/state.js";
-import type { ContextPath, Draft, Envelope, ID, Millis, ParticipantID } from "../core/types.js";
+import type { ContextPath, Draft, Envelope, ID, Millis, ParticipantID } from "@sdk/types.js";
 
 /** The width at which an open panel covers the conversation. */
 export const NARROW = "(max-width: 56.25rem)";

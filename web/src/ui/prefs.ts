@@ -1,6 +1,6 @@
 /** State stored in the browser. Never a token, and never text of other participants. */
 
-import type { Storage } from "../core/outbox.js";
+import type { Storage } from "@sdk/outbox.js";
 import { Names, ReadState } from "../core/reads.js";
 import { Toggles } from "../core/toggle.js";
 

@@ -2,7 +2,7 @@
 
 import { type TemplateResult, html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
-import { oneLine } from "../core/read.js";
+import { oneLine } from "@sdk/read.js";
 import { type Block, type Step, reasoner } from "../core/state.js";
 import { callDuration } from "../core/time.js";
 import { author } from "./author.js";

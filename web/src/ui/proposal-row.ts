@@ -5,7 +5,7 @@
 
 import { type TemplateResult, html, nothing } from "lit";
 import type { Proposal, SpaceState } from "../core/state.js";
-import type { ID } from "../core/types.js";
+import type { ID } from "@sdk/types.js";
 import { author, authorText } from "./author.js";
 import { PageElement, define } from "./element.js";
 import { envelopeLink } from "./envelope-link.js";

@@ -1,7 +1,7 @@
 /** The rows of the conversation, in display order. */
 
 import type { Block, CallStep, Message, Notice, Proposal, SpaceState } from "../core/state.js";
-import type { ContextPath, ID, Millis, ParticipantID } from "../core/types.js";
+import type { ContextPath, ID, Millis, ParticipantID } from "@sdk/types.js";
 import { NEW_THREAD } from "../core/links.js";
 import type { View } from "./panel.js";
 import { viewFilter } from "./view-filter.js";

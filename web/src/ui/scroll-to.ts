@@ -1,6 +1,6 @@
 /** Scrolls to a place in the conversation: moves the window, opens the enclosing blocks and highlights the target. */
 
-import { correlations } from "../core/read.js";
+import { correlations } from "@sdk/read.js";
 import type { Conversation } from "./conversation.js";
 import type { SpaceShell } from "./shell.js";
 import type { Row } from "./rows.js";

@@ -5,14 +5,14 @@
 
 import type { Api } from "../core/api.js";
 import { NEW_THREAD, format } from "../core/links.js";
-import type { OutboxState } from "../core/outbox.js";
+import type { OutboxState } from "@sdk/outbox.js";
 import type { Names, ReadState } from "../core/reads.js";
 import { Room } from "../core/room.js";
 import { refusal as refusalText } from "../core/sentences.js";
 import type { SpaceState } from "../core/state.js";
 import { threadAt } from "../core/threads.js";
 import type { Toggles } from "../core/toggle.js";
-import type { ContextPath, Draft, Envelope, ID, Millis, ParticipantID } from "../core/types.js";
+import type { ContextPath, Draft, Envelope, ID, Millis, ParticipantID } from "@sdk/types.js";
 import { fetchAny } from "./fetch.js";
 import { allows } from "./capabilities.js";
 import { type Shell, EVERYTHING, type PanelParams, type Sent, type View } from "./panel.js";

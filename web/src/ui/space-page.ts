@@ -3,7 +3,7 @@
 import { type PropertyValues, type TemplateResult, html, nothing } from "lit";
 import type { Link } from "../core/links.js";
 import { duration } from "../core/time.js";
-import type { Session } from "../core/types.js";
+import type { Session } from "@sdk/types.js";
 import { Announcer } from "./announcer.js";
 import { Attention } from "./attention.js";
 import "./composer.js";

@@ -2,7 +2,7 @@
 
 import { type TemplateResult, html, nothing } from "lit";
 import { format } from "../core/links.js";
-import type { Session } from "../core/types.js";
+import type { Session } from "@sdk/types.js";
 import { icon } from "./icons.js";
 import { PageElement, define } from "./element.js";
 import { plain, who } from "./text.js";

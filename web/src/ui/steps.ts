@@ -3,8 +3,8 @@
 import { type TemplateResult, html, nothing } from "lit";
 import { guard } from "lit/directives/guard.js";
 import { repeat } from "lit/directives/repeat.js";
-import { look } from "../core/json.js";
-import { isObject, oneLine, share } from "../core/read.js";
+import { look } from "@sdk/json.js";
+import { isObject, oneLine, share } from "@sdk/read.js";
 import { type Block, type Conclusion, type Step, type ThoughtStep, reasoner } from "../core/state.js";
 import { duration } from "../core/time.js";
 import { author, authorText } from "./author.js";

@@ -1,8 +1,8 @@
 /** Text of participants as Lit values. It is always rendered as text, never as markup. */
 
 import { type TemplateResult, html } from "lit";
-import { look } from "../core/json.js";
-import { isObject } from "../core/read.js";
+import { look } from "@sdk/json.js";
+import { isObject } from "@sdk/read.js";
 import { name, neutral, visible } from "../core/unicode.js";
 
 /** Longer texts are not searched for addresses. */

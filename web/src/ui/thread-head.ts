@@ -2,7 +2,7 @@
 
 import { type TemplateResult, html, nothing } from "lit";
 import { NEW_THREAD } from "../core/links.js";
-import { oneLine } from "../core/read.js";
+import { oneLine } from "@sdk/read.js";
 import { neutral } from "../core/unicode.js";
 import { PageElement, define } from "./element.js";
 import { icon } from "./icons.js";

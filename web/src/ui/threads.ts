@@ -6,7 +6,7 @@
 import { type TemplateResult, html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import { NEW_THREAD, format } from "../core/links.js";
-import { oneLine } from "../core/read.js";
+import { oneLine } from "@sdk/read.js";
 import { type Thread, threadPage, threads } from "../core/threads.js";
 import { PageElement, define } from "./element.js";
 import { shortMoment } from "./format.js";

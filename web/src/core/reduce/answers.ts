@@ -4,9 +4,9 @@
  */
 
 import { failed, outcomeText, resultOf } from "../outcome.js";
-import { answers } from "../proposal.js";
-import { field, str } from "../read.js";
-import type { ContextPath, ID, Outcome, ParticipantID } from "../types.js";
+import { answers } from "@sdk/proposal.js";
+import { field, str } from "@sdk/read.js";
+import type { ContextPath, ID, Outcome, ParticipantID } from "@sdk/types.js";
 import { rootOf, settle } from "./blocks.js";
 import { type Noted, callOf, edit, end } from "./calls.js";
 import type { Ctx, Logged } from "./context.js";

@@ -1,9 +1,9 @@
 /** Reasoning blocks: creation, ownership and status. Their contents are in steps.ts and calls.ts. */
 
-import { contextPath } from "../read.js";
+import { contextPath } from "@sdk/read.js";
 import { secondsBetween, startKnown } from "../time.js";
 import type { Block, BlockCounts, BlockStatus, Step } from "../state.js";
-import type { ContextPath, ID, ParticipantID } from "../types.js";
+import type { ContextPath, ID, ParticipantID } from "@sdk/types.js";
 import { type Ctx, type Logged, ended } from "./context.js";
 import type { Mut } from "./tables.js";
 

@@ -4,9 +4,9 @@
  * agree.
  */
 
-import { field, obj, recipients, str } from "../read.js";
+import { field, obj, recipients, str } from "@sdk/read.js";
 import type { Block, Call, CallStep, Step, ThoughtStep } from "../state.js";
-import type { ContextPath, ID, Outcome } from "../types.js";
+import type { ContextPath, ID, Outcome } from "@sdk/types.js";
 import { insertStep, replaceStep, settle } from "./blocks.js";
 import type { Ctx, Logged } from "./context.js";
 import { announced, over, overlap } from "./groups.js";

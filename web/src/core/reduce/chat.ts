@@ -1,8 +1,8 @@
 /** Messages of the main conversation. */
 
-import { field, recipients, strings, textOf } from "../read.js";
+import { field, recipients, strings, textOf } from "@sdk/read.js";
 import type { Block, Message } from "../state.js";
-import type { ID, Millis } from "../types.js";
+import type { ID, Millis } from "@sdk/types.js";
 import { acceptBelow } from "./answers.js";
 import { attach, rootOf, settle } from "./blocks.js";
 import { type Ctx, type Logged, answered, closing, find } from "./context.js";

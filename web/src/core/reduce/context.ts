@@ -1,9 +1,9 @@
 /** The context that every part of the reducer receives. */
 
 import type { BlockStatus, Closing } from "../state.js";
-import { str, field, textOf } from "../read.js";
+import { str, field, textOf } from "@sdk/read.js";
 import { parseTime } from "../time.js";
-import type { Envelope, ID, Payload } from "../types.js";
+import type { Envelope, ID, Payload } from "@sdk/types.js";
 import type { Live } from "./live.js";
 import type { Tables, Where } from "./tables.js";
 

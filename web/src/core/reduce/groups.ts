@@ -3,7 +3,7 @@
  * calls of one agent in one context are a batch in any case.
  */
 
-import type { ContextPath, ID } from "../types.js";
+import type { ContextPath, ID } from "@sdk/types.js";
 import { rootOf } from "./blocks.js";
 import type { Ctx } from "./context.js";
 import type { Numbering, Strand } from "./tables.js";

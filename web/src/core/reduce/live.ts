@@ -5,7 +5,7 @@
  */
 
 import type { RefusalNote } from "../state.js";
-import type { Capability, ID, Limits, ParticipantID } from "../types.js";
+import type { Capability, ID, Limits, ParticipantID } from "@sdk/types.js";
 
 /** Bounds: characters of one stream, streams, rejections. */
 const MAX_TEXT = 256 * 1024;

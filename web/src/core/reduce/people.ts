@@ -1,8 +1,8 @@
 /** Participants: presence, capabilities, tools. */
 
-import { arr, bool, count, field, isObject, num, obj, recipients, str } from "../read.js";
+import { arr, bool, count, field, isObject, num, obj, recipients, str } from "@sdk/read.js";
 import type { Participant, Tool } from "../state.js";
-import type { Capability, Envelope, ParticipantID, Payload } from "../types.js";
+import type { Capability, Envelope, ParticipantID, Payload } from "@sdk/types.js";
 import { review } from "./blocks.js";
 import { type Ctx, type Logged, timeOf } from "./context.js";
 import type { Mut } from "./tables.js";

@@ -1,10 +1,10 @@
 /** Proposals and their outcomes. */
 
-import { field, obj, recipients, str, textOf } from "../read.js";
-import { canonical } from "../json.js";
-import { decision, fulfills, settles } from "../proposal.js";
+import { field, obj, recipients, str, textOf } from "@sdk/read.js";
+import { canonical } from "@sdk/json.js";
+import { decision, fulfills, settles } from "@sdk/proposal.js";
 import type { ProposalStatus } from "../state.js";
-import type { ID, ParticipantID } from "../types.js";
+import type { ID, ParticipantID } from "@sdk/types.js";
 import { answer } from "./answers.js";
 import { settle } from "./blocks.js";
 import { type Noted, begin, callOf, edit, end, quiet } from "./calls.js";

@@ -5,8 +5,8 @@
  * test cases in internal/turns/testdata.
  */
 
-import { recipients } from "../read.js";
-import { type ContextPath, GATEWAY, type ID, type ParticipantID } from "../types.js";
+import { recipients } from "@sdk/read.js";
+import { type ContextPath, GATEWAY, type ID, type ParticipantID } from "@sdk/types.js";
 import { opens, rootOf } from "./blocks.js";
 import type { Ctx, Logged } from "./context.js";
 

@@ -1,11 +1,11 @@
 /** Grants and revocations, and the grants that each may derive from. */
 
-import { field, num, str } from "../read.js";
+import { field, num, str } from "@sdk/read.js";
 import type { Grant } from "../state.js";
-import type { Capability, ID } from "../types.js";
+import type { Capability, ID } from "@sdk/types.js";
 import { type Ctx, type Logged, closing } from "./context.js";
 import { capabilities } from "./people.js";
-import { look } from "../json.js";
+import { look } from "@sdk/json.js";
 
 /** Maximum number of grants that one may derive from. */
 const MAX_VIA = 16;

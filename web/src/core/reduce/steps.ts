@@ -1,9 +1,9 @@
 /** Steps of a reasoning block: starts, thoughts, conclusions. */
 
-import { arr, bool, count, field, obj, oneLine, recipients, share, str, strings, textOf } from "../read.js";
-import { look } from "../json.js";
+import { arr, bool, count, field, obj, oneLine, recipients, share, str, strings, textOf } from "@sdk/read.js";
+import { look } from "@sdk/json.js";
 import type { Block, Step, ThoughtStep } from "../state.js";
-import type { ContextPath, ID, ParticipantID, Payload } from "../types.js";
+import type { ContextPath, ID, ParticipantID, Payload } from "@sdk/types.js";
 import { acceptIn, acceptWithin } from "./answers.js";
 import { attach, child, ensure, enter, insertStep, opens, replaceStep, rootOf, settle, take } from "./blocks.js";
 import { type Ctx, type Logged, answered, closing } from "./context.js";

@@ -1,8 +1,8 @@
 /** Streamed text: rendered in the position of the complete message, which replaces it. */
 
-import { field, str } from "../read.js";
+import { field, str } from "@sdk/read.js";
 import type { Block, Message, ThoughtStep } from "../state.js";
-import { type Envelope, GATEWAY, type ID, type Millis } from "../types.js";
+import { type Envelope, GATEWAY, type ID, type Millis } from "@sdk/types.js";
 import { insertStep, replaceStep, settle } from "./blocks.js";
 import { type Ctx, type Logged, answered } from "./context.js";
 import type { Mut, Stream } from "./tables.js";

@@ -18,7 +18,7 @@ import type {
   TimelineItem,
   Versioned,
 } from "../state.js";
-import type { ContextPath, ID, ParticipantID } from "../types.js";
+import type { ContextPath, ID, ParticipantID } from "@sdk/types.js";
 import type { Logged } from "./context.js";
 import type { Task } from "./questions.js";
 

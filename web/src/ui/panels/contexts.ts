@@ -2,11 +2,11 @@
 
 import { type TemplateResult, html, nothing } from "lit";
 import { type TreeNode, tree } from "../../core/filter.js";
-import { oneLine } from "../../core/read.js";
+import { oneLine } from "@sdk/read.js";
 import { blockTitle } from "../../core/time.js";
 import { neutral } from "../../core/unicode.js";
 import type { Block, SpaceState } from "../../core/state.js";
-import type { ContextPath } from "../../core/types.js";
+import type { ContextPath } from "@sdk/types.js";
 import { define } from "../element.js";
 import { icon } from "../icons.js";
 import { EVERYTHING, PanelElement, type View } from "../panel.js";

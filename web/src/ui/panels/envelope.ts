@@ -1,9 +1,9 @@
 /** An envelope as it was sent. */
 
 import { type PropertyValues, type TemplateResult, css, html, nothing } from "lit";
-import { arr, correlations, field, isObject, obj, str } from "../../core/read.js";
+import { arr, correlations, field, isObject, obj, str } from "@sdk/read.js";
 import { parseTime } from "../../core/time.js";
-import type { Envelope, ID } from "../../core/types.js";
+import type { Envelope, ID } from "@sdk/types.js";
 import { define } from "../element.js";
 import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";

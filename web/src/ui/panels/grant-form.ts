@@ -3,8 +3,8 @@
 import { type PropertyValues, type TemplateResult, css, html, nothing } from "lit";
 import { grant } from "../../core/drafts.js";
 import { capabilities } from "../../core/sentences.js";
-import type { Capability, ParticipantID } from "../../core/types.js";
-import { GATEWAY } from "../../core/types.js";
+import type { Capability, ParticipantID } from "@sdk/types.js";
+import { GATEWAY } from "@sdk/types.js";
 import { define } from "../element.js";
 import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";

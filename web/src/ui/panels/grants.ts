@@ -6,7 +6,7 @@ import { inForce } from "../../core/reduce/rights.js";
 import { capabilities } from "../../core/sentences.js";
 import type { Grant } from "../../core/state.js";
 import { duration } from "../../core/time.js";
-import type { ID } from "../../core/types.js";
+import type { ID } from "@sdk/types.js";
 import { define } from "../element.js";
 import { PanelElement } from "../panel.js";
 import { onTick } from "../ticker.js";

@@ -2,7 +2,7 @@
 
 import { Api } from "../../core/api.js";
 import { parseTime } from "../../core/time.js";
-import type { Envelope, Millis } from "../../core/types.js";
+import type { Envelope, Millis } from "@sdk/types.js";
 
 /** Envelopes per page. */
 const PAGE = 500;

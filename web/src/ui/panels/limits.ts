@@ -1,8 +1,8 @@
 /** The user's limits as sentences. */
 
-import { num } from "../../core/read.js";
+import { num } from "@sdk/read.js";
 import { name } from "../../core/unicode.js";
-import type { Limits } from "../../core/types.js";
+import type { Limits } from "@sdk/types.js";
 import { amount } from "./parts.js";
 
 /** Returns one sentence per limit that is set. */

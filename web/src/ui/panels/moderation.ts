@@ -3,7 +3,7 @@
 import { type TemplateResult, css, html, nothing } from "lit";
 import { kick, pause, resume } from "../../core/drafts.js";
 import type { Participant } from "../../core/state.js";
-import { type Draft, GATEWAY, type ParticipantID } from "../../core/types.js";
+import { type Draft, GATEWAY, type ParticipantID } from "@sdk/types.js";
 import { define } from "../element.js";
 import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";

@@ -7,7 +7,7 @@
 import { Api } from "../../core/api.js";
 import { Reducer } from "../../core/reducer.js";
 import type { SpaceState } from "../../core/state.js";
-import type { Envelope } from "../../core/types.js";
+import type { Envelope } from "@sdk/types.js";
 
 /** Envelopes per page, and the maximum number of pages. */
 const PAGE = 1000;

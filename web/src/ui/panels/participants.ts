@@ -5,7 +5,7 @@ import { repeat } from "lit/directives/repeat.js";
 import { capabilities } from "../../core/sentences.js";
 import type { Participant } from "../../core/state.js";
 import { imitatesPage, lookalikes } from "../../core/unicode.js";
-import { GATEWAY } from "../../core/types.js";
+import { GATEWAY } from "@sdk/types.js";
 import { define } from "../element.js";
 import { EVERYTHING, PanelElement } from "../panel.js";
 import { isFiltering } from "../view-filter.js";

@@ -2,7 +2,7 @@
 
 import { type TemplateResult, css, html, nothing } from "lit";
 import { suspicious, visible } from "../../core/unicode.js";
-import type { Millis, ParticipantID } from "../../core/types.js";
+import type { Millis, ParticipantID } from "@sdk/types.js";
 import { icon } from "../icons.js";
 import { NARROW, type Shell } from "../panel.js";
 import { monogramStyles } from "../monogram.js";

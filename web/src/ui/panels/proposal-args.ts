@@ -2,7 +2,7 @@
 
 import { type TemplateResult, html, nothing } from "lit";
 import { type DiffLine, type FileEdit, fileEdit } from "../../core/edits.js";
-import { parse } from "../../core/json.js";
+import { parse } from "@sdk/json.js";
 import type { Proposal } from "../../core/state.js";
 import { pretty } from "../text.js";
 import { exact } from "./parts.js";

@@ -3,7 +3,7 @@
 import { LitElement, type TemplateResult, html, nothing } from "lit";
 import { withdraw } from "../../core/drafts.js";
 import type { Proposal, SpaceState } from "../../core/state.js";
-import type { Draft } from "../../core/types.js";
+import type { Draft } from "@sdk/types.js";
 import { lookalikes, suspicious } from "../../core/unicode.js";
 import { define } from "../element.js";
 import type { Shell } from "../panel.js";

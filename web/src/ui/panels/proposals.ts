@@ -3,7 +3,7 @@
 import { type TemplateResult, css, html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import type { Proposal } from "../../core/state.js";
-import type { ID } from "../../core/types.js";
+import type { ID } from "@sdk/types.js";
 import { define } from "../element.js";
 import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";

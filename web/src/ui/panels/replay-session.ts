@@ -4,10 +4,10 @@
  */
 
 import { Api } from "../../core/api.js";
-import { realClock } from "../../core/clock.js";
+import { realClock } from "@sdk/clock.js";
 import { parse } from "../../core/links.js";
 import { Player, Timeline } from "../../core/replay.js";
-import type { Millis } from "../../core/types.js";
+import type { Millis } from "@sdk/types.js";
 import type { Shell } from "../panel.js";
 import { onTick } from "../ticker.js";
 import { HistoryLoader } from "./history-loader.js";

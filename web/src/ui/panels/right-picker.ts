@@ -1,8 +1,8 @@
 /** A capability choice: a common one, or a pattern in the protocol's syntax. */
 
-import { parse } from "../../core/json.js";
-import { field, isObject, obj } from "../../core/read.js";
-import type { Capability, Payload } from "../../core/types.js";
+import { parse } from "@sdk/json.js";
+import { field, isObject, obj } from "@sdk/read.js";
+import type { Capability, Payload } from "@sdk/types.js";
 
 /** Common choices, with their labels. */
 export const USUAL: readonly (readonly [string, string, readonly Capability[]])[] = [

@@ -1,8 +1,8 @@
 /** A search of a space: the query, the pages of results so far, and its progress. */
 
 import { Api, ApiError, type SearchQuery } from "../../core/api.js";
-import { type Clock, realClock } from "../../core/clock.js";
-import type { ContextPath, Millis, ParticipantID, SearchHit } from "../../core/types.js";
+import { type Clock, realClock } from "@sdk/clock.js";
+import type { ContextPath, Millis, ParticipantID, SearchHit } from "@sdk/types.js";
 
 /** Delay between typing and the request, milliseconds. */
 export const TYPING_DELAY = 200;

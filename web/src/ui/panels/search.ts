@@ -2,9 +2,9 @@
 
 import { type PropertyValues, type TemplateResult, html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
-import { oneLine } from "../../core/read.js";
+import { oneLine } from "@sdk/read.js";
 import { parseTime } from "../../core/time.js";
-import type { SearchHit } from "../../core/types.js";
+import type { SearchHit } from "@sdk/types.js";
 import { neutral } from "../../core/unicode.js";
 import { define } from "../element.js";
 import { PanelElement, type Shell } from "../panel.js";

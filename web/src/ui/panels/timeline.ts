@@ -1,10 +1,10 @@
 /** The timeline: shows the space at any moment and replays it at any speed. */
 
 import { type TemplateResult, html, nothing, svg } from "lit";
-import { oneLine, textOf } from "../../core/read.js";
+import { oneLine, textOf } from "@sdk/read.js";
 import { duration } from "../../core/time.js";
 import { neutral } from "../../core/unicode.js";
-import type { Envelope } from "../../core/types.js";
+import type { Envelope } from "@sdk/types.js";
 import { icon } from "../icons.js";
 import { define } from "../element.js";
 import { PanelElement } from "../panel.js";

@@ -2,10 +2,10 @@
 
 import { type TemplateResult, css, html, nothing } from "lit";
 import { askTools } from "../../core/drafts.js";
-import { newID } from "../../core/ids.js";
+import { newID } from "@sdk/ids.js";
 import { wordsOf } from "../../core/filter.js";
 import type { Participant, Tool } from "../../core/state.js";
-import type { ParticipantID } from "../../core/types.js";
+import type { ParticipantID } from "@sdk/types.js";
 import { define } from "../element.js";
 import { allows } from "../capabilities.js";
 import { PanelElement } from "../panel.js";

@@ -1,0 +1,109 @@
+import{a as m}from"/assets/chunk-FLIZ5GCS.js";import{j as x}from"/assets/chunk-TCXDFP5E.js";import{a as k,e as a,h as S,k as T}from"/assets/chunk-JTGVYIUJ.js";import"/assets/chunk-OMM35DFZ.js";import{d as $,f as p,g as h,i as b}from"/assets/chunk-SVAUJNOA.js";import{C as f,F as w,K as y,Q as u,b as v,c as s,f as c}from"/assets/chunk-UUO2J6FF.js";var P=v`
+  .in-force {
+    padding: var(--space-2) var(--space-3);
+    border-radius: var(--round-m);
+    background: var(--accent-soft);
+    color: var(--accent-strong);
+  }
+  .tree ul {
+    margin-left: 0.7rem;
+    padding-left: var(--space-2);
+    border-left: 1px solid var(--line);
+  }
+  .node {
+    display: grid;
+    grid-template-columns: 1.5rem minmax(0, 1fr);
+    padding: var(--space-2) 0;
+  }
+  .node[data-only="true"] .title {
+    color: var(--accent-strong);
+  }
+  .node[data-out="true"] .title {
+    text-decoration: line-through;
+    color: var(--faint);
+  }
+  .twig {
+    display: inline-grid;
+    place-items: center;
+    width: 1.5rem;
+    height: 1.5rem;
+    border-radius: var(--round-s);
+    color: var(--quiet);
+  }
+  button.twig:hover {
+    background: var(--sunk);
+  }
+  .twig svg.icon {
+    width: 0.875rem;
+    height: 0.875rem;
+    transition: rotate 120ms;
+  }
+  .twig[aria-expanded="true"] svg {
+    rotate: 90deg;
+  }
+  .title {
+    font-weight: 500;
+    overflow-wrap: anywhere;
+  }
+  .title:hover {
+    text-decoration: underline;
+    text-underline-offset: 0.2em;
+  }
+  .meta,
+  .acts {
+    grid-column: 2;
+    display: flex;
+    flex-wrap: wrap;
+    align-items: center;
+    gap: 0 var(--space-2);
+    color: var(--quiet);
+    font-size: var(--text-xs);
+  }
+  .acts {
+    gap: var(--space-1);
+    margin-top: var(--space-1);
+  }
+  .toggle {
+    min-height: 1.5rem;
+    padding: 0 var(--space-2);
+    border: 1px solid var(--line);
+    border-radius: 1rem;
+    color: var(--quiet);
+    font-size: var(--text-xs);
+  }
+  .toggle:hover {
+    border-color: var(--edge);
+    color: var(--ink);
+  }
+  .toggle[aria-pressed="true"] {
+    border-color: var(--accent);
+    background: var(--accent-soft);
+    color: var(--accent-strong);
+    font-weight: 600;
+  }
+`;var N=60,g=class extends p{static properties={...p.properties,most:{state:!0},closed:{state:!0},tick:{state:!0}};static styles=[k,T,P];made=null;constructor(){super(),this.most=N,this.closed=new Set,this.tick=0}get nodes(){return this.made?.of!==this.state&&(this.made={of:this.state,nodes:$(this.state)}),this.made.nodes}render(){let{nodes:e}=this,t=e.slice(-this.most).reverse();return s`
+      ${this.choices()}
+      <h3 class="section">${e.length===0?"Contexts":a(e.length,"context")}</h3>
+      ${e.length===0?s`<p class="empty">No reasoning yet</p>`:s`<ul class="tree">${t.map(r=>this.node(r))}</ul>`}
+      ${e.length>this.most?s`<button class="words" @click=${()=>this.most+=N}>Show older</button>`:c}
+    `}choices(){let e=this.shell.view,t=e.contexts.length===1&&e.contexts[0]==="",r=m(e);return s`<div class="stack">
+      <label class="check"><input type="checkbox" .checked=${t} @change=${()=>this.set({contexts:t?[]:[""]})} /> Main conversation only</label>
+      <label class="check"><input type="checkbox" .checked=${e.conclusionsOnly} @change=${()=>this.set({conclusionsOnly:!e.conclusionsOnly})} /> Starts and conclusions only</label>
+      ${r?s`<div class="row in-force"><span class="grow small">${C(e)}</span><button class="button small" @click=${()=>this.set(h)}>Show all</button></div>`:s`<p class="quiet">All messages are shown. Proposals awaiting approval and mentions of you are never hidden.</p>`}
+    </div>`}node(e){let t=e.block,r=this.shell.view,i=r.contexts.includes(e.path),d=r.exclude.includes(e.path),l=!this.closed.has(e.path),n=R(t);return s`<li>
+      <div class="node" data-out=${d} data-only=${i}>
+        ${e.children.length===0?s`<span class="twig"></span>`:s`<button class="twig" aria-expanded=${l?"true":"false"} aria-label=${`${a(e.below,"context")} within`} @click=${()=>this.fold(e.path)}>${b("chevron")}</button>`}
+        <button class="title grow" title="Show in conversation" @click=${()=>{S(this.shell,e.path)}}>${n}</button>
+        <p class="meta">
+          <span class="chip ${t.status==="reasoning"?"accent":t.status==="cancelled"||t.status==="stopped"?"wait":""}">${x(t,this.shell.now())}</span>
+          <span>${t.opener===""?"unknown":u(t.opener)}</span>
+          ${t.counts.calls===0?c:s`<span>${a(t.counts.calls,"call")}</span>`}
+        </p>
+        <div class="acts" role="group" aria-label=${n}>
+          <button class="toggle" aria-pressed=${i?"true":"false"} @click=${()=>this.flip("contexts",e.path)}>Only this</button>
+          <button class="toggle" aria-pressed=${d?"true":"false"} @click=${()=>this.flip("exclude",e.path)}>Hide</button>
+        </div>
+      </div>
+      ${l&&e.children.length>0?s`<ul>${e.children.map(O=>this.node(O))}</ul>`:c}
+    </li>`}fold(e){let t=new Set(this.closed);t.delete(e)||t.add(e),this.closed=t}flip(e,t){let r=this.shell.view,i=e==="contexts"?"exclude":"contexts",l=r[e].includes(t)?r[e].filter(n=>n!==t):[...r[e].filter(n=>n!==""),t];this.set({[e]:l,[i]:r[i].filter(n=>n!==t)})}set(e){let t={...this.shell.view,...e};this.shell.setView(m(t)?t:h),this.tick++}};function R(o){return f(w(o.message||o.approach||o.conclusion?.text||o.id),90)}function C(o){let e=[];o.contexts.length===1&&o.contexts[0]===""?e.push("only the main conversation"):o.contexts.length>0&&e.push(`only ${a(o.contexts.length,"context")}`),o.exclude.length>0&&e.push(`without ${a(o.exclude.length,"context")}`),o.conclusionsOnly&&e.push("starts and conclusions only"),o.from.length>0&&e.push(`only messages of ${o.from.map(u).join(", ")}`);let t=e.join(", ");return`${t.charAt(0).toUpperCase()}${t.slice(1)}.`}y("meup-contexts",g);export{g as Contexts};
+//# sourceMappingURL=/assets/contexts-M5HBMZ7M.js.map

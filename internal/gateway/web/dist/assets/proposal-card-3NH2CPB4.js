@@ -1,2 +1,0 @@
-import{a}from"/assets/chunk-4SB4D3IF.js";import"/assets/chunk-FYGS5U6U.js";import"/assets/chunk-MSS4E7UW.js";import"/assets/chunk-52OEXF26.js";import"/assets/chunk-NKFQ6BEU.js";import"/assets/chunk-3HYYT3XA.js";import"/assets/chunk-AE7GZMW4.js";import"/assets/chunk-UZGJGSK2.js";import"/assets/chunk-5HZEENDY.js";import"/assets/chunk-6DYZLY5R.js";import"/assets/chunk-KPYESZYA.js";export{a as ProposalCard};
-//# sourceMappingURL=/assets/proposal-card-3NH2CPB4.js.map

@@ -1,0 +1,66 @@
+// The program under test of sdk/conformance: see its README. Build dist first:
+// node sdk/typescript/build.mjs. MEUP_WS names a module with a WebSocket class,
+// such as that of the package ws; the default is the global one.
+import { ClosedError, ProposalError, ProtocolError, RpcError, TimeoutError, ToolError, connect } from "@meup-protocol/sdk";
+
+const options = process.env.MEUP_WS === undefined ? {} : { WebSocket: (await import(process.env.MEUP_WS)).default };
+const me = await connect({ ...options, servesTools: true }).catch((err) => {
+  console.error(err.message);
+  process.exit(1);
+});
+
+/** Waits until a signal aborts. */
+const aborted = (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+
+const isFailure = (err) => [ToolError, RpcError, ProtocolError, TimeoutError].some((type) => err instanceof type);
+
+async function work(r, text) {
+  const [verb] = text.split(" ", 1);
+  const rest = text.slice(verb.length + 1);
+  switch (verb) {
+    case "call":
+      return (await r.callTool("echo", { text: rest }, { participant: "tools", propose: false })).content[0].text;
+    case "propose": {
+      const done = await r.propose({ participant: "tools", name: "echo", arguments: { text: rest } });
+      if (done.outcome === "rejected") return `rejected: ${done.reason}`;
+      if (done.outcome !== "fulfilled") throw new ProposalError(done.proposal, done.outcome, done.by, done.reason);
+      return done.result.content[0].text;
+    }
+    case "count":
+      for (let i = 1; i <= Number(rest); i++) await me.publish({ kind: "chat", payload: { message: String(i) } }, { signal: r.signal });
+      return "counted";
+    case "wait":
+      return aborted(r.signal);
+    case "fail":
+      throw new Error("asked to fail");
+  }
+  return `you said: ${text}`;
+}
+
+me.serveTools({
+  echo: {
+    description: "Returns its argument.",
+    inputSchema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+    handler: ({ text }, { signal }) => {
+      if (text === "fail") throw new Error("asked to fail");
+      return text === "wait" ? aborted(signal) : String(text);
+    },
+  },
+});
+
+me.onQuestion((q) =>
+  q.reason(async (r) => {
+    await r.thought("thinking");
+    const answer = await work(r, q.text.replace(/^@bot /, "")).catch((err) => {
+      if (isFailure(err) || err instanceof ProposalError) return "call failed";
+      throw err;
+    });
+    await r.conclude("done");
+    return answer;
+  }),
+);
+
+process.on("SIGTERM", () => me.close());
+const why = await me.closed;
+process.exitCode = why instanceof ClosedError ? 0 : 1;
+if (process.exitCode !== 0) console.error(why.message);

@@ -1,0 +1,158 @@
+/**
+ * Which chats of a space are questions for an agent. The rules are those of
+ * the reference agent (internal/agent/addressing).
+ */
+
+import { correlations, field, kindOf, obj, recipients, str } from "./read.js";
+import { type Capability, type Envelope, GATEWAY, type ID, type ParticipantID, type Present } from "./types.js";
+
+/**
+ * Selects the chats that are questions. In every mode an agent never answers
+ * itself, and answers another agent only if that agent addresses or mentions it.
+ *
+ * - `addressed`: chats that name the agent in `to`
+ * - `mentioned`: also chats to all with `@name` in their text
+ * - `any`: also every chat that a participant other than an agent sends to all,
+ *   outside contexts, unless it mentions another connected agent
+ * - `auto`: like `any` while no other agent is connected, otherwise like `mentioned`
+ */
+export type AnswerMode = "addressed" | "mentioned" | "any" | "auto";
+
+export const MODES: readonly AnswerMode[] = ["addressed", "mentioned", "any", "auto"];
+
+/** Bounds: questions of one agent before another participant sends a chat, and participants recognized as agents. */
+const MAX_AGENT_QUESTIONS = 16;
+const MAX_AGENTS = 10_000;
+
+export class Classifier {
+  /** Connected participants. */
+  participants: readonly Present[] = [];
+  private readonly names: readonly string[];
+  private readonly agents = new Set<ParticipantID>();
+  private readonly asked = new Map<ParticipantID, number>();
+  private readonly hops = new Hops();
+
+  constructor(
+    private readonly you: ParticipantID,
+    name: string,
+    private readonly mode: AnswerMode,
+    private readonly maxHops: number,
+  ) {
+    this.names = [you, name.replace(/^@/, "")].filter((x) => x !== "").map((x) => x.toLowerCase());
+  }
+
+  /** Records which participants are agents, and which chat answers which. */
+  observe(e: Envelope): void {
+    switch (e.kind) {
+      case "system.presence":
+        if (field(e.payload, "event") === "leave") this.agents.delete(str(field(obj(e.payload["participant"]), "id")));
+        break;
+      case "reasoning.start":
+        if (e.from !== this.you && this.agents.size < MAX_AGENTS && this.answersChat(e)) this.agents.add(e.from);
+        break;
+      case "chat":
+        this.hops.note(e, e.from === this.you || this.isAgent(e.from));
+        if (e.from !== this.you && !this.isAgent(e.from)) this.asked.clear();
+    }
+  }
+
+  /** Reports whether a chat is a question, and counts it if an agent asks. */
+  isQuestion(e: Envelope): boolean {
+    const text = chatText(e);
+    if (e.from === this.you || e.from === GATEWAY || text.trim() === "") return false;
+    const to = recipients(e);
+    const addressed = to.includes(this.you);
+    if (!addressed && to.length > 0) return false;
+    if (addressed || (this.mode !== "addressed" && mentions(text, this.names))) return !this.isAgent(e.from) || this.allows(e);
+    if (e.context !== undefined || this.isAgent(e.from)) return false;
+    return (this.mode === "any" && !this.mentionsOther(text)) || (this.mode === "auto" && this.others().length === 0);
+  }
+
+  private allows(e: Envelope): boolean {
+    const n = this.asked.get(e.from) ?? 0;
+    if (this.hops.of(e.id) >= this.maxHops || n >= MAX_AGENT_QUESTIONS) return false;
+    this.asked.set(e.from, n + 1);
+    return true;
+  }
+
+  private answersChat(e: Envelope): boolean {
+    return correlations(e).some((id) => {
+      const from = this.hops.at(id)?.from;
+      return from !== undefined && from !== e.from;
+    });
+  }
+
+  private isAgent(id: ParticipantID): boolean {
+    return this.agents.has(id) || this.participants.some((p) => p.id === id && p.capabilities.some(namesReasoning));
+  }
+
+  private others(): readonly ParticipantID[] {
+    return this.participants.flatMap((p) => (p.id !== this.you && this.isAgent(p.id) ? [p.id] : []));
+  }
+
+  private mentionsOther(text: string): boolean {
+    return this.others().some((id) => mentions(text, [id.toLowerCase()]));
+  }
+}
+
+/** Returns the text of a chat, by either of its names. */
+export function chatText(e: Envelope): string {
+  return str(field(e.payload, "message")) || str(field(e.payload, "text"));
+}
+
+/** Reports whether a capability names the reasoning kinds; one for all kinds does not, nor one to cancel, which people hold. */
+function namesReasoning(c: Capability): boolean {
+  const rule = typeof c === "string" ? { kind: c } : c;
+  const kind = kindOf(str(rule.kind));
+  return rule.deny !== true && kind.startsWith("reasoning") && kind !== "reasoning.cancel";
+}
+
+/** Reports whether a text contains @ and one of the names, in lower case, as a word. */
+export function mentions(text: string, names: readonly string[]): boolean {
+  const lower = text.toLowerCase();
+  return names.some((name) => {
+    for (let at = lower.indexOf("@" + name); at >= 0; at = lower.indexOf("@" + name, at + 1)) {
+      const before = Array.from(lower.slice(Math.max(0, at - 2), at)).at(-1) ?? "";
+      if (!PART_OF_NAME.test(before) && !continues(lower.slice(at + 1 + name.length))) return true;
+    }
+    return false;
+  });
+}
+
+const PART_OF_NAME = /^[\p{L}\p{Nd}_@-]$/u;
+
+/** Reports whether a rest continues the name before it. One of . : + | does only if another character of a name follows. */
+function continues(rest: string): boolean {
+  const [first = "", next = ""] = Array.from(rest.slice(0, 4));
+  if (".:+|".includes(first) && first !== "") return next !== "@" && PART_OF_NAME.test(next);
+  return PART_OF_NAME.test(first);
+}
+
+interface Hop {
+  readonly from: ParticipantID;
+  /** Consecutive answers of agents that led to the chat. */
+  readonly depth: number;
+}
+
+/** The recent chats, in two generations: the older one is dropped when the newer one is full. */
+class Hops {
+  private young = new Map<ID, Hop>();
+  private old = new Map<ID, Hop>();
+
+  note(e: Envelope, byAgent: boolean): void {
+    const depth = byAgent ? Math.max(1, ...correlations(e).map((id) => this.of(id) + 1)) : 0;
+    if (this.young.size >= 2048) {
+      this.old = this.young;
+      this.young = new Map();
+    }
+    this.young.set(e.id, { from: e.from, depth });
+  }
+
+  of(id: ID): number {
+    return this.at(id)?.depth ?? 0;
+  }
+
+  at(id: ID): Hop | undefined {
+    return this.young.get(id) ?? this.old.get(id);
+  }
+}

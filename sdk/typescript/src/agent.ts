@@ -1,0 +1,416 @@
+/** Answering questions. The rules are those of the reference agent (docs/agent.md). */
+
+import { type AnswerMode, Classifier, MODES } from "./addressing.js";
+import { Backlog, type CatchUp, type EarlierCall } from "./backlog.js";
+import type { Arrival } from "./client.js";
+import { ApiError } from "./api.js";
+import { backoff, realClock } from "./clock.js";
+import { CanceledError, ClosedError, type MeupError } from "./errors.js";
+import { newID } from "./ids.js";
+import { Question, derived } from "./question.js";
+import { type Surroundings, publicReason } from "./reasoning.js";
+import { correlations, field, recipients, str } from "./read.js";
+import type { Envelope, ID, Payload } from "./types.js";
+
+/**
+ * Answers a question. A text is the answer, in Markdown; an object is the
+ * payload of the answer; nothing sends none. If it throws, the asker gets a
+ * chat with the reason, as far as it is not internal.
+ */
+export type QuestionHandler = (q: Question) => Promise<string | Payload | void> | string | Payload | void;
+
+export interface QuestionOptions {
+  /** Which chats are questions. Default: auto. */
+  readonly answer?: AnswerMode;
+  /** A name for mentions, in addition to the participant's id. */
+  readonly name?: string;
+  /** Which old questions are answered. Default: auto. */
+  readonly catchUp?: CatchUp;
+  /** Questions that are answered at the same time, and waiting ones. Default: 4, 32. */
+  readonly parallel?: number;
+  readonly waiting?: number;
+  /** Bound of a chain of answers of agents that follow one another. Default: 4. */
+  readonly maxHops?: number;
+  /** `abort` also ends the work on questions when this participant is paused; `wait` goes on after the pause. Default: wait. */
+  readonly onPause?: "wait" | "abort";
+  /** Milliseconds between two checks whether another process that took a question still works on it. Default: 15,000. */
+  readonly watchInterval?: number;
+}
+
+/** A running agent. */
+export interface Agent {
+  /** Takes no more questions, ends the work on the current ones, and closes their contexts. */
+  stop(): Promise<void>;
+}
+
+/** Bounds: envelopes that wait for the log to be read; watched questions; milliseconds for the reply of another process; rounds of closing; attempts to read the log. */
+const MAX_QUEUED = 10_000;
+const MAX_WATCHED = 256;
+const PROBE = 10_000;
+const ROUNDS = 3;
+const ATTEMPTS = 5;
+
+interface Running {
+  readonly q: Question;
+  readonly done: Promise<void>;
+}
+
+export class QuestionAgent implements Agent {
+  private readonly classifier: Classifier;
+  private readonly questions = new Map<ID, Running>();
+  private readonly watched = new Map<ID, () => void>();
+  private readonly probes = new Map<ID, () => void>();
+  private queue: (() => void)[] = [];
+  private free: number;
+  private readonly places: number;
+  private readonly until: number; // older questions are those of the backlog
+  private readonly since: number; // envelopes after it arrive at receive
+  private early: [Envelope, Arrival][] | null = [];
+  private stopped = false;
+  private readonly unhandle: () => void;
+  private readonly unclose: () => void;
+
+  constructor(
+    private readonly s: Surroundings,
+    private readonly handler: QuestionHandler,
+    private readonly o: QuestionOptions,
+  ) {
+    const { client } = s;
+    if (o.answer !== undefined && !MODES.includes(o.answer)) throw new TypeError(`answer is one of ${MODES.join(", ")}, not ${String(o.answer)}`);
+    if (!client.echoes) throw new TypeError("an agent needs its own envelopes: connect without echo: false and observe");
+    this.classifier = new Classifier(client.you, o.name ?? "", o.answer ?? "auto", o.maxHops ?? 4);
+    this.free = o.parallel ?? 4;
+    this.places = this.free + (o.waiting ?? 32);
+    this.until = client.joinedAt;
+    this.since = client.handled;
+    this.unhandle = client.handle((e, a) => this.receive(e, a));
+    this.unclose = client.beforeClose(() => this.stop("shutdown"));
+    void client.closed.then((err) => this.abortAll(err));
+    void this.begin();
+  }
+
+  async stop(cause: "shutdown" | "restarted" = "shutdown"): Promise<void> {
+    this.stopped = true;
+    this.unhandle();
+    this.abortAll(new CanceledError(cause, ""));
+    await Promise.allSettled([...this.questions.values()].map((r) => r.done));
+    this.unclose();
+  }
+
+  private abortAll(err: MeupError): void {
+    for (const { q } of this.questions.values()) q.abort(err as ClosedError);
+    for (const f of this.watched.values()) f();
+  }
+
+  /** Reads the log, and then handles the envelopes that have arrived in the meantime. */
+  private async begin(): Promise<void> {
+    const { client } = this.s;
+    let backlog: Backlog | null = null;
+    try {
+      await this.again(() => this.readEarly());
+      if (this.o.catchUp !== "off") backlog = await this.again(() => this.read(this.until, (e) => this.observe(e) && this.classifier.isQuestion(e)));
+    } catch (err) {
+      if (!this.stopped) client.fault("old questions are not answered: the log cannot be read", err);
+    }
+    this.flushEarly();
+    if (backlog === null || this.stopped) return;
+    await this.closeAttempts(backlog, this.until);
+    for (const e of backlog.questions) if (!backlog.settled(e.id) && !this.stopped) this.take(e, backlog.calls(e.id), true);
+  }
+
+  /** Reads the log again after a failure that may pass. */
+  private async again<T>(f: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await f();
+      } catch (err) {
+        if (attempt === ATTEMPTS || this.stopped || !(err instanceof ApiError) || !err.passing) throw err;
+        await new Promise<void>((resolve) => realClock.after(backoff(attempt, Math.random()), resolve));
+      }
+    }
+  }
+
+  /** Reads the envelopes between joining and the start of the agent, which are not old. */
+  private async readEarly(): Promise<void> {
+    const { client } = this.s;
+    const list: [Envelope, Arrival][] = [];
+    for (let from = this.until; from < this.since; ) {
+      const page = await client.api.envelopes(client.space, { since: from, before: this.since + 1, limit: 1000 });
+      for (const e of page.envelopes) list.push([e, { old: false, mine: false }]);
+      from = page.has_more ? page.next : this.since;
+    }
+    this.early?.unshift(...list);
+  }
+
+  private flushEarly(): void {
+    const list = this.early ?? [];
+    this.early = null;
+    for (const [e, a] of list) this.process(e, a);
+  }
+
+  private read(until: number, observe: (e: Envelope) => boolean): Promise<Backlog> {
+    const { client } = this.s;
+    return Backlog.read({ api: client.api, space: client.space, you: client.you, mode: this.o.catchUp === "all" ? "all" : "auto", until, observe, now: Date.now() });
+  }
+
+  /** Closes what earlier attempts left open. A proposal may be approved before it is withdrawn, so the log is read again. */
+  private async closeAttempts(work: Backlog, until: number, question?: ID): Promise<void> {
+    const { client } = this.s;
+    const sent = new Set<string>();
+    for (let round = 0; round < ROUNDS; round++) {
+      const rest = work.leftovers(question).filter((x) => !sent.has(`${x.kind} ${x.correlationId ?? ""} ${x.context ?? ""}`));
+      if (rest.length === 0) return;
+      for (const x of rest) {
+        sent.add(`${x.kind} ${x.correlationId ?? ""} ${x.context ?? ""}`);
+        await client.publish(x).catch((err: unknown) => client.fault("unfinished work is left open", err));
+      }
+      const head = await this.head();
+      await work.readOn(until, head);
+      until = head;
+    }
+  }
+
+  private async head(): Promise<number> {
+    const page = await this.s.client.api.envelopes(this.s.client.space, { descending: true, limit: 1 });
+    return page.envelopes[0]?.seq ?? 0;
+  }
+
+  private observe(e: Envelope): boolean {
+    this.classifier.participants = this.s.client.participants;
+    this.classifier.observe(e);
+    return e.kind === "chat";
+  }
+
+  private receive(e: Envelope, a: Arrival): void {
+    if (this.early === null) return this.process(e, a);
+    this.early.push([e, a]);
+    if (this.early.length >= MAX_QUEUED) this.flushEarly();
+  }
+
+  private process(e: Envelope, a: Arrival): void {
+    const { you } = this.s.client;
+    if (e.seq !== undefined && e.seq <= this.until && !a.old) return; // the backlog has it
+    this.observe(e);
+    this.settleWatched(e);
+    if (a.old || this.stopped) return;
+    const own = e.from === you && !a.mine;
+    switch (e.kind) {
+      case "reasoning.start":
+        if (e.from === you) for (const id of correlations(e)) this.questions.get(id)?.q.started(a.mine);
+        else this.declinePart(e);
+        return;
+      case "chat":
+        if (own) for (const id of correlations(e)) this.questions.get(id)?.q.abort(new CanceledError("superseded", you));
+        else if (this.classifier.isQuestion(e)) this.admit(e);
+        return;
+      case "chat.cancel":
+        if (!a.mine) for (const id of correlations(e)) this.questions.get(id)?.q.abort(new CanceledError(own ? "superseded" : "withdrawn", e.from, str(field(e.payload, "reason"))));
+        return;
+      case "reasoning.cancel":
+        if (!a.mine) for (const { q } of this.questions.values()) q.closedBy(e);
+        return;
+      case "participant.status":
+        if (own) this.probed(e);
+        return;
+      case "participant.pause":
+        if (this.o.onPause === "abort" && this.isForUs(e)) for (const { q } of this.questions.values()) q.abort(new CanceledError("paused", e.from, str(field(e.payload, "reason"))));
+        return;
+      case "participant.restart":
+        if (this.isForUs(e)) for (const { q } of this.questions.values()) q.abort(new CanceledError("restarted", e.from));
+    }
+  }
+
+  private isForUs(e: Envelope): boolean {
+    return e.from !== this.s.client.you && recipients(e).includes(this.s.client.you);
+  }
+
+  private admit(e: Envelope): void {
+    if (this.questions.has(e.id)) return;
+    const ofAsker = [...this.questions.values()].filter((r) => r.q.from === e.from).length;
+    if (this.questions.size >= this.places || ofAsker >= Math.max(1, Math.floor(this.places / 4))) {
+      const refusal = derived("busy", e.id);
+      const q = new Question(this.s, e);
+      this.quietly(
+        this.s.client.publish({
+          ...(refusal !== undefined && { id: refusal }),
+          kind: "chat",
+          correlationId: e.id,
+          ...(q.audience.length > 0 && { to: q.audience }),
+          payload: { message: "I have too many questions before me. Please ask again in a moment." },
+        }),
+      );
+      return;
+    }
+    this.take(e, [], false);
+  }
+
+  /** Answers a question when a place is free. An old one is not bounded: it was counted when it was read. */
+  private take(e: Envelope, earlier: readonly EarlierCall[], old: boolean): void {
+    if (old && this.questions.has(e.id)) return;
+    const q = new Question(this.s, e, earlier);
+    const done = this.answer(q).finally(() => {
+      this.questions.delete(e.id);
+      const why: unknown = q.signal.reason;
+      if (q.signal.aborted && why instanceof CanceledError && why.kind === "superseded" && this.o.catchUp !== "off") void this.watch(e);
+    });
+    this.questions.set(e.id, { q, done });
+  }
+
+  private async answer(q: Question): Promise<void> {
+    const closed = new Promise<void>((resolve) => {
+      q.signal.addEventListener("abort", () => resolve(q.close(publicReason(q.signal.reason))), { once: true });
+    });
+    let err: unknown;
+    try {
+      await this.turn(q.signal);
+      const work = (async () => this.handler(q))();
+      work.then(() => this.next(), () => this.next()); // a handler that ignores the signal keeps its place
+      const value = await Promise.race([work, closed.then(() => undefined)]);
+      q.signal.throwIfAborted();
+      await this.finish(q, value);
+      return;
+    } catch (e) {
+      err = q.signal.aborted ? q.signal.reason : e;
+    }
+    if (q.signal.aborted) await closed;
+    else await q.close(publicReason(err));
+    await this.giveUp(q, err);
+  }
+
+  private async finish(q: Question, value: string | Payload | void): Promise<void> {
+    if (typeof value === "string") await q.reply(value);
+    else if (value !== undefined && value !== null) await q.reply(str(field(value, "message")), { payload: value });
+    await q.close("ended without a conclusion");
+  }
+
+  /** Sends a chat with the reason, if the asker expects an answer. */
+  private async giveUp(q: Question, err: unknown): Promise<void> {
+    if (err instanceof ClosedError) return;
+    const silent = err instanceof CanceledError && ["withdrawn", "superseded", "shutdown"].includes(err.kind);
+    if (!(err instanceof CanceledError)) this.s.client.fault("a question was not answered", err);
+    if (silent) return;
+    await this.quietly(q.reply(`I have stopped looking into this: ${publicReason(err)}.`));
+  }
+
+  private async turn(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.free > 0) {
+      this.free--;
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const begin = (): void => {
+        signal.removeEventListener("abort", abort);
+        resolve();
+      };
+      const abort = (): void => {
+        this.queue = this.queue.filter((f) => f !== begin);
+        reject(signal.reason);
+      };
+      this.queue.push(begin);
+      signal.addEventListener("abort", abort, { once: true });
+    });
+  }
+
+  private next(): void {
+    const begin = this.queue.shift();
+    if (begin === undefined) this.free++;
+    else begin();
+  }
+
+  /** Declines a part that another agent asks this one to take, so that it does not wait. */
+  private declinePart(e: Envelope): void {
+    const { you } = this.s.client;
+    if (e.context === undefined || field(e.payload, "participant_id") !== you) return;
+    if (recipients(e).length > 0 && !recipients(e).includes(you)) return;
+    this.quietly(
+      this.s.client.publish({
+        kind: "reasoning.cancel",
+        context: `${e.context}/${e.id}`,
+        ...(recipients(e).length > 0 && { to: [e.from], correlationId: e.id }),
+        payload: { reason: "this agent takes no parts" },
+      }),
+    );
+  }
+
+  /** Answers another process that asks whether this one works on a question, and notes such answers. */
+  private probed(e: Envelope): void {
+    for (const id of correlations(e)) this.probes.get(id)?.();
+    const question = str(field(e.payload, "question"));
+    if (field(e.payload, "status") !== "waiting" || !this.questions.has(question)) return;
+    this.quietly(this.s.client.publish({ kind: "participant.status", to: [this.s.client.you], correlationId: e.id, payload: this.status }));
+  }
+
+  /** The payload of participant.status. */
+  get status(): Payload {
+    const contexts = [...this.questions.values()].flatMap(({ q }) => q.paths);
+    return { status: this.questions.size > 0 ? "reasoning" : "idle", contexts, paused: this.s.client.paused };
+  }
+
+  private settleWatched(e: Envelope): void {
+    if (e.kind === "chat.cancel" || (e.kind === "chat" && e.from === this.s.client.you)) for (const id of correlations(e)) this.watched.get(id)?.();
+  }
+
+  /** Waits for the answer of another process to a question. If that process is gone, it takes the question over. */
+  private async watch(e: Envelope): Promise<void> {
+    const { client } = this.s;
+    if (this.watched.size >= MAX_WATCHED || this.watched.has(e.id) || this.stopped) return;
+    let settled = false;
+    let wake: () => void = () => {};
+    this.watched.set(e.id, () => {
+      settled = true;
+      wake();
+    });
+    try {
+      for (;;) {
+        await new Promise<void>((resolve) => {
+          const stop = realClock.after(this.o.watchInterval ?? 15_000, resolve);
+          wake = () => {
+            stop();
+            resolve();
+          };
+          if (settled) wake();
+        });
+        if (settled || this.stopped) return;
+        if (await this.probe(e.id)) continue;
+        if (settled || this.stopped) return;
+        const head = await this.again(() => this.head());
+        const work = await this.again(() => this.read(head, () => false));
+        if (work.settled(e.id)) return;
+        await this.closeAttempts(work, head, e.id);
+        if (work.settled(e.id) || this.stopped) return;
+        this.take(e, work.calls(e.id), true);
+        return;
+      }
+    } catch (err) {
+      client.fault("a question of another process is not taken over", err);
+    } finally {
+      this.watched.delete(e.id);
+    }
+  }
+
+  /** Asks the other processes whether one works on a question. */
+  private async probe(question: ID): Promise<boolean> {
+    const id = newID();
+    let stop: () => void = () => {};
+    const reply = new Promise<boolean>((resolve) => {
+      this.probes.set(id, () => resolve(true));
+      stop = realClock.after(PROBE, () => resolve(false));
+    });
+    try {
+      await this.s.client.publish({ id, kind: "participant.status", to: [this.s.client.you], payload: { status: "waiting", question } });
+      return await reply;
+    } catch {
+      return true; // not allowed: nothing is known of the other process
+    } finally {
+      stop();
+      this.probes.delete(id);
+    }
+  }
+
+  private async quietly(work: Promise<unknown>): Promise<void> {
+    await work.catch((err: unknown) => {
+      if (!(err instanceof ClosedError)) this.s.client.fault("a reply was not sent", err);
+    });
+  }
+}

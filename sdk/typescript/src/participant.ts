@@ -1,0 +1,125 @@
+/** A participant: a client that asks, answers, calls tools and serves them. */
+
+import { type Agent, QuestionAgent, type QuestionHandler, type QuestionOptions } from "./agent.js";
+import { Client, type ClientOptions } from "./client.js";
+import { type ServeOptions, type ServedTool, ToolHost, RpcCode, rpcID } from "./host.js";
+import { type ProposalOutcome, type ProposeOptions, type ProposedCall, approve, propose, reject } from "./propose.js";
+import { field, recipients, str } from "./read.js";
+import { type RequestOptions, Requests } from "./requests.js";
+import { Directory, type OfferedTool, type ToolResult, toolResult } from "./tools.js";
+import type { Envelope, ParticipantID, Payload } from "./types.js";
+
+export class Participant extends Client {
+  private readonly requests = new Requests(this);
+  private readonly directory = new Directory(this, this.requests);
+  private host: ToolHost | null = null;
+  private agent: QuestionAgent | null = null;
+  private controlled = false;
+
+  /**
+   * Sends an MCP request to participants, and returns the result of the first
+   * response of one of them. Throws RpcError, TimeoutError, or ProtocolError if
+   * the gateway rejects the request. When it gives up, it sends
+   * notifications/cancelled.
+   */
+  request(to: ParticipantID | readonly ParticipantID[], method: string, params?: Payload, o: RequestOptions = {}): Promise<unknown> {
+    return this.requests.request(to, method, params, o);
+  }
+
+  /** Returns the tools that connected participants declare, or those of some participants. */
+  tools(o: { readonly participants?: readonly ParticipantID[]; readonly signal?: AbortSignal } = {}): Promise<readonly OfferedTool[]> {
+    return this.directory.all(o);
+  }
+
+  /** Calls a tool, of the only participant that offers it or of the named one. Throws ToolError if its result is an error. */
+  async callTool(name: string, args: Payload = {}, o: RequestOptions & { readonly participant?: ParticipantID } = {}): Promise<ToolResult> {
+    const { participant, ...rest } = o;
+    const to = participant ?? (await this.directory.find(name, undefined, o.signal));
+    return toolResult(await this.request(to, "tools/call", { name, arguments: args }, rest));
+  }
+
+  /** Serves tools to the other participants. Further calls add tools. */
+  serveTools(tools: Readonly<Record<string, ServedTool>>, o: ServeOptions = {}): void {
+    const host = this.host ?? new ToolHost(this, o);
+    host.add(tools);
+    if (this.host !== null) return;
+    this.host = host;
+    this.handleControl();
+    host.start();
+  }
+
+  /** Proposes a call of a tool that this participant may not make, and waits for the outcome. */
+  propose(call: ProposedCall, o: ProposeOptions = {}): Promise<ProposalOutcome> {
+    return propose(this, this.requests, call, o);
+  }
+
+  /** Approves a proposal of another participant: makes the proposed call. Returns its result. */
+  approve(proposal: Envelope, o: { readonly participant?: ParticipantID; readonly timeout?: number; readonly signal?: AbortSignal } = {}): Promise<ToolResult> {
+    return approve(this, this.requests, proposal, o);
+  }
+
+  /** Rejects a proposal of another participant. */
+  reject(proposal: Envelope, reason?: string): Promise<void> {
+    return reject(this, proposal, reason);
+  }
+
+  /** Answers questions, as an agent. At most one agent runs at a time. */
+  onQuestion(handler: QuestionHandler, o: QuestionOptions = {}): Agent {
+    if (this.agent !== null) throw new TypeError("an agent answers already: stop it first");
+    const agent = new QuestionAgent({ client: this, requests: this.requests, directory: this.directory, host: () => this.host }, handler, o);
+    this.agent = agent;
+    this.handleControl();
+    return {
+      stop: async () => {
+        if (this.agent === agent) this.agent = null;
+        await agent.stop();
+      },
+    };
+  }
+
+  /** Handles what every agent and every host of tools supports. */
+  private handleControl(): void {
+    if (this.controlled) return;
+    this.controlled = true;
+    this.handle((e, a) => {
+      if (a.old || e.from === this.you || !recipients(e).includes(this.you)) return;
+      const quietly = (work: Promise<unknown>): void => void work.catch((err: unknown) => this.fault(`a reply to ${e.kind} was not sent`, err));
+      switch (e.kind) {
+        case "participant.request-status":
+          return quietly(this.publish({ kind: "participant.status", to: [e.from], correlationId: e.id, payload: { status: "idle", paused: this.paused, ...this.host?.status, ...this.agent?.status } }));
+        case "participant.shutdown":
+          return void this.close();
+        case "mcp.request":
+          if (this.host === null) this.decline(e, quietly);
+      }
+    });
+  }
+
+  /** Responds to a request, which this participant does not serve: it saves the sender a timeout. */
+  private decline(e: Envelope, quietly: (work: Promise<unknown>) => void): void {
+    const method = str(field(e.payload, "method"));
+    if (method === "" || method.startsWith("notifications/")) return;
+    const answer = method === "ping" ? { result: {} } : { error: { code: RpcCode.NoSuchMethod, message: "this participant offers no tools" } };
+    quietly(
+      this.send({
+        kind: "mcp.response",
+        to: [e.from],
+        correlationId: e.id,
+        ...(e.context !== undefined && { context: e.context }),
+        payload: { jsonrpc: "2.0", id: rpcID(e) as string, ...answer },
+      }),
+    );
+  }
+}
+
+/**
+ * Joins a space, and returns after the gateway's welcome. The options have
+ * defaults from the environment: MEUP_URL, MEUP_TOKEN and MEUP_SPACE. Throws
+ * ConnectionError if the gateway rejects the connection, or is not reached in
+ * time.
+ */
+export async function connect(options: ClientOptions = {}): Promise<Participant> {
+  const participant = new Participant(options);
+  await participant.join();
+  return participant;
+}

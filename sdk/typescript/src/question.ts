@@ -1,0 +1,155 @@
+/** A question: a chat that this agent is to answer. */
+
+import { chatText } from "./addressing.js";
+import type { EarlierCall } from "./backlog.js";
+import { CanceledError, ClosedError, ProtocolError } from "./errors.js";
+import { Reasoning, type ReasonOptions, type Surroundings, within } from "./reasoning.js";
+import { recipients } from "./read.js";
+import type { Envelope, ID, ParticipantID, Payload } from "./types.js";
+
+/** Milliseconds for the echo of an own envelope that is in the log. */
+const ECHO = 30_000;
+const MAX_ANSWER = 60_000;
+
+export interface ReplyOptions {
+  /** Default: markdown. */
+  readonly format?: "plain" | "markdown";
+  /** Further fields of the payload. */
+  readonly payload?: Payload;
+}
+
+export class Question {
+  readonly id: ID;
+  readonly text: string;
+  readonly from: ParticipantID;
+  /** The participants of a private question except this one; empty for a question to all. All envelopes about it go to them. */
+  readonly audience: readonly ParticipantID[];
+  /** The number of replies so far. */
+  replies = 0;
+  private readonly controller = new AbortController();
+  private readonly contexts = new Set<Reasoning>();
+  private win: () => void = () => {};
+  private won = false;
+  private readonly first: Promise<void>;
+
+  constructor(
+    private readonly s: Surroundings,
+    /** The chat. */
+    readonly envelope: Envelope,
+    /** Tool calls of attempts by earlier processes, oldest first. */
+    readonly earlier: readonly EarlierCall[] = [],
+  ) {
+    this.id = envelope.id;
+    this.text = chatText(envelope);
+    this.from = envelope.from;
+    const to = recipients(envelope);
+    this.audience = to.length === 0 ? [] : [...new Set([envelope.from, ...to])].filter((id) => id !== s.client.you);
+    this.first = new Promise((resolve) => (this.win = resolve));
+  }
+
+  /** Aborted with a CanceledError when the question is withdrawn, its context is canceled, or the agent ends. */
+  get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  /**
+   * Reasons in a context: opens it, runs the function, and closes it, with the
+   * conclusion that the function gives (`conclude`) or with the first line of
+   * its value. If the function fails, the context is canceled.
+   */
+  async reason<T>(f: (r: Reasoning) => Promise<T> | T, o: ReasonOptions = {}): Promise<T> {
+    return within(await this.start(o), f);
+  }
+
+  /**
+   * Opens a context. End it with `conclude` or `cancel`, or with `await using`.
+   * Of several processes of this participant, the one whose start is the first
+   * in the log goes on; the others get a CanceledError.
+   */
+  async start(o: ReasonOptions = {}): Promise<Reasoning> {
+    this.signal.throwIfAborted();
+    const r = new Reasoning(this.s, this.audience, this.id, { context: "", signal: this.signal }, () => this.contexts.delete(r));
+    this.contexts.add(r);
+    const references = this.earlier.map((c) => c.request);
+    await r.begin({ message: `Looking into: ${this.text.slice(0, 200)}`, ...(references.length > 0 && { references }), ...o });
+    try {
+      if (!this.won) await this.awaitFirst();
+      return r;
+    } catch (err) {
+      await r.cancel(err instanceof CanceledError ? "another process of this agent began first" : String(err));
+      throw err;
+    }
+  }
+
+  /** Sends an answer: a chat that correlates to the question, to its participants. */
+  async reply(message: string, o: ReplyOptions = {}): Promise<ID> {
+    const n = this.replies++;
+    const id = n === 0 ? derived("answer", this.id) : undefined; // a second process repeats the id: one answer
+    const draft = {
+      kind: "chat" as const,
+      correlationId: this.id,
+      ...(this.audience.length > 0 && { to: this.audience }),
+      payload: { format: o.format ?? "markdown", ...o.payload, message: message.slice(0, MAX_ANSWER) } as const,
+    };
+    try {
+      return (await this.s.client.publish({ ...draft, ...(id !== undefined && { id }) })).id;
+    } catch (err) {
+      if (!(err instanceof ProtocolError) || err.code !== "duplicate_id") throw err;
+      return (await this.s.client.publish(draft)).id; // another participant has used the id
+    }
+  }
+
+  /** Ends the work on the question. */
+  abort(err: CanceledError | ClosedError): void {
+    this.controller.abort(err);
+  }
+
+  /** Handles an own reasoning.start for the question: the first one decides. */
+  started(mine: boolean): void {
+    if (this.won) return;
+    if (!mine) return this.abort(new CanceledError("superseded", ""));
+    this.won = true;
+    this.win();
+  }
+
+  /** Handles a reasoning.cancel. If it closes an outermost context, the work on the question ends. */
+  closedBy(e: Envelope): void {
+    for (const r of this.contexts) {
+      const outer = e.context === undefined || e.context === r.context;
+      if (r.closes(e) && outer && r.signal.aborted) this.abort(r.signal.reason as CanceledError);
+    }
+  }
+
+  /** Closes contexts that are still open. */
+  async close(reason: string): Promise<void> {
+    await Promise.all([...this.contexts].map((r) => r.cancel(reason)));
+  }
+
+  /** The paths of the open contexts. */
+  get paths(): readonly string[] {
+    return [...this.contexts].map((r) => r.context);
+  }
+
+  private async awaitFirst(): Promise<void> {
+    let stop: () => void = () => {};
+    const ended = new Promise<never>((_, reject) => {
+      const abort = (): void => reject(this.signal.reason);
+      if (this.signal.aborted) abort();
+      this.signal.addEventListener("abort", abort, { once: true });
+      stop = () => this.signal.removeEventListener("abort", abort);
+    });
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ECHO))); // the echo does not come: no one to wait for
+    try {
+      await Promise.race([this.first, ended, late]);
+    } finally {
+      clearTimeout(timer);
+      stop();
+    }
+  }
+}
+
+/** Returns an id that two processes derive from the same one; undefined if it is too long. */
+export function derived(prefix: string, id: ID): ID | undefined {
+  return id.length <= 110 ? `${prefix}:${id}` : undefined;
+}

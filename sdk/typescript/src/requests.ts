@@ -1,0 +1,180 @@
+/** Requests to other participants, and their responses. */
+
+import type { Client } from "./client.js";
+import { realClock } from "./clock.js";
+import { MeupError, RpcError, TimeoutError } from "./errors.js";
+import { newID } from "./ids.js";
+import { correlations, field, isObject, num, obj, recipients, str } from "./read.js";
+import type { ContextPath, Envelope, ID, ParticipantID, Payload } from "./types.js";
+
+/** A report about a request in progress. */
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
+export interface RequestOptions {
+  readonly context?: ContextPath;
+  readonly correlationId?: ID | readonly ID[];
+  /** Milliseconds until a TimeoutError; 0: none. Default: 30,000. */
+  readonly timeout?: number;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (p: Progress) => void;
+  /** Called when the request is in the log. */
+  readonly onAdmitted?: (id: ID) => void;
+  /** Waits for the end of a pause of this participant, instead of a rejection. */
+  readonly waitForResume?: boolean;
+}
+
+/** How long a participant may be disconnected before a request to it fails, in milliseconds. */
+const AWAY = 2_000;
+
+interface Call {
+  readonly to: readonly ParticipantID[];
+  readonly resolve: (e: Envelope) => void;
+  readonly fail: (err: Error) => void;
+  readonly onProgress: ((p: Progress) => void) | undefined;
+  stopAway: () => void;
+}
+
+/** A response that is waited for. */
+export interface Expected {
+  readonly response: Promise<Envelope>;
+  /** Aborted when no response is waited for any more, with the reason. */
+  readonly signal: AbortSignal;
+  /** Ends the wait. */
+  readonly drop: () => void;
+}
+
+export class Requests {
+  private readonly calls = new Map<ID, Call>();
+  private stop: () => void = () => {};
+
+  constructor(private readonly client: Client) {}
+
+  /** Sends a request, and returns the result of the first response of one of the addressees. */
+  async request(to: ParticipantID | readonly ParticipantID[], method: string, params: Payload | undefined, o: RequestOptions = {}): Promise<unknown> {
+    const list = typeof to === "string" ? [to] : to;
+    if (list.length === 0) throw new TypeError("a request names the participants whose response counts");
+    const id = newID();
+    const wait = this.expect(id, list, o);
+    const meta = o.onProgress === undefined ? params : { ...params, _meta: { ...obj(params?.["_meta"]), progressToken: id } };
+    const request = {
+      id,
+      kind: "mcp.request" as const,
+      to: list,
+      ...(o.context !== undefined && { context: o.context }),
+      payload: { jsonrpc: "2.0", id, method, ...(meta !== undefined && { params: meta }) },
+      ...(o.correlationId !== undefined && { correlationId: o.correlationId }),
+    };
+    try {
+      const signal = { signal: wait.signal };
+      await (o.waitForResume === true ? this.client.publish(request, signal) : this.client.send(request, signal));
+      o.onAdmitted?.(id);
+      return resultOf(await wait.response);
+    } catch (err) {
+      if (wait.signal.aborted) this.cancel(id, list, o.context);
+      throw err;
+    } finally {
+      wait.drop();
+    }
+  }
+
+  /** Waits for the response to a request, of this participant or of another one. */
+  expect(id: ID, to: readonly ParticipantID[], o: Pick<RequestOptions, "timeout" | "signal" | "onProgress"> = {}): Expected {
+    const { timeout = 30_000 } = o;
+    const ended = new AbortController();
+    let resolve: (e: Envelope) => void = () => {};
+    const response = new Promise<Envelope>((yes, no) => {
+      resolve = yes;
+      ended.signal.addEventListener("abort", () => no(ended.signal.reason), { once: true });
+    });
+    response.catch(() => {}); // the caller may still be sending
+    const fail = (err: unknown): void => ended.abort(err);
+    const aborted = (): void => fail(o.signal?.reason);
+    if (o.signal?.aborted === true) aborted();
+    o.signal?.addEventListener("abort", aborted, { once: true });
+    const stopTimer = timeout > 0 ? realClock.after(timeout, () => fail(new TimeoutError(`no response within ${timeout} ms`))) : () => {};
+    if (this.calls.size === 0) this.listen();
+    const call: Call = { to, resolve, fail, onProgress: o.onProgress, stopAway: () => {} };
+    this.calls.set(id, call);
+    const drop = (): void => {
+      stopTimer();
+      call.stopAway();
+      o.signal?.removeEventListener("abort", aborted);
+      if (this.calls.delete(id) && this.calls.size === 0) this.stop();
+    };
+    return { response, signal: ended.signal, drop };
+  }
+
+  private listen(): void {
+    const unhandle = this.client.handle((e) => this.handle(e));
+    const unwatch = this.client.onEnd((err) => {
+      for (const c of [...this.calls.values()]) c.fail(err);
+    });
+    this.stop = () => {
+      unhandle();
+      unwatch();
+    };
+  }
+
+  private handle(e: Envelope): void {
+    switch (e.kind) {
+      case "mcp.response":
+        for (const id of correlations(e)) {
+          const c = this.calls.get(id);
+          if (c?.to.includes(e.from) === true) return c.resolve(e);
+        }
+        return;
+      case "mcp.request":
+        return this.progress(e);
+      case "system.presence":
+      case "system.welcome":
+        for (const c of this.calls.values()) this.away(c, e);
+    }
+  }
+
+  private progress(e: Envelope): void {
+    if (str(field(e.payload, "method")) !== "notifications/progress" || !recipients(e).includes(this.client.you)) return;
+    const params = obj(field(e.payload, "params"));
+    const c = this.calls.get(str(field(params, "progressToken")));
+    const progress = num(field(params, "progress"));
+    if (c?.onProgress === undefined || progress === null || !c.to.includes(e.from)) return;
+    const total = num(field(params, "total"));
+    const message = str(field(params, "message"));
+    c.onProgress({ progress, ...(total !== null && { total }), ...(message !== "" && { message }) });
+  }
+
+  /** Fails a call some time after its only addressee has left. */
+  private away(c: Call, e: Envelope): void {
+    const [who = "", ...others] = c.to;
+    if (others.length > 0 || who === this.client.you) return;
+    const here = (): boolean => this.client.participants.some((p) => p.id === who);
+    if (here()) {
+      c.stopAway();
+      c.stopAway = () => {};
+      return;
+    }
+    if (e.kind !== "system.presence" || str(field(obj(field(e.payload, "participant")), "id")) !== who) return;
+    c.stopAway();
+    c.stopAway = realClock.after(AWAY, () => {
+      if (!here()) c.fail(new MeupError(`${who} left the space`));
+    });
+  }
+
+  /** Notifies the addressees that the response is no longer waited for. */
+  private cancel(id: ID, to: readonly ParticipantID[], context: ContextPath | undefined): void {
+    const params = { requestId: id, reason: "the result is no longer needed" };
+    this.client
+      .send({ kind: "mcp.request", to, correlationId: id, ...(context !== undefined && { context }), payload: { jsonrpc: "2.0", method: "notifications/cancelled", params } })
+      .catch(() => {}); // the addressee has left, or this participant may not send it
+  }
+}
+
+/** Returns the result in a response. Throws RpcError. */
+export function resultOf(e: Envelope): unknown {
+  const fault = field(e.payload, "error");
+  if (!isObject(fault)) return field(e.payload, "result");
+  throw new RpcError(num(field(fault, "code")) ?? 0, str(field(fault, "message")) || "the request failed", field(fault, "data"));
+}

@@ -1,0 +1,144 @@
+/** Tools of the participants of a space: lists, results, and which participant has which tool. */
+
+import type { Client } from "./client.js";
+import { DiscoveryError, ToolError } from "./errors.js";
+import { arr, field, isObject, obj, recipients, str, strings } from "./read.js";
+import type { Requests } from "./requests.js";
+import type { Envelope, ParticipantID, Payload } from "./types.js";
+
+/** A tool as tools/list describes it. */
+export interface Tool {
+  readonly name: string;
+  readonly description?: string;
+  /** A JSON Schema of the arguments. */
+  readonly inputSchema?: Payload;
+  readonly annotations?: Payload;
+}
+
+/** A tool, and the participant that runs it. */
+export interface OfferedTool extends Tool {
+  readonly participant: ParticipantID;
+}
+
+/** The result of a tool. */
+export class ToolResult {
+  constructor(
+    /** As the tool returned it. */
+    readonly raw: Payload,
+  ) {}
+
+  get content(): readonly Payload[] {
+    return arr(field(this.raw, "content")).filter(isObject);
+  }
+
+  /** The texts of the content, joined by newlines. */
+  get text(): string {
+    return this.content.flatMap((c) => (field(c, "type") === "text" ? [str(field(c, "text"))] : [])).join("\n");
+  }
+
+  /** `structuredContent`; undefined without. */
+  get structured(): unknown {
+    return field(this.raw, "structuredContent");
+  }
+}
+
+/** Returns the result of tools/call. Throws ToolError if it is an error. */
+export function toolResult(v: unknown): ToolResult {
+  const result = new ToolResult(obj(v));
+  if (field(result.raw, "isError") === true) throw new ToolError(result.text || "the tool failed", result.raw);
+  return result;
+}
+
+/** Bounds of a list: pages and tools of a participant, milliseconds. */
+const MAX_PAGES = 10;
+const MAX_TOOLS = 256;
+const LIST = 10_000;
+/** Milliseconds for participants that do not declare tools, most of which are people and never respond. */
+const LIST_UNDECLARED = 2_000;
+
+/** The tools of other participants, listed when they are needed. */
+export class Directory {
+  private readonly lists = new Map<ParticipantID, Promise<readonly Tool[]>>();
+  private listening = false;
+
+  constructor(
+    private readonly client: Client,
+    private readonly requests: Requests,
+  ) {}
+
+  /** Returns the tools of the connected participants that declare some, and of others on request. */
+  async all(o: { readonly participants?: readonly ParticipantID[]; readonly signal?: AbortSignal } = {}): Promise<readonly OfferedTool[]> {
+    this.listen();
+    const { participants, you } = this.client;
+    const among = o.participants ?? participants.flatMap((p) => (p.serves?.includes("tools") === true ? [p.id] : []));
+    const lists = await Promise.all(among.filter((id) => id !== you).map(async (id) => (await this.listOf(id, LIST, o.signal)).map((t) => ({ ...t, participant: id }))));
+    return lists.flat();
+  }
+
+  /** Returns the participant that offers a tool. Throws DiscoveryError for none, or several. */
+  async find(name: string, among?: readonly ParticipantID[], signal?: AbortSignal): Promise<ParticipantID> {
+    this.listen();
+    const { participants, you } = this.client;
+    const others = participants.filter((p) => p.id !== you && among?.includes(p.id) !== false);
+    const declared = others.filter((p) => p.serves?.includes("tools") === true).map((p) => p.id);
+    let owners = await this.ownersOf(name, declared, LIST, signal);
+    if (owners.length === 0) owners = await this.ownersOf(name, others.flatMap((p) => (declared.includes(p.id) ? [] : [p.id])), LIST_UNDECLARED, signal);
+    const [owner] = owners;
+    if (owner === undefined) throw new DiscoveryError(`no connected participant offers the tool ${name}`);
+    if (owners.length > 1) throw new DiscoveryError(`${owners.join(" and ")} offer the tool ${name}: name one with the option participant`);
+    return owner;
+  }
+
+  private async ownersOf(name: string, among: readonly ParticipantID[], timeout: number, signal?: AbortSignal): Promise<readonly ParticipantID[]> {
+    const found = await Promise.all(among.map(async (id) => (await this.listOf(id, timeout, signal)).some((t) => t.name === name)));
+    signal?.throwIfAborted();
+    return among.filter((_, i) => found[i]).sort();
+  }
+
+  /** Returns the list of a participant; empty if it does not respond. */
+  private listOf(id: ParticipantID, timeout: number, signal?: AbortSignal): Promise<readonly Tool[]> {
+    const known = this.lists.get(id);
+    if (known !== undefined) return known;
+    const list = this.request(id, timeout, signal).catch(() => {
+      // a participant that declares tools is asked again, any other one when it joins again
+      if ((signal?.aborted === true || timeout === LIST) && this.lists.get(id) === list) this.lists.delete(id);
+      return [];
+    });
+    this.lists.set(id, list);
+    return list;
+  }
+
+  private async request(id: ParticipantID, timeout: number, signal?: AbortSignal): Promise<readonly Tool[]> {
+    const tools: Tool[] = [];
+    let cursor = "";
+    for (let page = 0; page < MAX_PAGES && tools.length < MAX_TOOLS; page++) {
+      const got = obj(await this.requests.request(id, "tools/list", cursor === "" ? {} : { cursor }, { timeout, ...(signal !== undefined && { signal }) }));
+      tools.push(...arr(field(got, "tools")).flatMap((x) => tool(x) ?? []));
+      cursor = str(field(got, "nextCursor"));
+      if (cursor === "") break;
+    }
+    return tools.slice(0, MAX_TOOLS);
+  }
+
+  /** Forgets lists that may have changed. */
+  private listen(): void {
+    if (this.listening) return;
+    this.listening = true;
+    this.client.handle((e) => {
+      if (e.kind === "system.presence") this.lists.delete(str(field(obj(field(e.payload, "participant")), "id")));
+      if (e.kind === "system.welcome") this.lists.clear();
+      if (announces(e) && (recipients(e).length === 0 || recipients(e).includes(this.client.you))) this.lists.delete(e.from);
+    });
+  }
+}
+
+function announces(e: Envelope): boolean {
+  if (e.kind === "participant.status") return strings(field(e.payload, "offers")).includes("tools");
+  return e.kind === "mcp.request" && field(e.payload, "method") === "notifications/tools/list_changed";
+}
+
+function tool(v: unknown): Tool | null {
+  const t = obj(v);
+  const name = str(field(t, "name"));
+  return name === "" ? null : ({ ...t, name } as Tool);
+}

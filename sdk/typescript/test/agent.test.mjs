@@ -1,0 +1,370 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { CanceledError, RpcError, TimeoutError, ToolError, connect } from "@meup-protocol/sdk";
+import { FakeGateway, until } from "./fake.mjs";
+
+async function joined(more = {}) {
+  const g = new FakeGateway();
+  g.participants = [{ id: "bot", capabilities: ["*"] }, { id: "alice", capabilities: ["*"] }, { id: "tools", capabilities: ["mcp.response"], serves: ["tools"] }];
+  return [g, await connect(g.options(more))];
+}
+
+const respond = (g, request, body, from = "tools") => g.say(from, "mcp.response", { jsonrpc: "2.0", id: request.id, ...body }, { to: ["bot"], correlationId: request.id });
+const text = (t) => ({ result: { content: [{ type: "text", text: t }] } });
+
+test("a request has the first response of an addressee as its result", async () => {
+  const [g, me] = await joined();
+  const asking = me.request("tools", "ping");
+  const r = await until("a request", () => g.of("mcp.request")[0]);
+  respond(g, r, { result: "forged" }, "alice");
+  respond(g, r, { result: "right" });
+  assert.equal(await asking, "right");
+  const failing = me.request(["tools"], "ping");
+  respond(g, await until("a request", () => g.of("mcp.request")[1]), { error: { code: -32601, message: "no", data: 7 } });
+  await assert.rejects(failing, (err) => err instanceof RpcError && err.code === -32601 && err.data === 7);
+  await assert.rejects(me.request([], "ping"), TypeError);
+  await me.close();
+});
+
+test("a request that is given up is canceled", async () => {
+  const [g, me] = await joined();
+  await assert.rejects(me.request("tools", "slow", {}, { timeout: 20 }), TimeoutError);
+  const stop = new AbortController();
+  const asking = me.request("tools", "slow", {}, { signal: stop.signal });
+  await until("a request", () => g.of("mcp.request").filter((e) => e.payload.method === "slow").length === 2);
+  stop.abort(new Error("enough"));
+  await assert.rejects(asking, /enough/);
+  const cancels = await until("cancellations", () => g.of("mcp.request").filter((e) => e.payload.method === "notifications/cancelled").length === 2 && g.of("mcp.request"));
+  for (const c of cancels.filter((e) => e.payload.id === undefined)) assert.equal(c.payload.params.requestId, c.correlationId);
+  await me.close();
+});
+
+test("callTool finds the participant, reports progress, and names errors", async () => {
+  const [g, me] = await joined();
+  const seen = [];
+  const calling = me.callTool("echo", { a: 1 }, { onProgress: (p) => seen.push(p) });
+  respond(g, await until("tools/list", () => g.of("mcp.request").find((e) => e.payload.method === "tools/list")), { result: { tools: [{ name: "echo", inputSchema: { type: "object" } }] } });
+  const call = await until("a call", () => g.of("mcp.request").find((e) => e.payload.method === "tools/call"));
+  assert.deepEqual(call.to, ["tools"]);
+  const token = call.payload.params._meta.progressToken;
+  g.say("tools", "mcp.request", { method: "notifications/progress", params: { progressToken: token, progress: 1, total: 2 } }, { to: ["bot"] });
+  respond(g, call, text("a result"));
+  assert.equal((await calling).text, "a result");
+  assert.deepEqual(seen, [{ progress: 1, total: 2 }]);
+  const failing = me.callTool("echo", {}, { participant: "tools" });
+  respond(g, await until("a call", () => g.of("mcp.request").filter((e) => e.payload.method === "tools/call")[1]), { result: { content: [{ type: "text", text: "out of paper" }], isError: true } });
+  await assert.rejects(failing, (err) => err instanceof ToolError && err.message === "out of paper");
+  g.presence("leave", "alice");
+  await assert.rejects(me.callTool("none"), /no connected participant offers the tool none/);
+  await me.close();
+});
+
+test("served tools respond once to requests for this participant", async () => {
+  const [g, me] = await joined();
+  const aborted = [];
+  let begun = 0;
+  me.serveTools({
+    add: { inputSchema: { type: "object", required: ["a"] }, handler: ({ a, b = 0 }) => ({ sum: a + b }) },
+    wait: { handler: (_, { signal }) => (begun++, new Promise((_, no) => signal.addEventListener("abort", () => (aborted.push(signal.reason), no(signal.reason))))) },
+    count: { handler: async (_, { progress }) => (progress(1, 2, "half"), "done") },
+    fail: { handler: () => Promise.reject(new Error("broken")) },
+    deny: { handler: () => Promise.reject(new RpcError(-5, "denied")) },
+  });
+  await until("serves", () => g.socket.url.searchParams.get("serves") === "tools");
+  const ask = async (id, method, params, more = {}) => {
+    g.say("alice", "mcp.request", { jsonrpc: "2.0", id, method, params }, { id: `r${id}`, to: ["bot"], context: "c", ...more });
+    return (await until(`a response to ${id}`, () => g.of("mcp.response").find((e) => e.correlationId === `r${id}`))).payload;
+  };
+  g.say("alice", "mcp.request", { method: "tools/call", id: 0, params: { name: "add" } }, { id: "r0", to: ["tools"] });
+  const sum = await ask(1, "tools/call", { name: "add", arguments: { a: 1, b: 2 } });
+  assert.deepEqual(sum, { jsonrpc: "2.0", id: 1, result: { content: [{ type: "text", text: '{"sum":3}' }], structuredContent: { sum: 3 } } });
+  assert.equal((await ask(2, "tools/call", { name: "add", arguments: {} })).error.code, -32602);
+  assert.equal((await ask(3, "tools/call", { name: "none" })).error.code, -32602);
+  assert.equal((await ask(4, "no/method")).error.code, -32601);
+  assert.equal((await ask(5, "tools/call", { name: "fail" })).result.isError, true);
+  assert.deepEqual((await ask(6, "tools/call", { name: "deny" })).error, { code: -5, message: "denied" });
+  assert.deepEqual((await ask(7, "tools/list")).result.tools.map((t) => t.name), ["add", "wait", "count", "fail", "deny"]);
+  assert.deepEqual((await ask(8, "ping")).result, {});
+  await ask(9, "tools/call", { name: "count", _meta: { progressToken: "p" } });
+  assert.deepEqual((await until("progress", () => g.of("mcp.request")[0])).payload.params, { progressToken: "p", progress: 1, total: 2, message: "half" });
+  g.say("alice", "mcp.request", { jsonrpc: "2.0", id: 10, method: "tools/call", params: { name: "wait" } }, { id: "r10", to: ["bot"] });
+  await until("a call", () => begun === 1);
+  g.say("tools", "mcp.request", { method: "notifications/cancelled", params: { requestId: 10 } }, { to: ["bot"] });
+  g.say("alice", "mcp.request", { method: "notifications/cancelled", params: { requestId: 10 } }, { to: ["bot"] });
+  assert.equal((await until("a response", () => g.of("mcp.response").find((e) => e.correlationId === "r10"))).payload.error.code, -32002);
+  assert.ok(aborted[0] instanceof CanceledError && aborted[0].by === "alice");
+  assert.equal(g.of("mcp.response").filter((e) => e.correlationId === "r0").length, 0);
+  await me.close();
+});
+
+test("too many calls of one participant are refused", async () => {
+  const [g, me] = await joined({ servesTools: true });
+  me.serveTools({ wait: { handler: (_, { signal }) => new Promise((_, no) => signal.addEventListener("abort", () => no(signal.reason))) } }, { parallel: 2, waiting: 6 });
+  for (let i = 0; i < 4; i++) g.say("alice", "mcp.request", { id: i, method: "tools/call", params: { name: "wait" } }, { id: `r${i}`, to: ["bot"] });
+  const busy = await until("refusals", () => g.of("mcp.response").length === 2 && g.of("mcp.response"));
+  for (const e of busy) assert.equal(e.payload.error.data.reason, "busy");
+  await me.close();
+  assert.equal(g.of("mcp.response").filter((e) => e.payload.error.data.reason === "shutdown").length, 2);
+});
+
+test("requests from before the start: reading tools are carried out, others are uncertain", async () => {
+  const g = new FakeGateway();
+  const ask = (id, name) => g.say("alice", "mcp.request", { id, method: "tools/call", params: { name } }, { id, to: ["bot"] });
+  ask("answered", "read");
+  g.log.push({ id: "x", from: "bot", kind: "mcp.response", correlationId: "answered", payload: {}, seq: 2, ts: new Date().toISOString() });
+  ask("reading", "read");
+  ask("writing", "write");
+  const me = await connect(g.options({ servesTools: true }));
+  me.serveTools({ read: { annotations: { readOnlyHint: true }, handler: () => "read" }, write: { handler: () => assert.fail("carried out twice") } });
+  await until("responses", () => g.of("mcp.response").length === 3);
+  const of = (id) => g.of("mcp.response").filter((e) => e.correlationId === id);
+  assert.equal(of("answered").length, 1);
+  assert.equal(of("reading")[0].payload.result.content[0].text, "read");
+  assert.equal(of("writing")[0].payload.error.data.reason, "restarted");
+  await me.close();
+});
+
+test("a question is answered with a context, and its end is final", async () => {
+  const [g, me] = await joined();
+  me.onQuestion((q) => q.reason(async (r) => {
+    await r.thought("thinking", { references: ["e1"] });
+    await r.reason(async (part) => {
+      await part.observation("seen");
+      return "part";
+    }, { message: "a part" });
+    return `about ${q.text}`;
+  }));
+  const q = g.say("alice", "chat", { message: "@bot why?" });
+  const answer = await until("an answer", () => g.of("chat")[0]);
+  assert.deepEqual([answer.correlationId, answer.payload.message], [q.id, "about @bot why?"]);
+  const [start, inner] = g.of("reasoning.start");
+  assert.equal(start.correlationId, q.id);
+  assert.equal(inner.context, start.id);
+  assert.deepEqual(g.of("reasoning.conclusion").map((e) => e.context), [`${start.id}/${inner.id}`, start.id]);
+  await me.close();
+  assert.equal(g.of("reasoning.cancel").length, 0);
+});
+
+test("a withdrawn question aborts its signal, closes its context, and gets no answer", async () => {
+  const [g, me] = await joined();
+  const reasons = [];
+  me.onQuestion((q) => q.reason((r) => new Promise((_, no) => r.signal.addEventListener("abort", () => (reasons.push(r.signal.reason), no(r.signal.reason))))));
+  const q = g.say("alice", "chat", { message: "why?" });
+  await until("a context", () => g.of("reasoning.start")[0]);
+  g.say("alice", "chat.cancel", { reason: "never mind" }, { correlationId: q.id });
+  const end = await until("its end", () => g.of("reasoning.cancel")[0]);
+  assert.equal(end.payload.reason, "withdrawn by alice: never mind");
+  assert.deepEqual(reasons.map((x) => [x instanceof CanceledError, x.kind, x.by]), [[true, "withdrawn", "alice"]]);
+  const q2 = g.say("alice", "chat", { message: "and this?" });
+  const start = await until("a context", () => g.of("reasoning.start").find((e) => e.correlationId === q2.id));
+  g.say("alice", "reasoning.cancel", { reason: "enough" }, { context: start.id });
+  const chat = await until("a chat", () => g.of("chat")[0]);
+  assert.match(chat.payload.message, /canceled by alice: enough/);
+  assert.equal(g.of("reasoning.cancel").length, 1);
+  await me.close();
+});
+
+test("an error of the handler is answered without its text", async () => {
+  const faults = [];
+  const [g, me] = await joined({ onError: (_, err) => faults.push(err.message) });
+  me.onQuestion((q) => q.reason(() => Promise.reject(new Error("password=1234"))));
+  g.say("alice", "chat", { message: "why?" });
+  const answer = await until("an answer", () => g.of("chat")[0]);
+  assert.match(answer.payload.message, /internal error/);
+  assert.equal(g.of("reasoning.cancel").length, 1);
+  assert.deepEqual(faults, ["password=1234"]);
+  await me.close();
+});
+
+test("a private question stays private", async () => {
+  const [g, me] = await joined();
+  me.onQuestion((q) => q.reason(async (r) => {
+    await r.thought("thinking");
+    return "secret";
+  }));
+  g.say("alice", "chat", { message: "why?" }, { to: ["bot", "carol"] });
+  await until("an answer", () => g.of("chat")[0]);
+  for (const e of g.log.filter((e) => e.from === "bot")) assert.deepEqual(e.to, ["alice", "carol"], e.kind);
+  await me.close();
+});
+
+test("during a pause nothing is sent about questions, and the work goes on after it", async () => {
+  const [g, me] = await joined();
+  let paused = true;
+  g.decide = (f) => (paused && f.kind.startsWith("reasoning.start") ? { error: "paused", message: "Paused." } : undefined);
+  me.onQuestion((q) => q.reason(() => "done"));
+  g.say("alice", "participant.pause", {}, { to: ["bot"] });
+  await until("a pause", () => me.paused);
+  g.say("alice", "chat", { message: "why?" });
+  await until("a refused start", () => g.socket.sent.some((f) => f.kind === "reasoning.start"));
+  paused = false;
+  g.say("alice", "participant.resume", {}, { to: ["bot"] });
+  await until("an answer", () => g.of("chat")[0]);
+  const [first, again] = g.socket.sent.filter((f) => f.kind === "reasoning.start");
+  assert.equal(first.id, again.id);
+  await me.close();
+});
+
+test("onPause abort ends the work", async () => {
+  const [g, me] = await joined();
+  me.onQuestion((q) => q.reason((r) => new Promise((_, no) => r.signal.addEventListener("abort", () => no(r.signal.reason)))), { onPause: "abort" });
+  g.say("alice", "chat", { message: "why?" });
+  await until("a context", () => g.of("reasoning.start")[0]);
+  g.say("alice", "participant.pause", { reason: "lunch" }, { to: ["bot"] });
+  assert.equal((await until("its end", () => g.of("reasoning.cancel")[0])).payload.reason, "paused by alice: lunch");
+  await me.close();
+});
+
+test("of two processes, the one that began first answers, and its end is noticed", async () => {
+  const [g, me] = await joined();
+  me.onQuestion((q) => q.reason(() => "mine"), { watchInterval: 1 });
+  g.decide = (f) => (f.kind === "reasoning.start" ? g.other(f) : undefined);
+  g.other = (f) => {
+    if (!g.log.some((e) => e.id === "other")) g.log.push({ id: "other", ts: new Date().toISOString(), from: "bot", kind: "reasoning.start", correlationId: f.correlationId, payload: {}, seq: g.log.length + 1 }) && g.socket.deliver(g.log.at(-1));
+    return undefined;
+  };
+  const q = g.say("alice", "chat", { message: "why?" });
+  const end = await until("the end of the own context", () => g.of("reasoning.cancel")[0]);
+  assert.match(end.payload.reason, /another process/);
+  const probe = await until("a probe", () => g.of("participant.status")[0]);
+  assert.deepEqual(probe.payload, { status: "waiting", question: q.id });
+  g.log.push({ id: "theirs", ts: new Date().toISOString(), from: "bot", kind: "chat", correlationId: q.id, payload: { message: "theirs" }, seq: g.log.length + 1 });
+  g.socket.deliver(g.log.at(-1));
+  await me.close();
+  assert.deepEqual(g.of("chat").map((e) => e.payload.message), ["theirs"]);
+});
+
+test("another process that asks gets a reply while a question is in progress", async () => {
+  const [g, me] = await joined();
+  me.onQuestion((q) => q.reason((r) => new Promise((_, no) => r.signal.addEventListener("abort", () => no(r.signal.reason)))));
+  const q = g.say("alice", "chat", { message: "why?" });
+  await until("a context", () => g.of("reasoning.start")[0]);
+  g.say("bot", "participant.status", { status: "waiting", question: q.id }, { id: "probe", to: ["bot"] });
+  const reply = await until("a reply", () => g.of("participant.status").find((e) => e.correlationId === "probe"));
+  assert.equal(reply.payload.status, "reasoning");
+  await me.close();
+});
+
+test("a process that starts closes what an earlier one left, and answers its question with the earlier calls", async () => {
+  const g = new FakeGateway();
+  const say = (kind, payload, more) => g.say("bot", kind, payload, more);
+  g.say("alice", "chat", { message: "why?" }, { id: "q" });
+  say("reasoning.start", { message: "" }, { id: "old", correlationId: "q" });
+  say("reasoning.start", { message: "" }, { id: "inner", context: "old" });
+  say("mcp.request", { method: "tools/call", params: { name: "echo", arguments: { n: 1 } } }, { id: "call", to: ["tools"], context: "old" });
+  g.say("tools", "mcp.response", { result: { content: [] } }, { correlationId: "call" });
+  say("mcp.request", { id: 1, method: "tools/call", params: { name: "own" } }, { id: "own", to: ["bot"], context: "old" });
+  say("mcp.proposal", { method: "tools/call", params: { name: "rm" } }, { id: "p", context: "old" });
+  const me = await connect(g.options());
+  let earlier = [];
+  me.onQuestion((q) => {
+    earlier = q.earlier;
+    return q.reason(() => "because");
+  });
+  await until("an answer", () => g.of("chat")[0]);
+  assert.deepEqual(earlier.map((c) => [c.request, c.name, c.participant, c.response !== null]), [["call", "echo", "tools", true], ["own", "own", "bot", false]]);
+  assert.deepEqual(g.of("reasoning.cancel").map((e) => e.context), ["old/inner", "old"]);
+  assert.equal(g.of("mcp.withdraw")[0].correlationId, "p");
+  assert.equal(g.of("mcp.response").find((e) => e.correlationId === "own").payload.error.code, -32002);
+  assert.deepEqual(g.of("reasoning.start").at(-1).payload.references, ["call", "own"]);
+  await me.close();
+});
+
+test("too many questions of one participant are refused once", async () => {
+  const [g, me] = await joined();
+  me.onQuestion((q) => q.reason((r) => new Promise((_, no) => r.signal.addEventListener("abort", () => no(r.signal.reason)))), { parallel: 1, waiting: 3 });
+  for (let i = 0; i < 3; i++) g.say("alice", "chat", { message: "why?" }, { id: `q${i}` });
+  await until("refusals", () => g.of("chat").length === 2);
+  assert.deepEqual(g.of("chat").map((e) => e.id), ["busy:q1", "busy:q2"]);
+  await me.close();
+});
+
+test("a call that is not allowed is proposed, and its outcome counts", async () => {
+  const [g, me] = await joined();
+  g.decide = (f) => (f.kind === "mcp.request" && f.payload.method === "tools/call" ? { error: "capability_violation", message: "Not allowed." } : undefined);
+  const results = [];
+  me.onQuestion((q) => q.reason(async (r) => {
+    const got = await r.callTool("rm", { path: "x" }, { participant: "tools", reason: "It is old." }).then((x) => x.text, (err) => err.message);
+    results.push(got);
+    return got;
+  }));
+  const call = { method: "tools/call", params: { name: "rm", arguments: { path: "x" } } };
+  g.say("alice", "chat", { message: "delete it" });
+  const p = await until("a proposal", () => g.of("mcp.proposal")[0]);
+  assert.deepEqual(p.payload, { ...call, participant_id: "tools" });
+  g.say("alice", "mcp.request", { ...call, params: { name: "rm", arguments: { path: "y" } } }, { to: ["tools"], correlationId: p.id });
+  const r = g.say("alice", "mcp.request", call, { to: ["tools"], correlationId: p.id });
+  g.say("tools", "mcp.response", text("deleted"), { to: ["alice"], correlationId: r.id });
+  await until("an answer", () => results.length === 1);
+  g.say("alice", "chat", { message: "delete it again" });
+  const second = await until("a proposal", () => g.of("mcp.proposal")[1]);
+  g.say("alice", "mcp.reject", { reason: "disagree" }, { correlationId: second.id });
+  await until("an answer", () => results.length === 2);
+  assert.deepEqual(results, ["deleted", "rejected by alice: disagree"]);
+  await me.close();
+});
+
+test("a proposal without a decision is withdrawn, and one that is aborted too", async () => {
+  const [g, me] = await joined();
+  const { outcome, by } = await me.propose({ name: "rm", participant: "tools" }, { timeout: 10 });
+  assert.deepEqual([outcome, by], ["expired", ""]);
+  const stop = new AbortController();
+  const proposing = me.propose({ name: "rm" }, { signal: stop.signal, onAdmitted: () => stop.abort(new Error("enough")) });
+  await assert.rejects(proposing, /enough/);
+  const all = await until("withdrawals", () => g.of("mcp.withdraw").length === 2 && g.of("mcp.withdraw"));
+  assert.deepEqual(all.map((e) => e.payload.reason), ["timeout", "no_longer_needed"]);
+  await me.close();
+});
+
+test("an own tool is called with a request and a response in the log", async () => {
+  const [g, me] = await joined({ servesTools: true });
+  me.serveTools({ double: { handler: ({ n }) => String(2 * n) } });
+  me.onQuestion((q) => q.reason(async (r) => (await r.callTool("double", { n: 4 })).text));
+  g.say("alice", "chat", { message: "double 4" });
+  await until("an answer", () => g.of("chat")[0]);
+  assert.equal(g.of("chat")[0].payload.message, "8");
+  const [request] = g.of("mcp.request");
+  assert.deepEqual(request.to, ["bot"]);
+  assert.equal(request.correlationId, g.of("reasoning.thought")[0].id);
+  assert.equal(g.of("mcp.response")[0].correlationId, request.id);
+  assert.equal(g.of("mcp.response")[0].to, undefined);
+  await me.close();
+});
+
+test("approve and reject decide on a proposal of another participant", async () => {
+  const [g, me] = await joined();
+  const p = g.say("scout", "mcp.proposal", { method: "tools/call", params: { name: "rm", arguments: { n: 1 } }, participant_id: "tools" }, { context: "c" });
+  const deciding = me.approve(p);
+  const r = await until("a request", () => g.of("mcp.request")[0]);
+  assert.deepEqual([r.to, r.context, r.correlationId, r.payload.params], [["tools"], "c", p.id, { name: "rm", arguments: { n: 1 } }]);
+  respond(g, r, text("ok"));
+  assert.equal((await deciding).text, "ok");
+  await me.reject(p, "unsafe");
+  assert.deepEqual(g.of("mcp.reject")[0].payload, { reason: "unsafe" });
+  await assert.rejects(me.approve({ ...p, payload: { method: "tools/call", params: {} } }), /participant/);
+  await me.close();
+});
+
+test("shutdown ends the client, and a status is reported", async () => {
+  const [g, me] = await joined();
+  me.onQuestion((q) => q.reason((r) => new Promise((_, no) => r.signal.addEventListener("abort", () => no(r.signal.reason)))));
+  g.say("alice", "participant.request-status", {}, { id: "s", to: ["bot"] });
+  assert.equal((await until("a status", () => g.of("participant.status")[0])).payload.status, "idle");
+  g.say("alice", "mcp.request", { id: 1, method: "tools/list" }, { id: "r", to: ["bot"] });
+  assert.equal((await until("a response", () => g.of("mcp.response")[0])).payload.error.code, -32601);
+  g.say("alice", "chat", { message: "why?" });
+  await until("a context", () => g.of("reasoning.start")[0]);
+  g.say("alice", "participant.shutdown", {}, { to: ["bot"] });
+  await me.closed;
+  assert.equal(g.of("reasoning.cancel")[0].payload.reason, "the agent is shutting down");
+  assert.equal(g.of("chat").length, 0);
+});
+
+test("chats before the agent starts are questions if they came after joining", async () => {
+  const [g, me] = await joined();
+  g.say("alice", "chat", { message: "early" });
+  await me.receive();
+  me.onQuestion((q) => q.text);
+  assert.equal((await until("an answer", () => g.of("chat")[0])).payload.message, "early");
+  await me.close();
+});
