@@ -91,6 +91,13 @@ var decisiveFields = map[Kind][]string{
 	KindSpaceInvite:      {"participant_id", "initial_capabilities", "ttl_seconds"},
 	KindSpaceKick:        {"participant_id"},
 
+	KindAdminSpacePut:          {"space"},
+	KindAdminSpaceRemove:       {"space"},
+	KindAdminParticipantPut:    {"space", "participant_id", "capabilities"},
+	KindAdminParticipantRemove: {"space", "participant_id"},
+	KindAdminTokenIssue:        {"space", "participant_id"},
+	KindAdminTokenRevoke:       {"space", "participant_id", "token_id"},
+
 	KindStreamRequest:     {"target"},
 	KindStreamOpen:        {"stream_id"},
 	KindStreamData:        {"stream_id"},

@@ -59,6 +59,14 @@ const (
 	KindStreamWriteRevoked Kind = "stream.write-revoked"
 	KindStreamTransferred  Kind = "stream.ownership-transferred"
 
+	// Of the administrative space: changes of spaces, participants and tokens.
+	KindAdminSpacePut          Kind = "admin.space.put"
+	KindAdminSpaceRemove       Kind = "admin.space.remove"
+	KindAdminParticipantPut    Kind = "admin.participant.put"
+	KindAdminParticipantRemove Kind = "admin.participant.remove"
+	KindAdminTokenIssue        Kind = "admin.token.issue"
+	KindAdminTokenRevoke       Kind = "admin.token.revoke" //nolint:gosec // a name
+
 	KindSystemWelcome    Kind = "system.welcome"
 	KindSystemPresence   Kind = "system.presence"
 	KindSystemAck        Kind = "system.ack"
@@ -114,6 +122,8 @@ func Kinds() []Kind {
 		KindParticipantCompactDone, KindParticipantClear, KindParticipantRestart, KindParticipantShutdown,
 		KindStreamRequest, KindStreamOpen, KindStreamData, KindStreamClose,
 		KindStreamGrantWrite, KindStreamRevokeWrite, KindStreamTransfer,
+		KindAdminSpacePut, KindAdminSpaceRemove, KindAdminParticipantPut,
+		KindAdminParticipantRemove, KindAdminTokenIssue, KindAdminTokenRevoke,
 	}
 }
 
@@ -211,6 +221,17 @@ func (k Kind) ChangesState() bool {
 	switch k {
 	case KindCapabilityGrant, KindCapabilityRevoke, KindSpaceInvite, KindSpaceKick,
 		KindParticipantPause, KindParticipantResume:
+		return true
+	}
+	return k.IsAdministrative()
+}
+
+// IsAdministrative reports whether the kind changes spaces, participants or
+// tokens. Only the administrative space accepts it.
+func (k Kind) IsAdministrative() bool {
+	switch k {
+	case KindAdminSpacePut, KindAdminSpaceRemove, KindAdminParticipantPut,
+		KindAdminParticipantRemove, KindAdminTokenIssue, KindAdminTokenRevoke:
 		return true
 	}
 	return false

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -18,6 +19,9 @@ type EnvelopeQuery struct {
 	Before protocol.Seq // only envelopes before it; 0: to the end
 	Log    string       // id of the log of Since and Before; "": unknown
 	Limit  int          // 0: the gateway's default; the gateway returns at most 1,000
+
+	FromTime time.Time // only envelopes admitted at this time or later; zero: no bound
+	Until    time.Time // only envelopes admitted before this time; zero: no bound
 
 	Contexts []string // path prefixes; "" is the main conversation
 	Kinds    []string // kind patterns
@@ -104,6 +108,12 @@ func (q *EnvelopeQuery) values() url.Values {
 		v.Set("log", q.Log)
 	}
 	setSeq(v, "since", q.Since)
+	if !q.FromTime.IsZero() {
+		v.Add("since", q.FromTime.UTC().Format(time.RFC3339Nano))
+	}
+	if !q.Until.IsZero() {
+		v.Set("until", q.Until.UTC().Format(time.RFC3339Nano))
+	}
 	setSeq(v, "before", q.Before)
 	setNumber(v, "limit", q.Limit)
 	if q.Descending {

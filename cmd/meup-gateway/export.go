@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -30,7 +31,10 @@ type exportFlags struct {
 	tokenEnv string
 	format   string
 	output   string
-	since    uint64
+	since    string
+	until    string
+	from     []string
+	kinds    []string
 }
 
 func newExport() *cobra.Command {
@@ -77,7 +81,10 @@ are used. jsonl is the log as it is stored, after the gateway's safety rules.`,
 	fl.StringVar(&f.tokenEnv, "token-env", "MEUP_TOKEN", "environment variable with the token, for --gateway")
 	fl.StringVar(&f.format, "format", export.Lines, "jsonl, md or otel")
 	fl.StringVar(&f.output, "output", "", "file to write, atomically (default: standard output)")
-	fl.Uint64Var(&f.since, "since", 0, "start after this seq (jsonl)")
+	fl.StringVar(&f.since, "since", "", "start after this seq, or at a time: a day, a time (RFC 3339), or a duration before now (jsonl)")
+	fl.StringVar(&f.until, "until", "", "only envelopes before this time (jsonl)")
+	fl.StringSliceVar(&f.from, "from", nil, "only envelopes of these participants (jsonl)")
+	fl.StringSliceVar(&f.kinds, "kinds", nil, "only these kinds, such as chat,capability/* (jsonl)")
 	return c
 }
 
@@ -100,8 +107,38 @@ func (f *exportFlags) check() error {
 		return &usageError{fmt.Errorf("--job %q is not the id of a job", f.job)}
 	case f.thread != "" && f.job != "":
 		return &usageError{errors.New("--thread and --job cannot be combined")}
-	case f.since > 0 && f.format != export.Lines:
-		return &usageError{fmt.Errorf("--since requires --format jsonl")}
+	}
+	return nil
+}
+
+// filter adds the filters of the flags to the options.
+func (f *exportFlags) filter(o *export.Options, now time.Time) error {
+	if f.format != export.Lines && (f.since != "" || f.until != "" || len(f.from)+len(f.kinds) > 0) {
+		return &usageError{errors.New("--since, --until, --from and --kinds require --format jsonl")}
+	}
+	var begin time.Time
+	seq, err := protocol.ParseSeq(f.since)
+	if o.Since = seq; err != nil {
+		if begin, err = program.Moment("since", f.since, now); err != nil {
+			return &usageError{err}
+		}
+	}
+	end, err := program.Moment("until", f.until, now)
+	if err != nil {
+		return &usageError{err}
+	}
+	filter := protocol.Filter{Kinds: f.kinds}
+	for _, id := range f.from {
+		filter.From = append(filter.From, protocol.ParticipantID(id))
+	}
+	matcher, err := filter.Compile()
+	if err != nil {
+		return &usageError{fmt.Errorf("--from, --kinds: %w", err)}
+	}
+	if f.until != "" || len(f.from)+len(f.kinds) > 0 || !begin.IsZero() {
+		o.Keep = func(e *protocol.Envelope) bool {
+			return !e.TS.Before(begin) && (end.IsZero() || e.TS.Before(end)) && matcher.Match(e)
+		}
 	}
 	return nil
 }
@@ -110,13 +147,16 @@ func runExport(ctx context.Context, f exportFlags, stdout, progress io.Writer) (
 	if err := f.check(); err != nil {
 		return err
 	}
+	o := export.Options{Thread: protocol.ID(f.thread), Job: protocol.ID(f.job), Format: f.format, Output: f.output}
+	if err := f.filter(&o, time.Now()); err != nil {
+		return err
+	}
 	privatedir.Umask()
 	source, err := f.open(ctx, progress)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	o := export.Options{Thread: protocol.ID(f.thread), Job: protocol.ID(f.job), Format: f.format, Since: protocol.Seq(f.since), Output: f.output}
 	return export.Write(ctx, source, o, stdout, progress)
 }
 

@@ -27,6 +27,7 @@ type historyFlags struct {
 	limit   int
 	before  int
 	json    bool
+	audit   auditFlags
 }
 
 func newHistory(a *app) *cobra.Command {
@@ -39,8 +40,13 @@ were called for them and why. Without --thread, it prints the conversation that
 began last; --threads lists all. --session prints the turns and jobs of a session:
 the conversations whose first message has that session_id (meup send --session).
 
-With --json, the output is one object, as the gateway sends it.`,
+--envelopes prints envelopes instead, one per line, with the filters --from, --kinds,
+--since and --until: who did what, and when. It finds the newest --limit of them.
+
+With --json, the output is one object, as the gateway sends it, or with --envelopes
+one object per line.`,
 		Example: `  meup history
+  meup history --envelopes --from alice --kinds 'mcp.request,capability/*' --since 24h
   meup history --threads
   meup history --session sprint-12
   meup history --thread 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f --json | jq .turns[].user_input`,
@@ -56,10 +62,14 @@ With --json, the output is one object, as the gateway sends it.`,
 	fl.IntVar(&f.limit, "limit", 20, "number of turns or conversations, the newest ones; 0: all")
 	fl.IntVar(&f.before, "before", 0, "only turns below this number; with --session, those that began before this seq")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
+	f.audit.register(fl)
 	return c
 }
 
 func runHistory(c *cobra.Command, a *app, f *historyFlags) error {
+	if err := f.audit.check(c.Flags(), f); err != nil {
+		return err
+	}
 	switch {
 	case f.threads && (f.thread != "" || f.before != 0 || f.session != ""):
 		return program.Usagef("--threads cannot be combined with --thread, --session or --before")
@@ -79,6 +89,9 @@ func runHistory(c *cobra.Command, a *app, f *historyFlags) error {
 	t, err := a.Target(c.ErrOrStderr())
 	if err != nil {
 		return err
+	}
+	if f.audit.envelopes {
+		return f.audit.print(c, t, f, style)
 	}
 	if f.threads {
 		return listThreads(c, t, f, style)

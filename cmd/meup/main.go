@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/terminal/admin"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/internal/terminal/manage"
@@ -60,6 +61,7 @@ Exit codes: 0 success, 1 rejected or failed, 2 usage error, 3 timeout,
 		program.NewVersion(version),
 	)
 	root.AddCommand(manage.Commands(&a.Settings, a.style)...)
+	root.AddCommand(admin.Command(&a.Settings))
 	program.Describe(root, version)
 	return root
 }

@@ -20,6 +20,7 @@ type printer struct {
 	style blockrender.Style
 	kinds bool // kinds were requested by name: print every envelope
 	zone  *time.Location
+	dates bool // print the day too
 }
 
 func (p *printer) print(e *protocol.Envelope) error {
@@ -45,7 +46,11 @@ func (p *printer) write(line string) error {
 func (p *printer) line(e *protocol.Envelope) string {
 	s := &p.style
 	var b strings.Builder
-	b.WriteString(s.Paint(s.Dim, e.TS.In(p.zone).Format(time.TimeOnly)))
+	layout := time.TimeOnly
+	if p.dates {
+		layout = time.DateTime
+	}
+	b.WriteString(s.Paint(s.Dim, e.TS.In(p.zone).Format(layout)))
 	b.WriteString("  " + s.Paint(s.Name, termsafe.Words(string(e.From))))
 	if len(e.To) > 0 {
 		var to []string

@@ -135,24 +135,8 @@ func (f *searchFlags) query(text string) (q api.SearchQuery, err error) {
 	for _, id := range f.from {
 		q.From = append(q.From, protocol.ParticipantID(id))
 	}
-	if q.Since, err = moment("since", f.since, time.Now()); err == nil {
-		q.Until, err = moment("until", f.until, time.Now())
+	if q.Since, err = program.Moment("since", f.since, time.Now()); err == nil {
+		q.Until, err = program.Moment("until", f.until, time.Now())
 	}
 	return q, err
-}
-
-// moment parses a flag with a point in time; "" is the zero time.
-func moment(name, s string, now time.Time) (time.Time, error) {
-	if s == "" {
-		return time.Time{}, nil
-	}
-	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
-		return now.Add(-d), nil
-	}
-	for _, layout := range []string{time.RFC3339, time.DateOnly, time.DateTime} {
-		if t, err := time.ParseInLocation(layout, s, time.Local); err == nil {
-			return t, nil
-		}
-	}
-	return time.Time{}, program.Usagef("--%s %q is not a day (2026-11-22), a time (2026-11-22T18:00:00Z) or a duration (24h)", name, s)
 }

@@ -44,6 +44,8 @@ var mayImport = map[string][]string{
 	"internal/frame":                    {},
 	"internal/pmap":                     {},
 	"internal/textutil":                 {},
+	"internal/token":                    {},
+	"internal/directory":                {"protocol", "internal/capability", "internal/limit", "internal/pmap"},
 	"internal/capability":               {"protocol", "internal/capability/pattern", "internal/pmap", "internal/textutil"},
 	"internal/capability/pattern":       {"protocol"},
 	"internal/limit":                    {"protocol", "internal/recent"},
@@ -103,18 +105,19 @@ var mayImport = map[string][]string{
 	"internal/gateway/cluster": {"protocol", "internal/natsconn"},
 
 	// The gateway.
-	"internal/gateway/auth":    {"protocol", "internal/textutil"},
+	"internal/gateway/auth":    {"protocol", "internal/textutil", "internal/token"},
 	"internal/gateway/config":  {"protocol", "internal/capability", "internal/capability/pattern", "internal/limit", "internal/redact", "internal/safety", "internal/textutil", "schemas"},
 	"internal/gateway/metrics": {"protocol"},
 	"internal/space": {
-		"protocol", "internal/frame", "internal/journal", "internal/space/admission", "internal/space/authority", "internal/space/buckets",
+		"protocol", "internal/directory", "internal/frame", "internal/journal", "internal/space/readset", "internal/space/admission", "internal/space/authority", "internal/space/buckets",
 		"internal/space/buckets", "internal/space/contexts", "internal/space/ring", "internal/space/streams",
 	},
 	"internal/space/admission": {
 		"protocol", "internal/capability", "internal/journal", "internal/proposal", "internal/space/authority",
 		"internal/space/buckets", "internal/space/contexts", "internal/space/ring", "internal/space/streams",
 	},
-	"internal/space/authority": {"protocol", "internal/capability", "internal/journal", "internal/pmap", "internal/space/ring"},
+	"internal/space/readset":   {},
+	"internal/space/authority": {"protocol", "internal/capability", "internal/directory", "internal/journal", "internal/pmap", "internal/space/ring"},
 	"internal/space/buckets":   {"protocol", "internal/space/authority"},
 	"internal/space/contexts":  {"protocol", "internal/space/ring", "internal/textutil"},
 	"internal/space/ring":      {"protocol", "internal/frame", "internal/journal"},
@@ -144,7 +147,7 @@ var mayImport = map[string][]string{
 
 	// Assembly: imports every part of a gateway, and no agent.
 	"internal/gateway": {
-		"protocol", "schemas", "internal/gateway/access", "internal/gateway/auth", "internal/capability", "internal/gateway/cluster",
+		"protocol", "schemas", "client/api", "internal/directory", "internal/gateway/access", "internal/gateway/auth", "internal/capability", "internal/gateway/cluster",
 		"internal/gateway/config", "internal/gateway/control", "internal/gateway/httpapi", "internal/journal", "internal/journal/memory",
 		"internal/journal/natsjournal", "internal/journal/pebblejournal", "internal/limit", "internal/gateway/metrics",
 		"internal/natsconn", "internal/privatedir", "internal/redact", "internal/safety", "internal/space", "internal/space/authority",
@@ -213,6 +216,7 @@ var mayImport = map[string][]string{
 	"internal/terminal/reasonblock":        {"protocol", "client/api", "internal/outcome", "internal/reasondetail", "internal/textutil"},
 	"internal/terminal/conversation":       {"protocol", "client", "client/api", "internal/answers", "internal/proposal", "internal/terminal/blockrender", "internal/terminal/reasonblock", "internal/terminal/termsafe", "internal/textutil"},
 	"internal/terminal/connect":            {"protocol", "client", "client/api", "internal/privatedir", "internal/program", "internal/terminal/termsafe"},
+	"internal/terminal/admin":              {"protocol", "client/api", "internal/program", "internal/terminal/connect", "internal/terminal/manage", "internal/terminal/termsafe", "internal/textutil", "internal/token"},
 	"internal/terminal/manage":             {"protocol", "client/api", "internal/program", "internal/terminal/blockrender", "internal/terminal/connect", "internal/terminal/termsafe", "internal/terminal/tui"},
 	"internal/terminal/render":             {"protocol", "client", "client/api", "internal/terminal/conversation", "internal/terminal/reasonblock", "internal/terminal/termsafe", "internal/textutil"},
 	"internal/terminal/tui":                {"protocol", "client", "client/api", "internal/terminal/blockrender", "internal/terminal/conversation", "internal/terminal/render", "internal/terminal/termsafe"},

@@ -54,6 +54,22 @@ func ReadRevocation(payload protocol.Value, at time.Time) (Revocation, error) {
 	return v, r.result()
 }
 
+// ReadList reads a list of capabilities from a field of a payload; it is empty if there
+// is none. The error has the code invalid_payload.
+func ReadList(payload protocol.Value, field string) ([]*Capability, error) {
+	r := payloadReader{payload: payload}
+	list := r.capabilities(field, false)
+	return list, r.result()
+}
+
+// ReadEnd returns when something with the payload's ttl_seconds ends; zero: never. The
+// error has the code invalid_payload.
+func ReadEnd(payload protocol.Value, at time.Time) (time.Time, error) {
+	r := payloadReader{payload: payload}
+	end := r.end(at)
+	return end, r.result()
+}
+
 // payloadReader reads fields; its methods do nothing more once err is set.
 type payloadReader struct {
 	payload protocol.Value

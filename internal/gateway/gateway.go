@@ -79,6 +79,7 @@ type Gateway struct {
 	api     *httpapi.Server
 	turns   *turnstore.Store
 	cluster *clusterLink // nil: a single gateway
+	admin   administration
 }
 
 // New creates a gateway and starts to open its log. It does not wait for the
@@ -140,16 +141,17 @@ func (g *Gateway) assemble(cfg *config.Config) {
 	services := space.Services{
 		Journal: g.journal, Validate: schemas.Payload, Safety: g.safety, Observer: g.metrics,
 		NewID: newID, NewToken: auth.NewToken, Logger: g.log,
-		RingEntries: cfg.Ring.Entries, RingBytes: int(cfg.Ring.Bytes),
+		RingEntries: cfg.Ring.Entries, RingBytes: int(cfg.Ring.Bytes), Administered: g.applyDirectory,
 	}
 	if g.cluster != nil {
 		services.Peers = g.cluster
 	}
-	g.hub = space.NewHub(services, spacesOf(cfg))
+	g.hub = space.NewHub(services, spacesOf(cfg, cfg))
 	if err := g.hub.LoadInvitations(g.background); err != nil {
 		g.log.Warn("invitation tokens cannot be checked yet", "error", err)
 	}
-	g.auth = auth.New(tokensOf(cfg), auth.Options{Invites: invites{g.hub}, Log: g.log})
+	g.auth = auth.New(tokensOf(cfg), auth.Options{Invites: invites{g.hub, &g.admin}, Log: g.log})
+	g.readDirectory(g.background)
 	if g.cluster != nil {
 		g.cluster.attach(g.hub)
 	}
@@ -158,6 +160,7 @@ func (g *Gateway) assemble(cfg *config.Config) {
 	g.run(func() { g.hub.Run(g.background, time.Second) })
 	g.run(func() { g.hub.SaveSnapshots(g.background, snapshotEvery) })
 	g.run(func() { g.recordGuests(g.background) })
+	g.run(func() { g.followDirectory(g.background) })
 	g.run(func() { g.ws.Run(g.background) })
 	g.run(func() { g.watchReadiness(g.background) })
 	sources := metrics.Sources{Ready: g.Ready, Spaces: func() int { return len(g.hub.Open()) }, Joining: g.ws.Joining}
@@ -188,7 +191,7 @@ func (g *Gateway) serveParts(cfg *config.Config) {
 	})
 	g.run(func() { index.Run(g.background) })
 	options := httpapi.Options{
-		Turns: g.turns, Search: index, Has: g.has,
+		Turns: g.turns, Search: index, Has: g.has, Administration: g,
 		Admission: admission, Heavy: heavy, Journal: g.journal, Origins: cfg.Origins, Ready: g.publicReady, WS: g.ws, Page: g.page,
 		Version: g.options.Version, IdleTimeout: zeroMeansNoLimit(cfg.IdleTimeout), Logger: g.log,
 	}
@@ -221,18 +224,20 @@ func newID() protocol.ID {
 	return protocol.ID(id.String())
 }
 
-// Reload applies another configuration. It waits until the log is open. It
+// Reload applies another configuration file. It waits until the log is open. It
 // returns the settings that need a restart.
 func (g *Gateway) Reload(cfg *config.Config) (needsRestart []string) {
 	if <-g.opened; g.openErr != nil {
 		return nil
 	}
+	g.admin.mu.Lock()
 	before := g.cfg.Swap(cfg)
 	if g.certificate != nil && cfg.TLS.Enabled() {
 		g.certificate.replace(cfg.TLS.Certificate)
 	}
-	g.auth.Replace(tokensOf(cfg))
-	g.hub.Reload(spacesOf(cfg))
+	g.admin.moveLocked(cfg.Administration.Space)
+	g.applyLocked()
+	g.admin.mu.Unlock()
 	if err := g.safety.replace(cfg); err != nil {
 		g.log.Error("the safety settings were not changed", "error", err)
 	}
@@ -261,9 +266,23 @@ func (g *Gateway) has(ctx context.Context, name string, id protocol.ID) (bool, e
 	return err == nil, err
 }
 
-// invites looks up invitations for the authenticator: in the hub's index, and
-// in the state of the named space.
-type invites struct{ *space.Hub }
+// invites looks up invitations for the authenticator: in the hub's index, and in
+// the state of the named space.
+type invites struct {
+	*space.Hub
+	admin *administration
+}
+
+// InvitedTo returns the space that a token of this digest is an invitation to. The
+// error is also set while the administrative space has not been read: then the token
+// may be one of its tokens.
+func (i invites) InvitedTo(hash [32]byte) (name string, expires time.Time, ok bool, err error) {
+	name, expires, ok, err = i.Hub.InvitedTo(hash)
+	if !ok && err == nil && !i.admin.isRead() {
+		err = errDirectoryUnread
+	}
+	return name, expires, ok, err
+}
 
 // LookupInvite returns the invitation whose token has this hash.
 func (i invites) LookupInvite(ctx context.Context, name string, hash [32]byte) (auth.Invitation, bool, error) {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/meup-protocol/meup/internal/capability"
@@ -12,20 +13,51 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// spacesOf returns a function that resolves space names by a configuration.
-func spacesOf(cfg *config.Config) func(name string) (*authority.Config, bool) {
+// finder returns a function like [config.Config.Space] whose cost for a name without a
+// star does not depend on the number of spaces.
+func finder(cfg *config.Config) func(name string) (*config.Space, bool) {
+	exact := make(map[string]*config.Space, len(cfg.Spaces))
+	var globs config.Config
+	for i := range cfg.Spaces {
+		s := &cfg.Spaces[i]
+		exact[s.Name] = s
+		if strings.Contains(s.Name, "*") {
+			globs.Spaces = append(globs.Spaces, *s)
+		}
+	}
+	return func(name string) (*config.Space, bool) {
+		if s, ok := exact[name]; ok {
+			return s, true
+		}
+		s, ok := globs.Space(name)
+		if !ok {
+			return nil, false
+		}
+		return exact[s.Name], true
+	}
+}
+
+// spacesOf returns a function that resolves space names by a configuration, with
+// what the administrative space adds to the file.
+func spacesOf(cfg, file *config.Config) func(name string) (*authority.Config, bool) {
 	var shared sync.Map // *config.Space to the function that returns the configuration of its spaces
+	find := finder(cfg)
+	administers := administersBeside(file)
 	return func(name string) (*authority.Config, bool) {
 		if !protocol.ValidSpaceName(name) {
 			return nil, false
 		}
-		s, ok := cfg.Space(name)
+		s, ok := find(name)
 		if !ok {
 			return nil, false
 		}
 		named, ok := shared.Load(s)
 		if !ok {
-			named, _ = shared.LoadOrStore(s, spaceConfig(s).Shared())
+			c := spaceConfig(s)
+			if s.Name == file.Administration.Space {
+				c.Administers = administers
+			}
+			named, _ = shared.LoadOrStore(s, c.Shared())
 		}
 		return named.(func(string) *authority.Config)(name), true //nolint:forcetypeassert // the map holds nothing else
 	}
@@ -53,8 +85,9 @@ func participantConfig(c []*capability.Capability, l limit.Limits) authority.Par
 
 // tokensOf returns the tokens and JWT settings of a configuration.
 func tokensOf(cfg *config.Config) auth.Table {
+	find := finder(cfg)
 	t := auth.Table{Find: func(name string) (string, bool) {
-		s, ok := cfg.Space(name)
+		s, ok := find(name)
 		if !ok {
 			return "", false
 		}
@@ -63,7 +96,14 @@ func tokensOf(cfg *config.Config) auth.Table {
 	for _, s := range cfg.Spaces {
 		a := auth.Space{Name: s.Name}
 		for _, p := range s.Participants {
-			a.Tokens = append(a.Tokens, auth.Token{Participant: p.ID, Hash: p.TokenHash})
+			if p.TokenHash != ([32]byte{}) {
+				a.Tokens = append(a.Tokens, auth.Token{Participant: p.ID, Hash: p.TokenHash})
+				continue
+			}
+			a.Reserved = append(a.Reserved, p.ID)
+			for _, token := range p.Tokens {
+				a.Tokens = append(a.Tokens, auth.Token{Participant: p.ID, Hash: token.Hash, Expires: token.Expires})
+			}
 		}
 		if s.JWT != nil {
 			a.JWT = &auth.JWT{Issuer: s.JWT.Issuer, Audience: s.JWT.Audience, ParticipantClaim: s.JWT.ParticipantClaim}

@@ -14,6 +14,7 @@ import (
 	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/admission"
+	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -239,27 +240,29 @@ func TestState_RebuiltFromLog(t *testing.T) {
 	log := memory.New(memory.Options{})
 	who := rights{"alice": {"*"}, "bob": {"chat"}, "carol": {"chat"}, "dave": {"chat"}}
 	service := func(s *space.Services) { s.Journal = log }
-	first := open(t, who, service)
+	cfg := who.config(t)
+	cfg.Guests = &authority.ParticipantConfig{}
+	first := openWith(t, cfg, service)
 	first.must("alice", `{"id": "g", "kind": "capability.grant", "payload": {"recipient": "bob", "capabilities": ["x.tool"]}}`)
 	first.must("alice", `{"id": "p", "to": ["carol"], "kind": "participant.pause"}`)
 	first.must("alice", `{"id": "k", "kind": "space.kick", "payload": {"participant_id": "dave"}}`)
-	invited := first.say("alice", `{"id": "i", "kind": "space.invite", "payload": {"participant_id": "eve", "initial_capabilities": ["chat"]}}`)[0]
+	invited := first.say("alice", `{"id": "i", "kind": "space.invite", "payload": {"participant_id": "invited:eve", "initial_capabilities": ["chat"]}}`)[0]
 	if invited.Err != nil || invited.Invite.Token != "token-1" {
 		t.Fatalf("invitation: %+v", invited)
 	}
 	guest := first.join(space.JoinOptions{ID: "guest"})
 	guest.leave()
 
-	again := open(t, who, service)
+	again := openWith(t, cfg, service)
 	again.must("bob", `{"kind": "x.tool"}`)
-	again.must("eve", chat("e"))
+	again.must("invited:eve", chat("e"))
 	if o := again.say("carol", chat("c"))[0]; o.Err == nil || o.Err.Code != protocol.CodePaused {
 		t.Errorf("carol: %+v", o)
 	}
 	if o := again.say("dave", chat("d"))[0]; o.Err == nil || o.Err.Code != protocol.CodeKicked {
 		t.Errorf("dave: %+v", o)
 	}
-	if i, ok := again.LookupInvitation([32]byte{1}); !ok || i.Participant != "eve" {
+	if i, ok := again.LookupInvitation([32]byte{1}); !ok || i.Participant != "invited:eve" {
 		t.Errorf("invitation: %+v, %v", i, ok)
 	}
 	if !again.IsKnown("guest") || again.IsKnown("mallory") {

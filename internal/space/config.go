@@ -41,6 +41,9 @@ type Services struct {
 	NewID    func() protocol.ID
 	NewToken func() (token string, hash [32]byte) // for invitations
 	Logger   *slog.Logger                         // nil: discards
+	// Administered is called after administrative envelopes were admitted, before
+	// their sender receives an acknowledgment; may be nil.
+	Administered func()
 
 	// RingEntries and RingBytes bound the memory of a space's ring; 0: 4096
 	// entries, 8 MiB.

@@ -31,13 +31,13 @@ type Cursor struct {
 // called.
 func (s *Space) Follow(after protocol.Seq) *Cursor {
 	c := &Cursor{space: s, seq: after, wakeup: make(chan struct{}, 1), batch: make([]*ring.Entry, 0, deliveryEntries)}
-	s.cursors.add(c)
+	s.cursors.Add(c)
 	return c
 }
 
 // Close ends the cursor.
 func (c *Cursor) Close() {
-	c.space.cursors.remove(c)
+	c.space.cursors.Remove(c)
 }
 
 // Next returns the next entries, without hidden ones, and the Seq up to which the

@@ -75,7 +75,7 @@ func (s *Space) readOn(ctx context.Context) error {
 // deliverMu: it folds state entries, puts all entries into the ring and wakes the
 // members.
 func (s *Space) deliver(entries []*journal.Entry) {
-	followed := len(s.cursors.all()) > 0
+	followed := len(s.cursors.All()) > 0
 	out := make([]*ring.Entry, len(entries))
 	for i, e := range entries {
 		out[i] = ring.NewEntry(e)
@@ -107,7 +107,7 @@ func (s *Space) wakeAll() {
 	for _, m := range s.members() {
 		m.wake()
 	}
-	for _, c := range s.cursors.all() {
+	for _, c := range s.cursors.All() {
 		c.wake()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space/authority"
@@ -31,6 +32,8 @@ type HistoryQuery struct {
 	Since     protocol.Seq // after this position
 	Log       string       // id of the log that Since and Before belong to; "": unknown
 	Before    protocol.Seq // before this position; 0: no bound
+	From      time.Time    // admitted at this time or later; zero: no bound
+	Until     time.Time    // admitted before this time; zero: no bound
 	Context   protocol.ContextPath
 	Filter    protocol.Filter // applied to all envelopes
 	Limit     int             // 0: DefaultHistory
@@ -50,6 +53,8 @@ type Page struct {
 	matcher    *protocol.Matcher
 	limiter    authority.Limiter
 	query      journal.Query
+	from       time.Time
+	until      time.Time
 	limit      int
 }
 
@@ -68,7 +73,11 @@ func (s *Space) History(ctx context.Context, who ring.Viewer, q HistoryQuery) (*
 	if err := s.checkPosition(ctx, &q); err != nil {
 		return nil, err
 	}
+	if err := s.narrow(ctx, &q); err != nil {
+		return nil, err
+	}
 	p := &Page{
+		from: q.From, until: q.Until,
 		Log: s.logID, Next: q.Since, space: s, visibility: s.VisibilityOf(who), matcher: matcher, limiter: limiter, limit: min(q.Limit, MaxHistory),
 		query: journal.Query{After: q.Since, Before: q.Before, Context: q.Context, Backwards: q.Backwards},
 	}
@@ -100,7 +109,7 @@ func (p *Page) Entries(ctx context.Context) iter.Seq2[*ring.Entry, error] {
 			scanned++
 			p.Next = je.Envelope.Seq
 			e := ring.NewEntry(je)
-			if !e.VisibleTo(p.visibility) || !p.matcher.Match(e.Envelope) {
+			if !p.includes(je.Envelope.TS) || !e.VisibleTo(p.visibility) || !p.matcher.Match(e.Envelope) {
 				continue
 			}
 			found++
@@ -110,6 +119,24 @@ func (p *Page) Entries(ctx context.Context) iter.Seq2[*ring.Entry, error] {
 			}
 		}
 	}
+}
+
+// includes reports whether an entry of this time can be part of the page.
+func (p *Page) includes(ts time.Time) bool {
+	return !ts.Before(p.from) && (p.until.IsZero() || ts.Before(p.until))
+}
+
+// narrow adds the positions of the times of a query to its bounds.
+func (s *Space) narrow(ctx context.Context, q *HistoryQuery) error {
+	after, before, err := journal.Between(ctx, s.journal(), s.name, q.From, q.Until)
+	if err != nil {
+		return errUnreadable()
+	}
+	q.Since = max(q.Since, after)
+	if before > 0 && (q.Before == 0 || before < q.Before) {
+		q.Before = before
+	}
+	return nil
 }
 
 // Backwards reports whether the newest entry comes first.

@@ -165,6 +165,7 @@ func (h *Hub) newSpace(cfg *authority.Config, name string) *Space {
 		Observer: h.services.Observer, Now: s.now, NewID: h.services.NewID, NewToken: h.services.NewToken,
 		State: &s.state, Contexts: s.contexts, Streams: &s.streams, Texts: &s.texts,
 		Draining: &h.draining, Retired: &s.retired, IsPresent: s.IsPresent, PublishLive: s.publishLive,
+		Administered: h.services.Administered,
 	}
 	return s
 }
@@ -295,7 +296,17 @@ func (h *Hub) Configured(name string) bool {
 	return ok
 }
 
-func (h *Hub) lookupOpen(name string) *Space {
+// Recheck closes the connections whose token is valid no more.
+func (h *Hub) Recheck() {
+	for _, s := range h.openSpaces() {
+		for _, m := range s.members() {
+			s.recheck(m)
+		}
+	}
+}
+
+// Lookup returns the space of this name if it is open, otherwise nil.
+func (h *Hub) Lookup(name string) *Space {
 	if s := h.lookup(name); s != nil && s.isOpen() {
 		return s
 	}
@@ -372,7 +383,7 @@ func (h *Hub) replaced(affected func(space string) bool) {
 		for _, m := range members {
 			m.Close(Closing{Code: protocol.CloseGoingAway, Reason: "the log of the space was replaced; connect again", Now: true})
 		}
-		for _, c := range s.cursors.all() {
+		for _, c := range s.cursors.All() {
 			c.wake()
 		}
 		select {
@@ -395,7 +406,7 @@ func (h *Hub) retire(s *Space, now time.Time) {
 	h.spaces.CompareAndDelete(s.name, s)
 	h.mu.Unlock()
 	s.release()
-	for _, c := range s.cursors.all() {
+	for _, c := range s.cursors.All() {
 		c.wake()
 	}
 }

@@ -45,7 +45,7 @@ func (s *Space) receiveLive(message []byte) {
 
 // ReceiveLive passes a live message of another gateway to its space.
 func (h *Hub) ReceiveLive(name string, message []byte) {
-	if s := h.lookupOpen(name); s != nil {
+	if s := h.Lookup(name); s != nil {
 		s.receiveLive(message)
 	}
 }
@@ -53,7 +53,7 @@ func (h *Hub) ReceiveLive(name string, message []byte) {
 // SetRemote sets the participants that are connected to a space at the other
 // gateways.
 func (h *Hub) SetRemote(name string, there []Connected) {
-	if s := h.lookupOpen(name); s != nil {
+	if s := h.Lookup(name); s != nil {
 		s.setRemote(there)
 	}
 }

@@ -149,7 +149,7 @@ func (s *Space) rosterChangedLocked() {
 
 func (s *Space) reportRosterLocked(now time.Time) {
 	s.presence.reportDue, s.presence.reported = false, now
-	if s.retired.Load() && s.hub.lookupOpen(s.name) != nil {
+	if s.retired.Load() && s.hub.Lookup(s.name) != nil {
 		return // the space that was opened after this one reports
 	}
 	var here []Connected

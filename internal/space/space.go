@@ -9,11 +9,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/directory"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space/admission"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/internal/space/buckets"
 	"github.com/meup-protocol/meup/internal/space/contexts"
+	"github.com/meup-protocol/meup/internal/space/readset"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/internal/space/streams"
 	"github.com/meup-protocol/meup/protocol"
@@ -59,8 +61,8 @@ type Space struct {
 	remote       map[protocol.ParticipantID]Connected // connected to other gateways
 	presence     presence
 
-	connected set[*Member]
-	cursors   set[*Cursor]
+	connected readset.Set[*Member]
+	cursors   readset.Set[*Cursor]
 }
 
 // participant is the state of a participant across its connections.
@@ -100,7 +102,7 @@ func (s *Space) journal() journal.Journal  { return s.hub.services.Journal }
 func (s *Space) observer() Observer        { return s.hub.services.Observer }
 func (s *Space) now() time.Time            { return s.hub.services.Clock().UTC() }
 
-func (s *Space) members() []*Member { return s.connected.all() }
+func (s *Space) members() []*Member { return s.connected.All() }
 
 // settings returns the configuration of a participant.
 func (s *Space) settings(id protocol.ParticipantID) authority.ParticipantConfig {
@@ -124,6 +126,9 @@ func (s *Space) Invited(id protocol.ParticipantID) bool { return s.state.Load().
 func (s *Space) Rights(id protocol.ParticipantID, e *protocol.Envelope) (allowed, named bool) {
 	return s.state.Load().Rights(id, e, s.now())
 }
+
+// Directory returns what the space has made, if it is the administrative space.
+func (s *Space) Directory() directory.Directory { return s.state.Load().Directory }
 
 // LookupInvitation returns the invitation whose token has this hash.
 func (s *Space) LookupInvitation(hash [32]byte) (authority.Invitation, bool) {
@@ -285,7 +290,7 @@ func (s *Space) enter(m *Member) error {
 	if !m.behind {
 		m.seq, m.pos = head, pos
 	}
-	s.connected.add(m)
+	s.connected.Add(m)
 	if m.Tools {
 		p.toolHosts++
 	}
@@ -299,7 +304,7 @@ func (s *Space) enter(m *Member) error {
 // Leave removes the connection.
 func (s *Space) Leave(m *Member) {
 	s.mu.Lock()
-	if !s.connected.remove(m) {
+	if !s.connected.Remove(m) {
 		s.mu.Unlock()
 		return
 	}

@@ -193,7 +193,7 @@ func TestNewToken(t *testing.T) {
 	if token == again || !auth.ValidToken(token) || auth.Hash(token) != hash {
 		t.Errorf("got %q and %q", token, again)
 	}
-	random, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(token, auth.TokenPrefix))
+	random, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(token, "meup_"))
 	if err != nil || len(random) != 32 {
 		t.Errorf("%q: %d bytes, %v", token, len(random), err)
 	}

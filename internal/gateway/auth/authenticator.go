@@ -93,8 +93,12 @@ func (a *Authenticator) Authenticate(ctx context.Context, space, token string, n
 
 	owners := t.lookup(hash)
 	for _, o := range owners {
-		if o.space == name {
-			return Identity{Participant: o.id, Space: space, Via: ViaToken, hash: hash}, nil
+		switch {
+		case o.space != name:
+		case !o.valid(now):
+			return Identity{}, fmt.Errorf("token of %s: %w", o.id, ErrExpired)
+		default:
+			return Identity{Participant: o.id, Space: space, Expires: o.expires, Via: ViaToken, hash: hash}, nil
 		}
 	}
 	invitedTo, expires, invited, invitesErr := a.invitedTo(hash)
@@ -102,7 +106,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, space, token string, n
 		return a.bearerOfInvite(ctx, space, hash, now)
 	}
 	// Only the bearer of a token learns that it is valid elsewhere.
-	if invited && (expires.IsZero() || now.Before(expires)) || len(owners) > 0 {
+	if invited && (expires.IsZero() || now.Before(expires)) || slices.ContainsFunc(owners, func(o owner) bool { return o.valid(now) }) {
 		return Identity{}, ErrOtherSpace
 	}
 	id, err := a.bearerOfJWT(ctx, t, name, space, token, now)
@@ -202,7 +206,13 @@ func (a *Authenticator) Recheck(id Identity, now time.Time) error {
 	holds := false
 	switch id.Via {
 	case ViaToken:
-		holds = slices.Contains(t.lookup(id.hash), owner{member{name, id.Participant}, id.hash})
+		for _, o := range t.lookup(id.hash) {
+			if o.member == (member{name, id.Participant}) {
+				if holds = o.valid(now); !holds {
+					return ErrExpired
+				}
+			}
+		}
 	case ViaJWT:
 		accepts, has := t.jwts[name]
 		holds = has && accepts == id.jwt && !t.known[member{name, id.Participant}]
@@ -229,7 +239,7 @@ func (a *Authenticator) Spaces(ctx context.Context, token string, now time.Time)
 	jwt, err := a.verifyJWT(ctx, t, token, now)
 	var names []string
 	for _, s := range t.spaces {
-		if slices.ContainsFunc(owners, func(o owner) bool { return o.space == s.Name }) {
+		if slices.ContainsFunc(owners, func(o owner) bool { return o.space == s.Name && o.valid(now) }) {
 			names = append(names, s.Name)
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"time"
 
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -21,13 +22,16 @@ type Table struct {
 type Space struct {
 	Name   string // may be a glob
 	Tokens []Token
-	JWT    *JWT // nil: no trusted issuer
+	// Reserved are further participants that no JWT may name: ones without a token.
+	Reserved []protocol.ParticipantID
+	JWT      *JWT // nil: no trusted issuer
 }
 
 // Token assigns a static token to a participant.
 type Token struct {
 	Participant protocol.ParticipantID
 	Hash        Digest
+	Expires     time.Time // zero: never
 }
 
 // JWT configures the JWTs that a space accepts.
@@ -61,7 +65,8 @@ type member struct {
 // owner is a participant and space that a token is valid for.
 type owner struct {
 	member
-	hash Digest
+	hash    Digest
+	expires time.Time // zero: never
 }
 
 func newTable(from Table) *table {
@@ -75,15 +80,21 @@ func newTable(from Table) *table {
 			t.jwts[s.Name] = *s.JWT
 			t.issuers[s.JWT.Issuer] = nil // set by Replace
 		}
+		for _, id := range s.Reserved {
+			t.known[member{s.Name, id}] = true
+		}
 		for _, token := range s.Tokens {
 			m := member{s.Name, token.Participant}
 			t.known[m] = true
 			slot := t.slot(token.Hash)
-			t.owners[slot] = append(t.owners[slot], owner{m, token.Hash})
+			t.owners[slot] = append(t.owners[slot], owner{m, token.Hash, token.Expires})
 		}
 	}
 	return t
 }
+
+// valid reports whether the token has not expired.
+func (o *owner) valid(now time.Time) bool { return o.expires.IsZero() || now.Before(o.expires) }
 
 func (t *table) slot(hash Digest) (slot Digest) {
 	mac := hmac.New(sha256.New, t.key[:])

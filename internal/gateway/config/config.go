@@ -38,7 +38,12 @@ type Config struct {
 	Retention     Retention    `yaml:"retention"`
 	Safety        Safety       `yaml:"safety"`
 	Limits        limit.Limits `yaml:"limits"` // the defaults for every participant
-	Spaces        []Space      // in the order of the file
+	// Administration.Space is the administrative space, whose log has further
+	// spaces, participants and tokens; "": there is none.
+	Administration struct {
+		Space string `yaml:"space"`
+	} `yaml:"administration"`
+	Spaces []Space // in the order of the file
 
 	IdleTimeout      time.Duration `yaml:"idle_timeout"`  // without a pong; 0: never
 	PingInterval     time.Duration `yaml:"ping_interval"` // 0: no pings
@@ -131,9 +136,16 @@ type Space struct {
 // Participant is a configured participant of a space.
 type Participant struct {
 	ID           protocol.ParticipantID
-	TokenHash    [32]byte                 // SHA-256 of the token
+	TokenHash    [32]byte                 // SHA-256 of the token; zero if it is not from the file
+	Tokens       []Token                  // from the administrative space
 	Capabilities []*capability.Capability `yaml:"capabilities"`
 	Limits       limit.Limits             `yaml:"limits"`
+}
+
+// Token is a token of a participant from the administrative space.
+type Token struct {
+	Hash    [32]byte  // SHA-256
+	Expires time.Time // zero: never
 }
 
 // JWT admits guests with a token of an OpenID Connect issuer.

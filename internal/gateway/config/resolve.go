@@ -52,6 +52,7 @@ func (r *resolver) resolve(root *node) {
 		r.errorf(n, "a ring without bytes holds nothing; the default is 8MiB")
 	}
 	r.spaces(root)
+	r.administration(root.get("administration", "space"))
 	cfg.Safety.Secrets = r.secrets
 }
 

@@ -144,7 +144,7 @@ func (r *resolver) secretEnv(v *node) {
 
 // nearest returns a suggestion if one of the names is similar.
 func nearest(word string, names []string) string {
-	if s := suggest(word, names); strings.HasPrefix(s, "did") {
+	if s := textutil.Suggest(word, names); strings.HasPrefix(s, "did") {
 		return s
 	}
 	return "it is one of the gateway's own, or of a file in rules"

@@ -29,6 +29,7 @@ var keys = []string{
 	"limits: {kinds: [{kind: %s, rate: 1}]}", "limits: {kinds: [{kind: chat, rate: %s}]}", "limits: {kinds: [{kind: chat, rate: 1, burst: %s}]}",
 	"max_connections: %s", "idle_timeout: %s", "ping_interval: %s", "handshake_timeout: %s", "drain_timeout: %s",
 	"violations: {max: %s}", "violations: {window: %s}", "ring: {entries: %s}", "ring: {bytes: %s}",
+	"spaces: {a: {participants: {x: {token_env: ALICE_TOKEN}}}, b: {}}\nadministration: {space: %s}",
 	"login_failures: {burst: %s}", "login_failures: {refill: %s}",
 	"spaces: {%s: }", "spaces: {lab: {dialect: %s}}", "spaces: {lab: {visibility: %s}}", "spaces: {lab: {proposals: {decide: %s}}}",
 	"spaces: {lab: {limits: {burst: %s}}}", "spaces: {lab: {participants: {%s: {token_env: ALICE_TOKEN}}}}",
@@ -85,6 +86,8 @@ var weaker = []string{
 	`^the token in the file (is empty|cannot be sent in a header); `,          // likewise
 	`^this is the SHA-256 of nothing; `,                                       // JSON Schema has no reason to exclude it
 	`is not an issuer; `,                                                      // the syntax of URLs
+	`^spaces has no space `,                                                   // other keys of the file
+	`^the administrative space .* needs participants of its own, `,            // likewise
 	`^this is the address of `,                                                // two addresses
 }
 

@@ -86,7 +86,7 @@ func setReplicas(c *Config, v string) (err error) {
 func setLevel(c *Config, v string) error {
 	levels := []string{"debug", "info", "warn", "error"}
 	if !slices.Contains(levels, v) || c.Log.Level.UnmarshalText([]byte(v)) != nil {
-		return fmt.Errorf("unknown log level %q; %s", textutil.Shorten(v, 40), suggest(v, levels))
+		return fmt.Errorf("unknown log level %q; %s", textutil.Shorten(v, 40), textutil.Suggest(v, levels))
 	}
 	return nil
 }
@@ -94,7 +94,7 @@ func setLevel(c *Config, v string) error {
 func setFormat(c *Config, v string) error {
 	formats := []string{FormatText, FormatJSON}
 	if c.Log.Format = v; !slices.Contains(formats, v) {
-		return fmt.Errorf("unknown log format %q; %s", textutil.Shorten(v, 40), suggest(v, formats))
+		return fmt.Errorf("unknown log format %q; %s", textutil.Shorten(v, 40), textutil.Suggest(v, formats))
 	}
 	return nil
 }

@@ -94,6 +94,33 @@ func (r *resolver) space(name, n *node) Space {
 	return s
 }
 
+// administration checks the name of the administrative space.
+func (r *resolver) administration(n *node) {
+	name := r.cfg.Administration.Space
+	if name == "" || n.invalid {
+		return
+	}
+	var names []string
+	for _, s := range r.cfg.Spaces {
+		if s.Name == name && len(s.Participants) == 0 {
+			r.errorf(n, "the administrative space %s needs participants of its own, who are the administrators", textutil.Shorten(name, 40))
+		}
+		if s.Name == name {
+			return
+		}
+		if !strings.Contains(s.Name, "*") {
+			names = append(names, s.Name)
+		}
+	}
+	hint := "add it, with the administrators as its participants"
+	if len(names) > 0 {
+		if s := textutil.Suggest(name, names); strings.HasPrefix(s, "did") {
+			hint = s
+		}
+	}
+	r.errorf(n, "spaces has no space %s; %s", textutil.Shorten(name, 40), hint)
+}
+
 func (r *resolver) issuer(n *node) {
 	if !n.isSet() {
 		return

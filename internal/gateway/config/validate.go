@@ -60,7 +60,7 @@ func (r *report) violation(m member, v schemas.Violation) {
 		known := slices.Sorted(maps.Keys(v.Schema.Properties))
 		for _, m := range n.members {
 			if !slices.Contains(known, m.key.text) {
-				r.errorf(m.key, "unknown key %q; %s", textutil.Shorten(m.key.text, 40), suggest(m.key.text, known))
+				r.errorf(m.key, "unknown key %q; %s", textutil.Shorten(m.key.text, 40), textutil.Suggest(m.key.text, known))
 			}
 		}
 		return // the other keys are valid
@@ -114,7 +114,7 @@ func expected(v schemas.Violation, n *node) string {
 	case "enum":
 		words := schemas.Words(s)
 		text := "one of " + strings.Join(words, ", ")
-		if hint := suggest(n.text, words); n.value == n.text && strings.HasPrefix(hint, "did") {
+		if hint := textutil.Suggest(n.text, words); n.value == n.text && strings.HasPrefix(hint, "did") {
 			text += "; " + hint
 		}
 		return text

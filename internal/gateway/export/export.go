@@ -29,7 +29,9 @@ type Options struct {
 	Job    protocol.ID // one job; with neither: all threads and jobs
 	Format string
 	Since  protocol.Seq // of Lines: only entries after it
-	Output string       // file to write completely or not at all; "": standard output
+	// Keep selects the envelopes of Lines; nil: all.
+	Keep   func(*protocol.Envelope) bool
+	Output string // file to write completely or not at all; "": standard output
 }
 
 // Source is the log of one space: all of it, or the part that is visible to a
@@ -115,7 +117,7 @@ func (x *exporter) lines(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if only != nil && !only.has(ctx, e) || e.Envelope.Seq <= x.Since {
+		if only != nil && !only.has(ctx, e) || e.Envelope.Seq <= x.Since || x.Keep != nil && !x.Keep(e.Envelope) {
 			x.progress.read()
 			continue
 		}

@@ -219,7 +219,9 @@ func setHistory(q *space.HistoryQuery, name string, values []string) *protocol.E
 	value, ok := values[0], true
 	switch name {
 	case "since":
-		q.Since, ok = seq(value)
+		return setSince(q, values, time.Now())
+	case "until":
+		q.Until, ok = ago(value, time.Now())
 	case "before":
 		q.Before, ok = seq(value)
 	case "log":
@@ -247,6 +249,31 @@ func setHistory(q *space.HistoryQuery, name string, values []string) *protocol.E
 		return access.BadRequest("The parameter " + name + " cannot be " + strconv.Quote(value) + ".")
 	}
 	return nil
+}
+
+// setSince sets the position or the time after which a page begins, or both, so that
+// a later page of a period can name its position.
+func setSince(q *space.HistoryQuery, values []string, now time.Time) *protocol.Error {
+	for _, value := range values {
+		if n, ok := seq(value); ok {
+			q.Since = n
+			continue
+		}
+		t, ok := ago(value, now)
+		if !ok {
+			return access.BadRequest("The parameter since cannot be " + strconv.Quote(value) + "; write a seq, a time such as 2026-11-22T18:00:00Z, or a duration before now such as 24h.")
+		}
+		q.From = t
+	}
+	return nil
+}
+
+// ago parses a time, a day in UTC, or a duration before now.
+func ago(s string, now time.Time) (time.Time, bool) {
+	if d, err := time.ParseDuration(s); err == nil {
+		return now.Add(-d), d >= 0
+	}
+	return moment(s)
 }
 
 func setContext(q *space.HistoryQuery, paths []string) *protocol.Error {

@@ -48,6 +48,8 @@ type Options struct {
 	Version Version
 	// Turns stores the turns of the spaces.
 	Turns *turnstore.Store
+	// Administration describes the spaces; nil: there is no administrative space.
+	Administration Administration
 	// Search is the full-text index.
 	Search *searchstore.Store
 	// Adapters makes the routes of other protocols from this API; nil: there are none.
@@ -113,6 +115,7 @@ func (s *Server) routes() {
 	handle("GET /api/spaces/{space}/envelopes/{id}/turn", s.inSpace(s.turnOf))
 	handle("GET /api/chat/history", s.chatHistory)
 	handle("GET /api/spaces", s.spaces)
+	handle("GET /api/admin/spaces", s.directory)
 	handle("POST /api/session", s.signIn)
 	handle("GET /api/session", s.whoAmI)
 	handle("DELETE /api/session", s.signOut)

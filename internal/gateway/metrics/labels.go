@@ -12,6 +12,8 @@ var kinds = text(
 	protocol.KindReasoningConclusion, protocol.KindReasoningCancel,
 	protocol.KindCapabilityGrant, protocol.KindCapabilityRevoke, protocol.KindCapabilityGrantAck,
 	protocol.KindSpaceInvite, protocol.KindSpaceInviteAck, protocol.KindSpaceKick,
+	protocol.KindAdminSpacePut, protocol.KindAdminSpaceRemove, protocol.KindAdminParticipantPut,
+	protocol.KindAdminParticipantRemove, protocol.KindAdminTokenIssue, protocol.KindAdminTokenRevoke,
 	protocol.KindParticipantPause, protocol.KindParticipantResume, protocol.KindParticipantStatus,
 	protocol.KindParticipantRequestStatus, protocol.KindParticipantForget, protocol.KindParticipantCompact,
 	protocol.KindParticipantCompactDone, protocol.KindParticipantClear, protocol.KindParticipantRestart,

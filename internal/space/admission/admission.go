@@ -49,6 +49,9 @@ type Space struct {
 	// in the log already. It returns the head, which is the envelope's position in
 	// an acknowledgement.
 	PublishLive func(*journal.Draft) protocol.Seq
+	// Administered is called after administrative envelopes were admitted, before
+	// Publish returns; may be nil.
+	Administered func()
 }
 
 // Redactor masks payloads before they become durable. Its methods may be called

@@ -44,6 +44,9 @@ func (b *batch) authorize(ctx context.Context, p *Pending) error {
 	case protocol.KindSpaceKick:
 		return st.CheckKick(p.In.Payload)
 	}
+	if e.Kind.IsAdministrative() {
+		return st.CheckChange(&p.draft.Envelope, p.In.Payload)
+	}
 	return nil
 }
 

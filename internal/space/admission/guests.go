@@ -16,6 +16,9 @@ func (s *Space) AdmitGuest(ctx context.Context, id protocol.ParticipantID) error
 		s.NoteGuest(id)
 		return nil
 	}
+	if !s.State.Load().Admits(id) { // the configuration is being changed: no guest
+		return protocol.Errorf(protocol.CodeUnavailable, "The configuration of the space is being changed; try again.")
+	}
 	if err := s.recordGuests(ctx, id); err != nil {
 		s.Log.Warn("note a guest", "participant", id, "error", err)
 		return protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot take anything now; try again.")

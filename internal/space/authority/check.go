@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/directory"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -39,6 +40,39 @@ func (st *State) CheckRevoke(e *protocol.Envelope, payload protocol.Value) error
 // CheckKick checks a space.kick.
 func (st *State) CheckKick(payload protocol.Value) error {
 	return st.checkKnown(protocol.ParticipantIn(payload, "participant_id"))
+}
+
+// CheckKind rejects administrative kinds outside of the administrative space, and
+// misspelled ones in it.
+func (st *State) CheckKind(k protocol.Kind) error {
+	namespace, _ := k.Split()
+	switch {
+	case k.IsAdministrative() && st.Config.Administers == nil:
+		return protocol.Errorf(protocol.CodeReservedKind, "Only the administrative space of the gateway accepts %s.", k)
+	case !k.IsAdministrative() && namespace == "admin" && st.Config.Administers != nil:
+		return protocol.Errorf(protocol.CodeReservedKind, "There is no administrative kind %s.", k)
+	}
+	return nil
+}
+
+// CheckChange checks an administrative envelope.
+func (st *State) CheckChange(e *protocol.Envelope, payload protocol.Value) error {
+	if len(e.To) > 0 {
+		return &protocol.Error{Code: protocol.CodeInvalidEnvelope, Path: "/to", Detail: "expected no recipients",
+			Message: "All participants of the administrative space see every change; leave the field to out."}
+	}
+	if st.Config.Administers == nil { // a reload has changed it since CheckKind
+		return st.CheckKind(e.Kind)
+	}
+	change, err := directory.Read(e, payload)
+	if err == nil {
+		made := st.Directory.Space(change.Space)
+		err = st.Config.Administers(change, made != nil && made.Made)
+	}
+	if err == nil {
+		_, err = st.Directory.Apply(change)
+	}
+	return inPayload(err)
 }
 
 func (st *State) checkKnown(id protocol.ParticipantID) error {

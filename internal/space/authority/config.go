@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/directory"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -30,6 +31,11 @@ type Config struct {
 	// Invited applies to invited participants, in addition to the grants of the
 	// invitation.
 	Invited ParticipantConfig
+
+	// Administers checks a change against the configuration file, which takes
+	// precedence; it is set for the administrative space alone. made: the directory
+	// of the space has made the space of the change.
+	Administers func(c directory.Change, made bool) error
 
 	base func() *capability.Ledger // the rights before any state entry, computed once
 }

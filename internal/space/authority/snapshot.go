@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/directory"
 	"github.com/meup-protocol/meup/internal/pmap"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -17,7 +18,7 @@ import (
 // snapshotVersion is the first byte of a snapshot. It changes with the encoding and
 // whenever [State.Fold] or the ledger derives another state from the same log:
 // snapshots of other versions are not used.
-const snapshotVersion = 2
+const snapshotVersion = 3
 
 const snapshotHeader = 1 + 4 // the version, and a checksum of everything after it
 
@@ -44,6 +45,7 @@ const (
 //	log id, seq, id of the last state entry, number of state entries, clock
 //	members, kicked, pauses
 //	position of the ledger, holdings
+//	directory
 //
 // A string begins with its number of bytes. 1 precedes each element of a list, and 0
 // ends it.
@@ -66,6 +68,7 @@ func (st *State) encode(logID string, now time.Time) []byte {
 	}
 	w.end()
 	st.appendHoldings(&w)
+	w.text(st.Directory.Encode())
 	binary.LittleEndian.PutUint32(w.dst[start-4:], crc32.Checksum(w.dst[start:], castagnoli))
 	return w.dst
 }
@@ -150,6 +153,7 @@ func restore(data []byte, logID string, cfg *Config) (*State, error) {
 	st.kicked = read(&r, func(protocol.ParticipantID) (none struct{}) { return none })
 	st.pauses = read(&r, func(protocol.ParticipantID) time.Time { return r.time() })
 	st.Ledger = st.Ledger.Restored(r.number(), elements(&r, r.holding))
+	st.Directory = r.directory()
 	if r.err == nil && len(r.rest) > 0 {
 		r.fail(errors.New("data follows its end"))
 	}
@@ -286,6 +290,14 @@ func (r *decoder) capability() *capability.Capability {
 		r.fail(err)
 	}
 	return c
+}
+
+func (r *decoder) directory() directory.Directory {
+	d, err := directory.Decode(r.text())
+	if err != nil {
+		r.fail(err)
+	}
+	return d
 }
 
 // membership reads a membership, and the invitation if its token is still valid.

@@ -133,6 +133,7 @@ func describe(st *State) string {
 			fmt.Fprintln(&out, g.Position, g.ID, g.Granter, g.Recipient, g.Capabilities, g.At, g.ExpiresAt, g.Reason, g.Invitation)
 		}
 	}
+	fmt.Fprintln(&out, st.Directory.Encode())
 	return out.String()
 }
 
@@ -145,7 +146,13 @@ func drawEntry(t *rapid.T, l *stateLog) *journal.Entry {
 	ttl := rapid.SampledFrom([]string{"", `,"ttl_seconds":1`, `,"ttl_seconds":90`, `,"ttl_seconds":5000000.25`}).Draw(t, "ttl")
 	rights := rapid.SampledFrom([]string{`"*"`, `"chat"`, `"mcp.*",{"kind":"mcp.request","payload":{"params":{"name":"/^rm/"}},"deny":true}`, `{ "kind": "x.tool", "to": "bob" }`, `"observe"`}).Draw(t, "rights")
 	var e *journal.Entry
-	switch rapid.IntRange(0, 9).Draw(t, "kind") {
+	switch rapid.IntRange(0, 12).Draw(t, "kind") {
+	case 10:
+		e = l.add(protocol.KindAdminParticipantPut, `{"space":"team","participant_id":"`+id("who")+`","capabilities":[`+rights+`]}`)
+	case 11:
+		e = l.add(protocol.KindAdminTokenIssue, `{"space":"team","participant_id":"`+id("who")+`","token_sha256":"`+fmt.Sprintf("%064x", rapid.IntRange(1, 5).Draw(t, "token"))+`"`+ttl+`}`)
+	case 12:
+		e = l.add(protocol.KindAdminSpaceRemove, `{"space":"team"}`)
 	case 0, 1:
 		e = l.add(protocol.KindSpaceInvite, `{"participant_id":"`+id("who")+`","initial_capabilities":[`+rights+`]`+ttl+`}`)
 		if rapid.IntRange(0, 3).Draw(t, "no token") == 0 {
@@ -408,8 +415,11 @@ func TestSnapshot_Version(t *testing.T) {
 	l.add(protocol.KindCapabilityGrant, `{"recipient":"g1","capabilities":["x.tool"]}`)
 	l.at = l.at.Add(GuestAge)
 	l.add(KindSystemMember, `{"participant_id":"g2"}`)
+	l.add(protocol.KindAdminSpacePut, `{"space":"team","visibility":"everyone","limits":{"rate":5}}`)
+	l.add(protocol.KindAdminParticipantPut, `{"space":"team","participant_id":"dora","capabilities":["chat"]}`)
+	l.add(protocol.KindAdminTokenIssue, `{"space":"team","participant_id":"dora","token_sha256":"`+strings.Repeat("ab", 32)+`","ttl_seconds":60}`)
 	sum := sha256.Sum256(l.fold().encode("log", later))
-	if got := hex.EncodeToString(sum[:8]); snapshotVersion != 2 || got != "5f30f2b1966d0303" {
+	if got := hex.EncodeToString(sum[:8]); snapshotVersion != 3 || got != "ef2199404b7a3682" {
 		t.Errorf("version %d has the digest %s: change the version if another state is derived from the same log, and then this test", snapshotVersion, got)
 	}
 }

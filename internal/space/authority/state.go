@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/directory"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/pmap"
 	"github.com/meup-protocol/meup/internal/space/ring"
@@ -35,6 +36,8 @@ type State struct {
 	members     pmap.Map[protocol.ParticipantID, Membership] // without the configured ones
 	invitations pmap.Map[string, Invitation]                 // by the hash of the token
 	expiry      pmap.Map[string, string]                     // hashes of the ones that expire, by pmap.TimeKey
+	// Directory is what the administrative space has made; empty in other spaces.
+	Directory directory.Directory
 }
 
 // Origin is how a participant that is not configured became known.
@@ -213,8 +216,20 @@ func (st *State) Fold(e *journal.Entry) error {
 		if id := protocol.ParticipantIn(payload, "participant_id"); !st.IsInvited(id) {
 			st.members = st.members.Set(id, Membership{Origin: Guest, seen: e.Envelope.TS})
 		}
+	default:
+		if e.Envelope.Kind.IsAdministrative() {
+			return st.administer(&e.Envelope, payload)
+		}
 	}
 	return nil
+}
+
+func (st *State) administer(e *protocol.Envelope, payload protocol.Value) error {
+	change, err := directory.Read(e, payload)
+	if err == nil {
+		st.Directory, err = st.Directory.Apply(change)
+	}
+	return err
 }
 
 func (st *State) kick(id protocol.ParticipantID) {

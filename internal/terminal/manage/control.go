@@ -182,11 +182,11 @@ func (k *control) check(f *controlFlags, args []string) ([]json.RawMessage, erro
 	case f.grant != "" && !protocol.ValidID(f.grant):
 		return nil, program.Usagef("--grant %q is not a valid id", f.grant)
 	}
-	return parseCapabilities(rest)
+	return ParseCapabilities(rest)
 }
 
-// parseCapabilities parses patterns of kinds and JSON objects.
-func parseCapabilities(list []string) ([]json.RawMessage, error) {
+// ParseCapabilities parses patterns of kinds and JSON objects.
+func ParseCapabilities(list []string) ([]json.RawMessage, error) {
 	out := make([]json.RawMessage, 0, len(list))
 	for _, text := range list {
 		if strings.HasPrefix(strings.TrimSpace(text), "{") {

@@ -1,4 +1,6 @@
-package space
+// Package readset has a set for many reads and few changes, such as the members of a
+// space.
+package readset
 
 import (
 	"maps"
@@ -7,16 +9,17 @@ import (
 	"sync/atomic"
 )
 
-// set is a set for many reads and few changes. A change takes constant time; the
+// Set is a set for many reads and few changes; its zero value is empty. A change takes constant time; the
 // first reader after it makes the list that all readers share until the next
 // change.
-type set[T comparable] struct {
+type Set[T comparable] struct {
 	mu    sync.Mutex // a leaf lock: nothing is called while it is held
 	items map[T]struct{}
 	list  atomic.Pointer[[]T]
 }
 
-func (s *set[T]) add(x T) {
+// Add adds x.
+func (s *Set[T]) Add(x T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.items == nil {
@@ -26,8 +29,8 @@ func (s *set[T]) add(x T) {
 	s.list.Store(nil)
 }
 
-// remove reports whether x was in the set.
-func (s *set[T]) remove(x T) bool {
+// Remove removes x and reports whether x was in the set.
+func (s *Set[T]) Remove(x T) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, there := s.items[x]
@@ -36,8 +39,8 @@ func (s *set[T]) remove(x T) bool {
 	return there
 }
 
-// all returns the elements, in no order. The list is shared: read-only.
-func (s *set[T]) all() []T {
+// All returns the elements, in no order. The list is shared: read-only.
+func (s *Set[T]) All() []T {
 	if list := s.list.Load(); list != nil {
 		return *list
 	}

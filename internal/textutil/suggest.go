@@ -1,13 +1,13 @@
-package config
+package textutil
 
 import (
 	"fmt"
 	"strings"
 )
 
-// suggest returns a clause with the most similar choice, or with all choices if
+// Suggest returns a clause with the most similar choice, or with all choices if
 // none is similar.
-func suggest(word string, choices []string) string {
+func Suggest(word string, choices []string) string {
 	best, distance := "", 1+max(1, len(word)/3)
 	for _, c := range choices {
 		if d := editDistance(strings.ToLower(word), c); d < distance {

@@ -1,0 +1,231 @@
+package directory
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Apply returns the directory after a change. The error has the code
+// invalid_payload, with a JSON pointer from the payload; the directory is then
+// unchanged. The result depends on nothing but the directory and the change, so
+// that all gateways have the same.
+func (d Directory) Apply(c Change) (Directory, error) {
+	var err error
+	next := d
+	switch c.Kind {
+	case protocol.KindAdminSpacePut:
+		err = next.putSpace(c)
+	case protocol.KindAdminSpaceRemove:
+		err = next.removeSpace(c)
+	case protocol.KindAdminParticipantPut:
+		err = next.putParticipant(c)
+	case protocol.KindAdminParticipantRemove:
+		err = next.removeParticipant(c)
+	case protocol.KindAdminTokenIssue:
+		err = next.issue(c)
+	case protocol.KindAdminTokenRevoke:
+		err = next.revoke(c)
+	default:
+		err = refuse("", "%s is not an administrative kind", c.Kind)
+	}
+	if err != nil {
+		return d, err
+	}
+	return next, nil
+}
+
+func refuse(path, format string, args ...any) error {
+	e := protocol.Errorf(protocol.CodeInvalidPayload, format, args...)
+	e.Path, e.Detail = path, e.Message
+	e.Message += "."
+	return e
+}
+
+func (d *Directory) putSpace(c Change) error {
+	s := Space{Name: c.Space}
+	before := d.Space(c.Space)
+	if before != nil {
+		s = *before
+	}
+	switch {
+	case s.Made && c.IfAbsent:
+		return refuse("/space", "the space %s exists already", c.Space)
+	case before == nil && d.spaces.Len() >= MaxSpaces:
+		return refuse("/space", "there are %d spaces, which is the maximum", MaxSpaces)
+	}
+	s.Made, s.By, s.At, s.Settings = true, c.By, c.At, c.Settings
+	d.spaces = d.spaces.Set(c.Space, &s)
+	return nil
+}
+
+func (d *Directory) removeSpace(c Change) error {
+	s := d.Space(c.Space)
+	if s == nil {
+		return refuse("/space", "there is no space %s that administration has made", c.Space)
+	}
+	for _, p := range s.participants.All() {
+		d.forget(s.Name, p)
+	}
+	d.spaces = d.spaces.Delete(c.Space)
+	return nil
+}
+
+// forget drops what the directory has counted and indexed of a participant.
+func (d *Directory) forget(space string, p *Participant) {
+	d.participants--
+	d.bytes -= size(p.Capabilities)
+	for _, t := range p.Tokens {
+		d.owners = d.owners.Delete(tokenKey(space, t.Hash))
+	}
+}
+
+func (d *Directory) putParticipant(c Change) error {
+	s := d.Space(c.Space)
+	p := Participant{ID: c.Participant}
+	before := s.Participant(c.Participant)
+	if before != nil {
+		p = *before
+	}
+	bytes := d.bytes - size(p.Capabilities) + size(c.Capabilities)
+	switch {
+	case before != nil && c.IfAbsent:
+		return refuse("/participant_id", "%s is a participant of %s already", c.Participant, c.Space)
+	case before == nil && d.participants >= MaxParticipants:
+		return refuse("/participant_id", "there are %d participants, which is the maximum", MaxParticipants)
+	case s == nil && d.spaces.Len() >= MaxSpaces:
+		return refuse("/space", "there are %d spaces, which is the maximum", MaxSpaces)
+	case bytes > MaxBytes:
+		return refuse("/capabilities", "the capabilities of all participants have more than %d bytes", MaxBytes)
+	}
+	if before == nil {
+		d.participants++
+	}
+	d.bytes = bytes
+	p.By, p.At, p.Capabilities, p.Limits = c.By, c.At, c.Capabilities, c.Limits
+	if s == nil {
+		s = &Space{Name: c.Space}
+	}
+	d.set(s, &p)
+	return nil
+}
+
+// set replaces a participant of a space.
+func (d *Directory) set(s *Space, p *Participant) {
+	next := *s
+	next.participants = s.participants.Set(p.ID, p)
+	d.spaces = d.spaces.Set(s.Name, &next)
+}
+
+// find returns the participant of a change.
+func (d *Directory) find(c Change) (*Space, *Participant, error) {
+	s := d.Space(c.Space)
+	p := s.Participant(c.Participant)
+	if p == nil {
+		return nil, nil, refuse("/participant_id", "%s is not a participant of %s that administration has made", c.Participant, c.Space)
+	}
+	return s, p, nil
+}
+
+func (d *Directory) removeParticipant(c Change) error {
+	s, p, err := d.find(c)
+	if err != nil {
+		return err
+	}
+	d.forget(s.Name, p)
+	next := *s
+	next.participants = s.participants.Delete(p.ID)
+	if !next.Made && next.participants.Len() == 0 {
+		d.spaces = d.spaces.Delete(s.Name)
+		return nil
+	}
+	d.spaces = d.spaces.Set(s.Name, &next)
+	return nil
+}
+
+func (d *Directory) issue(c Change) error {
+	s, p, err := d.find(c)
+	if err != nil {
+		return err
+	}
+	if owner, used := d.owners.Get(tokenKey(c.Space, c.Hash)); used {
+		return refuse("/token_sha256", "this token is one of %s already", owner)
+	}
+	if d.owners.Len() >= MaxTokens {
+		d.dropExpired(c.At)
+		s, p, _ = d.find(c)
+	}
+	if d.owners.Len() >= MaxTokens {
+		return refuse("/token_sha256", "there are %d tokens, which is the maximum", MaxTokens)
+	}
+	next := *p
+	next.Tokens = d.valid(s.Name, p, c.At)
+	if c.Rotates {
+		end := c.At.Add(c.Overlap)
+		for i, t := range next.Tokens {
+			if t.Expires.IsZero() || t.Expires.After(end) {
+				next.Tokens[i].Expires = end
+			}
+		}
+	}
+	if len(next.Tokens) >= MaxTokensPerParticipant {
+		return refuse("/participant_id", "%s has %d tokens, which is the maximum; revoke one first", c.Participant, MaxTokensPerParticipant)
+	}
+	next.Tokens = append(next.Tokens, Token{ID: c.ID, By: c.By, At: c.At, Hash: c.Hash, Expires: c.Expires})
+	d.owners = d.owners.Set(tokenKey(s.Name, c.Hash), p.ID)
+	d.set(s, &next)
+	return nil
+}
+
+// valid returns a copy of the tokens of a participant without the ones that have
+// expired, which leave the index.
+func (d *Directory) valid(space string, p *Participant, now time.Time) []Token {
+	list := make([]Token, 0, len(p.Tokens)+1)
+	for _, t := range p.Tokens {
+		if t.expired(now) {
+			d.owners = d.owners.Delete(tokenKey(space, t.Hash))
+			continue
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+func (t *Token) expired(now time.Time) bool { return !t.Expires.IsZero() && !now.Before(t.Expires) }
+
+// dropExpired drops the expired tokens of all participants.
+func (d *Directory) dropExpired(now time.Time) {
+	for _, s := range d.spaces.All() {
+		for _, p := range s.participants.All() {
+			if !slices.ContainsFunc(p.Tokens, func(t Token) bool { return t.expired(now) }) {
+				continue
+			}
+			next := *p
+			next.Tokens = d.valid(s.Name, p, now)
+			d.set(d.Space(s.Name), &next)
+		}
+	}
+}
+
+func (d *Directory) revoke(c Change) error {
+	s, p, err := d.find(c)
+	if err != nil {
+		return err
+	}
+	next := *p
+	next.Tokens = nil
+	for _, t := range p.Tokens {
+		if c.TokenID != "" && t.ID != c.TokenID {
+			next.Tokens = append(next.Tokens, t)
+			continue
+		}
+		d.owners = d.owners.Delete(tokenKey(s.Name, t.Hash))
+	}
+	if len(next.Tokens) == len(p.Tokens) {
+		return refuse("/token_id", "%s in %s has no token %s", c.Participant, c.Space, strconv.Quote(string(c.TokenID)))
+	}
+	d.set(s, &next)
+	return nil
+}

@@ -1,0 +1,151 @@
+package directory
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/pmap"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// The stored form of a directory, in a snapshot.
+type (
+	storedSpace struct {
+		Name         string                 `json:"name"`
+		Made         bool                   `json:"made,omitempty"`
+		By           protocol.ParticipantID `json:"by,omitempty"`
+		At           time.Time              `json:"at,omitzero"`
+		Dialect      string                 `json:"dialect,omitempty"`
+		Everyone     bool                   `json:"everyone,omitempty"`
+		Explicit     bool                   `json:"explicit,omitempty"`
+		Limits       Limits                 `json:"limits,omitzero"`
+		Participants []storedParticipant    `json:"participants,omitempty"`
+	}
+	storedParticipant struct {
+		ID           protocol.ParticipantID `json:"id"`
+		By           protocol.ParticipantID `json:"by"`
+		At           time.Time              `json:"at"`
+		Capabilities []string               `json:"capabilities,omitempty"` // texts, to be restored byte for byte
+		Limits       Limits                 `json:"limits,omitzero"`
+		Tokens       []storedToken          `json:"tokens,omitempty"`
+	}
+	storedToken struct {
+		ID      protocol.ID            `json:"id"`
+		By      protocol.ParticipantID `json:"by"`
+		At      time.Time              `json:"at"`
+		Hash    string                 `json:"sha256"`
+		Expires time.Time              `json:"expires,omitzero"`
+	}
+)
+
+// Encode returns the directory as a text for Decode; "" if it is empty. Two equal
+// directories have the same text.
+func (d Directory) Encode() string {
+	if d.spaces.Len() == 0 {
+		return ""
+	}
+	list := make([]storedSpace, 0, d.spaces.Len())
+	for s := range d.Spaces {
+		list = append(list, s.stored())
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		panic(err) // the texts of capabilities are JSON, and nothing else can fail
+	}
+	return string(text)
+}
+
+func (s *Space) stored() storedSpace {
+	out := storedSpace{
+		Name: s.Name, Made: s.Made, By: s.By, At: s.At, Everyone: s.Settings.Everyone,
+		Explicit: s.Settings.DecideExplicitly, Limits: s.Settings.Limits,
+	}
+	if s.Made {
+		out.Dialect = s.Settings.Dialect.String()
+	}
+	for p := range s.Participants {
+		q := storedParticipant{ID: p.ID, By: p.By, At: p.At, Limits: p.Limits}
+		for _, c := range p.Capabilities {
+			q.Capabilities = append(q.Capabilities, c.String())
+		}
+		for _, t := range p.Tokens {
+			q.Tokens = append(q.Tokens, storedToken{t.ID, t.By, t.At, hex.EncodeToString(t.Hash[:]), t.Expires})
+		}
+		out.Participants = append(out.Participants, q)
+	}
+	return out
+}
+
+// Decode returns the directory that Encode encoded.
+func Decode(text string) (d Directory, err error) {
+	if text == "" {
+		return d, nil
+	}
+	var list []storedSpace
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return d, fmt.Errorf("decode the directory: %w", err)
+	}
+	pairs := make([]pmap.Pair[string, *Space], 0, len(list))
+	var owners []pmap.Pair[string, protocol.ParticipantID]
+	for i, x := range list {
+		if i > 0 && list[i-1].Name >= x.Name {
+			return Directory{}, errUnsorted
+		}
+		s, err := x.space(&owners)
+		if err != nil {
+			return Directory{}, err
+		}
+		pairs = append(pairs, pmap.Pair[string, *Space]{Key: s.Name, Value: s})
+		for p := range s.Participants {
+			d.participants++
+			d.bytes += size(p.Capabilities)
+		}
+	}
+	d.spaces = pmap.Of(pairs)
+	d.owners = pmap.Of(owners)
+	return d, nil
+}
+
+var errUnsorted = errors.New("decode the directory: its names are not sorted")
+
+func (x *storedSpace) space(owners *[]pmap.Pair[string, protocol.ParticipantID]) (*Space, error) {
+	s := &Space{Name: x.Name, Made: x.Made, By: x.By, At: x.At, Settings: Settings{Everyone: x.Everyone, DecideExplicitly: x.Explicit, Limits: x.Limits}}
+	if x.Dialect != "" {
+		dialect, ok := protocol.ParseDialect(x.Dialect)
+		if !ok {
+			return nil, fmt.Errorf("decode the directory: unknown dialect %q", x.Dialect)
+		}
+		s.Settings.Dialect = dialect
+	}
+	var pairs []pmap.Pair[protocol.ParticipantID, *Participant]
+	for i, y := range x.Participants {
+		if i > 0 && x.Participants[i-1].ID >= y.ID {
+			return nil, errUnsorted
+		}
+		p := &Participant{ID: y.ID, By: y.By, At: y.At, Limits: y.Limits}
+		for _, text := range y.Capabilities {
+			c, err := capability.ParseJSON([]byte(text))
+			if err != nil {
+				return nil, fmt.Errorf("decode the directory: %w", err)
+			}
+			p.Capabilities = append(p.Capabilities, c)
+		}
+		for _, z := range y.Tokens {
+			t := Token{ID: z.ID, By: z.By, At: z.At, Expires: z.Expires}
+			raw, err := hex.DecodeString(z.Hash)
+			if err != nil || len(raw) != len(t.Hash) {
+				return nil, errors.New("decode the directory: a digest is damaged")
+			}
+			t.Hash = [32]byte(raw)
+			p.Tokens = append(p.Tokens, t)
+			*owners = append(*owners, pmap.Pair[string, protocol.ParticipantID]{Key: tokenKey(s.Name, t.Hash), Value: p.ID})
+		}
+		pairs = append(pairs, pmap.Pair[protocol.ParticipantID, *Participant]{Key: p.ID, Value: p})
+	}
+	s.participants = pmap.Of(pairs)
+	return s, nil
+}
