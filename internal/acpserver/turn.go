@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/ask"
 	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/internal/recent"
@@ -266,7 +265,7 @@ func (t *turn) ended(ctx context.Context, e *ask.Event) {
 // permission asks the user for the decision about a proposal, if the participant may
 // decide it.
 func (t *turn) permission(ctx context.Context, p *protocol.Envelope, shown map[string]any) {
-	if p.From == t.question.From || !t.mayDecide(ctx, p) {
+	if !ask.MayDecide(ctx, t.server.o.Client, t.server.o.Space, p) {
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -277,31 +276,6 @@ func (t *turn) permission(ctx context.Context, p *protocol.Envelope, shown map[s
 	}
 	id := p.ID
 	t.deciding.Go(func() { t.decide(ctx, id, call) })
-}
-
-// mayDecide reports whether the participant may decide about a proposal that has no
-// decision. The gateway checks it again.
-func (t *turn) mayDecide(ctx context.Context, p *protocol.Envelope) bool {
-	o := &t.server.o
-	roster, err := o.Client.Roster(ctx, o.Space)
-	if err != nil {
-		o.Log.Warn("rights not read: a proposal is shown without a decision", "err", err)
-		return false
-	}
-	return ask.RightsOf(roster.You.Capabilities).MayDecide(p) && t.isPending(ctx, p.ID)
-}
-
-// maxOpen bounds the pending proposals that are read.
-const maxOpen = 100
-
-// isPending reports whether a proposal has no decision. A turn that is followed again has
-// settled ones.
-func (t *turn) isPending(ctx context.Context, id protocol.ID) bool {
-	list, err := t.server.o.Client.Proposals(ctx, t.server.o.Space, "", maxOpen, 0)
-	if err != nil {
-		return true // the gateway decides
-	}
-	return slices.ContainsFunc(list.Proposals, func(p api.Proposal) bool { return p.Envelope.ID == id })
 }
 
 // decide asks the user about a proposal, and publishes the decision.

@@ -53,15 +53,18 @@ func TestProposals_HTTP(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ who, query, want string }{
-		{"alice", "", "p7 p5"}, {"carol", "", "p7 p1"}, {"eve", "state=pending", "p7 p5"}, {"alice", "state=fulfilled", "p1:d1"},
+		{"alice", "", "p7? p5?"}, {"carol", "", "p7 p1"}, {"eve", "state=pending", "p7 p5"}, {"alice", "state=fulfilled", "p1:d1"},
 		{"alice", "state=rejected", "p2:d2"}, {"alice", "state=withdrawn", "p3:d3"}, {"alice", "state=expired", "p6:d6 p4"},
-		{"carol", "state=fulfilled", ""}, {"alice", "state=all", "p7 p6:d6 p5 p4 p3:d3 p2:d2 p1:d1"}, {"bob", "limit=1", "p7 …"},
+		{"carol", "state=fulfilled", ""}, {"alice", "state=all", "p7? p6:d6 p5? p4 p3:d3 p2:d2 p1:d1"}, {"bob", "limit=1", "p7 …"},
 	} {
 		t.Run(c.who+" "+c.query, func(t *testing.T) {
 			page := (&visit{t, v.g}).proposals(c.who, c.query)
 			var got []string
 			for _, p := range page.Proposals {
 				line := string(p.Envelope.ID)
+				if p.MayDecide {
+					line += "?"
+				}
 				if p.SettledBy != nil {
 					line += ":" + string(p.SettledBy.ID)
 				}

@@ -125,6 +125,11 @@ func (s *Space) Rights(id protocol.ParticipantID, e *protocol.Envelope) (allowed
 	return s.state.Load().Rights(id, e, s.now())
 }
 
+// MayDecide reports whether the rights of a participant allow it to decide on a proposal.
+func (s *Space) MayDecide(id protocol.ParticipantID, p *protocol.Envelope) bool {
+	return s.state.Load().MayDecide(id, p, s.now())
+}
+
 // LookupInvitation returns the invitation whose token has this hash.
 func (s *Space) LookupInvitation(hash [32]byte) (authority.Invitation, bool) {
 	return s.state.Load().Invitation(hash)

@@ -106,6 +106,7 @@ func (v caller) proposals(ctx context.Context, q proposalQuery, now time.Time) (
 			continue
 		}
 		p := proposalOf(env, scan, now)
+		p.MayDecide = p.State == "pending" && v.space.MayDecide(v.id, env)
 		if q.state != "all" && p.State != q.state {
 			continue
 		}

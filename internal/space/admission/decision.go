@@ -86,24 +86,14 @@ func (b *batch) grantsDecision(rights capability.Rights, p *Pending) bool {
 	return b.mayDecide(rights, x.envelope, x.payload(), e)
 }
 
-// mayDecide reports whether the capability decide matches a proposal, or its holder
-// could make the proposed call itself and the space does not require decide.
+// mayDecide reports whether a participant with these rights may decide on a proposal as
+// a decision does.
 func (b *batch) mayDecide(rights capability.Rights, x *protocol.Envelope, proposed protocol.Value, decision *protocol.Envelope) bool {
-	decide := &capability.Request{Kind: capability.Decide, Payload: proposed, To: x.To, Context: x.Context}
-	return rights.Decide(decide).Allowed || !b.space.State.Load().Config.DecideExplicitly && mayCall(rights, x, proposed, decision)
-}
-
-// mayCall reports whether a participant could itself send the proposed call to
-// the participant to which its decision sends it.
-func mayCall(rights capability.Rights, x *protocol.Envelope, proposed protocol.Value, decision *protocol.Envelope) bool {
 	to := decision.To
 	if decision.Kind == protocol.KindMCPReject {
-		to = nil
-		if host := proposal.ReadCall(proposed).Host; host != "" {
-			to = []protocol.ParticipantID{host}
-		}
+		to = authority.HostOf(proposed)
 	}
-	return rights.Decide(&capability.Request{Kind: protocol.KindMCPRequest, Payload: proposed, To: to, Context: x.Context}).Allowed
+	return b.space.State.Load().Config.MayDecide(rights, x, proposed, to)
 }
 
 func mismatch(message string) *protocol.Error {

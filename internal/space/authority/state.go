@@ -153,6 +153,30 @@ func (st *State) Rights(id protocol.ParticipantID, e *protocol.Envelope, now tim
 	return d.Allowed, d.Allowed && d.By.NamesRecipient(id)
 }
 
+// MayDecide reports whether a participant may decide on a proposal that it can see, as
+// far as its rights matter: reject it, or make the call at the host that it names.
+func (st *State) MayDecide(id protocol.ParticipantID, p *protocol.Envelope, now time.Time) bool {
+	proposed := p.ParsePayload()
+	return id != p.From && st.Config.MayDecide(st.Ledger.Effective(id, now), p, proposed, HostOf(proposed))
+}
+
+// MayDecide reports whether the capability decide matches a proposal, or its holder
+// could itself send the proposed call to these participants and the space does not
+// require decide.
+func (c *Config) MayDecide(rights capability.Rights, p *protocol.Envelope, proposed protocol.Value, to []protocol.ParticipantID) bool {
+	decide := capability.Request{Kind: capability.Decide, Payload: proposed, To: p.To, Context: p.Context}
+	call := capability.Request{Kind: protocol.KindMCPRequest, Payload: proposed, To: to, Context: p.Context}
+	return rights.Decide(&decide).Allowed || !c.DecideExplicitly && rights.Decide(&call).Allowed
+}
+
+// HostOf returns the participant that a proposal names for its call; nil: none.
+func HostOf(proposed protocol.Value) []protocol.ParticipantID {
+	if host := protocol.ParticipantIn(proposed, "participant_id"); host != "" {
+		return []protocol.ParticipantID{host}
+	}
+	return nil
+}
+
 // Visibility returns the visibility of a viewer, from its rights and the
 // configuration.
 func (st *State) Visibility(who ring.Viewer, now time.Time) ring.Visibility {
