@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/adapter"
@@ -68,6 +69,11 @@ func refused(err error, code protocol.Code) bool { return errors.Is(err, &protoc
 func (h *hook) promptSubmitted(ctx context.Context) error {
 	if open, _ := h.session.at(""); open != nil && open.prompt == h.prompt && h.prompt != "" {
 		return nil // a repeated event
+	}
+	if h.session.isNew() { // perhaps restarted between the delivery of chats and this prompt
+		if _, err := h.resume(ctx); err != nil {
+			return err
+		}
 	}
 	if h.session.continues(h.prompt, h.text("prompt")) {
 		return nil
@@ -174,6 +180,7 @@ func (h *hook) reopen(ctx context.Context, start *protocol.Envelope) (*turn, err
 		}
 	}
 	t, since := &turn{path: protocol.ContextPath(start.ID), prompt: h.prompt, to: start.To}, start.Seq
+	var lines strings.Builder
 	for _, id := range start.Correlation.IDs {
 		text, err := h.client.Envelope(ctx, h.space, id)
 		if refused(err, protocol.CodeNotFound) {
@@ -187,10 +194,12 @@ func (h *hook) reopen(ctx context.Context, start *protocol.Envelope) (*turn, err
 			return nil, err
 		}
 		since = min(since, chat.Seq-1)
+		lines.WriteString(chatLine(&chat))
 		if len(chat.Correlation.IDs) == 0 {
 			t.replyTo = append(t.replyTo, id)
 		}
 	}
+	t.chats = promptSum(h.chatPrompt(lines.String(), len(t.replyTo) > 0))
 	h.session.begin(t, since)
 	h.session.markDelivered(start.Correlation.IDs...)
 	return t, nil

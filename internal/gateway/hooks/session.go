@@ -2,7 +2,6 @@ package hooks
 
 import (
 	"context"
-	"strings"
 	"sync"
 
 	"github.com/meup-protocol/meup/internal/recent"
@@ -159,12 +158,19 @@ func (s *session) begin(t *turn, at protocol.Seq) {
 	}
 }
 
+// isNew reports whether the session has had no turn yet, as far as the gateway remembers.
+func (s *session) isNew() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.turn == nil && s.since == 0
+}
+
 // continues reports whether a prompt is the text of the chats that began the open
 // turn: some agents report it as a prompt of their user.
 func (s *session) continues(id, text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.turn == nil || s.turn.chats == "" || s.turn.chats != sumOf("", []byte(strings.TrimSpace(text))) {
+	if s.turn == nil || s.turn.chats == "" || s.turn.chats != promptSum(text) {
 		return false
 	}
 	s.turn.prompt = id
