@@ -107,7 +107,7 @@ var mayImport = map[string][]string{
 	"internal/gateway/metrics": {"protocol"},
 	"internal/space": {
 		"protocol", "internal/frame", "internal/journal", "internal/space/admission", "internal/space/authority", "internal/space/buckets",
-		"internal/space/buckets", "internal/space/contexts", "internal/space/ring", "internal/space/streams",
+		"internal/space/buckets", "internal/space/contexts", "internal/space/presence", "internal/space/ring", "internal/space/streams",
 	},
 	"internal/space/admission": {
 		"protocol", "internal/capability", "internal/journal", "internal/proposal", "internal/space/authority",
@@ -116,6 +116,7 @@ var mayImport = map[string][]string{
 	"internal/space/authority": {"protocol", "internal/capability", "internal/journal", "internal/pmap", "internal/space/ring"},
 	"internal/space/buckets":   {"protocol", "internal/space/authority"},
 	"internal/space/contexts":  {"protocol", "internal/space/ring", "internal/textutil"},
+	"internal/space/presence":  {"protocol", "internal/space/buckets"},
 	"internal/space/ring":      {"protocol", "internal/frame", "internal/journal"},
 	"internal/space/streams":   {"protocol", "internal/journal", "internal/space/ring"},
 	"internal/gateway/access":  {"protocol", "internal/gateway/auth", "internal/space", "internal/textutil"},
