@@ -315,6 +315,22 @@ func TestOTLP_HostileSpans(t *testing.T) {
 	contains(t, lines, "[redacted:")
 }
 
+// The root of a trace ends it also after a restart, if it is no GenAI span.
+func TestOTLP_RestartWithinTrace(t *testing.T) {
+	g := meuptest.Start(t, aguiConfig+"data: "+t.TempDir()+"\n")
+	for trace := range byte(2) {
+		exportSpans(t, g, "planner-token", spanOf(trace+1, 2, 1, "gen_ai.operation.name", "chat"))
+	}
+	g.Restart()
+	for range 2 { // the second one is a retry
+		if status, _, body := exportSpans(t, g, "planner-token", spanOf(1, 1, 0)); status != 200 || body != "" {
+			t.Fatalf("%d %q", status, body)
+		}
+	}
+	wantStory(t, g, "alice", "planner reasoning.start", "planner reasoning.thought in #1", "planner reasoning.start", "planner reasoning.thought in #3",
+		"planner reasoning.conclusion in #1")
+}
+
 // A gateway that was restarted has forgotten what it published; the log has not. An export
 // over the rate is refused with a time to wait.
 func TestOTLP_Restart(t *testing.T) {
