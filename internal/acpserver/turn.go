@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"sync"
@@ -25,7 +26,7 @@ type turn struct {
 
 	shown    protocol.Seq                     // the editor has the turn up to here
 	after    protocol.Seq                     // shown, when the turn was followed last
-	growing  *recent.Map[protocol.ID, string] // texts of streams that the editor has
+	growing  *recent.Map[protocol.ID, *grown] // texts of streams that the editor has
 	answered protocol.ParticipantID           // the last participant that answered
 
 	asking   map[protocol.ID]context.CancelFunc // requests for permission
@@ -101,10 +102,10 @@ func (t *turn) event(ctx context.Context, e *ask.Event) {
 	case ask.Said:
 		t.thought(ctx, fmt.Sprintf("**%s**: %s", e.Envelope.From, e.Text))
 	case ask.StreamOpened:
-		t.growing.Put(e.Ref, "")
+		t.growing.Put(e.Ref, newGrown())
 	case ask.Delta:
 		if shown, known := t.growing.Get(e.Ref); known && e.Text != "" {
-			t.growing.Put(e.Ref, shown+e.Text)
+			shown.add(e.Text)
 			t.send(ctx, textChunk("agent_thought_chunk", e.Text))
 		}
 	case ask.Closed:
@@ -130,12 +131,39 @@ func (t *turn) thought(ctx context.Context, text string) {
 	t.send(ctx, textChunk("agent_thought_chunk", text+"\n\n"))
 }
 
+// grown identifies a text that grows, without keeping it.
+type grown struct {
+	hash maphash.Hash
+	size int
+}
+
+var grownSeed = maphash.MakeSeed()
+
+func newGrown() *grown {
+	g := new(grown)
+	g.hash.SetSeed(grownSeed)
+	return g
+}
+
+func (g *grown) add(text string) {
+	_, _ = g.hash.WriteString(text) // never fails
+	g.size += len(text)
+}
+
+// rest returns what follows the grown text in a text; false: it does not begin with it.
+func (g *grown) rest(text string) (string, bool) {
+	if len(text) < g.size || maphash.String(grownSeed, text[:g.size]) != g.hash.Sum64() {
+		return "", false
+	}
+	return text[g.size:], true
+}
+
 // step shows a step of reasoning, or what is missing of one that grew.
 func (t *turn) step(ctx context.Context, e *ask.Event) {
 	id := protocol.ID(e.Envelope.ParsePayload().Get("stream_id").Text())
-	if shown, _ := t.growing.Get(id); shown != "" {
-		t.growing.Put(id, "")
-		if rest, same := strings.CutPrefix(e.Text, shown); same {
+	if shown, known := t.growing.Get(id); known && shown.size > 0 {
+		t.growing.Put(id, newGrown())
+		if rest, same := shown.rest(e.Text); same {
 			t.thought(ctx, rest)
 			return
 		}
