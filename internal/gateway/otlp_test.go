@@ -266,6 +266,9 @@ func TestOTLP_Faults(t *testing.T) {
 	if _, log := story(t, g, "alice"); len(log) > 0 {
 		t.Errorf("%d envelopes", len(log))
 	}
+	if status, body := postAs(t, g, "alice-token", "/v1/traces?space=nowhere", `{}`); status != http.StatusNotFound || !strings.Contains(body, `"code":5`) {
+		t.Errorf("no such space: %d %s", status, body)
+	}
 }
 
 // Traces without an end are canceled beyond a number; others are not touched.

@@ -64,6 +64,22 @@ func (h *hook) publishEnd(ctx context.Context, e protocol.Envelope) error {
 
 func refused(err error, code protocol.Code) bool { return errors.Is(err, &protocol.Error{Code: code}) }
 
+// promptAnswered publishes a prompt, and warns the user once in a session if the space does
+// not accept the work on it.
+func (h *hook) promptAnswered() (answer, error) {
+	ctx, cancel := context.WithTimeout(h.ctx, hookTimeout)
+	defer cancel()
+	if err := h.promptSubmitted(ctx); err != nil {
+		return answer{}, err
+	}
+	if !h.session.takeWarning() {
+		return answer{}, nil
+	}
+	text := fmt.Sprintf("The space %s does not show this session: the capabilities of %s do not allow reasoning.start. Ask an operator of the space for reasoning/*.", h.space, h.caller.ID)
+	h.server.options.Logger.Warn("a session is not shown", "space", h.space, "participant", h.caller.ID, "session", h.event.session, "kind", protocol.KindReasoningStart)
+	return answer{Warning: text}, nil
+}
+
 // promptSubmitted opens the context of a prompt. A turn that is still open was
 // interrupted: agents report no end then.
 func (h *hook) promptSubmitted(ctx context.Context) error {
@@ -113,10 +129,11 @@ func (h *hook) open(ctx context.Context, t *turn, id protocol.ID, asked protocol
 		ID: id, Kind: protocol.KindReasoningStart, To: t.to, Correlation: asked,
 		Payload: object("message", text, "session_id", h.sessionName()),
 	})
-	if err != nil && !refused(err, protocol.CodeCapabilityViolation) {
+	hidden := refused(err, protocol.CodeCapabilityViolation)
+	if err != nil && !hidden {
 		return err
 	}
-	h.session.begin(t, at)
+	h.session.begin(t, at, hidden)
 	return nil
 }
 
@@ -200,7 +217,7 @@ func (h *hook) reopen(ctx context.Context, start *protocol.Envelope) (*turn, err
 		}
 	}
 	t.chats = promptSum(h.chatPrompt(lines.String(), len(t.replyTo) > 0))
-	h.session.begin(t, since)
+	h.session.begin(t, since, false)
 	h.session.markDelivered(start.Correlation.IDs...)
 	return t, nil
 }

@@ -94,6 +94,8 @@ type session struct {
 
 	mu        sync.Mutex
 	turn      *turn                              // nil: none is open
+	hidden    bool                               // the space does not show it
+	warned    bool                               // the user was told
 	agents    map[string]protocol.ContextPath    // contexts of subagents
 	calls     map[string]*call                   // without a result, by tool_use_id; a random id if no event announced it
 	texts     map[string]string                  // the displayed parts of messages, by message_id
@@ -148,14 +150,23 @@ func (s *session) at(agent string) (*turn, protocol.ContextPath) {
 	return s.turn, s.turn.path
 }
 
-// begin makes a turn the open one.
-func (s *session) begin(t *turn, at protocol.Seq) {
+// begin makes a turn the open one; hidden: the space does not show it.
+func (s *session) begin(t *turn, at protocol.Seq, hidden bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.turn = t
+	s.turn, s.hidden = t, hidden
 	if s.since == 0 {
 		s.since = at
 	}
+}
+
+// takeWarning reports once whether the space does not show the open turn.
+func (s *session) takeWarning() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	due := s.hidden && !s.warned
+	s.warned = s.warned || due
+	return due
 }
 
 // isNew reports whether the session has had no turn yet, as far as the gateway remembers.
