@@ -92,3 +92,41 @@ func TestProposals_HTTP(t *testing.T) {
 		}
 	}
 }
+
+// A proposal of a participant that was removed can be rejected, but its call cannot be made.
+func TestProposals_ProposerRemoved(t *testing.T) {
+	for _, removal := range []string{"kicked", "left out of the configuration"} {
+		t.Run(removal, func(t *testing.T) {
+			g := meuptest.Start(t, searchConfig)
+			v := &visit{t, g}
+			for _, id := range []string{"p1", "p2"} {
+				v.post(logLine{ID: id, From: "bob", Kind: "mcp.proposal", Payload: json.RawMessage(`{"method":"tools/call","params":{"name":"wipe"},"participant_id":"carol"}`)})
+			}
+			if removal == "kicked" {
+				v.post(logLine{ID: "k", From: "alice", Kind: "space.kick", Payload: json.RawMessage(`{"participant_id":"bob"}`)})
+			} else {
+				g.Gateway().Reload(parseConfig(t, strings.Replace(searchConfig, `bob: {token: bob-token, capabilities: ["*"]}`, "", 1)))
+			}
+			if pending, expired := v.proposals("alice", ""), v.proposals("alice", "state=expired"); len(pending.Proposals) != 0 || len(expired.Proposals) != 2 || expired.Proposals[0].MayDecide {
+				t.Errorf("pending %+v, expired %+v", pending, expired)
+			}
+			const path, call = "/api/spaces/lab/envelopes", `"method":"tools/call","params":{"name":"wipe"}`
+			for _, edited := range []string{"", `,"edited":true`} {
+				status, body := postAs(t, g, "alice-token", path, `{"kind":"mcp.request","to":["carol"],"correlationId":"p1","payload":{"id":1,`+call+edited+`}}`)
+				if status != http.StatusForbidden || !strings.Contains(body, "proposal_mismatch") || !strings.Contains(body, "removed") {
+					t.Errorf("%d %s", status, body)
+				}
+			}
+			if status, body := postAs(t, g, "alice-token", path, `{"kind":"mcp.reject","correlationId":"p1","payload":{"reason":"other"}}`); status != http.StatusOK {
+				t.Errorf("%d %s", status, body)
+			}
+			if removal != "kicked" {
+				return
+			}
+			v.post(logLine{ID: "i", From: "alice", Kind: "space.invite", Payload: json.RawMessage(`{"participant_id":"bob"}`)})
+			if status, body := postAs(t, g, "alice-token", path, `{"kind":"mcp.request","to":["carol"],"correlationId":"p2","payload":{"id":1,`+call+`}}`); status != http.StatusOK {
+				t.Errorf("invited again: %d %s", status, body)
+			}
+		})
+	}
+}

@@ -53,8 +53,7 @@ func (s *Space) announceDue(now time.Time) {
 	lingered := len(s.presence.Lingering())
 	var list []*ring.Entry
 	st := s.state.Load()
-	admitted := func(id protocol.ParticipantID) bool { return st.Admits(id) && !st.IsKicked(id) }
-	for _, id := range s.presence.Due(now, admitted) {
+	for _, id := range s.presence.Due(now, st.IsGone) {
 		if e := s.announceLocked(id, now); e != nil {
 			list = append(list, e)
 		}

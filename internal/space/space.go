@@ -130,6 +130,9 @@ func (s *Space) Rights(id protocol.ParticipantID, e *protocol.Envelope) (allowed
 	return s.state.Load().Rights(id, e, s.now())
 }
 
+// IsGone reports whether a participant was removed from the space.
+func (s *Space) IsGone(id protocol.ParticipantID) bool { return s.state.Load().IsGone(id) }
+
 // MayDecide reports whether the rights of a participant allow it to decide on a proposal.
 func (s *Space) MayDecide(id protocol.ParticipantID, p *protocol.Envelope) bool {
 	return s.state.Load().MayDecide(id, p, s.now())

@@ -53,6 +53,9 @@ func (b *batch) checkDecision(st *authority.State, p *Pending) error {
 		if call.Expired(b.now) {
 			return mismatch("The proposal has expired; its call can no longer be made.")
 		}
+		if st.IsGone(x.envelope.From) {
+			return mismatch("The proposer was removed from the space; its call can no longer be made.")
+		}
 		if why := proposal.Mismatch(x.envelope, call, e, proposal.ReadCall(p.In.Payload)); why != "" {
 			return mismatch(why)
 		}

@@ -154,10 +154,11 @@ func (st *State) Rights(id protocol.ParticipantID, e *protocol.Envelope, now tim
 }
 
 // MayDecide reports whether a participant may decide on a proposal that it can see, as
-// far as its rights matter: reject it, or make the call at the host that it names.
+// far as its rights matter: reject it, or make the call at the host that it names. The
+// proposer must be in the space.
 func (st *State) MayDecide(id protocol.ParticipantID, p *protocol.Envelope, now time.Time) bool {
 	proposed := p.ParsePayload()
-	return id != p.From && st.Config.MayDecide(st.Ledger.Effective(id, now), p, proposed, HostOf(proposed))
+	return id != p.From && !st.IsGone(p.From) && st.Config.MayDecide(st.Ledger.Effective(id, now), p, proposed, HostOf(proposed))
 }
 
 // MayDecide reports whether the capability decide matches a proposal, or its holder
@@ -363,6 +364,10 @@ func (st *State) Admits(id protocol.ParticipantID) bool {
 	_, configured := st.Config.Participants[id]
 	return configured || st.IsInvited(id) || st.Config.Guests != nil
 }
+
+// IsGone reports whether a participant was removed: it was kicked, or the configuration and
+// the invitations no longer admit it.
+func (st *State) IsGone(id protocol.ParticipantID) bool { return st.IsKicked(id) || !st.Admits(id) }
 
 // Invitation returns the invitation whose token has this hash.
 func (st *State) Invitation(hash [32]byte) (Invitation, bool) {

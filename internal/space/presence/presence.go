@@ -72,16 +72,16 @@ func (t *Tracker) Announces(id protocol.ParticipantID, present bool, now time.Ti
 }
 
 // Due returns the participants whose presence may have to be announced: changes that
-// were delayed, and those that linger no longer, or are not admitted any more. It drops the
+// were delayed, and those that linger no longer, or were removed. It drops the
 // state of participants that left.
-func (t *Tracker) Due(now time.Time, admitted func(protocol.ParticipantID) bool) []protocol.ParticipantID {
+func (t *Tracker) Due(now time.Time, isGone func(protocol.ParticipantID) bool) []protocol.ParticipantID {
 	list := t.due
 	t.due = nil
 	for _, id := range list {
 		t.known[id].due = false
 	}
 	for id, end := range t.lingering {
-		if !now.Before(end) || !admitted(id) {
+		if !now.Before(end) || isGone(id) {
 			delete(t.lingering, id)
 			list = append(list, id)
 		}

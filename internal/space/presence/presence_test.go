@@ -20,15 +20,15 @@ func TestTracker_LingersWithinBound(t *testing.T) {
 		t.Errorf("%d participants linger", n)
 	}
 	tracker.Linger(id(0), start.Add(time.Second)) // one that lingers can go on
-	all := func(protocol.ParticipantID) bool { return true }
-	if due := tracker.Due(start.Add(presence.Linger-1), all); len(due) != 0 {
+	noOne := func(protocol.ParticipantID) bool { return false }
+	if due := tracker.Due(start.Add(presence.Linger-1), noOne); len(due) != 0 {
 		t.Errorf("%d are due before the end", len(due))
 	}
-	if due := tracker.Due(start.Add(presence.Linger), all); len(due) != 1023 || !tracker.Lingers(id(0)) {
+	if due := tracker.Due(start.Add(presence.Linger), noOne); len(due) != 1023 || !tracker.Lingers(id(0)) {
 		t.Errorf("%d are due at the end", len(due))
 	}
-	none := func(protocol.ParticipantID) bool { return false }
-	if due := tracker.Due(start.Add(presence.Linger), none); len(due) != 1 || tracker.Lingers(id(0)) {
-		t.Errorf("%d are due that are not admitted", len(due))
+	everyone := func(protocol.ParticipantID) bool { return true }
+	if due := tracker.Due(start.Add(presence.Linger), everyone); len(due) != 1 || tracker.Lingers(id(0)) {
+		t.Errorf("%d are due that were removed", len(due))
 	}
 }
