@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -264,14 +263,11 @@ func (s *demoEnv) startGateway(ctx context.Context) (stop func() error, err erro
 	}, nil
 }
 
-// wsaAddressInUse is the error of Windows for an address that is in use.
-const wsaAddressInUse = syscall.Errno(10048)
-
 // listen listens on the requested address, or on a free port if it is in use.
 func (s *demoEnv) listen(ctx context.Context) (net.Listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", s.flags.listen)
-	if errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, wsaAddressInUse) {
+	if program.IsAddressInUse(err) {
 		s.moved = true
 		host, _, _ := net.SplitHostPort(s.flags.listen)
 		l, err = lc.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))

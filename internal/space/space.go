@@ -138,6 +138,9 @@ func (s *Space) MayDecide(id protocol.ParticipantID, p *protocol.Envelope) bool 
 	return s.state.Load().MayDecide(id, p, s.now())
 }
 
+// Paused returns the paused participants, connected or not.
+func (s *Space) Paused() []protocol.ParticipantID { return s.state.Load().Paused(s.now()) }
+
 // LookupInvitation returns the invitation whose token has this hash.
 func (s *Space) LookupInvitation(hash [32]byte) (authority.Invitation, bool) {
 	return s.state.Load().Invitation(hash)

@@ -140,6 +140,17 @@ func (st *State) IsPaused(id protocol.ParticipantID, now time.Time) bool {
 	return ok && (until.IsZero() || now.Before(until))
 }
 
+// Paused returns the paused participants.
+func (st *State) Paused(now time.Time) []protocol.ParticipantID {
+	list := []protocol.ParticipantID{}
+	for id := range st.pauses.All() {
+		if st.IsPaused(id, now) {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
 // Observes reports whether the participant may see all envelopes.
 func (st *State) Observes(id protocol.ParticipantID, now time.Time) bool {
 	return st.Ledger.Effective(id, now).Observes()
