@@ -88,7 +88,7 @@ func (p *place) register(c *cobra.Command) {
 
 func (p *place) path() (string, error) { return layouts[p.program].path(p.project) }
 
-// installed returns the space whose hooks the settings have, of those that the user may
+// installed returns the only space whose hooks the settings have and that the user may
 // mean; false: the user named it, or there is none. Errors: there are several.
 func (p *place) installed(given Place) (at Place, found bool, err error) {
 	if given.Gateway != "" && given.Space != "" {

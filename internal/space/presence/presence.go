@@ -72,7 +72,7 @@ func (t *Tracker) Announces(id protocol.ParticipantID, present bool, now time.Ti
 }
 
 // Due returns the participants whose presence may have to be announced: changes that
-// were delayed, and those that linger no longer, or were removed. It drops the
+// were delayed, and participants that linger no longer or were removed. It drops the
 // state of participants that left.
 func (t *Tracker) Due(now time.Time, isGone func(protocol.ParticipantID) bool) []protocol.ParticipantID {
 	list := t.due
