@@ -66,7 +66,9 @@ and exits with 0 after the answer.`,
 		Example: "  meup-gateway demo\n  meup-gateway demo --ask 'what is in the docs folder?'",
 		Args:    exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return demo(c.Context(), f, c.OutOrStdout(), c.ErrOrStderr())
+			ctx, stop := withParent(c.Context(), os.Getppid, time.Second)
+			defer stop()
+			return demo(ctx, f, c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	fl := c.Flags()
