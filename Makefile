@@ -36,7 +36,7 @@ demo: ## a space to look at, with a scene; ARGS has further options
 	@mkdir -p bin
 	@if [[ ! -x bin/meup-gateway ]]; then echo "The first build downloads 100 MB of modules and takes a few minutes."; fi
 	@$(STATIC) $(GO) build $(NOSTAMP) -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/meup-gateway ./cmd/meup-gateway
-	@set -m; bin/meup-gateway demo $(ARGS) || exit $$? # a job of its own: Ctrl-C reaches the demo, and not make
+	@if [[ -t 1 ]]; then set -m; fi; bin/meup-gateway demo $(ARGS) || exit $$? # at a terminal a job of its own: Ctrl-C reaches the demo, and not make
 
 # Options of the program, such as ARGS='--model ollama:qwen3'.
 ARGS ?=

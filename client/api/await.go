@@ -57,6 +57,7 @@ func (c *Client) stream(ctx context.Context, space string, query EnvelopeQuery, 
 	q.Set("since", strconv.FormatUint(uint64(query.Since), 10))
 	q.Set("observe", "true")  // the filter applies to calls too
 	q.Set("updates", "false") // of turns: no caller uses them
+	q.Set("linger", "true")   // callers connect again and again
 	q.Set("echo", strconv.FormatBool(query.Own))
 	if query.Log != "" {
 		q.Set("log", query.Log)

@@ -24,6 +24,8 @@ type Proposals struct {
 type Proposal struct {
 	State    string      `json:"state"` // pending, fulfilled, rejected, withdrawn, expired
 	Envelope RawEnvelope `json:"envelope"`
+	// MayDecide means that it is pending, and the participant that reads it may decide.
+	MayDecide bool `json:"may_decide"`
 	// SettledBy is the envelope that settled it; nil if it is pending, or expired at
 	// its expires_at.
 	SettledBy *Settlement `json:"settled_by,omitempty"`

@@ -70,6 +70,8 @@ func (c *Client) Contexts(ctx context.Context, space string, path protocol.Conte
 type Roster struct {
 	You          protocol.Participant   `json:"you"` // connected or not; without Serves
 	Participants []protocol.Participant `json:"participants"`
+	// Paused are the paused participants, connected or not.
+	Paused []protocol.ParticipantID `json:"paused"`
 }
 
 // Roster returns the connected participants of a space and the participant of the token,

@@ -54,6 +54,9 @@ type TurnOf struct {
 	JobID     protocol.ID `json:"job_id,omitempty"`    // of a job
 	SessionID string      `json:"session_id"`
 	Turn      Turn        `json:"turn"`
+	// MayDecide are the pending proposals in it on which the participant that reads it
+	// may decide.
+	MayDecide []protocol.ID `json:"may_decide,omitempty"`
 }
 
 // Threads is a page of threads, the newest first.

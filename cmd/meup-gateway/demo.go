@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -67,7 +66,9 @@ and exits with 0 after the answer.`,
 		Example: "  meup-gateway demo\n  meup-gateway demo --ask 'what is in the docs folder?'",
 		Args:    exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return demo(c.Context(), f, c.OutOrStdout(), c.ErrOrStderr())
+			ctx, stop := withParent(c.Context(), os.Getppid, time.Second)
+			defer stop()
+			return demo(ctx, f, c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	fl := c.Flags()
@@ -264,14 +265,11 @@ func (s *demoEnv) startGateway(ctx context.Context) (stop func() error, err erro
 	}, nil
 }
 
-// wsaAddressInUse is the error of Windows for an address that is in use.
-const wsaAddressInUse = syscall.Errno(10048)
-
 // listen listens on the requested address, or on a free port if it is in use.
 func (s *demoEnv) listen(ctx context.Context) (net.Listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", s.flags.listen)
-	if errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, wsaAddressInUse) {
+	if program.IsAddressInUse(err) {
 		s.moved = true
 		host, _, _ := net.SplitHostPort(s.flags.listen)
 		l, err = lc.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))

@@ -125,7 +125,7 @@ func serve(ctx context.Context, f serveFlags, w io.Writer) error {
 		return nil // stopped before it began
 	}
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w", cfg.Listen, err)
+		return program.ListenError(cfg.Listen, "listen", err)
 	}
 	g, err := gateway.New(ctx, gateway.Options{
 		Config: cfg, Logger: log, Version: buildVersion(), AcceptLoss: f.acceptLoss, CertificateEvery: f.certificateEvery(),

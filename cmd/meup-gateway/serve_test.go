@@ -374,3 +374,18 @@ func TestServe_DataFolderIsPrivate(t *testing.T) {
 		})
 	}
 }
+
+// A second gateway on the same address names the conflict and the way out.
+func TestServe_AddressInUse(t *testing.T) {
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	file, address := filepath.Join(t.TempDir(), "meup.yaml"), l.Addr().String()
+	writeFile(t, file, serveConfig)
+	err = serve(t.Context(), serveFlags{config: file, settings: map[string]*string{"listen": &address}}, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), address) || !strings.Contains(err.Error(), "another process listens there") || !strings.Contains(err.Error(), "--listen") {
+		t.Error(err)
+	}
+}

@@ -98,6 +98,46 @@ func TestHooks(t *testing.T) {
 	})
 }
 
+// The settings name the space of the hooks: status and uninstall need no other address, and
+// uninstall no token.
+func TestHooks_SpaceOfTheSettings(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	for _, agent := range []string{"claude", "codex", "cursor"} {
+		t.Run(agent, func(t *testing.T) {
+			t.Setenv("HOME", t.TempDir())
+			t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+			t.Setenv("CLAUDE_CONFIG_DIR", "")
+			t.Setenv("CODEX_HOME", "")
+			t.Setenv("MEUP_URL", "")
+			t.Setenv("MEUP_SPACE", "")
+			t.Setenv("MEUP_TOKEN", "alice-token")
+			if out, err := hooks(t, "", "status", agent); err == nil {
+				t.Errorf("not installed: %s", out)
+			}
+			for _, space := range []string{"other", "lab"} {
+				if out, err := hooks(t, "", "install", agent, "--yes", "--gateway", g.HTTP(), "--space", space); err != nil {
+					t.Fatal(err, out)
+				}
+			}
+			for _, verb := range []string{"status", "uninstall"} {
+				if out, err := hooks(t, "", verb, agent); err == nil || !strings.Contains(err.Error(), "--space other, or") {
+					t.Errorf("of two spaces: %v %s", err, out)
+				}
+			}
+			if out, err := hooks(t, "", "uninstall", agent, "--yes", "--space", "other"); err != nil {
+				t.Fatal(err, out)
+			}
+			if out, err := hooks(t, "", "status", agent); err != nil || !strings.Contains(out, "from alice in the space lab") {
+				t.Errorf("%v %s", err, out)
+			}
+			t.Setenv("MEUP_TOKEN", "")
+			if out, err := hooks(t, "", "uninstall", agent, "--yes"); err != nil || !strings.Contains(out, "written") {
+				t.Errorf("%v %s", err, out)
+			}
+		})
+	}
+}
+
 // The command that agents start for an event: its failures let the agent go on, or
 // block the call with --fail-closed, and are never usage errors, which have the same
 // exit code.

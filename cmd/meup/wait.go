@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,9 +41,14 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 	if err != nil {
 		return late(ctx, err, "%s was not acknowledged within %s", r.ID, f.timeout)
 	}
+	paused := pausedOf(ctx, t, draft.To)
+	if paused != "" {
+		warn(c.ErrOrStderr(), "%s; the answer comes after meup resume", paused)
+		paused = ": " + paused
+	}
 	answer, err := awaitAnswer(ctx, t, member, r.ID)
 	if err != nil {
-		return late(ctx, err, "no answer to %s within %s", r.ID, f.timeout)
+		return late(ctx, err, "no answer to %s within %s%s", r.ID, f.timeout, paused)
 	}
 	if f.json {
 		err = newEncoder(c.OutOrStdout()).Encode(struct {
@@ -58,6 +65,28 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 		warn(c.ErrOrStderr(), "no reasoning: %s", termsafe.Words(err.Error()))
 	}
 	return nil
+}
+
+// pausedOf names the recipients that are paused, of all participants if there are none;
+// "": none is, or it cannot be read.
+func pausedOf(ctx context.Context, t *connect.Target, to []protocol.ParticipantID) string {
+	roster, err := t.API.Roster(ctx, t.Space)
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, id := range roster.Paused {
+		if len(to) == 0 || slices.Contains(to, id) {
+			names = append(names, string(id))
+		}
+	}
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return names[0] + " is paused"
+	}
+	return strings.Join(names, ", ") + " are paused"
 }
 
 // late reports a timeout, if that is why something failed.

@@ -17,6 +17,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -137,7 +138,8 @@ func (c *Conn) Close() {
 
 // received handles a message that lines passed to the library.
 func (c *Conn) received(ctx context.Context, method string, params json.RawMessage) (result any, fault *acp.RequestError) {
-	method, isNotification := strings.CutPrefix(method, notification)
+	number, method, isNotification := unmark(method)
+	ctx = context.WithValue(ctx, numberKey{}, number)
 	defer c.in.handled(isNotification)
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -158,14 +160,37 @@ func (c *Conn) received(ctx context.Context, method string, params json.RawMessa
 	return nil, NewError(CodeInternal, "%v", err)
 }
 
-// notification marks the method of a notification, which the library does not tell
-// from a request.
-const notification = "notification:"
+// mark adds to the method of a message its number and whether it is a notification: the
+// library does not tell either.
+func mark(number uint64, method string, isNotification bool) string {
+	kind := "r"
+	if isNotification {
+		kind = "n"
+	}
+	return fmt.Sprintf("%d%s:%s", number, kind, method)
+}
+
+func unmark(marked string) (number uint64, method string, isNotification bool) {
+	prefix, method, _ := strings.Cut(marked, ":")
+	digits, isNotification := strings.CutSuffix(prefix, "n")
+	number, _ = strconv.ParseUint(strings.TrimSuffix(digits, "r"), 10, 64) // of mark
+	return number, method, isNotification
+}
+
+type numberKey struct{}
+
+// Number returns the number of the message that a Handler with ctx handles: messages have
+// increasing numbers in the order in which the peer sent them.
+func Number(ctx context.Context) uint64 {
+	n, _ := ctx.Value(numberKey{}).(uint64)
+	return n
+}
 
 // lines passes the messages of a peer to the library.
 type lines struct {
 	in      *bufio.Reader
-	rest    []byte        // of the line that is being read; owned by Read
+	rest    []byte        // of the line that is being read; owned by Read, as number
+	number  uint64        // of the last message for a handler
 	started chan struct{} // the library is set up
 
 	handlers sync.WaitGroup
@@ -212,16 +237,15 @@ func (l *lines) next() ([]byte, error) {
 			return nil, err
 		}
 		var m message
-		if json.Unmarshal(line, &m) != nil || m.ID == nil && m.Method == "" || strings.HasPrefix(m.Method, notification) {
+		if json.Unmarshal(line, &m) != nil || m.ID == nil && m.Method == "" {
 			continue
 		}
 		if m.Method == "" || m.ID == nil && m.Method == "$/cancel_request" { // not for a handler
 			return line, nil
 		}
 		isNotification := m.ID == nil
-		if isNotification {
-			m.Method = notification + m.Method
-		}
+		l.number++
+		m.Method = mark(l.number, m.Method, isNotification)
 		// Of a message for a handler the library gets the fields that were decoded, so
 		// that it cannot take it for another one.
 		m.Version = "2.0"

@@ -40,7 +40,7 @@ func write(t *testing.T, w io.Writer, text string) {
 }
 
 // A request is handled after the notifications before it, and a response is returned
-// after them, whatever the handlers take.
+// after them, however long the handlers take.
 func TestConn_Order(t *testing.T) {
 	var seen atomic.Int64
 	c, in, out := pair(t, func(_ context.Context, method string, _ json.RawMessage) (any, error) {
@@ -150,6 +150,18 @@ func TestConn_Faults(t *testing.T) {
 	}
 }
 
+// A handler has the number of its message, and the method as the peer wrote it.
+func TestConn_Number(t *testing.T) {
+	_, in, out := pair(t, func(ctx context.Context, method string, _ json.RawMessage) (any, error) {
+		return fmt.Sprint(Number(ctx), " ", method), nil
+	})
+	write(t, in, `{"jsonrpc":"2.0","method":"5n:step"}`+"\n"+`{"jsonrpc":"2.0","id":1,"method":"7r:a:b"}`+"\n")
+	var response struct{ Result string }
+	if err := json.NewDecoder(out).Decode(&response); err != nil || response.Result != "2 7r:a:b" {
+		t.Errorf("%+v, %v", response, err)
+	}
+}
+
 // A handler that panics fails one request only.
 func TestConn_Panic(t *testing.T) {
 	_, in, out := pair(t, func(_ context.Context, method string, _ json.RawMessage) (any, error) {
@@ -177,9 +189,9 @@ func FuzzConn(f *testing.F) {
 	f.Add([]byte(`{"id":1,"result":{}}` + "\n" + `{"method":"x","params":"\ud800"}` + "\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var handled atomic.Int64
-		c := New(strings.NewReader(string(text)), io.Discard, slog.New(slog.DiscardHandler), func(_ context.Context, method string, _ json.RawMessage) (any, error) {
-			if strings.HasPrefix(method, notification) {
-				t.Errorf("method %q", method)
+		c := New(strings.NewReader(string(text)), io.Discard, slog.New(slog.DiscardHandler), func(ctx context.Context, method string, _ json.RawMessage) (any, error) {
+			if Number(ctx) == 0 || !strings.Contains(string(text), "ethod") {
+				t.Errorf("method %q, number %d", method, Number(ctx))
 			}
 			handled.Add(1)
 			return nil, nil

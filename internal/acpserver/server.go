@@ -50,9 +50,11 @@ type server struct {
 // session is a conversation of the editor.
 type session struct {
 	id     string
+	name   string                  // in the space, which does not tell the ids of the questions
 	asked  int                     // prompts that have become questions
 	failed string                  // text of a prompt whose question may be in the log: a retry must not ask again
 	cancel context.CancelCauseFunc // of the prompt in progress; nil: there is none
+	number uint64                  // of the last cancel; it ends the prompts that were sent before it
 }
 
 // Bounds of a connection.
@@ -146,7 +148,7 @@ func (s *server) handle(ctx context.Context, method string, params json.RawMessa
 		return s.prompt(ctx, params)
 	case "session/cancel":
 		if x, err := s.sessionIn(params); err == nil {
-			s.cancel(x)
+			s.cancel(ctx, x)
 		}
 		return nil, nil
 	}
@@ -167,11 +169,17 @@ func (s *server) initialize() any {
 }
 
 func (s *server) newSession() (any, error) {
-	x := &session{id: uuid.NewString()}
+	x := s.sessionOf(uuid.NewString())
 	if err := s.add(x); err != nil {
 		return nil, err
 	}
 	return map[string]string{"sessionId": x.id}, nil
+}
+
+// sessionOf returns a session with the id that the editor has. Its name in the space
+// is another one: participants that could derive the ids of its questions could use them first.
+func (s *server) sessionOf(id string) *session {
+	return &session{id: id, name: string(s.idOf("session", id))}
 }
 
 // add stores a session; one that has no prompt in progress makes room for it.
@@ -246,7 +254,7 @@ func (s *server) load(ctx context.Context, params json.RawMessage) (any, error) 
 	if json.Unmarshal(params, &p) != nil || !protocol.ValidID(p.ID) {
 		return nil, acpconn.NewError(acpconn.CodeInvalidParams, "sessionId: expected the id of a session")
 	}
-	x := &session{id: p.ID}
+	x := s.sessionOf(p.ID)
 	for x.asked < maxPrompts {
 		asked, err := s.isAsked(ctx, x, x.asked+1)
 		if err != nil {
@@ -258,7 +266,7 @@ func (s *server) load(ctx context.Context, params json.RawMessage) (any, error) 
 		x.asked++
 	}
 	if x.asked > 0 {
-		h, err := s.o.Client.SessionHistory(ctx, s.o.Space, x.id, api.SessionPage{Limit: maxReplayed})
+		h, err := s.o.Client.SessionHistory(ctx, s.o.Space, x.name, api.SessionPage{Limit: maxReplayed})
 		if err != nil {
 			return nil, faultOf(err)
 		}
@@ -304,10 +312,12 @@ func (s *server) update(ctx context.Context, x *session, update map[string]any) 
 // errCanceled is the cause that ends a prompt which the editor cancels.
 var errCanceled = errors.New("the editor canceled the prompt")
 
-// cancel ends the prompt in progress.
-func (s *server) cancel(x *session) {
+// cancel ends the prompt in progress, and the ones that were received before and are
+// not handled yet.
+func (s *server) cancel(ctx context.Context, x *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	x.number = acpconn.Number(ctx)
 	if x.cancel != nil {
 		x.cancel(errCanceled)
 	}
@@ -330,6 +340,10 @@ func (s *server) prompt(ctx context.Context, params json.RawMessage) (any, error
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s.mu.Lock()
+	if acpconn.Number(ctx) < x.number {
+		s.mu.Unlock()
+		return map[string]string{"stopReason": "cancelled"}, nil
+	}
 	if x.cancel != nil {
 		s.mu.Unlock()
 		return nil, acpconn.NewError(acpconn.CodeInvalidParams, "a prompt of this session is in progress")
@@ -357,13 +371,13 @@ func (s *server) ask(ctx context.Context, x *session, text string) (any, error) 
 		}
 	}
 	x.failed = text
-	e := protocol.Envelope{ID: s.questionID(x, n), Kind: protocol.KindChat, To: s.o.To, Payload: object("message", text, "session_id", x.id)}
+	e := protocol.Envelope{ID: s.questionID(x, n), Kind: protocol.KindChat, To: s.o.To, Payload: object("message", text, "session_id", x.name)}
 	if n > 1 {
 		e.Correlation = protocol.CorrelateTo(s.questionID(x, n-1))
 	}
 	q, err := ask.Publish(ctx, s.o.Client, s.o.Space, s.o.You, e)
 	if err == nil {
-		t := &turn{server: s, session: x, question: q, growing: recent.New[protocol.ID, string](maxGrowing), asking: make(map[protocol.ID]context.CancelFunc)}
+		t := &turn{server: s, session: x, question: q, growing: recent.New[protocol.ID, *grown](maxGrowing), asking: make(map[protocol.ID]context.CancelFunc)}
 		err = t.follow(ctx)
 		t.close()
 	}

@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/ask"
 	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/internal/recent"
@@ -26,7 +26,7 @@ type turn struct {
 
 	shown    protocol.Seq                     // the editor has the turn up to here
 	after    protocol.Seq                     // shown, when the turn was followed last
-	growing  *recent.Map[protocol.ID, string] // texts of streams that the editor has
+	growing  *recent.Map[protocol.ID, *grown] // texts of streams that the editor has
 	answered protocol.ParticipantID           // the last participant that answered
 
 	asking   map[protocol.ID]context.CancelFunc // requests for permission
@@ -102,10 +102,10 @@ func (t *turn) event(ctx context.Context, e *ask.Event) {
 	case ask.Said:
 		t.thought(ctx, fmt.Sprintf("**%s**: %s", e.Envelope.From, e.Text))
 	case ask.StreamOpened:
-		t.growing.Put(e.Ref, "")
+		t.growing.Put(e.Ref, newGrown())
 	case ask.Delta:
 		if shown, known := t.growing.Get(e.Ref); known && e.Text != "" {
-			t.growing.Put(e.Ref, shown+e.Text)
+			shown.add(e.Text)
 			t.send(ctx, textChunk("agent_thought_chunk", e.Text))
 		}
 	case ask.Closed:
@@ -131,12 +131,39 @@ func (t *turn) thought(ctx context.Context, text string) {
 	t.send(ctx, textChunk("agent_thought_chunk", text+"\n\n"))
 }
 
+// grown identifies a text that grows, without keeping it.
+type grown struct {
+	hash maphash.Hash
+	size int
+}
+
+var grownSeed = maphash.MakeSeed()
+
+func newGrown() *grown {
+	g := new(grown)
+	g.hash.SetSeed(grownSeed)
+	return g
+}
+
+func (g *grown) add(text string) {
+	_, _ = g.hash.WriteString(text) // never fails
+	g.size += len(text)
+}
+
+// rest returns what follows the grown text in a text; false: it does not begin with it.
+func (g *grown) rest(text string) (string, bool) {
+	if len(text) < g.size || maphash.String(grownSeed, text[:g.size]) != g.hash.Sum64() {
+		return "", false
+	}
+	return text[g.size:], true
+}
+
 // step shows a step of reasoning, or what is missing of one that grew.
 func (t *turn) step(ctx context.Context, e *ask.Event) {
 	id := protocol.ID(e.Envelope.ParsePayload().Get("stream_id").Text())
-	if shown, _ := t.growing.Get(id); shown != "" {
-		t.growing.Put(id, "")
-		if rest, same := strings.CutPrefix(e.Text, shown); same {
+	if shown, known := t.growing.Get(id); known && shown.size > 0 {
+		t.growing.Put(id, newGrown())
+		if rest, same := shown.rest(e.Text); same {
 			t.thought(ctx, rest)
 			return
 		}
@@ -266,7 +293,7 @@ func (t *turn) ended(ctx context.Context, e *ask.Event) {
 // permission asks the user for the decision about a proposal, if the participant may
 // decide it.
 func (t *turn) permission(ctx context.Context, p *protocol.Envelope, shown map[string]any) {
-	if p.From == t.question.From || !t.mayDecide(ctx, p) {
+	if !ask.MayDecide(ctx, t.server.o.Client, t.server.o.Space, p) {
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -277,31 +304,6 @@ func (t *turn) permission(ctx context.Context, p *protocol.Envelope, shown map[s
 	}
 	id := p.ID
 	t.deciding.Go(func() { t.decide(ctx, id, call) })
-}
-
-// mayDecide reports whether the participant may decide about a proposal that has no
-// decision. The gateway checks it again.
-func (t *turn) mayDecide(ctx context.Context, p *protocol.Envelope) bool {
-	o := &t.server.o
-	roster, err := o.Client.Roster(ctx, o.Space)
-	if err != nil {
-		o.Log.Warn("rights not read: a proposal is shown without a decision", "err", err)
-		return false
-	}
-	return ask.RightsOf(roster.You.Capabilities).MayDecide(p) && t.isPending(ctx, p.ID)
-}
-
-// maxOpen bounds the pending proposals that are read.
-const maxOpen = 100
-
-// isPending reports whether a proposal has no decision. A turn that is followed again has
-// settled ones.
-func (t *turn) isPending(ctx context.Context, id protocol.ID) bool {
-	list, err := t.server.o.Client.Proposals(ctx, t.server.o.Space, "", maxOpen, 0)
-	if err != nil {
-		return true // the gateway decides
-	}
-	return slices.ContainsFunc(list.Proposals, func(p api.Proposal) bool { return p.Envelope.ID == id })
 }
 
 // decide asks the user about a proposal, and publishes the decision.

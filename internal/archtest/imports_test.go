@@ -110,7 +110,7 @@ var mayImport = map[string][]string{
 	"internal/gateway/metrics": {"protocol"},
 	"internal/space": {
 		"protocol", "internal/directory", "internal/frame", "internal/journal", "internal/space/readset", "internal/space/admission", "internal/space/authority", "internal/space/buckets",
-		"internal/space/buckets", "internal/space/contexts", "internal/space/ring", "internal/space/streams",
+		"internal/space/buckets", "internal/space/contexts", "internal/space/presence", "internal/space/ring", "internal/space/streams",
 	},
 	"internal/space/admission": {
 		"protocol", "internal/capability", "internal/journal", "internal/proposal", "internal/space/authority",
@@ -120,6 +120,7 @@ var mayImport = map[string][]string{
 	"internal/space/authority": {"protocol", "internal/capability", "internal/directory", "internal/journal", "internal/pmap", "internal/space/ring"},
 	"internal/space/buckets":   {"protocol", "internal/space/authority"},
 	"internal/space/contexts":  {"protocol", "internal/space/ring", "internal/textutil"},
+	"internal/space/presence":  {"protocol", "internal/space/buckets"},
 	"internal/space/ring":      {"protocol", "internal/frame", "internal/journal"},
 	"internal/space/streams":   {"protocol", "internal/journal", "internal/space/ring"},
 	"internal/gateway/access":  {"protocol", "internal/gateway/auth", "internal/space", "internal/textutil"},
@@ -214,12 +215,13 @@ var mayImport = map[string][]string{
 	"internal/proposal":                    {"protocol"},
 	"internal/terminal/blockrender":        {"protocol", "client/api", "internal/outcome", "internal/terminal/termsafe", "internal/textutil"},
 	"internal/terminal/reasonblock":        {"protocol", "client/api", "internal/outcome", "internal/reasondetail", "internal/textutil"},
-	"internal/terminal/conversation":       {"protocol", "client", "client/api", "internal/answers", "internal/proposal", "internal/terminal/blockrender", "internal/terminal/reasonblock", "internal/terminal/termsafe", "internal/textutil"},
+	"internal/terminal/conversation":       {"protocol", "client", "client/api", "internal/answers", "internal/proposal", "internal/terminal/blockrender", "internal/terminal/grants", "internal/terminal/reasonblock", "internal/terminal/termsafe", "internal/textutil"},
 	"internal/terminal/connect":            {"protocol", "client", "client/api", "internal/privatedir", "internal/program", "internal/terminal/termsafe"},
 	"internal/terminal/admin":              {"protocol", "client/api", "internal/program", "internal/terminal/connect", "internal/terminal/manage", "internal/terminal/termsafe", "internal/textutil", "internal/token"},
-	"internal/terminal/manage":             {"protocol", "client/api", "internal/program", "internal/terminal/blockrender", "internal/terminal/connect", "internal/terminal/termsafe", "internal/terminal/tui"},
+	"internal/terminal/grants":             {"protocol", "client/api"},
+	"internal/terminal/manage":             {"protocol", "client/api", "internal/program", "internal/terminal/blockrender", "internal/terminal/connect", "internal/terminal/grants", "internal/terminal/termsafe", "internal/terminal/tui"},
 	"internal/terminal/render":             {"protocol", "client", "client/api", "internal/terminal/conversation", "internal/terminal/reasonblock", "internal/terminal/termsafe", "internal/textutil"},
-	"internal/terminal/tui":                {"protocol", "client", "client/api", "internal/terminal/blockrender", "internal/terminal/conversation", "internal/terminal/render", "internal/terminal/termsafe"},
+	"internal/terminal/tui":                {"protocol", "client", "client/api", "internal/terminal/blockrender", "internal/terminal/conversation", "internal/terminal/grants", "internal/terminal/render", "internal/terminal/termsafe"},
 
 	"internal/archtest": {},
 }

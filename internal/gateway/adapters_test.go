@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/meuptest"
@@ -45,6 +47,42 @@ func TestAdapters_Wait(t *testing.T) {
 	}
 }
 
+// A participant that asks through adapters joins once, not with each request.
+func TestAdapters_Presence(t *testing.T) {
+	g := meuptest.Start(t, aguiConfig)
+	c := apiAs(t, g, "watcher")
+	watching, done := make(chan struct{}), make(chan struct{})
+	var events []string // about the guest
+	go func() {         // ends with the chat
+		defer close(done)
+		err := c.Events(t.Context(), "lab", api.EnvelopeQuery{}, func(e *api.Event) bool {
+			switch {
+			case strings.Contains(string(e.Data), `"system.welcome"`):
+				close(watching)
+			case e.Name == "presence" && strings.Contains(string(e.Data), `"id":"guest"`):
+				events = append(events, string(e.Data))
+			}
+			return !strings.Contains(string(e.Data), "that is all")
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}()
+	<-watching
+	go actor{t, g}.answers(false)
+	for range 3 {
+		if status, out := runAGUI(t, g, "guest-token", fmt.Sprintf(aguiInput, "")); status != http.StatusOK {
+			t.Fatal(status, out)
+		}
+	}
+	call[told](t, mcpClientOf(t, g, "guest-token", mcpRevisions[0]), "wait", map[string]any{"seconds": 1, "kinds": []string{"x.none"}})
+	actor{t, g}.does("alice", "end", "chat", "", "", "", `{"message":"that is all"}`)
+	<-done
+	if len(events) != 1 || !strings.Contains(events[0], `"event":"join"`) {
+		t.Errorf("%q", events)
+	}
+}
+
 // Only the configured adapters are served and listed.
 func TestAdapters_Configured(t *testing.T) {
 	for _, adapters := range [][]string{{}, {"mcp"}, {"hooks"}, nil} {
@@ -78,8 +116,8 @@ func TestAdapters_Configured(t *testing.T) {
 }
 
 // Every adapter refuses requests without a token of the space, requests of pages that
-// reach the gateway by another host name, and bodies without end, in whatever form its
-// protocol has for that.
+// reach the gateway by another host name, and bodies without end, in the form of its
+// protocol.
 func TestAdapters_Refusals(t *testing.T) {
 	cfg, _ := config.Parse("test.yaml", []byte(mcpConfig), os.LookupEnv, os.ReadFile)
 	g := meuptest.Start(t, mcpConfig)

@@ -293,6 +293,28 @@ func TestAGUI_Decisions(t *testing.T) {
 	}
 }
 
+// In a space that requires the capability decide, the run of a participant that may make
+// the call, but not decide, goes on until another participant decides.
+func TestAGUI_DecideExplicit(t *testing.T) {
+	g := meuptest.Start(t, strings.NewReplacer("participants:", "proposals: {decide: explicit}\n    participants:",
+		"guest: {token: guest-token, capabilities: [chat]}", "guest: {token: guest-token, capabilities: [chat, mcp.request]}").Replace(aguiConfig))
+	a := actor{t, g}
+	played := make(chan struct{})
+	go func() { // ends with the answer
+		defer close(played)
+		a.answers(true)
+	}()
+	go func() { // ends with its decision
+		p := a.next(protocol.KindMCPProposal, 0)
+		a.does("alice", "f", "mcp.request", "s", "files", string(p.ID), `{"jsonrpc":"2.0","id":7,`+writeCall+`}`)
+	}()
+	status, events := runAGUI(t, g, "guest-token", fmt.Sprintf(aguiInput, ""))
+	<-played
+	if all := strings.Join(events, "\n"); status != 200 || strings.Contains(all, `"type":"interrupt"`) || !strings.Contains(all, `"delta":"written"`) {
+		t.Errorf("%d\n%s", status, all)
+	}
+}
+
 // Connections are cut at least 200 times in the middle of a run, and 10 times between a
 // proposal and its outcome. What has an id arrives once and in order, and the log has
 // one question and one decision for each proposal.

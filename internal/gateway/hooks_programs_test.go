@@ -213,6 +213,55 @@ func TestCursorHooks_Turn(t *testing.T) {
 	)
 }
 
+// Codex and Cursor report delivered chats as a prompt of their user. The turn of a private
+// chat stays private if the gateway restarts before that prompt; another prompt ends it.
+func TestHooks_RestartBeforeFollowup(t *testing.T) {
+	for _, program := range []struct{ name, prompt, stop, id, answer string }{
+		{"codex", "UserPromptSubmit", "Stop", "turn_id", "reason"},
+		{"cursor", "beforeSubmitPrompt", "stop", "generation_id", "followup_message"},
+	} {
+		for _, another := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, another prompt: %v", program.name, another), func(t *testing.T) {
+				a := agentHooks{t, meuptest.Start(t, hooksConfig+"data: "+t.TempDir()+"\n"), program.name, "wide"}
+				a.fire(program.prompt, nil)
+				if status, body := postAs(t, a.g, "alice-token", "/api/spaces/lab/envelopes", `{"id":"q","kind":"chat","to":["wide"],"payload":{"message":"a secret"}}`); status != http.StatusOK {
+					t.Fatal(status, body)
+				}
+				var out map[string]any
+				if err := json.Unmarshal([]byte(a.fire(program.stop, nil)), &out); err != nil {
+					t.Fatal(err)
+				}
+				text, _ := out[program.answer].(string)
+				if !strings.Contains(text, "a secret") {
+					t.Fatal(out)
+				}
+				before, _ := story(t, a.g, "bob")
+				a.g.Restart()
+				if another {
+					text = "Go on."
+				}
+				a.fire(program.prompt, map[string]any{"prompt": text, program.id: "next"})
+				a.fire(program.stop, map[string]any{program.id: "next", "last_assistant_message": "Kept."})
+				after, _ := story(t, a.g, "bob")
+				lines, _ := story(t, a.g, "alice")
+				all := strings.Join(lines, "\n")
+				if another {
+					if len(after) != len(before)+2 || !strings.Contains(all, "interrupted by another prompt") {
+						t.Errorf("bob sees\n%s\nof\n%s", strings.Join(after[len(before):], "\n"), all)
+					}
+					return
+				}
+				if len(after) != len(before) || strings.Contains(all, "reasoning.cancel") {
+					t.Errorf("bob sees\n%s\nof\n%s", strings.Join(after[len(before):], "\n"), all)
+				}
+				if program.name == "codex" && !strings.HasPrefix(lines[len(lines)-1], "wide chat to [alice]") {
+					t.Errorf("no answer in\n%s", all)
+				}
+			})
+		}
+	}
+}
+
 // The events of older versions of Cursor have no ids of calls.
 func TestCursorHooks_WithoutIDs(t *testing.T) {
 	a := agentHooks{t, meuptest.Start(t, hooksConfig), "cursor", "wide"}

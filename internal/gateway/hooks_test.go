@@ -711,6 +711,23 @@ func TestHooks_RestartOnPrivateChat(t *testing.T) {
 	}
 }
 
+// A participant that may not reason is told so once, in the form of its program.
+func TestHooks_NotShown(t *testing.T) {
+	config := strings.Replace(hooksConfig, `mute: {token: mute-token, capabilities: [chat, "reasoning/*"]}`, `mute: {token: mute-token, capabilities: [chat]}`, 1)
+	const text = "The space lab does not show this session: the capabilities of mute do not allow reasoning.start. Ask an operator of the space for reasoning/*."
+	for _, test := range []struct{ program, event, first, second string }{
+		{"claude", "UserPromptSubmit", `{"systemMessage":"` + text + `"}`, none},
+		{"codex", "UserPromptSubmit", `{"systemMessage":"` + text + `"}`, none},
+		{"cursor", "beforeSubmitPrompt", `{"continue":true,"user_message":"` + text + `"}`, `{"continue":true}`},
+	} {
+		t.Run(test.program, func(t *testing.T) {
+			a := agentHooks{t, meuptest.Start(t, config), test.program, "mute"}
+			a.fires(test.event, nil, test.first)
+			a.fires(test.event, map[string]any{"prompt_id": "p2", "turn_id": "p2", "generation_id": "p2"}, test.second)
+		})
+	}
+}
+
 // The scheme of the token is accepted in any case, as everywhere.
 func TestHooks_Scheme(t *testing.T) {
 	g := meuptest.Start(t, hooksConfig)

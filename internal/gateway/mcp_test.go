@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -199,4 +200,31 @@ func TestMCP_Refusals(t *testing.T) {
 			t.Error("it returned a result")
 		}
 	})
+}
+
+// Requests that the SDK refuses before it has read a message get a JSON-RPC error, as any other.
+func TestMCP_Malformed(t *testing.T) {
+	g := meuptest.Start(t, mcpConfig)
+	for name, test := range map[string]struct {
+		body, accept string
+		status, code int
+	}{
+		"empty":          {"", "application/json, text/event-stream", http.StatusBadRequest, -32700},
+		"no JSON":        {"hello", "application/json, text/event-stream", http.StatusBadRequest, -32700},
+		"not acceptable": {`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "text/html", http.StatusBadRequest, -32600},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, body := postAs(t, g, "bob-token", "/mcp?space=lab", test.body, "Accept", test.accept)
+			var out struct {
+				Version string `json:"jsonrpc"`
+				Error   struct {
+					Code    int
+					Message string
+				}
+			}
+			if err := json.Unmarshal([]byte(body), &out); err != nil || status != test.status || out.Version != "2.0" || out.Error.Code != test.code || out.Error.Message == "" {
+				t.Errorf("%d %s", status, body)
+			}
+		})
+	}
 }

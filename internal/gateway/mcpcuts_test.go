@@ -304,7 +304,7 @@ func cutWaits(t *testing.T, g *meuptest.Gateway, proxy *cutProxy, bob *cutClient
 		bob.random = nil
 		done := make(chan struct{})
 		go func() { defer close(done); next(n) }()
-		awaitPresent(t, g, "bob", true)
+		awaitPresent(t, g, "bob")
 		killed += proxy.kill()
 		call[toldSent](t, alice, "say", message)
 		<-done

@@ -15,7 +15,7 @@ import (
 func TestMCP_ForgedAnswer(t *testing.T) {
 	g := meuptest.Start(t, strings.Replace(foreignConfig, "lamp.2: {token: lamp2-token, capabilities: [", "lamp.2: {token: lamp2-token, capabilities: [chat, ", 1))
 	defer watch(t, g, "lamp-token")()
-	awaitPresent(t, g, "lamp", true)
+	awaitPresent(t, g, "lamp")
 	alice := mcpClientOf(t, g, "alice-token", "2026-07-28")
 	pending := call[toldAnswer](t, alice, "call", map[string]any{"participant": "lamp", "tool": "slow", "seconds": 1, "key": "k"})
 	if pending.State != "pending" {

@@ -124,7 +124,7 @@ func TestMCP_TypeScriptClient(t *testing.T) {
 			if err := json.Unmarshal(next("said").Value, &said); err != nil {
 				t.Fatal(err)
 			}
-			awaitPresent(t, g, "bob", true)
+			awaitPresent(t, g, "bob")
 			if status, body := postAs(t, g, "alice-token", "/api/spaces/lab/envelopes", fmt.Sprintf(`{"kind":"chat","correlationId":%q,"payload":{"message":"In the yard."}}`, said.ID)); status != http.StatusOK {
 				t.Fatal(body)
 			}

@@ -266,6 +266,9 @@ func TestOTLP_Faults(t *testing.T) {
 	if _, log := story(t, g, "alice"); len(log) > 0 {
 		t.Errorf("%d envelopes", len(log))
 	}
+	if status, body := postAs(t, g, "alice-token", "/v1/traces?space=nowhere", `{}`); status != http.StatusNotFound || !strings.Contains(body, `"code":5`) {
+		t.Errorf("no such space: %d %s", status, body)
+	}
 }
 
 // Traces without an end are canceled beyond a number; others are not touched.
@@ -313,6 +316,22 @@ func TestOTLP_HostileSpans(t *testing.T) {
 		t.Error("a secret is in the log")
 	}
 	contains(t, lines, "[redacted:")
+}
+
+// The root of a trace ends it also after a restart, if it is no GenAI span.
+func TestOTLP_RestartWithinTrace(t *testing.T) {
+	g := meuptest.Start(t, aguiConfig+"data: "+t.TempDir()+"\n")
+	for trace := range byte(2) {
+		exportSpans(t, g, "planner-token", spanOf(trace+1, 2, 1, "gen_ai.operation.name", "chat"))
+	}
+	g.Restart()
+	for range 2 { // the second one is a retry
+		if status, _, body := exportSpans(t, g, "planner-token", spanOf(1, 1, 0)); status != 200 || body != "" {
+			t.Fatalf("%d %q", status, body)
+		}
+	}
+	wantStory(t, g, "alice", "planner reasoning.start", "planner reasoning.thought in #1", "planner reasoning.start", "planner reasoning.thought in #3",
+		"planner reasoning.conclusion in #1")
 }
 
 // A gateway that was restarted has forgotten what it published; the log has not. An export

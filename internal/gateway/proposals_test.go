@@ -53,15 +53,18 @@ func TestProposals_HTTP(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ who, query, want string }{
-		{"alice", "", "p7 p5"}, {"carol", "", "p7 p1"}, {"eve", "state=pending", "p7 p5"}, {"alice", "state=fulfilled", "p1:d1"},
+		{"alice", "", "p7? p5?"}, {"carol", "", "p7 p1"}, {"eve", "state=pending", "p7 p5"}, {"alice", "state=fulfilled", "p1:d1"},
 		{"alice", "state=rejected", "p2:d2"}, {"alice", "state=withdrawn", "p3:d3"}, {"alice", "state=expired", "p6:d6 p4"},
-		{"carol", "state=fulfilled", ""}, {"alice", "state=all", "p7 p6:d6 p5 p4 p3:d3 p2:d2 p1:d1"}, {"bob", "limit=1", "p7 …"},
+		{"carol", "state=fulfilled", ""}, {"alice", "state=all", "p7? p6:d6 p5? p4 p3:d3 p2:d2 p1:d1"}, {"bob", "limit=1", "p7 …"},
 	} {
 		t.Run(c.who+" "+c.query, func(t *testing.T) {
 			page := (&visit{t, v.g}).proposals(c.who, c.query)
 			var got []string
 			for _, p := range page.Proposals {
 				line := string(p.Envelope.ID)
+				if p.MayDecide {
+					line += "?"
+				}
 				if p.SettledBy != nil {
 					line += ":" + string(p.SettledBy.ID)
 				}
@@ -87,5 +90,43 @@ func TestProposals_HTTP(t *testing.T) {
 		if resp := v.do(http.MethodGet, "/api/spaces/lab/proposals?"+query, "alice", nil); resp.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s: %s", query, resp.Status)
 		}
+	}
+}
+
+// A proposal of a participant that was removed can be rejected, but its call cannot be made.
+func TestProposals_ProposerRemoved(t *testing.T) {
+	for _, removal := range []string{"kicked", "left out of the configuration"} {
+		t.Run(removal, func(t *testing.T) {
+			g := meuptest.Start(t, searchConfig)
+			v := &visit{t, g}
+			for _, id := range []string{"p1", "p2"} {
+				v.post(logLine{ID: id, From: "bob", Kind: "mcp.proposal", Payload: json.RawMessage(`{"method":"tools/call","params":{"name":"wipe"},"participant_id":"carol"}`)})
+			}
+			if removal == "kicked" {
+				v.post(logLine{ID: "k", From: "alice", Kind: "space.kick", Payload: json.RawMessage(`{"participant_id":"bob"}`)})
+			} else {
+				g.Gateway().Reload(parseConfig(t, strings.Replace(searchConfig, `bob: {token: bob-token, capabilities: ["*"]}`, "", 1)))
+			}
+			if pending, expired := v.proposals("alice", ""), v.proposals("alice", "state=expired"); len(pending.Proposals) != 0 || len(expired.Proposals) != 2 || expired.Proposals[0].MayDecide {
+				t.Errorf("pending %+v, expired %+v", pending, expired)
+			}
+			const path, call = "/api/spaces/lab/envelopes", `"method":"tools/call","params":{"name":"wipe"}`
+			for _, edited := range []string{"", `,"edited":true`} {
+				status, body := postAs(t, g, "alice-token", path, `{"kind":"mcp.request","to":["carol"],"correlationId":"p1","payload":{"id":1,`+call+edited+`}}`)
+				if status != http.StatusForbidden || !strings.Contains(body, "proposal_mismatch") || !strings.Contains(body, "removed") {
+					t.Errorf("%d %s", status, body)
+				}
+			}
+			if status, body := postAs(t, g, "alice-token", path, `{"kind":"mcp.reject","correlationId":"p1","payload":{"reason":"other"}}`); status != http.StatusOK {
+				t.Errorf("%d %s", status, body)
+			}
+			if removal != "kicked" {
+				return
+			}
+			v.post(logLine{ID: "i", From: "alice", Kind: "space.invite", Payload: json.RawMessage(`{"participant_id":"bob"}`)})
+			if status, body := postAs(t, g, "alice-token", path, `{"kind":"mcp.request","to":["carol"],"correlationId":"p2","payload":{"id":1,`+call+`}}`); status != http.StatusOK {
+				t.Errorf("invited again: %d %s", status, body)
+			}
+		})
 	}
 }

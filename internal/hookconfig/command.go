@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,9 +34,17 @@ type Target struct {
 	API       *api.Client
 }
 
-// NewCommand returns the command hooks. target resolves the space from the flags
-// of the program, and finish gives errors their exit codes.
-func NewCommand(target func(*cobra.Command) (*Target, error), finish func(context.Context, error) error) *cobra.Command {
+// Resolver finds the space of the hooks.
+type Resolver struct {
+	// Given returns the gateway and the space that the user named; "": not named.
+	Given func() Place
+	// Target resolves the space; what the user did not name is taken from the place.
+	Target func(*cobra.Command, Place) (*Target, error)
+}
+
+// NewCommand returns the command hooks. finish gives errors their exit codes.
+func NewCommand(r Resolver, finish func(context.Context, error) error) *cobra.Command {
+	target := func(c *cobra.Command) (*Target, error) { return r.Target(c, Place{}) }
 	c := &cobra.Command{
 		Use:   "hooks",
 		Short: "Lets a coding agent take part in the space by its hooks",
@@ -52,7 +61,7 @@ The settings name an environment variable or a file and never contain a token.`,
 		Args: program.NoArgs,
 		RunE: program.NoCommand,
 	}
-	c.AddCommand(newInstall(target), newUninstall(target), newStatus(target), newSend(target))
+	c.AddCommand(newInstall(target), newUninstall(r), newStatus(r), newSend(target))
 	for _, sub := range c.Commands() {
 		run := sub.RunE
 		sub.RunE = func(c *cobra.Command, args []string) error { return finish(c.Context(), run(c, args)) }
@@ -78,6 +87,40 @@ func (p *place) register(c *cobra.Command) {
 }
 
 func (p *place) path() (string, error) { return layouts[p.program].path(p.project) }
+
+// installed returns the only space whose hooks the settings have and that the user may
+// mean; false: the user named it, or there is none. Errors: there are several.
+func (p *place) installed(given Place) (at Place, found bool, err error) {
+	if given.Gateway != "" && given.Space != "" {
+		return given, false, nil
+	}
+	path, err := p.path()
+	if err != nil {
+		return given, false, err
+	}
+	text, err := read(path)
+	if err != nil {
+		return given, false, err
+	}
+	list, err := Places(text, p.program)
+	if err != nil {
+		return given, false, fmt.Errorf("%s: %w", path, err)
+	}
+	list = slices.DeleteFunc(list, func(at Place) bool {
+		return given.Space != "" && at.Space != given.Space || given.Gateway != "" && at.Gateway != strings.TrimRight(given.Gateway, "/")
+	})
+	switch len(list) {
+	case 0:
+		return given, false, nil
+	case 1:
+		return list[0], true, nil
+	}
+	texts := make([]string, len(list))
+	for i, at := range list {
+		texts[i] = at.String()
+	}
+	return given, false, program.Usagef("%s has hooks of several spaces; name one: %s", path, termsafe.Words(strings.Join(texts, ", or ")))
+}
 
 func newInstall(target func(*cobra.Command) (*Target, error)) *cobra.Command {
 	var p place
@@ -151,17 +194,29 @@ func (h *Hooks) complete(p *place, t *Target) error {
 	return err
 }
 
-func newUninstall(target func(*cobra.Command) (*Target, error)) *cobra.Command {
+func newUninstall(r Resolver) *cobra.Command {
 	var p place
 	c := &cobra.Command{
 		Use:   "uninstall claude|codex|cursor",
 		Short: "Removes the hooks of the space from the settings",
 		RunE: func(c *cobra.Command, _ []string) error {
-			t, err := target(c)
+			at, found, err := p.installed(r.Given())
 			if err != nil {
 				return err
 			}
-			return p.change(c, func(settings []byte) ([]byte, error) { return Remove(settings, p.program, t.Gateway, t.Space) })
+			gateway, space := (*url.URL)(nil), at.Space
+			if found { // it needs no token
+				if gateway, err = url.Parse(at.Gateway); err != nil {
+					return err
+				}
+			} else {
+				t, err := r.Target(c, at)
+				if err != nil {
+					return err
+				}
+				gateway, space = t.Gateway, t.Space
+			}
+			return p.change(c, func(settings []byte) ([]byte, error) { return Remove(settings, p.program, gateway, space) })
 		},
 	}
 	p.register(c)
@@ -169,13 +224,17 @@ func newUninstall(target func(*cobra.Command) (*Target, error)) *cobra.Command {
 	return c
 }
 
-func newStatus(target func(*cobra.Command) (*Target, error)) *cobra.Command {
+func newStatus(r Resolver) *cobra.Command {
 	var p place
 	c := &cobra.Command{
 		Use:   "status claude|codex|cursor",
 		Short: "Reports whether the hooks are installed, and whether the gateway accepts them",
 		RunE: func(c *cobra.Command, _ []string) error {
-			t, err := target(c)
+			at, _, err := p.installed(r.Given())
+			if err != nil {
+				return err
+			}
+			t, err := r.Target(c, at)
 			if err != nil {
 				return err
 			}

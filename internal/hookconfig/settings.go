@@ -298,24 +298,64 @@ func addressOf(text json.RawMessage) *url.URL {
 	return u
 }
 
+// Place is a space of a gateway.
+type Place struct{ Gateway, Space string }
+
+func (p Place) String() string { return "--gateway " + p.Gateway + " --space " + p.Space }
+
+// Places returns the spaces whose hooks settings have.
+func Places(settings []byte, program string) (list []Place, err error) {
+	hooks, err := hookMap(settings)
+	if err != nil {
+		return nil, err
+	}
+	for _, event := range layouts[program].events {
+		groups, err := parseList(hooks.get(event))
+		if err != nil {
+			continue
+		}
+		for _, text := range groups {
+			handlers := []json.RawMessage{text} // of an agent without groups
+			if group, err := parseObject(text); err == nil {
+				if inside, err := parseList(group.get("hooks")); err == nil {
+					handlers = append(handlers, inside...)
+				}
+			}
+			for _, handler := range handlers {
+				if at, ok := placeOf(addressOf(handler), program); ok && !slices.Contains(list, at) {
+					list = append(list, at)
+				}
+			}
+		}
+	}
+	return list, nil
+}
+
+// placeOf returns the space of an address of hooks.
+func placeOf(u *url.URL, program string) (Place, bool) {
+	if u == nil {
+		return Place{}, false
+	}
+	found := hookPath.FindStringSubmatch(u.Path)
+	if found == nil || found[3] != program {
+		return Place{}, false
+	}
+	gateway := *u
+	gateway.Path, gateway.RawPath = found[1], ""
+	return Place{gateway.String(), found[2]}, true
+}
+
+var hookPath = regexp.MustCompile(`^(.*)/api/spaces/([^/]+)/hooks/([^/]+)$`)
+
 // sent finds the address in a command of ours.
 var sent = regexp.MustCompile(`(?:^| )hooks send ['"]?([^'" ]+)`)
 
 // Installed returns the events of settings that have a hook of a space, and whether
 // these are all.
 func Installed(settings []byte, program string, gateway *url.URL, space string) (found int, all bool, err error) {
-	if len(bytes.TrimSpace(settings)) == 0 {
-		return 0, false, nil
-	}
-	top, err := parseObject(settings)
+	hooks, err := hookMap(settings)
 	if err != nil {
 		return 0, false, err
-	}
-	hooks := object{}
-	if text := top.get("hooks"); text != nil {
-		if hooks, err = parseObject(text); err != nil {
-			return 0, false, fmt.Errorf("hooks: %w", err)
-		}
 	}
 	for _, event := range layouts[program].events {
 		groups, err := parseList(hooks.get(event))
@@ -327,4 +367,24 @@ func Installed(settings []byte, program string, gateway *url.URL, space string) 
 		}
 	}
 	return found, found == len(layouts[program].events), nil
+}
+
+// hookMap returns the hooks of settings, by event.
+func hookMap(settings []byte) (object, error) {
+	if len(bytes.TrimSpace(settings)) == 0 {
+		return nil, nil
+	}
+	top, err := parseObject(settings)
+	if err != nil {
+		return nil, err
+	}
+	text := top.get("hooks")
+	if text == nil {
+		return nil, nil
+	}
+	hooks, err := parseObject(text)
+	if err != nil {
+		return nil, fmt.Errorf("hooks: %w", err)
+	}
+	return hooks, nil
 }

@@ -61,6 +61,7 @@ func Run(root *cobra.Command, args []string) int {
 	context.AfterFunc(ctx, stop)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Usage(err) })
+	checkShell(root)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var usage *UsageError
@@ -80,6 +81,24 @@ func Run(root *cobra.Command, args []string) int {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", root.Name(), err)
 	}
 	return code
+}
+
+// checkShell makes the command completion reject shells that it does not know.
+func checkShell(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" {
+			continue
+		}
+		var shells []string
+		for _, sub := range c.Commands() {
+			shells = append(shells, sub.Name())
+		}
+		c.Args = cobra.ArbitraryArgs
+		c.RunE = func(*cobra.Command, []string) error {
+			return Usagef("expected the name of a shell: %s", strings.Join(shells, ", "))
+		}
+	}
 }
 
 // NoArgs rejects arguments that are not flags. If the command has others below it,

@@ -5,39 +5,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/space/buckets"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Bounds of presence frames to the members of a space: in a burst and per second,
-// of one participant and of all. Further changes are announced later, if they
-// still apply then.
-const (
-	presenceBurst      = 10
-	presenceRate       = 1
-	spacePresenceBurst = 1000
-	spacePresenceRate  = 500
-	rosterInterval     = time.Second // between reports to the other gateways
-)
-
-// presence announces participants that connect and disconnect. Space.mu guards
-// it.
-type presence struct {
-	known map[protocol.ParticipantID]*announced
-	due   []protocol.ParticipantID // participants whose last frame is outdated, or may be
-	all   buckets.Allowance
-
-	reported  time.Time // when the roster was last sent to the other gateways
-	reportDue bool
-}
-
-// announced is the last announced presence of a participant.
-type announced struct {
-	present bool
-	due     bool
-	frames  buckets.Allowance
-}
+const rosterInterval = time.Second // between reports to the other gateways
 
 func (s *Space) isPresentLocked(id protocol.ParticipantID) bool {
 	_, remote := s.remote[id]
@@ -46,7 +18,7 @@ func (s *Space) isPresentLocked(id protocol.ParticipantID) bool {
 
 func (s *Space) hereLocked(id protocol.ParticipantID) bool {
 	p := s.participants[id]
-	return p != nil && p.connections > 0
+	return p != nil && p.connections > 0 || s.presence.Lingers(id)
 }
 
 // presenceChangedLocked announces that a participant has connected or
@@ -61,28 +33,10 @@ func (s *Space) presenceChangedLocked(id protocol.ParticipantID) {
 // announceLocked returns the frame about a participant, if one is due and the
 // limits allow it.
 func (s *Space) announceLocked(id protocol.ParticipantID, now time.Time) *ring.Entry {
-	p, present := &s.presence, s.isPresentLocked(id)
-	a := p.known[id]
-	if a == nil {
-		if !present {
-			return nil
-		}
-		if p.known == nil {
-			p.known = make(map[protocol.ParticipantID]*announced)
-		}
-		a = &announced{}
-		p.known[id] = a
-	}
-	if a.present == present {
+	present := s.isPresentLocked(id)
+	if !s.presence.Announces(id, present, now) {
 		return nil
 	}
-	if !a.frames.Allow(now, presenceRate, presenceBurst) || !p.all.Allow(now, spacePresenceRate, spacePresenceBurst) {
-		if !a.due {
-			a.due, p.due = true, append(p.due, id)
-		}
-		return nil
-	}
-	a.present = present
 	if present {
 		s.log.Debug("participant joined", "participant", id)
 		return s.presenceEntryLocked(protocol.PresenceJoin, id, now)
@@ -91,17 +45,15 @@ func (s *Space) announceLocked(id protocol.ParticipantID, now time.Time) *ring.E
 	return s.presenceEntryLocked(protocol.PresenceLeave, id, now)
 }
 
-// announceDue announces delayed changes and drops the state of participants that
-// left. Hub.Run calls it every second.
+// announceDue announces delayed changes, and the participants that linger no longer.
+// Hub.Run calls it every second.
 func (s *Space) announceDue(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := &s.presence
-	waiting := p.due
-	p.due = nil
+	lingered := len(s.presence.Lingering())
 	var list []*ring.Entry
-	for _, id := range waiting {
-		p.known[id].due = false
+	st := s.state.Load()
+	for _, id := range s.presence.Due(now, st.IsGone) {
 		if e := s.announceLocked(id, now); e != nil {
 			list = append(list, e)
 		}
@@ -109,12 +61,10 @@ func (s *Space) announceDue(now time.Time) {
 	if len(list) > 0 {
 		s.putLive(list...)
 	}
-	for id, a := range p.known {
-		if !a.present && !a.due && a.frames.Full(now, presenceRate) {
-			delete(p.known, id)
-		}
+	if len(s.presence.Lingering()) != lingered {
+		s.rosterChangedLocked()
 	}
-	if p.reportDue {
+	if s.roster.due {
 		s.reportRosterLocked(now)
 	}
 }
@@ -141,14 +91,14 @@ func (s *Space) rosterChangedLocked() {
 	if s.hub.services.Peers == nil {
 		return
 	}
-	s.presence.reportDue = true
-	if now := s.now(); now.Sub(s.presence.reported) >= rosterInterval {
+	s.roster.due = true
+	if now := s.now(); now.Sub(s.roster.reported) >= rosterInterval {
 		s.reportRosterLocked(now)
 	}
 }
 
 func (s *Space) reportRosterLocked(now time.Time) {
-	s.presence.reportDue, s.presence.reported = false, now
+	s.roster.due, s.roster.reported = false, now
 	if s.retired.Load() && s.hub.Lookup(s.name) != nil {
 		return // the space that was opened after this one reports
 	}
@@ -156,6 +106,11 @@ func (s *Space) reportRosterLocked(now time.Time) {
 	for id, p := range s.participants {
 		if p.connections > 0 {
 			here = append(here, Connected{id, p.connections, p.toolHosts > 0})
+		}
+	}
+	for _, id := range s.presence.Lingering() {
+		if p := s.participants[id]; !s.retired.Load() && (p == nil || p.connections == 0) {
+			here = append(here, Connected{ID: id})
 		}
 	}
 	s.hub.services.Peers.SetRoster(s.name, here)

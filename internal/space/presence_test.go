@@ -184,3 +184,56 @@ func TestPresence_Serves(t *testing.T) {
 		}
 	})
 }
+
+// A participant whose connections linger is announced once while it connects again and
+// again, and leaves a while after the last one; or at once if it is kicked.
+func TestPresence_Linger(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		alone, kicked bool
+	}{{"stays away", false, false}, {"kicked", false, true}, {"one gateway", true, false}} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				peers := &rosters{}
+				r := openWith(t, rights{"alice": {"*"}, "bob": {"chat"}}.config(t), func(s *space.Services) {
+					if !test.alone {
+						s.Peers = peers
+					}
+				})
+				r.run(time.Second)
+				alice := r.join(space.JoinOptions{ID: "alice"})
+				defer alice.leave()
+				for range 30 { // ten minutes
+					bob := r.join(space.JoinOptions{ID: "bob", Linger: true})
+					time.Sleep(time.Second)
+					bob.leave()
+					time.Sleep(19 * time.Second)
+				}
+				synctest.Wait()
+				if events := alice.presence("bob"); !slices.Equal(events, []string{protocol.PresenceJoin}) || !r.IsPresent("bob") || len(r.Present()) != 2 {
+					t.Errorf("after short connections: %v, %v", events, r.Present())
+				}
+				peers.mu.Lock()
+				if !test.alone && !slices.Contains(peers.last, space.Connected{ID: "bob"}) {
+					t.Errorf("other gateways have %v", peers.last)
+				}
+				peers.mu.Unlock()
+				if test.kicked {
+					r.must("alice", `{"id":"k","kind":"space.kick","payload":{"participant_id":"bob"}}`)
+					time.Sleep(2 * time.Second)
+				} else {
+					time.Sleep(time.Minute)
+				}
+				synctest.Wait()
+				if events := alice.presence("bob"); !slices.Equal(events, []string{protocol.PresenceJoin, protocol.PresenceLeave}) || r.IsPresent("bob") {
+					t.Errorf("in the end: %v", events)
+				}
+				peers.mu.Lock()
+				defer peers.mu.Unlock()
+				if !test.alone && len(peers.last) != 1 {
+					t.Errorf("other gateways have %v", peers.last)
+				}
+			})
+		})
+	}
+}

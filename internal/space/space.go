@@ -15,6 +15,7 @@ import (
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/internal/space/buckets"
 	"github.com/meup-protocol/meup/internal/space/contexts"
+	"github.com/meup-protocol/meup/internal/space/presence"
 	"github.com/meup-protocol/meup/internal/space/readset"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/internal/space/streams"
@@ -59,7 +60,11 @@ type Space struct {
 	mu           sync.Mutex // never held across I/O
 	participants map[protocol.ParticipantID]*participant
 	remote       map[protocol.ParticipantID]Connected // connected to other gateways
-	presence     presence
+	presence     presence.Tracker
+	roster       struct { // for the other gateways
+		reported time.Time // when it was last sent
+		due      bool
+	}
 
 	connected readset.Set[*Member]
 	cursors   readset.Set[*Cursor]
@@ -129,6 +134,17 @@ func (s *Space) Rights(id protocol.ParticipantID, e *protocol.Envelope) (allowed
 
 // Directory returns what the space has made, if it is the administrative space.
 func (s *Space) Directory() directory.Directory { return s.state.Load().Directory }
+
+// IsGone reports whether a participant was removed from the space.
+func (s *Space) IsGone(id protocol.ParticipantID) bool { return s.state.Load().IsGone(id) }
+
+// MayDecide reports whether the rights of a participant allow it to decide on a proposal.
+func (s *Space) MayDecide(id protocol.ParticipantID, p *protocol.Envelope) bool {
+	return s.state.Load().MayDecide(id, p, s.now())
+}
+
+// Paused returns the paused participants, connected or not.
+func (s *Space) Paused() []protocol.ParticipantID { return s.state.Load().Paused(s.now()) }
 
 // LookupInvitation returns the invitation whose token has this hash.
 func (s *Space) LookupInvitation(hash [32]byte) (authority.Invitation, bool) {
@@ -313,8 +329,12 @@ func (s *Space) Leave(m *Member) {
 	if m.Tools {
 		m.who.toolHosts--
 	}
+	_, remote := s.remote[m.ID]
+	last := !remote && m.who.connections == 0
+	if m.Linger && m.who.connections == 0 {
+		s.presence.Linger(m.ID, s.now())
+	}
 	s.rosterChangedLocked()
-	last := !s.isPresentLocked(m.ID)
 	if m.who.connections == 0 {
 		s.presenceChangedLocked(m.ID)
 	}
@@ -382,14 +402,14 @@ type Connected struct {
 	Tools       bool // it declared that it serves tools
 }
 
-// Present returns the participants with a connection, here or at another
-// gateway, sorted.
+// Present returns the participants that are present, here or at another gateway,
+// sorted.
 func (s *Space) Present() []Connected {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []Connected
-	for id, p := range s.participants {
-		if _, remote := s.remote[id]; p.connections > 0 && !remote {
+	for id := range s.participants {
+		if _, remote := s.remote[id]; s.hereLocked(id) && !remote {
 			list = append(list, s.connectedLocked(id))
 		}
 	}
@@ -406,7 +426,7 @@ func (s *Space) connectedLocked(id protocol.ParticipantID) Connected {
 	return Connected{ID: id, Tools: s.remote[id].Tools || p != nil && p.toolHosts > 0}
 }
 
-// IsPresent reports whether the participant has a connection on any gateway.
+// IsPresent reports whether the participant is present on any gateway.
 func (s *Space) IsPresent(id protocol.ParticipantID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

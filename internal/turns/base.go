@@ -40,9 +40,15 @@ const (
 // ErrBase: a base was written by another version, or is damaged.
 var ErrBase = fmt.Errorf("the base of turns: %w", ErrDamaged)
 
+// ErrNewerBase: a base was written by a newer version, which has to fold it.
+var ErrNewerBase = errors.New("the base of turns is of a newer version of the gateway")
+
 // Fold returns the base of a space after further entries of its log, hidden ones left out.
-// A base that cannot be read counts as none. Err: the log's.
+// A damaged base counts as none. Err: ErrNewerBase, the log's.
 func Fold(ctx context.Context, space string, base []byte, entries iter.Seq2[Entry, error]) ([]byte, error) {
+	if len(base) > 0 && base[0] > baseVersion {
+		return nil, fmt.Errorf("%w: %d, not %d", ErrNewerBase, base[0], baseVersion)
+	}
 	t := openBase(space, base)
 	n := 0
 	for e, err := range entries {

@@ -24,7 +24,7 @@ test("differences: changed, added, removed, and final line breaks", () => {
   assert.equal(shown(difference("same", "same")), " same");
 });
 
-test("a difference contains both texts, whatever they are", () => {
+test("a difference contains both texts, also of any characters", () => {
   let seed = 7;
   const random = (n: number): number => (seed = (seed * 48271) % 2147483647) % n;
   for (let round = 0; round < 300; round++) {

@@ -200,7 +200,7 @@ func (t *turn) resultLocked(c *call) {
 	}
 	instead := t.task.Inside(protocol.KindReasoningObservation, object("message", c.title()+"\n\n"+text, "tool_name", c.tool()))
 	if e, ok := t.response(c, object("jsonrpc", "2.0", "id", c.rpc, "result", result)); ok {
-		t.out <- draft{Envelope: e, instead: &instead}
+		t.queueLocked(draft{Envelope: e, instead: &instead})
 		return
 	}
 	t.sendLocked(instead)

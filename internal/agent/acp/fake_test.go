@@ -203,6 +203,19 @@ func (f *fake) do(session, verb, rest, head string, i int, cancel <-chan struct{
 		for n := range 3000 {
 			f.say(session, fmt.Sprintf("%d,", n))
 		}
+	case "chatter": // until the prompt is canceled, which a file reports
+		for n := 0; ; n++ {
+			select {
+			case <-cancel:
+				if err := os.WriteFile(rest, nil, 0o600); err != nil {
+					os.Exit(8)
+				}
+				return "cancelled"
+			default:
+				f.update(session, map[string]any{"sessionUpdate": "agent_thought_chunk", "content": text(fmt.Sprint("thought ", n))})
+				f.say(session, fmt.Sprint("message ", n))
+			}
+		}
 	case "fork":
 		c := exec.Command("sleep", "1000") // inherits no pipe, and holds the group
 		c.Stdout = os.Stdout

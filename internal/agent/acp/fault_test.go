@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -153,6 +154,22 @@ func TestTurn_Paused(t *testing.T) {
 	q := l.ask("say First.;begin a;wait")
 	l.awaitKind(protocol.KindMCPRequest)
 	l.send("bob", protocol.Envelope{Kind: protocol.KindParticipantPause, To: []protocol.ParticipantID{"claude"}})
+	l.send("bob", protocol.Envelope{Kind: protocol.KindParticipantResume, To: []protocol.ParticipantID{"claude"}})
+	if got := l.answer(q); !strings.Contains(got, "prompt 2 was: Your work was paused") {
+		t.Errorf("answer %q", got)
+	}
+	l.closed()
+}
+
+// The prompt of a paused participant is canceled at once, also if as much waits to be
+// published as may.
+func TestTurn_PausedWhileFlooding(t *testing.T) {
+	l := start(t)
+	canceled := filepath.Join(t.TempDir(), "canceled")
+	q := l.ask("chatter " + canceled)
+	testkit.Eventually(t, "a flood of thoughts", func() bool { return len(l.all()) > 400 })
+	l.send("bob", protocol.Envelope{Kind: protocol.KindParticipantPause, To: []protocol.ParticipantID{"claude"}})
+	testkit.Eventually(t, "cancel of the prompt", func() bool { _, err := os.Stat(canceled); return err == nil })
 	l.send("bob", protocol.Envelope{Kind: protocol.KindParticipantResume, To: []protocol.ParticipantID{"claude"}})
 	if got := l.answer(q); !strings.Contains(got, "prompt 2 was: Your work was paused") {
 		t.Errorf("answer %q", got)

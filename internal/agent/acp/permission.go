@@ -108,9 +108,9 @@ func (t *turn) allowed(ctx context.Context, c *call) (bool, error) {
 		}
 		result, earlier := make(chan error, 1), c.request != ""
 		if earlier { // the program began the call before it asked
-			t.out <- draft{about: c.request, result: result}
+			t.queueLocked(draft{about: c.request, result: result})
 		} else {
-			t.out <- draft{Envelope: t.requestLocked(c), result: result}
+			t.queueLocked(draft{Envelope: t.requestLocked(c), result: result})
 		}
 		t.mu.Unlock()
 		select {
@@ -155,7 +155,7 @@ func (t *turn) propose(ctx context.Context, c *call, o options) any {
 	result := make(chan error, 1)
 	own := p
 	own.From = "" // which the gateway sets
-	t.out <- draft{Envelope: own, result: result}
+	t.queueLocked(draft{Envelope: own, result: result})
 	t.mu.Unlock()
 	select {
 	case err := <-result:

@@ -19,7 +19,8 @@ import (
 const (
 	maxSegment = 16 << 10 // bytes of a thought; a longer one is several
 	maxAnswer  = 48 << 10 // bytes of the answer; what precedes is thoughts
-	maxOut     = 256      // envelopes that wait to be published
+	maxOut     = 256      // envelopes that wait to be published while the program is read
+	maxLate    = 768      // further ones, of one message and after the prompt was canceled
 	maxCalls   = 4096     // calls of a turn; further ones are not shown
 	maxRounds  = 4        // prompts after the first one
 )
@@ -31,6 +32,7 @@ type turn struct {
 	session *session
 	ctx     context.Context // of the question
 	out     chan draft
+	room    chan struct{} // signals that an envelope was taken from out; one entry
 	over    chan error    // a limit of the question; one entry
 	alive   chan struct{} // signals a message of the program; one entry
 	asking  sync.WaitGroup
@@ -69,7 +71,7 @@ func (a *Agent) Solve(ctx context.Context, task *agent.Task) (agent.Solution, er
 	}
 	defer a.release(s)
 	t := &turn{
-		agent: a, task: task, session: s, ctx: ctx, out: make(chan draft, maxOut), over: make(chan error, 1), alive: make(chan struct{}, 1),
+		agent: a, task: task, session: s, ctx: ctx, out: make(chan draft, maxOut+maxLate), room: make(chan struct{}, 1), over: make(chan error, 1), alive: make(chan struct{}, 1),
 		live: task.Streams(), calls: make(map[string]*call), failed: make(map[protocol.ID]error), usage: usage{start: s.cost, cost: s.cost, before: s.tokens, used: s.tokens},
 	}
 	var publishing sync.WaitGroup
@@ -223,6 +225,10 @@ func (t *turn) interrupt(done <-chan error) {
 // publish publishes the drafts in order, until there are no more.
 func (t *turn) publish() {
 	for d := range t.out {
+		select {
+		case t.room <- struct{}{}:
+		default:
+		}
 		if d.about != "" {
 			d.result <- t.failed[d.about]
 			continue
@@ -263,8 +269,40 @@ func (t *turn) answers(e *protocol.Envelope) bool {
 	return len(e.Correlation.IDs) > 0
 }
 
-// sendLocked queues an envelope. It blocks while too many wait: the program is then not read.
-func (t *turn) sendLocked(e protocol.Envelope) { t.out <- draft{Envelope: e} }
+// awaitRoom waits while too many envelopes wait: the program is then not read. It does not
+// wait after the prompt was canceled, so that the program can end it. Updates are handled
+// one after the other, so one waits at a time.
+func (t *turn) awaitRoom() {
+	t.mu.Lock()
+	prompting := t.prompting
+	t.mu.Unlock()
+	for prompting != nil && len(t.out) >= maxOut {
+		select {
+		case <-t.room:
+		case <-prompting.Done():
+			return
+		}
+	}
+}
+
+// errFull: the envelopes of a program that goes on after its prompt was canceled are dropped.
+var errFull = errors.New("too many envelopes wait to be published")
+
+// queueLocked queues a draft. It does not block: awaitRoom leaves room for what follows
+// from one message of the program.
+func (t *turn) queueLocked(d draft) {
+	select {
+	case t.out <- d:
+	default:
+		t.agent.o.Log.Warn("a step is not shown", "kind", d.Kind, "err", errFull)
+		if d.result != nil {
+			d.result <- errFull
+		}
+	}
+}
+
+// sendLocked queues an envelope.
+func (t *turn) sendLocked(e protocol.Envelope) { t.queueLocked(draft{Envelope: e}) }
 
 // thoughtLocked queues a thought.
 func (t *turn) thoughtLocked(message string, more ...any) protocol.ID {

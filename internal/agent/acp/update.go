@@ -36,6 +36,7 @@ func (t *turn) update(params json.RawMessage) {
 	case t.alive <- struct{}{}:
 	default:
 	}
+	t.awaitRoom()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ended {

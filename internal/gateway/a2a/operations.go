@@ -135,13 +135,9 @@ func (c *call) await(ctx context.Context, q *question) error {
 // begin returns the run of a task for a client that has the events up to after, and
 // drops the body of the request.
 func (c *call) begin(ctx context.Context, q *question, after cursor) (*run, error) {
-	decider, err := c.Decider(ctx, c.space)
-	if err != nil {
-		return nil, err
-	}
 	c.params = protocol.Value{}
 	r := &run{info: q.info(), after: after, answers: make(counter), growing: make(map[protocol.ID]bool), drafts: wantsDrafts(c.r)}
-	r.mayDecide = func(p *protocol.Envelope) bool { return decider.MayDecide(ctx, p) }
+	r.mayDecide = func(p *protocol.Envelope) bool { return ask.MayDecide(ctx, c.Client, c.space, p) }
 	return r, c.Wait()
 }
 

@@ -46,13 +46,12 @@ type call struct {
 	w      http.ResponseWriter
 	r      *http.Request
 
-	space   string
-	you     protocol.ParticipantID
-	agent   protocol.ParticipantID // the recipient; "": all
-	params  protocol.Value
-	rpc     bool             // JSON-RPC, otherwise HTTP+JSON
-	id      json.RawMessage  // of the request of JSON-RPC
-	decider *adapter.Decider // nil: not read yet
+	space  string
+	you    protocol.ParticipantID
+	agent  protocol.ParticipantID // the recipient; "": all
+	params protocol.Value
+	rpc    bool            // JSON-RPC, otherwise HTTP+JSON
+	id     json.RawMessage // of the request of JSON-RPC
 }
 
 // The operations that respond at once, and the ones that respond with a stream.

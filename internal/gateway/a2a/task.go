@@ -14,6 +14,7 @@ import (
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/ask"
 	"github.com/meup-protocol/meup/internal/gateway/adapter"
+	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -111,28 +112,12 @@ func (c *call) amend(ctx context.Context, q *question, task *wire.Task) error {
 		task.Status.State = wire.TaskStateCanceled
 		return nil
 	}
-	var open []protocol.ID // calls and proposals without a result
-	for _, r := range q.of.Turn.AllReasonings() {
-		for _, d := range r.ToolDecisions {
-			if d.Outcome == api.OutcomePending && d.DecidedBy == "" {
-				open = append(open, d.CallID)
-			}
-		}
-	}
-	if len(open) == 0 {
-		return nil
-	}
-	if c.decider == nil {
-		if c.decider, err = c.Decider(ctx, c.space); err != nil {
-			return err
-		}
-	}
-	for _, id := range open {
+	for _, id := range q.of.MayDecide {
 		p, err := ask.Envelope(ctx, c.Client, c.space, id)
 		if err != nil {
 			return protocol.AsError(err)
 		}
-		if p.Kind == protocol.KindMCPProposal && c.decider.Allows(p) {
+		if proposal.CallOf(p).Host != "" { // only then a decision can approve it
 			task.Status.State, task.Status.Message = wire.TaskStateInputRequired, asks(q.info(), p)
 			return nil
 		}

@@ -59,6 +59,8 @@ func (o *ConnectOptions) set(name string, values []string) error {
 		o.Join.NoEcho = !echo
 	case "observe":
 		o.Join.Observe, ok = Boolean(value)
+	case "linger":
+		o.Join.Linger, ok = Boolean(value)
 	case "main":
 		var main bool
 		if main, ok = Boolean(value); main {
@@ -98,6 +100,7 @@ var parameterTypes = map[string]string{
 	"ack":     "true or false",
 	"echo":    "true or false",
 	"observe": "true or false",
+	"linger":  "true or false",
 	"main":    "true or false",
 	"serves":  protocol.ServesTools,
 	"dialect": "one of " + strings.Join(protocol.DialectNames(), ", "),

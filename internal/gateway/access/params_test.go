@@ -33,6 +33,7 @@ func TestParseConnect(t *testing.T) {
 		"space=lab&ack=1&echo=0":     {Join: space.JoinOptions{Ack: true, NoEcho: true}},
 		"space=lab&ack=&echo=true":   {Join: space.JoinOptions{Ack: true}},
 		"space=lab&echo=false":       {Join: space.JoinOptions{NoEcho: true}},
+		"space=lab&linger=true":      {Join: space.JoinOptions{Linger: true}},
 		"space=lab&observe=true":     {Join: space.JoinOptions{Observe: true}},
 		"space=lab&serves=tools":     {Join: space.JoinOptions{Tools: true}},
 		"space=lab&observe=false":    {},

@@ -41,7 +41,6 @@ type asker struct {
 	in       *input
 	question ask.Question
 	after    protocol.Seq // the client has the turn up to here
-	decider  *adapter.Decider
 }
 
 // begin publishes the question of a run, and the decisions that it brings. Both have
@@ -69,9 +68,6 @@ func (a *asker) begin(r *http.Request) error {
 	}
 	if a.question, err = ask.Publish(ctx, a.Client, space, you, e); err != nil {
 		return protocol.AsError(err)
-	}
-	if a.decider, err = a.Decider(ctx, space); err != nil {
-		return err
 	}
 	for _, d := range a.in.resume {
 		name := map[bool]string{true: "approve", false: "reject"}[d.approved]
@@ -103,7 +99,7 @@ func (a *asker) follow(ctx context.Context, w http.ResponseWriter) {
 	var events []any // of one event of the turn
 	r := &run{
 		in: a.in, after: a.after, shown: a.after == 0, growing: make(map[protocol.ID]*text),
-		mayDecide: func(p *protocol.Envelope) bool { return a.decider.MayDecide(ctx, p) },
+		mayDecide: func(p *protocol.Envelope) bool { return ask.MayDecide(ctx, a.Client, a.question.Space, p) },
 		send:      func(event map[string]any) { events = append(events, event) },
 	}
 	ended := !s.Send("", map[string]any{"type": "RUN_STARTED", "threadId": a.in.thread, "runId": a.in.run, "protocolVersion": "1.0"})

@@ -106,7 +106,7 @@ func validRoster(space string, here []RosterEntry) bool {
 		return false
 	}
 	for _, e := range here {
-		if !protocol.ValidParticipantID(string(e.ID)) || e.Connections < 1 || e.Connections > maxConnections {
+		if !protocol.ValidParticipantID(string(e.ID)) || e.Connections < 0 || e.Connections > maxConnections {
 			return false
 		}
 	}

@@ -47,7 +47,7 @@ var programs = map[string]*program{
 			"PreToolUse":         (*hook).beforeTool,
 			"PermissionRequest":  (*hook).permissionRequest,
 			"Stop":               (*hook).stop,
-			"UserPromptSubmit":   withoutAnswer((*hook).promptSubmitted),
+			"UserPromptSubmit":   (*hook).promptAnswered,
 			"MessageDisplay":     withoutAnswer((*hook).messageDisplayed),
 			"PostToolUse":        withoutAnswer((*hook).afterTool),
 			"PostToolUseFailure": withoutAnswer((*hook).toolFailed),
@@ -66,7 +66,7 @@ var programs = map[string]*program{
 			"PreToolUse":        (*hook).beforeTool,
 			"PermissionRequest": (*hook).permissionRequest,
 			"Stop":              (*hook).stop,
-			"UserPromptSubmit":  withoutAnswer((*hook).promptSubmitted),
+			"UserPromptSubmit":  (*hook).promptAnswered,
 			"PostToolUse":       withoutAnswer((*hook).afterTool),
 			"SubagentStart":     withoutAnswer((*hook).subagentStarted),
 			"SubagentStop":      withoutAnswer((*hook).subagentStopped),
@@ -83,7 +83,7 @@ var programs = map[string]*program{
 			"beforeShellExecution": (*hook).beforeTool,
 			"beforeMCPExecution":   (*hook).beforeTool,
 			"stop":                 (*hook).stopWithStatus,
-			"beforeSubmitPrompt":   withoutAnswer((*hook).promptSubmitted),
+			"beforeSubmitPrompt":   (*hook).promptAnswered,
 			"afterAgentThought":    withoutAnswer((*hook).thoughtEnded),
 			"afterAgentResponse":   withoutAnswer((*hook).responseEnded),
 			"postToolUse":          withoutAnswer((*hook).afterTool),
@@ -134,7 +134,7 @@ type cursorReply struct {
 }
 
 func cursorAnswer(e *event, a answer) any {
-	out := cursorReply{Continue: e.name == "beforeSubmitPrompt"}
+	out := cursorReply{Continue: e.name == "beforeSubmitPrompt", UserMessage: a.Warning}
 	if a.Decision == "block" {
 		out.Followup = a.Reason
 	}

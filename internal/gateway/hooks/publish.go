@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/adapter"
@@ -63,11 +64,32 @@ func (h *hook) publishEnd(ctx context.Context, e protocol.Envelope) error {
 
 func refused(err error, code protocol.Code) bool { return errors.Is(err, &protocol.Error{Code: code}) }
 
+// promptAnswered publishes a prompt, and warns the user once in a session if the space does
+// not accept the work on it.
+func (h *hook) promptAnswered() (answer, error) {
+	ctx, cancel := context.WithTimeout(h.ctx, hookTimeout)
+	defer cancel()
+	if err := h.promptSubmitted(ctx); err != nil {
+		return answer{}, err
+	}
+	if !h.session.takeWarning() {
+		return answer{}, nil
+	}
+	text := fmt.Sprintf("The space %s does not show this session: the capabilities of %s do not allow reasoning.start. Ask an operator of the space for reasoning/*.", h.space, h.caller.ID)
+	h.server.options.Logger.Warn("a session is not shown", "space", h.space, "participant", h.caller.ID, "session", h.event.session, "kind", protocol.KindReasoningStart)
+	return answer{Warning: text}, nil
+}
+
 // promptSubmitted opens the context of a prompt. A turn that is still open was
 // interrupted: agents report no end then.
 func (h *hook) promptSubmitted(ctx context.Context) error {
 	if open, _ := h.session.at(""); open != nil && open.prompt == h.prompt && h.prompt != "" {
 		return nil // a repeated event
+	}
+	if h.session.isNew() { // perhaps restarted between the delivery of chats and this prompt
+		if _, err := h.resume(ctx); err != nil {
+			return err
+		}
 	}
 	if h.session.continues(h.prompt, h.text("prompt")) {
 		return nil
@@ -107,10 +129,11 @@ func (h *hook) open(ctx context.Context, t *turn, id protocol.ID, asked protocol
 		ID: id, Kind: protocol.KindReasoningStart, To: t.to, Correlation: asked,
 		Payload: object("message", text, "session_id", h.sessionName()),
 	})
-	if err != nil && !refused(err, protocol.CodeCapabilityViolation) {
+	hidden := refused(err, protocol.CodeCapabilityViolation)
+	if err != nil && !hidden {
 		return err
 	}
-	h.session.begin(t, at)
+	h.session.begin(t, at, hidden)
 	return nil
 }
 
@@ -174,6 +197,7 @@ func (h *hook) reopen(ctx context.Context, start *protocol.Envelope) (*turn, err
 		}
 	}
 	t, since := &turn{path: protocol.ContextPath(start.ID), prompt: h.prompt, to: start.To}, start.Seq
+	var lines strings.Builder
 	for _, id := range start.Correlation.IDs {
 		text, err := h.client.Envelope(ctx, h.space, id)
 		if refused(err, protocol.CodeNotFound) {
@@ -187,11 +211,13 @@ func (h *hook) reopen(ctx context.Context, start *protocol.Envelope) (*turn, err
 			return nil, err
 		}
 		since = min(since, chat.Seq-1)
+		lines.WriteString(chatLine(&chat))
 		if len(chat.Correlation.IDs) == 0 {
 			t.replyTo = append(t.replyTo, id)
 		}
 	}
-	h.session.begin(t, since)
+	t.chats = promptSum(h.chatPrompt(lines.String(), len(t.replyTo) > 0))
+	h.session.begin(t, since, false)
 	h.session.markDelivered(start.Correlation.IDs...)
 	return t, nil
 }

@@ -200,6 +200,7 @@ func seconds(text string, absent, most time.Duration) (time.Duration, error) {
 type answer struct {
 	Decision string    `json:"decision,omitempty"` // block: the agent goes on
 	Reason   string    `json:"reason,omitempty"`
+	Warning  string    `json:"systemMessage,omitempty"` // for the user
 	Specific *specific `json:"hookSpecificOutput,omitempty"`
 }
 

@@ -2,7 +2,6 @@ package hooks
 
 import (
 	"context"
-	"strings"
 	"sync"
 
 	"github.com/meup-protocol/meup/internal/recent"
@@ -95,6 +94,8 @@ type session struct {
 
 	mu        sync.Mutex
 	turn      *turn                              // nil: none is open
+	hidden    bool                               // the space does not show it
+	warned    bool                               // the user was told
 	agents    map[string]protocol.ContextPath    // contexts of subagents
 	calls     map[string]*call                   // without a result, by tool_use_id; a random id if no event announced it
 	texts     map[string]string                  // the displayed parts of messages, by message_id
@@ -149,14 +150,30 @@ func (s *session) at(agent string) (*turn, protocol.ContextPath) {
 	return s.turn, s.turn.path
 }
 
-// begin makes a turn the open one.
-func (s *session) begin(t *turn, at protocol.Seq) {
+// begin makes a turn the open one; hidden: the space does not show it.
+func (s *session) begin(t *turn, at protocol.Seq, hidden bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.turn = t
+	s.turn, s.hidden = t, hidden
 	if s.since == 0 {
 		s.since = at
 	}
+}
+
+// takeWarning reports once whether the space does not show the open turn.
+func (s *session) takeWarning() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	due := s.hidden && !s.warned
+	s.warned = s.warned || due
+	return due
+}
+
+// isNew reports whether the session has had no turn yet, as far as the gateway remembers.
+func (s *session) isNew() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.turn == nil && s.since == 0
 }
 
 // continues reports whether a prompt is the text of the chats that began the open
@@ -164,7 +181,7 @@ func (s *session) begin(t *turn, at protocol.Seq) {
 func (s *session) continues(id, text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.turn == nil || s.turn.chats == "" || s.turn.chats != sumOf("", []byte(strings.TrimSpace(text))) {
+	if s.turn == nil || s.turn.chats == "" || s.turn.chats != promptSum(text) {
 		return false
 	}
 	s.turn.prompt = id

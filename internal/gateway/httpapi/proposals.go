@@ -106,6 +106,10 @@ func (v caller) proposals(ctx context.Context, q proposalQuery, now time.Time) (
 			continue
 		}
 		p := proposalOf(env, scan, now)
+		if p.State == "pending" && v.space.IsGone(env.From) {
+			p.State = string(proposal.Expired)
+		}
+		p.MayDecide = p.State == "pending" && v.space.MayDecide(v.id, env)
 		if q.state != "all" && p.State != q.state {
 			continue
 		}

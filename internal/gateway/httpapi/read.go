@@ -312,7 +312,7 @@ func (s *Server) contexts(w http.ResponseWriter, r *http.Request, v caller) {
 }
 
 func (s *Server) participants(w http.ResponseWriter, _ *http.Request, v caller) {
-	v.writeJSON(w, map[string]any{"you": v.space.Describe(v.id), "participants": v.space.Participants()})
+	v.writeJSON(w, map[string]any{"you": v.space.Describe(v.id), "participants": v.space.Participants(), "paused": v.space.Paused()})
 }
 
 // spaceInfo describes one space in a list of spaces.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"iter"
 	"net/http"
@@ -96,7 +97,26 @@ func (s *Server) turnOf(w http.ResponseWriter, r *http.Request, v caller) {
 		writeTurnError(w, err)
 		return
 	}
-	v.writeJSON(w, api.TurnOf{ThreadID: key.Thread, JobID: key.Job, SessionID: key.Session, Turn: info.Turn})
+	v.writeJSON(w, api.TurnOf{
+		ThreadID: key.Thread, JobID: key.Job, SessionID: key.Session, Turn: info.Turn, MayDecide: v.decidable(r.Context(), &info.Turn),
+	})
+}
+
+// decidable returns the pending proposals of a turn on which the caller may decide.
+func (v caller) decidable(ctx context.Context, t *api.Turn) (list []protocol.ID) {
+	for _, r := range t.AllReasonings() {
+		for i := range r.ToolDecisions {
+			d := &r.ToolDecisions[i]
+			if d.Outcome != api.OutcomePending || d.DecidedBy != "" {
+				continue
+			}
+			e, err := v.space.Envelope(ctx, v.viewer(), d.CallID)
+			if err == nil && e.Envelope.Kind == protocol.KindMCPProposal && v.space.MayDecide(v.id, e.Envelope) {
+				list = append(list, d.CallID)
+			}
+		}
+	}
+	return list
 }
 
 // findTurn returns the turn or the job that an envelope belongs to. If the

@@ -106,14 +106,21 @@ func (c *caller) openContexts(ctx context.Context, _ string) (string, error) {
 	return encoded(map[string]any{"note": notice, "contexts": list})
 }
 
+// proposed is a pending proposal.
+type proposed struct {
+	message
+	MayDecide bool `json:"may_decide"`
+}
+
 func (c *caller) pendingProposals(ctx context.Context, _ string) (string, error) {
 	page, err := c.client.Proposals(ctx, c.space, "", maxProposals, 0)
 	if err != nil {
 		return "", err
 	}
-	list := []message{}
+	list := []proposed{}
 	for i := range page.Proposals {
-		list = append(list, c.message(&page.Proposals[i].Envelope.Envelope))
+		p := &page.Proposals[i]
+		list = append(list, proposed{c.message(&p.Envelope.Envelope), p.MayDecide})
 	}
 	return encoded(map[string]any{"note": notice, "proposals": list, "has_more": page.HasMore})
 }

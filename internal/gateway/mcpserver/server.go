@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"sync"
@@ -104,6 +105,11 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r = r.WithContext(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(q.Body))
+	f := &faults{ResponseWriter: w, code: rpcInvalid}
+	if !json.Valid(q.Body) {
+		f.code = rpcParse
+	}
+	w = f
 	if c.asks.token || c.of != "" {
 		s.stream.ServeHTTP(w, r)
 		return

@@ -185,7 +185,7 @@ func TestMemory_Bounds(t *testing.T) {
 	m := newMemory()
 	now := time.Now()
 	for i := range maxOpen + 5 {
-		m.opened("a", protocol.ID(fmt.Sprint(i)))
+		m.opened("a", protocol.ID(fmt.Sprint(i)), now)
 	}
 	if stale := m.stale("a", now); len(stale) != 5 || stale[0] != "0" {
 		t.Errorf("%v", stale)
@@ -194,7 +194,7 @@ func TestMemory_Bounds(t *testing.T) {
 		t.Errorf("%d", len(stale))
 	}
 	for i := range 3 * maxOwners {
-		m.opened(fmt.Sprint("p", i), "x")
+		m.opened(fmt.Sprint("p", i), "x", now)
 	}
 	for i := range 3 * maxDone {
 		m.done(fmt.Sprint(i))

@@ -12,8 +12,8 @@ import (
 	"github.com/meup-protocol/meup/client/api"
 )
 
-// A participant whose open contexts are the limit, because a gateway that had them was
-// restarted, can export again: old ones of traces are closed, and no others.
+// A participant whose open contexts are the limit, because another gateway had them,
+// can export again: old ones of traces are closed, and no others.
 func TestExport_LostTraces(t *testing.T) {
 	canceled := ""
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,7 +42,8 @@ func TestExport_LostTraces(t *testing.T) {
 	}
 	defer client.Close()
 	x := &export{rejected: make(map[string]bool), client: client, memory: newMemory(), space: "lab", you: "bot"}
-	x.memory.opened(x.owner(), "otlp-open")
+	x.memory.opened(x.owner(), "otlp-open", time.Now())
+	x.memory.restored(x.owner())
 	list := []*span{{trace: strings.Repeat("1", 32), id: strings.Repeat("2", 16), name: "s", kind: call}}
 	if err := x.all(t.Context(), list); err != nil || len(x.rejected) > 0 {
 		t.Fatalf("%v, %d rejected: %s", err, len(x.rejected), x.reason)

@@ -27,7 +27,10 @@ type memory struct {
 }
 
 // owner is a participant of a space, with its open traces, the oldest first.
-type owner struct{ open []openTrace }
+type owner struct {
+	open     []openTrace
+	restored bool // open has the ones from before a restart
+}
 
 type openTrace struct {
 	key protocol.ID // of its context
@@ -51,16 +54,38 @@ func (m *memory) isDone(id string) bool {
 	return ok
 }
 
-// opened adds an open trace.
-func (m *memory) opened(who string, key protocol.ID) {
+// opened adds a trace whose context was opened at a time.
+func (m *memory) opened(who string, key protocol.ID, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	o := m.ownerLocked(who)
+	if !slices.ContainsFunc(o.open, func(t openTrace) bool { return t.key == key }) {
+		o.open = append(o.open, openTrace{key, at})
+	}
+}
+
+// restored makes an owner known, whose open traces were added.
+func (m *memory) restored(who string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ownerLocked(who).restored = true
+}
+
+// isRestored reports whether the memory has the open traces of an owner.
+func (m *memory) isRestored(who string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	o, known := m.owners.Get(who)
+	return known && o.restored
+}
+
+func (m *memory) ownerLocked(who string) *owner {
 	o, known := m.owners.Get(who)
 	if !known {
 		o = new(owner)
 	}
 	m.owners.Put(who, o)
-	o.open = append(o.open, openTrace{key, time.Now()})
+	return o
 }
 
 func (m *memory) isOpen(who string, key protocol.ID) bool {

@@ -50,6 +50,9 @@ func (x *export) id(parts ...string) protocol.ID {
 // all publishes spans, the ones of a trace in the order of their starts. An error
 // means that the export must be repeated; what was published is not published again.
 func (x *export) all(ctx context.Context, list []*span) error {
+	if err := x.restore(ctx); err != nil {
+		return err
+	}
 	if err := x.cancelStale(ctx); err != nil {
 		return err
 	}
@@ -171,7 +174,7 @@ func (x *export) open(ctx context.Context, key protocol.ID, root, first *span) e
 		Payload: object("message", text, "session_id", sessionID, "metadata", about.metadata("opentelemetry")),
 	})
 	if err == nil {
-		x.memory.opened(x.owner(), key)
+		x.memory.opened(x.owner(), key, time.Now())
 		x.memory.done(string(key))
 	}
 	return x.skip(err)
@@ -368,6 +371,37 @@ func (x *export) send(ctx context.Context, s *span, e protocol.Envelope) error {
 	}
 }
 
+// restore adds the open traces of the participant to the memory, unless it has them: they
+// are from before a restart of the gateway, or were opened at another one. Without them, a
+// root that is no GenAI span would not close its trace.
+func (x *export) restore(ctx context.Context) error {
+	if x.memory.isRestored(x.owner()) {
+		return nil
+	}
+	list, err := x.openContexts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		x.memory.opened(x.owner(), protocol.ID(c.Path), c.Started)
+	}
+	x.memory.restored(x.owner())
+	return nil
+}
+
+// openContexts returns the open contexts of the participant's traces, oldest first.
+func (x *export) openContexts(ctx context.Context) ([]api.Context, error) {
+	list, err := x.client.Contexts(ctx, x.space, "")
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(c api.Context) bool {
+		return c.Opener != x.you || c.Ended != nil || !strings.HasPrefix(string(c.Path), idPrefix+"-")
+	})
+	slices.SortFunc(list, func(a, b api.Context) int { return a.Started.Compare(b.Started) })
+	return list, nil
+}
+
 // cancelStale closes contexts of traces whose root did not arrive.
 func (x *export) cancelStale(ctx context.Context) error {
 	for _, key := range x.memory.stale(x.owner(), time.Now()) {
@@ -389,19 +423,18 @@ func (x *export) cancel(ctx context.Context, key protocol.ID) error {
 // maxLost is how old a context of a trace must be that is closed by cancelLost.
 const maxLost = time.Hour
 
-// cancelLost closes the contexts of traces that are not in the memory: another gateway has
-// them, or they are from before a restart. It is called when the participant has as many
+// cancelLost closes the contexts of traces that are not in the memory, since another gateway
+// had them. It is called when the participant has as many
 // open contexts as it may, once in an export.
 func (x *export) cancelLost(ctx context.Context) error {
 	x.closed = true
-	list, err := x.client.Contexts(ctx, x.space, "")
+	list, err := x.openContexts(ctx)
 	if err != nil {
 		return err
 	}
 	for i := range list {
-		c := &list[i]
-		key := protocol.ID(c.Path)
-		if c.Opener != x.you || c.Ended != nil || time.Since(c.Started) < maxLost || !strings.HasPrefix(string(key), idPrefix+"-") || x.memory.isOpen(x.owner(), key) {
+		key := protocol.ID(list[i].Path)
+		if time.Since(list[i].Started) < maxLost || x.memory.isOpen(x.owner(), key) {
 			continue
 		}
 		if err := x.cancel(ctx, key); err != nil {

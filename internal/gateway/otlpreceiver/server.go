@@ -124,6 +124,7 @@ func success(kind string, rejected int, reason string) []byte {
 // Codes of google.rpc.Status.
 const (
 	rpcInvalid         = 3
+	rpcNotFound        = 5
 	rpcDenied          = 7
 	rpcExhausted       = 8
 	rpcUnavailable     = 14
@@ -150,8 +151,10 @@ func fail(w http.ResponseWriter, kind string, err error) {
 	switch status {
 	case http.StatusUnauthorized:
 		code = rpcUnauthenticated
-	case http.StatusForbidden, http.StatusNotFound:
+	case http.StatusForbidden:
 		code = rpcDenied
+	case http.StatusNotFound:
+		code = rpcNotFound
 	case http.StatusTooManyRequests:
 		code = rpcExhausted
 	case http.StatusServiceUnavailable:

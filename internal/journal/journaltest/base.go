@@ -50,6 +50,31 @@ func RunBase(t *testing.T, open func(*testing.T, journal.Retention, func() time.
 		s.waitFor(t)
 		s.wantBase(t, "lab", "a", q[0]+1)
 	})
+	t.Run("FailedFoldSkipsNoOtherSpace", func(t *testing.T) {
+		calls := make(chan string)
+		s := follow(t, open(t, journal.Retention{Age: time.Hour}, startClock, func(ctx context.Context, space string, _ []byte, _ iter.Seq2[*journal.Entry, error]) ([]byte, error) {
+			select {
+			case calls <- space:
+			case <-ctx.Done():
+			}
+			return nil, errors.New("never")
+		}))
+		s.must(t, "lab", draft("a", at(start.Add(-2*time.Hour))))
+		<-calls
+		s.must(t, "office", draft("a", at(start.Add(-2*time.Hour))))
+		for space := ""; space != "office"; {
+			space = <-calls
+		}
+		last, run := "", 0
+		for range 40 { // a round has each space once, in any order
+			if space := <-calls; space != last {
+				last, run = space, 0
+			}
+			if run++; run > 2 {
+				t.Fatalf("%s was trimmed in three rounds without the other space", last)
+			}
+		}
+	})
 }
 
 // FoldIDs is a journal.Fold that lists the ids of the dropped entries.

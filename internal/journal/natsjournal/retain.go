@@ -40,9 +40,6 @@ func (j *Journal) retain() {
 	}
 }
 
-// controlOverhead bounds the headers of a control block.
-const controlOverhead = 1 << 10
-
 // propose publishes a control block for each space above its limits. If several
 // gateways do, the later blocks trim nothing.
 func (j *Journal) propose(ctx context.Context, now time.Time) error {
@@ -53,9 +50,13 @@ func (j *Journal) propose(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}
+	var failed error // of some spaces, which keep their entries
 	for space, before := range plan {
+		if failed != nil && j.notReady() != nil {
+			break
+		}
 		base, err := j.replica.NextBase(ctx, space, before, j.opts.Fold)
-		if size := int64(len(base.Data)); size+controlOverhead > j.nc.MaxPayload() {
+		if size := int64(len(base.Data)); size+block.ControlOverhead > j.nc.MaxPayload() {
 			j.log.Warn("the base of a space is larger than a message of NATS; a new gateway will count its turns anew", "space", space, "bytes", size)
 		} else if err == nil && base.Before > 0 {
 			err = j.publishControl(ctx, "base", space, before, block.EncodeBase(base))
@@ -64,10 +65,10 @@ func (j *Journal) propose(ctx context.Context, now time.Time) error {
 			err = j.publishControl(ctx, "trim", space, before, block.EncodeTrim(before))
 		}
 		if err != nil {
-			return fmt.Errorf("trim %s: %w", space, err)
+			failed = errors.Join(failed, fmt.Errorf("trim %s: %w", space, err))
 		}
 	}
-	return nil
+	return failed
 }
 
 // publishControl publishes a control block, once for each Seq of a space. The purge

@@ -33,13 +33,18 @@ func (j *Journal) trim(ctx context.Context, now time.Time) error {
 		return err
 	}
 	spaces, entries := 0, 0
+	var failed error // of some spaces, which keep their entries
 	for space, before := range plan {
 		if ctx.Err() != nil {
 			break
 		}
 		base, err := j.db.NextBase(ctx, space, before, j.opt.Fold)
-		if err != nil {
+		if errors.Is(err, journal.ErrUnavailable) {
 			return err
+		}
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
 		}
 		if base.Before > 0 { // written before the entries are dropped, so not lost without them
 			b := j.db.NewBatch()
@@ -58,5 +63,5 @@ func (j *Journal) trim(ctx context.Context, now time.Time) error {
 	if entries > 0 {
 		j.log.Info("retention dropped entries", "spaces", spaces, "entries", entries)
 	}
-	return nil
+	return failed
 }

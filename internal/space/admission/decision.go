@@ -53,6 +53,9 @@ func (b *batch) checkDecision(st *authority.State, p *Pending) error {
 		if call.Expired(b.now) {
 			return mismatch("The proposal has expired; its call can no longer be made.")
 		}
+		if st.IsGone(x.envelope.From) {
+			return mismatch("The proposer was removed from the space; its call can no longer be made.")
+		}
 		if why := proposal.Mismatch(x.envelope, call, e, proposal.ReadCall(p.In.Payload)); why != "" {
 			return mismatch(why)
 		}
@@ -86,24 +89,14 @@ func (b *batch) grantsDecision(rights capability.Rights, p *Pending) bool {
 	return b.mayDecide(rights, x.envelope, x.payload(), e)
 }
 
-// mayDecide reports whether the capability decide matches a proposal, or its holder
-// could make the proposed call itself and the space does not require decide.
+// mayDecide reports whether a participant with these rights may decide on a proposal as
+// a decision does.
 func (b *batch) mayDecide(rights capability.Rights, x *protocol.Envelope, proposed protocol.Value, decision *protocol.Envelope) bool {
-	decide := &capability.Request{Kind: capability.Decide, Payload: proposed, To: x.To, Context: x.Context}
-	return rights.Decide(decide).Allowed || !b.space.State.Load().Config.DecideExplicitly && mayCall(rights, x, proposed, decision)
-}
-
-// mayCall reports whether a participant could itself send the proposed call to
-// the participant to which its decision sends it.
-func mayCall(rights capability.Rights, x *protocol.Envelope, proposed protocol.Value, decision *protocol.Envelope) bool {
 	to := decision.To
 	if decision.Kind == protocol.KindMCPReject {
-		to = nil
-		if host := proposal.ReadCall(proposed).Host; host != "" {
-			to = []protocol.ParticipantID{host}
-		}
+		to = authority.HostOf(proposed)
 	}
-	return rights.Decide(&capability.Request{Kind: protocol.KindMCPRequest, Payload: proposed, To: to, Context: x.Context}).Allowed
+	return b.space.State.Load().Config.MayDecide(rights, x, proposed, to)
 }
 
 func mismatch(message string) *protocol.Error {

@@ -143,6 +143,17 @@ func (st *State) IsPaused(id protocol.ParticipantID, now time.Time) bool {
 	return ok && (until.IsZero() || now.Before(until))
 }
 
+// Paused returns the paused participants.
+func (st *State) Paused(now time.Time) []protocol.ParticipantID {
+	list := []protocol.ParticipantID{}
+	for id := range st.pauses.All() {
+		if st.IsPaused(id, now) {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
 // Observes reports whether the participant may see all envelopes.
 func (st *State) Observes(id protocol.ParticipantID, now time.Time) bool {
 	return st.Ledger.Effective(id, now).Observes()
@@ -154,6 +165,31 @@ func (st *State) Observes(id protocol.ParticipantID, now time.Time) bool {
 func (st *State) Rights(id protocol.ParticipantID, e *protocol.Envelope, now time.Time) (allowed, named bool) {
 	d := st.Ledger.Effective(id, now).Decide(&capability.Request{Kind: e.Kind, Payload: e.ParsePayload(), To: e.To, Context: e.Context})
 	return d.Allowed, d.Allowed && d.By.NamesRecipient(id)
+}
+
+// MayDecide reports whether a participant may decide on a proposal that it can see, as
+// far as its rights matter: reject it, or make the call at the host that it names. The
+// proposer must be in the space.
+func (st *State) MayDecide(id protocol.ParticipantID, p *protocol.Envelope, now time.Time) bool {
+	proposed := p.ParsePayload()
+	return id != p.From && !st.IsGone(p.From) && st.Config.MayDecide(st.Ledger.Effective(id, now), p, proposed, HostOf(proposed))
+}
+
+// MayDecide reports whether the capability decide matches a proposal, or its holder
+// could itself send the proposed call to these participants and the space does not
+// require decide.
+func (c *Config) MayDecide(rights capability.Rights, p *protocol.Envelope, proposed protocol.Value, to []protocol.ParticipantID) bool {
+	decide := capability.Request{Kind: capability.Decide, Payload: proposed, To: p.To, Context: p.Context}
+	call := capability.Request{Kind: protocol.KindMCPRequest, Payload: proposed, To: to, Context: p.Context}
+	return rights.Decide(&decide).Allowed || !c.DecideExplicitly && rights.Decide(&call).Allowed
+}
+
+// HostOf returns the participant that a proposal names for its call; nil: none.
+func HostOf(proposed protocol.Value) []protocol.ParticipantID {
+	if host := protocol.ParticipantIn(proposed, "participant_id"); host != "" {
+		return []protocol.ParticipantID{host}
+	}
+	return nil
 }
 
 // Visibility returns the visibility of a viewer, from its rights and the
@@ -354,6 +390,10 @@ func (st *State) Admits(id protocol.ParticipantID) bool {
 	_, configured := st.Config.Participants[id]
 	return configured || st.IsInvited(id) || st.Config.Guests != nil
 }
+
+// IsGone reports whether a participant was removed: it was kicked, or the configuration and
+// the invitations no longer admit it.
+func (st *State) IsGone(id protocol.ParticipantID) bool { return st.IsKicked(id) || !st.Admits(id) }
 
 // Invitation returns the invitation whose token has this hash.
 func (st *State) Invitation(hash [32]byte) (Invitation, bool) {

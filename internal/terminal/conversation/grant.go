@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/terminal/grants"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -84,25 +85,13 @@ func (m *Model) revokeAll(e GrantsRead) {
 		m.printLines(ErrorBlock, "Could not read the grants: "+errorText(e.Err))
 		return
 	}
-	gone := make(map[protocol.ID]bool)
-	found := 0
-	for i := range e.Envelopes { // newest first: a revocation comes before its grant
-		env := &e.Envelopes[i]
-		g := payload[grantPayload](env)
-		if env.Kind == protocol.KindCapabilityRevoke {
-			gone[g.GrantID] = true
-			continue
-		}
-		over := g.TTL > 0 && m.GatewayTime().After(env.TS.Add(time.Duration(g.TTL*float64(time.Second))))
-		if gone[env.ID] || over || g.Recipient != e.Request.Of && env.ID != protocol.ID(e.Request.Of) {
-			continue
-		}
-		found++
-		m.ask("Revoking "+string(env.ID), protocol.Envelope{
-			Kind: protocol.KindCapabilityRevoke, Payload: encode(grantPayload{Recipient: g.Recipient, GrantID: env.ID}),
+	active := grants.Active(e.Envelopes, string(e.Request.Of), m.GatewayTime())
+	for _, g := range active {
+		m.ask("Revoking "+string(g.ID), protocol.Envelope{
+			Kind: protocol.KindCapabilityRevoke, Payload: encode(grantPayload{Recipient: g.Recipient, GrantID: g.ID}),
 		}, nil)
 	}
-	if found == 0 {
+	if len(active) == 0 {
 		m.printLines(ErrorBlock, "No active grant matches "+termsafe.Exact(string(e.Request.Of))+".")
 	}
 }

@@ -3,6 +3,7 @@
 package manage
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/internal/terminal/grants"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -44,11 +46,13 @@ meup revoke --grant.`,
   meup grant planner '{"kind":"mcp.request","payload":{"params":{"name":"read_*"}}}'`,
 	},
 	{
-		use: "revoke WHO [CAPABILITY…]", short: "Revokes granted capabilities", kind: protocol.KindCapabilityRevoke,
+		use: "revoke WHO|GRANT [CAPABILITY…]", short: "Revokes granted capabilities", kind: protocol.KindCapabilityRevoke,
 		subject: "recipient", list: "capabilities",
-		long: `revoke takes back a grant (--grant ID), or capabilities from all grants to the
-participant, and everything that was granted on from them.`,
-		example: `  meup revoke planner --grant 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f
+		long: `revoke takes back all active grants to a participant, one grant, or capabilities
+from all grants to the participant, and everything that was granted on from them.
+/revoke in meup join does the same.`,
+		example: `  meup revoke planner
+  meup revoke 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f
   meup revoke planner 'mcp.request'`,
 	},
 	{
@@ -57,7 +61,8 @@ participant, and everything that was granted on from them.`,
 		duration: "ttl", field: "ttl_seconds",
 		long: `invite lets a new participant join the space, with capabilities that you hold. The
 token is printed once, on a line of its own; it is neither logged nor shown to
-others. --ttl ends the invitation.`,
+others. --ttl ends the invitation. A participant that is invited already gets
+another token only with --replace: the earlier one is then no longer valid.`,
 		example: `  meup invite dora chat 'reasoning/*' --ttl 24h`,
 	},
 	{
@@ -82,7 +87,7 @@ until the time of --for is over. Its status, its responses to requests and its c
 type controlFlags struct {
 	reason, grant, id string
 	duration          time.Duration
-	json              bool
+	json, replace     bool
 }
 
 // Commands returns the commands that manage spaces, participants and profiles. style
@@ -115,7 +120,10 @@ the token is not valid.`,
 		fl.DurationVar(&f.duration, k.duration, 0, "how long, such as 10m; 0: no end")
 	}
 	if k.kind == protocol.KindCapabilityRevoke {
-		fl.StringVar(&f.grant, "grant", "", "id of the grant to revoke")
+		fl.StringVar(&f.grant, "grant", "", "id of the grant to revoke, of the participant WHO")
+	}
+	if k.kind == protocol.KindSpaceInvite {
+		fl.BoolVar(&f.replace, "replace", false, "give a participant that is invited already another token")
 	}
 	return c
 }
@@ -129,7 +137,54 @@ func runControl(c *cobra.Command, s *connect.Settings, k *control, f *controlFla
 	if err != nil {
 		return err
 	}
+	switch {
+	case k.kind == protocol.KindSpaceInvite && !f.replace:
+		if err := checkInvited(c.Context(), t, f, protocol.ParticipantID(args[0])); err != nil {
+			return err
+		}
+	case k.kind == protocol.KindCapabilityRevoke && len(args) == 1 && f.grant == "":
+		return revokeAll(c, t, f, args[0])
+	}
 	return Send(c, t, e, f.json)
+}
+
+// checkInvited returns an error if a participant is invited already, by another invitation
+// than the one that is sent again.
+func checkInvited(ctx context.Context, t *connect.Target, f *controlFlags, who protocol.ParticipantID) error {
+	e, err := grants.Invited(ctx, t.API, t.Space, who)
+	if err != nil || e == nil || e.ID == protocol.ID(f.id) {
+		return err
+	}
+	return fmt.Errorf("%s was invited at %s: its token is valid; to replace it with another one, add --replace", who, e.TS.Local().Format(time.DateTime))
+}
+
+// revokeAll revokes the active grants to a participant, or the one with this id.
+func revokeAll(c *cobra.Command, t *connect.Target, f *controlFlags, of string) error {
+	list, err := grants.Read(c.Context(), t.API, t.Space)
+	if err != nil {
+		return err
+	}
+	active := grants.Active(list, of, time.Now())
+	if len(active) == 0 {
+		return fmt.Errorf("no active grant matches %s; capabilities of the configuration cannot be revoked", of)
+	}
+	for i, g := range active {
+		p := map[string]any{"recipient": g.Recipient, "grant_id": g.ID}
+		if f.reason != "" {
+			p["reason"] = f.reason
+		}
+		e := protocol.Envelope{Kind: protocol.KindCapabilityRevoke}
+		if e.Payload, err = json.Marshal(p); err != nil {
+			return err
+		}
+		if i == 0 {
+			e.ID = protocol.ID(f.id)
+		}
+		if err := Send(c, t, e, f.json); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // draft builds the envelope.
@@ -173,7 +228,7 @@ func (k *control) check(f *controlFlags, args []string) ([]json.RawMessage, erro
 		return nil, program.Usagef("unexpected argument %q", rest[0])
 	case k.kind == protocol.KindCapabilityGrant && len(rest) == 0:
 		return nil, program.Usagef("expected a capability: meup %s", k.use)
-	case k.kind == protocol.KindCapabilityRevoke && (len(rest) == 0) == (f.grant == ""):
+	case k.kind == protocol.KindCapabilityRevoke && len(rest) > 0 && f.grant != "":
 		return nil, program.Usagef("expected either --grant ID or capabilities; meup tail shows the ids of grants")
 	case f.duration < 0 || f.duration > 0 && f.duration < time.Second:
 		return nil, program.Usagef("--%s must be at least 1s", k.duration)

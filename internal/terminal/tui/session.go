@@ -13,7 +13,7 @@ import (
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 	"github.com/meup-protocol/meup/internal/terminal/conversation"
-	"github.com/meup-protocol/meup/protocol"
+	"github.com/meup-protocol/meup/internal/terminal/grants"
 )
 
 // Bounds of the work in progress. Sends are bounded by the outbox alone, so
@@ -288,12 +288,8 @@ func (s *session) perform(e conversation.Effect) conversation.Event {
 		here, err := s.opts.API.Participants(ctx, s.opts.Space)
 		return conversation.ParticipantsRead{Participants: here, Err: err}
 	case conversation.ReadGrants:
-		kinds := []string{string(protocol.KindCapabilityGrant), string(protocol.KindCapabilityRevoke)}
-		page, err := s.opts.API.Envelopes(ctx, s.opts.Space, api.EnvelopeQuery{Kinds: kinds, Limit: 1000, Descending: true})
-		if err != nil {
-			return conversation.GrantsRead{Request: e, Err: err}
-		}
-		return conversation.GrantsRead{Request: e, Envelopes: page.Envelopes}
+		list, err := grants.Read(ctx, s.opts.API, s.opts.Space)
+		return conversation.GrantsRead{Request: e, Envelopes: list, Err: err}
 	}
 	return nil
 }

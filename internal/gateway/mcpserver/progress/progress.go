@@ -3,6 +3,7 @@ package progress
 
 import (
 	"context"
+	"math"
 	"sync"
 	"time"
 
@@ -38,11 +39,21 @@ func Of(ctx context.Context) *Report {
 	return r
 }
 
+// maxProgress bounds the progress that is passed on: higher ones are left for ticks.
+const maxProgress = math.MaxFloat64 / 2
+
 // Send sends a progress that is higher than the last one. The error of a client
 // that is gone is ignored.
 func (r *Report) Send(ctx context.Context, p *mcp.ProgressNotificationParams) {
+	if p.Progress > maxProgress {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.sendLocked(ctx, p)
+}
+
+func (r *Report) sendLocked(ctx context.Context, p *mcp.ProgressNotificationParams) {
 	if p.Progress <= r.last {
 		return
 	}
@@ -50,12 +61,13 @@ func (r *Report) Send(ctx context.Context, p *mcp.ProgressNotificationParams) {
 	_ = r.session.NotifyProgress(ctx, p)
 }
 
-// tick sends that the request still waits.
+// tick sends that the request still waits, with the next number if a thousandth is too
+// little to be one.
 func (r *Report) tick(ctx context.Context) {
 	r.mu.Lock()
-	next := max(r.last, 0) + 0.001
-	r.mu.Unlock()
-	r.Send(ctx, &mcp.ProgressNotificationParams{Progress: next, Message: "waiting"})
+	defer r.mu.Unlock()
+	next := max(max(r.last, 0)+0.001, math.Nextafter(r.last, math.Inf(1)))
+	r.sendLocked(ctx, &mcp.ProgressNotificationParams{Progress: next, Message: "waiting"})
 }
 
 // Repeat sends progress at each interval until stop is called, if the client wants

@@ -13,6 +13,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
+// ControlOverhead bounds the headers of a message with a control block, in bytes.
+const ControlOverhead = 1 << 10
+
 // The layout of a block, the data of one message:
 //
 //	magic    1 byte
