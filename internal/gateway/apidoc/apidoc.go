@@ -156,18 +156,18 @@ func operationOf(pattern string, o *operation) openapi.Operation {
 
 // body returns the schema of a body: one of the named ones, or any object.
 func body(names string, list bool) openapi.Object {
-	var any []any
+	var forms []any
 	for name := range strings.FieldsSeq(names) {
 		if name == "any" {
 			return openapi.Object{"type": "object"}
 		}
-		any = append(any, openapi.Ref(name))
+		forms = append(forms, openapi.Ref(name))
 		if list {
-			any = append(any, openapi.Object{"type": "array", "minItems": 1, "maxItems": 100, "items": openapi.Ref(name)})
+			forms = append(forms, openapi.Object{"type": "array", "minItems": 1, "maxItems": 100, "items": openapi.Ref(name)})
 		}
 	}
-	if len(any) == 1 {
-		return any[0].(openapi.Object) //nolint:forcetypeassert // appended above
+	if len(forms) == 1 {
+		return forms[0].(openapi.Object) //nolint:forcetypeassert // appended above
 	}
-	return openapi.Object{"anyOf": any}
+	return openapi.Object{"anyOf": forms}
 }
