@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goccy/go-yaml"
 
@@ -90,7 +91,7 @@ func (c *composed) write(name, text string) string {
 	return path
 }
 
-// local replaces what only a container has: addresses and paths. Each of them must
+// local replaces addresses and paths that only a container has. Each of them must
 // be in the text.
 func (c *composed) local(text string, pairs ...string) string {
 	c.t.Helper()
@@ -199,7 +200,7 @@ func (c *composed) startGateway(name string) *gatewayProc {
 }
 
 // balance serves all gateways at one address, as the Caddyfile does: one token at one
-// gateway, and only at those that are ready. It returns the address, and a function
+// gateway, and only at ready ones. It returns the address, and a function
 // for the gateway that has a token.
 func (c *composed) balance(gateways []string) (addr string, at func(token string) string) {
 	at = func(token string) string {
@@ -267,7 +268,7 @@ func TestCompose(t *testing.T) {
 		gateways[name] = c.startGateway(name)
 	}
 	for _, name := range names {
-		eventually(t, name+" is ready", func() bool { return get(gateways[name].addr, "/readyz", "") == http.StatusOK })
+		within(t, 2*time.Minute, name+" is ready", func() bool { return get(gateways[name].addr, "/readyz", "") == http.StatusOK })
 	}
 	addr, at := c.balance(names)
 	balanced := &gatewayProc{t: t, addr: addr}
