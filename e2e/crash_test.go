@@ -72,6 +72,21 @@ func (r *collected) verify(log []line) {
 	}
 }
 
+// take waits for the next n entries.
+func (r *collected) take(n int) (log []line) {
+	r.t.Helper()
+	timeout := time.After(30 * time.Second)
+	for len(log) < n {
+		select {
+		case got := <-r.lines:
+			log = append(log, got)
+		case <-timeout:
+			r.t.Fatalf("read %d of %d entries", len(log), n)
+		}
+	}
+	return log
+}
+
 // A clean shutdown: no new connections, everything delivered, 1001, exit code 0
 // within 10 seconds.
 func TestTerminate_Drains(t *testing.T) {

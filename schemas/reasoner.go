@@ -20,8 +20,8 @@ type Fault struct {
 // Error returns the message.
 func (f *Fault) Error() string { return f.Message }
 
-// Document checks a document of the Reasoning API, a response about turns, or
-// another one of the HTTP API, by the path of its schema:
+// Document checks a document of the Reasoning API, a response about turns,
+// another one of the HTTP API, or the payload of a frame from the gateway, by the path of its schema:
 // reasoner/agent_intent.request, turns/history, http/search and so on. The error is a *Fault if there is such a schema.
 func Document(name string, raw []byte) error {
 	compiled := reasoner
@@ -30,6 +30,8 @@ func Document(name string, raw []byte) error {
 		compiled = turns
 	case "http":
 		compiled = answers
+	case "frames":
+		compiled = frames
 	}
 	schema, ok := compiled()[path.Base(name)]
 	if !ok {

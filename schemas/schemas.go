@@ -1,6 +1,6 @@
 // Package schemas contains the JSON Schemas (2020-12) of the protocol: one for
 // the envelope, one for the payload of each kind of section 2, one for the
-// gateway's configuration, and those of the Reasoning API and of turns. People read them, editors use them, [Config] checks
+// gateway's configuration, and others for its frames, the HTTP API, turns and the Reasoning API. People read them, editors use them, [Config] checks
 // configurations and [Payload] envelopes with them.
 //
 // Running a compiled schema costs microseconds and some 90 allocations, too
@@ -27,7 +27,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-//go:embed *.json http/*.json payload/*.json reasoner/*.json turns/*.json
+//go:embed *.json frames/*.json http/*.json payload/*.json reasoner/*.json turns/*.json
 var files embed.FS
 
 // base is the prefix of the files' ids; nothing is ever fetched from there.
@@ -42,15 +42,20 @@ var (
 	reasoner  = sync.OnceValue(func() map[string]*jsonschema.Schema { return compile("reasoner") })
 	turns     = sync.OnceValue(func() map[string]*jsonschema.Schema { return compile("turns") })
 	answers   = sync.OnceValue(func() map[string]*jsonschema.Schema { return compile("http") })
+	frames    = sync.OnceValue(func() map[string]*jsonschema.Schema { return compile("frames") })
 )
 
-// compile returns the schemas of a folder. They can refer to each other and to
-// the files of the top folder. The files are built in and a test compiles them
+// compile returns the schemas of a folder. They can refer to each other, and to
+// the files of the top folder and of http. The files are built in and a test compiles them
 // all, so a fault in them causes a panic.
 func compile(folder string) map[string]*jsonschema.Schema {
 	c := newCompiler()
 	schemas := make(map[string]*jsonschema.Schema)
-	for _, pattern := range []string{"*.json", path.Join(folder, "*.json")} {
+	patterns := []string{"*.json", path.Join(folder, "*.json")}
+	if folder == "frames" {
+		patterns = append(patterns, "http/*.json")
+	}
+	for _, pattern := range patterns {
 		list, _ := fs.Glob(files, pattern) // an error is about the pattern
 		for _, name := range list {
 			text, err := files.ReadFile(name)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -19,7 +20,11 @@ func TestTurnFiles(t *testing.T) {
 	if err != nil || len(others) != len(answers()) || len(others) < 1 {
 		t.Fatalf("%v, %v", others, err)
 	}
-	for _, file := range append(names, others...) {
+	own, err := fs.Glob(files, "frames/*"+suffix)
+	if err != nil || len(own) != len(frames()) || len(own) < 5 {
+		t.Fatalf("%v, %v", own, err)
+	}
+	for _, file := range slices.Concat(names, others, own) {
 		name, folder := strings.TrimSuffix(path.Base(file), suffix), path.Dir(file)+"/"
 		raw, err := fs.ReadFile(files, file)
 		if err != nil {

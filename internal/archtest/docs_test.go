@@ -17,16 +17,23 @@ var example = regexp.MustCompile("(?ms)^```json\n(.*?)^```$")
 // TestExamples checks that every example in the contract is an envelope that a
 // gateway accepts.
 func TestExamples(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "protocol.md"))
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "protocol", "*.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	examples := example.FindAllSubmatch(text, -1)
-	if len(examples) < 10 {
-		t.Fatalf("found %d examples", len(examples))
+	found := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range example.FindAllSubmatch(text, -1) {
+			found++
+			tryExample(t, m[1])
+		}
 	}
-	for _, m := range examples {
-		tryExample(t, m[1])
+	if found < 30 {
+		t.Fatalf("found %d examples", found)
 	}
 }
 
@@ -54,17 +61,18 @@ func tryExample(t *testing.T, text []byte) {
 }
 
 var (
-	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	named   = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
-	heading = regexp.MustCompile(`(?m)^#{1,6} +(.+?) *$`)
-	noSlug  = regexp.MustCompile(`[^\p{L}\p{N}\- _]`)
+	link     = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	named    = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	heading  = regexp.MustCompile(`(?m)^#{1,6} +(.+?) *$`)
+	noSlug   = regexp.MustCompile(`[^\p{L}\p{N}\- _]`)
+	explicit = regexp.MustCompile(`<a id="([^"]+)"></a>`)
 )
 
 // TestLinks checks that the targets of the documents' links in this repository
 // exist, headings too.
 func TestLinks(t *testing.T) {
 	var documents []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "bench/*.md", "bench/*/*.md", "examples/*/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "bench/*.md", "bench/*/*.md", "examples/*/*.md", "deploy/*/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
@@ -109,13 +117,43 @@ func checkLink(t *testing.T, document, target string) {
 	}
 }
 
-// anchors returns the anchors that GitHub makes of the headings of a document.
+// TestProtocolIndex checks that the index of the contract has the anchor of every
+// heading of its pages, and every page: links to the index stay valid.
+func TestProtocolIndex(t *testing.T) {
+	index, err := os.ReadFile(filepath.Join(root, "docs", "protocol.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "protocol", "[0-9]*.md"))
+	if err != nil || len(pages) < 9 {
+		t.Fatalf("%v, %v", pages, err)
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(index), "](protocol/"+filepath.Base(page)+")") {
+			t.Errorf("docs/protocol.md has no link to %s", filepath.Base(page))
+		}
+		for _, a := range anchors(string(text))[1:] { // without the title
+			if !slices.Contains(anchors(string(index)), a) {
+				t.Errorf("docs/protocol.md has no anchor %s of %s", a, filepath.Base(page))
+			}
+		}
+	}
+}
+
+// anchors returns the anchors of a document: the ones that GitHub makes of its
+// headings, and its own.
 func anchors(text string) []string {
 	var list []string
 	for _, m := range heading.FindAllStringSubmatch(unfenced(text), -1) {
 		words := named.ReplaceAllString(m[1], "$1")
-		anchor := strings.ReplaceAll(noSlug.ReplaceAllString(strings.ToLower(words), ""), " ", "-")
-		list = append(list, anchor)
+		list = append(list, strings.ReplaceAll(noSlug.ReplaceAllString(strings.ToLower(words), ""), " ", "-"))
+	}
+	for _, m := range explicit.FindAllStringSubmatch(unfenced(text), -1) {
+		list = append(list, m[1])
 	}
 	return list
 }

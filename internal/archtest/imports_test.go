@@ -126,11 +126,15 @@ var mayImport = map[string][]string{
 	"internal/gateway/access":  {"protocol", "internal/gateway/auth", "internal/space", "internal/textutil"},
 	"internal/gateway/ws":      {"protocol", "internal/gateway/access", "internal/frame", "internal/space", "internal/space/admission"},
 	"internal/gateway/httpapi": {
-		"protocol", "client/api", "internal/gateway/access", "internal/gateway/auth", "internal/frame", "internal/limit", "internal/space",
+		"protocol", "client/api", "internal/gateway/access", "internal/gateway/apidoc", "internal/gateway/auth", "internal/frame", "internal/limit", "internal/space",
 		"internal/space/admission", "internal/space/ring", "internal/gateway/searchstore", "internal/gateway/transcript",
 		"internal/gateway/turnstore", "internal/proposal", "internal/search", "internal/turns",
 	},
 	"internal/gateway/web": {},
+
+	// Descriptions of the APIs.
+	"internal/openapi":        {},
+	"internal/gateway/apidoc": {"protocol", "schemas", "internal/gateway/access", "internal/openapi"},
 
 	// Build and test support of the web page.
 	"internal/gateway/web/bundle":   {},
@@ -192,7 +196,7 @@ var mayImport = map[string][]string{
 	"internal/reasoner/workflow":           {"client/reasoner/wire", "internal/reasoner/api", "internal/textutil"},
 	"internal/reasoner/callback":           {"client/reasoner/wire"},
 	"internal/reasoner/pool":               {"client/reasoner/wire", "internal/reasoner/api"},
-	"internal/reasoner/httpapi":            {"client/reasoner/wire", "internal/reasoner/api", "internal/reasoner/decisionlog", "schemas"},
+	"internal/reasoner/httpapi":            {"client/reasoner/wire", "internal/openapi", "internal/reasoner/api", "internal/reasoner/decisionlog", "schemas"},
 	"internal/reasoner/decisionlog":        {"client/reasoner/wire", "internal/privatedir"},
 	"internal/reasoner/queue":              {"client/reasoner/wire", "internal/reasoner/api", "internal/textutil"},
 	"internal/agent":                       {"protocol", "client", "internal/agent/addressing", "internal/agent/catchup", "internal/agent/causes", "internal/agent/chats", "internal/agent/contextwindow", "internal/agent/deltastream", "internal/agent/inbox", "internal/agent/llm", "internal/agent/mcptools", "internal/agent/parts", "internal/agent/peers", "internal/agent/planner", "internal/agent/planner/rules", "internal/agent/publisher", "internal/agent/remarks", "internal/agent/telemetry", "internal/agent/toolbox", "internal/agent/twins", "internal/participant", "internal/proposal", "internal/textutil"},

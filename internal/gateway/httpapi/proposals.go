@@ -73,7 +73,7 @@ func proposalQueryOf(r *http.Request) (proposalQuery, *protocol.Error) {
 			q.limit, ok = min(n, maxProposals), err == nil && n > 0
 		}
 		if !ok {
-			return q, access.BadRequest("The parameter " + name + " cannot be " + strconv.Quote(value) + ".")
+			return q, badParameter(name, value)
 		}
 	}
 	return q, nil

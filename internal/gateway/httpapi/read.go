@@ -222,15 +222,28 @@ func setHistory(q *space.HistoryQuery, name string, values []string) *protocol.E
 		return setSince(q, values, time.Now())
 	case "until":
 		q.Until, ok = ago(value, time.Now())
-	case "before":
-		q.Before, ok = seq(value)
 	case "log":
 		q.Log = value
+	case "order":
+		q.Backwards, ok = value == "desc", value == "asc" || value == "desc"
+	default:
+		return setPage(q, name, values)
+	}
+	if !ok {
+		return badParameter(name, value)
+	}
+	return nil
+}
+
+// setPage sets a parameter that history and search have in common.
+func setPage(q *space.HistoryQuery, name string, values []string) *protocol.Error {
+	value, ok := values[0], true
+	switch name {
+	case "before":
+		q.Before, ok = seq(value)
 	case "limit":
 		n, err := strconv.Atoi(value)
 		q.Limit, ok = n, err == nil && n > 0
-	case "order":
-		q.Backwards, ok = value == "desc", value == "asc" || value == "desc"
 	case "main":
 		var main bool
 		if main, ok = access.Boolean(value); main {
@@ -246,7 +259,7 @@ func setHistory(q *space.HistoryQuery, name string, values []string) *protocol.E
 		}
 	}
 	if !ok {
-		return access.BadRequest("The parameter " + name + " cannot be " + strconv.Quote(value) + ".")
+		return badParameter(name, value)
 	}
 	return nil
 }
@@ -274,6 +287,10 @@ func ago(s string, now time.Time) (time.Time, bool) {
 		return now.Add(-d), d >= 0
 	}
 	return moment(s)
+}
+
+func badParameter(name, value string) *protocol.Error {
+	return access.BadRequest("The parameter " + name + " cannot be " + strconv.Quote(value) + ".")
 }
 
 func setContext(q *space.HistoryQuery, paths []string) *protocol.Error {

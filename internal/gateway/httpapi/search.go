@@ -60,8 +60,8 @@ func searchQuery(r *http.Request) (search.Query, *protocol.Error) {
 			q.Until, ok = moment(value)
 		case "cursor":
 			q.Cursor = value
-		case "before", "limit", "main", "context", "kinds", "from":
-			if err := setHistory(&filter, name, values); err != nil {
+		default:
+			if err := setPage(&filter, name, values); err != nil {
 				return q, err
 			}
 		}

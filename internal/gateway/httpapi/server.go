@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/internal/gateway/apidoc"
 	"github.com/meup-protocol/meup/internal/gateway/auth"
 	"github.com/meup-protocol/meup/internal/gateway/searchstore"
 	"github.com/meup-protocol/meup/internal/gateway/turnstore"
@@ -75,9 +76,10 @@ type Route struct {
 
 // Server serves the API.
 type Server struct {
-	options Options
-	mux     *http.ServeMux
-	budget  *limit.Budget
+	options  Options
+	mux      *http.ServeMux
+	patterns []string // of the routes, which apidoc describes
+	budget   *limit.Budget
 }
 
 // New returns the handler of the API.
@@ -97,7 +99,10 @@ func New(o Options) *Server {
 }
 
 func (s *Server) routes() {
-	handle := s.mux.HandleFunc
+	handle := func(pattern string, h http.HandlerFunc) {
+		s.patterns = append(s.patterns, pattern)
+		s.mux.HandleFunc(pattern, h)
+	}
 	handle("POST /api/spaces/{space}/envelopes", s.inSpace(s.send))
 	handle("GET /api/spaces/{space}/envelopes", s.inSpace(s.history))
 	handle("GET /api/spaces/{space}/contexts", s.inSpace(s.contexts))
@@ -138,7 +143,12 @@ func (s *Server) routes() {
 		handle("GET /{$}", s.page)
 		handle("GET /assets/{file}", s.page)
 	}
-	handle("/", s.other)
+	s.patterns = append(s.patterns, apidoc.Patterns...)
+	descriptions := s.ownHosts(apidoc.New(s.options.Version.Version, s.patterns))
+	for _, pattern := range apidoc.Patterns {
+		s.mux.HandleFunc(pattern, descriptions)
+	}
+	s.mux.HandleFunc("/", s.other)
 }
 
 // ServeHTTP answers a request.

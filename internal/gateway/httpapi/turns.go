@@ -322,7 +322,7 @@ func turnQueryOf(r *http.Request) (q turnQuery, refused *protocol.Error) {
 			q.before, err = strconv.ParseUint(values[0], 10, 64)
 		}
 		if err != nil {
-			return q, access.BadRequest("The parameter " + name + " cannot be " + strconv.Quote(values[0]) + ".")
+			return q, badParameter(name, values[0])
 		}
 	}
 	return q, nil
