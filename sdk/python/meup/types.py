@@ -8,6 +8,128 @@ from __future__ import annotations
 from typing import Any, Literal, Required, TypedDict, Union
 
 
+class AdminParticipantPutLimits(TypedDict, total=False):
+    """limits that override those of the level above: rate, burst, bytes_per_second, message_bytes, connections,
+    open_contexts, context_depth; 0 is no limit"""
+
+    # envelopes per second
+    rate: float
+    # envelopes at once
+    burst: int
+    # bytes of admitted envelopes per second
+    bytes_per_second: int
+    # bytes of one frame
+    message_bytes: int
+    # connections at the same time
+    connections: int
+    # contexts that are opened and not closed
+    open_contexts: int
+    # segments of a context path
+    context_depth: int
+
+
+class AdminParticipantPut(TypedDict, total=False):
+    """Adds a participant to a space, or replaces its capabilities and limits. Its tokens stay. Only the
+    administrative space accepts it."""
+
+    # the name of a space, without stars
+    space: Required[str]
+    # the id of the participant; it does not begin with system:
+    participant_id: Required[str]
+    # true: rejected if it exists
+    if_absent: bool
+    # a list of what the participant may send
+    capabilities: list[Union[str, dict[str, Any]]]
+    # limits that override those of the level above: rate, burst, bytes_per_second, message_bytes, connections,
+    # open_contexts, context_depth; 0 is no limit
+    limits: AdminParticipantPutLimits
+
+
+class AdminParticipantRemove(TypedDict, total=False):
+    """Removes a participant that administration has added, with its tokens. Only the administrative space accepts
+    it."""
+
+    # the name of a space, without stars
+    space: Required[str]
+    # the id of the participant; it does not begin with system:
+    participant_id: Required[str]
+
+
+class AdminSpacePutLimits(TypedDict, total=False):
+    """limits that override those of the level above: rate, burst, bytes_per_second, message_bytes, connections,
+    open_contexts, context_depth; 0 is no limit"""
+
+    # envelopes per second
+    rate: float
+    # envelopes at once
+    burst: int
+    # bytes of admitted envelopes per second
+    bytes_per_second: int
+    # bytes of one frame
+    message_bytes: int
+    # connections at the same time
+    connections: int
+    # contexts that are opened and not closed
+    open_contexts: int
+    # segments of a context path
+    context_depth: int
+
+
+class AdminSpacePut(TypedDict, total=False):
+    """Makes a space, or replaces its settings. Its participants stay. Only the administrative space accepts it."""
+
+    # the name of a space, without stars
+    space: Required[str]
+    # true: rejected if it exists
+    if_absent: bool
+    # the dialect of connections that name none
+    dialect: Literal["meup/v0.1", "meup/v0.2", "mew/v0.4", "mew/v0.3"]
+    # who sees an envelope with `to`
+    visibility: Literal["addressed", "everyone"]
+    # who may decide on proposals
+    decide: Literal["callers", "explicit"]
+    # limits that override those of the level above: rate, burst, bytes_per_second, message_bytes, connections,
+    # open_contexts, context_depth; 0 is no limit
+    limits: AdminSpacePutLimits
+
+
+class AdminSpaceRemove(TypedDict, total=False):
+    """Removes a space that administration has made, with its participants and tokens. Its log stays. Only the
+    administrative space accepts it."""
+
+    # the name of a space, without stars
+    space: Required[str]
+
+
+class AdminTokenIssue(TypedDict, total=False):
+    """Accepts a token for a participant that administration has added. The id of the envelope is the token's id.
+    Only the administrative space accepts it."""
+
+    # the name of a space, without stars
+    space: Required[str]
+    # the id of the participant; it does not begin with system:
+    participant_id: Required[str]
+    # the SHA-256 of the token: 64 hex digits
+    token_sha256: Required[str]
+    # after how many seconds the token expires; a number greater than 0
+    ttl_seconds: float
+    # after how many seconds the other tokens of the participant expire; without it they stay
+    overlap_seconds: float
+
+
+class AdminTokenRevoke(TypedDict, total=False):
+    """Ends a token, or with all: true every token of a participant. Only the administrative space accepts it."""
+
+    # the name of a space, without stars
+    space: Required[str]
+    # the id of the participant; it does not begin with system:
+    participant_id: Required[str]
+    # the id of the token
+    token_id: str
+    # true: every token
+    all: bool
+
+
 class CapabilityGrantAck(TypedDict, total=False):
     """The recipient has seen the grant named in correlationId."""
 
@@ -414,6 +536,12 @@ class StreamTransferOwnership(TypedDict, total=False):
 
 # PAYLOADS are the types of the payloads by kind.
 PAYLOADS: dict[str, Any] = {
+    "admin.participant.put": AdminParticipantPut,
+    "admin.participant.remove": AdminParticipantRemove,
+    "admin.space.put": AdminSpacePut,
+    "admin.space.remove": AdminSpaceRemove,
+    "admin.token.issue": AdminTokenIssue,
+    "admin.token.revoke": AdminTokenRevoke,
     "capability.grant-ack": CapabilityGrantAck,
     "capability.grant": CapabilityGrant,
     "capability.revoke": CapabilityRevoke,

@@ -40,6 +40,114 @@ export type ErrorCode =
   | "internal"
   | (string & {}); // codes of later versions
 
+/** Adds a participant to a space, or replaces its capabilities and limits. Its tokens stay. Only the administrative space accepts it. */
+export type AdminParticipantPut = {
+  /** The name of a space, without stars */
+  readonly space: string;
+  /** The id of the participant; it does not begin with system: */
+  readonly participant_id: ParticipantID;
+  /** True: rejected if it exists */
+  readonly if_absent?: boolean;
+  /** A list of what the participant may send */
+  readonly capabilities?: readonly Capability[];
+  /** Limits that override those of the level above: rate, burst, bytes_per_second, message_bytes, connections, open_contexts, context_depth; 0 is no limit */
+  readonly limits?: {
+    /** Envelopes per second */
+    readonly rate?: number;
+    /** Envelopes at once */
+    readonly burst?: number;
+    /** Bytes of admitted envelopes per second */
+    readonly bytes_per_second?: number;
+    /** Bytes of one frame */
+    readonly message_bytes?: number;
+    /** Connections at the same time */
+    readonly connections?: number;
+    /** Contexts that are opened and not closed */
+    readonly open_contexts?: number;
+    /** Segments of a context path */
+    readonly context_depth?: number;
+    readonly [key: string]: unknown;
+  };
+  readonly [key: string]: unknown;
+};
+
+/** Removes a participant that administration has added, with its tokens. Only the administrative space accepts it. */
+export type AdminParticipantRemove = {
+  /** The name of a space, without stars */
+  readonly space: string;
+  /** The id of the participant; it does not begin with system: */
+  readonly participant_id: ParticipantID;
+  readonly [key: string]: unknown;
+};
+
+/** Makes a space, or replaces its settings. Its participants stay. Only the administrative space accepts it. */
+export type AdminSpacePut = {
+  /** The name of a space, without stars */
+  readonly space: string;
+  /** True: rejected if it exists */
+  readonly if_absent?: boolean;
+  /** The dialect of connections that name none */
+  readonly dialect?: "meup/v0.1" | "meup/v0.2" | "mew/v0.4" | "mew/v0.3";
+  /** Who sees an envelope with `to` */
+  readonly visibility?: "addressed" | "everyone";
+  /** Who may decide on proposals */
+  readonly decide?: "callers" | "explicit";
+  /** Limits that override those of the level above: rate, burst, bytes_per_second, message_bytes, connections, open_contexts, context_depth; 0 is no limit */
+  readonly limits?: {
+    /** Envelopes per second */
+    readonly rate?: number;
+    /** Envelopes at once */
+    readonly burst?: number;
+    /** Bytes of admitted envelopes per second */
+    readonly bytes_per_second?: number;
+    /** Bytes of one frame */
+    readonly message_bytes?: number;
+    /** Connections at the same time */
+    readonly connections?: number;
+    /** Contexts that are opened and not closed */
+    readonly open_contexts?: number;
+    /** Segments of a context path */
+    readonly context_depth?: number;
+    readonly [key: string]: unknown;
+  };
+  readonly [key: string]: unknown;
+};
+
+/** Removes a space that administration has made, with its participants and tokens. Its log stays. Only the administrative space accepts it. */
+export type AdminSpaceRemove = {
+  /** The name of a space, without stars */
+  readonly space: string;
+  readonly [key: string]: unknown;
+};
+
+/** Accepts a token for a participant that administration has added. The id of the envelope is the token's id. Only the administrative space accepts it. */
+export type AdminTokenIssue = {
+  /** The name of a space, without stars */
+  readonly space: string;
+  /** The id of the participant; it does not begin with system: */
+  readonly participant_id: ParticipantID;
+  /** The SHA-256 of the token: 64 hex digits */
+  readonly token_sha256: string;
+  /** After how many seconds the token expires; a number greater than 0 */
+  readonly ttl_seconds?: number;
+  /** After how many seconds the other tokens of the participant expire; without it they stay */
+  readonly overlap_seconds?: number;
+  readonly [key: string]: unknown;
+};
+
+/** Ends a token, or with all: true every token of a participant. Only the administrative space accepts it. */
+export type AdminTokenRevoke = {
+  /** The name of a space, without stars */
+  readonly space: string;
+  /** The id of the participant; it does not begin with system: */
+  readonly participant_id: ParticipantID;
+  /** The id of the token */
+  readonly token_id?: ID;
+  /** True: every token */
+  readonly all?: boolean;
+  readonly [key: string]: unknown;
+};
+
 /** The recipient has seen the grant named in correlationId. */
 export type CapabilityGrantAck = {
   /** What became of the grant, such as accepted */
@@ -432,6 +540,12 @@ export type StreamTransferOwnership = {
 
 /** The payloads by kind. */
 export interface Payloads {
+  readonly "admin.participant.put": AdminParticipantPut;
+  readonly "admin.participant.remove": AdminParticipantRemove;
+  readonly "admin.space.put": AdminSpacePut;
+  readonly "admin.space.remove": AdminSpaceRemove;
+  readonly "admin.token.issue": AdminTokenIssue;
+  readonly "admin.token.revoke": AdminTokenRevoke;
   readonly "capability.grant-ack": CapabilityGrantAck;
   readonly "capability.grant": CapabilityGrant;
   readonly "capability.revoke": CapabilityRevoke;
