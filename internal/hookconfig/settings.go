@@ -337,7 +337,7 @@ func placeOf(u *url.URL, program string) (Place, bool) {
 		return Place{}, false
 	}
 	found := hookPath.FindStringSubmatch(u.Path)
-	if found == nil || found[3] != program {
+	if len(found) == 0 || found[3] != program {
 		return Place{}, false
 	}
 	gateway := *u
