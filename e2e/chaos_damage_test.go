@@ -172,6 +172,8 @@ func (d *damaged) copyFolder(from, to string) {
 			return errors.Join(err, relErr)
 		case e.IsDir():
 			return os.MkdirAll(filepath.Join(to, rel), 0o700)
+		case !e.Type().IsRegular(): // the socket for backups
+			return nil
 		}
 		data, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -354,7 +354,7 @@ func (c *conversation) times(count, line string) error {
 func (c *conversation) dataFolder(text string, wanted bool) error {
 	found := ""
 	err := filepath.WalkDir(c.gateway.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
 		data, err := os.ReadFile(path)
