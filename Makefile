@@ -150,6 +150,10 @@ install-npm: ## the programs of others that tests run against, into .tools/node 
 	scripts/install-npm.sh
 	scripts/install-npm.sh mcpclients
 
+.PHONY: sdk-typescript
+sdk-typescript: install-web ## the TypeScript SDK, into sdk/typescript/dist
+	node sdk/typescript/build.mjs
+
 .PHONY: install-python
 install-python: ## a Python with websockets for the tests of sdk/python, if there is none yet
 	scripts/install-python.sh

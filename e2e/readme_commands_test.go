@@ -165,7 +165,7 @@ func askBot(t *testing.T, g *gatewayProc, want string, command ...string) {
 	if text := e.ParsePayload().Get("message").Text(); text != want || !e.Correlation.Names(question) {
 		t.Errorf("it answers %q to %v", text, e.Correlation)
 	}
-	if got := strings.Join(kinds, " "); got != "reasoning.start reasoning.conclusion chat" {
+	if got := strings.Join(kinds, " "); got != "reasoning.start reasoning.thought reasoning.conclusion chat" {
 		t.Errorf("it sends %s", got)
 	}
 }
@@ -194,23 +194,44 @@ func TestReadme_Go(t *testing.T) {
 }
 
 func TestReadme_Python(t *testing.T) {
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("there is no Python")
+	python, err := os.ReadFile("../.tools/python/interpreter")
+	if err != nil {
+		t.Skip("there is no Python with websockets: scripts/install-python.sh")
 	}
+	packages, err := filepath.Abs("../sdk/python")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PYTHONPATH", packages)
+	t.Setenv("PYTHONDONTWRITEBYTECODE", "1")
 	g := startGateway(t, scriptConfig)
 	file := filepath.Join(t.TempDir(), "agent.py")
 	writeFile(t, file, blocks(t, "../README.md", "python", g.addr)[0])
-	askBot(t, g, "Hello from Python", "python3", "-u", file)
+	askBot(t, g, "Hello from Python", strings.TrimSpace(string(python)), "-u", file)
 }
 
 func TestReadme_TypeScript(t *testing.T) {
 	node := nodeWithWebSocket(t)
 	g := startGateway(t, scriptConfig)
-	built := api.Transform(blocks(t, "../README.md", "ts", g.addr)[0], api.TransformOptions{Loader: api.LoaderTS})
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "agent.ts"), blocks(t, "../README.md", "ts", g.addr)[0])
+	file := filepath.Join(dir, "agent.mjs")
+	built := api.Build(api.BuildOptions{
+		EntryPoints: []string{filepath.Join(dir, "agent.ts")}, Outfile: file, Bundle: true, Write: true, Platform: api.PlatformNode, Format: api.FormatESModule,
+		AbsWorkingDir: dir, Alias: map[string]string{"@meup-protocol/sdk": filepath.Join(sdk(t), "src/index.ts")},
+	})
 	if len(built.Errors) > 0 {
 		t.Fatal(built.Errors)
 	}
-	file := filepath.Join(t.TempDir(), "agent.mjs")
-	writeFile(t, file, string(built.Code))
 	askBot(t, g, "Hello from TypeScript", append(node, file)...)
+}
+
+// sdk returns the folder of the TypeScript SDK.
+func sdk(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("../sdk/typescript")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
