@@ -75,6 +75,61 @@ func TestPresence_FlappingIsBounded(t *testing.T) {
 	}
 }
 
+// listed reports whether a participant is in the first welcome of the member.
+func (m *member) listed(id protocol.ParticipantID) bool {
+	m.t.Helper()
+	var w protocol.Welcome
+	if err := json.Unmarshal(m.frames("system.welcome")[0].Payload, &w); err != nil {
+		m.t.Fatal(err)
+	}
+	return slices.ContainsFunc(w.Participants, func(p protocol.Participant) bool { return p.ID == id })
+}
+
+// A connection that is opened while a frame about another participant is delayed knows
+// its presence in the end, whether or not the change is undone before.
+func TestPresence_WelcomeWhileDelayed(t *testing.T) {
+	for _, present := range []bool{false, true} {
+		for _, undone := range []bool{false, true} {
+			t.Run(fmt.Sprintf("present %v undone %v", present, undone), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := open(t, rights{"alice": {"*"}, "bob": {"chat"}}, nil)
+					r.run(time.Second)
+					bob := r.join(space.JoinOptions{ID: "bob"})
+					for range 50 { // frames are delayed from the sixth time on
+						bob.leave()
+						bob = r.join(space.JoinOptions{ID: "bob"})
+					}
+					if !present {
+						time.Sleep(1100 * time.Millisecond) // one frame: bob is announced as present
+						bob.leave()
+					}
+					alice := r.join(space.JoinOptions{ID: "alice"})
+					defer alice.leave()
+					synctest.Wait()
+					end := present != undone
+					if undone && present {
+						bob.leave()
+					} else if undone {
+						bob = r.join(space.JoinOptions{ID: "bob"})
+					}
+					if end {
+						defer bob.leave()
+					}
+					time.Sleep(5 * time.Second)
+					synctest.Wait()
+					seen := alice.listed("bob")
+					for _, e := range alice.presence("bob") {
+						seen = e == protocol.PresenceJoin
+					}
+					if seen != end {
+						t.Errorf("alice knows %v, bob is present: %v", seen, end)
+					}
+				})
+			})
+		}
+	}
+}
+
 // rosters counts reports to other gateways.
 type rosters struct {
 	mu            sync.Mutex

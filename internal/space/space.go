@@ -407,7 +407,10 @@ type Connected struct {
 func (s *Space) Present() []Connected {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var list []Connected
+	return s.presentLocked()
+}
+
+func (s *Space) presentLocked() (list []Connected) {
 	for id := range s.participants {
 		if _, remote := s.remote[id]; s.hereLocked(id) && !remote {
 			list = append(list, s.connectedLocked(id))

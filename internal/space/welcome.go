@@ -1,6 +1,7 @@
 package space
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -46,7 +47,7 @@ func (m *Member) appendWelcome(dst []byte) []byte {
 		Space:        protocol.SpaceInfo{Name: s.name, Seq: m.welcomeSeq(), Log: s.logID},
 		Protocol:     m.CurrentDialect().String(),
 	}
-	for _, c := range s.Present() {
+	for _, c := range s.announced(m.ID) {
 		if m.CurrentDialect() == protocol.DialectMEW04 && c.ID == m.ID {
 			continue // MEW lists the others
 		}
@@ -56,6 +57,22 @@ func (m *Member) appendWelcome(dst []byte) []byte {
 		w.ActiveStreams = s.activeStreams(s.VisibilityOf(m.Viewer()))
 	}
 	return ring.AppendFrame(dst, m.CurrentDialect(), m.newControl(protocol.KindSystemWelcome, "", w))
+}
+
+// announced returns the participants that are present by the frames about presence that
+// were sent, and the participant itself: what a delayed frame changes is not in a welcome,
+// since that frame is not sent if the change is undone before.
+func (s *Space) announced(self protocol.ParticipantID) []Connected {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := slices.DeleteFunc(s.presentLocked(), func(c Connected) bool { return c.ID != self && !s.presence.Announced(c.ID, true) })
+	for _, id := range s.presence.Delayed() {
+		if !s.isPresentLocked(id) && s.presence.Announced(id, false) {
+			list = append(list, s.connectedLocked(id))
+		}
+	}
+	slices.SortFunc(list, func(a, b Connected) int { return cmp.Compare(a.ID, b.ID) })
+	return list
 }
 
 // welcomeSeq is the head of the log for this connection: envelopes up to it are

@@ -71,6 +71,19 @@ func (t *Tracker) Announces(id protocol.ParticipantID, present bool, now time.Ti
 	return true
 }
 
+// Announced reports whether a participant is present by the last frame about it, if a
+// further one is delayed; otherwise it returns present.
+func (t *Tracker) Announced(id protocol.ParticipantID, present bool) bool {
+	if a := t.known[id]; a != nil && a.due {
+		return a.present
+	}
+	return present
+}
+
+// Delayed returns the participants whose next frame is delayed. It is valid until the
+// next call.
+func (t *Tracker) Delayed() []protocol.ParticipantID { return t.due }
+
 // Due returns the participants whose presence may have to be announced: changes that
 // were delayed, and participants that linger no longer or were removed. It drops the
 // state of participants that left.
