@@ -69,15 +69,17 @@ type Conn struct {
 	log    *slog.Logger
 }
 
-// New returns a connection that reads from and writes to a peer. It ends with the
-// input. log gets the peer's faults, without its texts.
+// New returns a connection that reads from and writes to a peer, from Start on. It ends
+// with the input. log gets the peer's faults, without its texts.
 func New(r io.Reader, w io.Writer, log *slog.Logger, handle Handler) *Conn {
 	c := &Conn{in: newLines(r), handle: handle, log: log}
 	c.rpc = acp.NewConnection(c.received, w, c.in)
 	c.rpc.SetLogger(slog.New(slog.DiscardHandler)) // the library logs whole messages
-	close(c.in.started)
 	return c
 }
+
+// Start begins to read, and so to call the handler, which may use the connection.
+func (c *Conn) Start() { close(c.in.started) }
 
 // Call sends a request and decodes its result. It returns after the notifications
 // that the peer sent before its response are handled. Errors: *Error for one of the

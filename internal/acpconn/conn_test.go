@@ -24,6 +24,7 @@ func pair(t *testing.T, handle Handler) (c *Conn, in *io.PipeWriter, out io.Read
 	r, in := io.Pipe()
 	out, w := io.Pipe()
 	c = New(r, w, slog.New(slog.NewTextHandler(t.Output(), nil)), handle)
+	c.Start()
 	t.Cleanup(func() {
 		_ = in.Close()
 		_ = w.Close()
@@ -136,6 +137,7 @@ func TestConn_Faults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, w := io.Pipe()
 			c := New(r, io.Discard, slog.New(slog.DiscardHandler), func(context.Context, string, json.RawMessage) (any, error) { return nil, nil })
+			c.Start()
 			go func() {
 				_, _ = io.WriteString(w, test.text)
 				_ = w.Close()
@@ -196,6 +198,7 @@ func FuzzConn(f *testing.F) {
 			handled.Add(1)
 			return nil, nil
 		})
+		c.Start()
 		<-c.Done()
 		c.Close()
 		if c.in.queued != c.in.done || c.in.inFlight != 0 {

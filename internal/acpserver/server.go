@@ -74,6 +74,7 @@ func Run(ctx context.Context, o Options) error {
 	s := &server{o: o, sessions: make(map[string]*session)}
 	in := &cancelableReader{in: o.In, ctx: ctx}
 	s.conn = acpconn.New(in, o.Out, o.Log, s.handle)
+	s.conn.Start()
 	<-s.conn.Done()
 	s.conn.Close()
 	if err := s.conn.Err(); !errors.Is(err, acpconn.ErrEnded) {

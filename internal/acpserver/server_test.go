@@ -68,6 +68,7 @@ func connect(t *testing.T, g *meuptest.Gateway, who string, to ...protocol.Parti
 	}()
 	e := &editor{t: t, g: g}
 	e.conn = acpconn.New(fromServer, toServer, slog.New(slog.DiscardHandler), e.handle)
+	e.conn.Start()
 	e.end = sync.OnceFunc(func() {
 		_ = toServer.Close()
 		if err := <-done; err != nil {

@@ -214,6 +214,7 @@ func startProgram(ctx context.Context, o *Options) (*program, error) {
 	}
 	p := &program{o: o, process: process, turns: make(map[sessionID]*turn)}
 	p.conn = acpconn.New(process.Stdout, process, o.Log, p.handle)
+	p.conn.Start()
 	var about struct {
 		Version      int          `json:"protocolVersion"`
 		Capabilities capabilities `json:"agentCapabilities"`
