@@ -129,6 +129,7 @@ func TestEveryday_Attention(t *testing.T) {
 	looks[0].with(tab, 1)
 	s.Enter(tab, "ada")
 	tab.Await(`document.title === "lab · meup"`)
+	AwaitEnvelope(tab, "three") // what was there before is no news
 	webtest.Eval[bool](tab, `(() => {
 		window.shownNotes = [];
 		window.Notification = class { constructor(title, o) { shownNotes.push(title + ": " + o.body); } static permission = "granted"; static requestPermission() { return Promise.resolve("granted"); } };

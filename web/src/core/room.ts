@@ -42,6 +42,7 @@ export class Room {
   private loading: Promise<boolean> | null = null;
   private head = 0;
   private begun = false;
+  private primed = false;
   private closed = false;
   private link: ConnectionState = { phase: "connecting", reason: "", retryIn: null, attempt: 0 };
   private outgoing: OutboxState = { items: [], holdFor: 0, durable: true };
@@ -114,6 +115,11 @@ export class Room {
     return this.link;
   }
 
+  /** Whether the newest page of history is loaded and the connection has caught up: what comes now is news. */
+  get live(): boolean {
+    return this.primed && this.link.phase === "live";
+  }
+
   get outboxState(): OutboxState {
     return this.outgoing;
   }
@@ -157,6 +163,7 @@ export class Room {
   /** Loads the previous page. Returns true if there are more items now, or may be after the next call. */
   loadOlder(): Promise<boolean> {
     this.loading ??= this.load().finally(() => {
+      this.primed ||= this.begun;
       this.loading = null;
       this.changed();
     });

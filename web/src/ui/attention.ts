@@ -22,7 +22,7 @@ export class Attention {
     const waiting = s.pending.filter((id) => mayDecide(shell, id));
     const title = `${waiting.length > 0 ? `(${waiting.length}) ` : ""}${who(shell.space)} · meup`;
     if (document.title !== title) document.title = title;
-    if (shell.room.connectionState.phase !== "live") return;
+    if (!shell.room.live) return;
     const known = this.known;
     this.known = new Set(s.pending);
     const since = this.head;

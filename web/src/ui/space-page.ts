@@ -87,7 +87,7 @@ export class SpacePage extends PageElement {
 
   private changed(): void {
     this.tick++;
-    const news = this.announcer.announce(this.shell.state, this.shell.room.connectionState.phase === "live");
+    const news = this.announcer.announce(this.shell.state, this.shell.room.live);
     if (news !== "") this.news = news;
     this.shell.markRead();
     this.attention?.update();
