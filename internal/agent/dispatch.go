@@ -232,10 +232,10 @@ func (a *Agent) catchUp(ctx context.Context) {
 	defer cancel()
 	b, err := catchup.Read(reading, catchup.Options{
 		Mode: a.opts.CatchUp, History: a.opts.History, You: a.you, Space: a.space, Now: a.opts.Now(),
-		Observe: func(env *protocol.Envelope) (isQuestion bool) {
+		Observe: func(env *protocol.Envelope) (isQuestion, named bool) {
 			a.addressing.Observe(env, a.opts.Space.Welcome)
 			a.chats.Note(env)
-			return env.Kind == protocol.KindChat && a.addressing.IsQuestion(env)
+			return env.Kind == protocol.KindChat && a.addressing.IsQuestion(env), a.addressing.Names(env)
 		},
 		Result: toolbox.ResultIn,
 	})

@@ -78,7 +78,7 @@ func (d *Directory) forget(space string, p *Participant) {
 	d.participants--
 	d.bytes -= size(p.Capabilities)
 	for _, t := range p.Tokens {
-		d.owners = d.owners.Delete(tokenKey(space, t.Hash))
+		d.tokens = d.tokens.Delete(tokenKey(t.Hash))
 	}
 }
 
@@ -150,14 +150,14 @@ func (d *Directory) issue(c Change) error {
 	if err != nil {
 		return err
 	}
-	if owner, used := d.owners.Get(tokenKey(c.Space, c.Hash)); used {
-		return refuse("/token_sha256", "this token is one of %s already", owner)
+	if _, used := d.tokens.Get(tokenKey(c.Hash)); used {
+		return refuse("/token_sha256", "a participant has this token already")
 	}
-	if d.owners.Len() >= MaxTokens {
+	if d.tokens.Len() >= MaxTokens {
 		d.dropExpired(c.At)
 		s, p, _ = d.find(c)
 	}
-	if d.owners.Len() >= MaxTokens {
+	if d.tokens.Len() >= MaxTokens {
 		return refuse("/token_sha256", "there are %d tokens, which is the maximum", MaxTokens)
 	}
 	next := *p
@@ -174,7 +174,7 @@ func (d *Directory) issue(c Change) error {
 		return refuse("/participant_id", "%s has %d tokens, which is the maximum; revoke one first", c.Participant, MaxTokensPerParticipant)
 	}
 	next.Tokens = append(next.Tokens, Token{ID: c.ID, By: c.By, At: c.At, Hash: c.Hash, Expires: c.Expires})
-	d.owners = d.owners.Set(tokenKey(s.Name, c.Hash), p.ID)
+	d.tokens = d.tokens.Set(tokenKey(c.Hash), struct{}{})
 	d.set(s, &next)
 	return nil
 }
@@ -185,7 +185,7 @@ func (d *Directory) valid(space string, p *Participant, now time.Time) []Token {
 	list := make([]Token, 0, len(p.Tokens)+1)
 	for _, t := range p.Tokens {
 		if t.expired(now) {
-			d.owners = d.owners.Delete(tokenKey(space, t.Hash))
+			d.tokens = d.tokens.Delete(tokenKey(t.Hash))
 			continue
 		}
 		list = append(list, t)
@@ -221,7 +221,7 @@ func (d *Directory) revoke(c Change) error {
 			next.Tokens = append(next.Tokens, t)
 			continue
 		}
-		d.owners = d.owners.Delete(tokenKey(s.Name, t.Hash))
+		d.tokens = d.tokens.Delete(tokenKey(t.Hash))
 	}
 	if len(next.Tokens) == len(p.Tokens) {
 		return refuse("/token_id", "%s in %s has no token %s", c.Participant, c.Space, strconv.Quote(string(c.TokenID)))

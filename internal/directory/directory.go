@@ -30,7 +30,7 @@ const (
 // value is empty.
 type Directory struct {
 	spaces       pmap.Map[string, *Space]
-	owners       pmap.Map[string, protocol.ParticipantID] // by tokenKey
+	tokens       pmap.Map[string, struct{}] // by tokenKey
 	participants int
 	bytes        int
 }
@@ -119,7 +119,7 @@ func (d Directory) Space(name string) *Space {
 }
 
 // Len is about the number of elements.
-func (d Directory) Len() int { return d.spaces.Len() + d.participants + d.owners.Len() }
+func (d Directory) Len() int { return d.spaces.Len() + d.participants + d.tokens.Len() }
 
 // Participants yields the participants, sorted by id.
 func (s *Space) Participants(yield func(*Participant) bool) {
@@ -154,8 +154,10 @@ func (d Directory) NextExpiry(now time.Time) (next time.Time) {
 	return next
 }
 
-// tokenKey is the key of a token in the index of owners. A space has a token once.
-func tokenKey(space string, hash [32]byte) string { return space + "\x00" + string(hash[:]) }
+// tokenKey is the key of a token in the index of tokens. A token is valid for one
+// participant of one space: the digest of another one's token can be read in the log, and
+// its bearer could otherwise be led into another space.
+func tokenKey(hash [32]byte) string { return string(hash[:]) }
 
 func size(list []*capability.Capability) (bytes int) {
 	for _, c := range list {

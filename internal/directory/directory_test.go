@@ -103,6 +103,16 @@ func TestApply_SpacesAndParticipants(t *testing.T) {
 	}
 }
 
+// The digest of a token can be read in the log: it is not accepted for another space.
+func TestApply_TokenOfAnotherSpace(t *testing.T) {
+	f := &folder{t: t}
+	for _, space := range []string{"a", "b"} {
+		f.must(protocol.KindAdminParticipantPut, `{"space":%q,"participant_id":"bob"}`, space)
+	}
+	f.must(protocol.KindAdminTokenIssue, `{"space":"a","participant_id":"bob","token_sha256":%q}`, sum(1))
+	f.refused("/token_sha256", protocol.KindAdminTokenIssue, `{"space":"b","participant_id":"bob","token_sha256":%q}`, sum(1))
+}
+
 func TestApply_Rotation(t *testing.T) {
 	f := &folder{t: t}
 	f.must(protocol.KindAdminParticipantPut, `{"space":"a","participant_id":"bob"}`)                                                               // e1

@@ -90,12 +90,12 @@ func Decode(text string) (d Directory, err error) {
 		return d, fmt.Errorf("decode the directory: %w", err)
 	}
 	pairs := make([]pmap.Pair[string, *Space], 0, len(list))
-	var owners []pmap.Pair[string, protocol.ParticipantID]
+	var tokens []pmap.Pair[string, struct{}]
 	for i, x := range list {
 		if i > 0 && list[i-1].Name >= x.Name {
 			return Directory{}, errUnsorted
 		}
-		s, err := x.space(&owners)
+		s, err := x.space(&tokens)
 		if err != nil {
 			return Directory{}, err
 		}
@@ -106,13 +106,13 @@ func Decode(text string) (d Directory, err error) {
 		}
 	}
 	d.spaces = pmap.Of(pairs)
-	d.owners = pmap.Of(owners)
+	d.tokens = pmap.Of(tokens)
 	return d, nil
 }
 
 var errUnsorted = errors.New("decode the directory: its names are not sorted")
 
-func (x *storedSpace) space(owners *[]pmap.Pair[string, protocol.ParticipantID]) (*Space, error) {
+func (x *storedSpace) space(tokens *[]pmap.Pair[string, struct{}]) (*Space, error) {
 	s := &Space{Name: x.Name, Made: x.Made, By: x.By, At: x.At, Settings: Settings{Everyone: x.Everyone, DecideExplicitly: x.Explicit, Limits: x.Limits}}
 	if x.Dialect != "" {
 		dialect, ok := protocol.ParseDialect(x.Dialect)
@@ -142,7 +142,7 @@ func (x *storedSpace) space(owners *[]pmap.Pair[string, protocol.ParticipantID])
 			}
 			t.Hash = [32]byte(raw)
 			p.Tokens = append(p.Tokens, t)
-			*owners = append(*owners, pmap.Pair[string, protocol.ParticipantID]{Key: tokenKey(s.Name, t.Hash), Value: p.ID})
+			*tokens = append(*tokens, pmap.Pair[string, struct{}]{Key: tokenKey(t.Hash)})
 		}
 		pairs = append(pairs, pmap.Pair[protocol.ParticipantID, *Participant]{Key: p.ID, Value: p})
 	}

@@ -352,6 +352,7 @@ func TestAdministration_FileTakesPrecedence(t *testing.T) {
 	o.refused("root", invalid, "/payload/participant_id", protocol.KindAdminTokenIssue, `{"space":"lab","participant_id":"alice","token_sha256":%q}`, digest("x"))
 	o.do(protocol.KindAdminParticipantPut, `{"space":"lab","participant_id":"bob","capabilities":["chat"]}`)
 	o.refused("root", invalid, "/payload/token_sha256", protocol.KindAdminTokenIssue, `{"space":"lab","participant_id":"bob","token_sha256":%q}`, digest("alice-token"))
+	o.refused("root", invalid, "/payload/token_sha256", protocol.KindAdminTokenIssue, `{"space":"lab","participant_id":"bob","token_sha256":%q}`, digest("root-token"))
 	o.refused("root", protocol.CodeReservedKind, "", "admin.token.isue", `{}`)
 	o.issue("lab", "bob", "one", "")
 	o.do(protocol.KindAdminSpacePut, `{"space":"later-1"}`)

@@ -98,6 +98,9 @@ func administersBeside(file *config.Config) func(c directory.Change, made bool) 
 		if c.Space == file.Administration.Space {
 			return inFile("/space", "%s is the administrative space; only the configuration file changes it.", c.Space)
 		}
+		if c.Kind == protocol.KindAdminTokenIssue && slices.ContainsFunc(file.Spaces, func(s config.Space) bool { return hasToken(&s, c.Hash) }) {
+			return inFile("/token_sha256", "A participant of the configuration file has this token.")
+		}
 		s, found := find(c.Space)
 		switch {
 		case !found && !made && c.Kind == protocol.KindAdminParticipantPut:
@@ -140,9 +143,6 @@ func besideSpace(s *config.Space, c directory.Change, made bool) error {
 	case protocol.KindAdminParticipantPut, protocol.KindAdminTokenIssue:
 		if hasParticipant(s, c.Participant) {
 			return inFile("/participant_id", "The configuration file has the participant %s of %s; change it, and its token, there.", c.Participant, c.Space)
-		}
-		if c.Kind == protocol.KindAdminTokenIssue && hasToken(s, c.Hash) {
-			return inFile("/token_sha256", "This token is the one of a participant of the configuration file.")
 		}
 	}
 	return nil

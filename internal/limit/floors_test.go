@@ -17,9 +17,9 @@ func TestRefused_BytesPerSecond(t *testing.T) {
 		limits       limit.Limits
 		burst, after int // bytes at once, and in the second after
 	}{
-		{"default", limit.Defaults(), mib, mib},
-		{"small", limit.Limits{BytesPerSecond: 1, MessageBytes: 500}, mib, 64 * kib},
-		{"large", limit.Limits{BytesPerSecond: 4 * mib, MessageBytes: mib}, 4 * mib, 4 * mib},
+		{"default", limit.Defaults(), 16 * mib, mib},
+		{"small", limit.Limits{BytesPerSecond: 1, MessageBytes: 500}, 16 * mib, 64 * kib},
+		{"large", limit.Limits{BytesPerSecond: 4 * mib, MessageBytes: mib}, 16 * mib, 4 * mib},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := limit.New(c.limits)

@@ -87,8 +87,8 @@ func (l Limits) byteBurst() int {
 // envelopes are not intended for errors and for readers.
 const (
 	minRefusedRate  = 64 << 10 // bytes per second
-	minRefusedBurst = mib
-	minReadRate     = 50 // requests per second
+	minRefusedBurst = 16 * mib // what a client with a bounded number of envelopes in flight has sent when it reads the first rejection
+	minReadRate     = 50       // requests per second
 	minReadBurst    = 200
 )
 

@@ -133,13 +133,19 @@ func (t *Classifier) IsQuestion(env *protocol.Envelope) bool {
 	if !addressed && len(env.To) > 0 {
 		return false // addressed to another participant
 	}
-	if addressed || t.mode != Addressed && t.mentioned(text) {
+	if t.Names(env) {
 		return !t.isAgent(env.From) || t.allowsAgent(env)
 	}
 	if env.Context != "" || t.isAgent(env.From) {
 		return false // a remark in a context, or an agent's answer
 	}
 	return t.mode == Any && !t.mentionsOther(text) || t.mode == Auto && !t.hasOtherAgent()
+}
+
+// Names reports whether a chat names this agent: in to, or in its text if the mode
+// allows that.
+func (t *Classifier) Names(env *protocol.Envelope) bool {
+	return env.AddressedTo(t.you) || t.mode != Addressed && t.mentioned(ChatText(env))
 }
 
 // allowsAgent reports whether to answer another question of an agent, and

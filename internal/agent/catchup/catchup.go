@@ -57,8 +57,9 @@ type Options struct {
 	Space   protocol.SpaceInfo     // when the agent joined: the entries up to Seq are read
 	Now     time.Time
 	// Observe is called for each entry that is read, in order. It reports
-	// whether the entry is a question for the agent.
-	Observe func(*protocol.Envelope) (isQuestion bool)
+	// whether the entry is a question for the agent, and one that names it, in to or
+	// in the text.
+	Observe func(*protocol.Envelope) (isQuestion, named bool)
 	// Result reads the response to a tool call.
 	Result func(*protocol.Envelope) contextwindow.Result
 }
@@ -101,15 +102,16 @@ type Backlog struct {
 	sentOrder []protocol.ID                 // oldest first
 }
 
-// oldChat is a question, and whether the agent had sent an envelope before it.
+// oldChat is a question, whether the agent had sent an envelope before it, and whether
+// it names the agent.
 type oldChat struct {
 	protocol.Envelope
-	spoken bool
+	spoken, named bool
 }
 
 // note records one entry of the log.
 func (b *Backlog) note(env *protocol.Envelope) {
-	isQuestion := b.o.Observe(env)
+	isQuestion, named := b.o.Observe(env)
 	if env.From == b.o.You {
 		b.spoken = true
 		b.noteOwn(env)
@@ -117,9 +119,10 @@ func (b *Backlog) note(env *protocol.Envelope) {
 	switch env.Kind {
 	case protocol.KindReasoningStart:
 		b.notePart(env)
+		b.noteTaken(env)
 	case protocol.KindChat:
 		if isQuestion {
-			b.chats = append(b.chats, oldChat{*env, b.spoken})
+			b.chats = append(b.chats, oldChat{*env, b.spoken, named})
 			b.chats = b.chats[max(0, len(b.chats)-maxBacklog):]
 		}
 	case protocol.KindChatCancel:
@@ -229,6 +232,17 @@ func (b *Backlog) notePart(env *protocol.Envelope) {
 		part.To = []protocol.ParticipantID{env.From}
 	}
 	b.contexts[path] = part
+}
+
+// noteTaken removes questions that another agent has begun to answer. Who was connected
+// then is not in the log: a question to all that would be this agent's today was not then.
+func (b *Backlog) noteTaken(env *protocol.Envelope) {
+	if env.From == b.o.You || env.Context != "" {
+		return
+	}
+	b.chats = slices.DeleteFunc(b.chats, func(chat oldChat) bool {
+		return !chat.named && !b.begun[chat.ID] && env.Correlation.Names(chat.ID)
+	})
 }
 
 // settle removes questions that were answered or withdrawn.

@@ -66,7 +66,7 @@ func TestRead_Positions(t *testing.T) {
 			chats(1900, "bob")
 			b, err := catchup.Read(t.Context(), catchup.Options{
 				Mode: catchup.Auto, History: h, You: "planner", Space: protocol.SpaceInfo{Name: "lab", Seq: h.log[len(h.log)-1].Seq}, Now: time.Now(),
-				Observe: func(env *protocol.Envelope) bool { return env.From == "alice" },
+				Observe: func(env *protocol.Envelope) (isQuestion, named bool) { return env.From == "alice", false },
 				Result:  func(*protocol.Envelope) contextwindow.Result { return contextwindow.Result{} },
 			})
 			if err != nil {
@@ -86,5 +86,40 @@ func TestRead_Positions(t *testing.T) {
 				t.Errorf("%d entries read", h.read)
 			}
 		})
+	}
+}
+
+// A question that another agent has begun to answer is not this agent's, unless it names
+// this one or this one has begun to answer it, too.
+func TestRead_TakenByAnotherAgent(t *testing.T) {
+	h := &history{}
+	h.add(1, protocol.Envelope{ID: "hello", From: "planner", Kind: protocol.KindChat})
+	for _, id := range []protocol.ID{"taken", "named", "both", "open"} {
+		h.add(1, protocol.Envelope{ID: id, From: "alice", Kind: protocol.KindChat})
+	}
+	start := func(from protocol.ParticipantID, path protocol.ContextPath, id protocol.ID) {
+		h.add(1, protocol.Envelope{
+			ID: protocol.ID(fmt.Sprintf("%s-%d", from, len(h.log))), From: from, Kind: protocol.KindReasoningStart, Context: path, Correlation: protocol.CorrelateTo(id),
+		})
+	}
+	start("planner", "", "both")
+	for _, id := range []protocol.ID{"taken", "named", "both"} {
+		start("scout", "", id)
+	}
+	start("scout", "part", "open")
+	b, err := catchup.Read(t.Context(), catchup.Options{
+		Mode: catchup.Auto, History: h, You: "planner", Space: protocol.SpaceInfo{Name: "lab", Seq: protocol.Seq(len(h.log))}, Now: time.Now(),
+		Observe: func(env *protocol.Envelope) (isQuestion, named bool) { return env.From == "alice", env.ID == "named" },
+		Result:  func(*protocol.Envelope) contextwindow.Result { return contextwindow.Result{} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []protocol.ID
+	for _, q := range b.Questions() {
+		ids = append(ids, q.ID)
+	}
+	if want := []protocol.ID{"named", "both", "open"}; !slices.Equal(ids, want) {
+		t.Errorf("questions %v, want %v", ids, want)
 	}
 }

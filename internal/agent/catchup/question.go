@@ -19,7 +19,7 @@ func ReadAttempts(ctx context.Context, o Options) (*Backlog, error) {
 	return Read(ctx, o)
 }
 
-func observeNothing(*protocol.Envelope) (isQuestion bool) { return false }
+func observeNothing(*protocol.Envelope) (isQuestion, named bool) { return false, false }
 
 // headOf returns the Seq of the newest entry.
 func headOf(ctx context.Context, o Options) (protocol.Seq, error) {

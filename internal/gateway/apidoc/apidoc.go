@@ -126,6 +126,9 @@ func operationOf(pattern string, o *operation) openapi.Operation {
 	}
 	for mediaType := range strings.FieldsSeq(o.types) {
 		content[mediaType] = openapi.Text(mediaType)[mediaType]
+		if strings.HasSuffix(mediaType, "schema+json") {
+			content[mediaType] = openapi.Object{"schema": openapi.Object{"type": "object"}}
+		}
 	}
 	if len(content) > 0 {
 		success["content"] = content

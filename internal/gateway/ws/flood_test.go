@@ -202,7 +202,7 @@ spaces:
     participants:
       alice: {token: alice-token, capabilities: ["*"]}
 `)
-			for i, most := range []int{10, 1} {
+			for i, most := range []int{95, 1} { // 16 MiB
 				if refused := floodRefused(t, g, c.text); refused > most || i == 0 && refused == 0 {
 					t.Errorf("connection %d: %d envelopes were refused before the end", i, refused)
 				}
@@ -234,7 +234,7 @@ func floodRefused(t *testing.T, g *meuptest.Gateway, text string) (refused int) 
 	written := make(chan struct{})
 	go func() { // ends with the connection
 		defer close(written)
-		for range 50 {
+		for range 200 {
 			if _, err := r.Write(frame(textFrame, []byte(text))); err != nil {
 				return
 			}
