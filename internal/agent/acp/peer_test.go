@@ -125,9 +125,12 @@ func TestPeer_ClaudeCode(t *testing.T) {
 		t.Errorf("answer %q", got)
 	}
 	l.check(
-		`claude reasoning.thought in`, `{"message":"The shell can print it.","raw":true`, `{"message":"I will run it.",`,
+		`claude reasoning.thought in`, `{"message":"The shell can print it.","raw":true`,
 		`claude mcp.proposal`, `"name":"Bash","arguments":{"command":"echo hi > out; cat out","description":"Print hi"}`,
 		`bob mcp.request to [claude]`, `claude mcp.response`, `hi`, `claude reasoning.conclusion`, `"agent":"`, `"tokens":`,
 	)
+	if story := l.story(); !strings.Contains(story, "I will run it.") { // before the call, or in the answer: the program may ask first
+		t.Errorf("a text is missing in\n%s", story)
+	}
 	l.closed()
 }
