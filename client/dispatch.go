@@ -96,7 +96,7 @@ func (c *Client) handleError(env *protocol.Envelope) {
 	switch {
 	case refusal.Code == protocol.CodeCursorExpired:
 		c.handleCursorExpired(&refusal)
-	case id != "" && c.isRetryable(&refusal) && c.out.scheduleRetry(id, c.retryTime(&refusal)):
+	case id != "" && c.isRetryable(&refusal) && c.out.scheduleRetry(id, c.retryTime(&refusal), c.pace()):
 		c.log.Debug("envelope refused for the moment", "id", id, "code", refusal.Code)
 	case id != "" && c.rejectSubscription(id, &refusal):
 	case id != "" && c.out.answer(id, 0, &refusal):
@@ -139,6 +139,16 @@ func (c *Client) retryTime(refusal *protocol.Error) func(attempt int) time.Time 
 		}
 		return time.Now().Add(wait)
 	}
+}
+
+// pace returns the interval of envelopes at the participant's rate.
+func (c *Client) pace() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if rate := c.welcome.You.Limits.Rate; rate > 0 {
+		return time.Duration(float64(time.Second) / rate)
+	}
+	return 0
 }
 
 func (c *Client) handleWelcome(env *protocol.Envelope) {

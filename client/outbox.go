@@ -19,8 +19,10 @@ type outbox struct {
 
 	mu        sync.Mutex
 	queue     []*Pending
-	holdUntil time.Time // the gateway requested a pause until then
-	closeErr  error     // the reason for rejecting further envelopes
+	holdUntil time.Time     // the gateway requested a pause until then
+	pace      time.Duration // between two envelopes, until paceUntil
+	paceUntil time.Time
+	closeErr  error // the reason for rejecting further envelopes
 }
 
 func newOutbox(size int, grown func()) *outbox {
@@ -88,6 +90,9 @@ func (o *outbox) next(now time.Time) (*Pending, time.Duration) {
 		if wait := o.holdUntil.Sub(now); wait > 0 {
 			return nil, wait
 		}
+		if now.Before(o.paceUntil) {
+			o.holdUntil = now.Add(o.pace)
+		}
 		p.written, p.sent = true, true
 		return p, 0
 	}
@@ -136,9 +141,13 @@ func (o *outbox) withdraw(p *Pending, err error) bool {
 	return p.sent && p.err == nil
 }
 
+// paced is how long envelopes are sent one at a time after a rejection for the moment.
+const paced = 2 * time.Second
+
 // scheduleRetry schedules the envelope to be written again, and holds back
-// later ones until then, to preserve the order as far as possible.
-func (o *outbox) scheduleRetry(id protocol.ID, until func(attempt int) time.Time) bool {
+// later ones until then, to preserve the order as far as possible. For a while, envelopes
+// are written at intervals of pace: everything in flight at once would be rejected again.
+func (o *outbox) scheduleRetry(id protocol.ID, until func(attempt int) time.Time, pace time.Duration) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	i := o.index(id)
@@ -151,6 +160,7 @@ func (o *outbox) scheduleRetry(id protocol.ID, until func(attempt int) time.Time
 	if t := until(p.attempts); t.After(o.holdUntil) {
 		o.holdUntil = t
 	}
+	o.pace, o.paceUntil = pace, o.holdUntil.Add(paced)
 	wake(o.ready)
 	return true
 }
