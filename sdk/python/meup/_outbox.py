@@ -30,6 +30,10 @@ class Pending:
         return self.kind == "stream.data"
 
 
+# PACED is how long envelopes are sent one at a time after a refusal for the moment, in seconds.
+PACED = 2.0
+
+
 class Outbox:
     """Holds the envelopes in the order in which they were sent.
 
@@ -43,6 +47,8 @@ class Outbox:
         self._queue: dict[str, Pending] = {}  # by id, in order
         self._error: MeupError | None = None
         self.hold_until = 0.0  # the gateway requested a pause until then
+        self._pace = 0.0  # between two envelopes, until _pace_until
+        self._pace_until = 0.0
         self.ready = asyncio.Event()
 
     def __len__(self) -> int:
@@ -78,6 +84,8 @@ class Outbox:
                 continue
             if self.hold_until > now:
                 return None, self.hold_until - now
+            if now < self._pace_until:
+                self.hold_until = now + self._pace
             pending.written = pending.sent = True
             return pending, None
         return None, None
@@ -104,14 +112,19 @@ class Outbox:
             pending.future.cancel()
             self._settle(pending, 0)
 
-    def retry(self, id: str, at: Callable[[int], float]) -> bool:
-        """Write the envelope again later, and hold later ones back until then."""
+    def retry(self, id: str, at: Callable[[int], float], pace: float) -> bool:
+        """Write the envelope again later, and hold later ones back until then.
+
+        For a while, envelopes are written at intervals of pace: everything in flight at
+        once would be refused again.
+        """
         pending = self._queue.get(id)
         if pending is None:
             return False
         pending.attempts += 1
         pending.written = False
         self.hold_until = max(self.hold_until, at(pending.attempts))
+        self._pace, self._pace_until = pace, self.hold_until + PACED
         self.ready.set()
         return True
 

@@ -499,7 +499,7 @@ class Connection:
         refusal = Refused(str(payload.get("error", "")), str(payload.get("message", "")), details)
         if refusal.code == "cursor_expired":
             self._gap(refusal)
-        elif id and self._o.retry and refusal.code in RETRYABLE and self._outbox.retry(id, self._retry_at(refusal)):
+        elif id and self._o.retry and refusal.code in RETRYABLE and self._outbox.retry(id, self._retry_at(refusal), self._interval()):
             log.debug("envelope %s refused for the moment: %s", id, refusal)
         elif id and self._outbox.answer(id, refusal):
             pass
@@ -507,6 +507,11 @@ class Connection:
             self._outbox.refuse_largest(refusal)
         else:
             log.warning("the gateway reports an error: %s", refusal)
+
+    def _interval(self) -> float:
+        """The interval of envelopes at the rate of this participant, in seconds."""
+        rate = (self._welcome.get("you", {}).get("limits") or {}).get("rate") or 0
+        return 1 / rate if rate > 0 else 0.0
 
     def _retry_at(self, refusal: Refused) -> Callable[[int], float]:
         return lambda attempt: time.monotonic() + (refusal.retry_after or self._o.backoff.delay(attempt))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import unittest
 from unittest import mock
@@ -99,6 +100,14 @@ class ClientTest(SpaceTest):
         await asyncio.gather(*(slow.chat(str(i)) for i in range(12)))
         got = [int((await next_of(bob, "chat")).text) for _ in range(12)]
         self.assertEqual(sorted(got), list(range(12)))
+
+    async def test_rate_limited_is_not_refused_again_and_again(self) -> None:
+        slow = await self.join("slow")
+        with self.assertLogs("meup", "DEBUG") as logs:
+            logging.getLogger("meup").debug("begin")
+            await asyncio.gather(*(slow.chat(f"n {i}") for i in range(30)))
+        refused = sum("refused for the moment" in line for line in logs.output)
+        self.assertLess(refused, 60, f"of 30 envelopes at 20 per second, {refused} refusals")
 
     async def test_rate_limited_without_retry(self) -> None:
         slow = await self.join("slow", retry=False)
