@@ -155,7 +155,9 @@ class Space(Connection):
         catch_up: the questions of before the start that are answered: "auto"
         those of the last hour that were asked after this participant's first
         envelope, "all", or "off". Unless it is "off", work that an earlier
-        process of this participant left open is closed.
+        process of this participant left open is closed. A question that another
+        agent has begun to reason about is left to it, unless the question is
+        addressed to this participant or mentions it.
         """
         if catch_up not in ("auto", "all", "off"):
             raise ValueError('catch_up is "auto", "all" or "off"')
