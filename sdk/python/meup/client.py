@@ -12,6 +12,7 @@ from typing import Any, AsyncIterator, Awaitable, Generator, Iterable, Iterator,
 from urllib.parse import parse_qsl, urlsplit
 
 from ._gate import passes_pause
+from ._needs import missing
 from ._outbox import Pending
 from .backoff import Backoff
 from .calls import Calls, Outcome, ProgressHandler, ToolResult
@@ -167,6 +168,8 @@ class Space(Connection):
         self._inbox.clear()
         self._kept = self._routed
         self._wake.set()
+        for capability, effect in missing(self.capabilities, self._questions.active, self._tools.active):
+            log.warning("capability missing: %s: %s", capability, effect)
         with self._terminated():
             try:
                 await self._questions.start(catch_up)
