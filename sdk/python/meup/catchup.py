@@ -110,7 +110,8 @@ class Backlog:
     def _note_question(self, classifier: Classifier, env: Envelope) -> None:
         """Record a question, or that another agent has taken one.
 
-        A taken question is left to that agent, unless it names this participant.
+        A taken question is left to that agent, unless it names this participant
+        or this participant began with it earlier.
         """
         classifier.observe(env)
         if env.kind == "chat" and classifier.is_question(env):
@@ -119,8 +120,12 @@ class Backlog:
                 del self._chats[next(iter(self._chats))]
         elif env.kind == "reasoning.start" and not env.context and env.from_ != self._you:
             for id in env.correlation:
-                if id in self._chats and not classifier.names_me(self._chats[id][0]):
+                if id in self._chats and id not in self._begun() and not classifier.names_me(self._chats[id][0]):
                     del self._chats[id]
+
+    def _begun(self) -> set[str]:
+        """Return the chats that this participant has begun to reason about."""
+        return {id for ids in self._attempts.values() for id in ids}
 
     def _note_own(self, env: Envelope) -> None:
         if env.kind == "chat":
@@ -173,7 +178,7 @@ class Backlog:
 
     def questions(self, all: bool) -> list[Envelope]:
         """Return the questions without an answer, oldest first."""
-        begun = {id for ids in self._attempts.values() for id in ids}
+        begun = self._begun()
         oldest = datetime.now(timezone.utc) - MAX_AGE
         return [env for env, spoken in self._chats.values() if all or (spoken or env.id in begun) and _time(env) > oldest]
 

@@ -157,8 +157,8 @@ class Space(Connection):
         those of the last hour that were asked after this participant's first
         envelope, "all", or "off". Unless it is "off", work that an earlier
         process of this participant left open is closed. A question that another
-        agent has begun to reason about is left to it, unless the question is
-        addressed to this participant or mentions it.
+        agent has begun to reason about first is left to it, unless the question
+        is addressed to this participant or mentions it.
         """
         if catch_up not in ("auto", "all", "off"):
             raise ValueError('catch_up is "auto", "all" or "off"')
