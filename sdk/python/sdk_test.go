@@ -105,19 +105,37 @@ func TestTypes_AreCurrent(t *testing.T) {
 	}
 }
 
-// TestExamples runs the agent and the tools of the examples, and asks a question with the
-// Go client.
+// readmeConfiguration returns the configuration that the README shows for the examples.
+func readmeConfiguration(t *testing.T) string {
+	t.Helper()
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, begins := strings.Cut(string(readme), "```yaml\n")
+	yaml, _, ends := strings.Cut(rest, "```")
+	if !begins || !ends {
+		t.Fatal("the README shows no configuration")
+	}
+	return yaml
+}
+
+// TestExamples runs the agent and the tools of the examples with the configuration of the
+// README, and asks a question with the Go client.
 func TestExamples(t *testing.T) {
 	python := interpreter(t)
-	g := meuptest.Start(t, configuration)
+	for _, who := range []string{"alice", "planner", "weather"} {
+		t.Setenv(strings.ToUpper(who)+"_TOKEN", who+"-token")
+	}
+	g := meuptest.Start(t, readmeConfiguration(t))
 	ctx := testkit.Deadline(t)
-	c, err := client.Dial(ctx, client.Options{URL: "http://" + g.Addr(), Space: "t-example", Token: "alice-token"})
+	c, err := client.Dial(ctx, client.Options{URL: "http://" + g.Addr(), Space: "lab", Token: "alice-token"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
 	for who, file := range map[string]string{"planner": "agent.py", "weather": "tools.py"} {
-		stop := run(t, script(ctx, python, g, who, "t-example", filepath.Join("examples", file)))
+		stop := run(t, script(ctx, python, g, who, "lab", filepath.Join("examples", file)))
 		defer stop()
 	}
 	testkit.Eventually(t, "both are connected", func() bool { return len(c.Welcome().Participants) == 3 || next(t, c) })
@@ -169,6 +187,9 @@ func run(t *testing.T, cmd *exec.Cmd) (stop func()) {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("%s: %v\n%s", cmd.Args[1], err, out.String())
+		}
+		if out.Len() > 0 {
+			t.Errorf("%s has written:\n%s", cmd.Args[1], out.String())
 		}
 	}
 }

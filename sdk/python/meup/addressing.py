@@ -64,20 +64,24 @@ class Classifier:
 
     def is_question(self, env: Envelope) -> bool:
         """Report whether a chat is a question for this participant."""
-        you, text = self._space.id, env.text
-        if env.from_ in (you, GATEWAY) or not text.strip():
+        you = self._space.id
+        if env.from_ in (you, GATEWAY) or not env.text.strip():
             return False
-        addressed = you in env.to
-        if env.to and not addressed:
+        if env.to and you not in env.to:
             return False
-        if addressed or self._mode != "addressed" and mentions(text, (you, self._name)):
+        if self.names_me(env):
             return not self._is_agent(env.from_) or self._allows(env)
         if env.context or self._is_agent(env.from_):
             return False  # a remark, or the answer of an agent
         others = [p.id for p in self._space.participants if p.id != you and self._is_agent(p.id)]
         if self._mode == "any":
-            return not mentions(text, others)
+            return not mentions(env.text, others)
         return self._mode == "auto" and not others
+
+    def names_me(self, env: Envelope) -> bool:
+        """Report whether a chat is addressed to this participant, or mentions it where that counts."""
+        you = self._space.id
+        return you in env.to or self._mode != "addressed" and mentions(env.text, (you, self._name))
 
     def _allows(self, env: Envelope) -> bool:
         """Report whether to answer another question of an agent, and count it."""

@@ -7,9 +7,10 @@ import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, Callable, Iterator
+from typing import TYPE_CHECKING, Any, Iterator
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
+from .addressing import Classifier
 from .calls import ToolResult
 from .envelope import Envelope, loads, of_document, within
 
@@ -49,11 +50,11 @@ class EarlierCall:
 
 
 class Backlog:
-    """The open work in a part of the log."""
+    """The open work in a part of the log. Without a classifier, no chat is a question."""
 
-    def __init__(self, you: str, observe: Callable[[Envelope], bool]) -> None:
+    def __init__(self, you: str, classifier: Classifier | None) -> None:
         self._you = you
-        self._observe = observe
+        self._classifier = classifier
         self._spoken = False  # this participant has sent an envelope before
         self._chats: dict[str, tuple[Envelope, bool]] = {}
         self._contexts: dict[str, Envelope] = {}  # the starts, by path
@@ -65,13 +66,13 @@ class Backlog:
 
     @staticmethod
     async def read(
-        space: "Space", *, since: int | None = None, whole: bool = False, observe: Callable[[Envelope], bool] = lambda _: False
+        space: "Space", *, since: int | None = None, whole: bool = False, classifier: Classifier | None = None
     ) -> "Backlog":
         """Read a part of the log up to the last welcome, or everything after since.
 
         Errors: OSError, ValueError.
         """
-        work = Backlog(space.id, observe)
+        work = Backlog(space.id, classifier)
         history = _History(space)
         async with asyncio.timeout(READ_TIMEOUT):
             if since is not None or whole:
@@ -90,15 +91,12 @@ class Backlog:
 
     def note(self, env: Envelope) -> None:
         """Record one entry."""
-        is_question = self._observe(env)
         if env.from_ == self._you:
             self._spoken = True
             self._note_own(env)
-        if env.kind == "chat" and is_question:
-            self._chats[env.id] = (env, self._spoken)
-            if len(self._chats) > MAX_QUESTIONS:
-                del self._chats[next(iter(self._chats))]
-        elif env.kind == "chat.cancel":
+        if self._classifier is not None:
+            self._note_question(self._classifier, env)
+        if env.kind == "chat.cancel":
             self._settle(env.correlation)
         elif env.kind == "reasoning.conclusion":
             self._contexts.pop(env.context, None)
@@ -108,6 +106,26 @@ class Backlog:
                     del self._contexts[path]
         elif env.kind in ("mcp.request", "mcp.response", "mcp.reject", "mcp.withdraw"):
             self._note_call(env)
+
+    def _note_question(self, classifier: Classifier, env: Envelope) -> None:
+        """Record a question, or that another agent has taken one.
+
+        A taken question is left to that agent, unless it names this participant
+        or this participant began with it earlier.
+        """
+        classifier.observe(env)
+        if env.kind == "chat" and classifier.is_question(env):
+            self._chats[env.id] = (env, self._spoken)
+            if len(self._chats) > MAX_QUESTIONS:
+                del self._chats[next(iter(self._chats))]
+        elif env.kind == "reasoning.start" and not env.context and env.from_ != self._you:
+            for id in env.correlation:
+                if id in self._chats and id not in self._begun() and not classifier.names_me(self._chats[id][0]):
+                    del self._chats[id]
+
+    def _begun(self) -> set[str]:
+        """Return the chats that this participant has begun to reason about."""
+        return {id for ids in self._attempts.values() for id in ids}
 
     def _note_own(self, env: Envelope) -> None:
         if env.kind == "chat":
@@ -160,7 +178,7 @@ class Backlog:
 
     def questions(self, all: bool) -> list[Envelope]:
         """Return the questions without an answer, oldest first."""
-        begun = {id for ids in self._attempts.values() for id in ids}
+        begun = self._begun()
         oldest = datetime.now(timezone.utc) - MAX_AGE
         return [env for env, spoken in self._chats.values() if all or (spoken or env.id in begun) and _time(env) > oldest]
 

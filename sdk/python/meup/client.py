@@ -12,6 +12,7 @@ from typing import Any, AsyncIterator, Awaitable, Generator, Iterable, Iterator,
 from urllib.parse import parse_qsl, urlsplit
 
 from ._gate import passes_pause
+from ._needs import missing
 from ._outbox import Pending
 from .backoff import Backoff
 from .calls import Calls, Outcome, ProgressHandler, ToolResult
@@ -155,7 +156,9 @@ class Space(Connection):
         catch_up: the questions of before the start that are answered: "auto"
         those of the last hour that were asked after this participant's first
         envelope, "all", or "off". Unless it is "off", work that an earlier
-        process of this participant left open is closed.
+        process of this participant left open is closed. A question that another
+        agent has begun to reason about first is left to it, unless the question
+        is addressed to this participant or mentions it.
         """
         if catch_up not in ("auto", "all", "off"):
             raise ValueError('catch_up is "auto", "all" or "off"')
@@ -165,6 +168,8 @@ class Space(Connection):
         self._inbox.clear()
         self._kept = self._routed
         self._wake.set()
+        for capability, effect in missing(self.capabilities, self._questions.active, self._tools.active):
+            log.warning("capability missing: %s: %s", capability, effect)
         with self._terminated():
             try:
                 await self._questions.start(catch_up)

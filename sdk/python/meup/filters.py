@@ -30,7 +30,7 @@ class Filter:
             if isinstance(getattr(self, name), str):
                 raise TypeError(f"{name} is a list")
         for pattern in self.kinds:
-            _pattern(pattern)
+            kind_pattern(pattern)
 
     def payload(self) -> dict[str, Any]:
         """Return the payload of system.subscribe."""
@@ -50,7 +50,7 @@ class Filter:
         """Return the function that matches an envelope; None matches all."""
         if not self.payload():
             return None
-        kinds = [_pattern(p) for p in self.kinds]
+        kinds = [kind_pattern(p) for p in self.kinds]
 
         def match(env: Envelope) -> bool:
             return (
@@ -81,7 +81,7 @@ def _depth(path: str) -> int:
     return path.count("/") + 1 if path else 0
 
 
-def _pattern(text: str) -> Callable[[str], bool]:
+def kind_pattern(text: str) -> Callable[[str], bool]:
     """Compile a kind pattern. Errors: ValueError."""
     negate = text.startswith("!")
     match = _positive(text[1:] if negate else text)

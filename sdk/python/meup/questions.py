@@ -543,20 +543,13 @@ class Questions:
         if catch_up == "off" or not self.active and not self.space._tools.active:
             return
         try:
-            work = await Backlog.read(self.space, whole=catch_up == "all", observe=self._observed)
+            work = await Backlog.read(self.space, whole=catch_up == "all", classifier=self._classifier)
         except (OSError, ValueError) as err:
             log.warning("the log cannot be read: old questions are not answered: %s", err)
             return
         await self._close_leftovers(work)
         for env in work.questions(catch_up == "all") if self.active else ():
             self._admit(env, work.calls(env.id), bounded=False)
-
-    def _observed(self, env: Envelope) -> bool:
-        """Note an envelope of the log, and report whether it is a question."""
-        if self._classifier is None:
-            return False
-        self._classifier.observe(env)
-        return env.kind == "chat" and self._classifier.is_question(env)
 
     async def _close_leftovers(self, work: Backlog, question: str = "") -> None:
         for kind, payload, fields in work.leftovers(question):

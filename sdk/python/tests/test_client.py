@@ -10,7 +10,7 @@ from unittest import mock
 
 import meup
 from meup.connection import socket_url
-from meup.filters import _pattern
+from meup.filters import kind_pattern
 from support import URL, Cutter, SpaceTest, next_of, until
 
 
@@ -48,7 +48,7 @@ class ConfigurationTest(unittest.TestCase):
             ("mcp/re*", "mcp.response", True), ("mcp/re*", "mcp.proposal", False), ("m*", "mcp.request", False),
         ):
             with self.subTest(pattern, kind=kind):
-                self.assertEqual(_pattern(pattern)(kind), want)
+                self.assertEqual(kind_pattern(pattern)(kind), want)
         for pattern in ("", "a b", "/(/"):
             with self.subTest(pattern), self.assertRaises(ValueError):
                 meup.Filter(kinds=[pattern])

@@ -471,6 +471,40 @@ class ProcessesTest(SpaceTest):
             self.assertEqual((await next_of(self.alice, "chat")).text, "answer to " + want)
             await space.close()
 
+    async def test_a_question_that_another_agent_has_taken_is_not_answered_at_a_start(self) -> None:
+        for catch_up in ("auto", "all"):
+            with self.subTest(catch_up=catch_up):
+                before = await self.join("planner")
+                await before.chat("hello")
+                begun = await self.alice.chat("begun")
+                await before.send("reasoning.start", {"message": "x"}, correlation=begun.id)
+                await before.close()
+                ids = [
+                    (await self.alice.chat(text, to=to)).id
+                    for text, to in (("taken", ()), ("a part", ()), ("@planner taken", ()), ("to planner", ("planner", "bob")))
+                ] + [begun.id]
+                critic = await self.join("bob")
+                for n in (0, 2, 3, 4):
+                    private = ("alice", "planner") if n == 3 else ()
+                    start = await critic.send("reasoning.start", {"message": "x"}, correlation=ids[n], to=private)
+                    await critic.send("reasoning.start", {"message": "y"}, context=start.id, correlation=ids[1], to=private)
+                await critic.close()
+                await until(lambda: all(p.id != "bob" for p in self.alice.participants))
+                space = self.space("planner")
+
+                @space.on_question(parallel=1)  # oldest first: "taken" would be the second one
+                async def answer(question: meup.Question) -> None:
+                    await question.answer("answer to " + question.text)
+
+                await self.serve(space, catch_up=catch_up)
+                answers: list[str] = []
+                while len(answers) < 4:
+                    env = await next_of(self.alice, "chat", "planner")
+                    if env.text.startswith("answer"):
+                        answers.append(env.text)
+                await space.close()
+                self.assertEqual(answers, ["answer to begun", "answer to a part", "answer to @planner taken", "answer to to planner"])
+
     async def test_a_question_of_a_killed_process_is_taken_over(self) -> None:
         tool = self.space("weather")
         tool.serve_tools(lambda city: "-3", name="temperature")
