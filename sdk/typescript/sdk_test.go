@@ -26,6 +26,18 @@ spaces:
       weather: {token: weather-token, capabilities: [mcp.request, mcp.response]}
 `
 
+// exampleConfig has the participants of the README, with the capabilities it names.
+const exampleConfig = `
+spaces:
+  lab:
+    participants:
+      alice: {token: alice-token, capabilities: ["*", observe]}
+` + exampleParticipants
+
+const exampleParticipants = `      planner: {token: planner-token, capabilities: [chat, "reasoning/*", mcp.request, mcp.response, participant.status]}
+      weather: {token: weather-token, capabilities: [mcp.response, mcp.request, participant.status]}
+`
+
 func ask(t *testing.T, alice *api.Client, id, text string, to ...protocol.ParticipantID) {
 	t.Helper()
 	e := client.Chat(text)
@@ -70,7 +82,7 @@ func TestExample(t *testing.T) {
 	example := "node_modules/@meup-protocol/sdk/examples/agent.mjs"
 	for name, env := range map[string]string{"WebSocket of Node": "", "standard WebSocket": "NODE_OPTIONS=--import=./test/standard.mjs"} {
 		t.Run(name, func(t *testing.T) {
-			g := meuptest.Start(t, config)
+			g := meuptest.Start(t, exampleConfig)
 			alice := g.API(t, "alice")
 			host := start(t, g.HTTP(), "weather", "test/weather.mjs", env)
 			agent := start(t, g.HTTP(), "planner", example, env)
@@ -98,6 +110,9 @@ func TestExample(t *testing.T) {
 			agent.terminate()
 			host.terminate()
 		})
+	}
+	if readme, err := os.ReadFile("README.md"); err != nil || !strings.Contains(string(readme), exampleParticipants) {
+		t.Errorf("the README does not have the participants\n%s%v", exampleParticipants, err)
 	}
 	lines, err := os.ReadFile("examples/agent.mjs")
 	if n := strings.Count(string(lines), "\n"); err != nil || n > 15 {

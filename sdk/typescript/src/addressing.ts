@@ -68,6 +68,11 @@ export class Classifier {
     return (this.mode === "any" && !this.mentionsOther(text)) || (this.mode === "auto" && this.others().length === 0);
   }
 
+  /** Reports whether a chat names the agent, in `to` or in its text. */
+  isNamed(e: Envelope): boolean {
+    return recipients(e).includes(this.you) || mentions(chatText(e), this.names);
+  }
+
   private allows(e: Envelope): boolean {
     const n = this.asked.get(e.from) ?? 0;
     if (this.hops.of(e.id) >= this.maxHops || n >= MAX_AGENT_QUESTIONS) return false;

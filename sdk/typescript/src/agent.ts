@@ -150,7 +150,7 @@ export class QuestionAgent implements Agent {
 
   private read(until: number, observe: (e: Envelope) => boolean): Promise<Backlog> {
     const { client } = this.s;
-    return Backlog.read({ api: client.api, space: client.space, you: client.you, mode: this.o.catchUp === "all" ? "all" : "auto", until, observe, now: Date.now() });
+    return Backlog.read({ api: client.api, space: client.space, you: client.you, mode: this.o.catchUp === "all" ? "all" : "auto", until, observe, isNamed: (e) => this.classifier.isNamed(e), now: Date.now() });
   }
 
   /** Closes what earlier attempts left open. A proposal may be approved before it is withdrawn, so the log is read again. */

@@ -1,7 +1,8 @@
 /**
  * The work that earlier processes of an agent left in the log, and the
  * questions that were asked while it was away. The rules are those of the
- * reference agent (internal/agent/catchup).
+ * reference agent (internal/agent/catchup), and one more: a question that
+ * another agent has begun to answer is that agent's.
  */
 
 import type { Api } from "./api.js";
@@ -12,7 +13,9 @@ import type { ContextPath, Envelope, ID, ParticipantID, Payload } from "./types.
 /**
  * Which old questions an agent answers. `auto`: those of the last hour that
  * were asked after its first envelope in the space. `all`: all (the newest 64).
- * `off`: none; unfinished work is not closed then.
+ * `off`: none; unfinished work is not closed then. A question that another
+ * agent began to answer first (an outermost `reasoning.start` that correlates to
+ * it) is answered only if it names this agent in `to` or mentions it.
  */
 export type CatchUp = "off" | "auto" | "all";
 
@@ -55,13 +58,24 @@ export interface BacklogOptions {
   readonly until: number;
   /** Called for each entry in order; reports whether it is a question. */
   readonly observe: (e: Envelope) => boolean;
+  /** Reports whether a chat names this agent, in `to` or in its text. */
+  readonly isNamed: (e: Envelope) => boolean;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
+/** A question without an answer of the agent. */
+interface OldChat {
+  readonly e: Envelope;
+  /** The agent had sent an envelope before it. */
+  readonly spoken: boolean;
+  /** Another agent began to answer it before this one did. */
+  taken: boolean;
+}
+
 export class Backlog {
   private spoken = false;
-  private chats: { readonly e: Envelope; readonly spoken: boolean }[] = [];
+  private chats: OldChat[] = [];
   private readonly contexts = new Map<ContextPath, Envelope>();
   private readonly requests = new Map<ID, { readonly e: Envelope; readonly to: readonly ParticipantID[] }>();
   private readonly proposals = new Map<ID, { readonly e: Envelope; readonly p: Proposed }>();
@@ -99,7 +113,8 @@ export class Backlog {
   /** The old questions to answer, oldest first. */
   get questions(): readonly Envelope[] {
     const oldest = this.o.now - MAX_AGE;
-    return this.chats.flatMap(({ e, spoken }) => (this.o.mode === "all" || ((spoken || this.begun.has(e.id)) && Date.parse(e.ts) > oldest) ? [e] : []));
+    const wanted = ({ e, spoken }: OldChat): boolean => this.o.mode === "all" || ((spoken || this.begun.has(e.id)) && Date.parse(e.ts) > oldest);
+    return this.chats.flatMap((c) => (wanted(c) && !c.taken ? [c.e] : []));
   }
 
   /** Reports whether a question is answered or withdrawn. */
@@ -175,8 +190,11 @@ export class Backlog {
       this.noteOwn(e);
     }
     switch (e.kind) {
+      case "reasoning.start":
+        this.noteTaken(e);
+        break;
       case "chat":
-        if (isQuestion) this.chats = [...this.chats, { e, spoken: this.spoken }].slice(-MAX_QUESTIONS);
+        if (isQuestion) this.chats = [...this.chats, { e, spoken: this.spoken, taken: false }].slice(-MAX_QUESTIONS);
         break;
       case "chat.cancel":
         this.settle(correlations(e));
@@ -208,6 +226,13 @@ export class Backlog {
         this.noteSent(e, e.context);
         if (recipients(e).includes(this.o.you) && isCall(e)) this.requests.set(e.id, { e, to: recipients(this.contexts.get(e.context ?? "") ?? { ...e, to: [] }) });
     }
+  }
+
+  /** Records the questions that another agent takes. One that names this agent, and one that it had begun before, stay its own. */
+  private noteTaken(start: Envelope): void {
+    if (start.from === this.o.you || start.context !== undefined) return;
+    const about = correlations(start);
+    for (const c of this.chats) if (about.includes(c.e.id) && c.e.from !== start.from && !this.begun.has(c.e.id) && !this.o.isNamed(c.e)) c.taken = true;
   }
 
   /** Records requests that make proposed calls, and removes the work that an envelope settles. */

@@ -31,11 +31,16 @@ export class Participant extends Client {
     return this.directory.all(o);
   }
 
-  /** Calls a tool, of the only participant that offers it or of the named one. Throws ToolError if its result is an error. */
+  /**
+   * Calls a tool, of the only participant that offers it or of the named one: by the
+   * option, or by a name of the form participant/tool if that participant is
+   * connected. Throws ToolError if its result is an error.
+   */
   async callTool(name: string, args: Payload = {}, o: RequestOptions & { readonly participant?: ParticipantID } = {}): Promise<ToolResult> {
     const { participant, ...rest } = o;
-    const to = participant ?? (await this.directory.find(name, undefined, o.signal));
-    return toolResult(await this.request(to, "tools/call", { name, arguments: args }, rest));
+    const named = participant === undefined ? this.directory.split(name) : { participant, tool: name };
+    const to = named.participant ?? (await this.directory.find(name, undefined, o.signal));
+    return toolResult(await this.request(to, "tools/call", { name: named.tool, arguments: args }, rest));
   }
 
   /** Serves tools to the other participants. Further calls add tools. */

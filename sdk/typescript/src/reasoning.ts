@@ -30,7 +30,7 @@ export interface ReasonOptions {
 export type StepFields = Omit<Payloads["reasoning.thought"], "message">;
 
 export interface CallOptions {
-  /** The participant that runs the tool. Default: this one if it serves the tool, or the only one that offers it. */
+  /** The participant that runs the tool. Default: the one that the name has before a slash, if it is connected; this one if it serves the tool; or the only one that offers it. */
   readonly participant?: ParticipantID;
   /** Why the tool is called; it becomes a thought. */
   readonly reason?: string;
@@ -127,23 +127,24 @@ export class Reasoning {
    */
   async callTool(name: string, args: Payload = {}, o: CallOptions = {}): Promise<ToolResult> {
     this.signal.throwIfAborted();
-    const own = o.participant === undefined || o.participant === this.s.client.you ? this.s.host()?.has(name) === true : false;
-    const host = own ? this.s.client.you : (o.participant ?? (await this.find(name)));
+    const { participant, tool } = o.participant === undefined ? this.s.directory.split(name) : { participant: o.participant, tool: name };
+    const own = participant === undefined || participant === this.s.client.you ? this.s.host()?.has(tool) === true : false;
+    const host = own ? this.s.client.you : (participant ?? (await this.find(tool)));
     const thought = await this.step(
       "reasoning.thought",
       {
         message: (o.reason ?? `I call ${name}.`).slice(0, MAX_THOUGHT),
-        tool_name: name,
+        tool_name: tool,
         ...(o.parallelGroup !== undefined && { parallel_group: o.parallelGroup }),
       },
       this.id, // makes the request visible to the asker
     );
     try {
-      return await (own ? this.callOwn(name, args, thought) : this.callOther(host, name, args, thought, o));
+      return await (own ? this.callOwn(tool, args, thought) : this.callOther(host, tool, args, thought, o));
     } catch (err) {
       if (!isRejected(err, "capability_violation") || o.propose === false) throw err;
     }
-    const done = await this.propose({ name, arguments: args, participant: host }, { correlationId: thought, ...(o.proposalTimeout !== undefined && { timeout: o.proposalTimeout }), ...(o.timeout !== undefined && { callTimeout: o.timeout }) });
+    const done = await this.propose({ name: tool, arguments: args, participant: host }, { correlationId: thought, ...(o.proposalTimeout !== undefined && { timeout: o.proposalTimeout }), ...(o.timeout !== undefined && { callTimeout: o.timeout }) });
     if (done.outcome === "fulfilled") return done.result;
     throw new ProposalError(done.proposal, done.outcome, done.by, done.reason);
   }

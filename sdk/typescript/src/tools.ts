@@ -75,6 +75,14 @@ export class Directory {
     return lists.flat();
   }
 
+  /** Splits a name of the form participant/tool whose participant is connected; any other name is that of a tool. */
+  split(name: string): { readonly participant: ParticipantID | undefined; readonly tool: string } {
+    const slash = name.indexOf("/");
+    const host = name.slice(0, Math.max(0, slash));
+    const named = host !== "" && slash < name.length - 1 && this.client.participants.some((p) => p.id === host);
+    return named ? { participant: host, tool: name.slice(slash + 1) } : { participant: undefined, tool: name };
+  }
+
   /** Returns the participant that offers a tool. Throws DiscoveryError for none, or several. */
   async find(name: string, among?: readonly ParticipantID[], signal?: AbortSignal): Promise<ParticipantID> {
     this.listen();
@@ -85,7 +93,7 @@ export class Directory {
     if (owners.length === 0) owners = await this.ownersOf(name, others.flatMap((p) => (declared.includes(p.id) ? [] : [p.id])), LIST_UNDECLARED, signal);
     const [owner] = owners;
     if (owner === undefined) throw new DiscoveryError(`no connected participant offers the tool ${name}`);
-    if (owners.length > 1) throw new DiscoveryError(`${owners.join(" and ")} offer the tool ${name}: name one with the option participant`);
+    if (owners.length > 1) throw new DiscoveryError(`${owners.join(" and ")} offer the tool ${name}: call ${owner}/${name}, or name one with the option participant`);
     return owner;
   }
 

@@ -59,6 +59,54 @@ test("callTool finds the participant, reports progress, and names errors", async
   await me.close();
 });
 
+test("a name with a slash is that of a connected participant and its tool", async () => {
+  const [g, me] = await joined();
+  const calls = () => g.of("mcp.request").filter((e) => e.payload.method === "tools/call");
+  const lists = () => g.of("mcp.request").filter((e) => e.payload.method === "tools/list");
+  const reached = async (n, result) => {
+    const call = await until("a call", () => calls()[n]);
+    respond(g, call, text(result), call.to[0]);
+    return [call.to, call.payload.params.name];
+  };
+  const direct = me.callTool("alice/sub/echo"); // alice declares no tools
+  assert.deepEqual(await reached(0, "direct"), [["alice"], "sub/echo"]);
+  assert.equal((await direct).text, "direct");
+  assert.equal(lists().length, 0);
+  const named = me.callTool("alice/echo", {}, { participant: "tools" });
+  assert.deepEqual(await reached(1, "named"), [["tools"], "alice/echo"]);
+  assert.equal((await named).text, "named");
+  const literal = me.callTool("weather/echo"); // no such participant
+  respond(g, await until("tools/list", () => lists()[0]), { result: { tools: [{ name: "weather/echo" }, { name: "tools/" }] } });
+  assert.deepEqual(await reached(2, "literal"), [["tools"], "weather/echo"]);
+  assert.equal((await literal).text, "literal");
+  const half = me.callTool("tools/"); // no tool
+  assert.deepEqual(await reached(3, "half"), [["tools"], "tools/"]);
+  assert.equal((await half).text, "half");
+  g.presence("join", "weather");
+  const joining = me.callTool("weather/echo");
+  assert.deepEqual(await reached(4, "joined"), [["weather"], "echo"]);
+  assert.equal((await joining).text, "joined");
+  await me.close();
+});
+
+test("in a context, too, a name with a slash is that of a participant and its tool", async () => {
+  const [g, me] = await joined({ servesTools: true });
+  me.serveTools({ double: { handler: ({ n }) => String(2 * n) } });
+  g.decide = (f) => (f.kind === "mcp.request" && f.to[0] === "tools" ? { error: "capability_violation", message: "Not allowed." } : undefined);
+  me.onQuestion((q) => q.reason(async (r) => [await r.callTool("bot/double", { n: 4 }), await r.callTool("alice/echo"), await r.callTool("tools/rm")].map((x) => x.text).join(" ")));
+  g.say("alice", "chat", { message: "why?" });
+  const call = await until("a call", () => g.of("mcp.request").find((e) => e.to[0] === "alice"));
+  respond(g, call, text("echo"), "alice");
+  assert.equal(call.payload.params.name, "echo");
+  const p = await until("a proposal", () => g.of("mcp.proposal")[0]);
+  assert.deepEqual([p.payload.params.name, p.payload.participant_id], ["rm", "tools"]);
+  const r = g.say("alice", "mcp.request", { method: p.payload.method, params: p.payload.params }, { to: ["tools"], correlationId: p.id });
+  g.say("tools", "mcp.response", text("deleted"), { to: ["alice"], correlationId: r.id });
+  assert.equal((await until("an answer", () => g.of("chat")[0])).payload.message, "8 echo deleted");
+  assert.deepEqual(g.of("reasoning.thought").map((e) => e.payload.tool_name), ["double", "echo", "rm"]);
+  await me.close();
+});
+
 test("served tools respond once to requests for this participant", async () => {
   const [g, me] = await joined();
   const aborted = [];
@@ -268,6 +316,41 @@ test("a process that starts closes what an earlier one left, and answers its que
   assert.equal(g.of("mcp.response").find((e) => e.correlationId === "own").payload.error.code, -32002);
   assert.deepEqual(g.of("reasoning.start").at(-1).payload.references, ["call", "own"]);
   await me.close();
+});
+
+test("at a start, a question that another agent has begun to answer is left to it, unless it names this agent", async () => {
+  for (const catchUp of ["auto", "all"]) {
+    const g = new FakeGateway(); // the bot is alone
+    g.say("bot", "chat", { message: "hello" });
+    const ask = (id, message, more) => g.say("alice", "chat", { message }, { id, ...more });
+    const begins = (from, about, more = {}) => g.say(from, "reasoning.start", {}, { correlationId: about, ...more });
+    ask("free", "free?");
+    ask("taken", "taken?");
+    ask("lent", "in part?");
+    ask("named", "named, @bot?");
+    ask("addressed", "addressed?", { to: ["bot", "scout"] });
+    ask("own", "own?");
+    ask("late", "late?");
+    ask("asked", "asked from a context?");
+    begins("scout", ["taken", "named"]);
+    g.say("scout", "chat", { message: "an answer" }, { correlationId: "taken" });
+    begins("scout", "lent", { context: "c" }); // a nested context
+    begins("scout", "addressed");
+    begins("bot", "own");
+    begins("scout", "own");
+    begins("scout", "late");
+    begins("bot", "late");
+    begins("alice", "asked"); // the asker
+    const me = await connect(g.options());
+    const seen = [];
+    me.onQuestion((q) => (seen.push(q.id), "because"), { catchUp, parallel: 1 });
+    const answered = () => g.of("chat").map((e) => e.correlationId);
+    await until("answers", () => answered().includes("asked"));
+    assert.deepEqual(seen, ["free", "lent", "named", "addressed", "own", "asked"], catchUp);
+    begins("scout", g.say("alice", "chat", { message: "and live?" }, { id: "live" }).id);
+    await until("an answer", () => answered().includes("live"));
+    await me.close();
+  }
 });
 
 test("too many questions of one participant are refused once", async () => {

@@ -3,7 +3,7 @@ import { connect } from "@meup-protocol/sdk";
 
 const me = await connect();
 me.serveTools({
-  "weather/temperature": {
+  temperature: {
     description: "The temperature of a city in °C.",
     inputSchema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
     handler: ({ city }) => (city === "Oslo" ? "3" : Promise.reject(new Error(`no such city: ${city}`))),
