@@ -241,7 +241,7 @@ func (b *Backlog) noteTaken(env *protocol.Envelope) {
 		return
 	}
 	b.chats = slices.DeleteFunc(b.chats, func(chat oldChat) bool {
-		return !chat.named && !b.begun[chat.ID] && env.Correlation.Names(chat.ID)
+		return !chat.named && chat.From != env.From && !b.begun[chat.ID] && env.Correlation.Names(chat.ID)
 	})
 }
 
