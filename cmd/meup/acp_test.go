@@ -36,6 +36,7 @@ func TestACP(t *testing.T) {
 		done <- err
 	}()
 	c := acpconn.New(fromOut, toIn, slog.New(slog.DiscardHandler), func(context.Context, string, json.RawMessage) (any, error) { return nil, nil })
+	c.Start()
 	var session struct{ SessionID string }
 	if err := c.Call(t.Context(), "session/new", map[string]any{"cwd": "/", "mcpServers": []any{}}, &session); err != nil {
 		t.Fatal(err)
