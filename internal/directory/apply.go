@@ -67,14 +67,14 @@ func (d *Directory) removeSpace(c Change) error {
 		return refuse("/space", "there is no space %s that administration has made", c.Space)
 	}
 	for _, p := range s.participants.All() {
-		d.forget(s.Name, p)
+		d.forget(p)
 	}
 	d.spaces = d.spaces.Delete(c.Space)
 	return nil
 }
 
 // forget drops what the directory has counted and indexed of a participant.
-func (d *Directory) forget(space string, p *Participant) {
+func (d *Directory) forget(p *Participant) {
 	d.participants--
 	d.bytes -= size(p.Capabilities)
 	for _, t := range p.Tokens {
@@ -134,7 +134,7 @@ func (d *Directory) removeParticipant(c Change) error {
 	if err != nil {
 		return err
 	}
-	d.forget(s.Name, p)
+	d.forget(p)
 	next := *s
 	next.participants = s.participants.Delete(p.ID)
 	if !next.Made && next.participants.Len() == 0 {
@@ -161,7 +161,7 @@ func (d *Directory) issue(c Change) error {
 		return refuse("/token_sha256", "there are %d tokens, which is the maximum", MaxTokens)
 	}
 	next := *p
-	next.Tokens = d.valid(s.Name, p, c.At)
+	next.Tokens = d.valid(p, c.At)
 	if c.Rotates {
 		end := c.At.Add(c.Overlap)
 		for i, t := range next.Tokens {
@@ -181,7 +181,7 @@ func (d *Directory) issue(c Change) error {
 
 // valid returns a copy of the tokens of a participant without the ones that have
 // expired, which leave the index.
-func (d *Directory) valid(space string, p *Participant, now time.Time) []Token {
+func (d *Directory) valid(p *Participant, now time.Time) []Token {
 	list := make([]Token, 0, len(p.Tokens)+1)
 	for _, t := range p.Tokens {
 		if t.expired(now) {
@@ -203,7 +203,7 @@ func (d *Directory) dropExpired(now time.Time) {
 				continue
 			}
 			next := *p
-			next.Tokens = d.valid(s.Name, p, now)
+			next.Tokens = d.valid(p, now)
 			d.set(d.Space(s.Name), &next)
 		}
 	}
