@@ -84,23 +84,22 @@ func (s *stream) durableEnd(ctx context.Context, space string) (uint64, error) {
 
 // proposedEnd returns the sequence of the last message that the stream's leader
 // has proposed to the other servers. A publication that expects another one is
-// refused with it. Without other servers, or if the leader accepts nothing for
-// lack of space, it is the end of the leader's state.
+// refused with it. If the leader accepts nothing for lack of space, it is the end of
+// the leader's state.
 func (s *stream) proposedEnd(ctx context.Context, space string) (uint64, error) {
-	handle, err := s.open(ctx)
-	if err != nil {
-		return 0, err
-	}
-	info := handle.CachedInfo()
-	if info.Config.Replicas == 1 {
-		return info.State.LastSeq, nil
+	if !s.j.nc.IsConnected() {
+		return 0, errDisconnected
 	}
 	ctx, cancel := context.WithTimeout(ctx, apiWait)
 	defer cancel()
-	_, err = s.j.js.PublishMsg(ctx, &nats.Msg{Subject: s.j.names.Subject(space, false)},
+	_, err := s.j.js.PublishMsg(ctx, &nats.Msg{Subject: s.j.names.Subject(space, false)},
 		jetstream.WithExpectStream(s.name), jetstream.WithExpectLastSequence(math.MaxInt64), jetstream.WithRetryAttempts(0))
 	if hasCode(err, codeNoResources) {
-		return info.State.LastSeq, nil
+		handle, err := s.open(ctx)
+		if err != nil {
+			return 0, err
+		}
+		return handle.CachedInfo().State.LastSeq, nil
 	}
 	var api *jetstream.APIError
 	if !errors.As(err, &api) || api.ErrorCode != jetstream.JSErrCodeStreamWrongLastSequence {
