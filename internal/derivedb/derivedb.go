@@ -25,6 +25,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/meup-protocol/meup/internal/compaction"
 )
 
 // Sizes of the store, which also bound its memory.
@@ -107,10 +109,14 @@ var keyVersion = []byte("v")
 
 func open(s Schema, o Options) (*DB, error) {
 	db := &DB{schema: s, log: o.Logger}
-	store, err := pebble.Open(o.Dir, db.storeOptions(o.FS))
+	var opened atomic.Bool
+	compactions := compaction.NewScheduler(opened.Load)
+	store, err := pebble.Open(o.Dir, db.storeOptions(o.FS, compactions))
 	if err != nil {
+		compactions.Unregister()
 		return nil, fmt.Errorf("open: %w", db.Failed(err))
 	}
+	opened.Store(true)
 	found, err := Get(store, keyVersion)
 	switch {
 	case err == nil && found == nil:
@@ -125,7 +131,7 @@ func open(s Schema, o Options) (*DB, error) {
 	return db, nil
 }
 
-func (db *DB) storeOptions(fs vfs.FS) *pebble.Options {
+func (db *DB) storeOptions(fs vfs.FS, s *compaction.Scheduler) *pebble.Options {
 	opts := &pebble.Options{
 		FS: fs, CacheSize: cacheBytes, MemTableSize: db.schema.MemTableBytes, MaxOpenFiles: maxOpenTables,
 		DisableWAL: true, FormatMajorVersion: pebble.FormatNewest,
@@ -134,6 +140,7 @@ func (db *DB) storeOptions(fs vfs.FS) *pebble.Options {
 		CompactionConcurrencyRange: func() (int, int) { return 1, 1 },
 		Logger:                     storeLogger{db},
 	}
+	opts.Experimental.CompactionScheduler = s
 	opts.EventListener = &pebble.EventListener{
 		DataCorruption:  func(pebble.DataCorruptionInfo) { db.damaged.Store(true) },
 		BackgroundError: func(err error) { db.log.Debug("background work will be tried again", "error", db.Failed(err)) },

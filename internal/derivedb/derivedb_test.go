@@ -8,6 +8,7 @@ import (
 	"math/rand"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -15,6 +16,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"go.uber.org/goleak"
+
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -256,7 +259,7 @@ func TestDB_Full(t *testing.T) {
 func TestFailed_Logged(t *testing.T) {
 	for name, report := range map[string]func(*DB){
 		"fatal":      func(db *DB) { storeLogger{db}.Fatalf("no %s", "table") },
-		"background": func(db *DB) { db.storeOptions(vfs.NewMem()).EventListener.BackgroundError(ErrDamaged) },
+		"background": func(db *DB) { db.storeOptions(vfs.NewMem(), nil).EventListener.BackgroundError(ErrDamaged) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := openDB(t, vfs.NewMem())
@@ -334,3 +337,66 @@ func TestReadSpace_Nonsense(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestOpen_CompactionWaits checks that opening a database whose tables are to be compacted
+// does not wait for that, and that it is done afterwards.
+func TestOpen_CompactionWaits(t *testing.T) {
+	mem := vfs.NewMem()
+	piled := schema
+	piled.Tune = func(o *pebble.Options) { o.DisableAutomaticCompactions = true }
+	db, err := Open(piled, Options{Dir: dir, FS: mem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 * pebbleLevelZero {
+		for i := range 10 {
+			if err := db.Store().Set(key(i), key(i), pebble.NoSync); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := db.Store().Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	begun, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	slow := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpCreate && strings.HasSuffix(op.Path, ".sst") { // of a compaction: nothing is flushed
+			once.Do(func() { close(begun) })
+			<-release
+		}
+		return nil
+	}))
+	opened := make(chan *DB, 1)
+	go func() { // ends when the database is open
+		db, err := Open(schema, Options{Dir: dir, FS: slow})
+		if err != nil {
+			t.Error(err)
+		}
+		opened <- db
+	}()
+	select {
+	case db = <-opened:
+	case <-testkit.Deadline(t).Done():
+		t.Error("Open waits for the compaction")
+		close(release)
+		db = <-opened
+		t.Cleanup(func() { _ = db.Close() })
+		return
+	}
+	select {
+	case <-begun:
+	case <-testkit.Deadline(t).Done():
+		t.Error("the tables are not compacted after the database was opened")
+	}
+	close(release)
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// pebbleLevelZero is at how many tables of level 0 Pebble compacts, by default.
+const pebbleLevelZero = 4

@@ -47,6 +47,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/meup-protocol/meup/internal/compaction"
 	"github.com/meup-protocol/meup/internal/journal"
 )
 
@@ -137,7 +138,7 @@ func (d *DB) Dir() string { return d.dir }
 // openStore opens Pebble on a failStopFS of its own.
 func (d *DB) openStore() (s *store, err error) {
 	g := newFailStopFS(d.fs, d.dir)
-	compactions := newCompactionScheduler(g)
+	compactions := compaction.NewScheduler(g.allowsCompaction)
 	defer func() {
 		if err != nil {
 			compactions.Unregister()

@@ -32,7 +32,7 @@ const (
 //     commits that wait for a memtable.
 //   - a compaction: the error, and the failStopFS does not fail. The compaction
 //     is only postponed; the log is complete without it. See
-//     [compactionScheduler].
+//     [compaction.Scheduler].
 //
 // Only the files of the store are treated so. A checkpoint is made outside of its folder:
 // there, all errors are returned, and none is a failure of the store.
@@ -60,6 +60,10 @@ func newFailStopFS(fs vfs.FS, dir string) *failStopFS {
 	return g
 }
 
+// compactionPause is the minimum time between a failed compaction and the next
+// one. Pebble alone would retry at once.
+const compactionPause = time.Second
+
 // epoch is the start of the monotonic time in compactAfter.
 var epoch = time.Now()
 
@@ -68,6 +72,9 @@ func (g *failStopFS) allowCompaction(pause time.Duration) {
 	g.compactAfter.Store(int64(time.Since(epoch) + pause))
 }
 
+// allowsCompaction reports whether a compaction may start: not while the store is being
+// opened, after the file system has failed, or within compactionPause of a compaction that
+// could not write. No commit depends on a compaction, so none ever has to wait for the disk.
 func (g *failStopFS) allowsCompaction() bool {
 	return int64(time.Since(epoch)) >= g.compactAfter.Load() && g.failure() == nil
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
+
+	"github.com/meup-protocol/meup/internal/compaction"
 )
 
 // Sizes for a gateway that shares its machine. Pebble counts memtables against
@@ -30,7 +32,7 @@ const (
 	maxOpenTables = 192
 )
 
-func pebbleOptions(g *failStopFS, s *compactionScheduler, log *slog.Logger) *pebble.Options {
+func pebbleOptions(g *failStopFS, s *compaction.Scheduler, log *slog.Logger) *pebble.Options {
 	o := &pebble.Options{
 		FS:                          g,
 		CacheSize:                   cacheBytes,
