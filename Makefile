@@ -20,7 +20,7 @@ NOSTAMP := -buildvcs=false
 
 TEST_TIMEOUT ?= 15m
 TEST_P       ?= 2
-FUZZ_SECONDS ?= 8
+FUZZ_SECONDS ?= 5
 CHAOS_TIME   ?= 20m
 CHAOS_ARGS   ?=
 ATTACK_TIME  ?= 20s
@@ -84,7 +84,7 @@ check-web: ## whether the bundle of the web page is what its sources give
 	scripts/test-web.sh
 
 .PHONY: fuzz
-fuzz: ## every fuzz target for FUZZ_SECONDS (8), two at a time
+fuzz: ## every fuzz target for FUZZ_SECONDS (5), two at a time
 	scripts/fuzz.sh $(FUZZ_SECONDS)
 
 .PHONY: chaos
