@@ -18,7 +18,7 @@ import (
 )
 
 // blocks returns the code blocks of a document with a language, with the
-// address replaced.
+// addresses replaced.
 func blocks(t *testing.T, document, language, addr string) []string {
 	t.Helper()
 	text, err := os.ReadFile(document)
@@ -27,7 +27,7 @@ func blocks(t *testing.T, document, language, addr string) []string {
 	}
 	var list []string
 	for _, m := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
-		list = append(list, strings.ReplaceAll(m[1], "127.0.0.1:8080", addr))
+		list = append(list, strings.NewReplacer("127.0.0.1:8080", addr, "127.0.0.1:8090", addr).Replace(m[1]))
 	}
 	if len(list) == 0 {
 		t.Fatalf("%s has no block of %s", document, language)

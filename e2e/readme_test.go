@@ -36,7 +36,7 @@ func readmeScript(t *testing.T, addr string) string {
 	if found == nil {
 		t.Fatal("getting-started.md has no JavaScript")
 	}
-	script := strings.NewReplacer("127.0.0.1:8080", addr, "'…'", "'bot-token-for-tests'", "5000", "50").Replace(string(found[1]))
+	script := strings.NewReplacer("127.0.0.1:8090", addr, "'…'", "'bot-token-for-tests'", "5000", "50").Replace(string(found[1]))
 	file := filepath.Join(t.TempDir(), "agent.js")
 	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
 		t.Fatal(err)

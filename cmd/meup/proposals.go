@@ -199,6 +199,29 @@ func (p *proposalInfo) write(w *bufio.Writer, s blockrender.Style) {
 	}
 }
 
+// shortID returns the beginning of the id that names the proposal: of a UUID, the
+// first 60 bits, which no other proposal shares.
+func (p *proposalInfo) shortID() string {
+	if _, err := uuid.Parse(string(p.ID)); err == nil && len(p.ID) == 36 {
+		return string(p.ID[:18])
+	}
+	return string(p.ID)
+}
+
+// subject names the proposal in a sentence.
+func (p *proposalInfo) subject() string {
+	return fmt.Sprintf("proposal %s of %s (%s)", p.shortID(), termsafe.Words(string(p.From)), termsafe.Cut(termsafe.Exact(p.Tool), 100))
+}
+
+// approveCommand returns the command that approves the proposal.
+func (p *proposalInfo) approveCommand() string {
+	command := "meup proposals approve " + p.shortID()
+	if p.Owner == "" {
+		command += " --to PARTICIPANT"
+	}
+	return command
+}
+
 func newApprove(a *app) *cobra.Command {
 	var to string
 	c := &cobra.Command{

@@ -52,7 +52,9 @@ With --wait, it prints the answer instead: the first chat of another participant
 in the main conversation that correlates to the message, or that answers it
 without a correlation after an acknowledgement, as MEW agents do. If agents
 called tools for it, their reasoning follows on standard error; --reasoning=false
-turns that off. With --json it is printed only if --reasoning is given.
+turns that off. With --json it is printed only if --reasoning is given. While a
+proposed call waits for your decision, the command that approves it is reported
+on standard error.
 
 Exit codes: 0 admitted, with --wait answered; 1 rejected or failed; 2 usage
 error; 3 no answer in time (the message was admitted); 4 no connection, or the

@@ -46,9 +46,13 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 		warn(c.ErrOrStderr(), "%s; the answer comes after meup resume", paused)
 		paused = ": " + paused
 	}
-	answer, err := awaitAnswer(ctx, t, member, r.ID)
+	w := &waiter{target: t, member: member, id: r.ID, warn: func(line string) { warn(c.ErrOrStderr(), "%s", line) }}
+	answer, err := w.await(ctx)
+	if err != nil && ctx.Err() != nil {
+		return late(ctx, err, "no answer to %s within %s%s%s", r.ID, f.timeout, paused, w.undecided(c.Context()))
+	}
 	if err != nil {
-		return late(ctx, err, "no answer to %s within %s%s", r.ID, f.timeout, paused)
+		return err
 	}
 	if f.json {
 		err = newEncoder(c.OutOrStdout()).Encode(struct {
@@ -97,12 +101,20 @@ func late(ctx context.Context, err error, format string, args ...any) error {
 	return err
 }
 
-// awaitAnswer receives until another participant answers the message in the
-// main conversation.
-func awaitAnswer(ctx context.Context, t *connect.Target, member *client.Client, id protocol.ID) (*protocol.Envelope, error) {
+// waiter waits for the answer to a message.
+type waiter struct {
+	target *connect.Target
+	member *client.Client
+	id     protocol.ID       // of the message
+	warn   func(line string) // reports a proposal on which the caller may decide
+}
+
+// await receives until another participant answers the message in the main
+// conversation.
+func (w *waiter) await(ctx context.Context) (*protocol.Envelope, error) {
 	tracker := answers.NewTracker()
 	for {
-		e, err := member.Receive(ctx)
+		e, err := w.member.Receive(ctx)
 		var gap *client.GapError
 		if errors.As(err, &gap) {
 			continue
@@ -111,16 +123,68 @@ func awaitAnswer(ctx context.Context, t *connect.Target, member *client.Client, 
 			return nil, err
 		}
 		question := tracker.Apply(&e)
-		if e.Kind != protocol.KindChat || e.Context != "" || e.From == member.You() {
+		if e.Kind == protocol.KindMCPProposal {
+			w.noticeProposal(ctx, &e)
+		}
+		if e.Kind != protocol.KindChat || e.Context != "" || e.From == w.member.You() {
 			continue
 		}
 		switch {
-		case e.Correlation.Names(id), question == id && !beginsTurn(ctx, t, e.ID):
+		case e.Correlation.Names(w.id), question == w.id && !beginsTurn(ctx, w.target, e.ID):
 			return &e, nil
-		case question == id: // it answered nothing, so the question is still taken
-			tracker.Apply(&protocol.Envelope{From: e.From, Kind: protocol.KindChatAcknowledge, Correlation: protocol.CorrelateTo(id)})
+		case question == w.id: // it answered nothing, so the question is still taken
+			tracker.Apply(&protocol.Envelope{From: e.From, Kind: protocol.KindChatAcknowledge, Correlation: protocol.CorrelateTo(w.id)})
 		}
 	}
+}
+
+// noticeProposal reports a proposal in the turn of the message, if the caller may
+// decide on it. A client receives each envelope once.
+func (w *waiter) noticeProposal(ctx context.Context, e *protocol.Envelope) {
+	ctx, cancel := context.WithTimeout(ctx, turnTimeout)
+	defer cancel()
+	at, err := w.target.API.TurnOf(ctx, w.target.Space, w.id)
+	if err == nil && slices.Contains(at.MayDecide, e.ID) {
+		p := describe(e, time.Now())
+		w.warn(p.subject() + " waits for your decision: " + p.approveCommand())
+	}
+}
+
+// undecided names the proposals in the turn of the message that are not decided,
+// as the end of a sentence; "": there is none, or they cannot be read.
+func (w *waiter) undecided(ctx context.Context) (text string) {
+	ctx, cancel := context.WithTimeout(ctx, turnTimeout)
+	defer cancel()
+	at, err := w.target.API.TurnOf(ctx, w.target.Space, w.id)
+	if err != nil {
+		return ""
+	}
+	var calls []protocol.ID // without a result, proposed or made
+	for _, r := range at.Turn.AllReasonings() {
+		for i := range r.ToolDecisions {
+			if d := &r.ToolDecisions[i]; d.Outcome == api.OutcomePending {
+				calls = append(calls, d.CallID)
+			}
+		}
+	}
+	if len(calls) == 0 {
+		return ""
+	}
+	list, _, err := pendingProposals(ctx, w.target)
+	if err != nil {
+		return ""
+	}
+	for i := range list {
+		if !slices.Contains(calls, list[i].ID) {
+			continue
+		}
+		p := describe(&list[i], time.Now())
+		text += "; " + p.subject() + " waits for a decision"
+		if slices.Contains(at.MayDecide, p.ID) {
+			text += ": " + p.approveCommand()
+		}
+	}
+	return text
 }
 
 // turnTimeout bounds the request for the turn of a possible answer.

@@ -77,9 +77,36 @@ func (d *Directory) removeSpace(c Change) error {
 func (d *Directory) forget(p *Participant) {
 	d.participants--
 	d.bytes -= size(p.Capabilities)
-	for _, t := range p.Tokens {
-		d.tokens = d.tokens.Delete(tokenKey(t.Hash))
+	for i := range p.Tokens {
+		d.end(&p.Tokens[i])
 	}
+}
+
+// end counts a token as ended. Its digest stays in the index until MaxEnded others
+// have ended.
+func (d *Directory) end(t *Token) {
+	d.tokens--
+	e, _ := d.ended.Get(t.By)
+	e.digests = e.digests.Set(e.first+uint64(e.digests.Len()), digestKey(t.Hash))
+	d.ended = d.ended.Set(t.By, e)
+	if d.digests.Len()-d.tokens > MaxEnded {
+		d.dropEnded()
+	}
+}
+
+// dropEnded forgets the oldest digest of the administrator with the most, so that
+// issuing many tokens does not displace the digests of other administrators.
+func (d *Directory) dropEnded() {
+	var by protocol.ParticipantID
+	var most ended
+	for id, e := range d.ended.All() {
+		if e.digests.Len() > most.digests.Len() {
+			by, most = id, e
+		}
+	}
+	digest, _ := most.digests.Get(most.first)
+	d.digests = d.digests.Delete(digest)
+	d.ended = d.ended.Set(by, ended{most.digests.Delete(most.first), most.first + 1})
 }
 
 func (d *Directory) putParticipant(c Change) error {
@@ -150,14 +177,14 @@ func (d *Directory) issue(c Change) error {
 	if err != nil {
 		return err
 	}
-	if _, used := d.tokens.Get(tokenKey(c.Hash)); used {
-		return refuse("/token_sha256", "a participant has this token already")
+	if d.digests.Has(digestKey(c.Hash)) {
+		return refuse("/token_sha256", "this token was issued before, to this or another participant, and is not accepted again even if it has ended; generate a new one")
 	}
-	if d.tokens.Len() >= MaxTokens {
+	if d.tokens >= MaxTokens {
 		d.dropExpired(c.At)
 		s, p, _ = d.find(c)
 	}
-	if d.tokens.Len() >= MaxTokens {
+	if d.tokens >= MaxTokens {
 		return refuse("/token_sha256", "there are %d tokens, which is the maximum", MaxTokens)
 	}
 	next := *p
@@ -174,18 +201,19 @@ func (d *Directory) issue(c Change) error {
 		return refuse("/participant_id", "%s has %d tokens, which is the maximum; revoke one first", c.Participant, MaxTokensPerParticipant)
 	}
 	next.Tokens = append(next.Tokens, Token{ID: c.ID, By: c.By, At: c.At, Hash: c.Hash, Expires: c.Expires})
-	d.tokens = d.tokens.Set(tokenKey(c.Hash), struct{}{})
+	d.tokens++
+	d.digests = d.digests.Set(digestKey(c.Hash), struct{}{})
 	d.set(s, &next)
 	return nil
 }
 
 // valid returns a copy of the tokens of a participant without the ones that have
-// expired, which leave the index.
+// expired, which end.
 func (d *Directory) valid(p *Participant, now time.Time) []Token {
 	list := make([]Token, 0, len(p.Tokens)+1)
 	for _, t := range p.Tokens {
 		if t.expired(now) {
-			d.tokens = d.tokens.Delete(tokenKey(t.Hash))
+			d.end(&t)
 			continue
 		}
 		list = append(list, t)
@@ -221,7 +249,7 @@ func (d *Directory) revoke(c Change) error {
 			next.Tokens = append(next.Tokens, t)
 			continue
 		}
-		d.tokens = d.tokens.Delete(tokenKey(t.Hash))
+		d.end(&t)
 	}
 	if len(next.Tokens) == len(p.Tokens) {
 		return refuse("/token_id", "%s in %s has no token %s", c.Participant, c.Space, strconv.Quote(string(c.TokenID)))

@@ -24,15 +24,27 @@ const (
 	MaxTokens               = 16384
 	MaxTokensPerParticipant = 8
 	MaxBytes                = 4 << 20 // of the texts of all capabilities
+	// MaxEnded bounds the digests that are remembered of tokens that were revoked,
+	// have expired or were removed.
+	MaxEnded = 65536
 )
 
 // Directory has what the administrative space has made. It is immutable; the zero
 // value is empty.
 type Directory struct {
 	spaces       pmap.Map[string, *Space]
-	tokens       pmap.Map[string, struct{}] // by tokenKey
+	digests      pmap.Map[string, struct{}] // by digestKey; of the tokens, and of the ended ones
+	ended        pmap.Map[protocol.ParticipantID, ended]
 	participants int
+	tokens       int
 	bytes        int
+}
+
+// ended has the digests of tokens that have ended, all issued by one
+// administrator: by the order in which they ended, from first on.
+type ended struct {
+	digests pmap.Map[uint64, string]
+	first   uint64
 }
 
 // Space is a space of a directory. It is immutable.
@@ -119,7 +131,7 @@ func (d Directory) Space(name string) *Space {
 }
 
 // Len is about the number of elements.
-func (d Directory) Len() int { return d.spaces.Len() + d.participants + d.tokens.Len() }
+func (d Directory) Len() int { return d.spaces.Len() + d.participants + d.digests.Len() }
 
 // Participants yields the participants, sorted by id.
 func (s *Space) Participants(yield func(*Participant) bool) {
@@ -154,10 +166,10 @@ func (d Directory) NextExpiry(now time.Time) (next time.Time) {
 	return next
 }
 
-// tokenKey is the key of a token in the index of tokens. A token is valid for one
-// participant of one space: the digest of another one's token can be read in the log, and
-// its bearer could otherwise be led into another space.
-func tokenKey(hash [32]byte) string { return string(hash[:]) }
+// digestKey is the key of a token in the index of digests. A token is valid for one
+// participant of one space, and no token of another: its digest can be read in the
+// log, and its bearer, also of a revoked one, could otherwise be led into another space.
+func digestKey(hash [32]byte) string { return string(hash[:]) }
 
 func size(list []*capability.Capability) (bytes int) {
 	for _, c := range list {

@@ -1,6 +1,9 @@
 package directory_test
 
 import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -98,7 +101,7 @@ func TestApply_SpacesAndParticipants(t *testing.T) {
 	}
 	f.must(protocol.KindAdminParticipantRemove, `{"space":"file","participant_id":"bob"}`)
 	f.must(protocol.KindAdminSpaceRemove, `{"space":"a"}`)
-	if f.d.Len() != 0 || f.d.Encode() != "" {
+	if f.d.Len() != 1 { // the digest of the token that has ended
 		t.Errorf("%d elements are left: %s", f.d.Len(), f.d.Encode())
 	}
 }
@@ -111,6 +114,77 @@ func TestApply_TokenOfAnotherSpace(t *testing.T) {
 	}
 	f.must(protocol.KindAdminTokenIssue, `{"space":"a","participant_id":"bob","token_sha256":%q}`, sum(1))
 	f.refused("/token_sha256", protocol.KindAdminTokenIssue, `{"space":"b","participant_id":"bob","token_sha256":%q}`, sum(1))
+}
+
+// A client may still use a token that has ended, and its digest can be read in the log:
+// it is not accepted again.
+func TestApply_EndedToken(t *testing.T) {
+	const issue = protocol.KindAdminTokenIssue
+	for name, end := range map[string]func(f *folder){
+		"revoked": func(f *folder) {
+			f.must(protocol.KindAdminTokenRevoke, `{"space":"a","participant_id":"bob","token_id":"e3"}`)
+		},
+		"all revoked": func(f *folder) {
+			f.must(protocol.KindAdminTokenRevoke, `{"space":"a","participant_id":"bob","all":true}`)
+		},
+		"rotated": func(f *folder) {
+			f.must(issue, `{"space":"a","participant_id":"bob","token_sha256":%q,"overlap_seconds":0}`, sum(2))
+			f.must(issue, `{"space":"a","participant_id":"bob","token_sha256":%q}`, sum(3)) // drops the expired one
+		},
+		"participant removed": func(f *folder) { f.must(protocol.KindAdminParticipantRemove, `{"space":"a","participant_id":"bob"}`) },
+		"space removed":       func(f *folder) { f.must(protocol.KindAdminSpaceRemove, `{"space":"a"}`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &folder{t: t}
+			for _, space := range []string{"a", "b"} {
+				f.must(protocol.KindAdminParticipantPut, `{"space":%q,"participant_id":"bob"}`, space)
+			}
+			f.must(issue, `{"space":"a","participant_id":"bob","token_sha256":%q}`, sum(1)) // e3
+			end(f)
+			f.must(protocol.KindAdminParticipantPut, `{"space":"a","participant_id":"bob"}`)
+			restored, err := directory.Decode(f.d.Encode())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range []directory.Directory{f.d, restored} {
+				for _, space := range []string{"a", "b"} {
+					f := &folder{t: t, d: d, n: f.n}
+					f.refused("/token_sha256", issue, `{"space":%q,"participant_id":"bob","token_sha256":%q}`, space, sum(1))
+				}
+			}
+		})
+	}
+}
+
+// At the bound, the oldest digest of the administrator with the most is forgotten.
+func TestApply_EndedBound(t *testing.T) {
+	const issue = `{"space":"a","participant_id":"bob","token_sha256":%q}`
+	lead, digest := make([]byte, 0, 32*directory.MaxEnded), [32]byte{0: 1}
+	for i := range directory.MaxEnded - 1 {
+		binary.BigEndian.PutUint32(digest[28:], uint32(i))
+		lead = append(lead, digest[:]...)
+	}
+	root, err := hex.DecodeString(sum(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	encode := base64.StdEncoding.EncodeToString
+	d, err := directory.Decode(fmt.Sprintf(`{"ended":[{"by":"lead","sha256":%q},{"by":"root","sha256":%q}]}`, encode(lead), encode(root)))
+	if err != nil || d.Len() != directory.MaxEnded {
+		t.Fatal(d.Len(), err)
+	}
+	f := &folder{t: t, d: d}
+	f.must(protocol.KindAdminParticipantPut, `{"space":"a","participant_id":"bob"}`)
+	f.must(protocol.KindAdminTokenIssue, issue, sum(2))
+	f.refused("/token_sha256", protocol.KindAdminTokenIssue, issue, hex.EncodeToString(lead[:32]))
+	f.must(protocol.KindAdminTokenRevoke, `{"space":"a","participant_id":"bob","all":true}`)
+	if f.d.Len() != directory.MaxEnded+2 { // with the space and the participant
+		t.Errorf("there are %d elements", f.d.Len())
+	}
+	f.refused("/token_sha256", protocol.KindAdminTokenIssue, issue, sum(1))
+	f.refused("/token_sha256", protocol.KindAdminTokenIssue, issue, sum(2))
+	f.refused("/token_sha256", protocol.KindAdminTokenIssue, issue, hex.EncodeToString(lead[32:64]))
+	f.must(protocol.KindAdminTokenIssue, issue, hex.EncodeToString(lead[:32]))
 }
 
 func TestApply_Rotation(t *testing.T) {
@@ -126,14 +200,14 @@ func TestApply_Rotation(t *testing.T) {
 	if next := f.d.NextExpiry(start); !next.Equal(start.Add(65 * time.Minute)) {
 		t.Errorf("the next expiry is %v", next)
 	}
-	f.must(protocol.KindAdminTokenIssue, `{"space":"a","participant_id":"bob","token_sha256":%q}`, sum(2)) // the expired one, again: e6
+	f.must(protocol.KindAdminTokenIssue, `{"space":"a","participant_id":"bob","token_sha256":%q}`, sum(4)) // e6
 	f.refused("/token_id", protocol.KindAdminTokenRevoke, `{"space":"a","participant_id":"bob","token_id":"e3"}`)
 	f.must(protocol.KindAdminTokenRevoke, `{"space":"a","participant_id":"bob","token_id":"e2"}`)
 	if got := fmt.Sprint(f.tokens("a", "bob")); got != "[e5 e6]" {
 		t.Errorf("after a revocation: %s", got)
 	}
 	f.must(protocol.KindAdminTokenRevoke, `{"space":"a","participant_id":"bob","all":true}`)
-	f.must(protocol.KindAdminTokenIssue, `{"space":"a","participant_id":"bob","token_sha256":%q,"overlap_seconds":0}`, sum(1))
+	f.must(protocol.KindAdminTokenIssue, `{"space":"a","participant_id":"bob","token_sha256":%q,"overlap_seconds":0}`, sum(5))
 }
 
 func TestRead_Refusals(t *testing.T) {
@@ -227,7 +301,7 @@ func TestDecode_ContinuesAlike(t *testing.T) {
 		case 5:
 			return f.try(protocol.KindAdminTokenRevoke, `{"space":"s%d","participant_id":"p%d","all":true}`, space, who)
 		}
-		return f.try(protocol.KindAdminTokenIssue, `{"space":"s%d","participant_id":"p%d","token_sha256":%q,"ttl_seconds":%d}`, space, who, sum(n), 60*(1+n))
+		return f.try(protocol.KindAdminTokenIssue, `{"space":"s%d","participant_id":"p%d","token_sha256":%q,"ttl_seconds":%d}`, space, who, sum(r.IntN(100)), 60*(1+n))
 	}
 	for range 200 {
 		_ = step(f, rng) // refused ones too
@@ -244,9 +318,10 @@ func TestDecode_ContinuesAlike(t *testing.T) {
 }
 
 func TestDecode_Damaged(t *testing.T) {
-	for _, text := range []string{`{`, `[{"name":"b"},{"name":"a"}]`, `[{"name":"a","dialect":"x"}]`,
-		`[{"name":"a","participants":[{"id":"b"},{"id":"b"}]}]`, `[{"name":"a","participants":[{"id":"b","capabilities":["/(/"]}]}]`,
-		`[{"name":"a","participants":[{"id":"b","tokens":[{"sha256":"00"}]}]}]`} {
+	for _, text := range []string{`{`, `{"spaces":[{"name":"b"},{"name":"a"}]}`, `{"spaces":[{"name":"a","dialect":"x"}]}`,
+		`{"spaces":[{"name":"a","participants":[{"id":"b"},{"id":"b"}]}]}`, `{"spaces":[{"name":"a","participants":[{"id":"b","capabilities":["/(/"]}]}]}`,
+		`{"spaces":[{"name":"a","participants":[{"id":"b","tokens":[{"sha256":"00"}]}]}]}`, `{"ended":[{"by":"a","sha256":"AAAA"}]}`,
+		`{"ended":[{"by":"a"},{"by":"a"}]}`} {
 		if _, err := directory.Decode(text); err == nil {
 			t.Errorf("%s was accepted", text)
 		}

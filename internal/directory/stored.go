@@ -1,10 +1,12 @@
 package directory
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
@@ -14,6 +16,14 @@ import (
 
 // The stored form of a directory, in a snapshot.
 type (
+	stored struct {
+		Spaces []storedSpace `json:"spaces,omitempty"`
+		Ended  []storedEnded `json:"ended,omitempty"`
+	}
+	storedEnded struct {
+		By      protocol.ParticipantID `json:"by"`
+		Digests []byte                 `json:"sha256"` // of 32 bytes each, in the order in which they ended
+	}
 	storedSpace struct {
 		Name         string                 `json:"name"`
 		Made         bool                   `json:"made,omitempty"`
@@ -45,14 +55,21 @@ type (
 // Encode returns the directory as a text for Decode; "" if it is empty. Two equal
 // directories have the same text.
 func (d Directory) Encode() string {
-	if d.spaces.Len() == 0 {
+	if d.Len() == 0 {
 		return ""
 	}
-	list := make([]storedSpace, 0, d.spaces.Len())
+	var x stored
 	for s := range d.Spaces {
-		list = append(list, s.stored())
+		x.Spaces = append(x.Spaces, s.stored())
 	}
-	text, err := json.Marshal(list)
+	for by, e := range d.ended.All() {
+		var digests []byte
+		for _, digest := range e.digests.All() {
+			digests = append(digests, digest...)
+		}
+		x.Ended = append(x.Ended, storedEnded{by, digests})
+	}
+	text, err := json.Marshal(x)
 	if err != nil {
 		panic(err) // the texts of capabilities are JSON, and nothing else can fail
 	}
@@ -85,17 +102,17 @@ func Decode(text string) (d Directory, err error) {
 	if text == "" {
 		return d, nil
 	}
-	var list []storedSpace
-	if err := json.Unmarshal([]byte(text), &list); err != nil {
+	var all stored
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
 		return d, fmt.Errorf("decode the directory: %w", err)
 	}
-	pairs := make([]pmap.Pair[string, *Space], 0, len(list))
-	var tokens []pmap.Pair[string, struct{}]
-	for i, x := range list {
-		if i > 0 && list[i-1].Name >= x.Name {
+	pairs := make([]pmap.Pair[string, *Space], 0, len(all.Spaces))
+	var digests []pmap.Pair[string, struct{}]
+	for i, x := range all.Spaces {
+		if i > 0 && all.Spaces[i-1].Name >= x.Name {
 			return Directory{}, errUnsorted
 		}
-		s, err := x.space(&tokens)
+		s, err := x.space(&digests)
 		if err != nil {
 			return Directory{}, err
 		}
@@ -105,14 +122,41 @@ func Decode(text string) (d Directory, err error) {
 			d.bytes += size(p.Capabilities)
 		}
 	}
+	d.tokens = len(digests)
+	for i, x := range all.Ended {
+		if i > 0 && all.Ended[i-1].By >= x.By {
+			return Directory{}, errUnsorted
+		}
+		e, err := x.ended(&digests)
+		if err != nil {
+			return Directory{}, err
+		}
+		d.ended = d.ended.Set(x.By, e)
+	}
 	d.spaces = pmap.Of(pairs)
-	d.tokens = pmap.Of(tokens)
+	d.digests = pmap.Of(digests)
 	return d, nil
 }
 
-var errUnsorted = errors.New("decode the directory: its names are not sorted")
+func (x *storedEnded) ended(digests *[]pmap.Pair[string, struct{}]) (e ended, err error) {
+	if len(x.Digests)%sha256.Size != 0 {
+		return e, errDigest
+	}
+	var pairs []pmap.Pair[uint64, string]
+	for digest := range slices.Chunk(x.Digests, sha256.Size) {
+		pairs = append(pairs, pmap.Pair[uint64, string]{Key: uint64(len(pairs)), Value: string(digest)})
+		*digests = append(*digests, pmap.Pair[string, struct{}]{Key: string(digest)})
+	}
+	e.digests = pmap.Of(pairs)
+	return e, nil
+}
 
-func (x *storedSpace) space(tokens *[]pmap.Pair[string, struct{}]) (*Space, error) {
+var (
+	errUnsorted = errors.New("decode the directory: its names are not sorted")
+	errDigest   = errors.New("decode the directory: a digest is damaged")
+)
+
+func (x *storedSpace) space(digests *[]pmap.Pair[string, struct{}]) (*Space, error) {
 	s := &Space{Name: x.Name, Made: x.Made, By: x.By, At: x.At, Settings: Settings{Everyone: x.Everyone, DecideExplicitly: x.Explicit, Limits: x.Limits}}
 	if x.Dialect != "" {
 		dialect, ok := protocol.ParseDialect(x.Dialect)
@@ -138,11 +182,11 @@ func (x *storedSpace) space(tokens *[]pmap.Pair[string, struct{}]) (*Space, erro
 			t := Token{ID: z.ID, By: z.By, At: z.At, Expires: z.Expires}
 			raw, err := hex.DecodeString(z.Hash)
 			if err != nil || len(raw) != len(t.Hash) {
-				return nil, errors.New("decode the directory: a digest is damaged")
+				return nil, errDigest
 			}
 			t.Hash = [32]byte(raw)
 			p.Tokens = append(p.Tokens, t)
-			*tokens = append(*tokens, pmap.Pair[string, struct{}]{Key: tokenKey(t.Hash)})
+			*digests = append(*digests, pmap.Pair[string, struct{}]{Key: digestKey(t.Hash)})
 		}
 		pairs = append(pairs, pmap.Pair[protocol.ParticipantID, *Participant]{Key: p.ID, Value: p})
 	}

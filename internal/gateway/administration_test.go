@@ -294,6 +294,33 @@ func TestAdministration_Restart(t *testing.T) {
 	o.want(200, "blue", "one")
 }
 
+// TestAdministration_EndedToken: a token that was revoked is not accepted for another
+// space, at another gateway, and after restarts.
+func TestAdministration_EndedToken(t *testing.T) {
+	t.Parallel()
+	offices(t, func(t *testing.T, here, there *office) {
+		for _, space := range []string{"red", "blue"} {
+			here.do(protocol.KindAdminSpacePut, `{"space":%q}`, space)
+			here.do(protocol.KindAdminParticipantPut, `{"space":%q,"participant_id":"bob"}`, space)
+		}
+		here.issue("red", "bob", "one", "")
+		there.becomes(200, "red", "one")
+		here.do(protocol.KindAdminTokenRevoke, `{"space":"red","participant_id":"bob","all":true}`)
+		there.becomes(401, "red", "one")
+		again := func(o *office) {
+			o.t.Helper()
+			o.refused("root", protocol.CodeInvalidPayload, "/payload/token_sha256", protocol.KindAdminTokenIssue,
+				`{"space":"blue","participant_id":"bob","token_sha256":%q}`, digest("one"))
+		}
+		again(here)
+		again(there)
+		here.Restart()
+		again(here)
+		here.Restart() // from the snapshot
+		again(here)
+	})
+}
+
 // TestAdministration_LateGateway: a gateway that joins later has what was made before.
 func TestAdministration_LateGateway(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@ import (
 // snapshotVersion is the first byte of a snapshot. It changes with the encoding and
 // whenever [State.Fold] or the ledger derives another state from the same log:
 // snapshots of other versions are not used.
-const snapshotVersion = 3
+const snapshotVersion = 4
 
 const snapshotHeader = 1 + 4 // the version, and a checksum of everything after it
 
