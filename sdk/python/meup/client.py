@@ -111,6 +111,7 @@ class Space(Connection):
         TimeoutError if it cannot be reached.
         """
         await self._join()
+        self._tools.begin()
         return self
 
     def __await__(self) -> Generator[Any, None, "Space"]:
@@ -137,6 +138,7 @@ class Space(Connection):
             finals = self._finals - {asyncio.current_task()}
             if finals:
                 await asyncio.wait(finals, timeout=CLOSING_TIME)
+            await self._tools.end(CLOSING_TIME)
         self._closing = True
         self._interrupt(Closed())
         await asyncio.shield(self._supervisor)
@@ -536,7 +538,7 @@ class Space(Connection):
                 self._participants[participant.id] = participant
             self._calls.presence_changed(participant.id)
         self._calls.route(env)
-        if env.seq and env.seq <= self._old:
+        if self._is_old(env):
             return
         if env.from_ != self.id and self.id in env.to:
             self._controlled(env)

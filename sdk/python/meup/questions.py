@@ -547,7 +547,10 @@ class Questions:
         except (OSError, ValueError) as err:
             log.warning("the log cannot be read: old questions are not answered: %s", err)
             return
+        missed = work.missed() if self.space._tools.active else ()
         await self._close_leftovers(work)
+        for env in missed:
+            self.space._tools.route(env)
         for env in work.questions(catch_up == "all") if self.active else ():
             self._admit(env, work.calls(env.id), bounded=False)
 
