@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, AsyncIterator, Awaitable, Generator, Iterable, Iterator, Mapping
 from urllib.parse import parse_qsl, urlsplit
 
+from ._desk import Handler, Questions
 from ._gate import passes_pause
 from ._needs import missing
 from ._outbox import Pending
@@ -20,7 +21,6 @@ from .connection import Connection, Options, Participant, Position, _Resume, soc
 from .envelope import Envelope, derived_id, encode, new_id
 from .errors import Closed, Gap, MeupError, Refused
 from .filters import Filter
-from .questions import Handler, Questions
 from .tools import ServedTools, ToolFunction
 
 log = logging.getLogger("meup")
