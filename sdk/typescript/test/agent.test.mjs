@@ -232,9 +232,10 @@ test("a program is warned of missing capabilities", async () => {
 });
 
 test("of a log that replaced another one, only what was sent after that one is new", async () => {
-  const [g, me] = await joined({ onGap: () => {} });
-  me.onQuestion(() => "because");
+  const g = new FakeGateway();
   for (let i = 0; i < 9; i++) g.say("alice", "x.note"); // longer than the new log
+  const me = await connect(g.options({ onGap: () => {} }));
+  me.onQuestion(() => "because");
   const asked = g.say("alice", "chat", { message: "why?" }, { id: "before" });
   await until("an answer", () => g.of("chat").length === 1);
   const { socket } = g;
