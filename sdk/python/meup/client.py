@@ -67,7 +67,7 @@ def connect(
     retry: send temporarily refused envelopes again (rate_limited, unavailable,
         outcome_unknown, and paused at the end of the pause); False raises Refused.
     connect_timeout: seconds in which the first connection is retried while the
-        gateway is away; 0: one attempt.
+        gateway is away; 0: one attempt. The logger "meup" warns of it once.
     in_flight: bound of the envelopes that are not acknowledged; send waits.
     buffer, buffer_bytes: bounds of the received envelopes that wait for receive.
     """
