@@ -160,6 +160,9 @@ func (c *Client) firstConnect(ctx context.Context) (*session, error) {
 		s, err := c.connect(ctx)
 		if err == nil {
 			s.pendingWelcome = nil // Welcome returns it to the caller
+			if attempt > 1 {
+				c.log.Warn("gateway reached", "gateway", c.target.Host, "attempts", attempt) // for those who see the other warning
+			}
 		}
 		if err == nil || finalError(err) != nil || ctx.Err() != nil {
 			return s, err
@@ -168,7 +171,11 @@ func (c *Client) firstConnect(ctx context.Context) (*session, error) {
 			return nil, err
 		}
 		delay := c.retryDelay(attempt, err)
-		c.log.Warn("gateway not reached; trying again", "err", err, "in", delay)
+		level := slog.LevelDebug
+		if attempt == 1 { // one warning, however long it takes
+			level = slog.LevelWarn
+		}
+		c.log.Log(ctx, level, "gateway not reached; trying again", "gateway", c.target.Host, "err", err, "in", delay)
 		select {
 		case <-time.After(delay):
 		case <-ctx.Done():

@@ -54,7 +54,8 @@ type Options struct {
 	// Backoff sets the delays between reconnects.
 	Backoff Backoff
 	// RetryDial makes Dial retry until its context ends while the gateway is
-	// unreachable.
+	// unreachable. Logger gets one warning with the address, and a message when
+	// the gateway is reached.
 	RetryDial bool
 
 	// HTTPHeader is added to the upgrade request.

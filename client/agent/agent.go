@@ -20,9 +20,11 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -34,6 +36,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/bridge"
 	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/participant"
 )
 
 // Answers selects the chats that are questions (docs/agent.md, Questions).
@@ -50,8 +53,10 @@ const (
 // Agent is an agent of one space. Client, and OnQuestion, Tools or both are required.
 // Its fields must not change while it runs.
 type Agent struct {
-	// Client has the gateway, the space and the token. ServesTools is set by Run, and
-	// Logger is used by the agent too.
+	// Client has the gateway, the space and the token. ServesTools and RetryDial are set by
+	// Run: it waits for a gateway that is away. Logger is used by the agent too, which warns
+	// of a gateway that is away and of missing capabilities; nil: the warnings and errors go
+	// to slog.Default.
 	Client client.Options
 	// OnQuestion answers a question, in Markdown. ctx ends when the question is canceled,
 	// when another process takes it over, or with Run; then nothing is sent but the end
@@ -66,7 +71,8 @@ type Agent struct {
 	Answers Answers // which chats are questions
 	// IgnoreEarlier ignores the log before the start. By default, the agent closes the work
 	// that an earlier process left open, and answers the questions of the last hour that have
-	// no answer, if it was in the space before them.
+	// no answer, if it was in the space before them. Without OnQuestion, it answers the calls
+	// of the last minute that it missed (docs/agent.md, The bridge).
 	IgnoreEarlier bool
 
 	MaxQuestions    int           // answered at the same time; 0: 4. 32 more wait, further ones are refused
@@ -76,8 +82,10 @@ type Agent struct {
 }
 
 // Run joins the space and answers until ctx ends or an authorized participant shuts the
-// agent down (both return nil), or the gateway removes it. It then closes open contexts
-// and calls, if the gateway can be reached.
+// agent down (both return nil), or the gateway removes it. While the gateway cannot be
+// reached, at the start or later, Run tries again until ctx ends, after Client.Backoff; a
+// refusal that stays (400, 401, 403, 404) ends it with a *client.DialError. At the end it closes open
+// contexts and calls, if the gateway can be reached.
 func (a *Agent) Run(ctx context.Context) error {
 	if a.OnQuestion == nil && a.Tools == nil {
 		return errors.New("run agent: neither OnQuestion nor Tools is set")
@@ -94,27 +102,43 @@ func (a *Agent) Run(ctx context.Context) error {
 		return fmt.Errorf("run agent: %w", err)
 	}
 	defer history.Close()
+	options := a.Client
+	options.ServesTools, options.RetryDial, options.Logger = a.Tools != nil, true, cmp.Or(a.Client.Logger, slog.New(warnings{slog.Default().Handler()}))
 	var set *mcptools.Set
 	var notices *bridge.Notices
 	if a.Tools != nil {
 		notices = bridge.NewNotices()
 		set, err = mcptools.Start(ctx, []mcptools.Server{{Name: "own", InProcess: a.Tools}}, mcptools.Options{
-			CallTimeout: a.CallTimeout, Logger: a.Client.Logger, OnNotice: notices.Put, OnRestart: notices.Restarted,
+			CallTimeout: a.CallTimeout, Logger: options.Logger, OnNotice: notices.Put, OnRestart: notices.Restarted,
 		})
 		if err != nil {
 			return fmt.Errorf("run agent: %w", err)
 		}
 		defer func() { _ = set.Close() }()
 	}
-	options := a.Client
-	options.ServesTools = a.Tools != nil
 	c, err := client.Dial(ctx, options)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil
+	case err != nil:
 		return fmt.Errorf("run agent: %w", err)
 	}
 	defer func() { _ = c.Close() }()
-	return a.serve(ctx, c, history, set, notices)
+	return a.serve(ctx, c, options.Logger, history, set, notices)
 }
+
+// warnings is a handler for warnings and errors only.
+type warnings struct{ slog.Handler }
+
+func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
+}
+
+func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warnings{w.Handler.WithAttrs(attrs)}
+}
+
+func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }
 
 func (a *Agent) mode() addressing.Mode {
 	if a.Answers == Auto {
@@ -124,17 +148,27 @@ func (a *Agent) mode() addressing.Mode {
 }
 
 // serve answers in a space that was joined.
-func (a *Agent) serve(ctx context.Context, c *client.Client, history *api.Client, set *mcptools.Set, notices *bridge.Notices) error {
+func (a *Agent) serve(ctx context.Context, c *client.Client, log *slog.Logger, history *api.Client, set *mcptools.Set, notices *bridge.Notices) error {
 	var host *bridge.Bridge
+	var needs []participant.Need
 	if set != nil {
-		host = bridge.New(bridge.Options{Space: c, Server: set, Notices: notices, MaxCalls: a.MaxCalls, Logger: a.Client.Logger})
+		needs = participant.HostNeeds
+		o := bridge.Options{Space: c, Server: set, Notices: notices, MaxCalls: a.MaxCalls, Logger: log}
+		if !a.IgnoreEarlier {
+			o.Missed, o.History = time.Minute, history
+		}
+		host = bridge.New(o)
 	}
+	if a.OnQuestion != nil {
+		needs = append(needs[:len(needs):len(needs)], participant.QuestionNeeds...)
+	}
+	participant.WarnMissing(log, c.Welcome().You.Capabilities, needs...)
 	if a.OnQuestion == nil {
 		return host.Run(ctx)
 	}
 	o := agent.Options{
 		Space: c, Solver: solver{a}, Approach: "program", Name: a.Name, Answer: a.mode(), CatchUp: catchup.Auto, History: history,
-		OwnToolsOnly: true, ToolTimeout: a.CallTimeout, ProposalTimeout: a.ProposalTimeout, MaxQuestions: a.MaxQuestions, Logger: a.Client.Logger,
+		OwnToolsOnly: true, ToolTimeout: a.CallTimeout, ProposalTimeout: a.ProposalTimeout, MaxQuestions: a.MaxQuestions, Logger: log,
 	}
 	if a.IgnoreEarlier {
 		o.CatchUp = catchup.Off

@@ -4,11 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	stdlog "log"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
@@ -228,6 +235,136 @@ func TestQuestion_Private(t *testing.T) {
 	}
 }
 
+// away makes connections fail as long as refused returns true.
+func away(o client.Options, refused func() bool) client.Options {
+	o.Backoff = client.Backoff{Min: time.Millisecond, Max: time.Millisecond}
+	o.HTTPClient = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		if refused() {
+			return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}}}
+	return o
+}
+
+// An agent that starts before its gateway warns once, and answers when the gateway is there.
+func TestAgent_GatewayAway(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice := joinAlice(t, g)
+	var log testkit.Log
+	var attempts atomic.Int64
+	bot(t, g, alice, func(context.Context, *agent.Question) (string, error) { return "here", nil }, func(a *agent.Agent) {
+		a.Client = away(a.Client, func() bool { return attempts.Add(1) <= 3 })
+		a.Client.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	})
+	if _, answer := ask(t, alice, "are you there?"); answer != "here" {
+		t.Errorf("the answer is %q", answer)
+	}
+	warned, reached := `level=WARN msg="gateway not reached; trying again" space=lab gateway=`+g.Addr(), `level=WARN msg="gateway reached" space=lab gateway=`+g.Addr()
+	if got := log.String(); strings.Count(got, "not reached") != 1 || !strings.Contains(got, warned) || strings.Count(got, reached) != 1 {
+		t.Errorf("the log is\n%s", got)
+	}
+}
+
+// Without a logger, the warnings go to the default one, and nothing else does. A host of tools
+// makes the calls that it missed.
+func TestAgent_MissedCall(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice := joinAlice(t, g)
+	call := protocol.Envelope{
+		Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{"files"},
+		Payload: []byte(`{"id":1,"method":"tools/call","params":{"name":"read","arguments":{"path":"deploy.md"}}}`),
+	}
+	sent, err := alice.Send(testkit.Deadline(t), call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log testkit.Log
+	former := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer func() {
+		slog.SetDefault(former)
+		stdlog.SetOutput(os.Stderr)
+	}()
+	var attempts atomic.Int64
+	run(t, alice, "files", func(ctx context.Context) {
+		serveFiles(ctx, away(options(g, "files"), func() bool { return attempts.Add(1) <= 2 }))
+	})
+	for env, err := range alice.All(testkit.Deadline(t)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if env.Correlation.Names(sent.ID) && env.Kind == protocol.KindMCPResponse {
+			if !strings.Contains(string(env.Payload), "Run make release.") {
+				t.Errorf("the response is %s", env.Payload)
+			}
+			break
+		}
+	}
+	if got := log.String(); strings.Count(got, "level=WARN") != 2 || strings.Count(got, "\n") != 2 {
+		t.Errorf("the log is\n%s", got)
+	}
+}
+
+// Run returns nil if its context ends while it waits for the gateway.
+func TestAgent_EndsWhileGatewayIsAway(t *testing.T) {
+	ctx, cancel := context.WithCancel(testkit.Deadline(t))
+	defer cancel()
+	var attempts atomic.Int64
+	a := agent.Agent{OnQuestion: nothing, Client: away(client.Options{URL: "http://127.0.0.1:1", Space: "lab", Token: "x"}, func() bool {
+		if attempts.Add(1) == 3 {
+			cancel()
+		}
+		return true
+	})}
+	a.Client.Logger = slog.New(slog.DiscardHandler)
+	if err := a.Run(ctx); err != nil || attempts.Load() != 3 {
+		t.Errorf("ended with %v after %d attempts", err, attempts.Load())
+	}
+}
+
+// A refusal that stays ends Run.
+func TestAgent_Refused(t *testing.T) {
+	g := meuptest.Start(t, config+"  den:\n    participants:\n      alice: {token: alice-token, capabilities: []}\n")
+	for status, o := range map[int]client.Options{
+		http.StatusUnauthorized: {Space: "lab", Token: "wrong-token"},
+		http.StatusForbidden:    {Space: "den", Token: "bot-token"},
+		http.StatusNotFound:     {Space: "attic", Token: "bot-token"},
+	} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			o.URL = g.HTTP()
+			err := (&agent.Agent{Client: o, OnQuestion: nothing}).Run(testkit.Deadline(t))
+			var refused *client.DialError
+			if !errors.As(err, &refused) || refused.Status != status {
+				t.Errorf("ended with %v", err)
+			}
+		})
+	}
+}
+
+// Run warns of the capabilities that the agent needs and does not have.
+func TestAgent_MissingCapabilities(t *testing.T) {
+	g := meuptest.Start(t, strings.ReplaceAll(config, ", participant.status]", "]"))
+	alice := joinAlice(t, g)
+	server := mcp.NewServer(&mcp.Implementation{Name: "own"}, nil)
+	for who, a := range map[protocol.ParticipantID]*agent.Agent{
+		"bot": {OnQuestion: nothing}, "files": {Tools: server},
+	} {
+		var log testkit.Log
+		a.Client = options(g, string(who))
+		a.Client.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		run(t, alice, who, func(ctx context.Context) {
+			if err := a.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		log.Wait(t, "ready")
+		if got := log.String(); strings.Count(got, "capability missing") != 1 || !strings.Contains(got, "capability=participant.status") {
+			t.Errorf("the log of %s is\n%s", who, got)
+		}
+	}
+}
+
 func TestAgent_Faults(t *testing.T) {
 	for name, test := range map[string]struct {
 		agent agent.Agent
@@ -235,12 +372,13 @@ func TestAgent_Faults(t *testing.T) {
 	}{
 		"nothing to do":   {agent.Agent{Client: client.Options{URL: "http://127.0.0.1:1", Token: "x"}}, "neither OnQuestion nor Tools"},
 		"no token":        {agent.Agent{Client: client.Options{URL: "http://127.0.0.1:1"}, OnQuestion: nothing}, "token"},
-		"no gateway":      {agent.Agent{Client: client.Options{URL: "http://127.0.0.1:1", Token: "x"}, OnQuestion: nothing}, "join space"},
 		"an unknown mode": {agent.Agent{Client: client.Options{URL: "http://127.0.0.1:1", Token: "x"}, OnQuestion: nothing, Answers: "all"}, `unknown mode "all"`},
 		"an unknown URL":  {agent.Agent{Client: client.Options{URL: ":", Token: "x"}, OnQuestion: nothing}, "gateway URL"},
+		"no scheme":       {agent.Agent{Client: client.Options{URL: "example.org/ws", Token: "x"}, OnQuestion: nothing}, "gateway URL"},
+		"another scheme":  {agent.Agent{Client: client.Options{URL: "ftp://127.0.0.1:1", Token: "x"}, OnQuestion: nothing}, "gateway URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := test.agent.Run(t.Context()); err == nil || !strings.Contains(err.Error(), test.want) {
+			if err := test.agent.Run(testkit.Deadline(t)); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %s", err, test.want)
 			}
 		})

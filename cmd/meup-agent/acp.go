@@ -22,6 +22,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/subprocess"
+	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/program"
 )
 
@@ -186,7 +187,7 @@ func serveACP(ctx context.Context, f *acpFlags, token string, servers []mcptools
 		return err
 	}
 	defer func() { _ = c.Close() }()
-	warnMissing(log, c.Welcome().You.Capabilities, append(agentNeeds[:len(agentNeeds):len(agentNeeds)], proposalNeeds...)...)
+	participant.WarnMissing(log, c.Welcome().You.Capabilities, append(agentNeeds[:len(agentNeeds):len(agentNeeds)], proposalNeeds...)...)
 	log.Info("agent program started", "name", solver.Name(), "dir", f.dir)
 	return agent.New(agent.Options{
 		Space: c, Solver: solver, Approach: strings.TrimSpace("acp " + solver.Name()), Name: f.name, Answer: addressing.Mode(f.answer),

@@ -12,6 +12,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/bridge"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/toolpins"
+	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -108,7 +109,7 @@ func serveBridge(ctx context.Context, f *bridgeFlags, token string, servers []mc
 		return err
 	}
 	defer func() { _ = c.Close() }()
-	warnMissing(log, c.Welcome().You.Capabilities, bridgeNeeds...)
+	participant.WarnMissing(log, c.Welcome().You.Capabilities, participant.HostNeeds...)
 	history, err := openHistory(f.gateway, token)
 	if err != nil {
 		return err
@@ -117,7 +118,7 @@ func serveBridge(ctx context.Context, f *bridgeFlags, token string, servers []mc
 	var pins *toolpins.Pins
 	if !f.noPins {
 		pins = toolpins.New(toolpins.Options{Space: c, History: history, Required: f.pinTools, Logger: log})
-		warnMissing(log, c.Welcome().You.Capabilities, pinNeeds...)
+		participant.WarnMissing(log, c.Welcome().You.Capabilities, pinNeeds...)
 	}
 	return bridge.New(bridge.Options{
 		Space: c, Server: set, Notices: notices, Pins: pins, Missed: f.answerMissed, History: history, Version: program.Version(version), Logger: log,

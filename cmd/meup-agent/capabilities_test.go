@@ -9,11 +9,12 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func TestWarnMissing(t *testing.T) {
-	const all = "chat reasoning/* mcp.request mcp.response stream/* participant.status participant.compact-done mcp.proposal mcp.withdraw"
+func TestNeeds(t *testing.T) {
+	const all = "mcp.request stream/* participant.compact-done chat reasoning/* mcp.response participant.status mcp.proposal mcp.withdraw"
 	for name, c := range map[string]struct {
 		held, missing string
 	}{
@@ -24,7 +25,7 @@ func TestWarnMissing(t *testing.T) {
 		"steps alone":        {`["chat","reasoning/step","mcp/*","stream/*","participant.*"]`, "reasoning/*"},
 		"some are denied":    {`["*",{"kind":"mcp.request","payload":{"method":"x"},"deny":true}]`, ""},
 		"all are denied":     {`["*",{"kind":"mcp.request","deny":true}]`, "mcp.request"},
-		"no proposals":       {`["chat","reasoning/*","mcp.request","mcp.response"]`, "stream/* participant.status participant.compact-done mcp.proposal mcp.withdraw"},
+		"no proposals":       {`["chat","reasoning/*","mcp.request","mcp.response"]`, "stream/* participant.compact-done participant.status mcp.proposal mcp.withdraw"},
 		"of a later version": {`["*",{"kind":["chat"]},7]`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -33,7 +34,7 @@ func TestWarnMissing(t *testing.T) {
 				t.Fatal(err)
 			}
 			var log bytes.Buffer
-			warnMissing(slog.New(slog.NewTextHandler(&log, nil)), held, append(agentNeeds[:len(agentNeeds):len(agentNeeds)], proposalNeeds...)...)
+			participant.WarnMissing(slog.New(slog.NewTextHandler(&log, nil)), held, append(agentNeeds[:len(agentNeeds):len(agentNeeds)], proposalNeeds...)...)
 			var got []string
 			for _, found := range regexp.MustCompile(`level=WARN msg="capability missing" capability=(\S+) without="`).FindAllStringSubmatch(log.String(), -1) {
 				got = append(got, found[1])

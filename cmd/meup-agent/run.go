@@ -14,6 +14,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/memorytools"
+	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -116,9 +117,9 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 		return err
 	}
 	defer func() { _ = c.Close() }()
-	warnMissing(log, c.Welcome().You.Capabilities, agentNeeds...)
+	participant.WarnMissing(log, c.Welcome().You.Capabilities, agentNeeds...)
 	if f.proposalTimeout > 0 {
-		warnMissing(log, c.Welcome().You.Capabilities, proposalNeeds...)
+		participant.WarnMissing(log, c.Welcome().You.Capabilities, proposalNeeds...)
 	}
 	delegateTimeout := f.delegateTimeout
 	if delegateTimeout == 0 {

@@ -234,5 +234,5 @@ func (a *Agent) Run(ctx context.Context) error {
 		}
 		a.log.Info("agent ready", "answers", a.opts.Answer, "tools", len(a.opts.Tools.Tools()))
 	}
-	return a.runtime.Run(ctx, start, func(env *protocol.Envelope, _ bool) { a.dispatch(env) })
+	return a.runtime.Run(ctx, start, a.dispatch)
 }

@@ -16,13 +16,17 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// dispatch handles one received envelope. It does not block.
-func (a *Agent) dispatch(env *protocol.Envelope) {
+// dispatch handles one received envelope. It does not block. An old one, of a log that
+// replaced another one, begins no work: the lost part of the log may have settled it.
+func (a *Agent) dispatch(env *protocol.Envelope, old bool) {
 	mine := env.From == a.you && a.out.Sent.Remove(env.ID)
 	a.addressing.Observe(env, a.opts.Space.Welcome)
 	a.chats.Note(env)
 	taken := !mine && a.inbox.Deliver(env)
 	if env.Context != "" && a.noteRemark(env) {
+		return
+	}
+	if old && !mine {
 		return
 	}
 	switch env.Kind {

@@ -33,7 +33,7 @@ var mayImport = map[string][]string{
 	"sdk/python":          {},
 
 	// The public helper for agents, and the conformance suite.
-	"client/agent":                {"protocol", "client", "client/api", "internal/agent", "internal/agent/addressing", "internal/agent/bridge", "internal/agent/catchup", "internal/agent/contextwindow", "internal/agent/mcptools"},
+	"client/agent":                {"protocol", "client", "client/api", "internal/agent", "internal/agent/addressing", "internal/agent/bridge", "internal/agent/catchup", "internal/agent/contextwindow", "internal/agent/mcptools", "internal/participant"},
 	"internal/jsonmatch":          {},
 	"sdk/conformance":             {"client", "client/agent", "sdk/conformance/clienttest", "sdk/conformance/gatewaytest", "sdk/conformance/vector"},
 	"sdk/conformance/clienttest":  {"protocol", "schemas", "internal/agent/subprocess", "internal/jsonmatch", "sdk/conformance/vector"},

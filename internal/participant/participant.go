@@ -47,6 +47,7 @@ type Runtime struct {
 
 	newLog bool         // the log was replaced since the last envelope
 	old    protocol.Seq // head of the log that replaced another one when the participant joined it
+	last   time.Time    // of the newest envelope of the log before that
 }
 
 // New returns the runtime of a client that has joined a space. shutdown is the
@@ -58,7 +59,8 @@ func New(space Space, log *slog.Logger, shutdown error) *Runtime {
 
 // Run calls start, then handle for each received envelope, on one goroutine.
 // old means that the envelope was already in the log that replaced the one
-// being read: a restored copy contains requests that were answered long ago. Run
+// being read, and is not newer than the last one of that: a restored copy contains
+// requests that were answered long ago. Run
 // ends when ctx ends or an authorized participant shuts this one down (both
 // return nil), or with the client. It returns after all goroutines of Group.
 func (r *Runtime) Run(ctx context.Context, start func(), handle func(env *protocol.Envelope, old bool)) error {
@@ -97,16 +99,16 @@ func (r *Runtime) Run(ctx context.Context, start func(), handle func(env *protoc
 }
 
 func (r *Runtime) isOld(env *protocol.Envelope) bool {
-	if env.Seq == 0 {
-		return false
-	}
-	if r.newLog {
+	if env.Seq > 0 && r.newLog {
 		r.newLog, r.old = false, r.Space.Welcome().Space.Seq
 	}
 	if env.Seq > r.old {
 		r.old = 0
 	}
-	return env.Seq <= r.old
+	if !r.newLog && r.old == 0 && env.TS.After(r.last) {
+		r.last = env.TS
+	}
+	return env.Seq > 0 && env.Seq <= r.old && !env.TS.After(r.last)
 }
 
 // control handles a pause and its end, and reports whether to shut down.

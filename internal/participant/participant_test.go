@@ -54,6 +54,10 @@ func control(seq protocol.Seq, kind protocol.Kind, to protocol.ParticipantID) re
 func TestRun_Control(t *testing.T) {
 	const stop, chat = protocol.KindParticipantShutdown, protocol.KindChat
 	reset := received{err: &client.GapError{After: 9, Reset: true}}
+	at := func(second int64, r received) received {
+		r.env.TS = time.Unix(second, 0)
+		return r
+	}
 	for name, test := range map[string]struct {
 		in   []received
 		want string // seq and age of the handled envelopes, and the end
@@ -64,6 +68,10 @@ func TestRun_Control(t *testing.T) {
 		"shutdown after the copy":  {[]received{reset, control(3, chat, "me"), control(5, stop, "me")}, "3/true <nil>"},
 		"a gap in the same log":    {[]received{{err: &client.GapError{After: 1, Oldest: 4}}, control(4, stop, "me")}, "<nil>"},
 		"presence before the copy": {[]received{reset, control(0, chat, "me"), control(4, chat, "me")}, "0/false 4/true the log ends"},
+		"shutdown after the restore, before the connection": {
+			[]received{at(9, control(9, chat, "me")), reset, at(20, control(0, chat, "me")), at(3, control(3, chat, "me")), at(12, control(4, stop, "me"))},
+			"9/false 0/false 3/true <nil>",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := New(&space{in: test.in, head: 4}, slog.New(slog.DiscardHandler), errGone)

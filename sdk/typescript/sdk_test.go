@@ -93,7 +93,7 @@ func TestExample(t *testing.T) {
 			})
 			var got []string
 			for _, e := range log(t, alice) {
-				if e.From != "alice" && !strings.Contains(string(e.Payload), "tools/list") && !strings.Contains(string(e.Payload), `"tools"`) {
+				if e.From != "alice" && e.Kind != protocol.KindParticipantStatus && !strings.Contains(string(e.Payload), "tools/list") && !strings.Contains(string(e.Payload), `"tools"`) {
 					got = append(got, string(e.From)+" "+string(e.Kind)+" "+text(&e))
 				}
 			}

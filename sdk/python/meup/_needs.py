@@ -22,6 +22,7 @@ PROPOSALS: tuple[Need, ...] = (("mcp.withdraw", ("mcp.withdraw",), "proposals th
 TOOLS: tuple[Need, ...] = (
     ("mcp.response", ("mcp.response",), "calls are not answered"),
     ("mcp.request", ("mcp.request",), "progress and changes of the tools are not sent"),
+    ("participant.status", ("participant.status",), "calls that were sent while no process ran are not made by the next one"),
 )
 
 

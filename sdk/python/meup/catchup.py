@@ -28,6 +28,8 @@ ATTEMPTS = 3
 # Bounds of the old questions that are answered.
 MAX_QUESTIONS = 64
 MAX_AGE = timedelta(hours=1)
+# MISSED_AGE bounds the age of the calls that no process received and that are made now.
+MISSED_AGE = timedelta(minutes=1)
 # MAX_CALLS bounds the earlier calls of a question, the newest of which are kept.
 MAX_CALLS = 32
 MAX_WAITING = 1024
@@ -60,6 +62,8 @@ class Backlog:
         self._contexts: dict[str, Envelope] = {}  # the starts, by path
         self._proposals: dict[str, Envelope] = {}
         self._waiting: dict[str, Envelope] = {}  # requests to this participant without a response
+        self._cancelled: list[Envelope] = []  # the cancellations of requests
+        self._through: int | None = 0  # later requests were received by no process; None: it is not known
         self._attempts: dict[str, tuple[str, ...]] = {}  # the chats that an outermost start correlates to
         self._calls: dict[str, tuple[str, EarlierCall]] = {}  # by the request, with its outermost context
         self.settled: set[str] = set()  # chats that are answered or withdrawn
@@ -82,9 +86,11 @@ class Backlog:
             last = await history.last_own(space._joined)
             recent, begin = await history.newest(RECENT_ENTRIES, space._joined)
             missing = OWN_ENTRIES - sum(env.seq <= last for env in recent)
-            if last and begin and missing > 0:
+            if last > 0 and begin and missing > 0:
                 own, _ = await history.newest(missing, min(last, begin))
                 recent = own + recent
+        if last < 0:
+            work._through = None
         for env in recent:
             work.note(env)
         return work
@@ -93,6 +99,7 @@ class Backlog:
         """Record one entry."""
         if env.from_ == self._you:
             self._spoken = True
+            self._through = _stopped(env)
             self._note_own(env)
         if self._classifier is not None:
             self._note_question(self._classifier, env)
@@ -162,6 +169,18 @@ class Backlog:
         to_me = env.kind == "mcp.request" and env.from_ != self._you and self._you in env.to
         if to_me and "id" in env.payload and len(self._waiting) < MAX_WAITING:
             self._waiting[env.id] = env
+        elif to_me and env.payload.get("method") == "notifications/cancelled":
+            self._cancelled.append(env)
+
+    def missed(self) -> list[Envelope]:
+        """Return the requests of the last minute that no process received, with cancellations. They are no leftovers then."""
+        if self._through is None:
+            return []
+        oldest, through = datetime.now(timezone.utc) - MISSED_AGE, self._through
+        found = [env for env in self._waiting.values() if env.seq > through and _time(env) > oldest]
+        for env in found:
+            del self._waiting[env.id]
+        return sorted(found + self._cancelled, key=lambda env: env.seq)
 
     def _sent(self, env: Envelope, context: str) -> None:
         """Record a tool call that was made for this participant."""
@@ -202,6 +221,12 @@ class Backlog:
         for path, env in reversed(self._contexts.items()):
             if counts(path):
                 yield "reasoning.cancel", {"reason": RESTARTED}, {"to": env.to, "context": path, "correlation": env.id}
+
+
+def _stopped(env: Envelope) -> int | None:
+    """Return the position in the mark of the end; None if an envelope is none."""
+    through = env.payload.get("through")
+    return through if env.kind == "participant.status" and env.payload.get("status") == "stopped" and isinstance(through, int) else None
 
 
 def _time(env: Envelope) -> datetime:
@@ -285,13 +310,13 @@ class _History:
         return found[::-1], before - 1
 
     async def last_own(self, head: int) -> int:
-        """Return the position of this participant's last envelope; 0 if there is none."""
+        """Return the position of this participant's last envelope; 0 if there is none, -1 if it was not found."""
         query: dict[str, Any] = {"from": self._space.id, "order": "desc", "limit": 1, "before": head + 1}
         for _ in range(SEARCH_PAGES):
             page = await self.page(**query)
             if page.get("envelopes"):
                 return int(page["envelopes"][0]["seq"])
             if not page.get("has_more"):
-                break
+                return 0
             query["before"] = page["next"]
-        return 0
+        return -1

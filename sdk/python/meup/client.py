@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, AsyncIterator, Awaitable, Generator, Iterable, Iterator, Mapping
 from urllib.parse import parse_qsl, urlsplit
 
+from ._desk import Handler, Questions
 from ._gate import passes_pause
 from ._needs import missing
 from ._outbox import Pending
@@ -20,7 +21,6 @@ from .connection import Connection, Options, Participant, Position, _Resume, soc
 from .envelope import Envelope, derived_id, encode, new_id
 from .errors import Closed, Gap, MeupError, Refused
 from .filters import Filter
-from .questions import Handler, Questions
 from .tools import ServedTools, ToolFunction
 
 log = logging.getLogger("meup")
@@ -67,7 +67,7 @@ def connect(
     retry: send temporarily refused envelopes again (rate_limited, unavailable,
         outcome_unknown, and paused at the end of the pause); False raises Refused.
     connect_timeout: seconds in which the first connection is retried while the
-        gateway is away; 0: one attempt.
+        gateway is away; 0: one attempt. The logger "meup" warns of it once.
     in_flight: bound of the envelopes that are not acknowledged; send waits.
     buffer, buffer_bytes: bounds of the received envelopes that wait for receive.
     """
@@ -111,6 +111,7 @@ class Space(Connection):
         TimeoutError if it cannot be reached.
         """
         await self._join()
+        self._tools.begin()
         return self
 
     def __await__(self) -> Generator[Any, None, "Space"]:
@@ -137,6 +138,7 @@ class Space(Connection):
             finals = self._finals - {asyncio.current_task()}
             if finals:
                 await asyncio.wait(finals, timeout=CLOSING_TIME)
+            await self._tools.end(CLOSING_TIME)
         self._closing = True
         self._interrupt(Closed())
         await asyncio.shield(self._supervisor)
@@ -536,7 +538,7 @@ class Space(Connection):
                 self._participants[participant.id] = participant
             self._calls.presence_changed(participant.id)
         self._calls.route(env)
-        if env.seq and env.seq <= self._old:
+        if self._is_old(env):
             return
         if env.from_ != self.id and self.id in env.to:
             self._controlled(env)

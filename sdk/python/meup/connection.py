@@ -108,6 +108,12 @@ def socket_url(address: str) -> str:
     return urlunsplit((scheme, parts.netloc, path, parts.query, ""))
 
 
+def _origin(target: str) -> str:
+    """Return the address of a gateway for the log, without a path and a user."""
+    parts = urlsplit(target)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
 class Connection:
     """The connection of one participant to a space, across any number of sockets.
 
@@ -126,8 +132,10 @@ class Connection:
         self._reset_reported = False
         # Entries up to _joined were there before this program; entries up to _old
         # are not for the handlers: those, and the ones of a log that replaced
-        # another one, a copy of which has requests that were answered before.
+        # another one, a copy of which has requests that were answered before. What
+        # is newer than _last was sent to that log before this program joined it.
         self._joined = self._old = 0
+        self._last = ""  # the ts of the last entry before the log was replaced
 
         self._filter = options.filter  # of receive
         self._matcher = options.filter.matcher()
@@ -190,7 +198,10 @@ class Connection:
         while True:
             attempt += 1
             try:
-                return await self._open()
+                socket = await self._open()
+                if attempt > 1:
+                    log.warning("the gateway %s is reached", _origin(self._o.target))
+                return socket
             except ConnectError as err:
                 cause: Exception = err
                 if err.final:
@@ -204,7 +215,10 @@ class Connection:
             delay = self._delay(attempt, cause)
             if time.monotonic() + delay > deadline and not (isinstance(cause, _Behind) and attempt <= MAX_BEHIND):
                 raise cause
-            log.warning("gateway not reached, next attempt in %.1f s: %s", delay, cause)
+            log.log(  # one warning, however long it takes
+                logging.WARNING if attempt == 1 else logging.DEBUG,
+                "the gateway %s is not reached, trying again for %g s: %s", _origin(self._o.target), self._o.connect_timeout, cause,
+            )
             await asyncio.sleep(delay)
 
     @property
@@ -283,6 +297,12 @@ class Connection:
         self._welcome = env.payload
         self._participants = {p.id: p for p in map(Participant.of, env.payload.get("participants") or ())}
         self._welcomed(env)
+
+    def _is_old(self, env: Envelope) -> bool:
+        """Report whether an envelope is not for the handlers."""
+        if env.seq > self._old:
+            self._last = max(self._last, env.ts)
+        return 0 < env.seq <= self._old and not "" < self._last < env.ts
 
     # Keeping it.
 

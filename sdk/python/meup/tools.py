@@ -117,13 +117,21 @@ def _result(value: Any) -> ToolResult:
 
 
 class ServedTools:
-    """Answers the MCP requests that are addressed to this participant."""
+    """Answers the MCP requests that are addressed to this participant.
+
+    Two marks in the log, a participant.status to itself, let the next process
+    tell the calls that no process received from those that one may have made:
+    `started` precedes the first call, and `stopped`, with the position up to
+    which requests were accepted, follows the last envelope (ADR 0041).
+    """
 
     def __init__(self, space: "Space") -> None:
         self._space = space
         self._tools: dict[str, _Tool] = {}
         self._running: dict[str, tuple[Envelope, asyncio.Task[Any]]] = {}
         self._slots = asyncio.Semaphore(MAX_CALLS)
+        self._started: asyncio.Task[None] | None = None  # sends the mark of the start
+        self._through: int | None = None  # no later request is accepted; None: all are
 
     @property
     def active(self) -> bool:
@@ -137,10 +145,27 @@ class ServedTools:
         if self._space._supervisor is not None:
             payload = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
             self._space._spawn(self._space.send("mcp.request", payload))
+            self.begin()
+
+    def begin(self) -> None:
+        """Mark the start, if the space is joined and there are tools."""
+        if self.active and self._started is None and not self._space._o.observe:
+            self._started = self._space._spawn(self._mark({"status": "started"}))
+
+    async def end(self, timeout: float) -> None:
+        """Mark the end, after all other envelopes."""
+        if self._started is not None:
+            await asyncio.wait({self._space._spawn(self._mark({"status": "stopped", "through": self._through}))}, timeout=timeout)
+
+    async def _mark(self, payload: dict[str, Any]) -> None:
+        try:
+            await self._space.send("participant.status", payload, to=[self._space.id])
+        except MeupError as err:
+            log.info("mark %s not written: calls that are missed may not be made at the next start: %s", payload["status"], err)
 
     def route(self, env: Envelope) -> None:
         space = self._space
-        if env.kind != "mcp.request" or env.from_ == space.id or space.id not in env.to:
+        if env.kind != "mcp.request" or env.from_ == space.id or space.id not in env.to or self._through is not None:
             return
         if not self.active and not space._questions.active:
             return  # the program answers
@@ -171,6 +196,8 @@ class ServedTools:
 
     async def _serve(self, env: Envelope, method: str) -> Any:
         """Return the result of a request, or an RPCError."""
+        if self._started is not None and method == "tools/call":
+            await asyncio.wait({self._started})
         try:
             async with self._slots:
                 return await self._handle(env, method)
@@ -243,7 +270,8 @@ class ServedTools:
         )
 
     async def shutdown(self, timeout: float) -> None:
-        """Cancel the calls in progress, and wait for their responses."""
+        """Accept no further requests, cancel the calls in progress, and wait for their responses."""
+        self._through = self._space._routed
         current = asyncio.current_task()
         tasks = [task for _, task in self._running.values() if task is not current]
         for task in tasks:

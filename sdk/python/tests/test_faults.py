@@ -152,6 +152,51 @@ class FaultsTest(BoundedTest):
         self.assertEqual(env.id, "new")
         self.assertEqual(space.position, meup.Position(1, "log-2"))
 
+    async def test_work_of_a_log_that_was_replaced(self) -> None:
+        """Only what was sent after the last entry of the lost log is for the handlers."""
+        seen: list[str] = []
+        space = meup.connect(self.gateway.url, "token", "lab", backoff=meup.Backoff(0.002, 0.01))
+        self.left.append(space)
+
+        @space.on_question
+        async def answer(question: meup.Question) -> None:
+            seen.append(question.id)
+
+        def chat(id: str, second: int) -> dict[str, Any]:
+            return {"from": "bob", "id": id, "kind": "chat", "payload": {"message": id}, "ts": f"2026-01-01T00:00:{second:02}.000000Z"}
+
+        running = asyncio.create_task(space.run(catch_up="off"))
+        await until(lambda: self.gateway.open)
+        for second in range(1, 9):
+            await self.gateway.admit({**chat(f"m-{second}", second), "correlationId": "x", "context": "c"})
+        await self.gateway.admit(chat("first", 10))
+        await until(lambda: seen == ["first"])
+        self.gateway.log_id = "log-2"
+        self.gateway.log = [{**chat("first", 10), "seq": 1}, {**chat("lost", 5), "seq": 2}, {**chat("meanwhile", 11), "seq": 3}]
+
+        async def expired(conn: FakeConnection) -> None:
+            conn.query["since"] = "0"
+
+        self.gateway.on_open = expired
+        for conn in list(self.gateway.open):
+            await conn.socket.close(1001)
+        await until(lambda: len(seen) == 2)
+        await self.gateway.admit(chat("after", 3))
+        await until(lambda: len(seen) == 3)
+        self.assertEqual(seen, ["first", "meanwhile", "after"])
+        await space.close()
+        await running
+
+    async def test_gateway_that_is_away_at_the_start(self) -> None:
+        """One warning, and one message when it is reached."""
+        self.gateway.status = [(503, {}, b"")] * 3
+        with self.assertLogs("meup", "WARNING") as logs:
+            await self.join(connect_timeout=60)
+        origin = self.gateway.url.replace("http", "ws")
+        self.assertEqual(len(logs.records), 2, logs.output)
+        self.assertIn(f"the gateway {origin} is not reached, trying again for 60 s: ", logs.output[0])
+        self.assertIn(f"the gateway {origin} is reached", logs.output[1])
+
     async def test_gateway_that_is_behind(self) -> None:
         space = await self.join(since=meup.Position(0, "log-1"))
         await space.chat("x")

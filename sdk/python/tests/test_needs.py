@@ -27,10 +27,10 @@ class MissingTest(unittest.TestCase):
         agent: list[Any] = ["chat", "reasoning/*", "mcp.response", "participant.status"]
         for held, questions, tools, want in (
             ([], False, False, []), (agent, True, False, []), ([*agent, "mcp.proposal"], True, False, ["mcp.withdraw"]),
-            (agent, True, True, ["mcp.request"]), (["mcp.request"], False, True, ["mcp.response"]), (["*"], True, True, []),
+            (agent, True, True, ["mcp.request"]), (["mcp.request"], False, True, ["mcp.response", "participant.status"]), (["*"], True, True, []),
             (["reasoning.start"], True, False, ["chat", "reasoning/*", "mcp.response", "participant.status"]),
-            ([], False, True, ["mcp.response", "mcp.request"]),
-            ([], True, True, ["mcp.response", "mcp.request", "chat", "reasoning/*", "participant.status"]),
+            ([], False, True, ["mcp.response", "mcp.request", "participant.status"]),
+            ([], True, True, ["mcp.response", "mcp.request", "participant.status", "chat", "reasoning/*"]),
         ):
             with self.subTest(held=held, questions=questions, tools=tools):
                 self.assertEqual([capability for capability, _ in missing(held, questions, tools)], want)

@@ -520,7 +520,7 @@ class ProcessesTest(SpaceTest):
                 pass
             await question.answer("taken over")
 
-        with mock.patch("meup.questions.PROBE_EVERY", 0.2), mock.patch("meup.questions.PROBE_TIME", 0.5):
+        with mock.patch("meup._desk.PROBE_EVERY", 0.2), mock.patch("meup._desk.PROBE_TIME", 0.5):
             await self.serve(space)
             # The other process is made to be the first.
             with mock.patch.object(space._questions, "_admit", lambda env, *a, **k: delayed.append(env)):

@@ -225,8 +225,8 @@ class ToolsTest(SpaceTest):
         def fine() -> str:
             return "fine"
 
-        alice = await self.join("alice")
-        await alice.send("participant.status", {"status": "x"}, to=["weather"])
+        alice, killed = await self.join("alice"), await self.join("weather")
+        await killed.send("participant.status", {"status": "started"}, to=["weather"])
         calling = asyncio.create_task(alice.call_tool("weather/fine"))
         await next_of(alice, "mcp.request")
         space = self.space("weather")
@@ -236,6 +236,67 @@ class ToolsTest(SpaceTest):
             await calling
         self.assertEqual(caught.exception.data, {"code": "restarted"})
         self.assertEqual((await alice.call_tool("weather/fine")).text, "fine")
+
+    async def test_calls_that_no_process_received(self) -> None:
+        """They are made by the next process, once, without those that were cancelled."""
+        made: list[str] = []
+
+        async def note(text: str) -> str:
+            made.append(text)
+            return text
+
+        async def ask(text: str, id: str) -> None:
+            call = {"name": "note", "arguments": {"text": text}}
+            await alice.send("mcp.request", {"id": 1, "method": "tools/call", "params": call}, to=["weather"], id=id)
+
+        alice = await self.join("alice")
+        codes: list[Any] = []
+        for round in ("never ran", "stopped"):
+            await ask(round, f"missed {round}".replace(" ", "-"))
+            await ask("cancelled", f"cancelled {round}".replace(" ", "-"))
+            cancelled = {"method": "notifications/cancelled", "params": {"requestId": f"cancelled {round}".replace(" ", "-")}}
+            await alice.send("mcp.request", cancelled, to=["weather"])
+            space = self.space("weather")
+            space.serve_tools(note)
+            await self.serve(space)
+            for _ in range(2):
+                response = await next_of(alice, "mcp.response", "weather")
+                codes.append(response.payload.get("error", {}).get("code"))
+            await space.close()
+        self.assertEqual(made, ["never ran", "stopped"])
+        self.assertEqual(sorted(codes, key=str), [-32002, -32002, None, None])
+
+    async def test_marks(self) -> None:
+        """The start is marked before the first call, and the end after the last envelope."""
+        handled = asyncio.Event()
+
+        async def note() -> str:
+            marks.append("called")
+            return "x"
+
+        space = self.space("weather", since=0)
+        marks: list[Any] = []
+        space.serve_tools(note)
+        send = space.send
+
+        async def slow(kind: str, payload: Any = None, **fields: Any) -> meup.Receipt:
+            if kind == "participant.status":
+                if payload["status"] == "started":
+                    await handled.wait()
+                marks.append(payload)
+            return await send(kind, payload, **fields)
+
+        with mock.patch.object(space, "send", slow):
+            await space.join()
+            alice = await self.join("alice")
+            calling = asyncio.create_task(alice.call_tool("weather/note"))
+            await until(lambda: space._tools._running)
+            handled.set()
+            await calling
+            through = space._routed
+            await space.close()
+        self.assertEqual(marks, [{"status": "started"}, "called", {"status": "stopped", "through": marks[-1]["through"]}])
+        self.assertGreaterEqual(marks[-1]["through"], through)
 
     async def test_bad_functions(self) -> None:
         space = self.space("weather")

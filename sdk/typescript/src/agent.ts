@@ -189,7 +189,7 @@ export class QuestionAgent implements Agent {
 
   private process(e: Envelope, a: Arrival): void {
     const { you } = this.s.client;
-    if (e.seq !== undefined && e.seq <= this.until && !a.old) return; // the backlog has it
+    if (e.seq !== undefined && e.seq <= Math.min(this.until, this.s.client.joinedAt) && !a.old) return; // the backlog has it
     this.observe(e);
     this.settleWatched(e);
     if (a.old || this.stopped) return;

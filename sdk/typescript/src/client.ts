@@ -71,6 +71,8 @@ export interface ClientOptions {
   readonly onState?: (s: ConnectionState) => void;
   /** Called for envelopes that the log no longer has. Without it, receiving throws a GapError once. */
   readonly onGap?: (g: Gap) => void;
+  /** Called with a sentence for the operator: that the gateway is not reached at the start, and when it is; a capability that is missing. Default: console.warn. */
+  readonly onWarning?: (message: string) => void;
   /** Called for faults that no promise reports, such as an error in a handler. Default: console.error. */
   readonly onError?: (activity: string, err: unknown) => void;
 }
@@ -129,11 +131,13 @@ export class Client {
   readonly closed: Promise<MeupError>;
 
   private readonly o: ClientOptions & { readonly space: string };
+  private readonly address: string; // for messages
   private readonly connection: Connection;
   private readonly box: Outbox;
   private readonly inbox: Inbox;
   private readonly handlers = new Set<Handler>();
   private readonly closers = new Set<() => Promise<void>>();
+  private readonly lasts = new Set<() => Promise<void>>();
   private readonly endings = new Set<(err: MeupError) => void>();
   private readonly sends = new Map<ID, Waiting>();
   private readonly mine = new Set<ID>();
@@ -143,10 +147,12 @@ export class Client {
   private changing: { readonly id: ID; readonly frame: string; readonly filter: Filter; readonly done: (err: MeupError | null) => void } | null = null;
   private subscribed: Promise<void> = Promise.resolve();
   private lastReason = "";
+  private away = false; // it was reported that the gateway is not reached
   private serves: boolean;
   private seen = 0; // last envelope that the handlers got
   private kept = 0; // last envelope that the inbox got
   private oldUntil = 0; // end of the log that replaced another one
+  private last = ""; // the ts of the newest envelope before that
   private head = 0;
   private early: (() => void)[] | null = null; // frames until the program has added its handlers
   private fresh = false; // the next welcome begins a connection
@@ -170,6 +176,7 @@ export class Client {
     this.closed = new Promise((resolve) => (this.resolveClosed = resolve));
     const base = `${url.host}${url.pathname.replace(/\/(ws)?\/?$/, "")}`;
     const secure = url.protocol === "https:" || url.protocol === "wss:";
+    this.address = `ws${secure ? "s" : ""}://${base}`;
     if (!secure && url.protocol !== "http:" && url.protocol !== "ws:") throw new TypeError(`the URL of a gateway begins with https, http, wss or ws, not ${url.protocol}`);
     this.api = new Api({
       base: `http${secure ? "s" : ""}://${base}`,
@@ -181,7 +188,7 @@ export class Client {
     const opener = new Opener(socket, token);
     const bearer = opener.subprotocolToken;
     this.connection = new Connection({
-      base: `ws${secure ? "s" : ""}://${base}`,
+      base: this.address,
       space,
       clock: realClock,
       keepUnknown: true,
@@ -248,7 +255,7 @@ export class Client {
     return this.handlers.size > 0 ? Math.max(this.seen, this.kept) : this.kept;
   }
 
-  /** The head of the log when this client joined. */
+  /** The head of the log when this client joined; 0 after another log has replaced it. */
   get joinedAt(): number {
     return this.head;
   }
@@ -439,10 +446,11 @@ export class Client {
     return () => this.endings.delete(f);
   }
 
-  /** Adds work that `close` waits for. */
-  beforeClose(f: () => Promise<void>): () => void {
-    this.closers.add(f);
-    return () => this.closers.delete(f);
+  /** Adds work that `close` waits for; with `last`, it begins when the other work has ended. */
+  beforeClose(f: () => Promise<void>, last = false): () => void {
+    const list = last ? this.lasts : this.closers;
+    list.add(f);
+    return () => list.delete(f);
   }
 
   /** Declares that the client serves tools; a connection without the declaration is replaced. */
@@ -455,6 +463,12 @@ export class Client {
   /** Makes a pending attempt to connect immediately, or checks the connection. For events such as the return of the network. */
   wake(): void {
     this.connection.wake();
+  }
+
+  /** Tells the operator of the program something that is no error of a call. */
+  warn(message: string): void {
+    if (this.o.onWarning !== undefined) this.o.onWarning(message);
+    else console.warn(`meup: ${message}`);
   }
 
   /** Reports a fault that no promise reports. */
@@ -478,7 +492,8 @@ export class Client {
     if (this.end !== null || this.closers.size === 0) return;
     let stop: () => void = () => {};
     const late = new Promise<void>((resolve) => (stop = realClock.after(CLOSING, resolve)));
-    await Promise.race([Promise.allSettled([...this.closers].map((f) => f())), late, this.closed]);
+    const work = Promise.allSettled([...this.closers].map((f) => f())).then(() => Promise.allSettled([...this.lasts].map((f) => f())));
+    await Promise.race([work, late, this.closed]);
     stop();
   }
 
@@ -510,6 +525,11 @@ export class Client {
 
   private changed(s: ConnectionState): void {
     if (s.reason !== "") this.lastReason = s.reason;
+    if (s.phase === "lost" && this.joined !== null && !this.away) {
+      this.away = true;
+      const { timeout = 30_000 } = this.o;
+      this.warn(`the gateway ${this.address} is not reached, trying again${timeout > 0 ? ` for ${timeout / 1000} s` : ""}: ${s.reason}`);
+    }
     this.o.onState?.(s);
     if (s.phase === "refused" || s.phase === "kicked" || s.phase === "expired") this.finish(new ConnectionError(s.reason, s.code ?? 0, s.refusal ?? null));
   }
@@ -534,6 +554,7 @@ export class Client {
       this.seen = 0;
       this.kept = 0;
       this.oldUntil = Infinity; // the welcome has the end
+      this.head = 0;
     }
     if (this.o.onGap !== undefined) this.o.onGap(g);
     else this.inbox.force(new GapError(g.after, g.oldest, g.reset));
@@ -542,13 +563,23 @@ export class Client {
   private receiveFrame(e: Envelope, size: number): void {
     if (e.from === GATEWAY && e.seq === undefined && this.control(e)) return;
     if (e.seq === undefined || e.seq > this.seen) {
-      const old = e.seq !== undefined && e.seq <= this.oldUntil;
+      const old = this.isOld(e);
       if (e.seq !== undefined) this.seen = e.seq;
       this.pause(e, old);
       this.dispatch(e, { old, mine: e.from === this.you && this.mine.delete(e.id) });
     }
     this.box.receive(e);
     this.enqueue(e, size);
+  }
+
+  /** Reports whether an envelope was in the log that replaced another one, and was sent before the end of that. */
+  private isOld(e: Envelope): boolean {
+    if (e.seq === undefined) return false;
+    if (e.seq > this.oldUntil) {
+      if (e.ts > this.last) this.last = e.ts;
+      return false;
+    }
+    return this.last === "" || e.ts <= this.last;
   }
 
   private dispatch(e: Envelope, a: Arrival): void {
@@ -595,6 +626,8 @@ export class Client {
     }
     this.box.open(this.you, this.o.space, this.limits.message_bytes);
     this.dispatch(e, { old: false, mine: false });
+    if (this.away) this.warn(`the gateway ${this.address} is reached`);
+    this.away = false;
     this.joined?.resolve();
     return begins; // one of changed capabilities is delivered
   }

@@ -4,9 +4,10 @@
  */
 
 import type { Arrival, Client } from "./client.js";
-import { CanceledError, MeupError, RpcError, TimeoutError } from "./errors.js";
+import { allows } from "./capabilities.js";
+import { CanceledError, ClosedError, MeupError, RpcError, TimeoutError } from "./errors.js";
 import { newID } from "./ids.js";
-import { correlations, field, isObject, obj, recipients, str } from "./read.js";
+import { correlations, field, isObject, num, obj, recipients, str } from "./read.js";
 import { type Tool, ToolResult, toolResult } from "./tools.js";
 import type { ContextPath, Envelope, ID, ParticipantID, Payload } from "./types.js";
 
@@ -44,8 +45,8 @@ export interface ServeOptions {
   readonly waiting?: number;
   /**
    * Requests without a response from before the start, not older than this, are
-   * answered: one for a tool with `annotations.readOnlyHint` is carried out,
-   * others get an error, because an earlier process may have carried them out.
+   * answered. One that an earlier process may have carried out gets an error,
+   * unless its tool has `annotations.readOnlyHint`; the others are carried out.
    * Milliseconds; 0: none. Default: 60,000.
    */
   readonly missed?: number;
@@ -66,6 +67,8 @@ export class ToolHost {
   private free: number;
   private readonly places: number;
   private closing = false;
+  private started: Promise<void> = Promise.resolve(); // ends with the mark of the start
+  private through = 0; // no request after it is accepted, at the end
 
   constructor(
     private readonly client: Client,
@@ -90,11 +93,35 @@ export class ToolHost {
   /** Begins to respond. */
   start(): void {
     const until = this.client.handled;
+    const { joinedAt } = this.client;
     this.client.handle((e, a) => this.handle(e, a));
     this.client.beforeClose(() => this.end());
+    this.client.beforeClose(() => this.mark({ status: "stopped", through: this.through }), true);
     this.client.declareTools();
+    this.started = this.mark({ status: "started" });
     const age = this.o.missed ?? 60_000;
-    if (age > 0) this.missed(until, age).catch((err: unknown) => this.client.fault("requests from before the start are not answered: the log cannot be read", err));
+    if (age > 0) this.missed(joinedAt, until, age).catch((err: unknown) => this.client.fault("requests from before the start are not answered: the log cannot be read", err));
+  }
+
+  /**
+   * Writes a mark to the log: the start precedes the first call, the end follows
+   * the last envelope. The next process tells by them which requests none has
+   * received (ADR 0041).
+   */
+  private async mark(payload: Payload): Promise<void> {
+    if (!allows(this.client.capabilities, "participant.status")) return;
+    const sending = this.client.send({ kind: "participant.status", to: [this.client.you], payload });
+    await sending.catch((err: unknown) => {
+      if (!(err instanceof ClosedError)) this.client.fault("a mark was not written: calls that are missed may not be made at the next start", err);
+    });
+  }
+
+  /** Returns the seq up to which an earlier process may have received requests. */
+  private async handledThrough(joinedAt: number): Promise<number> {
+    const page = await this.client.api.envelopes(this.client.space, { from: [this.client.you], descending: true, limit: 1, before: joinedAt + 1 });
+    const [e] = page.envelopes;
+    if (e === undefined) return page.has_more ? joinedAt : 0;
+    return e.kind === "participant.status" && field(e.payload, "status") === "stopped" ? (num(field(e.payload, "through")) ?? joinedAt) : joinedAt;
   }
 
   /** Calls an own tool, with a request and a response in the log. The audience sees the response; empty: all. */
@@ -126,7 +153,7 @@ export class ToolHost {
   }
 
   private handle(e: Envelope, a: Arrival): void {
-    if (a.old || e.kind !== "mcp.request" || e.from === this.client.you || !recipients(e).includes(this.client.you)) return;
+    if (this.closing || a.old || e.kind !== "mcp.request" || e.from === this.client.you || !recipients(e).includes(this.client.you)) return;
     this.admit(e);
   }
 
@@ -172,6 +199,7 @@ export class ToolHost {
       try {
         await this.turn(r.stop.signal);
         try {
+          await this.started;
           await this.client.gate.wait(r.stop.signal);
           r.begun = true;
           answer = await this.carryOut(name, args, e, r.stop.signal, field(meta, "progressToken"));
@@ -301,13 +329,15 @@ export class ToolHost {
 
   private async end(): Promise<void> {
     this.closing = true;
+    this.through = this.client.handled;
     for (const r of this.running.values()) r.stop.abort(new CanceledError("shutdown", ""));
     await Promise.allSettled([...this.ended]);
   }
 
   /** Answers requests from before the start; see ServeOptions.missed. */
-  private async missed(until: number, age: number): Promise<void> {
+  private async missed(joinedAt: number, until: number, age: number): Promise<void> {
     const { api, you } = this.client;
+    const through = await this.handledThrough(joinedAt);
     const oldest = Date.now() - age;
     const requests: Envelope[] = [];
     const settled = new Set<ID>();
@@ -324,7 +354,7 @@ export class ToolHost {
     for (const e of requests.sort((a, b) => (a.seq ?? 0) - (b.seq ?? 0))) {
       if (settled.has(e.id) || this.closing) continue;
       const tool = this.tools.get(str(field(obj(field(e.payload, "params")), "name")));
-      const repeats = (e.seq ?? 0) > this.client.joinedAt || field(e.payload, "method") !== "tools/call" || tool === undefined || field(tool.annotations ?? {}, "readOnlyHint") === true;
+      const repeats = (e.seq ?? 0) > through || field(e.payload, "method") !== "tools/call" || tool === undefined || field(tool.annotations ?? {}, "readOnlyHint") === true;
       if (repeats) this.admit(e);
       else this.reply(e, rpcID(e), fault(RpcCode.Failed, "the program was restarted after this request was sent; the call may have been made or not", "restarted"));
     }

@@ -1,6 +1,7 @@
 /** A participant: a client that asks, answers, calls tools and serves them. */
 
 import { type Agent, QuestionAgent, type QuestionHandler, type QuestionOptions } from "./agent.js";
+import { QUESTION_NEEDS, TOOL_NEEDS, missing } from "./capabilities.js";
 import { Client, type ClientOptions } from "./client.js";
 import { type ServeOptions, type ServedTool, ToolHost, RpcCode, rpcID } from "./host.js";
 import { type ProposalOutcome, type ProposeOptions, type ProposedCall, approve, propose, reject } from "./propose.js";
@@ -49,6 +50,7 @@ export class Participant extends Client {
     host.add(tools);
     if (this.host !== null) return;
     this.host = host;
+    this.warnMissing(TOOL_NEEDS);
     this.handleControl();
     host.start();
   }
@@ -73,6 +75,7 @@ export class Participant extends Client {
     if (this.agent !== null) throw new TypeError("an agent answers already: stop it first");
     const agent = new QuestionAgent({ client: this, requests: this.requests, directory: this.directory, host: () => this.host }, handler, o);
     this.agent = agent;
+    this.warnMissing(QUESTION_NEEDS);
     this.handleControl();
     return {
       stop: async () => {
@@ -80,6 +83,10 @@ export class Participant extends Client {
         await agent.stop();
       },
     };
+  }
+
+  private warnMissing(needs: typeof TOOL_NEEDS): void {
+    for (const message of missing(this.capabilities, needs)) this.warn(message);
   }
 
   /** Handles what every agent and every host of tools supports. */

@@ -172,6 +172,83 @@ test("requests from before the start: reading tools are carried out, others are 
   await me.close();
 });
 
+test("a process that serves tools marks its start before the first call, and its end after the last envelope", async () => {
+  const g = new FakeGateway();
+  const me = await connect(g.options({ servesTools: true }));
+  let isMarked = false;
+  g.decide = (f) => (f.kind === "participant.status" && !isMarked ? { error: "unavailable", message: "later", retry_after_ms: 1 } : undefined);
+  const calls = [];
+  me.serveTools({ add: { handler: () => (calls.push(isMarked), "sum") } });
+  me.onQuestion((q) => q.reason((r) => new Promise((_, no) => r.signal.addEventListener("abort", () => no(r.signal.reason)))));
+  g.say("alice", "chat", { message: "why?" });
+  const request = g.say("alice", "mcp.request", { id: 1, method: "tools/call", params: { name: "add" } }, { to: ["bot"] });
+  await until("an attempt to mark the start", () => g.sockets.some((s) => s.sent.filter((f) => f.kind === "participant.status").length > 1));
+  isMarked = true;
+  await until("a response", () => g.of("mcp.response")[0]);
+  await until("a context", () => g.of("reasoning.start")[0]);
+  const { handled } = me;
+  assert.ok(handled >= request.seq);
+  await me.close();
+  assert.deepEqual(calls, [true]);
+  assert.deepEqual(g.of("participant.status").map((e) => [e.to, e.payload.status]), [[["bot"], "started"], [["bot"], "stopped"]]);
+  assert.equal(g.log.at(-1).payload.status, "stopped");
+  assert.ok(g.log.at(-1).payload.through >= handled && g.log.at(-1).payload.through < g.log.at(-1).seq);
+});
+
+test("requests that no process has received are carried out", async () => {
+  const g = new FakeGateway();
+  const ask = (id) => g.say("alice", "mcp.request", { id, method: "tools/call", params: { name: "write" } }, { id, to: ["bot"] });
+  const carriedOut = async (...ids) => {
+    const calls = [];
+    const me = await connect(g.options({ servesTools: true }));
+    me.serveTools({ write: { handler: (_, { envelope }) => (calls.push(envelope.id), "written") } });
+    await until("responses", () => ids.every((id) => g.of("mcp.response").some((e) => e.correlationId === id)));
+    await me.close();
+    return calls;
+  };
+  ask("first"); // to a participant that never ran
+  assert.deepEqual(await carriedOut("first"), ["first"]);
+  ask("missed");
+  assert.deepEqual(await carriedOut("missed"), ["missed"]);
+  const { through } = g.log.at(-1).payload;
+  g.say("bot", "participant.status", { status: "started" }, { to: ["bot"] }); // a process that is killed
+  ask("uncertain");
+  assert.deepEqual(await carriedOut("uncertain"), []);
+  assert.equal(g.of("mcp.response").at(-1).payload.error.data.reason, "restarted");
+  assert.ok(g.of("participant.status").at(-1).payload.through > through);
+});
+
+test("a program is warned of missing capabilities", async () => {
+  const g = new FakeGateway();
+  g.capabilities = ["chat", "reasoning/*", { kind: "mcp.request", payload: { method: "x" } }, { kind: "mcp.*", to: ["x"], deny: true }, "mcp.response"];
+  const warnings = [];
+  const me = await connect(g.options({ onWarning: (m) => warnings.push(m) }));
+  me.onQuestion(() => "");
+  me.serveTools({ add: { handler: () => "" } });
+  await me.close();
+  assert.deepEqual(warnings.map((m) => m.split(": ").slice(0, 2).join(": ")), ["capability missing: participant.status", "capability missing: participant.status"]);
+  assert.match(warnings[0], /takes over the questions/);
+  assert.equal(g.of("participant.status").length, 0);
+});
+
+test("of a log that replaced another one, only what was sent after that one is new", async () => {
+  const g = new FakeGateway();
+  for (let i = 0; i < 9; i++) g.say("alice", "x.note"); // longer than the new log
+  const me = await connect(g.options({ onGap: () => {} }));
+  me.onQuestion(() => "because");
+  const asked = g.say("alice", "chat", { message: "why?" }, { id: "before" });
+  await until("an answer", () => g.of("chat").length === 1);
+  const { socket } = g;
+  Object.assign(g, { log: [{ ...asked, seq: 1 }], logID: "log-2", sockets: [] }); // the old connection gets nothing of it
+  g.say("alice", "chat", { message: "and now?" }, { id: "meanwhile", ts: new Date(Date.now() + 1000).toISOString() });
+  socket.end(1001);
+  await until("an answer", () => g.of("chat").length === 1);
+  g.say("alice", "chat", { message: "and then?" }, { id: "after" });
+  await until("an answer", () => g.of("chat").length === 2);
+  assert.deepEqual(g.of("chat").map((e) => e.correlationId), ["meanwhile", "after"]);
+  await me.close();
+});
+
 test("a question is answered with a context, and its end is final", async () => {
   const [g, me] = await joined();
   me.onQuestion((q) => q.reason(async (r) => {

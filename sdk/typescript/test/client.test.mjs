@@ -42,6 +42,23 @@ test("an unreachable gateway is tried until the timeout", async () => {
   await assert.rejects(joining, /enough/);
 });
 
+test("a gateway that is not reached at the start is reported once, and that it is reached", async (t) => {
+  const log = t.mock.method(console, "warn", () => {}).mock;
+  for (const silent of [false, true]) {
+    const g = new FakeGateway();
+    const join = g.join.bind(g);
+    g.join = (s) => (g.sockets.length <= 3 ? s.end(1006) : join(s));
+    const warnings = [];
+    const me = await connect(g.options({ timeout: 60_000, fetch: () => Promise.reject(new Error("away")), ...(silent && { onWarning: (m) => warnings.push(m) }) }));
+    g.socket.end(1006); // later losses are for onState
+    await until("a new connection", () => g.sockets.length === 5);
+    await me.close();
+    const want = ["the gateway ws://gateway.example is not reached, trying again for 60 s: The gateway is unreachable.", "the gateway ws://gateway.example is reached"];
+    if (silent) assert.deepEqual(warnings, want);
+    assert.deepEqual(log.calls.map((c) => c.arguments), want.map((m) => [`meup: ${m}`]));
+  }
+});
+
 test("close codes that are final end the client, others do not", async () => {
   for (const code of [1008, 4001, 4003]) {
     const g = new FakeGateway();

@@ -6,6 +6,7 @@ export class FakeGateway {
   /** Decides about a frame: undefined admits it, "lost" drops it, an object is the payload of system.error. */
   decide = () => undefined;
   participants = [{ id: "bot", capabilities: ["*"] }];
+  capabilities = ["*"];
   ids = 0;
 
   get WebSocket() {
@@ -49,7 +50,8 @@ export class FakeGateway {
     if (q.has("from")) list = list.filter((e) => q.getAll("from").includes(e.from));
     if (q.has("kinds")) list = list.filter((e) => q.getAll("kinds").includes(e.kind));
     if (q.get("order") === "desc") list = list.reverse();
-    return new Response(JSON.stringify({ envelopes: list.slice(0, 1000), next: 0, has_more: false }));
+    const page = list.slice(0, Number(q.get("limit") ?? 1000));
+    return new Response(JSON.stringify({ envelopes: page, next: page.at(-1)?.seq ?? 0, has_more: page.length < list.length }));
   }
 
   control(kind, payload, more = {}) {
@@ -58,7 +60,7 @@ export class FakeGateway {
 
   join(socket) {
     const q = socket.url.searchParams;
-    socket.deliver(this.control("system.welcome", { you: { id: "bot", capabilities: ["*"], limits: {} }, participants: this.participants, space: { name: "lab", seq: this.log.length, log: this.logID }, protocol: "meup/v0.1" }));
+    socket.deliver(this.control("system.welcome", { you: { id: "bot", capabilities: this.capabilities, limits: {} }, participants: this.participants, space: { name: "lab", seq: this.log.length, log: this.logID }, protocol: "meup/v0.1" }));
     if (q.has("since")) for (const e of this.log.slice(q.get("log") === this.logID || !q.has("log") ? Number(q.get("since")) : 0)) socket.deliver(e);
   }
 

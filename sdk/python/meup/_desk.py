@@ -1,0 +1,319 @@
+"""The questions of a participant: admission, their end, several processes, and a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from typing import TYPE_CHECKING, Any, Awaitable, Callable, Coroutine, TypeVar
+
+from .addressing import Classifier
+from .catchup import Backlog, EarlierCall
+from .envelope import Envelope, new_id
+from .errors import MeupError, Refused
+from .questions import OUTCOME_TIME, Question, Reasoning, explain
+
+if TYPE_CHECKING:
+    from .client import Space
+
+log = logging.getLogger("meup")
+
+Handler = TypeVar("Handler", bound="Callable[[Question], Awaitable[Any]]")
+
+# PROBE_EVERY is the time between two questions to the other processes whether
+# one works on a question; PROBE_TIME is how long they have to reply.
+PROBE_EVERY = 15.0
+PROBE_TIME = 10.0
+MAX_WATCHED = 256
+
+SHUTDOWN = "the agent is shutting down"
+RESTARTED = "the agent was restarted"
+BEHIND = "another process of this agent began first"
+TAKEN = "another process of this agent continues it"
+# SILENT are the reasons after which no participant expects an answer.
+SILENT = (SHUTDOWN, BEHIND, TAKEN)
+
+
+class Questions:
+    """The questions that this participant answers."""
+
+    def __init__(self, space: "Space") -> None:
+        self.space = space
+        self.open: dict[str, Reasoning] = {}  # by the path of the context
+        self._handler: Callable[[Question], Awaitable[Any]] | None = None
+        self._classifier: Classifier | None = None
+        self._held: dict[str, Question] = {}  # by the id of the chat
+        self._own: dict[str, None] = {}  # ids that this process sent and has not received back
+        self._probes: dict[str, asyncio.Future[None]] = {}
+        self._watched: dict[str, asyncio.Event] = {}  # set when the question is settled
+        self._catch_up = "off"
+        self._warned = False
+
+    @property
+    def active(self) -> bool:
+        return self._handler is not None
+
+    def register(self, handler: Callable[[Question], Awaitable[Any]], mode: str, name: str, parallel: int, waiting: int) -> None:
+        if self._handler is not None:
+            raise ValueError("there is a handler of questions already")
+        if not inspect.iscoroutinefunction(handler):
+            raise TypeError("the handler of questions is a coroutine function: async def")
+        if parallel < 1 or waiting < 0:
+            raise ValueError("parallel must be positive, and waiting not negative")
+        self._classifier = Classifier(self.space, mode, name)
+        self._handler = handler
+        self._places = parallel + waiting
+        self._slots = asyncio.Semaphore(parallel)
+
+    def sent(self, id: str) -> None:
+        """Note an envelope of this process: others of the same participant come from another one."""
+        if self.active:
+            self._own[id] = None
+            if len(self._own) > 1 << 16:
+                del self._own[next(iter(self._own))]
+
+    def observe(self, env: Envelope) -> None:
+        if self._classifier is not None:
+            self._classifier.observe(env)
+
+    def route(self, env: Envelope) -> None:
+        if self._classifier is None:
+            return
+        space = self.space
+        own = env.from_ == space.id
+        mine = own and env.id in self._own
+        if mine:
+            del self._own[env.id]
+        self._classifier.observe(env)
+        if env.kind == "reasoning.start" and own:
+            self._own_start(env, mine)
+        elif env.kind == "chat" and own and not mine:
+            self._taken_over(env)
+        elif env.kind == "chat" and not own:
+            if self._classifier.is_question(env):
+                self._admit(env)
+        elif env.kind in ("chat.cancel", "reasoning.cancel") and not mine:
+            self._stop(env)
+        elif env.kind == "participant.status" and own and not mine:
+            self._probed(env)
+        elif space.id in env.to and not own:
+            self._control(env)
+
+    # Admission.
+
+    def _admit(self, env: Envelope, earlier: tuple[EarlierCall, ...] = (), bounded: bool = True) -> None:
+        if env.id in self._held:
+            return
+        asked = sum(q.from_ == env.from_ for q in self._held.values())
+        if bounded and (len(self._held) >= self._places or asked >= max(1, self._places // 4)):
+            log.warning("question %s refused: too many are waiting", env.id)
+            question = Question(self, env)
+            payload = {"message": "I have too many questions before me. Please ask again in a moment.", "format": "markdown"}
+            work = self.space.send_derived("refusal", env.id, "chat", payload, to=question.private, correlation=env.id)
+            self.space._spawn(work)
+            return
+        question = self._held[env.id] = Question(self, env, earlier)
+        question._first = asyncio.get_running_loop().create_future()
+        question._task = self.space._spawn(self._work(question))
+        question._task.add_done_callback(lambda task: self._finish(question, task))
+
+    async def _work(self, question: Question) -> None:
+        """Run the handler, and note the reason if it gives up."""
+        try:
+            async with self._slots:
+                assert self._handler is not None
+                await self._handler(question)
+        except MeupError as err:
+            question._why = question._why or explain(err)
+            log.warning("question %s was not answered: %s", question.id, err)
+        except Exception as err:
+            question._why = question._why or explain(err)
+            log.exception("question %s was not answered", question.id)
+
+    def _finish(self, question: Question, task: "asyncio.Task[None]") -> None:
+        """Handle the end of the work, also of work that was cancelled before it began."""
+        if self._held.get(question.id) is question:
+            del self._held[question.id]
+        why = question._why or ("the work was cancelled" if task.cancelled() else "")
+        if why in (BEHIND, TAKEN):
+            self._watch_later(question)
+        silent = question._withdrawn or question._answered or why in SILENT
+        if not why or silent or self.space._error is not None:
+            return
+        question._answered = True
+        payload = {"message": f"I have stopped looking into this: {why}.", "format": "markdown"}
+        self.space.send_final_derived("answer", question.id, "chat", payload, to=question.private, correlation=question.id)
+
+    async def settle(self, work: Coroutine[Any, Any, Any], refused: Callable[[], None] = lambda: None) -> None:
+        """Send an envelope. If the caller is cancelled, wait a little for its outcome.
+
+        `refused` is called if the envelope is not in the log.
+        """
+        sending = self.space.send_last(work)
+        try:
+            await asyncio.shield(sending)
+        except asyncio.CancelledError:
+            if self.space.paused:
+                sending.cancel()
+            await asyncio.wait({sending}, timeout=OUTCOME_TIME)
+            if sending.done() and (sending.cancelled() or sending.exception() is not None):
+                refused()
+            raise
+        except BaseException:
+            refused()
+            raise
+
+    # The end of the work.
+
+    def _stop(self, env: Envelope) -> None:
+        """Cancel the work that an envelope ends."""
+        reason = str(env.payload.get("reason") or "")[:500]
+        if env.kind == "chat.cancel":
+            for id in env.correlation:
+                if id in self._held:
+                    self._held[id]._withdrawn = True
+                    self._held[id]._cancel(f"cancelled by {env.from_}" + (f": {reason}" if reason else ""))
+                if id in self._watched:
+                    self._watched[id].set()
+            return
+        for path, reasoning in list(self.open.items()):
+            if env.context == path or not env.context and reasoning.id in env.correlation:
+                if env.from_ == self.space.id:
+                    reasoning._open = False
+                    reasoning.question._cancel(TAKEN)
+                else:
+                    reasoning._closed_by(env)
+
+    async def shutdown(self, timeout: float) -> None:
+        """Cancel all questions, and wait until their contexts are closed."""
+        current = asyncio.current_task()
+        tasks = [q._task for q in self._held.values() if q._task is not None and q._task is not current]
+        for question in self._held.values():
+            if question._task is not current:
+                question._cancel(SHUTDOWN)
+        if tasks:
+            await asyncio.wait(tasks, timeout=timeout)
+
+    def abort(self) -> None:
+        """Cancel all questions: the connection ended for good."""
+        for question in self._held.values():
+            question._cancel(SHUTDOWN)
+
+    def _control(self, env: Envelope) -> None:
+        """Answer a control envelope; see Space for pause, resume and shutdown."""
+        if env.kind == "participant.request-status":
+            self._report(env, "")
+        elif env.kind == "participant.restart":
+            for question in self._held.values():
+                question._cancel(RESTARTED)
+            self._report(env, "restarted")
+
+    def _report(self, env: Envelope, state: str) -> None:
+        contexts = list(self.open)
+        status = state or ("reasoning" if self._held else "idle")
+        payload = {"status": status, "contexts": contexts, "paused": self.space.paused}
+        self.space._spawn(self.space.send("participant.status", payload, to=[env.from_], correlation=env.id))
+
+    # Several processes of one participant: the first reasoning.start answers.
+
+    def _own_start(self, env: Envelope, mine: bool) -> None:
+        for id in env.correlation:
+            question = self._held.get(id)
+            if question is None or question._first is None or question._first.done():
+                continue
+            if mine:
+                question._first.set_result(None)
+                continue
+            if not self._warned:
+                self._warned = True
+                log.warning("another process of this participant answers questions too: the one that begins first answers")
+            question._cancel(BEHIND)
+
+    def _taken_over(self, env: Envelope) -> None:
+        """Cancel a question that another process of this participant has answered."""
+        for id in env.correlation:
+            if id in self._held:
+                self._held[id]._cancel(TAKEN)
+            if id in self._watched:
+                self._watched[id].set()
+
+    def _probed(self, env: Envelope) -> None:
+        """Reply to another process that asks whether this one works on a question."""
+        for id in env.correlation:
+            probe = self._probes.get(id)
+            if probe is not None and not probe.done():
+                probe.set_result(None)
+        if env.payload.get("status") == "waiting" and env.payload.get("question") in self._held:
+            self._report(env, "")
+
+    def _watch_later(self, question: Question) -> None:
+        if self._catch_up != "off" and len(self._watched) < MAX_WATCHED and question.id not in self._watched:
+            self.space._spawn(self._watch(question))
+
+    async def _watch(self, question: Question) -> None:
+        """Wait for the answer of another process; if that process is gone, take the question over."""
+        settled = self._watched[question.id] = asyncio.Event()
+        try:
+            while True:
+                try:
+                    async with asyncio.timeout(PROBE_EVERY):
+                        await settled.wait()
+                    return
+                except TimeoutError:
+                    pass
+                if not await self._alive(question):
+                    try:
+                        work = await Backlog.read(self.space, since=question.envelope.seq - 1)
+                        break
+                    except (OSError, ValueError) as err:
+                        log.warning("the log cannot be read: question %s is not taken over yet: %s", question.id, err)
+        finally:
+            self._watched.pop(question.id, None)
+        if question.id in work.settled:
+            return
+        log.warning("the other process is gone: question %s is taken over", question.id)
+        await self._close_leftovers(work, question.id)
+        self._admit(question.envelope, work.calls(question.id), bounded=False)
+
+    async def _alive(self, question: Question) -> bool:
+        """Ask the other processes whether one works on a question."""
+        id = new_id()
+        reply = self._probes[id] = asyncio.get_running_loop().create_future()
+        try:
+            payload = {"status": "waiting", "question": question.id}
+            await self.space.send("participant.status", payload, to=[self.space.id], id=id)
+            async with asyncio.timeout(PROBE_TIME):
+                await reply
+        except TimeoutError:
+            return False
+        except Refused:  # not allowed: nothing is known of the other process
+            pass
+        finally:
+            del self._probes[id]
+        return True
+
+    # After a restart.
+
+    async def start(self, catch_up: str) -> None:
+        """Close the work of an earlier process, and answer the questions that it left."""
+        self._catch_up = catch_up
+        if catch_up == "off" or not self.active and not self.space._tools.active:
+            return
+        try:
+            work = await Backlog.read(self.space, whole=catch_up == "all", classifier=self._classifier)
+        except (OSError, ValueError) as err:
+            log.warning("the log cannot be read: old questions are not answered: %s", err)
+            return
+        missed = work.missed() if self.space._tools.active else ()
+        await self._close_leftovers(work)
+        for env in missed:
+            self.space._tools.route(env)
+        for env in work.questions(catch_up == "all") if self.active else ():
+            self._admit(env, work.calls(env.id), bounded=False)
+
+    async def _close_leftovers(self, work: Backlog, question: str = "") -> None:
+        for kind, payload, fields in work.leftovers(question):
+            try:
+                await self.space.send(kind, payload, **fields)
+            except Refused as refusal:
+                log.warning("left open: %s in %r: %s", kind, fields.get("context", ""), refusal)
