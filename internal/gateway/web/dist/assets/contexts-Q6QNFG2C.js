@@ -1,4 +1,4 @@
-import{a as m}from"/assets/chunk-FLIZ5GCS.js";import{j as x}from"/assets/chunk-TCXDFP5E.js";import{a as k,e as a,h as S,k as T}from"/assets/chunk-JTGVYIUJ.js";import"/assets/chunk-OMM35DFZ.js";import{d as $,f as p,g as h,i as b}from"/assets/chunk-SVAUJNOA.js";import{C as f,F as w,K as y,Q as u,b as v,c as s,f as c}from"/assets/chunk-UUO2J6FF.js";var P=v`
+import{a as m}from"/assets/chunk-FE7Y4SHW.js";import{j as x}from"/assets/chunk-NGBXH4TM.js";import{a as k,e as a,h as S,k as T}from"/assets/chunk-P3TXPWJJ.js";import"/assets/chunk-OMM35DFZ.js";import{d as $,f as p,g as h,i as b}from"/assets/chunk-SVAUJNOA.js";import{C as f,F as w,K as y,Q as u,b as v,c as s,f as c}from"/assets/chunk-UUO2J6FF.js";var P=v`
   .in-force {
     padding: var(--space-2) var(--space-3);
     border-radius: var(--round-m);
@@ -106,4 +106,4 @@ import{a as m}from"/assets/chunk-FLIZ5GCS.js";import{j as x}from"/assets/chunk-T
       </div>
       ${l&&e.children.length>0?s`<ul>${e.children.map(O=>this.node(O))}</ul>`:c}
     </li>`}fold(e){let t=new Set(this.closed);t.delete(e)||t.add(e),this.closed=t}flip(e,t){let r=this.shell.view,i=e==="contexts"?"exclude":"contexts",l=r[e].includes(t)?r[e].filter(n=>n!==t):[...r[e].filter(n=>n!==""),t];this.set({[e]:l,[i]:r[i].filter(n=>n!==t)})}set(e){let t={...this.shell.view,...e};this.shell.setView(m(t)?t:h),this.tick++}};function R(o){return f(w(o.message||o.approach||o.conclusion?.text||o.id),90)}function C(o){let e=[];o.contexts.length===1&&o.contexts[0]===""?e.push("only the main conversation"):o.contexts.length>0&&e.push(`only ${a(o.contexts.length,"context")}`),o.exclude.length>0&&e.push(`without ${a(o.exclude.length,"context")}`),o.conclusionsOnly&&e.push("starts and conclusions only"),o.from.length>0&&e.push(`only messages of ${o.from.map(u).join(", ")}`);let t=e.join(", ");return`${t.charAt(0).toUpperCase()}${t.slice(1)}.`}y("meup-contexts",g);export{g as Contexts};
-//# sourceMappingURL=/assets/contexts-M5HBMZ7M.js.map
+//# sourceMappingURL=/assets/contexts-Q6QNFG2C.js.map
