@@ -84,6 +84,9 @@ func TestDecide_InConversation(t *testing.T) {
 	s.Enter(tab, "ada")
 	tab.Await(card("edit") + `?.querySelector(".diff")`)
 	tab.Await(title + `.startsWith("Waiting for you · ")`)
+	openPanel(t, tab, "contexts")
+	tab.Await(`document.querySelector("meup-contexts").shadowRoot.querySelector(".chip.wait")?.textContent.startsWith("Waiting for you · ")`)
+	closePanel(tab)
 	if got := webtest.Eval[string](tab, `[...`+card("edit")+`.querySelectorAll(".diff .line")].map((x) => x.textContent).join("|")`); got != " # 2.4| |-Limit: 50 per second|+Limit: 100 per second| See protocol.md" {
 		t.Errorf("difference: %q", got)
 	}

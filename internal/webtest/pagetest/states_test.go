@@ -234,7 +234,7 @@ func TestStates_Trouble(t *testing.T) {
 			tab.Expect("403")
 			tab.Expect("404")
 			webtest.Eval[bool](tab, `(location.hash = "#/space/elsewhere", true)`)
-			tab.Await(`document.querySelector("[data-phase=refused]")`)
+			tab.Await(`document.querySelector("[data-phase=refused]") && document.querySelector(".composer-box") === null`)
 			picture("refused")
 		})
 	}

@@ -18,7 +18,7 @@ function one(shell: SpaceShell, x: Outgoing): TemplateResult {
     <div class="message-main">
       ${x.draft.to === undefined ? nothing : html`<header class="message-head"><span class="chip accent">to ${x.draft.to.map(who).join(", ")}</span></header>`}
       <div class="bubble"><div class="prose plain">${plain(text)}</div></div>
-      ${x.status === "refused" ? refused(shell, x) : html`<p class="message-note">${x.note === "" ? (x.status === "sent" ? "Sending…" : "Waiting for the connection") : shell.outbox.holdFor > 0 ? "Waiting to be sent" : plain(x.note)}</p>`}
+      ${x.status === "refused" ? refused(shell, x) : html`<p class="message-note">${x.note === "" ? (x.status === "sent" ? "Sending…" : "Waiting for the connection") : plain(x.note)}</p>`}
     </div>
   </article>`;
 }

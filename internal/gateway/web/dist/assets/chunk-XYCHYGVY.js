@@ -26,6 +26,11 @@ import{b as ee}from"/assets/chunk-6NDKMN3O.js";import{a as U,c as w}from"/assets
         padding: 0 var(--space-2);
         color: var(--ink);
       }
+      @media (pointer: coarse) {
+        .scope select {
+          min-height: 2.5rem;
+        }
+      }
       fieldset {
         display: grid;
         gap: var(--space-3);
@@ -247,4 +252,4 @@ import{b as ee}from"/assets/chunk-6NDKMN3O.js";import{a as U,c as w}from"/assets
       ${e.status==="pending"?l:ue(e)} ${e.status==="pending"?this.decision(e):l} ${A(this.error??"")}
       ${this.inline?l:a`<footer class="row">${Z(this.shell,e.id)}<span class="grow"></span>${q(this.shell,e.id)}</footer>`}
     </article>`}warnings(e){let r=[];z(e.tool+e.owner+m(e.params??null))&&r.push("This call contains invisible characters. They are shown as codes.");let s=[...this.state.participants.values()].flatMap(i=>i.tools.map(p=>p.name)),[o]=s.includes(e.tool)?[]:L(e.tool,s);o!==void 0&&r.push(`The tool's name looks like ${u(o)}, but is different.`);let[n]=e.owner===""||this.state.participants.has(e.owner)?[]:L(e.owner,this.state.participants.keys());return n!==void 0&&r.push(`The owner's name looks like ${u(n)}, but is different.`),r.length===0?l:a`${r.map(i=>a`<p class="warning">${i}</p>`)}`}decision(e){if(this.past)return a`<p class="faint">You are viewing the past. Proposals cannot be decided here.</p>`;if(this.rejecting===!0)return a`<meup-reject-form .busy=${this.busy===!0} @cancel=${this.stopRejecting} .shell=${this.shell} .proposal=${e} @draft=${o=>{this.send(o.detail)}}></meup-reject-form>`;let{present:r=!1}=this.state.participants.get(e.from)??{},s=r||e.from===this.shell.you?l:a`<p class="faint">${w(e.from)} is offline and may not see the decision.</p>`;return a`${s}${e.from===this.shell.you?this.own(e):this.others(e)}`}own(e){return this.shell.may("mcp.withdraw")?a`<div class="row"><button class="button" ?disabled=${this.busy} @click=${()=>{this.send(W(e))}}>Withdraw</button> <span class="quiet">You proposed this.</span></div>`:a`<p class="quiet">You proposed this. Others decide.</p>`}others(e){let{shell:r}=this,s=r.may("decide"),o=s||r.may("mcp.request"),n=s||r.may("mcp.reject");return!o&&!n?a`<p class="quiet">You cannot decide this: you may neither call tools nor reject proposals.</p>`:o?a`<meup-approve-form .shell=${r} .proposal=${e} .state=${this.state} .busy=${this.busy===!0} .mayReject=${n} @approval=${i=>{this.approve(i.detail)}} @reject=${this.startRejecting}></meup-approve-form>`:a`<div class="row"><button class="button bad" ?disabled=${this.busy} @click=${this.startRejecting}>Reject…</button></div><p class="faint">You can reject this. Approving it requires the right to call tools.</p>`}startRejecting=()=>{this.rejecting=!0};stopRejecting=()=>{this.rejecting=!1,this.updateComplete.then(async()=>{let e=this.renderRoot.querySelector("meup-approve-form");await e?.updateComplete,(e?.renderRoot??this.renderRoot).querySelector(".button.bad")?.focus()})};async approve({request:e,grant:r}){if(!await this.send(e)||r===null)return;let s=await this.shell.send(r),o=u(this.proposal.from);this.shell.toast(s.ok?`Approved, and access granted to ${o}`:`Approved once. No access for ${o}: ${s.refusal}`)}async send(e){this.busy=!0,this.error="";let r=await this.shell.send(e);return this.busy=!1,r.ok?(this.rejecting=!1,this.dispatchEvent(new CustomEvent("decided",{bubbles:!0,composed:!0})),!0):(this.error=r.refusal,!1)}};$("meup-proposal-card",N);export{N as a};
-//# sourceMappingURL=/assets/chunk-H3GJWDV3.js.map
+//# sourceMappingURL=/assets/chunk-XYCHYGVY.js.map
