@@ -107,11 +107,12 @@ test("capabilities as sentences", () => {
 
 test("refusals and notices in words", () => {
   assert.equal(refusal({ error: "rate_limited", message: "", retry_after_ms: 1200 }), "Rate limit exceeded. Try again in 2s.");
+  assert.equal(refusal({ error: "paused", message: "You are paused; until you are resumed you can send participant.status alone." }), "You are paused and cannot send.");
   assert.equal(refusal({ error: "constructor", message: "No." }), "The gateway refused this. No.");
   const w = new Scribe();
   assert.equal(
     notice(w.say("alice", "capability.grant", { recipient: "bob", capabilities: ["mcp.request"], ttl_seconds: 3600, reason: "to help" })),
-    "granted “bob” the right to call tools for 1h 0m: to help",
+    "granted “bob” the right to call tools for 1h: to help",
   );
   assert.equal(notice(w.say("alice", "space.kick", { participant_id: "mallory" })), "removed “mallory”.");
   assert.equal(notice(w.say("alice", "chat", {})), "");
@@ -173,7 +174,7 @@ test("refusals of one's own are kept for a while, presence is not of the log", (
 });
 
 test("time in words, and the server's clock", () => {
-  assert.deepEqual([0, 59, 65, 3600, 7384].map(duration), ["0s", "59s", "1m 5s", "1h 0m", "2h 3m"]);
+  assert.deepEqual([0, 59, 65, 3600, 7384].map(duration), ["0s", "59s", "1m 5s", "1h", "2h 3m"]);
   assert.deepEqual([3, 1400, 65_000].map(callDuration), ["3 ms", "1.4 s", "1m 5s"]);
   assert.equal(dayOf(Date.parse("2026-11-20T23:30:00Z"), -60), "2026-11-21");
   let mono = 100;

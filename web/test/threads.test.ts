@@ -42,6 +42,12 @@ test("conversations: title, order, unread, waiting and running", () => {
   assert.deepEqual([lastMessage(space.state, "b"), lastMessage(space.state, "a"), lastMessage(space.state, "?")], ["b3", "a", null]);
 });
 
+test("the title of a conversation that begins with Markdown is its first line", () => {
+  const { space, s } = stage();
+  space.receive(s.say("bob", "chat", { message: "## Minutes\n\n1. 2.4 is next\n\n#### Open", format: "markdown" }, { id: "minutes" }));
+  assert.equal(threads(space.state, new ReadState({ all: 0 })).find((t) => t.id === "minutes")?.title, "## Minutes");
+});
+
 test("only the rows of the conversation are shown; a new one is empty", () => {
   const { space } = stage();
   const keys = (thread: string): string[] => rows(space.state, EVERYTHING, thread).map((r) => r.key).filter((k) => !k.startsWith("d "));

@@ -52,7 +52,7 @@ func violations(tab *webtest.Tab, source string) []string {
 	}))
 	return webtest.Eval[[]string](tab, `(async () => {
 		await Promise.all(document.getAnimations().filter(a => a.effect?.getTiming().iterations !== Infinity).map(a => a.finished.catch(() => {})));
-		const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+		const { violations } = await axe.run(document, { resultTypes: ["violations"], rules: { "target-size": { enabled: true } } });
 		return violations.flatMap(v => v.nodes.map(n => (v.id + " (" + v.impact + "): " + n.target.join(" ") + ": " + n.failureSummary.split("\n").slice(1, 3).join(" ").trim()).replace(/\s+/g, " ")));
 	})()`)
 }

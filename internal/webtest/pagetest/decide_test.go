@@ -3,8 +3,6 @@ package pagetest
 import (
 	"encoding/json"
 	"net/http"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -86,6 +84,9 @@ func TestDecide_InConversation(t *testing.T) {
 	s.Enter(tab, "ada")
 	tab.Await(card("edit") + `?.querySelector(".diff")`)
 	tab.Await(title + `.startsWith("Waiting for you · ")`)
+	openPanel(t, tab, "contexts")
+	tab.Await(`document.querySelector("meup-contexts").shadowRoot.querySelector(".chip.wait")?.textContent.startsWith("Waiting for you · ")`)
+	closePanel(tab)
 	if got := webtest.Eval[string](tab, `[...`+card("edit")+`.querySelectorAll(".diff .line")].map((x) => x.textContent).join("|")`); got != " # 2.4| |-Limit: 50 per second|+Limit: 100 per second| See protocol.md" {
 		t.Errorf("difference: %q", got)
 	}
@@ -158,19 +159,13 @@ func TestDecide_Looks(t *testing.T) {
 	axe := needsAxe(t)
 	b := webtest.Start(t)
 	s := decideStage(t)
-	for _, l := range looks[:4] {
+	for _, l := range some(looks[:4]...) {
 		t.Run(l.name, func(t *testing.T) {
 			tab := b.Private(t)
 			l.with(tab, 1)
 			s.Enter(tab, "ada")
 			tab.Await(card("edit") + `?.querySelector(".diff")`)
-			picture := func(name string) {
-				t.Helper()
-				shoot(t, tab, filepath.Join(screenshotDir, l.name+"-decide-"+name+".png"))
-				for _, v := range slices.Concat(violations(tab, axe), misfits(tab)) {
-					t.Errorf("%s: %s", name, v)
-				}
-			}
+			picture := l.pictures(t, tab, axe, "decide-")
 			picture("diff")
 			choose(t, tab, inForm("edit", "select[name=scope]"), "pattern")
 			tab.Await(inForm("edit", "fieldset"))

@@ -3,8 +3,9 @@ package pagetest
 import (
 	"context"
 	"path/filepath"
-	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/input"
@@ -21,9 +22,7 @@ func pressKey(tab *webtest.Tab, name, text string, modifiers int64) {
 			if kind == input.DispatchKeyEventTypeKeyDown {
 				p.Text = text
 			}
-			if name == "Tab" {
-				p.WindowsVirtualKeyCode = 9
-			}
+			p.WindowsVirtualKeyCode = map[string]int64{"Tab": 9, "Escape": 27}[name]
 			if _, err := cdp.Call(ctx, t, input.DispatchKeyEvent, p); err != nil {
 				return err
 			}
@@ -52,19 +51,13 @@ func TestEveryday_Keyboard(t *testing.T) {
 	axe := needsAxe(t)
 	b := webtest.Start(t)
 	s := everydayStage(t)
-	for _, l := range looks[:4] {
+	for _, l := range some(looks[:4]...) {
 		t.Run(l.name, func(t *testing.T) {
 			tab := b.Private(t)
 			l.with(tab, 1)
 			s.Enter(tab, "ada")
 			AwaitEnvelope(tab, "three")
-			picture := func(name string) {
-				t.Helper()
-				shoot(t, tab, filepath.Join(screenshotDir, l.name+"-everyday-"+name+".png"))
-				for _, v := range slices.Concat(violations(tab, axe), misfits(tab)) {
-					t.Errorf("%s: %s", name, v)
-				}
-			}
+			picture := l.pictures(t, tab, axe, "everyday-")
 			focus := func(selector string) string { return `document.activeElement?.matches(` + quote(selector) + `)` }
 
 			webtest.Eval[bool](tab, `(document.activeElement.blur(), document.body.focus(), true)`)
@@ -101,6 +94,74 @@ func TestEveryday_Keyboard(t *testing.T) {
 			tab.Clean()
 		})
 	}
+}
+
+// TestEveryday_Focus checks where the focus is after a dialog, a panel or the list of
+// conversations is closed, and that a narrow page shows how many proposals wait.
+func TestEveryday_Focus(t *testing.T) {
+	b := webtest.Start(t)
+	s := everydayStage(t)
+	s.Send("planner", Envelope{"id": "p", "kind": "mcp.proposal", "payload": map[string]any{"method": "tools/call", "params": map[string]any{"name": "push_tag"}}})
+	for _, l := range []look{looks[0], looks[2]} {
+		t.Run(l.name, func(t *testing.T) {
+			tab := b.Private(t)
+			l.with(tab, 1)
+			s.Enter(tab, "ada")
+			AwaitEnvelope(tab, "p")
+			webtest.Eval[bool](tab, `(document.querySelector('[data-id="three"]').focus(), true)`)
+			for _, open := range []struct {
+				key, text string
+				modifiers int64
+				shown     string
+			}{{"k", "", ctrl, ".palette-input"}, {"?", "?", 0, ".palette-keys"}, {"/", "/", 0, "meup-search"}} {
+				pressKey(tab, open.key, open.text, open.modifiers)
+				tab.Await(`document.querySelector(` + quote(open.shown) + `) && document.activeElement?.dataset.id !== "three"`)
+				pressKey(tab, "Escape", "", 0)
+				tab.Await(`document.querySelector(` + quote(open.shown) + `) === null && document.activeElement?.dataset.id === "three"`)
+			}
+			if l.width < 1000 {
+				tab.Await(`document.querySelector(".head-panels").ariaLabel === "Panels, 1 awaiting approval" && document.querySelector(".head-panels .badge").checkVisibility()`)
+				press(t, tab, `document.querySelector(".head-list")`)
+				press(t, tab, inThread("one"))
+				tab.Await(`document.querySelector(".threads") === null && document.activeElement?.className === "talk"`)
+			}
+			tab.Clean()
+		})
+	}
+}
+
+// TestEveryday_FocusVisible presses Tab through the page: each stop shows the focus.
+func TestEveryday_FocusVisible(t *testing.T) {
+	b := webtest.Start(t)
+	s := Perform(t, time.Millisecond)
+	tab := b.Private(t)
+	looks[0].with(tab, 1)
+	s.Enter(tab, "ada")
+	AwaitEnvelope(tab, "q-rollout")
+	openPanel(t, tab, "proposals")
+	webtest.Eval[bool](tab, `(document.activeElement.blur(), true)`)
+	stops := make(map[string]bool)
+	for range 90 {
+		pressKey(tab, "Tab", "", 0)
+		fault := webtest.Eval[string](tab, `(async () => {
+			await new Promise(requestAnimationFrame);
+			let e = document.activeElement;
+			while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement;
+			if (e === null || e === document.body) return "";
+			const css = getComputedStyle(e), box = e.closest(".composer-box");
+			const shown = (css.outlineStyle !== "none" && parseFloat(css.outlineWidth) >= 2) || (box !== null && getComputedStyle(box).boxShadow !== "none");
+			return (shown && e.checkVisibility({ visibilityProperty: true }) ? "" : "!") + e.localName + "." + e.className;
+		})()`)
+		if stop, hidden := strings.CutPrefix(fault, "!"); hidden {
+			t.Errorf("the focus is not visible: %s", stop)
+		} else {
+			stops[fault] = true
+		}
+	}
+	if len(stops) < 12 {
+		t.Errorf("only %d kinds of stops: %v", len(stops), stops)
+	}
+	tab.Clean()
 }
 
 // TestEveryday_Code copies code, and shows its language and its keywords.

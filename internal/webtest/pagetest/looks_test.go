@@ -20,6 +20,16 @@ import (
 
 var forReadme = flag.Bool("screenshots", false, "write the screenshots and the recording of the documentation into docs/images")
 
+var everyLook = flag.Bool("looks", false, "take the pictures of every state at every size, light and dark (half an hour)")
+
+// some returns these looks, or all on request.
+func some(these ...look) []look {
+	if *everyLook {
+		return looks
+	}
+	return these
+}
+
 // screenshotDir is the folder for screenshots.
 var screenshotDir = filepath.Join(root, "artifacts", "page")
 
@@ -31,12 +41,16 @@ type look struct {
 }
 
 var looks = []look{
-	{"light", "light", 1280, 860}, {"dark", "dark", 1280, 860}, {"narrow", "light", 360, 740}, {"narrow-dark", "dark", 360, 740}, {"large", "light", 2560, 1440},
+	{"light", "light", 1280, 860}, {"dark", "dark", 1280, 860}, {"narrow", "light", 360, 740}, {"narrow-dark", "dark", 360, 740}, {"large", "light", 2560, 1440}, {"large-dark", "dark", 2560, 1440},
 }
 
-// with applies the display configuration to the tab.
+// with applies the display configuration to the tab. A narrow one is touched.
 func (l look) with(tab *webtest.Tab, scale float64) {
-	tab.Do(chromedp.EmulateViewport(l.width, l.height, chromedp.EmulateScale(scale)), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+	options := []chromedp.EmulateViewportOption{chromedp.EmulateScale(scale)}
+	if l.width < 500 {
+		options = append(options, chromedp.EmulateTouch)
+	}
+	tab.Do(chromedp.EmulateViewport(l.width, l.height, options...), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}}})
 		return err
 	}))
@@ -61,6 +75,18 @@ func shoot(t *testing.T, tab *webtest.Tab, path string) {
 	}
 	if absolute, err := filepath.Abs(path); err == nil {
 		t.Logf("screenshot: %s", absolute)
+	}
+}
+
+// pictures returns a function that takes a screenshot of a state of the tab, and
+// reports what axe-core and misfits find in it.
+func (l look) pictures(t *testing.T, tab *webtest.Tab, axe, prefix string) func(name string) {
+	return func(name string) {
+		t.Helper()
+		shoot(t, tab, filepath.Join(screenshotDir, l.name+"-"+prefix+name+".png"))
+		for _, v := range slices.Concat(violations(tab, axe), misfits(tab)) {
+			t.Errorf("%s: %s", name, v)
+		}
 	}
 }
 

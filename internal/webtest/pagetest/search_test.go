@@ -2,8 +2,6 @@ package pagetest
 
 import (
 	"fmt"
-	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -58,20 +56,14 @@ func TestSearch_States(t *testing.T) {
 	axe := needsAxe(t)
 	b := webtest.Start(t)
 	s := Perform(t, time.Millisecond)
-	for _, l := range looks[:4] {
+	for _, l := range some(looks[:4]...) {
 		t.Run(l.name, func(t *testing.T) {
 			tab := b.Private(t)
 			l.with(tab, 1)
 			s.Enter(tab, "ada")
 			AwaitEnvelope(tab, "q-rollout")
 			openPanel(t, tab, "search")
-			picture := func(name string) {
-				t.Helper()
-				shoot(t, tab, filepath.Join(screenshotDir, l.name+"-search-"+name+".png"))
-				for _, v := range slices.Concat(violations(tab, axe), misfits(tab)) {
-					t.Errorf("%s: %s", name, v)
-				}
-			}
+			picture := l.pictures(t, tab, axe, "search-")
 			searches(tab, "limits")
 			tab.Await(inSearch(".hit em") + `?.textContent === "limits"`)
 			picture("results")

@@ -2,8 +2,6 @@ package pagetest
 
 import (
 	"fmt"
-	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/webtest"
@@ -115,13 +113,7 @@ func TestThreads_Looks(t *testing.T) {
 			l.with(tab, 1)
 			s.Enter(tab, "ada")
 			AwaitEnvelope(tab, "yes")
-			picture := func(name string) {
-				t.Helper()
-				shoot(t, tab, filepath.Join(screenshotDir, l.name+"-threads-"+name+".png"))
-				for _, v := range slices.Concat(violations(tab, axe), misfits(tab)) {
-					t.Errorf("%s: %s", name, v)
-				}
-			}
+			picture := l.pictures(t, tab, axe, "threads-")
 			if l.width < 1000 {
 				press(t, tab, `document.querySelector(".head-list")`)
 			}

@@ -1,8 +1,6 @@
 package pagetest
 
 import (
-	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -22,19 +20,13 @@ func TestTrace(t *testing.T) {
 		reasons("u-1", "thought", "r-usage", map[string]any{"message": "Five messages.", "metadata": map[string]any{
 			"usage": map[string]any{"input_tokens": 1200, "output_tokens": 80}, "cost": 0.0042}}),
 		reasons("u-end", "conclusion", "r-usage", map[string]any{"message": "Done."}))
-	for _, l := range looks[:4] {
+	for _, l := range some(looks[:4]...) {
 		t.Run(l.name, func(t *testing.T) {
 			tab := b.Private(t)
 			l.with(tab, 1)
 			s.Enter(tab, "ada")
 			AwaitEnvelope(tab, "q-rollout")
-			picture := func(name string) {
-				t.Helper()
-				shoot(t, tab, filepath.Join(screenshotDir, l.name+"-trace-"+name+".png"))
-				for _, v := range slices.Concat(violations(tab, axe), misfits(tab)) {
-					t.Errorf("%s: %s", name, v)
-				}
-			}
+			picture := l.pictures(t, tab, axe, "trace-")
 			openBlock(tab, Open)
 			press(t, tab, `document.querySelector('[data-context=`+quote(Open)+`] .reasoning-trace')`)
 			tab.Await(inTrace + `?.querySelectorAll(".span").length > 5`)

@@ -141,10 +141,13 @@ const REFUSALS: Readonly<Record<string, string>> = {
   bad_answer: "The response could not be read. A proxy may have changed it.",
 };
 
+/** Rejections that are described completely: the gateway's message would repeat it. */
+const COMPLETE: ReadonlySet<string> = new Set(["paused", "rate_limited", "kicked"]);
+
 /** Describes a rejection: the code, the gateway's message, and when to retry. */
 export function refusal(r: Refusal): string {
   const known = Object.hasOwn(REFUSALS, r.error) ? (REFUSALS[r.error] as string) : "The gateway refused this.";
-  const said = oneLine(str(r.message), 300);
+  const said = COMPLETE.has(r.error) ? "" : oneLine(str(r.message), 300);
   const wait = num(r.retry_after_ms);
   const again = wait !== null && wait > 0 ? ` Try again in ${duration(Math.ceil(wait / 1000))}.` : "";
   return known + (said === "" || said === known ? "" : " " + said) + again;

@@ -12,7 +12,7 @@ import { neutral } from "./unicode.js";
 /** A conversation in the list. */
 export interface Thread {
   readonly id: ID;
-  /** The first line of its first message. */
+  /** The beginning of its first message. */
   readonly title: string;
   /** The author of its first message; "" if that is not loaded. */
   readonly from: ParticipantID;
@@ -91,8 +91,10 @@ export function turnOf(s: SpaceState, path: ContextPath): ID | ContextPath {
   return s.blocks.get(root)?.question ?? root;
 }
 
+/** The beginning of a message; of Markdown the first line, since the marks of further ones are no text. */
 function titleOf(m: Message): string {
-  return oneLine(neutral(m.text), MAX_TITLE);
+  const text = m.format === "markdown" ? (m.text.trimStart().split("\n", 1)[0] ?? "") : m.text;
+  return oneLine(neutral(text), MAX_TITLE);
 }
 
 /** Returns the newest message of a conversation, which the next one continues. */

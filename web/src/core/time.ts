@@ -54,7 +54,8 @@ export function duration(seconds: number): string {
   const s = Math.max(0, Math.floor(seconds));
   if (s < 60) return `${s}s`;
   if (s < 3600) return s % 60 === 0 ? `${s / 60}m` : `${Math.floor(s / 60)}m ${s % 60}s`;
-  return `${Math.floor(s / 3600)}h ${Math.floor((s % 3600) / 60)}m`;
+  const minutes = Math.floor((s % 3600) / 60);
+  return `${Math.floor(s / 3600)}h${minutes === 0 ? "" : ` ${minutes}m`}`;
 }
 
 /** Formats the duration of a call: "12 ms", "1.4 s", "1m 5s". */

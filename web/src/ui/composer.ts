@@ -84,6 +84,7 @@ export class Composer extends PageElement {
   protected override render(): TemplateResult {
     const { shell } = this;
     const s = shell.state;
+    if (s.you === null && shell.room.connectionState.phase === "refused") return html``;
     if (s.you === null) return html`<div class="composer"><div class="composer-box" aria-hidden="true"><textarea rows="1" disabled></textarea></div></div>`;
     if (!shell.may("chat")) return html`<div class="composer"><p class="composer-none">You can read this space, but not post in it.</p></div>`;
     const named = this.named();

@@ -36,7 +36,7 @@ export class ConnectionStatus extends PageElement {
   }
 }
 
-function words(c: ConnectionState, since: number): string {
+function words(c: ConnectionState, since: number): string | TemplateResult {
   switch (c.phase) {
     case "live":
       return "Live";
@@ -47,7 +47,7 @@ function words(c: ConnectionState, since: number): string {
     case "lost": {
       if (c.retryIn === null) return "Disconnected";
       const left = Math.ceil((c.retryIn - since) / 1000);
-      return left <= 0 ? "Reconnecting" : `Reconnecting in ${duration(left)}`;
+      return html`<span>Reconnecting${left <= 0 ? nothing : html`<span class="link-in"> in ${duration(left)}</span>`}</span>`;
     }
     case "refused":
       return "Refused";

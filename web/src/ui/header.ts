@@ -34,6 +34,7 @@ export class Header extends PageElement {
 
   protected override render(): TemplateResult {
     const { shell } = this;
+    const waiting = shell.state.pending.length;
     const here = [...shell.state.participants.values()].filter((p) => p.present).length;
     return html`<header class="head">
       <div class="head-where">
@@ -45,7 +46,7 @@ export class Header extends PageElement {
       <div class="head-who">
         <button class="icon-button head-find" title="Search (/)" aria-label="Search" @click=${() => shell.open("search")}>${icon("search")}</button>
         ${this.menu()}
-        <button class="icon-button head-panels" title="Panels" aria-label="Panels" @click=${() => shell.open("")}>${icon("panel")}</button>
+        <button class="icon-button head-panels" title="Panels" aria-label=${waiting === 0 ? "Panels" : `Panels, ${waiting} awaiting approval`} @click=${() => shell.open("")}>${icon("panel")}${waiting === 0 ? nothing : html`<span class="badge" aria-hidden="true" data-count=${waiting > 99 ? "99+" : waiting}></span>`}</button>
       </div>
     </header>`;
   }

@@ -100,7 +100,9 @@ export class SpacePage extends PageElement {
     this.pending = place.type === "message" || place.type === "context" ? place : null;
     if (place.type === "space") void shell.setThread("");
     else if (place.type === "thread") void shell.setThread(place.id);
-    if (this.list && !matchMedia(LIST_BESIDE).matches) this.list = false; // the list covers what was chosen in it
+    if (!this.list || matchMedia(LIST_BESIDE).matches) return;
+    this.list = false; // the list covers what was chosen in it
+    void this.updateComplete.then(() => this.querySelector<HTMLElement>(".talk")?.focus({ preventScroll: true }));
   }
 
   protected override updated(): void {
@@ -152,12 +154,12 @@ export class SpacePage extends PageElement {
     const { shell } = this;
     const c = shell.room.connectionState;
     const { holdFor, durable, items } = shell.outbox;
-    if (shell.past) return html`<p class="banner past">You are viewing the past. <button class="words" @click=${() => shell.showPast(null)}>Return to live</button></p>`;
-    if (c.phase === "lost") return html`<p class="banner wait">${c.reason} <button class="words" @click=${() => shell.room.wake()}>Reconnect now</button></p>`;
-    if (c.phase === "expired") return html`<p class="banner bad">${c.reason} <button class="words" @click=${() => this.dispatchEvent(new CustomEvent("sign-out", { bubbles: true }))}>Sign in again</button></p>`;
-    if (c.phase === "kicked" || c.phase === "refused") return html`<p class="banner bad" role="alert">${c.reason} <a href="#/">Other spaces</a></p>`;
-    if (holdFor > 1000) return html`<p class="banner wait">Sending too fast. Your message will be sent in ${duration(Math.ceil(holdFor / 1000))}.</p>`;
-    if (!durable && items.length > 0) return html`<p class="banner wait">Browser storage is unavailable: unsent messages are lost when you close the page.</p>`;
+    if (shell.past) return html`<p class="banner past" role="status">You are viewing the past. <button class="words" @click=${() => shell.showPast(null)}>Return to live</button></p>`;
+    if (c.phase === "lost") return html`<p class="banner wait" role="status">${c.reason} <button class="words" @click=${() => shell.room.wake()}>Reconnect now</button></p>`;
+    if (c.phase === "expired") return html`<p class="banner bad" role="alert">${c.reason} <button class="words" @click=${() => this.dispatchEvent(new CustomEvent("sign-out", { bubbles: true }))}>Sign in again</button></p>`;
+    if (c.phase === "kicked" || c.phase === "refused") return html`<p class="banner bad" role="alert">${c.phase === "kicked" ? "You were removed from this space." : c.reason} <a href="#/">Other spaces</a></p>`;
+    if (holdFor > 1000) return html`<p class="banner wait" role="status">Sending too fast. Your message will be sent in ${duration(Math.ceil(holdFor / 1000))}.</p>`;
+    if (!durable && items.length > 0) return html`<p class="banner wait" role="status">Browser storage is unavailable: unsent messages are lost when you close the page.</p>`;
     return nothing;
   }
 
@@ -168,7 +170,7 @@ export class SpacePage extends PageElement {
     if (this.panel === "" && next !== "") this.focusBefore = document.activeElement;
     this.params = params;
     this.panel = next;
-    if (next === "") (this.focusBefore as HTMLElement | null)?.focus?.();
+    if (next === "") void this.updateComplete.then(() => (this.focusBefore as HTMLElement | null)?.focus?.()); // not inert any more
     else if (matchMedia(NARROW).matches) void this.updateComplete.then(() => this.querySelector<HTMLElement>(".panel-head button")?.focus());
   }
 

@@ -102,6 +102,7 @@ export const shared = css`
     background: var(--sunk);
   }
   .words {
+    min-height: 1.5rem;
     color: var(--accent);
     font-weight: 500;
   }
@@ -188,6 +189,13 @@ export const shared = css`
     outline: 2px solid var(--accent);
     outline-offset: 2px;
     border-radius: var(--round-s);
+  }
+  @media (pointer: coarse) {
+    .button,
+    .button.small,
+    select {
+      min-height: 2.5rem;
+    }
   }
   @media (prefers-reduced-motion: reduce) {
     * {

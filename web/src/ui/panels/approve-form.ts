@@ -65,6 +65,11 @@ export class ApproveForm extends LitElement {
         padding: 0 var(--space-2);
         color: var(--ink);
       }
+      @media (pointer: coarse) {
+        .scope select {
+          min-height: 2.5rem;
+        }
+      }
       fieldset {
         display: grid;
         gap: var(--space-3);

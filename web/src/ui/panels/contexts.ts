@@ -5,11 +5,12 @@ import { type TreeNode, tree } from "../../core/filter.js";
 import { oneLine } from "@sdk/read.js";
 import { blockTitle } from "../../core/time.js";
 import { neutral } from "../../core/unicode.js";
+import { waitOf } from "../../core/waiting.js";
 import type { Block, SpaceState } from "../../core/state.js";
 import type { ContextPath } from "@sdk/types.js";
 import { define } from "../element.js";
 import { icon } from "../icons.js";
-import { EVERYTHING, PanelElement, type View } from "../panel.js";
+import { EVERYTHING, PanelElement, type View, mayDecide } from "../panel.js";
 import { isFiltering } from "../view-filter.js";
 import { shared } from "../styles.js";
 import { who } from "../text.js";
@@ -71,6 +72,9 @@ export class Contexts extends PanelElement {
     const out = v.exclude.includes(n.path);
     const open = !this.closed.has(n.path);
     const title = titleOf(b);
+    const now = this.shell.now();
+    const wait = waitOf(this.state, b, now);
+    const waits = wait.since !== null || b.status === "cancelled" || b.status === "stopped";
     return html`<li>
       <div class="node" data-out=${out} data-only=${only}>
         ${n.children.length === 0
@@ -78,7 +82,7 @@ export class Contexts extends PanelElement {
           : html`<button class="twig" aria-expanded=${open ? "true" : "false"} aria-label=${`${amount(n.below, "context")} within`} @click=${() => this.fold(n.path)}>${icon("chevron")}</button>`}
         <button class="title grow" title="Show in conversation" @click=${() => void go(this.shell, n.path)}>${title}</button>
         <p class="meta">
-          <span class="chip ${b.status === "reasoning" ? "accent" : b.status === "cancelled" || b.status === "stopped" ? "wait" : ""}">${blockTitle(b, this.shell.now())}</span>
+          <span class="chip ${waits ? "wait" : b.status === "reasoning" ? "accent" : ""}">${blockTitle(b, now, wait, wait.pending.some((id) => mayDecide(this.shell, id)))}</span>
           <span>${b.opener === "" ? "unknown" : who(b.opener)}</span>
           ${b.counts.calls === 0 ? nothing : html`<span>${amount(b.counts.calls, "call")}</span>`}
         </p>

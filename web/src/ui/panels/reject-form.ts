@@ -46,7 +46,7 @@ export class RejectForm extends LitElement {
     return html`<form @submit=${this.submit} @keydown=${this.key}>
       <label class="field-label">Reason
         <select name="reason">
-          ${REJECT_REASONS.map((r) => html`<option value=${r}>${WORDS[r]} (${r})</option>`)}
+          ${REJECT_REASONS.map((r) => html`<option value=${r}>${WORDS[r]}</option>`)}
         </select>
       </label>
       <label class="field-label">Message to ${who(this.proposal.from)}

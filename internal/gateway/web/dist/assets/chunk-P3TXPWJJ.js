@@ -1,4 +1,4 @@
-import{b as p}from"/assets/chunk-OMM35DFZ.js";import{e as l,i as u,l as m,m as v}from"/assets/chunk-SVAUJNOA.js";import{D as s,E as c,Q as d,b as a,c as o,f as i}from"/assets/chunk-UUO2J6FF.js";var h=a`
+import{b as p}from"/assets/chunk-OMM35DFZ.js";import{e as l,i as u,l as m,m as v}from"/assets/chunk-SVAUJNOA.js";import{D as s,E as c,Q as d,b as a,c as o,f as i}from"/assets/chunk-UUO2J6FF.js";var b=a`
   :host {
     display: block;
     font: var(--text-m) / 1.55 var(--font);
@@ -98,6 +98,7 @@ import{b as p}from"/assets/chunk-OMM35DFZ.js";import{e as l,i as u,l as m,m as v
     background: var(--sunk);
   }
   .words {
+    min-height: 1.5rem;
     color: var(--accent);
     font-weight: 500;
   }
@@ -185,13 +186,20 @@ import{b as p}from"/assets/chunk-OMM35DFZ.js";import{e as l,i as u,l as m,m as v
     outline-offset: 2px;
     border-radius: var(--round-s);
   }
+  @media (pointer: coarse) {
+    .button,
+    .button.small,
+    select {
+      min-height: 2.5rem;
+    }
+  }
   @media (prefers-reduced-motion: reduce) {
     * {
       animation-duration: 1ms !important;
       transition-duration: 1ms !important;
     }
   }
-`;var f=/(⟨U\+[0-9A-F]{4,6}⟩)/u;function R(r){let e=c(r);return s(r)?e.split(f).map(t=>f.test(t)?o`<mark title="Invisible character">${t}</mark>`:t):e}async function P(r,e,t){try{await navigator.clipboard.writeText(e),r.toast(t)}catch{r.toast("The browser blocks copying. Select the text instead.")}}function j(r){return r===0?i:o`<time datetime=${new Date(r).toISOString()} title=${v(r)}>${m(r)}</time>`}function D(r,e,t=`${e}s`){return`${r.toLocaleString()} ${r===1?e:t}`}function I(r,e){return o`<button class="small-icon" title="Show envelope" aria-label="Show envelope" @click=${()=>r.open("envelope",{id:e})}>${u("raw")}</button>`}function A(r,e,t="Show in conversation"){return o`<button class="words small" @click=${()=>{g(r,e)}}>${t}</button>`}async function g(r,e,t="Not found in the available history"){let n=await r.goTo(e);return!n&&t!==""&&r.toast(t),n&&matchMedia(l).matches&&r.open(""),n}function M(r,e){return e.map(t=>t===r.you?"you":d(t)).join(", ")}function B(r){return r===""?i:o`<p class="refused" role="alert">${r}</p>`}var E=a`
+`;var f=/(⟨U\+[0-9A-F]{4,6}⟩)/u;function R(e){let r=c(e);return s(e)?r.split(f).map(t=>f.test(t)?o`<mark title="Invisible character">${t}</mark>`:t):r}async function P(e,r,t){try{await navigator.clipboard.writeText(r),e.toast(t)}catch{e.toast("The browser blocks copying. Select the text instead.")}}function j(e){return e===0?i:o`<time datetime=${new Date(e).toISOString()} title=${v(e)}>${m(e)}</time>`}function D(e,r,t=`${r}s`){return`${e.toLocaleString()} ${e===1?r:t}`}function I(e,r){return o`<button class="small-icon" title="Show envelope" aria-label="Show envelope" @click=${()=>e.open("envelope",{id:r})}>${u("raw")}</button>`}function A(e,r,t="Show in conversation"){return o`<button class="words small" @click=${()=>{g(e,r)}}>${t}</button>`}async function g(e,r,t="Not found in the available history"){let n=await e.goTo(r);return!n&&t!==""&&e.toast(t),n&&matchMedia(l).matches&&e.open(""),n}function M(e,r){return r.map(t=>t===e.you?"you":d(t)).join(", ")}function B(e){return e===""?i:o`<p class="refused" role="alert">${e}</p>`}var E=a`
   ${p}
   mark {
     padding: 0 0.15em;
@@ -307,5 +315,5 @@ import{b as p}from"/assets/chunk-OMM35DFZ.js";import{e as l,i as u,l as m,m as v
   button:disabled {
     cursor: default;
   }
-`;export{h as a,R as b,P as c,j as d,D as e,I as f,A as g,g as h,M as i,B as j,E as k};
-//# sourceMappingURL=/assets/chunk-JTGVYIUJ.js.map
+`;export{b as a,R as b,P as c,j as d,D as e,I as f,A as g,g as h,M as i,B as j,E as k};
+//# sourceMappingURL=/assets/chunk-P3TXPWJJ.js.map
