@@ -161,7 +161,7 @@ func (c *Client) firstConnect(ctx context.Context) (*session, error) {
 		if err == nil {
 			s.pendingWelcome = nil // Welcome returns it to the caller
 			if attempt > 1 {
-				c.log.Warn("gateway reached", "gateway", c.target.Host, "attempts", attempt) // for those who see the other warning
+				c.log.Warn("gateway reached", "gateway", c.target.Host, "attempts", attempt) // a warning, so that a handler without Info shows both
 			}
 		}
 		if err == nil || finalError(err) != nil || ctx.Err() != nil {

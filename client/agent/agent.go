@@ -83,9 +83,9 @@ type Agent struct {
 
 // Run joins the space and answers until ctx ends or an authorized participant shuts the
 // agent down (both return nil), or the gateway removes it. While the gateway cannot be
-// reached, at the start or later, Run tries again until ctx ends, after Client.Backoff; a
-// refusal that stays (400, 401, 403, 404) ends it with a *client.DialError. At the end it closes open
-// contexts and calls, if the gateway can be reached.
+// reached, at the start or later, Run tries again until ctx ends, after Client.Backoff. A
+// final rejection (400, 401, 403, 404) ends it with a *client.DialError. At the end it closes
+// open contexts and calls, if the gateway can be reached.
 func (a *Agent) Run(ctx context.Context) error {
 	if a.OnQuestion == nil && a.Tools == nil {
 		return errors.New("run agent: neither OnQuestion nor Tools is set")
@@ -154,7 +154,7 @@ func (a *Agent) serve(ctx context.Context, c *client.Client, log *slog.Logger, h
 	if set != nil {
 		needs = participant.HostNeeds
 		o := bridge.Options{Space: c, Server: set, Notices: notices, MaxCalls: a.MaxCalls, Logger: log}
-		if !a.IgnoreEarlier {
+		if !a.IgnoreEarlier && a.OnQuestion == nil { // Begin ignores them
 			o.Missed, o.History = time.Minute, history
 		}
 		host = bridge.New(o)

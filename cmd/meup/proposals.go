@@ -199,23 +199,14 @@ func (p *proposalInfo) write(w *bufio.Writer, s blockrender.Style) {
 	}
 }
 
-// shortID returns the beginning of the id that names the proposal: of a UUID, the
-// first 60 bits, which no other proposal shares.
-func (p *proposalInfo) shortID() string {
-	if _, err := uuid.Parse(string(p.ID)); err == nil && len(p.ID) == 36 {
-		return string(p.ID[:18])
-	}
-	return string(p.ID)
-}
-
 // subject names the proposal in a sentence.
 func (p *proposalInfo) subject() string {
-	return fmt.Sprintf("proposal %s of %s (%s)", p.shortID(), termsafe.Words(string(p.From)), termsafe.Cut(termsafe.Exact(p.Tool), 100))
+	return fmt.Sprintf("proposal %s of %s (%s)", p.ID, termsafe.Words(string(p.From)), termsafe.Cut(termsafe.Exact(p.Tool), 100))
 }
 
-// approveCommand returns the command that approves the proposal.
+// approveCommand returns the command that shows the proposal, asks, and approves it.
 func (p *proposalInfo) approveCommand() string {
-	command := "meup proposals approve " + p.shortID()
+	command := "meup proposals approve --ask " + string(p.ID)
 	if p.Owner == "" {
 		command += " --to PARTICIPANT"
 	}
@@ -224,6 +215,7 @@ func (p *proposalInfo) approveCommand() string {
 
 func newApprove(a *app) *cobra.Command {
 	var to string
+	var ask bool
 	c := &cobra.Command{
 		Use:   "approve ID",
 		Short: "Approves a proposed call",
@@ -237,7 +229,7 @@ the id and the seq of the request: ID SEQ.
 Exit codes: 0 the request was admitted; 1 rejected, or no such proposal is
 pending; 2 usage error; 4 no connection, or the token is not valid.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return connect.Finish(c.Context(), decide(c, a, args, func(p *protocol.Envelope) (protocol.Envelope, error) {
+			return connect.Finish(c.Context(), decide(c, a, args, ask, func(p *protocol.Envelope) (protocol.Envelope, error) {
 				e, err := proposal.Approval(p, protocol.ID(uuid.Must(uuid.NewV7()).String()), protocol.ParticipantID(to))
 				if errors.Is(err, proposal.ErrNoHost) {
 					err = program.Usagef("proposal %s does not name the participant that runs the tool; name it with --to", p.ID)
@@ -247,6 +239,7 @@ pending; 2 usage error; 4 no connection, or the token is not valid.`,
 		},
 	}
 	c.Flags().StringVar(&to, "to", "", "participant that runs the tool")
+	c.Flags().BoolVar(&ask, "ask", false, "show the call and ask before it is made, also if the whole ID is given")
 	return c
 }
 
@@ -266,7 +259,7 @@ pending; 2 usage error; 4 no connection, or the token is not valid.`,
 			if reason == "" {
 				return program.Usagef("--reason is required: it is sent to the agent")
 			}
-			return connect.Finish(c.Context(), decide(c, a, args, func(p *protocol.Envelope) (protocol.Envelope, error) {
+			return connect.Finish(c.Context(), decide(c, a, args, false, func(p *protocol.Envelope) (protocol.Envelope, error) {
 				return proposal.Rejection(p, reason), nil
 			}))
 		},
@@ -276,8 +269,9 @@ pending; 2 usage error; 4 no connection, or the token is not valid.`,
 }
 
 // decide finds the proposal, sends the envelope that settles it, and prints a
-// receipt.
-func decide(c *cobra.Command, a *app, args []string, draft func(*protocol.Envelope) (protocol.Envelope, error)) error {
+// receipt. With ask, and if only the beginning of the id is given, the caller has to
+// confirm it.
+func decide(c *cobra.Command, a *app, args []string, ask bool, draft func(*protocol.Envelope) (protocol.Envelope, error)) error {
 	if len(args) != 1 || !protocol.ValidID(args[0]) {
 		return program.Usagef("expected the ID of a proposal, or its beginning; meup proposals lists them")
 	}
@@ -289,8 +283,8 @@ func decide(c *cobra.Command, a *app, args []string, draft func(*protocol.Envelo
 	if err != nil {
 		return err
 	}
-	if string(found.ID) != args[0] && !confirmed(c, found) {
-		return fmt.Errorf("not sent: it was not confirmed; give the whole id %s", found.ID)
+	if (ask || string(found.ID) != args[0]) && !confirmed(c, found) {
+		return fmt.Errorf("not sent: it was not confirmed; to decide without a question, give the whole id %s and no --ask", found.ID)
 	}
 	e, err := draft(found)
 	if err != nil {
@@ -304,8 +298,7 @@ func decide(c *cobra.Command, a *app, args []string, draft func(*protocol.Envelo
 	return err
 }
 
-// confirmed shows a proposal that was named by the beginning of its id, which its
-// proposer has chosen, and asks whether it is meant.
+// confirmed shows a proposal, whose id its proposer has chosen, and asks whether it is meant.
 func confirmed(c *cobra.Command, p *protocol.Envelope) bool {
 	out := bufio.NewWriter(c.ErrOrStderr())
 	describe(p, time.Now()).write(out, blockrender.Style{})

@@ -39,9 +39,7 @@ func (a *Agent) dispatch(env *protocol.Envelope, old bool) {
 		a.onJoin()
 		a.noteAgents()
 	case protocol.KindReasoningStart:
-		if env.From == a.you {
-			a.onOwnStart(env, mine)
-		}
+		a.onOwnStart(env, mine)
 		a.onStart(env)
 	case protocol.KindChat:
 		if env.From == a.you && !mine {
@@ -54,7 +52,7 @@ func (a *Agent) dispatch(env *protocol.Envelope, old bool) {
 			a.stop(env)
 		}
 	case protocol.KindMCPRequest, protocol.KindParticipantStatus:
-		if env.From == a.you && !mine {
+		if !mine {
 			a.onProbe(env)
 		}
 		a.handleMCP(env, taken)

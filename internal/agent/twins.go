@@ -16,6 +16,9 @@ const maxWatched = 256
 // onOwnStart decides whether this process answers a question: it does if its
 // reasoning.start is the first of the participant in the log.
 func (a *Agent) onOwnStart(env *protocol.Envelope, mine bool) {
+	if env.From != a.you {
+		return
+	}
 	for _, id := range env.Correlation.IDs {
 		q := a.questions.Get(id)
 		switch {
@@ -34,7 +37,7 @@ func (a *Agent) onOwnStart(env *protocol.Envelope, mine bool) {
 // onProbe answers another process that asks whether this one works on a
 // question.
 func (a *Agent) onProbe(env *protocol.Envelope) {
-	if id := twins.Asked(env); id != "" && a.questions.Get(id) != nil {
+	if id := twins.Asked(env); env.From == a.you && id != "" && a.questions.Get(id) != nil {
 		a.answerControl(env, protocol.KindParticipantStatus, a.status(""))
 	}
 }

@@ -11,9 +11,9 @@ import (
 // poll is the interval at which a waiting compaction is tried again.
 const poll = 100 * time.Millisecond
 
-// Scheduler implements [pebble.CompactionScheduler] under a condition, which at least says
-// that the database is open: pebble.Open waits for a compaction that starts meanwhile, which
-// takes as long as the tables are large.
+// Scheduler implements [pebble.CompactionScheduler]. It starts a compaction only if allowed
+// returns true. allowed must return false until pebble.Open has returned: Open waits for a
+// compaction that starts meanwhile.
 type Scheduler struct {
 	allowed func() bool
 	db      pebble.DBForCompaction

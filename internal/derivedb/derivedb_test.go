@@ -342,13 +342,13 @@ func TestReadSpace_Nonsense(t *testing.T) {
 // does not wait for that, and that it is done afterwards.
 func TestOpen_CompactionWaits(t *testing.T) {
 	mem := vfs.NewMem()
-	piled := schema
-	piled.Tune = func(o *pebble.Options) { o.DisableAutomaticCompactions = true }
-	db, err := Open(piled, Options{Dir: dir, FS: mem})
+	uncompacted := schema
+	uncompacted.Tune = func(o *pebble.Options) { o.DisableAutomaticCompactions = true }
+	db, err := Open(uncompacted, Options{Dir: dir, FS: mem})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 * pebbleLevelZero {
+	for range 8 { // Pebble compacts at 4 tables of level 0
 		for i := range 10 {
 			if err := db.Store().Set(key(i), key(i), pebble.NoSync); err != nil {
 				t.Fatal(err)
@@ -397,6 +397,3 @@ func TestOpen_CompactionWaits(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// pebbleLevelZero is at how many tables of level 0 Pebble compacts, by default.
-const pebbleLevelZero = 4

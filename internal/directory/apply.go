@@ -95,7 +95,7 @@ func (d *Directory) end(t *Token) {
 }
 
 // dropEnded forgets the oldest digest of the administrator with the most, so that
-// issuing many tokens does not displace the digests of other administrators.
+// no administrator displaces the digests of one that has fewer.
 func (d *Directory) dropEnded() {
 	var by protocol.ParticipantID
 	var most ended

@@ -166,9 +166,9 @@ func (d Directory) NextExpiry(now time.Time) (next time.Time) {
 	return next
 }
 
-// digestKey is the key of a token in the index of digests. A token is valid for one
-// participant of one space, and no token of another: its digest can be read in the
-// log, and its bearer, also of a revoked one, could otherwise be led into another space.
+// digestKey is the key of a token in the index of digests. A digest is issued once: all
+// administrators can read it in the log, and could otherwise lead a client that still uses
+// the token into another space.
 func digestKey(hash [32]byte) string { return string(hash[:]) }
 
 func size(list []*capability.Capability) (bytes int) {

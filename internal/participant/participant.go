@@ -58,11 +58,11 @@ func New(space Space, log *slog.Logger, shutdown error) *Runtime {
 }
 
 // Run calls start, then handle for each received envelope, on one goroutine.
-// old means that the envelope was already in the log that replaced the one
-// being read, and is not newer than the last one of that: a restored copy contains
-// requests that were answered long ago. Run
-// ends when ctx ends or an authorized participant shuts this one down (both
-// return nil), or with the client. It returns after all goroutines of Group.
+// old means that the envelope was in the log that replaced another one, and is
+// not newer than the last envelope received from the former log: a restored copy
+// contains requests that were answered long ago. Run ends when ctx ends or an
+// authorized participant shuts this one down (both return nil), or with the
+// client. It returns after all goroutines of Group.
 func (r *Runtime) Run(ctx context.Context, start func(), handle func(env *protocol.Envelope, old bool)) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	final, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -108,7 +108,7 @@ func (r *Runtime) isOld(env *protocol.Envelope) bool {
 	if !r.newLog && r.old == 0 && env.TS.After(r.last) {
 		r.last = env.TS
 	}
-	return env.Seq > 0 && env.Seq <= r.old && !env.TS.After(r.last)
+	return env.Seq > 0 && env.Seq <= r.old && (r.last.IsZero() || !env.TS.After(r.last))
 }
 
 // control handles a pause and its end, and reports whether to shut down.

@@ -66,6 +66,7 @@ func TestRun_Control(t *testing.T) {
 		"shutdown of another":      {[]received{control(1, stop, "you"), control(2, chat, "me")}, "1/false 2/false the log ends"},
 		"shutdown in a copy":       {[]received{control(9, chat, "me"), reset, control(3, stop, "me"), control(5, chat, "me")}, "9/false 3/true 5/false the log ends"},
 		"shutdown after the copy":  {[]received{reset, control(3, chat, "me"), control(5, stop, "me")}, "3/true <nil>"},
+		"nothing received before":  {[]received{reset, at(3, control(3, stop, "me")), at(4, control(5, stop, "me"))}, "3/true <nil>"},
 		"a gap in the same log":    {[]received{{err: &client.GapError{After: 1, Oldest: 4}}, control(4, stop, "me")}, "<nil>"},
 		"presence before the copy": {[]received{reset, control(0, chat, "me"), control(4, chat, "me")}, "0/false 4/true the log ends"},
 		"shutdown after the restore, before the connection": {

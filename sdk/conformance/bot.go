@@ -17,7 +17,7 @@ import (
 // specifies.
 func bot(ctx context.Context) error {
 	return (&agent.Agent{
-		Client:     client.Options{URL: os.Getenv("MEUP_URL"), Token: os.Getenv("MEUP_TOKEN"), Space: os.Getenv("MEUP_SPACE"), RetryDial: true},
+		Client:     client.Options{URL: os.Getenv("MEUP_URL"), Token: os.Getenv("MEUP_TOKEN"), Space: os.Getenv("MEUP_SPACE")},
 		OnQuestion: answer, Tools: echoServer(),
 	}).Run(ctx)
 }

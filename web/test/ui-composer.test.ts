@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Participant } from "../src/core/state.js";
 import { candidates, mentionAt, mentioned } from "../src/ui/completion.js";
-import { allows } from "../src/ui/capabilities.js";
+import { allows } from "@sdk/capabilities.js";
 
 const person = (id: string, present = true): Participant =>
   ({ id, present, kicked: false, agent: false, capabilities: [], version: 1 }) as unknown as Participant;
@@ -37,4 +37,6 @@ test("the offered actions follow the user's capabilities", () => {
   assert.ok(!allows(["*", { kind: "chat", deny: true }], "chat"));
   assert.ok(allows(["*", { kind: "chat", payload: { format: "markdown" }, deny: true }], "chat"));
   assert.ok(!allows(["chat.*"], "mcp.request"));
+  assert.ok(allows(["/^(chat|mcp)/"], "chat"));
+  assert.ok(allows(["*", { kind: "/^x/", deny: true }], "chat"));
 });

@@ -158,7 +158,9 @@ func (b *Bridge) Run(ctx context.Context) error {
 		b.log.Info("bridge ready")
 	}
 	err := b.runtime.Run(ctx, start, func(env *protocol.Envelope, old bool) {
-		b.handled = max(b.handled, env.Seq)
+		if env.Seq > 0 {
+			b.handled = env.Seq // less than before in a log that replaced another one
+		}
 		if !old && env.AddressedTo(b.you) && env.From != b.you {
 			b.dispatch(env)
 		}

@@ -58,7 +58,7 @@ func (b *Bridge) writeMark(ctx context.Context, m mark) {
 		Kind: protocol.KindParticipantStatus, To: []protocol.ParticipantID{b.you}, Payload: mustMarshal(m),
 	})
 	if err != nil {
-		b.log.Warn("mark not written: calls that are in progress when the bridge ends may not be repeated", "mark", m.Status, "err", err)
+		b.log.Warn("mark not written: calls that are in progress when the bridge ends may be repeated", "mark", m.Status, "err", err)
 	}
 }
 
@@ -183,6 +183,9 @@ func (m *missed) note(env *protocol.Envelope, you protocol.ParticipantID) {
 // handledThrough returns the seq up to which an earlier process may have
 // received requests; 0 if there was none.
 func (b *Bridge) handledThrough(ctx context.Context) (protocol.Seq, error) {
+	if !participant.MayAllow(b.opts.Space.Welcome().You.Capabilities, protocol.KindParticipantStatus) {
+		return b.joined.Seq, nil // no earlier process could mark its start
+	}
 	page, err := b.opts.History.Envelopes(ctx, b.joined.Name, api.EnvelopeQuery{
 		From: []protocol.ParticipantID{b.you}, Descending: true, Limit: 1, Log: b.joined.Log, Before: b.joined.Seq + 1,
 	})

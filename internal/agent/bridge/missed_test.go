@@ -126,6 +126,19 @@ func TestMissed_AfterAKill(t *testing.T) {
 	}
 }
 
+// A bridge that may not write marks cannot tell whether an earlier process received a
+// call: it does not repeat it.
+func TestMissed_NoMarks(t *testing.T) {
+	g := meuptest.Start(t, strings.Replace(config, `, "participant/status"`, "", 1))
+	alice := join(t, g, "alice", nil)
+	call := begin(t, alice, callOf(1, "count"))
+	n, server := counting()
+	employ(t, g, server, catchingUp(t, g, 0))
+	if env := await(t, alice, responseTo(call)); !strings.Contains(string(env.Payload), `"reason":"restarted"`) || n.Load() != 0 {
+		t.Errorf("%s, called %d times", env.Payload, n.Load())
+	}
+}
+
 // The window bounds the age of the requests; a bridge that never ran answers
 // them like one that was stopped. Without a window there are no marks.
 func TestMissed_Window(t *testing.T) {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Awaitable, Callable, Coroutine, TypeVar
 
 from .addressing import Classifier
 from .catchup import Backlog, EarlierCall
+from ._needs import may_allow
 from .envelope import Envelope, new_id
 from .errors import MeupError, Refused
 from .questions import OUTCOME_TIME, Question, Reasoning, explain
@@ -304,7 +305,7 @@ class Questions:
         except (OSError, ValueError) as err:
             log.warning("the log cannot be read: old questions are not answered: %s", err)
             return
-        missed = work.missed() if self.space._tools.active else ()
+        missed = work.missed() if self.space._tools.active and may_allow(self.space.capabilities, "participant.status") else ()
         await self._close_leftovers(work)
         for env in missed:
             self.space._tools.route(env)

@@ -191,7 +191,7 @@ class ServedTools:
         params = env.payload.get("params")
         about = params.get("requestId") if isinstance(params, dict) else None
         for request, task in list(self._running.values()):
-            if request.from_ == env.from_ and about is not None and about in (request.id, request.payload.get("id")):
+            if request.from_ == env.from_ and request.seq < env.seq and about is not None and about in (request.id, request.payload.get("id")):
                 task.cancel()
 
     async def _serve(self, env: Envelope, method: str) -> Any:
@@ -271,7 +271,8 @@ class ServedTools:
 
     async def shutdown(self, timeout: float) -> None:
         """Accept no further requests, cancel the calls in progress, and wait for their responses."""
-        self._through = self._space._routed
+        if self._through is None:
+            self._through = self._space._routed
         current = asyncio.current_task()
         tasks = [task for _, task in self._running.values() if task is not current]
         for task in tasks:

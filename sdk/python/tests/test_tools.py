@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import enum
 import unittest
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict
 from unittest import mock
 
@@ -174,6 +174,9 @@ class ToolsTest(SpaceTest):
         (id,) = space._tools._running
         await bob.send("mcp.request", {"method": "notifications/cancelled", "params": {"requestId": id}}, to=["weather"])
         await bob.request("weather", "ping")
+        request, _ = space._tools._running[id]
+        older = {"method": "notifications/cancelled", "params": {"requestId": id}}
+        space._tools.route(replace(request, seq=request.seq - 1, payload=older))  # of an earlier request with this id
         release.set()
         self.assertEqual((await calling).text, "done")
 

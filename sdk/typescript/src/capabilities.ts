@@ -1,4 +1,4 @@
-/** Checks capabilities, to say early what will not work. The gateway enforces them. */
+/** Checks capabilities, to warn of missing ones. The gateway enforces them. */
 
 import { kindOf } from "./read.js";
 import type { Capability } from "./types.js";
@@ -29,7 +29,12 @@ export function allows(capabilities: readonly Capability[], kind: string): boole
   let allowed = false;
   for (const c of capabilities) {
     const rule = typeof c === "string" ? { kind: c } : c;
-    if (typeof rule.kind !== "string" || !matches(kindOf(rule.kind), kind)) continue;
+    if (typeof rule.kind !== "string") continue;
+    if (/^!?\//.test(rule.kind)) {
+      allowed ||= rule.deny !== true; // a regular expression is not evaluated: it may allow any kind, and denies none for certain
+      continue;
+    }
+    if (!matches(kindOf(rule.kind), kind)) continue;
     if (rule.deny !== true) allowed = true;
     else if (rule.payload === undefined && rule.to === undefined && rule.context === undefined) return false;
   }
@@ -38,7 +43,6 @@ export function allows(capabilities: readonly Capability[], kind: string): boole
 
 function matches(pattern: string, kind: string): boolean {
   if (pattern.startsWith("!")) return !matches(pattern.slice(1), kind);
-  if (pattern.length > 2 && pattern.startsWith("/") && pattern.endsWith("/")) return true; // the gateway's regexp syntax; assume a match
   if (pattern === "reasoning.step") return /^reasoning\.(?!(?:start|conclusion|cancel)$)/.test(kind);
   const parts = pattern.split("*").map((x) => x.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
   return new RegExp(`^${parts.join(".*")}$`).test(kind);

@@ -118,6 +118,7 @@ export class ToolHost {
 
   /** Returns the seq up to which an earlier process may have received requests. */
   private async handledThrough(joinedAt: number): Promise<number> {
+    if (!allows(this.client.capabilities, "participant.status")) return joinedAt; // no earlier process could mark its start
     const page = await this.client.api.envelopes(this.client.space, { from: [this.client.you], descending: true, limit: 1, before: joinedAt + 1 });
     const [e] = page.envelopes;
     if (e === undefined) return page.has_more ? joinedAt : 0;
@@ -341,11 +342,14 @@ export class ToolHost {
     const oldest = Date.now() - age;
     const requests: Envelope[] = [];
     const settled = new Set<ID>();
+    const withdrawn: Envelope[] = [];
     let before = until + 1;
     for (let pages = 0; pages < 5 && before > 1; pages++) {
       const page = await api.envelopes(this.client.space, { kinds: ["mcp.request", "mcp.response"], descending: true, before, limit: 500 });
       for (const e of page.envelopes) {
-        if (e.kind === "mcp.response" ? e.from === you : str(field(e.payload, "method")) === "notifications/cancelled") for (const id of correlations(e)) settled.add(id);
+        if (e.kind === "mcp.response") {
+          if (e.from === you) for (const id of correlations(e)) settled.add(id);
+        } else if (str(field(e.payload, "method")) === "notifications/cancelled") withdrawn.push(e);
         else if (e.kind === "mcp.request" && e.from !== you && recipients(e).includes(you) && Date.parse(e.ts) >= oldest) requests.push(e);
       }
       before = page.next;
@@ -353,6 +357,14 @@ export class ToolHost {
     }
     for (const e of requests.sort((a, b) => (a.seq ?? 0) - (b.seq ?? 0))) {
       if (settled.has(e.id) || this.closing) continue;
+      const isWithdrawn = withdrawn.some((w) => {
+        const named = field(obj(field(w.payload, "params")), "requestId");
+        return w.from === e.from && (w.seq ?? 0) > (e.seq ?? 0) && (named === e.id || named === rpcID(e) || correlations(w).includes(e.id));
+      });
+      if (isWithdrawn) {
+        this.reply(e, rpcID(e), faultOf(new CanceledError("canceled", e.from)));
+        continue;
+      }
       const tool = this.tools.get(str(field(obj(field(e.payload, "params")), "name")));
       const repeats = (e.seq ?? 0) > through || field(e.payload, "method") !== "tools/call" || tool === undefined || field(tool.annotations ?? {}, "readOnlyHint") === true;
       if (repeats) this.admit(e);

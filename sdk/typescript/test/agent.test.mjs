@@ -216,6 +216,23 @@ test("requests that no process has received are carried out", async () => {
   assert.deepEqual(await carriedOut("uncertain"), []);
   assert.equal(g.of("mcp.response").at(-1).payload.error.data.reason, "restarted");
   assert.ok(g.of("participant.status").at(-1).payload.through > through);
+  const cancel = (from, requestId) => g.say(from, "mcp.request", { method: "notifications/cancelled", params: { requestId } }, { to: ["bot"] });
+  for (const id of ["withdrawn", "kept"]) ask(id);
+  cancel("alice", "withdrawn");
+  cancel("tools", "kept"); // is not its requester
+  assert.deepEqual(await carriedOut("withdrawn", "kept"), ["kept"]);
+  assert.equal(g.of("mcp.response").find((e) => e.correlationId === "withdrawn").payload.error.data.reason, "canceled");
+});
+
+test("a request to a participant that may not mark its start is not carried out later", async () => {
+  const g = new FakeGateway();
+  g.capabilities = ["mcp.response"];
+  g.say("alice", "mcp.request", { id: 1, method: "tools/call", params: { name: "write" } }, { id: "missed", to: ["bot"] });
+  const me = await connect(g.options({ servesTools: true, onWarning: () => {} }));
+  me.serveTools({ write: { handler: () => assert.fail("called") } });
+  const response = await until("a response", () => g.of("mcp.response")[0]);
+  assert.equal(response.payload.error.data.reason, "restarted");
+  await me.close();
 });
 
 test("a program is warned of missing capabilities", async () => {

@@ -14,7 +14,7 @@ import { threadAt } from "../core/threads.js";
 import type { Toggles } from "../core/toggle.js";
 import type { ContextPath, Draft, Envelope, ID, Millis, ParticipantID } from "@sdk/types.js";
 import { fetchAny } from "./fetch.js";
-import { allows } from "./capabilities.js";
+import { allows } from "@sdk/capabilities.js";
 import { type Shell, EVERYTHING, type PanelParams, type Sent, type View } from "./panel.js";
 import { keepNames, keepReads, loadNames, loadReads, sessionStore } from "./prefs.js";
 

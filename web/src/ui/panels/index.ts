@@ -1,6 +1,6 @@
 /** The panels, in tab order. A panel's module is loaded when it is first opened. */
 
-import { allows } from "../capabilities.js";
+import { allows } from "@sdk/capabilities.js";
 import type { Panel } from "../panel.js";
 
 /** Kinds that make a participant an operator. */

@@ -7,7 +7,7 @@ import { wordsOf } from "../../core/filter.js";
 import type { Participant, Tool } from "../../core/state.js";
 import type { ParticipantID } from "@sdk/types.js";
 import { define } from "../element.js";
-import { allows } from "../capabilities.js";
+import { allows } from "@sdk/capabilities.js";
 import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";
 import { pretty, who } from "../text.js";

@@ -1,4 +1,4 @@
-import{a as $}from"/assets/chunk-LSACZSIJ.js";import{a as f,i as w}from"/assets/chunk-BQX6YNMI.js";import{a as b,b as d,e as q,j as x,k as R}from"/assets/chunk-P3TXPWJJ.js";import{a as p}from"/assets/chunk-OMM35DFZ.js";import{c as v,f as n,j as c}from"/assets/chunk-SVAUJNOA.js";import{K as g,Q as l,S as y,b as h,c as t,f as o}from"/assets/chunk-UUO2J6FF.js";var k=200,u=class extends n{static properties={...n.properties,text:{state:!0},requested:{state:!0},error:{state:!0}};static styles=[b,R,h`
+import{a as $}from"/assets/chunk-27LC6MMU.js";import{a as f,i as w}from"/assets/chunk-BQX6YNMI.js";import{a as b,b as d,e as q,j as x,k as R}from"/assets/chunk-P3TXPWJJ.js";import{a as p}from"/assets/chunk-OMM35DFZ.js";import{c as v,f as n,j as c}from"/assets/chunk-SVAUJNOA.js";import{K as g,Q as l,S as y,b as h,c as t,f as o}from"/assets/chunk-UUO2J6FF.js";var k=200,u=class extends n{static properties={...n.properties,text:{state:!0},requested:{state:!0},error:{state:!0}};static styles=[b,R,h`
       .owner {
         margin: var(--space-5) 0 var(--space-2);
       }
@@ -44,4 +44,4 @@ import{a as $}from"/assets/chunk-LSACZSIJ.js";import{a as f,i as w}from"/assets/
             ${this.requested.has(r.id)?t`<span class="faint" role="status">Requested. No response yet.</span>`:t`<button class="button small" aria-label=${`Request tools of ${l(r.id)}`} @click=${()=>{this.ask(r.id)}}>Request</button>`}
           </li>`)}
       </ul>`:t`<p class="quiet section">You cannot request tool lists.</p>`}async ask(e){this.error="";let r=await this.shell.send(w(e,f()));r.ok?this.requested=new Set([...this.requested,e]):this.error=r.refusal}};g("meup-tools",u);export{u as Tools};
-//# sourceMappingURL=/assets/tools-RLYQKEAA.js.map
+//# sourceMappingURL=/assets/tools-TDUXPTPY.js.map
