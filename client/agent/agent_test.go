@@ -142,6 +142,35 @@ func TestQuestion_Errors(t *testing.T) {
 	}
 }
 
+// The latest thought is the reason of the calls that follow.
+func TestQuestion_Reason(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice := joinAlice(t, g)
+	run(t, alice, "files", func(ctx context.Context) { serveFiles(ctx, options(g, "files")) })
+	bot(t, g, alice, func(ctx context.Context, q *agent.Question) (string, error) {
+		if err := q.Think(ctx, "Only the file knows."); err != nil {
+			return "", err
+		}
+		_, err := q.CallTool(ctx, "files", "read", map[string]any{"path": "deploy.md"})
+		return "read", err
+	})
+	ctx := testkit.Deadline(t)
+	if _, err := alice.Send(ctx, client.Chat("read it")); err != nil {
+		t.Fatal(err)
+	}
+	for env, err := range alice.All(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if payload := env.ParsePayload(); env.Kind == protocol.KindReasoningThought && payload.Get("tool_name").Text() == "read" {
+			if got := payload.Get("message").Text(); got != "Only the file knows." {
+				t.Errorf("the reason is %q", got)
+			}
+			return
+		}
+	}
+}
+
 // A tool of the agent itself is called with a request and a response in the log; other
 // participants get it from tools/list.
 func TestAgent_OwnTools(t *testing.T) {

@@ -26,6 +26,7 @@ type Question struct {
 
 	mu         sync.Mutex
 	conclusion string
+	thought    string // the latest one, which explains the next calls
 }
 
 // Private returns the participants of a question that was not for all, without the agent.
@@ -51,8 +52,11 @@ func (q *Question) Earlier() []EarlierCall {
 	return list
 }
 
-// Think shares a thought.
+// Think shares a thought. It is also the reason of the calls that follow.
 func (q *Question) Think(ctx context.Context, message string) error {
+	q.mu.Lock()
+	q.thought = message
+	q.mu.Unlock()
 	return q.Share(ctx, protocol.KindReasoningThought, map[string]string{"message": message})
 }
 
@@ -121,7 +125,8 @@ func (e *CallError) Error() string { return fmt.Sprintf("call %s: %s", e.Tool, e
 func (e *CallError) Public() string { return e.Error() }
 
 // CallTool calls a tool of a participant, "" for Agent.Tools, and waits for the result.
-// A thought with the tool's name precedes the request. If the capabilities do not allow the
+// A thought with the tool's name and the reason, which is the latest thought, precedes the
+// request. If the capabilities do not allow the
 // call, it is proposed to the other participants. A call without a result is a *CallError.
 // When ctx ends, the participant is notified that the result is no longer needed.
 func (q *Question) CallTool(ctx context.Context, host protocol.ParticipantID, tool string, arguments any) (*Result, error) {
@@ -142,7 +147,10 @@ func (q *Question) call(ctx context.Context, do func(context.Context, agent.Call
 	if host == q.task.You() {
 		host = ""
 	}
-	out, err := do(ctx, agent.Call{Host: host, Tool: tool, Arguments: raw})
+	q.mu.Lock()
+	reason := q.thought
+	q.mu.Unlock()
+	out, err := do(ctx, agent.Call{Host: host, Tool: tool, Arguments: raw, Reason: reason})
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", tool, err)
 	}

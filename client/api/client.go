@@ -46,7 +46,10 @@ func New(o Options) (*Client, error) {
 	if base.User != nil {
 		return nil, errors.New("gateway URL: it holds a user or a password; the token alone says who asks")
 	}
-	if o.Token == "" || strings.ContainsFunc(o.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if o.Token == "" {
+		return nil, errors.New("the token is empty: is the variable with the token set?")
+	}
+	if strings.ContainsFunc(o.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New("token: expected one of printable characters without spaces")
 	}
 	base.RawQuery, base.Fragment = "", ""

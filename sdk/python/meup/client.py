@@ -151,7 +151,7 @@ class Space(Connection):
         """Answer questions and tool calls until the space ends.
 
         Joins the space if it is not joined. Received envelopes are not kept for
-        receive. Returns after close, SIGTERM, or when an authorized participant
+        receive. Returns after close, SIGTERM, SIGINT, or when an authorized participant
         shuts this one down; raises ConnectionClosed if the gateway ended the
         connection for good.
 
@@ -189,17 +189,14 @@ class Space(Connection):
 
     @contextlib.contextmanager
     def _terminated(self) -> Iterator[None]:
-        """Let SIGTERM end run, where the platform and the thread allow it."""
+        """Let SIGTERM and SIGINT end run, where the platform and the thread allow it."""
         loop = asyncio.get_running_loop()
-        try:
-            loop.add_signal_handler(signal.SIGTERM, self._shutdown.set)
-        except (NotImplementedError, RuntimeError, ValueError):
+        with contextlib.ExitStack() as handlers:
+            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+                for number in (signal.SIGTERM, signal.SIGINT):
+                    loop.add_signal_handler(number, self._shutdown.set)
+                    handlers.callback(loop.remove_signal_handler, number)
             yield
-            return
-        try:
-            yield
-        finally:
-            loop.remove_signal_handler(signal.SIGTERM)
 
     # State.
 

@@ -262,6 +262,8 @@ def explain(err: BaseException | None) -> str:
     """Describe an exception for the space. The texts of unknown ones are only logged."""
     if isinstance(err, asyncio.CancelledError) or err is None:
         return "the work was cancelled"
+    if isinstance(err, Refused) and err.code.startswith("proposal_"):
+        return err.message.rstrip(". ")
     if isinstance(err, Refused):
         return f"the gateway refused it ({err.code}: {err.message.rstrip('. ')})"
     if isinstance(err, ReasoningCancelled):

@@ -13,6 +13,7 @@ from unittest import mock
 
 import meup
 from meup.addressing import Classifier, mentions
+from meup.questions import explain
 from support import URL, SpaceTest, next_of, until
 
 Body = Callable[[meup.Question], Awaitable[Any]]
@@ -538,14 +539,18 @@ class ProcessesTest(SpaceTest):
             self.assertEqual((await next_of(self.alice, "chat")).text, "taken over")
             self.assertEqual([c.tool for c in seen[0].earlier], ["temperature"])
 
-    async def test_sigterm_closes_the_contexts(self) -> None:
+    async def test_signals_close_the_contexts(self) -> None:
         tool = self.space("weather")
         tool.serve_tools(lambda city: "-3", name="temperature")
         await self.serve(tool, catch_up="off")
-        child = await self.child()
-        await self.alice.chat("first")
-        await next_of(self.alice, "mcp.proposal")
-        child.terminate()
-        self.assertEqual((await next_of(self.alice, "mcp.withdraw")).payload, {"reason": "no_longer_needed"})
-        self.assertEqual((await next_of(self.alice, "reasoning.cancel")).payload, {"reason": "the agent is shutting down"})
-        self.assertEqual(await child.wait(), 0)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            child = await self.child()
+            await self.alice.chat("first")
+            await next_of(self.alice, "mcp.proposal")
+            child.send_signal(number)
+            self.assertEqual((await next_of(self.alice, "mcp.withdraw")).payload, {"reason": "no_longer_needed"})
+            self.assertEqual((await next_of(self.alice, "reasoning.cancel")).payload, {"reason": "the agent is shutting down"})
+            self.assertEqual(await child.wait(), 0)
+
+    async def test_explain_names_who_rejected(self) -> None:
+        self.assertEqual(explain(meup.Refused("proposal_rejected", "The proposed call was rejected by alice: no.")), "The proposed call was rejected by alice: no")

@@ -168,6 +168,7 @@ export class Client {
     const url = new URL(options.url ?? env["MEUP_URL"] ?? origin());
     const space = options.space ?? env["MEUP_SPACE"] ?? url.searchParams.get("space") ?? "";
     if (space === "") throw new TypeError("no space: give the option space, or set MEUP_SPACE");
+    if ("token" in options && options.token === undefined) throw new TypeError("the option token is undefined: is the variable with the token set?");
     const token = options.token ?? env["MEUP_TOKEN"];
     this.o = { ...options, space };
     this.filterNow = options.filter ?? {};

@@ -31,6 +31,7 @@ test("a rejected connection is an error with the answer of the gateway", async (
   const server = createServer((_, res) => res.writeHead(401, { "Content-Type": "application/json" }).end('{"error":"unauthorized","message":"The token is unknown."}')).listen(0, "127.0.0.1");
   t.after(() => server.close());
   await once(server, "listening");
+  await assert.rejects(connect({ url: `http://127.0.0.1:${server.address().port}`, space: "lab", token: undefined }), /the option token is undefined/);
   await assert.rejects(connect({ url: `http://127.0.0.1:${server.address().port}`, space: "lab", token: "x" }), (err) => err instanceof ConnectionError && err.refusal.error === "unauthorized");
 });
 
