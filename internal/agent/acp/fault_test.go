@@ -164,7 +164,7 @@ func TestTurn_Paused(t *testing.T) {
 // The prompt of a paused participant is canceled at once, also if as much waits to be
 // published as may.
 func TestTurn_PausedWhileFlooding(t *testing.T) {
-	l := start(t)
+	l := start(t, func(o *acp.Options, _ *agent.Options) { o.CancelGrace = time.Minute }) // a busy machine is not a reason to kill it
 	canceled := filepath.Join(t.TempDir(), "canceled")
 	q := l.ask("chatter " + canceled)
 	testkit.Eventually(t, "a flood of thoughts", func() bool { return len(l.all()) > 400 })
