@@ -18,7 +18,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # would fail in a clone that belongs to somebody else.
 NOSTAMP := -buildvcs=false
 
-TEST_TIMEOUT ?= 15m
+TEST_TIMEOUT ?= 30m
 TEST_P       ?= 2
 FUZZ_SECONDS ?= 5
 CHAOS_TIME   ?= 20m
