@@ -126,8 +126,7 @@ func (e *CallError) Public() string { return e.Error() }
 
 // CallTool calls a tool of a participant, "" for Agent.Tools, and waits for the result.
 // A thought with the tool's name and the reason, which is the latest thought, precedes the
-// request. If the capabilities do not allow the
-// call, it is proposed to the other participants. A call without a result is a *CallError.
+// request. If the capabilities do not allow the call, it is proposed to the other participants. A call without a result is a *CallError.
 // When ctx ends, the participant is notified that the result is no longer needed.
 func (q *Question) CallTool(ctx context.Context, host protocol.ParticipantID, tool string, arguments any) (*Result, error) {
 	return q.call(ctx, q.task.Call, host, tool, arguments)

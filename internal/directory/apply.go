@@ -82,8 +82,8 @@ func (d *Directory) forget(p *Participant) {
 	}
 }
 
-// end counts a token as ended. Its digest stays in the index until MaxEnded others
-// have ended.
+// end counts a token as ended. Its digest stays in the index; at most MaxEnded digests
+// of ended tokens do.
 func (d *Directory) end(t *Token) {
 	d.tokens--
 	e, _ := d.ended.Get(t.By)
