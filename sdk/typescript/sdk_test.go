@@ -63,14 +63,12 @@ func log(t *testing.T, alice *api.Client) (list []protocol.Envelope) {
 	}
 }
 
-// connected waits until participants are connected.
-func connected(t *testing.T, alice *api.Client, ids ...protocol.ParticipantID) {
+// connected waits until a participant is connected, with the services that it declares.
+func connected(t *testing.T, alice *api.Client, id protocol.ParticipantID, serves ...string) {
 	t.Helper()
 	testkit.Eventually(t, "connected", func() bool {
 		list, err := alice.Participants(testkit.Deadline(t), "lab")
-		return err == nil && !slices.ContainsFunc(ids, func(id protocol.ParticipantID) bool {
-			return !slices.ContainsFunc(list, func(p protocol.Participant) bool { return p.ID == id })
-		})
+		return err == nil && slices.ContainsFunc(list, func(p protocol.Participant) bool { return p.ID == id && slices.Equal(p.Serves, serves) })
 	})
 }
 
@@ -86,7 +84,8 @@ func TestExample(t *testing.T) {
 			alice := g.API(t, "alice")
 			host := start(t, g.HTTP(), "weather", "test/weather.mjs", env)
 			agent := start(t, g.HTTP(), "planner", example, env)
-			connected(t, alice, "weather", "planner")
+			connected(t, alice, "weather", protocol.ServesTools) // serveTools replaces its first connection
+			connected(t, alice, "planner")
 			ask(t, alice, "q", "@planner How warm is it?")
 			testkit.Eventually(t, "an answer", func() bool {
 				return slices.ContainsFunc(log(t, alice), func(e protocol.Envelope) bool { return e.From == "planner" && e.Kind == protocol.KindChat })
