@@ -103,7 +103,7 @@ func TestLooks(t *testing.T) {
   "team-*": {participants: {ada: {token: ada-token, capabilities: [chat]}}}
 `)
 	seen := make(map[string][]string)
-	for _, l := range some(looks[:5]...) {
+	for _, l := range some(looks[0], looks[3], looks[4]) {
 		t.Run(l.name, func(t *testing.T) {
 			picture := func(tab *webtest.Tab, name string) {
 				t.Helper()

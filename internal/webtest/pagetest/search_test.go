@@ -56,7 +56,7 @@ func TestSearch_States(t *testing.T) {
 	axe := needsAxe(t)
 	b := webtest.Start(t)
 	s := Perform(t, time.Millisecond)
-	for _, l := range some(looks[:4]...) {
+	for _, l := range some(looks[0], looks[3]) {
 		t.Run(l.name, func(t *testing.T) {
 			tab := b.Private(t)
 			l.with(tab, 1)
