@@ -170,11 +170,12 @@ func cutA2A(t *testing.T, binding a2a.TransportProtocol, cuts int) {
 	})
 	played.Wait()
 	finished := sync.OnceFunc(func() {
+		task := c.task
 		played.Go(func() {
 			decided := a.next("mcp.request", 0)
 			a.does("files", "r", "mcp.response", "", string(decided.From), string(decided.ID), `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"written"}]}}`)
 			a.does("planner", "c", "reasoning.conclusion", "s", "", "", `{"message":"that is it"}`)
-			a.does("planner", "a", "chat", "", "alice", c.task, `{"message":"done"}`)
+			a.does("planner", "a", "chat", "", "alice", task, `{"message":"done"}`)
 		})
 	})
 	n := 0
