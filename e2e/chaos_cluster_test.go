@@ -124,7 +124,7 @@ func startGatewaysOn(t *testing.T, configuration, serverData, gatewayData string
 // their connections or are cut off; followers lag.
 func TestChaos_Cluster(t *testing.T) {
 	d := startGateways(t, chaosConfig)
-	c := newChaos(t, 25*time.Second, d.addrs(), "lab")
+	c := newChaos(t, 15*time.Second, d.addrs(), "lab")
 	c.run(append(c.processFaults(d), c.networkFaults(d)...))
 }
 
@@ -204,8 +204,14 @@ func TestChaos_ClusterFullDisk(t *testing.T) {
 // smallDisk is a file system that can be filled.
 type smallDisk struct{ dir string }
 
-// smallDiskBytes is the size of a smallDisk, more than the data of a run.
-const smallDiskBytes = 256 << 20
+// smallDiskBytes is the size of a smallDisk, more than the data of a run of some
+// seconds, or of minutes. To fill it takes a second for 256 MiB.
+func smallDiskBytes() int {
+	if *chaosTime == 0 {
+		return 64 << 20
+	}
+	return 256 << 20
+}
 
 // smallDisks mounts file systems in the folders 0, 1 … of a new folder. The test is
 // skipped where that is not possible.
@@ -217,7 +223,7 @@ func smallDisks(t *testing.T, n int) (disks []smallDisk) {
 		if err := os.Mkdir(d.dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%d", smallDiskBytes), "tmpfs", d.dir).CombinedOutput(); err != nil {
+		if out, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%d", smallDiskBytes()), "tmpfs", d.dir).CombinedOutput(); err != nil {
 			t.Skipf("a small file system cannot be mounted here: %v: %s", err, out)
 		}
 		t.Cleanup(func() { _ = exec.Command("umount", "-l", d.dir).Run() })
@@ -229,7 +235,7 @@ func smallDisks(t *testing.T, n int) (disks []smallDisk) {
 func (d smallDisk) ballast() string { return filepath.Join(d.dir, "ballast") }
 
 // fill takes all room that is left.
-func (d smallDisk) fill() { _ = os.WriteFile(d.ballast(), make([]byte, smallDiskBytes), 0o600) } // fails when the disk is full
+func (d smallDisk) fill() { _ = os.WriteFile(d.ballast(), make([]byte, smallDiskBytes()), 0o600) } // fails when the disk is full
 
 func (d smallDisk) free() { _ = os.Remove(d.ballast()) }
 
@@ -241,7 +247,7 @@ func TestChaos_ClusterVersions(t *testing.T) {
 		t.Skip("-chaos.other is not set")
 	}
 	d := startGateways(t, chaosConfig)
-	c := newChaos(t, 25*time.Second, d.addrs(), "lab")
+	c := newChaos(t, 15*time.Second, d.addrs(), "lab")
 	change := fault{"restart a gateway as the other version", func(ctx context.Context) {
 		g := d.gateways[c.random.IntN(3)]
 		own := filepath.Join(bin, "meup-gateway")

@@ -262,12 +262,12 @@ func (c *chaos) revive(g *gatewayProc) {
 // and terminated, and the disk becomes full, also intermittently.
 func TestChaos_EmbeddedLog(t *testing.T) {
 	dir := t.TempDir()
-	mounted := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%d", smallDiskBytes), "tmpfs", dir).Run() == nil
+	mounted := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%d", smallDiskBytes()), "tmpfs", dir).Run() == nil
 	if mounted {
 		t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() })
 	}
 	g := startGateway(t, chaosConfig, "--data", filepath.Join(dir, "data"))
-	c := newChaos(t, 25*time.Second, []string{g.addr}, "lab")
+	c := newChaos(t, 12*time.Second, []string{g.addr}, "lab")
 	fill, free := smallDisk{dir}.fill, smallDisk{dir}.free
 	faults := []fault{
 		{"kill", func(ctx context.Context) { c.kill(ctx, g) }},

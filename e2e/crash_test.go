@@ -18,7 +18,7 @@ func TestCrash_UnderLoad(t *testing.T) {
 	reader := g.dial(t, "dave", client.After(0))
 	read := collect(t, reader)
 	l := startLoad(t, g.dial(t, "alice", client.Position{}), g.dial(t, "bob", client.Position{}), g.dial(t, "carol", client.Position{}))
-	for range 20 {
+	for range 10 {
 		l.more(50 + rand.IntN(300))
 		g.kill()
 		g.restart()
