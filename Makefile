@@ -15,12 +15,13 @@ STATIC := CGO_ENABLED=0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 # The version is written in by the linker; the stamp of the version control
-# would fail in a clone that belongs to somebody else.
-NOSTAMP := -buildvcs=false
+# would fail in a clone that belongs to somebody else. The paths are those of a
+# release everywhere, so that compiled packages are shared.
+BUILD := -buildvcs=false -trimpath
 
 TEST_TIMEOUT ?= 30m
 TEST_P       ?= 2
-FUZZ_SECONDS ?= 5
+FUZZ_SECONDS ?= 3
 CHAOS_TIME   ?= 20m
 CHAOS_ARGS   ?=
 ATTACK_TIME  ?= 20s
@@ -35,7 +36,7 @@ help: ## list the targets
 demo: ## a space to look at, with a scene; ARGS has further options
 	@mkdir -p bin
 	@if [[ ! -x bin/meup-gateway ]]; then echo "The first build downloads 100 MB of modules and takes a few minutes."; fi
-	@$(STATIC) $(GO) build $(NOSTAMP) -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/meup-gateway ./cmd/meup-gateway
+	@$(STATIC) $(GO) build $(BUILD) -ldflags "-s -w -X main.version=$(VERSION)" -o bin/meup-gateway ./cmd/meup-gateway
 	@if [[ -t 1 ]]; then set -m; fi; bin/meup-gateway demo $(ARGS) || exit $$? # at a terminal a job of its own: Ctrl-C reaches the demo, and not make
 
 # Options of the program, such as ARGS='--model ollama:qwen3'.
@@ -45,35 +46,35 @@ REASONING_NATS_URL ?=
 
 .PHONY: reasoner
 reasoner: ## the Reasoning API on 127.0.0.1:9000; ARGS has further options
-	$(GO) run $(NOSTAMP) ./cmd/meup-reasoner serve $(ARGS)
+	$(GO) run $(BUILD) ./cmd/meup-reasoner serve $(ARGS)
 
 .PHONY: reasoner-worker
 reasoner-worker: ## a worker of its queue, on REASONING_NATS_URL or a NATS server of its own; ARGS has further options
-	$(GO) run $(NOSTAMP) ./cmd/meup-reasoner worker $(if $(REASONING_NATS_URL),,--data meup-data/reasoner-queue) $(ARGS)
+	$(GO) run $(BUILD) ./cmd/meup-reasoner worker $(if $(REASONING_NATS_URL),,--data meup-data/reasoner-queue) $(ARGS)
 
 .PHONY: build
 build: ## all programs, into bin/
 	mkdir -p bin
-	$(STATIC) $(GO) build $(NOSTAMP) -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
+	$(STATIC) $(GO) build $(BUILD) -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
 
 # Platforms of a release; all six by default.
 PLATFORMS ?=
 
 .PHONY: release
 release: ## archives for six platforms, an OCI image, bills of materials and checksums, into dist/: VERSION=v1.2.3 PLATFORMS=linux/amd64,…
-	$(GO) run $(NOSTAMP) ./scripts/release -version $(VERSION) -out dist $(if $(PLATFORMS),-platforms $(PLATFORMS)) $(if $(CERTS),-certs $(CERTS))
+	$(GO) run $(BUILD) ./scripts/release -version $(VERSION) -out dist $(if $(PLATFORMS),-platforms $(PLATFORMS)) $(if $(CERTS),-certs $(CERTS))
 
 # PEM file with the certificate authorities of the image; none by default.
 CERTS ?=
 
 .PHONY: test
 test: install-npm install-python install-chromium test-web ## all tests with the race detector, then every fuzz target for a while
-	$(GO) test $(NOSTAMP) -race -shuffle=on -vet=off -ldflags=-w -timeout $(TEST_TIMEOUT) -p $(TEST_P) ./...
+	$(GO) test $(BUILD) -race -shuffle=on -vet=off -ldflags=-w -timeout $(TEST_TIMEOUT) -p $(TEST_P) ./...
 	scripts/fuzz.sh $(FUZZ_SECONDS)
 
 .PHONY: quick
 quick: ## the tests without a browser, whole programs under faults, or the race detector
-	$(GO) test $(NOSTAMP) -vet=off -ldflags=-w $$($(GO) list ./... | grep -v -e /e2e -e /webtest -e /bench)
+	$(GO) test $(BUILD) -vet=off -ldflags=-w $$($(GO) list ./... | grep -v -e /e2e -e /webtest -e /bench)
 
 .PHONY: test-web
 test-web: ## types and tests of the web page, and whether its bundle is current
@@ -84,50 +85,50 @@ check-web: ## whether the bundle of the web page is what its sources give
 	scripts/test-web.sh
 
 .PHONY: fuzz
-fuzz: ## every fuzz target for FUZZ_SECONDS (5), two at a time
+fuzz: ## every fuzz target for FUZZ_SECONDS (3), two at a time
 	scripts/fuzz.sh $(FUZZ_SECONDS)
 
 .PHONY: chaos
 chaos: ## the programs under faults for CHAOS_TIME (20m) each scenario of docs/reliability.md; CHAOS_ARGS has further options
-	$(GO) test $(NOSTAMP) -count 1 -timeout 0 -run 'TestChaos' -v ./e2e -args -chaos $(CHAOS_TIME) $(CHAOS_ARGS)
+	$(GO) test $(BUILD) -count 1 -timeout 0 -run 'TestChaos' -v ./e2e -args -chaos $(CHAOS_TIME) $(CHAOS_ARGS)
 
 .PHONY: attack
 attack: ## attacks on a gateway, each for ATTACK_TIME (20s), with the bound on the acknowledgements of others
-	$(GO) test $(NOSTAMP) -count 1 -timeout 0 -v ./e2e/attack -args -attack $(ATTACK_TIME) -attack.ack 5ms
+	$(GO) test $(BUILD) -count 1 -timeout 0 -v ./e2e/attack -args -attack $(ATTACK_TIME) -attack.ack 5ms
 
 .PHONY: conformance
 conformance: ## the MCP conformance suite, and MCP clients of others, through a space
 	scripts/install-npm.sh mcpclients
-	$(GO) test $(NOSTAMP) -count 1 -timeout $(TEST_TIMEOUT) -v ./e2e/mcpclients
+	$(GO) test $(BUILD) -count 1 -timeout $(TEST_TIMEOUT) -v ./e2e/mcpclients
 
 .PHONY: bench
 bench: ## the benchmarks: BENCH=pattern BENCH_PKGS=packages
-	$(GO) test $(NOSTAMP) -run '^$$' -bench '$(BENCH)' -benchmem $(BENCH_PKGS)
+	$(GO) test $(BUILD) -run '^$$' -bench '$(BENCH)' -benchmem $(BENCH_PKGS)
 
 .PHONY: bench-load
 bench-load: ## load a real gateway beside a bare broadcaster; writes bench/README.md (7 minutes, Linux)
-	$(GO) run $(NOSTAMP) ./bench -write bench/README.md
+	$(GO) run $(BUILD) ./bench -write bench/README.md
 
 .PHONY: bench-centrifuge
 bench-centrifuge: ## the fan-out of bench-load beside a broadcaster on centrifuge, in a module of its own (3 minutes, Linux)
-	cd bench/centrifuge && $(GO) mod tidy && $(GO) vet $(NOSTAMP) ./... && $(GO) test $(NOSTAMP) ./... && $(GO) build $(NOSTAMP) -o ../../bin/bench-centrifuge .
-	$(GO) run $(NOSTAMP) ./bench -only fanout,fanout100,fanout10000 -centrifuge bin/bench-centrifuge
+	cd bench/centrifuge && $(GO) mod tidy && $(GO) vet $(BUILD) ./... && $(GO) test $(BUILD) ./... && $(GO) build $(BUILD) -o ../../bin/bench-centrifuge .
+	$(GO) run $(BUILD) ./bench -only fanout,fanout100,fanout10000 -centrifuge bin/bench-centrifuge
 
 .PHONY: bench-mcp
 bench-mcp: ## a tool call through /mcp beside the same call directly (90 s)
-	$(GO) run $(NOSTAMP) ./bench/mcp
+	$(GO) run $(BUILD) ./bench/mcp
 
 .PHONY: bench-redaction
 bench-redaction: ## the leak detector beside gitleaks, in a module of its own; writes bench/redaction/README.md (3 minutes)
-	cd bench/redaction && $(GO) mod tidy && $(GO) vet $(NOSTAMP) ./... && $(GO) test $(NOSTAMP) ./... && $(GO) run $(NOSTAMP) . -write README.md
+	cd bench/redaction && $(GO) mod tidy && $(GO) vet $(BUILD) ./... && $(GO) test $(BUILD) ./... && $(GO) run $(BUILD) . -write README.md
 
 .PHONY: bench-page
 bench-page: install-chromium ## measure the web page in a browser; writes bench/page/README.md (5 minutes)
-	$(GO) test $(NOSTAMP) -run '^$$' -bench . -benchtime 3x -timeout $(TEST_TIMEOUT) ./bench/page -args -write README.md
+	$(GO) test $(BUILD) -run '^$$' -bench . -benchtime 3x -timeout $(TEST_TIMEOUT) ./bench/page -args -write README.md
 
 .PHONY: screenshots
 screenshots: install-chromium ## the pictures of the documentation, made anew in a browser, into docs/images
-	$(GO) test $(NOSTAMP) -count 1 -run '^TestScreenshots$$|^TestRecording$$' -v ./internal/webtest/pagetest -args -screenshots
+	$(GO) test $(BUILD) -count 1 -run '^TestScreenshots$$|^TestRecording$$' -v ./internal/webtest/pagetest -args -screenshots
 
 .PHONY: fmt
 fmt: ## format the Go sources
@@ -135,11 +136,11 @@ fmt: ## format the Go sources
 
 .PHONY: vet
 vet: ## go vet
-	$(GO) vet $(NOSTAMP) ./...
+	$(STATIC) $(GO) vet $(BUILD) ./...
 
 .PHONY: lint
 lint: ## golangci-lint, as .golangci.yml says
-	linter=$$(scripts/golangci-lint.sh) && GOFLAGS=$(NOSTAMP) "$$linter" run ./...
+	linter=$$(scripts/golangci-lint.sh) && $(STATIC) GOFLAGS="$(BUILD)" "$$linter" run ./...
 
 .PHONY: generate
 generate: install-web ## what is generated from other sources, the web page's bundle among it

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // clock is the wall clock of one process of the program that buildClockGateway
@@ -82,11 +84,7 @@ var buildClockGateway = sync.OnceValues(func() (string, error) {
 	if err := os.WriteFile(file, overlay, 0o600); err != nil {
 		return "", err
 	}
-	build := exec.Command("go", "build", "-buildvcs=false", "-overlay", file, "-o", program, "../cmd/meup-gateway")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return program, nil
+	return program, testkit.Build(program, "-overlay", file, "../cmd/meup-gateway")
 })
 
 // withClock makes a gateway that was not started yet use a clock of its own.

@@ -58,11 +58,8 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // temporary anyway
-	build := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-o", dir+"/", "../cmd/...")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as released
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		fmt.Fprintln(os.Stderr, "build the programs:", err)
+	if err := testkit.Build(dir+"/", "../cmd/..."); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	bin = dir

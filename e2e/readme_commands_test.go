@@ -14,6 +14,7 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -187,8 +188,8 @@ func TestReadme_Go(t *testing.T) {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	writeFile(t, filepath.Join(dir, "main.go"), blocks(t, "../README.md", "go", g.addr)[0])
 	program := filepath.Join(t.TempDir(), "agent")
-	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", program, "./"+dir).CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	if err := testkit.Build(program, "./"+dir); err != nil {
+		t.Fatal(err)
 	}
 	askBot(t, g, "Hello from Go", program)
 }

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -27,9 +27,8 @@ func TestWriteAnAgent(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-trimpath", "-o", filepath.Join(dir, "agent"), filepath.Join(dir, "main.go"))
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	if err := testkit.Build(filepath.Join(dir, "agent"), filepath.Join(dir, "main.go")); err != nil {
+		t.Fatal(err)
 	}
 
 	g := startGateway(t, strings.Replace(labConfig, `bob: {token: bob-token-for-tests, capabilities: ["*"]}`, `bob: {token: bob-token-for-tests, capabilities: [chat, "reasoning/*"]}`, 1))

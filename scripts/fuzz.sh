@@ -7,17 +7,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly seconds=${1:-30} at_a_time=2
 
-# Every package is built before the first second is counted.
 list_targets() {
-	local dir
-	scripts/gofiles.sh | xargs -0 grep -lE '^func Fuzz[A-Z]' | xargs -r -n 1 dirname | sort -u | while read -r dir; do
-		go test -buildvcs=false -vet=off -list '^Fuzz' "$dir" | sed -n "s|^\(Fuzz[A-Za-z0-9_]*\)\$|$dir \1|p"
-	done
+	scripts/gofiles.sh | xargs -0 grep -oE '^func Fuzz[A-Z][A-Za-z0-9_]*' /dev/null | sed 's|/[^/]*:func | |' | sort
 }
 
 run_target() {
 	local dir=$1 target=$2 out
-	if out=$(go test -buildvcs=false -vet=off -run '^$' -fuzz "^$target\$" -fuzztime "${seconds}s" -parallel 1 "$dir" 2>&1); then
+	if out=$(CGO_ENABLED=0 go test -buildvcs=false -trimpath -vet=off -run '^$' -fuzz "^$target\$" -fuzztime "${seconds}s" -parallel 1 "$dir" 2>&1); then
 		echo "fuzz $dir $target: $(grep -oE 'execs: [0-9]+' <<<"$out" | tail -n 1)"
 		return
 	fi

@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -72,8 +73,8 @@ func TestScripts(t *testing.T) {
 func buildGateway(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "meup-gateway")
-	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", path, "../meup-gateway").CombinedOutput(); err != nil {
-		t.Fatalf("build gateway: %v\n%s", err, out)
+	if err := testkit.Build(path, "../meup-gateway"); err != nil {
+		t.Fatal(err)
 	}
 	return path
 }

@@ -39,11 +39,9 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	gatewayProgram = filepath.Join(dir, "meup-gateway")
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", gatewayProgram, "../../cmd/meup-gateway")
-	build.Stderr = os.Stderr
 	code := 1
-	if err := build.Run(); err != nil {
-		fmt.Fprintln(os.Stderr, "build the gateway:", err)
+	if err := testkit.Build(gatewayProgram, "../../cmd/meup-gateway"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 	} else {
 		code = m.Run()
 	}

@@ -88,9 +88,8 @@ func built(t *testing.T, pkg string) string {
 	if _, err := os.Stat(path); err == nil {
 		return path
 	}
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", path, pkg).CombinedOutput()
-	if err != nil {
-		t.Fatalf("build %s: %v\n%s", pkg, err, out)
+	if err := testkit.Build(path, pkg); err != nil {
+		t.Fatal(err)
 	}
 	return path
 }

@@ -161,7 +161,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/meuptest": {
 		"protocol", "client", "client/api", "client/reasoner", "client/reasoner/wire", "internal/agent/llm", "internal/agent/llm/llmtest",
-		"internal/gateway/config", "internal/gateway", "internal/gateway/httpapi", "internal/jsonmatch",
+		"internal/gateway/config", "internal/gateway", "internal/gateway/httpapi", "internal/jsonmatch", "internal/testkit",
 	},
 
 	// The agents of this repository.

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // serviceAddress is the default address of the Reasoning API. In a conversation
@@ -38,11 +40,7 @@ type programs struct {
 func buildOnce(t *testing.T) func() (string, error) {
 	dir := t.TempDir()
 	return sync.OnceValues(func() (string, error) {
-		build := exec.Command("go", "build", "-buildvcs=false", "-o", dir+"/", "github.com/meup-protocol/meup/cmd/...")
-		if out, err := build.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("build the programs: %w\n%s", err, out)
-		}
-		return dir, nil
+		return dir, testkit.Build(dir+"/", "github.com/meup-protocol/meup/cmd/...")
 	})
 }
 

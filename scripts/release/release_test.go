@@ -10,13 +10,14 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 var host = platform{runtime.GOOS, runtime.GOARCH}
@@ -41,8 +42,8 @@ func prepare(t *testing.T) *release {
 	if err := os.WriteFile(source, []byte(substitute), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("go", "build", "-buildvcs=false", "-ldflags", "-s -w", "-o", program, source).CombinedOutput(); err != nil {
-		t.Fatalf("build: %v: %s", err, out)
+	if err := testkit.Build(program, source); err != nil {
+		t.Fatal(err)
 	}
 	data, err := os.ReadFile(program)
 	if err != nil {
