@@ -195,3 +195,36 @@ func TestSearch_NotInConversation(t *testing.T) {
 	}
 	tab.Clean()
 }
+
+// TestSearch_OtherConversation keeps a search when one of its results is opened,
+// and clears it when the user opens another conversation.
+func TestSearch_OtherConversation(t *testing.T) {
+	b := webtest.Start(t)
+	s := threadStage(t)
+	tab := b.Private(t)
+	looks[0].with(tab, 1)
+	s.Enter(tab, "ada")
+	AwaitEnvelope(tab, "yes")
+	press(t, tab, inThread("lunch"))
+	tab.Await(shown + ` === "lunch yes"`)
+	openPanel(t, tab, "search")
+	searches(tab, "deploy")
+	tab.Await(inSearch(".hit"))
+	press(t, tab, inSearch(".hit"))
+	tab.Await(shown + ` === "deploy lunch yes"`)
+	if text := webtest.Eval[string](tab, inSearch("#words")+`.value`); text != "deploy" {
+		t.Errorf("after opening a result, the text is %q", text)
+	}
+	press(t, tab, inThread("deploy"))
+	tab.Await(shown + ` === "deploy" && ` + inSearch("#words") + `.value === "" && ` + inSearch(".hit") + ` === null`)
+	closePanel(tab)
+	openPanel(t, tab, "search")
+	searches(tab, "noon")
+	tab.Await(inSearch(".hit"))
+	closePanel(tab)
+	press(t, tab, inThread("lunch"))
+	tab.Await(shown + ` === "lunch yes"`)
+	openPanel(t, tab, "search")
+	tab.Await(inSearch("#words") + `.value === "" && ` + inSearch(".hit") + ` === null`)
+	tab.Clean()
+}

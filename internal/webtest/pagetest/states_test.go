@@ -207,7 +207,8 @@ func TestStates_Trouble(t *testing.T) {
 			tab, picture := open(fast)
 			write(tab, "One.")
 			write(tab, "Two, which is too soon.")
-			tab.Await(`document.querySelector(".banner.wait")`)
+			tab.Await(`document.querySelector(".banner.wait")?.textContent.startsWith("Rate limit exceeded. Sending continues automatically in ")`)
+			tab.Await(`/^You are sending faster than your limit \(kinds: chat\) allows\. Sent again automatically in \d+s\.$/.test(document.querySelector(".message-note")?.textContent)`)
 			picture("too-fast")
 			tab.Clean()
 
