@@ -98,7 +98,7 @@ test("capabilities as sentences", () => {
   assert.equal(capability("x.weather"), "May send “x.weather”.");
   assert.equal(
     capability({ kind: "mcp.request", payload: { method: "tools/call", params: { name: ["read_*", "list_*"], arguments: { path: "!/etc/**" } } }, to: ["files"] }),
-    "May call tools, but only the method “tools/call”, the tool “read_*” or “list_*”, with “path” anything but “/etc/**”, towards “files”.",
+    "May call tools, but only the tool “read_*” or “list_*”, with “path” anything but “/etc/**”, towards “files”.",
   );
   assert.equal(capability({ kind: "mcp.request", payload: { params: { name: "delete_file" } }, deny: true }), "May not call tools: the tool “delete_file”.");
   assert.deepEqual(capabilities([{ kind: "chat", deny: true }, "mcp.proposal"])[0], "May propose tool calls for approval.");

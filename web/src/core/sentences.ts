@@ -71,6 +71,7 @@ function activity(kind: string): string {
 function payloadLimit(p: Payload): string {
   const parts: string[] = [];
   for (const [key, v] of Object.entries(p)) {
+    if (key === "method" && v === "tools/call" && isObject(p["params"])) continue; // "call tools" says it
     if (key === "method") parts.push(`the method ${pattern(v)}`);
     else if (key === "params" && isObject(v)) parts.push(...paramsLimit(v));
     else parts.push(`${quoted(key)} is ${pattern(v)}`);

@@ -165,7 +165,7 @@ export class SpacePage extends PageElement {
     const held = holdFor > 0 ? items.find((x) => x.status === "waiting" && x.refusal !== null)?.refusal : undefined;
     if (held != null) {
       // Without the seconds for screen readers: it would be read again with each of them.
-      return html`<p class="banner wait" role="status">${refusal({ error: held.error, message: "" })} Sending continues automatically<span aria-hidden="true"> in ${seconds(holdFor)}</span>.</p>`;
+      return html`<p class="banner wait" role="status"><span>${refusal({ error: held.error, message: "" })} Sending continues automatically<span aria-hidden="true"> in ${seconds(holdFor)}</span>.</span></p>`;
     }
     if (!durable && items.length > 0) return html`<p class="banner wait" role="status">Browser storage is unavailable: unsent messages are lost when you close the page.</p>`;
     return nothing;
