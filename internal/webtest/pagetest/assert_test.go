@@ -9,7 +9,7 @@ import (
 	"github.com/meup-protocol/meup/internal/webtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(webtest.Tests{M: m}) }
 
 // walk is a page function that visits every element, including shadow roots,
 // and passes whether the element is within a participant's text.

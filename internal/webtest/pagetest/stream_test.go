@@ -14,7 +14,7 @@ func TestStream_OverHTTP(t *testing.T) {
 	s.Send("planner",
 		Envelope{"id": "r", "kind": "reasoning.start", "payload": map[string]any{"message": "Look at the limits"}},
 		Envelope{"kind": "stream.open", "context": "r", "payload": map[string]any{"stream_id": "s"}})
-	tab := webtest.Start(t).Private(t)
+	tab := webtest.Shared(t).Private(t)
 	s.Enter(tab, "ada")
 	tab.Await(`document.querySelector("[data-context=r]")`)
 	for _, text := range []string{"The limits are ", "per kind now. "} {

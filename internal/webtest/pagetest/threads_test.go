@@ -28,7 +28,7 @@ func threadStage(t *testing.T) *Stage {
 
 // TestThreads_List opens, continues, begins, names and finds conversations.
 func TestThreads_List(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	s := threadStage(t)
 	tab := b.Private(t)
 	looks[0].with(tab, 1)
@@ -80,7 +80,7 @@ func TestThreads_List(t *testing.T) {
 // unread and what waits.
 func TestThreads_Badge(t *testing.T) {
 	s := threadStage(t)
-	tab := webtest.Start(t).Private(t)
+	tab := webtest.Shared(t).Private(t)
 	looks[2].with(tab, 1)
 	s.Enter(tab, "ada")
 	AwaitEnvelope(tab, "yes")
@@ -104,7 +104,7 @@ func TestThreads_Badge(t *testing.T) {
 
 // TestThreads_Older finds conversations that began before the loaded history.
 func TestThreads_Older(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	s := threadStage(t)
 	for i := range 8 {
 		var some []Envelope
@@ -130,7 +130,7 @@ func TestThreads_Older(t *testing.T) {
 // TestThreads_Looks takes screenshots of the list, and runs axe-core on them.
 func TestThreads_Looks(t *testing.T) {
 	axe := needsAxe(t)
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	s := threadStage(t)
 	s.Send("planner", propose("p", "r", "push_tag", map[string]any{"tag": "v1"}))
 	for _, l := range some(looks[0], looks[3], looks[4]) {
