@@ -88,7 +88,7 @@ func pageTooFast(s *pageStage) {
 	p.fill(composer, "the second")
 	p.enter()
 	waiting := at("article", "Your message, not sent yet").in(room)
-	p.sees(withText("article", like("Rate limit exceeded.", "Try again in")).in(room))
+	p.sees(withText("article", like("You are sending faster than your limit (*) allows.", "Sent again automatically")).in(room))
 	p.misses(waiting)
 	for _, words := range []string{"the first", "the second"} {
 		p.counts(1, messageWith(words))

@@ -74,11 +74,11 @@ func pageFilters(s *pageStage) {
 	p.sees(withText("listitem", "Somebody has seen them.*").in(room))
 
 	p.panel("Participants")
-	p.click(at("button", "Show only messages of guide"))
+	p.click(at("button", "Filter messages of guide"))
 	p.misses(block("scout"))
 	p.misses(messageWith("Thank you both."))
 	p.sees(messageWith("They are under the mat."))
-	p.click(at("button", "Show only messages of guide"))
+	p.click(at("button", "Filter messages of guide"))
 	p.sees(messageWith("Thank you both."))
 }
 

@@ -5,8 +5,10 @@ package webtest
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,6 +47,55 @@ func Find() string {
 // is skipped, or fails in CI (if the environment has CI).
 func Start(t testing.TB) *Browser {
 	t.Helper()
+	b, end, err := launch(need(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := end(); err != nil {
+			t.Logf("end the browser: %v", err)
+		}
+	})
+	return b
+}
+
+// Tests runs the tests of a package, and ends the browser that they share.
+type Tests struct{ *testing.M }
+
+// Run implements the interface that goleak.VerifyTestMain requires.
+func (m Tests) Run() int {
+	code := m.M.Run()
+	if shared.end != nil {
+		if err := shared.end(); err != nil {
+			fmt.Fprintln(os.Stderr, "end the browser:", err)
+		}
+	}
+	return code
+}
+
+var shared struct {
+	start sync.Once
+	*Browser
+	end func() error
+	err error
+}
+
+// Shared returns the browser of the package's tests, whose start takes longer than
+// many of them. It starts with the first test that needs it, and ends with Tests.
+// Without Chromium it does what Start does.
+func Shared(t testing.TB) *Browser {
+	t.Helper()
+	program := need(t)
+	shared.start.Do(func() { shared.Browser, shared.end, shared.err = launch(program) })
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return shared.Browser
+}
+
+// need returns the path of the browser, or skips or fails the test.
+func need(t testing.TB) string {
+	t.Helper()
 	program := Find()
 	if program == "" {
 		if ci := os.Getenv("CI"); ci != "" && ci != "false" {
@@ -52,6 +103,11 @@ func Start(t testing.TB) *Browser {
 		}
 		t.Skip("there is no Chromium: scripts/install-chromium.sh")
 	}
+	return program
+}
+
+// launch starts a browser; end ends it and waits for its process.
+func launch(program string) (b *Browser, end func() error, err error) {
 	alloc, release := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program),
 		chromedp.NoSandbox, // tests may run as root in a container, and load only our own page
@@ -63,18 +119,18 @@ func Start(t testing.TB) *Browser {
 	)...)
 	quiet := func(string, ...any) {}
 	ctx, cancel := chromedp.NewContext(alloc, chromedp.WithLogf(quiet), chromedp.WithErrorf(quiet))
-	t.Cleanup(func() {
-		if err := chromedp.Cancel(ctx); err != nil {
-			t.Logf("end the browser: %v", err)
-		}
+	end = func() error {
+		err := chromedp.Cancel(ctx)
 		cancel()
 		release()
 		chromedp.FromContext(ctx).Allocator.Wait()
-	})
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("start %s: %v", program, err)
+		return err
 	}
-	return &Browser{ctx}
+	if err := chromedp.Do(ctx); err != nil {
+		_ = end()
+		return nil, nil, fmt.Errorf("start %s: %w", program, err)
+	}
+	return &Browser{ctx}, end, nil
 }
 
 // Tab opens an empty tab, which is closed with the test. Tabs of one browser

@@ -200,6 +200,23 @@ test("only the owner of a stream can send on it", () => {
   assert.deepEqual(s.block(path).steps.map((x) => x.key.slice(0, 7)), ["stream:", "m4"]);
 });
 
+test("stream data of a participant that only uses HTTP continues its block", () => {
+  const s = new Stage(["alice"]);
+  const { path } = s.asked();
+  s.say("planner", "stream.open", { stream_id: "s" }, { context: path });
+  const later = new Space(); // of a page that joins now
+  later.load(s.space.envelopes, false);
+  later.receive(s.w.welcome(["alice"]));
+  assert.equal(later.state.blocks.get(path)?.status, "stopped");
+  const data = s.w.gateway("stream.data", { stream_id: "s", data: "still here" }, { from: "planner", context: path });
+  later.receive(data);
+  assert.equal(later.state.blocks.get(path)?.status, "reasoning");
+  later.receive(s.w.presence("join", "planner"));
+  later.receive(s.w.presence("leave", "planner"));
+  later.receive(data); // the rest that the gateway held back
+  assert.equal(later.state.blocks.get(path)?.status, "stopped");
+});
+
 test("a stream that the gateway opened belongs to the owner that it names", () => {
   const s = new Stage();
   const { path } = s.asked();

@@ -6,7 +6,7 @@ import { cancelQuestion, cancelReasoning, chat, grant, pause } from "../src/core
 import { EVERYTHING, leads, selects, tree, within } from "../src/core/filter.js";
 import { format, parse } from "../src/core/links.js";
 import { Reducer } from "../src/core/reducer.js";
-import { capabilities, capability, notice, refusal } from "../src/core/sentences.js";
+import { capabilities, capability, notice, postponed, refusal } from "../src/core/sentences.js";
 import type { Block } from "../src/core/state.js";
 import { ServerClock, callDuration, dayOf, duration } from "../src/core/time.js";
 import { Toggles } from "../src/core/toggle.js";
@@ -98,7 +98,7 @@ test("capabilities as sentences", () => {
   assert.equal(capability("x.weather"), "May send “x.weather”.");
   assert.equal(
     capability({ kind: "mcp.request", payload: { method: "tools/call", params: { name: ["read_*", "list_*"], arguments: { path: "!/etc/**" } } }, to: ["files"] }),
-    "May call tools, but only the method “tools/call”, the tool “read_*” or “list_*”, with “path” anything but “/etc/**”, towards “files”.",
+    "May call tools, but only the tool “read_*” or “list_*”, with “path” anything but “/etc/**”, towards “files”.",
   );
   assert.equal(capability({ kind: "mcp.request", payload: { params: { name: "delete_file" } }, deny: true }), "May not call tools: the tool “delete_file”.");
   assert.deepEqual(capabilities([{ kind: "chat", deny: true }, "mcp.proposal"])[0], "May propose tool calls for approval.");
@@ -107,6 +107,10 @@ test("capabilities as sentences", () => {
 
 test("refusals and notices in words", () => {
   assert.equal(refusal({ error: "rate_limited", message: "", retry_after_ms: 1200 }), "Rate limit exceeded. Try again in 2s.");
+  const rate = { error: "rate_limited", message: "You are sending faster than your limit (kinds: chat) allows: send this again in 49321 ms, and slow down.", retry_after_ms: 49_321 };
+  assert.equal(refusal(rate), "You are sending faster than your limit (kinds: chat) allows. Try again in 50s.");
+  assert.equal(postponed(rate, 12_100), "You are sending faster than your limit (kinds: chat) allows. Sent again automatically in 13s.");
+  assert.equal(postponed({ error: "rate_limited", message: "You have 5 contexts open; conclude or cancel one first." }, 0), "You have 5 contexts open; conclude or cancel one first. Sent again automatically.");
   assert.equal(refusal({ error: "paused", message: "You are paused; until you are resumed you can send participant.status alone." }), "You are paused and cannot send.");
   assert.equal(refusal({ error: "constructor", message: "No." }), "The gateway refused this. No.");
   const w = new Scribe();

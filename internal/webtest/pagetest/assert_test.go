@@ -9,7 +9,7 @@ import (
 	"github.com/meup-protocol/meup/internal/webtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(webtest.Tests{M: m}) }
 
 // walk is a page function that visits every element, including shadow roots,
 // and passes whether the element is within a participant's text.
@@ -33,7 +33,7 @@ func outline(tab *webtest.Tab) []string {
 		walk((e, within) => {
 			if (within || !e.matches("[role],[aria-label],[aria-live],header,main,aside,nav,footer,form,h1,h2,h3,button,a,input,textarea,select,summary,dialog,iframe,link,style,script,meta")) return;
 			if (e.closest("[aria-hidden=true], [hidden]") || e.matches("link[href^='/assets/'], .to-end")) return;
-			const name = (e.getAttribute("aria-label") ?? (e.matches("button,a,h1,h2,h3,summary") ? e.textContent : "")).trim().replace(/\s+/g, " ").replace(/, \d+ awaiting approval$/, "").replace(/^\d+ online$/, "N online");
+			const name = (e.getAttribute("aria-label") ?? (e.matches("button,a,h1,h2,h3,summary") ? e.textContent : "")).trim().replace(/\s+/g, " ").replace(/(, \d+ unread)?(, \d+ awaiting approval)?$/, "").replace(/^\d+ online$/, "N online");
 			list.push([e.localName, e.getAttribute("role") ?? "", name, e.getAttribute("aria-live") ?? ""].join("|"));
 		});
 		return list;

@@ -78,7 +78,7 @@ const title = `document.querySelector('[data-context="r"] .reasoning-title')?.te
 // TestDecide_InConversation decides proposals where they were made: with a
 // difference, for ten minutes, with other arguments, and by a rejection.
 func TestDecide_InConversation(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	s := decideStage(t)
 	tab := b.Private(t)
 	s.Enter(tab, "ada")
@@ -139,7 +139,7 @@ func TestDecide_InConversation(t *testing.T) {
 // TestDecide_OnlyOfferedRights checks that only participants with the right to grant
 // are offered access, and only participants with the right to decide a decision.
 func TestDecide_OnlyOfferedRights(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	s := decideStage(t)
 	ben, guest := b.Private(t), b.Private(t)
 	s.Enter(ben, "ben")
@@ -157,7 +157,7 @@ func TestDecide_OnlyOfferedRights(t *testing.T) {
 // TestDecide_Looks takes screenshots of the cards, and runs axe-core on them.
 func TestDecide_Looks(t *testing.T) {
 	axe := needsAxe(t)
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	s := decideStage(t)
 	for _, l := range some(looks[0], looks[3]) {
 		t.Run(l.name, func(t *testing.T) {

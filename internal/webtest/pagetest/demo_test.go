@@ -62,7 +62,7 @@ const (
 
 // TestDemo_Page plays the scene of the demo in a browser up to the answer.
 func TestDemo_Page(t *testing.T) {
-	tab := webtest.Start(t).Private(t)
+	tab := webtest.Shared(t).Private(t)
 	look{"light", "light", 1280, 860}.with(tab, 1)
 	playDemo(t, tab, time.Millisecond)
 	tab.Await(approveButton)
@@ -85,7 +85,7 @@ func TestRecording(t *testing.T) {
 	if !*forReadme {
 		t.Skip("without -screenshots the README keeps its recording")
 	}
-	tab := webtest.Start(t).Private(t)
+	tab := webtest.Shared(t).Private(t)
 	look{"light", "light", 1000, 720}.with(tab, 1)
 	playDemo(t, tab, demo.DefaultPace)
 	r := new(recording)

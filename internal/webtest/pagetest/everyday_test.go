@@ -49,7 +49,7 @@ func everydayStage(t *testing.T) *Stage {
 // and their controls, and opens the list of keys and the command palette.
 func TestEveryday_Keyboard(t *testing.T) {
 	axe := needsAxe(t)
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	s := everydayStage(t)
 	for _, l := range some(looks[0], looks[3]) {
 		t.Run(l.name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestEveryday_Keyboard(t *testing.T) {
 // TestEveryday_Focus checks where the focus is after a dialog, a panel or the list of
 // conversations is closed, and that a narrow page shows how many proposals wait.
 func TestEveryday_Focus(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	s := everydayStage(t)
 	s.Send("planner", Envelope{"id": "p", "kind": "mcp.proposal", "payload": map[string]any{"method": "tools/call", "params": map[string]any{"name": "push_tag"}}})
 	for _, l := range []look{looks[0], looks[2]} {
@@ -132,7 +132,7 @@ func TestEveryday_Focus(t *testing.T) {
 
 // TestEveryday_FocusVisible presses Tab through the page: each stop shows the focus.
 func TestEveryday_FocusVisible(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	s := Perform(t, time.Millisecond)
 	tab := b.Private(t)
 	looks[0].with(tab, 1)
@@ -166,7 +166,7 @@ func TestEveryday_FocusVisible(t *testing.T) {
 
 // TestEveryday_Code copies code, and shows its language and its keywords.
 func TestEveryday_Code(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	s := everydayStage(t)
 	tab := b.Private(t)
 	s.Enter(tab, "ada")
@@ -184,7 +184,7 @@ func TestEveryday_Code(t *testing.T) {
 // TestEveryday_Attention counts in the title what waits for the user, notifies a
 // hidden page, and keeps a theme.
 func TestEveryday_Attention(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	s := everydayStage(t)
 	tab := b.Private(t)
 	looks[0].with(tab, 1)
@@ -218,7 +218,7 @@ func TestEveryday_Attention(t *testing.T) {
 // TestEveryday_Suggestions offers questions in an empty space, and writes a chosen
 // one into the composer.
 func TestEveryday_Suggestions(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	s := NewWith(t, []string{"ben"}, map[string][]string{"ada": {"chat"}, "guide": {"chat", "reasoning.*"}})
 	s.Join("guide")
 	tab := b.Private(t)
@@ -232,7 +232,7 @@ func TestEveryday_Suggestions(t *testing.T) {
 // TestEveryday_TimelineAxis checks that the times along the timeline are whole and
 // in order.
 func TestEveryday_TimelineAxis(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	s := everydayStage(t)
 	tab := b.Private(t)
 	looks[2].with(tab, 1)

@@ -44,7 +44,7 @@ func attacks() []hostile {
 // changes or is imitated by an element, and the composer still works: live,
 // after everything was opened, and after a reload.
 func TestHostile(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	for _, a := range attacks() {
 		t.Run(a.name, func(t *testing.T) {
 			s := New(t, hostileCast...)
@@ -73,7 +73,7 @@ func TestHostile(t *testing.T) {
 // Very long or deeply nested texts are rendered in part, the rest on demand,
 // and the page stays responsive.
 func TestHostileFloods(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	for name, text := range floods() {
 		t.Run(name, func(t *testing.T) {
 			s := New(t, "alice", "bob", "mallory")
@@ -102,7 +102,7 @@ func TestHostileFloods(t *testing.T) {
 // Fields that are rendered whole, since they are usually short, may be long;
 // then rendering them is cheap.
 func TestHostileReasons(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	for name, text := range map[string]string{
 		"parentheses": "https://x.example/" + repeat(")", 150_000),
 		"dots":        "https://x.example/" + repeat(".", 150_000) + "x",
@@ -124,7 +124,7 @@ func TestHostileReasons(t *testing.T) {
 // A block with very many steps renders the latest ones and shows the total.
 func TestHostileSteps(t *testing.T) {
 	s := New(t, "alice", "bob", "mallory")
-	tab := webtest.Start(t).Private(t)
+	tab := webtest.Shared(t).Private(t)
 	s.Send("bob", Chat("first", "the first word"))
 	s.Enter(tab, "alice")
 	AwaitEnvelope(tab, "first")
@@ -148,7 +148,7 @@ func TestHostileSteps(t *testing.T) {
 func TestForgedReasoning(t *testing.T) {
 	s := New(t, "alice", "bob", "mallory")
 	s.Join("bob", "mallory")
-	tab := webtest.Start(t).Private(t)
+	tab := webtest.Shared(t).Private(t)
 	s.Enter(tab, "alice")
 	preferOpen(tab)
 	s.Send("alice", Chat("q", "Is it safe?"))
@@ -189,7 +189,7 @@ func TestForgedReasoning(t *testing.T) {
 // No participant can imitate the gateway's messages.
 func TestForgedGateway(t *testing.T) {
 	s := New(t, hostileCast...)
-	tab := webtest.Start(t).Private(t)
+	tab := webtest.Shared(t).Private(t)
 	s.Enter(tab, "alice")
 	for i, who := range []string{"mallory", "system.gatevvay", "system.gateway"} {
 		for _, kind := range []string{"system.welcome", "system.error", "system.presence", "system.ack"} {
@@ -260,7 +260,7 @@ func TestHostilePanels(t *testing.T) {
 	s.Send("mallory", slices.Concat(all, answers(markup[1]), polluting(), wrong())...)
 	s.Send("alice", Envelope{"kind": "capability.grant", "payload": map[string]any{"recipient": "mallory", "capabilities": []any{"/<img src=x>/", map[string]any{"kind": "mcp.request", "payload": map[string]any{"method": markup[0], "__proto__": "x"}}}, "reason": markup[1]}})
 	s.Send("bob", Chat("sentinel", "the last word"))
-	tab := webtest.Start(t).Private(t)
+	tab := webtest.Shared(t).Private(t)
 	tab.Do(size(1280, 900))
 	s.Enter(tab, "alice")
 	AwaitEnvelope(tab, "sentinel")

@@ -30,6 +30,14 @@ func some(these ...look) []look {
 	return these
 }
 
+// pace returns the pause between the steps of a scene, which only its pictures need.
+func pace(d time.Duration) time.Duration {
+	if *everyLook {
+		return d
+	}
+	return time.Millisecond
+}
+
 // screenshotDir is the folder for screenshots.
 var screenshotDir = filepath.Join(root, "artifacts", "page")
 
@@ -94,8 +102,8 @@ func (l look) pictures(t *testing.T, tab *webtest.Tab, axe, prefix string) func(
 // axe-core on them.
 func TestLooks(t *testing.T) {
 	axe := needsAxe(t)
-	b := webtest.Start(t)
-	s := Perform(t, 700*time.Millisecond)
+	b := webtest.Shared(t)
+	s := Perform(t, pace(700*time.Millisecond))
 	empty := New(t, "ada", "ben")
 	spaces := meuptest.Start(t, `spaces:
   lab: {participants: {ada: {token: ada-token, capabilities: [chat]}}}
@@ -223,7 +231,7 @@ func TestScreenshots(t *testing.T) {
 	if !*forReadme {
 		t.Skip("without -screenshots the documentation keeps its pictures")
 	}
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	s := Perform(t, 1800*time.Millisecond)
 	images := filepath.Join(root, "docs", "images")
 

@@ -54,7 +54,7 @@ func normal(tab *webtest.Tab) {
 // runs axe-core on them.
 func TestSearch_States(t *testing.T) {
 	axe := needsAxe(t)
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	s := Perform(t, time.Millisecond)
 	for _, l := range some(looks[0], looks[3]) {
 		t.Run(l.name, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestSearch_States(t *testing.T) {
 // TestSearch_Keyboard searches, selects and opens a result with the keyboard, and
 // finds the search as it was.
 func TestSearch_Keyboard(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	s := Perform(t, time.Millisecond)
 	for _, l := range []look{looks[0], looks[2]} {
 		t.Run(l.name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestSearch_Keyboard(t *testing.T) {
 // TestSearch_Filters selects results by kind, participant, context and time, and
 // loads further pages.
 func TestSearch_Filters(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	s := Perform(t, time.Millisecond)
 	var many []Envelope
 	for i := range 70 {
@@ -178,7 +178,7 @@ func TestSearch_Filters(t *testing.T) {
 // TestSearch_NotInConversation opens the envelope of a result that the
 // conversation does not show.
 func TestSearch_NotInConversation(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	s := New(t, "ada", "ben")
 	s.Send("ben", Envelope{"id": "measured", "kind": "x.lab.reading", "payload": map[string]any{"note": "thermometer at noon"}}, Chat("later", "good morning"))
 	tab := b.Private(t)
@@ -193,5 +193,38 @@ func TestSearch_NotInConversation(t *testing.T) {
 		tab.Await(`(() => { const x = [...document.querySelector("meup-envelope").shadowRoot.querySelectorAll("button")].find((b) => b.textContent === ` + quote(to.button) + `); x?.click(); return x !== undefined; })()`)
 		tab.Await(`document.querySelector("meup-envelope").shadowRoot.textContent.includes(` + quote(to.want) + `)`)
 	}
+	tab.Clean()
+}
+
+// TestSearch_OtherConversation keeps a search when one of its results is opened,
+// and clears it when the user opens another conversation.
+func TestSearch_OtherConversation(t *testing.T) {
+	b := webtest.Shared(t)
+	s := threadStage(t)
+	tab := b.Private(t)
+	looks[0].with(tab, 1)
+	s.Enter(tab, "ada")
+	AwaitEnvelope(tab, "yes")
+	press(t, tab, inThread("lunch"))
+	tab.Await(shown + ` === "lunch yes"`)
+	openPanel(t, tab, "search")
+	searches(tab, "deploy")
+	tab.Await(inSearch(".hit"))
+	press(t, tab, inSearch(".hit"))
+	tab.Await(shown + ` === "deploy lunch yes"`)
+	if text := webtest.Eval[string](tab, inSearch("#words")+`.value`); text != "deploy" {
+		t.Errorf("after opening a result, the text is %q", text)
+	}
+	press(t, tab, inThread("deploy"))
+	tab.Await(shown + ` === "deploy" && ` + inSearch("#words") + `.value === "" && ` + inSearch(".hit") + ` === null`)
+	closePanel(tab)
+	openPanel(t, tab, "search")
+	searches(tab, "noon")
+	tab.Await(inSearch(".hit"))
+	closePanel(tab)
+	press(t, tab, inThread("lunch"))
+	tab.Await(shown + ` === "lunch yes"`)
+	openPanel(t, tab, "search")
+	tab.Await(inSearch("#words") + `.value === "" && ` + inSearch(".hit") + ` === null`)
 	tab.Clean()
 }

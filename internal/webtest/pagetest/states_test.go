@@ -23,7 +23,7 @@ var rich = "## What changed\n\nThe limits are **per kind** now, see `docs/protoc
 // composer, the list of conversations and the menu.
 func TestStates_Conversation(t *testing.T) {
 	axe := needsAxe(t)
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	for _, l := range some(looks[0], looks[3]) {
 		t.Run(l.name, func(t *testing.T) {
 			s := Perform(t, time.Millisecond)
@@ -112,7 +112,7 @@ func inPanel(panel, selector string) string {
 // action.
 func TestStates_Panels(t *testing.T) {
 	axe := needsAxe(t)
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	for _, l := range some(looks[0], looks[3]) {
 		t.Run(l.name, func(t *testing.T) {
 			s := Perform(t, time.Millisecond)
@@ -173,7 +173,7 @@ func TestStates_Panels(t *testing.T) {
 // TestStates_Trouble takes pictures of the page while something is wrong.
 func TestStates_Trouble(t *testing.T) {
 	axe := needsAxe(t)
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	for _, l := range some(looks[0], looks[3]) {
 		t.Run(l.name, func(t *testing.T) {
 			s := Perform(t, time.Millisecond)
@@ -207,7 +207,8 @@ func TestStates_Trouble(t *testing.T) {
 			tab, picture := open(fast)
 			write(tab, "One.")
 			write(tab, "Two, which is too soon.")
-			tab.Await(`document.querySelector(".banner.wait")`)
+			tab.Await(`document.querySelector(".banner.wait")?.textContent.startsWith("Rate limit exceeded. Sending continues automatically in ")`)
+			tab.Await(`/^You are sending faster than your limit \(kinds: chat\) allows\. Sent again automatically in \d+s\.$/.test(document.querySelector(".message-note")?.textContent)`)
 			picture("too-fast")
 			tab.Clean()
 

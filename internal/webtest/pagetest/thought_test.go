@@ -10,7 +10,7 @@ import (
 // TestSharedThought shows that calls with a common thought have it above them
 // once, and that the tab of the open panel is visible on a narrow page.
 func TestSharedThought(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	s := NewWith(t, []string{"planner", "files"}, map[string][]string{"ada": {"*", "observe"}})
 	s.Join("planner", "files")
 	const in, why = "r-both", "Both files at once."
@@ -38,7 +38,7 @@ func TestSharedThought(t *testing.T) {
 // TestReferences shows that references open the envelope that they name, and
 // that the metadata of a start are visible, the estimate beside the duration.
 func TestReferences(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	s := NewWith(t, []string{"planner"}, map[string][]string{"ada": {"*"}})
 	const in = "r-refs"
 	s.Send("ada", Envelope{"id": "q-refs", "kind": "chat", "payload": map[string]any{"message": "Is it safe?"}})

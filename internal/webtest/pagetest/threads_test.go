@@ -28,7 +28,7 @@ func threadStage(t *testing.T) *Stage {
 
 // TestThreads_List opens, continues, begins, names and finds conversations.
 func TestThreads_List(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	s := threadStage(t)
 	tab := b.Private(t)
 	looks[0].with(tab, 1)
@@ -76,9 +76,35 @@ func TestThreads_List(t *testing.T) {
 	tab.Clean()
 }
 
+// TestThreads_Badge shows on the button of the list, where the list is closed, what is
+// unread and what waits.
+func TestThreads_Badge(t *testing.T) {
+	s := threadStage(t)
+	tab := webtest.Shared(t).Private(t)
+	looks[2].with(tab, 1)
+	s.Enter(tab, "ada")
+	AwaitEnvelope(tab, "yes")
+	button := func(label, count string) {
+		t.Helper()
+		tab.Await(`document.querySelector(".head-list").ariaLabel === ` + quote(label) + ` && (document.querySelector(".head-list .badge")?.dataset.count ?? "") === ` + quote(count))
+	}
+	button("Conversations", "")
+	s.Send("planner", propose("p", "r", "push_tag", map[string]any{"tag": "v1"}))
+	button("Conversations, 1 awaiting approval", "1")
+	press(t, tab, `document.querySelector(".head-list")`)
+	press(t, tab, inThread("deploy"))
+	tab.Await(shown + ` === "deploy"`)
+	for _, id := range []string{"late", "later"} {
+		s.Send("ben", Envelope{"id": id, "kind": "chat", "correlationId": "yes", "payload": map[string]any{"message": "At one?"}})
+	}
+	button("Conversations, 2 unread, 1 awaiting approval", "2")
+	tab.Await(`document.querySelector(".head-list .badge").checkVisibility()`)
+	tab.Clean()
+}
+
 // TestThreads_Older finds conversations that began before the loaded history.
 func TestThreads_Older(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	s := threadStage(t)
 	for i := range 8 {
 		var some []Envelope
@@ -104,7 +130,7 @@ func TestThreads_Older(t *testing.T) {
 // TestThreads_Looks takes screenshots of the list, and runs axe-core on them.
 func TestThreads_Looks(t *testing.T) {
 	axe := needsAxe(t)
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	s := threadStage(t)
 	s.Send("planner", propose("p", "r", "push_tag", map[string]any{"tag": "v1"}))
 	for _, l := range some(looks[0], looks[3], looks[4]) {

@@ -13,8 +13,8 @@ const inTrace = `document.querySelector("meup-trace")?.shadowRoot`
 // TestTrace shows the waterfall of a turn and compares it with another one.
 func TestTrace(t *testing.T) {
 	axe := needsAxe(t)
-	b := webtest.Start(t)
-	s := Perform(t, 300*time.Millisecond)
+	b := webtest.Shared(t)
+	s := Perform(t, pace(300*time.Millisecond))
 	s.Send("planner",
 		Envelope{"id": "r-usage", "kind": "reasoning.start", "payload": map[string]any{"message": "Sum up the day", "metadata": map[string]any{"model": "small-1"}}},
 		reasons("u-1", "thought", "r-usage", map[string]any{"message": "Five messages.", "metadata": map[string]any{

@@ -45,7 +45,6 @@ export class Room {
   private primed = false;
   private closed = false;
   private link: ConnectionState = { phase: "connecting", reason: "", retryIn: null, attempt: 0 };
-  private outgoing: OutboxState = { items: [], holdFor: 0, durable: true };
   private trouble = "";
 
   constructor(options: RoomOptions) {
@@ -88,10 +87,7 @@ export class Room {
       onRefused: (draft, refusal) => {
         if (refusal.error === "proposal_settled" && typeof draft.correlationId === "string") this.space.settled(draft.correlationId, str(refusal.by));
       },
-      onChange: (s) => {
-        this.outgoing = s;
-        this.changed();
-      },
+      onChange: () => this.changed(),
     });
   }
 
@@ -120,8 +116,9 @@ export class Room {
     return this.primed && this.link.phase === "live";
   }
 
+  /** With the remaining pause of this moment. */
   get outboxState(): OutboxState {
-    return this.outgoing;
+    return this.box.state;
   }
 
   /** Why the history could not be loaded; "" if it could. */

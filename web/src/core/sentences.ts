@@ -3,7 +3,7 @@
 import { arr, field, isObject, num, obj, oneLine, str } from "@sdk/read.js";
 import { look } from "@sdk/json.js";
 import { duration } from "./time.js";
-import type { Capability, CapabilityRule, Envelope, Payload, Refusal } from "@sdk/types.js";
+import type { Capability, CapabilityRule, Envelope, Millis, Payload, Refusal } from "@sdk/types.js";
 
 const KINDS: Readonly<Record<string, string>> = {
   "*": "do everything",
@@ -71,6 +71,7 @@ function activity(kind: string): string {
 function payloadLimit(p: Payload): string {
   const parts: string[] = [];
   for (const [key, v] of Object.entries(p)) {
+    if (key === "method" && v === "tools/call" && isObject(p["params"])) continue; // "call tools" says it
     if (key === "method") parts.push(`the method ${pattern(v)}`);
     else if (key === "params" && isObject(v)) parts.push(...paramsLimit(v));
     else parts.push(`${quoted(key)} is ${pattern(v)}`);
@@ -128,7 +129,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   paused: "You are paused and cannot send.",
   cursor_expired: "Older messages are no longer available.",
   unavailable: "The gateway cannot store messages at the moment.",
-  outcome_unknown: "It is unknown whether this was sent. Retrying.",
+  outcome_unknown: "It is unknown whether this was sent.",
   bad_request: "Invalid request.",
   unauthorized: "You are not signed in.",
   forbidden: "You have no access to this space.",
@@ -142,15 +143,32 @@ const REFUSALS: Readonly<Record<string, string>> = {
 };
 
 /** Rejections that are described completely: the gateway's message would repeat it. */
-const COMPLETE: ReadonlySet<string> = new Set(["paused", "rate_limited", "kicked"]);
+const COMPLETE: ReadonlySet<string> = new Set(["paused", "kicked"]);
+
+/** The advice in a gateway's message to wait; the page has its own. */
+const ADVICE = /[:;] (?:send this|try) again in \d+ ms(?:, and slow down)?/u;
 
 /** Describes a rejection: the code, the gateway's message, and when to retry. */
 export function refusal(r: Refusal): string {
-  const known = Object.hasOwn(REFUSALS, r.error) ? (REFUSALS[r.error] as string) : "The gateway refused this.";
-  const said = COMPLETE.has(r.error) ? "" : oneLine(str(r.message), 300);
   const wait = num(r.retry_after_ms);
-  const again = wait !== null && wait > 0 ? ` Try again in ${duration(Math.ceil(wait / 1000))}.` : "";
-  return known + (said === "" || said === known ? "" : " " + said) + again;
+  return reasonFor(r) + (wait !== null && wait > 0 ? ` Try again in ${seconds(wait)}.` : "");
+}
+
+/** Describes a rejection after which the page sends the envelope again, `wait` milliseconds from now. */
+export function postponed(r: Refusal, wait: Millis): string {
+  return `${reasonFor(r)} Sent again automatically${wait > 0 ? ` in ${seconds(wait)}` : ""}.`;
+}
+
+function reasonFor(r: Refusal): string {
+  const known = Object.hasOwn(REFUSALS, r.error) ? (REFUSALS[r.error] as string) : "The gateway refused this.";
+  const said = COMPLETE.has(r.error) ? "" : oneLine(str(r.message).replace(ADVICE, ""), 300);
+  if (said === "" || said === known) return known;
+  return r.error === "rate_limited" ? said : `${known} ${said}`; // there are many limits, and the message names the one
+}
+
+/** Formats a wait, in whole seconds. */
+export function seconds(wait: Millis): string {
+  return duration(Math.ceil(wait / 1000));
 }
 
 /** Returns the text of a notice in the main conversation; "" if the envelope is none. */

@@ -99,7 +99,7 @@ function details(shell: SpaceShell, c: Call, over: boolean): TemplateResult {
     <dd>
       ${outcomeWord(c, over)}${c.decidedBy === "" ? nothing : html` by ${authorText(c.decidedBy)}`}${c.reason === "" ? nothing : html`: ${longText(c.reason)}`}
       ${c.answeredBy === "" ? nothing : html`<span class="faint"> · answered by ${authorText(c.answeredBy)}</span>`}
-      ${c.to.length === 0 ? nothing : html`<span class="faint"> · to ${c.to.map(authorText).join(", ")}</span>`}
+      ${c.to.length === 0 || (c.to.length === 1 && c.to[0] === c.answeredBy) ? nothing : html`<span class="faint"> · to ${c.to.map(authorText).join(", ")}</span>`}
       ${envelopeLink(shell, c.id)} ${c.responseId === "" ? nothing : envelopeLink(shell, c.responseId)}
     </dd>
   </dl>`;

@@ -38,7 +38,7 @@ export class Header extends PageElement {
     const here = [...shell.state.participants.values()].filter((p) => p.present).length;
     return html`<header class="head">
       <div class="head-where">
-        ${this.list ? nothing : html`<button class="icon-button head-list" title="Conversations" aria-label="Conversations" aria-expanded="false" @click=${() => this.dispatchEvent(new CustomEvent("list", { bubbles: true }))}>${icon("list")}</button>`}
+        ${this.list ? nothing : this.listButton()}
         <h1>${this.spaces()}</h1>
         <meup-link-state .shell=${shell} .tick=${this.tick}></meup-link-state>
         ${here > 0 ? html`<button class="head-here" @click=${() => shell.open("participants")}>${here} online</button>` : nothing}
@@ -49,6 +49,17 @@ export class Header extends PageElement {
         <button class="icon-button head-panels" title="Panels" aria-label=${waiting === 0 ? "Panels" : `Panels, ${waiting} awaiting approval`} @click=${() => shell.open("")}>${icon("panel")}${waiting === 0 ? nothing : html`<span class="badge" aria-hidden="true" data-count=${waiting > 99 ? "99+" : waiting}></span>`}</button>
       </div>
     </header>`;
+  }
+
+  /** Opens the list of conversations, and shows what is new in it. */
+  private listButton(): TemplateResult {
+    const { threads } = this.shell;
+    const unread = threads.reduce((n, t) => n + t.unread, 0);
+    const waiting = threads.reduce((n, t) => n + t.waiting, 0);
+    const label = ["Conversations", ...(unread > 0 ? [`${unread} unread`] : []), ...(waiting > 0 ? [`${waiting} awaiting approval`] : [])].join(", ");
+    return html`<button class="icon-button head-list" title="Conversations" aria-label=${label} aria-expanded="false" @click=${() => this.dispatchEvent(new CustomEvent("list", { bubbles: true }))}>
+      ${icon("list")}${unread + waiting === 0 ? nothing : html`<span class=${unread > 0 ? "badge" : "badge wait"} aria-hidden="true" data-count=${unread > 0 ? (unread > 99 ? "99+" : unread) : waiting}></span>`}
+    </button>`;
   }
 
   private spaces(): TemplateResult | string {

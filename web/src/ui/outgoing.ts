@@ -3,6 +3,7 @@
 import { type TemplateResult, html, nothing } from "lit";
 import type { Outgoing } from "@sdk/outbox.js";
 import { obj, str } from "@sdk/read.js";
+import { postponed, seconds } from "../core/sentences.js";
 import type { SpaceShell } from "./shell.js";
 import { plain, who } from "./text.js";
 
@@ -18,9 +19,18 @@ function one(shell: SpaceShell, x: Outgoing): TemplateResult {
     <div class="message-main">
       ${x.draft.to === undefined ? nothing : html`<header class="message-head"><span class="chip accent">to ${x.draft.to.map(who).join(", ")}</span></header>`}
       <div class="bubble"><div class="prose plain">${plain(text)}</div></div>
-      ${x.status === "refused" ? refused(shell, x) : html`<p class="message-note">${x.note === "" ? (x.status === "sent" ? "Sending…" : "Waiting for the connection") : plain(x.note)}</p>`}
+      ${x.status === "refused" ? refused(shell, x) : html`<p class="message-note">${plain(wait(shell, x))}</p>`}
     </div>
   </article>`;
+}
+
+/** What a message waits for. */
+function wait(shell: SpaceShell, x: Outgoing): string {
+  const { holdFor } = shell.outbox;
+  if (x.status === "sent") return "Sending…";
+  if (shell.room.connectionState.phase !== "live") return "Waiting for the connection";
+  if (x.refusal !== null) return postponed(x.refusal, holdFor);
+  return holdFor > 0 ? `Sent automatically in ${seconds(holdFor)}` : "Sending…";
 }
 
 function refused(shell: SpaceShell, x: Outgoing): TemplateResult {

@@ -72,7 +72,7 @@ export class Palette extends PageElement {
 
   private commands(): TemplateResult {
     const found = this.found();
-    return html`<input class="palette-input" role="combobox" aria-label="Command" aria-expanded="true" aria-controls="palette-list" aria-activedescendant=${found.length > 0 ? `palette-${this.active}` : nothing} autocomplete="off" placeholder="Go to a conversation, a panel or a command" .value=${this.words} @input=${this.input} @keydown=${this.key} />
+    return html`<input class="palette-input" role="combobox" aria-label="Command" aria-expanded="true" aria-controls="palette-list" aria-activedescendant=${found.length > 0 ? `palette-${this.active}` : nothing} autocomplete="off" placeholder="Find a conversation or command" .value=${this.words} @input=${this.input} @keydown=${this.key} />
       <ul class="palette-list" id="palette-list" role="listbox" aria-label="Commands">
         ${found.map(
           (c, i) => html`<li id=${`palette-${i}`} role="option" aria-selected=${i === this.active ? "true" : "false"} @click=${() => this.run(c)} @pointermove=${() => (this.active = i)}>

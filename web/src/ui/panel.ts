@@ -121,6 +121,8 @@ export interface Shell {
   /** The same for a path of the gateway, such as `/version`; a response that is not JSON is returned as text. */
   getRoot(path: string): Promise<unknown>;
 
+  /** How often the user has opened another conversation. */
+  readonly visits: number;
   readonly view: View;
   setView(view: View): void;
 

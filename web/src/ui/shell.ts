@@ -10,7 +10,7 @@ import type { Names, ReadState } from "../core/reads.js";
 import { Room } from "../core/room.js";
 import { refusal as refusalText } from "../core/sentences.js";
 import type { SpaceState } from "../core/state.js";
-import { threadAt } from "../core/threads.js";
+import { type Thread, threadAt, threads } from "../core/threads.js";
 import type { Toggles } from "../core/toggle.js";
 import type { ContextPath, Draft, Envelope, ID, Millis, ParticipantID } from "@sdk/types.js";
 import { fetchAny } from "./fetch.js";
@@ -46,11 +46,13 @@ export class SpaceShell implements Shell {
   view: View = EVERYTHING;
   /** The conversation that is shown; "" is the whole space, NEW_THREAD the one that the next message begins. */
   thread: ID = "";
+  visits = 0;
   readonly names: Names;
   /** The time of the last change of the connection, by performance.now. */
   connectionChangedAt = performance.now();
 
   private readState: ReadState | null = null;
+  private threadList: { readonly inputs: readonly unknown[]; readonly list: readonly Thread[] } = { inputs: [], list: [] };
   private pastState: SpaceState | null = null;
   private pastNow: Millis = 0;
   private lastConnection: unknown = null;
@@ -206,6 +208,7 @@ export class SpaceShell implements Shell {
   async setThread(id: ID): Promise<void> {
     if (id === this.thread) return;
     this.thread = id;
+    this.visits++;
     this.changed();
     if (id !== "" && id !== NEW_THREAD && !(await this.load(id)) && this.thread === id) this.toast("The beginning of this conversation is not available");
   }
@@ -215,6 +218,16 @@ export class SpaceShell implements Shell {
     this.thread = "";
     history.replaceState(null, "", format({ type: "space", space: this.space }));
     this.changed();
+  }
+
+  /** The loaded conversations; the same list until something changes. */
+  get threads(): readonly Thread[] {
+    const { state, reads } = this;
+    const inputs = [state, reads?.version];
+    if (reads !== null && inputs.some((x, i) => x !== this.threadList.inputs[i])) {
+      this.threadList = { inputs, list: threads(state, reads.all < 0 ? { all: state.head, threads: reads.threads } : reads) };
+    }
+    return this.threadList.list;
   }
 
   /** The name of a conversation: the user's own, or the given title. */

@@ -23,6 +23,7 @@ export class Side extends PageElement {
   private element: PanelElement | null = null;
   private shown = "";
   private view: unknown = null;
+  private visits = 0;
   private preloaded = false;
 
   protected override render(): TemplateResult {
@@ -115,8 +116,9 @@ export class Side extends PageElement {
     const e = this.element;
     if (e === null) return;
     e.shell = this.shell;
-    if (this.view !== this.shell.view) {
+    if (this.view !== this.shell.view || this.visits !== this.shell.visits) {
       this.view = this.shell.view;
+      this.visits = this.shell.visits;
       e.requestUpdate();
     }
     e.state = this.shell.shown;

@@ -2,7 +2,7 @@
 
 import { type PropertyValues, type TemplateResult, html, nothing } from "lit";
 import type { Link } from "../core/links.js";
-import { duration } from "../core/time.js";
+import { refusal, seconds } from "../core/sentences.js";
 import type { Session } from "@sdk/types.js";
 import { Announcer } from "./announcer.js";
 import { Attention } from "./attention.js";
@@ -46,6 +46,7 @@ export class SpacePage extends PageElement {
   private attention: Attention | null = null;
   private unsubscribe: (() => void)[] = [];
   private timer: ReturnType<typeof setTimeout> | undefined;
+  private countdown: ReturnType<typeof setTimeout> | undefined;
   private focusBefore: Element | null = null;
   private pending: Link | null = null;
 
@@ -83,6 +84,7 @@ export class SpacePage extends PageElement {
     super.disconnectedCallback();
     for (const f of this.unsubscribe) f();
     clearTimeout(this.timer);
+    clearTimeout(this.countdown);
   }
 
   private changed(): void {
@@ -107,6 +109,8 @@ export class SpacePage extends PageElement {
 
   protected override updated(): void {
     this.navigate();
+    clearTimeout(this.countdown);
+    if (this.shell.outbox.holdFor > 0 && this.isConnected) this.countdown = setTimeout(() => this.tick++, 1000); // the seconds until it sends again
   }
 
   /** Goes to the target of the address once the state has loaded. */
@@ -158,7 +162,11 @@ export class SpacePage extends PageElement {
     if (c.phase === "lost") return html`<p class="banner wait" role="status">${c.reason} <button class="words" @click=${() => shell.room.wake()}>Reconnect now</button></p>`;
     if (c.phase === "expired") return html`<p class="banner bad" role="alert">${c.reason} <button class="words" @click=${() => this.dispatchEvent(new CustomEvent("sign-out", { bubbles: true }))}>Sign in again</button></p>`;
     if (c.phase === "kicked" || c.phase === "refused") return html`<p class="banner bad" role="alert">${c.phase === "kicked" ? "You were removed from this space." : c.reason} <a href="#/">Other spaces</a></p>`;
-    if (holdFor > 1000) return html`<p class="banner wait" role="status">Sending too fast. Your message will be sent in ${duration(Math.ceil(holdFor / 1000))}.</p>`;
+    const held = holdFor > 0 ? items.find((x) => x.status === "waiting" && x.refusal !== null)?.refusal : undefined;
+    if (held != null) {
+      // Without the seconds for screen readers: it would be read again with each of them.
+      return html`<p class="banner wait" role="status"><span>${refusal({ error: held.error, message: "" })} Sending continues automatically<span aria-hidden="true"> in ${seconds(holdFor)}</span>.</span></p>`;
+    }
     if (!durable && items.length > 0) return html`<p class="banner wait" role="status">Browser storage is unavailable: unsent messages are lost when you close the page.</p>`;
     return nothing;
   }

@@ -119,6 +119,18 @@ export const shared = css`
     border-radius: var(--round-m);
     background: var(--raised);
   }
+  select {
+    padding-right: var(--space-6);
+    appearance: none;
+    background: linear-gradient(45deg, transparent 50%, var(--quiet) 50%) right 1rem center / 0.3rem 0.3rem no-repeat,
+      linear-gradient(-45deg, transparent 50%, var(--quiet) 50%) right 0.7rem center / 0.3rem 0.3rem no-repeat, var(--raised);
+    text-overflow: ellipsis;
+  }
+  @media (forced-colors: active) {
+    select {
+      appearance: auto;
+    }
+  }
   .card {
     padding: var(--space-3) var(--space-4);
     border: 1px solid var(--line);

@@ -7,7 +7,7 @@ import { type TemplateResult, html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import { NEW_THREAD, format } from "../core/links.js";
 import { oneLine } from "@sdk/read.js";
-import { type Thread, threadPage, threads } from "../core/threads.js";
+import { type Thread, threadPage } from "../core/threads.js";
 import { PageElement, define } from "./element.js";
 import { shortMoment } from "./format.js";
 import { icon } from "./icons.js";
@@ -45,12 +45,10 @@ export class Threads extends PageElement {
 
   /** The loaded conversations, then older ones. */
   private all(): readonly Thread[] {
-    const { shell } = this;
-    const { reads } = shell;
-    const inputs = [shell.state, reads?.version, this.older];
-    if (reads !== null && inputs.some((x, i) => x !== this.inputs[i])) {
+    const loaded = this.shell.threads;
+    const inputs = [loaded, this.older];
+    if (inputs.some((x, i) => x !== this.inputs[i])) {
       this.inputs = inputs;
-      const loaded = threads(shell.state, reads.all < 0 ? { all: shell.state.head, threads: reads.threads } : reads);
       const known = new Set(loaded.map((t) => t.id));
       this.list = [...loaded, ...this.older.filter((t) => !known.has(t.id))];
     }

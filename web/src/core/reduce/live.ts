@@ -22,7 +22,7 @@ export class Live {
   gap = "";
   /** The last known capabilities of participants. */
   private readonly held = new Map<ParticipantID, readonly Capability[]>();
-  /** The head of the log when a participant's absence was noticed. */
+  /** The head of the log when a participant's absence was noticed; -1: not at all. */
   private readonly absent = new Map<ParticipantID, number>();
   private absentByDefault = 0;
   /** Proposals that others have decided, as rejections of own decisions show, with the deciding participant. */
@@ -50,6 +50,17 @@ export class Live {
 
   leave(id: ParticipantID, head: number): void {
     if (this.roster?.delete(id)) this.absent.set(id, head);
+  }
+
+  /**
+   * Records that a participant that was never connected sends live data: it only
+   * uses HTTP, and is not gone. The rest of a stream may arrive after its writer has
+   * left, so it does not count. Returns true for the first data.
+   */
+  streams(id: ParticipantID): boolean {
+    if (this.roster === null || this.roster.has(id) || this.absent.has(id)) return false;
+    this.absent.set(id, -1);
+    return true;
   }
 
   private remember(id: ParticipantID, capabilities: readonly Capability[]): void {

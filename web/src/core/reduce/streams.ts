@@ -3,7 +3,7 @@
 import { field, str } from "@sdk/read.js";
 import type { Block, Message, ThoughtStep } from "../state.js";
 import { type Envelope, GATEWAY, type ID, type Millis } from "@sdk/types.js";
-import { insertStep, replaceStep, settle } from "./blocks.js";
+import { insertStep, replaceStep, review, settle } from "./blocks.js";
 import { type Ctx, type Logged, answered } from "./context.js";
 import type { Mut, Stream } from "./tables.js";
 
@@ -23,6 +23,7 @@ export function growStream(c: Ctx, e: Envelope): void {
   const id = str(field(e.payload, "stream_id"));
   const s = c.t.streams.get(id);
   if (s === undefined || s.owner !== e.from || s.closed || s.merged) return;
+  if (c.live.streams(e.from)) review(c, e.from);
   if (c.live.grow(id, str(field(e.payload, "data")))) show(c, id);
 }
 

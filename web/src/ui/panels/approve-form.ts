@@ -53,17 +53,13 @@ export class ApproveForm extends LitElement {
       }
       .scope {
         position: relative; /* contains the unseen label */
-        display: inline-flex;
-        align-items: center;
-        gap: var(--space-2);
-        color: var(--quiet);
+        flex: 1 1 10rem; /* in a narrow card it fills the line of Approve */
+        max-width: 11rem;
         font-size: var(--text-s);
       }
       .scope select {
-        width: auto;
         min-height: 2rem;
-        padding: 0 var(--space-2);
-        color: var(--ink);
+        padding-block: 0;
       }
       @media (pointer: coarse) {
         .scope select {

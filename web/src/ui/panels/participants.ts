@@ -139,7 +139,7 @@ export class Participants extends PanelElement {
       ${p.present && shell.may("chat") && !shell.past ? html`<button class="words small" aria-label=${`Mention ${who(p.id)}`} @click=${() => shell.mention(p.id)}>Mention</button>` : nothing}
       ${p.envelopes === 0 && !only
         ? nothing
-        : html`<button class="words small" aria-pressed=${only ? "true" : "false"} @click=${() => this.only(p.id, only)}>Show only messages of ${who(p.id)}</button>`}
+        : html`<button class="words small" aria-label=${`Filter messages of ${who(p.id)}`} aria-pressed=${only ? "true" : "false"} @click=${() => this.only(p.id, only)}>Filter messages</button>`}
       ${p.tools.length === 0 ? nothing : html`<button class="words small" @click=${() => shell.open("tools", { id: p.id })}>${amount(p.tools.length, "tool")}</button>`}
     </div>`;
   }

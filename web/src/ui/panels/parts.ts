@@ -137,16 +137,30 @@ export const parts = css`
     font-variant-numeric: tabular-nums;
   }
   summary {
+    display: flex;
+    align-items: center;
+    gap: var(--space-2);
     width: fit-content;
     color: var(--quiet);
     font-size: var(--text-s);
     cursor: pointer;
+  }
+  summary::before {
+    width: 0.4em;
+    height: 0.4em;
+    border: solid currentColor;
+    border-width: 0 1.5px 1.5px 0;
+    transform: rotate(-45deg);
+    content: "";
   }
   summary:hover {
     color: var(--ink);
   }
   details[open] > summary {
     margin-bottom: var(--space-2);
+  }
+  details[open] > summary::before {
+    transform: translateY(-15%) rotate(45deg);
   }
   .section {
     margin: var(--space-5) 0 var(--space-2);

@@ -52,7 +52,7 @@ export class ProposalCard extends LitElement {
     return html`<article class="card" data-status=${p.status} aria-label=${`${authorText(p.from)} proposes ${who(p.tool)}`}>
       <header class="row">
         ${monogram(p.from, true)}
-        <div class="grow"><span class="name">${who(p.from)}</span> ${mark(p.from)} <span class="quiet">wants to call</span></div>
+        <div class="grow"><span class="name">${who(p.from)}</span> ${mark(p.from)} <span class="quiet">${p.status === "pending" ? "wants" : "wanted"} to call</span></div>
         ${when(p.at)} ${this.inline ? envelopeButton(this.shell, p.id) : nothing}
       </header>
       <p class="call"><code>${exact(p.tool)}</code>${p.owner === "" ? nothing : html` <span class="quiet">of</span> <span class="name">${exact(p.owner)}</span>`}</p>

@@ -54,6 +54,7 @@ export class SearchSession {
   partial = false;
   behind = false;
 
+  private visits = 0;
   private request: SearchQuery | null = null;
   private run = 0;
   private cancel: () => void = () => {};
@@ -91,6 +92,12 @@ export class SearchSession {
     if (delay === 0) this.search();
     else this.cancel = this.clock.after(delay, () => this.search());
     this.changed();
+  }
+
+  /** Clears the query and its results when the user has opened another conversation since. */
+  visited(visits: number): void {
+    if (visits !== this.visits && this.query !== NO_QUERY) this.set(NO_QUERY);
+    this.visits = visits;
   }
 
   /** Searches now: the first page, from the current time. */

@@ -68,6 +68,7 @@ export class Search extends PanelElement {
       this.session = searchOf(this.shell);
       this.end = this.session.subscribe(() => this.requestUpdate());
     }
+    this.session.visited(this.shell.visits);
     const text = this.params?.["text"];
     if (changed.has("params") && text !== undefined) this.session.set({ text });
   }

@@ -1,2 +1,0 @@
-import{a}from"/assets/chunk-XYCHYGVY.js";import"/assets/chunk-6NDKMN3O.js";import"/assets/chunk-XUXW3L7Q.js";import"/assets/chunk-4EJ6HRJZ.js";import"/assets/chunk-BQX6YNMI.js";import"/assets/chunk-CS54VB3M.js";import"/assets/chunk-NGBXH4TM.js";import"/assets/chunk-P3TXPWJJ.js";import"/assets/chunk-OMM35DFZ.js";import"/assets/chunk-SVAUJNOA.js";import"/assets/chunk-UUO2J6FF.js";export{a as ProposalCard};
-//# sourceMappingURL=/assets/proposal-card-IB6CKOWF.js.map
