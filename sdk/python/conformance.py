@@ -29,10 +29,10 @@ async def work(r: meup.Reasoning, text: str) -> str:
             return "call failed"
         return "call failed" if result.is_error else result.text
     if verb == "propose":
-        outcome = await r.propose("echo", {"text": rest}, participant="tools")
-        if outcome.state == "rejected":
-            return f"rejected: {outcome.reason}"
-        return "call failed" if outcome.result is None or outcome.result.is_error else outcome.result.text
+        done = await r.propose("echo", {"text": rest}, participant="tools")
+        if done.outcome == "rejected":
+            return f"rejected: {done.reason}"
+        return "call failed" if done.result is None or done.result.is_error else done.result.text
     if verb == "count":
         for number in range(int(rest)):
             await space.chat(str(number + 1))
