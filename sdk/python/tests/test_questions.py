@@ -545,6 +545,26 @@ class ProcessesTest(SpaceTest):
         assert first.earlier[0].result is not None
         self.assertEqual(first.earlier[0].result.text, "-3")
 
+    async def test_a_call_of_an_own_tool_that_was_left_open(self) -> None:
+        """It gets an error, for those who can see the reasoning; it is not made again."""
+        killed = await self.join("planner")
+        start = await killed.send("reasoning.start", {"message": "x"}, to=["alice"])
+        call = {"id": 1, "method": "tools/call", "params": {"name": "temperature"}}
+        request = await killed.send("mcp.request", call, to=["planner"], context=start.id)
+        await killed.close()
+        space = self.space("planner")
+        space.serve_tools(lambda: self.fail("called"), name="temperature")
+
+        @space.on_question
+        async def answer(question: meup.Question) -> None:
+            await question.answer("x")
+
+        await self.serve(space)
+        response = await next_of(self.alice, "mcp.response", "planner")
+        self.assertEqual((response.correlation, response.to, response.context), ((request.id,), ("alice",), start.id))
+        self.assertEqual(response.payload["error"]["data"], {"reason": "restarted"})
+        self.assertEqual((await next_of(self.alice, "reasoning.cancel")).context, start.id)
+
     async def test_old_questions_are_not_answered_by_a_new_agent(self) -> None:
         await self.alice.chat("before")
         for catch_up, want in (("auto", "after"), ("all", "before")):
