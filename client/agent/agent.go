@@ -13,6 +13,10 @@
 //	}
 //	err := a.Run(ctx)
 //
+// Agent.Tools serves tools: a server of the MCP SDK, github.com/modelcontextprotocol/go-sdk/mcp.
+// An agent may have tools, OnQuestion, or both. To connect an MCP server that is a program of
+// its own, run meup-agent bridge (docs/agent.md, The bridge).
+//
 // It is the reference agent with another way to decide (docs/agent.md): the chats that are
 // questions, a bounded number of them at the same time, private questions, cancellation, pause, the
 // end, several processes with one token, of which one answers, and work that a killed process
@@ -79,6 +83,8 @@ type Agent struct {
 	MaxCalls        int           // of Tools at the same time; 0: 16. 64 more wait, further ones are refused
 	CallTimeout     time.Duration // of Question.CallTool, and of a call of Tools; 0: 30 s
 	ProposalTimeout time.Duration // until a proposal expires; 0: 5 min
+	// NoProposals proposes no calls: one that the capabilities do not allow ends with Refused.
+	NoProposals bool
 }
 
 // Run joins the space and answers until ctx ends or an authorized participant shuts the
@@ -167,8 +173,8 @@ func (a *Agent) serve(ctx context.Context, c *client.Client, log *slog.Logger, h
 		return host.Run(ctx)
 	}
 	o := agent.Options{
-		Space: c, Solver: solver{a}, Approach: "program", Name: a.Name, Answer: a.mode(), CatchUp: catchup.Auto, History: history,
-		OwnToolsOnly: true, ToolTimeout: a.CallTimeout, ProposalTimeout: a.ProposalTimeout, MaxQuestions: a.MaxQuestions, Logger: log,
+		Space: c, Solver: solver{a, c}, Approach: "program", Name: a.Name, Answer: a.mode(), CatchUp: catchup.Auto, History: history,
+		OwnToolsOnly: true, ToolTimeout: a.CallTimeout, ProposalTimeout: a.ProposalTimeout, NoProposals: a.NoProposals, MaxQuestions: a.MaxQuestions, Logger: log,
 	}
 	if a.IgnoreEarlier {
 		o.CatchUp = catchup.Off
@@ -180,11 +186,14 @@ func (a *Agent) serve(ctx context.Context, c *client.Client, log *slog.Logger, h
 }
 
 // solver answers questions with OnQuestion.
-type solver struct{ a *Agent }
+type solver struct {
+	a *Agent
+	c *client.Client
+}
 
 // Solve implements agent.Solver.
 func (s solver) Solve(ctx context.Context, t *agent.Task) (agent.Solution, error) {
-	q := &Question{Chat: *t.Chat, Text: t.Text, Context: t.Context, task: t, conclusion: "Answered."}
+	q := &Question{Chat: *t.Chat, Text: t.Text, Context: t.Context, task: t, space: s.c, proposes: !s.a.NoProposals, conclusion: "Answered."}
 	for _, m := range t.History {
 		q.History = append(q.History, m.Text)
 	}

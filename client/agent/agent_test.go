@@ -90,19 +90,70 @@ func ask(t *testing.T, c *client.Client, text string) (kinds []string, answer st
 	return kinds, ""
 }
 
+// The examples of the README run with its configuration.
 func TestExample(t *testing.T) {
-	g := meuptest.Start(t, config)
+	readme, err := os.ReadFile("README.md")
+	_, rest, begins := strings.Cut(string(readme), "```yaml\n")
+	yaml, _, ends := strings.Cut(rest, "```")
+	if err != nil || !begins || !ends {
+		t.Fatalf("the README shows no configuration: %v", err)
+	}
+	for _, who := range []string{"alice", "planner", "weather"} {
+		t.Setenv(strings.ToUpper(who)+"_TOKEN", who+"-token")
+	}
+	g := meuptest.Start(t, yaml)
+	t.Setenv("MEUP_URL", g.HTTP())
 	alice := joinAlice(t, g)
-	run(t, alice, "files", func(ctx context.Context) { serveFiles(ctx, options(g, "files")) })
-	run(t, alice, "bot", func(ctx context.Context) { readFile(ctx, options(g, "bot")) })
-	kinds, answer := ask(t, alice, "deploy.md")
-	if got := strings.Join(kinds, " "); answer != "Run make release." ||
-		got != "reasoning.start reasoning.thought mcp.request mcp.response reasoning.conclusion" {
+	for who, example := range map[protocol.ParticipantID]func(context.Context) error{"planner": planner, "weather": weather} {
+		run(t, alice, who, func(ctx context.Context) {
+			if err := example(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	kinds, answer := ask(t, alice, "@planner How cold is it?")
+	if got := strings.Join(kinds, " "); answer != "In Oslo it is -3 °C." ||
+		got != "reasoning.start reasoning.thought reasoning.thought mcp.request mcp.response reasoning.conclusion" {
 		t.Errorf("the answer is %q, after %s", answer, got)
 	}
-	// The error of a tool is known to the space, so that it is in the answer.
-	if _, answer := ask(t, alice, "nosuch.md"); !strings.Contains(answer, "call read: no such file") {
-		t.Errorf("the answer is %q", answer)
+}
+
+// The README shows the examples that are tested, and the agent is short.
+func TestExample_Readme(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"planner", "weather"} {
+		_, code, _ := strings.Cut(string(source), "\nfunc "+name+"(")
+		code, _, _ = strings.Cut(code, "\n}\n")
+		if !strings.Contains(string(readme), "```go\nfunc "+name+"("+code+"\n}\n```") {
+			t.Errorf("the README does not show %s", name)
+		}
+		if n := strings.Count(code, "\n") + 1; name == "planner" && n > 15 {
+			t.Errorf("%s has %d lines", name, n)
+		}
+	}
+}
+
+func serveFiles(ctx context.Context, options client.Options) {
+	type file struct {
+		Path string `json:"path"`
+	}
+	server := mcp.NewServer(&mcp.Implementation{Name: "files"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "read", Description: "Reads a file."},
+		func(_ context.Context, _ *mcp.CallToolRequest, f file) (*mcp.CallToolResult, any, error) {
+			if f.Path != "deploy.md" {
+				return nil, nil, errors.New("no such file")
+			}
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "Run make release."}}}, nil, nil
+		})
+	if err := (&agent.Agent{Client: options, Tools: server}).Run(ctx); err != nil {
+		stdlog.Fatal(err)
 	}
 }
 
@@ -125,8 +176,12 @@ func bot(t *testing.T, g *meuptest.Gateway, alice *client.Client, answer func(co
 func TestQuestion_Errors(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := joinAlice(t, g)
-	bot(t, g, alice, func(_ context.Context, q *agent.Question) (string, error) {
+	run(t, alice, "files", func(ctx context.Context) { serveFiles(ctx, options(g, "files")) })
+	bot(t, g, alice, func(ctx context.Context, q *agent.Question) (string, error) {
 		switch q.Text {
+		case "tool":
+			_, err := q.CallTool(ctx, "files", "read", map[string]string{"path": "nosuch.md"})
+			return "", err
 		case "panic":
 			panic("secret")
 		case "public":
@@ -134,7 +189,7 @@ func TestQuestion_Errors(t *testing.T) {
 		}
 		return "", errors.New("secret")
 	})
-	for text, want := range map[string]string{"panic": "failed", "public": "call x: out of paper", "error": "internal error"} {
+	for text, want := range map[string]string{"panic": "failed", "public": "call x: out of paper", "tool": "call read: no such file", "error": "internal error"} {
 		kinds, answer := ask(t, alice, text)
 		if !strings.Contains(answer, want) || strings.Contains(answer, "secret") || kinds[len(kinds)-1] != "reasoning.cancel" {
 			t.Errorf("%s: the answer is %q, after %v", text, answer, kinds)
@@ -168,6 +223,42 @@ func TestQuestion_Reason(t *testing.T) {
 			}
 			return
 		}
+	}
+}
+
+// A call without a response names a participant that is not connected. A call that is not
+// allowed is proposed, or is refused.
+func TestQuestion_NoResult(t *testing.T) {
+	g := meuptest.Start(t, strings.Replace(config, "mcp.request, mcp.response, mcp.proposal", "{kind: mcp.request, payload: {params: {name: read}}}, mcp.response, mcp.proposal", 1))
+	alice := joinAlice(t, g)
+	for name, test := range map[string]struct {
+		tool        string
+		noProposals bool
+		want        agent.CallError
+	}{
+		"not connected": {"read", false, agent.CallError{Outcome: agent.Failed, Message: "no answer within 20ms (files is not connected)"}},
+		"not decided":   {"write", false, agent.CallError{Outcome: agent.Expired, Message: "expired: no decision on the proposal within 20ms"}},
+		"not proposed":  {"write", true, agent.CallError{Outcome: agent.Refused, Message: "not allowed: capability_violation: "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bot(t, g, alice, func(ctx context.Context, q *agent.Question) (string, error) {
+				_, err := q.CallTool(ctx, "files", test.tool, nil)
+				var failed *agent.CallError
+				if !errors.As(err, &failed) || failed.Outcome != test.want.Outcome || !strings.HasPrefix(failed.Message, test.want.Message) {
+					t.Errorf("got %+v", err)
+				}
+				_, err = q.Propose(ctx, "files", test.tool, nil)
+				if errors.As(err, &failed); (failed.Outcome == agent.Refused) != test.noProposals {
+					t.Errorf("proposed: %+v", err)
+				}
+				return q.Text, nil
+			}, func(a *agent.Agent) {
+				a.CallTimeout, a.ProposalTimeout, a.NoProposals = 20*time.Millisecond, 20*time.Millisecond, test.noProposals
+			})
+			if _, answer := ask(t, alice, "@bot read it"); answer != "@bot read it" { // the text is as it was sent
+				t.Errorf("the answer is %q", answer)
+			}
+		})
 	}
 }
 
@@ -379,6 +470,7 @@ func TestAgent_MissingCapabilities(t *testing.T) {
 	for who, a := range map[protocol.ParticipantID]*agent.Agent{
 		"bot": {OnQuestion: nothing}, "files": {Tools: server},
 	} {
+		ready := map[protocol.ParticipantID]string{"bot": "agent ready", "files": "bridge ready"}[who]
 		var log testkit.Log
 		a.Client = options(g, string(who))
 		a.Client.Logger = slog.New(slog.NewTextHandler(&log, nil))
@@ -387,7 +479,7 @@ func TestAgent_MissingCapabilities(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		log.Wait(t, "ready")
+		log.Wait(t, ready)
 		if got := log.String(); strings.Count(got, "capability missing") != 1 || !strings.Contains(got, "capability=participant.status") {
 			t.Errorf("the log of %s is\n%s", who, got)
 		}

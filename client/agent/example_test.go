@@ -2,7 +2,7 @@ package agent_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"log"
 	"os"
 
@@ -12,46 +12,45 @@ import (
 	"github.com/meup-protocol/meup/client/agent"
 )
 
-// An agent that answers each question with one call of another participant's tool.
+// An agent that shares its reasoning, calls a tool of another participant, and answers.
 // TestExample runs it against a gateway.
 func Example() {
-	readFile(context.Background(), client.Options{URL: "http://localhost:8080", Space: "lab", Token: os.Getenv("MEUP_TOKEN")})
-}
-
-func readFile(ctx context.Context, options client.Options) {
-	a := agent.Agent{
-		Client: options,
-		OnQuestion: func(ctx context.Context, q *agent.Question) (string, error) {
-			result, err := q.CallTool(ctx, "files", "read", map[string]string{"path": q.Text})
-			if err != nil {
-				return "", err
-			}
-			return result.Text, nil
-		},
-	}
-	if err := a.Run(ctx); err != nil {
-		log.Fatal(err)
-	}
+	log.Fatal(planner(context.Background()))
 }
 
 // A participant that offers a tool to the others.
 func Example_tools() {
-	serveFiles(context.Background(), client.Options{URL: "http://localhost:8080", Space: "lab", Token: os.Getenv("MEUP_TOKEN")})
+	log.Fatal(weather(context.Background()))
 }
 
-func serveFiles(ctx context.Context, options client.Options) {
-	type file struct {
-		Path string `json:"path"`
+func planner(ctx context.Context) error {
+	bot := agent.Agent{Client: client.Options{URL: os.Getenv("MEUP_URL"), Space: "lab", Token: os.Getenv("PLANNER_TOKEN")}}
+	bot.OnQuestion = func(ctx context.Context, q *agent.Question) (string, error) {
+		if err := q.Think(ctx, "The weather service has the temperature."); err != nil {
+			return "", err
+		}
+		result, err := q.CallTool(ctx, "weather", "temperature", map[string]string{"city": "Oslo"})
+		if err != nil {
+			return "", err
+		}
+		q.Conclude("It returned " + result.Text + ".")
+		return "In Oslo it is " + result.Text + " °C.", nil
 	}
-	server := mcp.NewServer(&mcp.Implementation{Name: "files"}, nil)
-	mcp.AddTool(server, &mcp.Tool{Name: "read", Description: "Reads a file."},
-		func(_ context.Context, _ *mcp.CallToolRequest, f file) (*mcp.CallToolResult, any, error) {
-			if f.Path != "deploy.md" {
-				return nil, nil, errors.New("no such file")
+	return bot.Run(ctx)
+}
+
+func weather(ctx context.Context) error {
+	type arguments struct {
+		City string `json:"city"`
+	}
+	server := mcp.NewServer(&mcp.Implementation{Name: "weather"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "temperature", Description: "Returns the temperature in a city, in °C."},
+		func(_ context.Context, _ *mcp.CallToolRequest, in arguments) (*mcp.CallToolResult, any, error) {
+			if in.City != "Oslo" {
+				return nil, nil, fmt.Errorf("no such city: %s", in.City)
 			}
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "Run make release."}}}, nil, nil
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "-3"}}}, nil, nil
 		})
-	if err := (&agent.Agent{Client: options, Tools: server}).Run(ctx); err != nil {
-		log.Fatal(err)
-	}
+	host := agent.Agent{Client: client.Options{URL: os.Getenv("MEUP_URL"), Space: "lab", Token: os.Getenv("WEATHER_TOKEN")}, Tools: server}
+	return host.Run(ctx)
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 
+	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/protocol"
@@ -16,13 +18,15 @@ import (
 // and closed afterwards. The methods are safe for concurrent use; they wait during a pause.
 type Question struct {
 	Chat    protocol.Envelope    // the question
-	Text    string               // its text
+	Text    string               // its text as it was sent, with a mention of the agent (@bot)
 	Context protocol.ContextPath // of the reasoning about it
 	// History are the texts of up to 16 chats before the question that the asker may have
 	// received, oldest first.
 	History []string
 
-	task *agent.Task
+	task     *agent.Task
+	space    *client.Client
+	proposes bool
 
 	mu         sync.Mutex
 	conclusion string
@@ -126,7 +130,8 @@ func (e *CallError) Public() string { return e.Error() }
 
 // CallTool calls a tool of a participant, "" for Agent.Tools, and waits for the result.
 // A thought with the tool's name and the reason, which is the latest thought, precedes the
-// request. If the capabilities do not allow the call, it is proposed to the other participants. A call without a result is a *CallError.
+// request. If the capabilities do not allow the call, it is proposed to the other
+// participants, except with Agent.NoProposals. A call without a result is a *CallError.
 // When ctx ends, the participant is notified that the result is no longer needed.
 func (q *Question) CallTool(ctx context.Context, host protocol.ParticipantID, tool string, arguments any) (*Result, error) {
 	return q.call(ctx, q.task.Call, host, tool, arguments)
@@ -135,6 +140,9 @@ func (q *Question) CallTool(ctx context.Context, host protocol.ParticipantID, to
 // Propose proposes a call to the other participants, one of which decides, and waits for
 // the result. When ctx ends, the proposal is withdrawn.
 func (q *Question) Propose(ctx context.Context, host protocol.ParticipantID, tool string, arguments any) (*Result, error) {
+	if !q.proposes {
+		return nil, &CallError{Tool: tool, Outcome: Refused, Message: "the agent proposes no calls (NoProposals)"}
+	}
 	return q.call(ctx, q.task.Propose, host, tool, arguments)
 }
 
@@ -149,12 +157,21 @@ func (q *Question) call(ctx context.Context, do func(context.Context, agent.Call
 	q.mu.Lock()
 	reason := q.thought
 	q.mu.Unlock()
+	absent := q.isAbsent(host)
 	out, err := do(ctx, agent.Call{Host: host, Tool: tool, Arguments: raw, Reason: reason})
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", tool, err)
 	}
 	if !out.Success {
+		if absent && out.Outcome == contextwindow.Failure && q.isAbsent(host) {
+			out.Error += fmt.Sprintf(" (%s is not connected)", host)
+		}
 		return nil, &CallError{Tool: tool, Outcome: Outcome(out.Outcome), Reason: out.Reason, Message: out.Error}
 	}
 	return &Result{Text: out.Text, JSON: json.RawMessage(out.JSON)}, nil
+}
+
+// isAbsent reports whether a participant is not connected. The agent itself ("") is.
+func (q *Question) isAbsent(host protocol.ParticipantID) bool {
+	return host != "" && !slices.ContainsFunc(q.space.Welcome().Participants, func(p protocol.Participant) bool { return p.ID == host })
 }

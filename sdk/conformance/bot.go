@@ -16,10 +16,14 @@ import (
 // bot is the program under test for the Go client: the behavior that the README
 // specifies.
 func bot(ctx context.Context) error {
-	return (&agent.Agent{
+	a := agent.Agent{
 		Client:     client.Options{URL: os.Getenv("MEUP_URL"), Token: os.Getenv("MEUP_TOKEN"), Space: os.Getenv("MEUP_SPACE")},
 		OnQuestion: answer, Tools: echoServer(),
-	}).Run(ctx)
+	}
+	if os.Getenv("MEUP_ROLE") == "tools" {
+		a.OnQuestion = nil
+	}
+	return a.Run(ctx)
 }
 
 func answer(ctx context.Context, q *agent.Question) (string, error) {
@@ -27,8 +31,7 @@ func answer(ctx context.Context, q *agent.Question) (string, error) {
 		return "", err
 	}
 	q.Conclude("done")
-	text := strings.TrimPrefix(q.Text, "@bot ")
-	verb, rest, _ := strings.Cut(text, " ")
+	verb, rest, _ := strings.Cut(strings.TrimPrefix(q.Text, "@bot "), " ")
 	switch arguments := map[string]string{"text": rest}; verb {
 	case "call":
 		return outcome(q.CallTool(ctx, "tools", "echo", arguments))
@@ -51,7 +54,7 @@ func answer(ctx context.Context, q *agent.Question) (string, error) {
 	case "fail":
 		panic("asked to fail")
 	}
-	return "you said: " + text, nil
+	return "you said: " + q.Text, nil
 }
 
 // outcome returns the answer to a question with a call.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 
 import meup
@@ -21,7 +22,7 @@ async def echo(text: str) -> str:
 
 
 async def work(r: meup.Reasoning, text: str) -> str:
-    verb, _, rest = text.partition(" ")
+    verb, _, rest = text.removeprefix("@bot ").partition(" ")
     if verb == "call":
         try:
             result = await r.call_tool("echo", {"text": rest}, participant="tools", reason="asked to call")
@@ -29,10 +30,10 @@ async def work(r: meup.Reasoning, text: str) -> str:
             return "call failed"
         return "call failed" if result.is_error else result.text
     if verb == "propose":
-        outcome = await r.propose("echo", {"text": rest}, participant="tools")
-        if outcome.state == "rejected":
-            return f"rejected: {outcome.reason}"
-        return "call failed" if outcome.result is None or outcome.result.is_error else outcome.result.text
+        done = await r.propose("echo", {"text": rest}, participant="tools")
+        if done.outcome == "rejected":
+            return f"rejected: {done.reason}"
+        return "call failed" if done.result is None or done.result.is_error else done.result.text
     if verb == "count":
         for number in range(int(rest)):
             await space.chat(str(number + 1))
@@ -44,15 +45,16 @@ async def work(r: meup.Reasoning, text: str) -> str:
     return f"you said: {text}"
 
 
-@space.on_question
 async def answer(question: meup.Question) -> None:
     async with question.reasoning() as r:
         await r.thought("thinking")
-        text = await work(r, question.text.removeprefix("@bot "))
+        text = await work(r, question.text)
         await r.conclude("done")
     await question.answer(text)
 
 
+if os.environ.get("MEUP_ROLE") != "tools":
+    space.on_question(answer)
 try:
     asyncio.run(space.run())
 except meup.MeupError as err:

@@ -15,8 +15,9 @@ const aborted = (signal) => new Promise((_, reject) => signal.addEventListener("
 const isFailure = (err) => [ToolError, RpcError, ProtocolError, TimeoutError].some((type) => err instanceof type);
 
 async function work(r, text) {
-  const [verb] = text.split(" ", 1);
-  const rest = text.slice(verb.length + 1);
+  const task = text.replace(/^@bot /, "");
+  const [verb] = task.split(" ", 1);
+  const rest = task.slice(verb.length + 1);
   switch (verb) {
     case "call":
       return (await r.callTool("echo", { text: rest }, { participant: "tools", propose: false })).content[0].text;
@@ -48,17 +49,17 @@ me.serveTools({
   },
 });
 
-me.onQuestion((q) =>
+const answer = (q) =>
   q.reason(async (r) => {
     await r.thought("thinking");
-    const answer = await work(r, q.text.replace(/^@bot /, "")).catch((err) => {
+    const answer = await work(r, q.text).catch((err) => {
       if (isFailure(err) || err instanceof ProposalError) return "call failed";
       throw err;
     });
     await r.conclude("done");
     return answer;
-  }),
-);
+  });
+if (process.env.MEUP_ROLE !== "tools") me.onQuestion(answer);
 
 process.on("SIGTERM", () => me.close());
 const why = await me.closed;

@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -52,7 +53,7 @@ func Run(ctx context.Context, v *vector.Vector, o Options) (err error) {
 	}
 	g := &game{
 		o: o, vars: make(jsonmatch.Vars), log: newLogbook(), attempts: make(chan *attempt), over: make(chan struct{}),
-		output: &syncWriter{w: o.Output},
+		output: &syncWriter{w: o.Output}, role: strings.TrimSpace(v.Files["role"]),
 	}
 	if text := v.Files["welcome"]; text != "" {
 		if err := json.Unmarshal([]byte(text), &g.welcomeChange); err != nil {
@@ -94,6 +95,7 @@ type game struct {
 	over          chan struct{} // closed when the script has ended
 	output        *syncWriter
 	welcomeChange map[string]json.RawMessage
+	role          string // of the program; "": an agent with a tool
 
 	program *program
 	conn    *conn      // nil: none
@@ -160,6 +162,10 @@ func (g *game) step(ctx context.Context, s vector.Step) error {
 // fill replaces the placeholders of a text, which is JSON or part of it.
 func (g *game) fill(text string) (string, error) {
 	return vector.Fill(text, func(name string) (string, bool) {
+		if age, isAge := strings.CutPrefix(name, "ago "); isAge {
+			d, err := time.ParseDuration(age)
+			return time.Now().Add(-d).Format(time.RFC3339Nano), err == nil
+		}
 		value, known := g.vars[name]
 		if !known {
 			return "", false

@@ -164,7 +164,7 @@ func (g *game) check(frame []byte) (*inbound, error) {
 			return nil, err
 		}
 	}
-	env.From = bot
+	env.From, env.TS = bot, time.Time{} // the ts is that of the gateway
 	return &inbound{frame: frame, env: env}, nil
 }
 

@@ -42,8 +42,8 @@ func (l *logbook) state() (id string, head protocol.Seq) {
 	return l.id, l.head
 }
 
-// add appends an envelope and sets its seq and ts. Every third seq is left out, because gaps are
-// normal.
+// add appends an envelope, and sets its seq and, if it has none, its ts. Every third seq is left
+// out, because gaps are normal.
 func (l *logbook) add(env *protocol.Envelope) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,7 +51,10 @@ func (l *logbook) add(env *protocol.Envelope) {
 	if l.head%3 == 0 {
 		l.head++
 	}
-	env.Seq, env.TS = l.head, time.Now()
+	env.Seq = l.head
+	if env.TS.IsZero() {
+		env.TS = time.Now()
+	}
 	l.byID[env.ID] = len(l.entries)
 	l.entries = append(l.entries, *env)
 }
@@ -88,7 +91,7 @@ func (l *logbook) history(w http.ResponseWriter, r *http.Request) {
 		limit = 100
 	}
 	list := slices.DeleteFunc(l.after(since), func(e protocol.Envelope) bool {
-		return before > 0 && e.Seq >= before || !isIn(q.Get("from"), e.From) || !matchesKind(q.Get("kinds"), e.Kind)
+		return before > 0 && e.Seq >= before || !isIn(strings.Join(q["from"], ","), e.From) || !matchesKind(strings.Join(q["kinds"], ","), e.Kind)
 	})
 	descending := q.Get("order") == "desc"
 	if descending {

@@ -36,7 +36,7 @@ func (g *game) start() error {
 	}
 	process, err := subprocess.Start(subprocess.Options{
 		Command: g.o.Command, Dir: g.o.Dir, Grace: 2 * time.Second,
-		Env: append(slices.Clone(env), "MEUP_URL="+g.url, "MEUP_TOKEN="+token, "MEUP_SPACE="+space),
+		Env: append(slices.Clone(env), "MEUP_URL="+g.url, "MEUP_TOKEN="+token, "MEUP_SPACE="+space, "MEUP_ROLE="+g.role),
 		Log: slog.New(slog.NewTextHandler(g.output, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	if err != nil {

@@ -13,7 +13,7 @@
 """
 
 from .backoff import Backoff
-from .calls import Outcome, ToolResult
+from .calls import ProposalOutcome, ToolResult
 from .catchup import EarlierCall
 from .client import Receipt, Space, connect
 from .connection import Participant, Position
@@ -26,6 +26,7 @@ from .errors import (
     Interrupted,
     MeupError,
     ParticipantLeft,
+    ProposalError,
     ReasoningCancelled,
     Refused,
     RPCError,
@@ -38,7 +39,7 @@ from .tools import ToolCall
 
 __all__ = [
     "Backoff", "Closed", "ConnectError", "ConnectionClosed", "EarlierCall", "Envelope", "Filter", "Gap", "Interrupted",
-    "MeupError", "Outcome", "Participant", "ParticipantLeft", "Position", "Question", "RPCError", "Reasoning",
-    "ReasoningCancelled", "Receipt", "Refused", "Space", "ToolCall", "ToolError", "ToolNotFound", "ToolResult", "connect",
-    "new_id",
+    "MeupError", "Participant", "ParticipantLeft", "Position", "ProposalError", "ProposalOutcome", "Question", "RPCError",
+    "Reasoning", "ReasoningCancelled", "Receipt", "Refused", "Space", "ToolCall", "ToolError", "ToolNotFound", "ToolResult",
+    "connect", "new_id",
 ]

@@ -305,7 +305,7 @@ class Questions:
         except (OSError, ValueError) as err:
             log.warning("the log cannot be read: old questions are not answered: %s", err)
             return
-        missed = work.missed() if self.space._tools.active and may_allow(self.space.capabilities, "participant.status") else ()
+        missed = work.missed(may_allow(self.space.capabilities, "participant.status")) if self.space._tools.active else ()
         await self._close_leftovers(work)
         for env in missed:
             self.space._tools.route(env)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Iterable, Literal, Mapping
 
 from .envelope import Envelope, new_id
-from .errors import MeupError, ParticipantLeft, Refused, RPCError, ToolNotFound
+from .errors import MeupError, ParticipantLeft, ProposalError, Refused, RPCError, ToolNotFound
 
 if TYPE_CHECKING:
     from .client import Space
 
 # AWAY_TIMEOUT is how long a participant may be disconnected before a request to
-# it fails: a lost connection may be restored.
+# it, or a call of PARTICIPANT/TOOL, fails: a lost connection may be restored.
 AWAY_TIMEOUT = 2.0
 # Bounds of the lists of tools that are kept.
 MAX_PAGES = 10
@@ -57,14 +58,14 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ProposalOutcome:
     """How a proposal ended.
 
     `by` is the participant that decided, `result` the result of the approved
     call, and `error` the reason why it has none.
     """
 
-    state: Literal["fulfilled", "rejected", "withdrawn", "expired"]
+    outcome: Literal["fulfilled", "rejected", "withdrawn", "expired"]
     proposal: str
     by: str = ""
     reason: str = ""
@@ -112,6 +113,7 @@ class Calls:
         self._calls: dict[str, _Call] = {}
         self._proposals: dict[str, _Proposal] = {}
         self._lists: dict[str, asyncio.Task[list[dict[str, Any]]]] = {}
+        self._presence = asyncio.Event()  # set when the connected participants change
 
     @property
     def active(self) -> bool:
@@ -145,7 +147,8 @@ class Calls:
                 return await call.future
         except TimeoutError:
             await self._cancel(id, to, context, "no response in time")
-            raise TimeoutError(f"no response to {method} of {', '.join(to)} within {timeout:g} s") from None
+            away = f" ({to[0]} is not connected)" if len(to) == 1 and not self._connected(to[0]) else ""
+            raise TimeoutError(f"no response to {method} of {', '.join(to)} within {timeout:g} s{away}") from None
         except (asyncio.CancelledError, ParticipantLeft):
             await self._cancel(id, to, context, "the result is no longer needed")
             raise
@@ -166,43 +169,71 @@ class Calls:
     # Tools.
 
     async def call_tool(
-        self, name: str, arguments: Mapping[str, Any] | None, to: str | None, timeout: float | None, context: str,
-        correlation: str | Iterable[str], on_progress: ProgressHandler | None, propose: bool,
+        self, host: str, tool: str, arguments: Mapping[str, Any] | None, timeout: float | None, context: str,
+        correlation: str | Iterable[str], on_progress: ProgressHandler | None, propose: bool, proposal_timeout: float,
+        audience: list[str],
     ) -> ToolResult:
-        host, tool = await self.resolve(name, to)
+        """Call a tool of a participant, or propose the call if it is not allowed.
+
+        The audience sees the proposal and the response of an own tool; empty: all.
+        """
         params = {"name": tool, "arguments": dict(arguments or {})}
+        space = self._space
         try:
-            result = await self.request([host], "tools/call", params, timeout, context, correlation, on_progress)
-            return ToolResult.of(result)
+            if host == space.id:
+                return await space._tools.call_own(params, timeout, context, correlation, audience)
+            return ToolResult.of(await self.request([host], "tools/call", params, timeout, context, correlation, on_progress))
         except Refused as refusal:
             if not propose or refusal.code != "capability_violation":
                 raise
-        outcome = await self.propose(tool, arguments, host, 300.0, timeout, [], context, correlation)
-        if outcome.result is not None:
-            return outcome.result
-        if outcome.error is not None:
-            raise outcome.error
-        reason = f"{outcome.state} by {outcome.by}" if outcome.by else outcome.state
-        raise Refused("proposal_" + outcome.state, f"The proposed call was {reason}: {outcome.reason or 'no reason given'}.")
+            refused = refusal
+        try:
+            done = await self.propose(host, tool, arguments, proposal_timeout, timeout, audience, context, correlation)
+        except Refused as refusal:
+            if refusal.code != "capability_violation":
+                raise
+            raise refused from None  # it may not propose calls either
+        if done.result is not None:
+            return done.result
+        raise done.error or ProposalError(done.proposal, done.outcome, done.by, done.reason)
 
-    async def resolve(self, name: str, to: str | None) -> tuple[str, str]:
-        """Return the participant that serves a tool, and the tool's own name."""
+    def _connected(self, id: str) -> bool:
+        return any(p.id == id for p in self._space.participants)
+
+    async def _returns(self, id: str) -> bool:
+        """Wait a little for a participant that is not connected, and report whether it is."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(AWAY_TIMEOUT):
+                while not self._connected(id):
+                    self._presence.clear()
+                    await self._presence.wait()
+        return self._connected(id)
+
+    async def resolve(self, name: str, to: str | None, among: Iterable[str] = ()) -> tuple[str, str]:
+        """Return the participant that serves a tool, and the tool's own name.
+
+        A name without a participant is looked up among some participants; empty: all.
+        """
         space = self._space
         if to is not None:
             return to, name
         host, slash, tool = name.partition("/")
-        if slash and tool and any(p.id == host for p in space.participants):
+        if slash and tool and self._connected(host):
             return host, tool
-        hosts = [p.id for p in space.participants if p.serves_tools and p.id != space.id]
+        if space._tools.serves(name):
+            return space.id, name
+        hosts = [p.id for p in space.participants if p.serves_tools and p.id != space.id and (not among or p.id in among)]
         lists = await asyncio.gather(*(self.list_tools(id, 10.0) for id in hosts), return_exceptions=True)
         found = [id for id, tools in zip(hosts, lists) if isinstance(tools, list) and any(t.get("name") == name for t in tools)]
         if len(found) == 1:
             return found[0], name
         if found:
             raise ToolNotFound(f"{', '.join(found)} have a tool {name!r}: pass participant, or write {found[0]}/{name}")
-        if slash and tool:
-            return host, tool  # not connected: it gets the request when it resumes
-        raise ToolNotFound(f"no connected participant declares a tool {name!r}: pass participant, or write PARTICIPANT/{name}")
+        if slash and tool and await self._returns(host):
+            return host, tool
+        away = f" ({host} is not connected)" if slash and tool else ""
+        private = "; the question is private, so name another one with participant=" if among else ""
+        raise ToolNotFound(f"no connected participant offers the tool {name}{away}{private}")
 
     async def list_tools(self, participant: str, timeout: float) -> list[dict[str, Any]]:
         task = self._lists.get(participant)
@@ -231,10 +262,9 @@ class Calls:
     # Proposals.
 
     async def propose(
-        self, name: str, arguments: Mapping[str, Any] | None, host: str | None, timeout: float, call_timeout: float | None,
+        self, host: str, tool: str, arguments: Mapping[str, Any] | None, timeout: float, call_timeout: float | None,
         to: list[str], context: str, correlation: str | Iterable[str],
-    ) -> Outcome:
-        host, tool = await self.resolve(name, host)
+    ) -> ProposalOutcome:
         id = new_id()
         payload = {"method": "tools/call", "params": {"name": tool, "arguments": dict(arguments or {})}, "participant_id": host}
         proposal = self._proposals[id] = _Proposal()
@@ -242,7 +272,7 @@ class Calls:
             await self._space.send("mcp.proposal", payload, to=to, context=context, correlation=correlation, id=id)
             decision = await self._decision(id, proposal, timeout, to, context)
             if decision is None:
-                return Outcome("expired", id, reason="timeout")
+                return ProposalOutcome("expired", id, reason="timeout")
             return await self._outcome(id, proposal, decision, call_timeout)
         except asyncio.CancelledError:
             if not proposal.decision.done():
@@ -272,19 +302,19 @@ class Calls:
         except TimeoutError:
             return None
 
-    async def _outcome(self, id: str, proposal: _Proposal, decision: Envelope, timeout: float | None) -> Outcome:
+    async def _outcome(self, id: str, proposal: _Proposal, decision: Envelope, timeout: float | None) -> ProposalOutcome:
         reason = str(decision.payload.get("reason", ""))
         if decision.kind == "mcp.reject":
-            return Outcome("rejected", id, decision.from_, reason)
+            return ProposalOutcome("rejected", id, decision.from_, reason)
         if decision.kind != "mcp.request":
-            return Outcome("expired" if reason == "timeout" else "withdrawn", id, decision.from_, reason)
+            return ProposalOutcome("expired" if reason == "timeout" else "withdrawn", id, decision.from_, reason)
         call = proposal.call
         assert call is not None  # _decide sets both
         try:
             async with asyncio.timeout(timeout):
-                return Outcome("fulfilled", id, decision.from_, "", ToolResult.of(await call.future))
+                return ProposalOutcome("fulfilled", id, decision.from_, "", ToolResult.of(await call.future))
         except (MeupError, TimeoutError) as err:
-            return Outcome("fulfilled", id, decision.from_, str(err) or "no response in time", None, err)
+            return ProposalOutcome("fulfilled", id, decision.from_, str(err) or "no response in time", None, err)
         finally:
             self._forget(decision.id)
 
@@ -336,6 +366,7 @@ class Calls:
 
     def presence_changed(self, *changed: str) -> None:
         """Start or stop the timers of calls to one participant that is away."""
+        self._presence.set()
         present = {p.id for p in self._space.participants}
         for id in set(self._lists) - present:
             self._lists.pop(id)

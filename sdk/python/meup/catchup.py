@@ -143,6 +143,8 @@ class Backlog:
                 self._attempts[env.id] = env.correlation
         elif env.kind == "mcp.request":
             self._sent(env, env.context)
+            if self._you in env.to and "id" in env.payload:  # a call of an own tool
+                self._waiting[env.id] = env
         elif env.kind == "mcp.proposal":
             self._proposals[env.id] = env
 
@@ -172,15 +174,31 @@ class Backlog:
         elif to_me and env.payload.get("method") == "notifications/cancelled":
             self._cancelled.append(env)
 
-    def missed(self) -> list[Envelope]:
-        """Return the requests of the last minute that no process received, with cancellations. They are no leftovers then."""
-        if self._through is None:
-            return []
-        oldest, through = datetime.now(timezone.utc) - MISSED_AGE, self._through
-        found = [env for env in self._waiting.values() if env.seq > through and _time(env) > oldest]
-        for env in found:
+    def missed(self, marks: bool) -> list[Envelope]:
+        """Return the requests of the last minute to handle now, with the cancellations. They are no leftovers then.
+
+        Calls that an earlier process may have made are left over; older requests
+        get no response. marks: an earlier process could mark its start (ADR 0041).
+        """
+        oldest = datetime.now(timezone.utc) - MISSED_AGE
+        found: list[Envelope] = []
+        for env in [env for env in self._waiting.values() if env.from_ != self._you]:
+            received = not marks or self._through is None or env.seq <= self._through
+            recent = _time(env) > oldest
+            if recent and received and env.payload.get("method") == "tools/call" and not self._is_withdrawn(env):
+                continue
             del self._waiting[env.id]
+            if recent:
+                found.append(env)
         return sorted(found + self._cancelled, key=lambda env: env.seq)
+
+    def _is_withdrawn(self, request: Envelope) -> bool:
+        ids = (request.id, request.payload.get("id"))
+        return any(
+            env.from_ == request.from_ and env.seq > request.seq and isinstance(env.payload.get("params"), dict)
+            and env.payload["params"].get("requestId") in ids
+            for env in self._cancelled
+        )
 
     def _sent(self, env: Envelope, context: str) -> None:
         """Record a tool call that was made for this participant."""
@@ -211,10 +229,14 @@ class Backlog:
         def counts(path: str) -> bool:
             return not question or any(within(path, root) for root in roots)
 
-        for id, env in self._waiting.items() if not question else ():
-            error = {"code": -32000, "message": "restarted: whether the call took effect is not known", "data": {"code": "restarted"}}
+        for id, env in self._waiting.items():
+            own = env.from_ == self._you
+            if question and not (own and counts(env.context)):
+                continue
+            to = self._contexts[env.context].to if env.context in self._contexts else ()
+            error = {"code": -32000, "message": "restarted: whether the call took effect is not known", "data": {"reason": "restarted"}}
             payload = {"jsonrpc": "2.0", "id": env.payload.get("id", id), "error": error}
-            yield "mcp.response", payload, {"to": [env.from_], "context": env.context, "correlation": id}
+            yield "mcp.response", payload, {"to": to if own else [env.from_], "context": env.context, "correlation": id}
         for id, env in self._proposals.items():
             if counts(env.context):
                 yield "mcp.withdraw", {"reason": "no_longer_needed"}, {"to": env.to, "context": env.context, "correlation": id}

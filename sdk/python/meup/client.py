@@ -16,7 +16,7 @@ from ._gate import passes_pause
 from ._needs import missing
 from ._outbox import Pending
 from .backoff import Backoff
-from .calls import Calls, Outcome, ProgressHandler, ToolResult
+from .calls import Calls, ProgressHandler, ProposalOutcome, ToolResult
 from .connection import Connection, Options, Participant, Position, _Resume, socket_url
 from .envelope import Envelope, derived_id, encode, new_id
 from .errors import Closed, Gap, MeupError, Refused
@@ -417,26 +417,33 @@ class Space(Connection):
     async def call_tool(
         self, name: str, arguments: Mapping[str, Any] | None = None, *, participant: str | None = None,
         timeout: float | None = 30.0, context: str = "", correlation: str | Iterable[str] = (), on_progress: ProgressHandler | None = None,
-        propose: bool = False,
+        propose: bool = True, proposal_timeout: float = 300.0,
     ) -> ToolResult:
-        """Call a tool of another participant: "files/read", or "read" with participant="files".
+        """Call a tool: "files/read" of a connected participant, or "read" with participant="files".
 
-        A name without a participant is looked up among the connected ones that
-        serve tools (ToolNotFound if none or several have it). With `propose`, a
-        call that the capabilities do not allow is proposed, and the result is
-        the one of the approved call. Errors: the same as of request.
+        A name without a participant is that of an own tool, or is looked up among
+        the connected ones that declare tools (ToolNotFound if none or several have
+        it). A call that the capabilities do not allow is proposed to the others,
+        and the result is the one of the approved call; propose=False raises Refused
+        instead. Errors: ProposalError, and those of request.
+
+        timeout: seconds for the response. proposal_timeout: seconds for a decision.
         """
-        return await self._calls.call_tool(name, arguments, participant, timeout, context, correlation, on_progress, propose)
+        host, tool = await self._calls.resolve(name, participant)
+        return await self._calls.call_tool(
+            host, tool, arguments, timeout, context, correlation, on_progress, propose, proposal_timeout, []
+        )
 
     async def propose(
         self, name: str, arguments: Mapping[str, Any] | None = None, *, participant: str | None = None, timeout: float = 300.0,
         call_timeout: float | None = 30.0, to: Iterable[str] = (), context: str = "", correlation: str | Iterable[str] = (),
-    ) -> Outcome:
+    ) -> ProposalOutcome:
         """Propose a tool call to the other participants, and wait for the outcome.
 
         Without a decision within `timeout` seconds the proposal is withdrawn.
         """
-        return await self._calls.propose(name, arguments, participant, timeout, call_timeout, list(to), context, correlation)
+        host, tool = await self._calls.resolve(name, participant)
+        return await self._calls.propose(host, tool, arguments, timeout, call_timeout, list(to), context, correlation)
 
     async def list_tools(self, participant: str, *, timeout: float = 10.0) -> list[dict[str, Any]]:
         """Return the tools of a participant. The list is kept until it changes."""

@@ -101,7 +101,21 @@ class RPCError(MeupError):
 
 
 class ToolNotFound(MeupError):
-    """No connected participant serves the tool, or several do."""
+    """No connected participant offers the tool, or several do."""
+
+
+class ProposalError(MeupError):
+    """A call was proposed, since it is not allowed, and not fulfilled: `outcome` is rejected, withdrawn or expired.
+
+    `by` is the participant that decided, "" if none did; `proposal` is the id.
+    """
+
+    def __init__(self, proposal: str, outcome: str, by: str, reason: str) -> None:
+        super().__init__(outcome + (f" by {by}" if by else "") + (f": {reason}" if reason else ""))
+        self.proposal = proposal
+        self.outcome = outcome
+        self.by = by
+        self.reason = reason
 
 
 class ParticipantLeft(MeupError):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Mapping
 
-from .calls import Outcome, ProgressHandler, ToolResult
+from .calls import ProgressHandler, ProposalOutcome, ToolResult
 from .catchup import EarlierCall
 from .envelope import Envelope, new_id
-from .errors import ReasoningCancelled, Refused
+from .errors import ProposalError, ReasoningCancelled, Refused, ToolNotFound
 
 if TYPE_CHECKING:
     from ._desk import Questions
@@ -40,7 +40,7 @@ class Question:
 
     @property
     def text(self) -> str:
-        """The text of the chat."""
+        """The text of the chat as it was sent: a mention of this participant is part of it."""
         return self.envelope.text
 
     @property
@@ -201,25 +201,28 @@ class Reasoning:
 
     async def call_tool(
         self, name: str, arguments: Mapping[str, Any] | None = None, *, reason: str = "", participant: str | None = None,
-        timeout: float | None = 30.0, on_progress: ProgressHandler | None = None, propose: bool = False,
+        timeout: float | None = 30.0, on_progress: ProgressHandler | None = None, propose: bool = True,
+        proposal_timeout: float = 300.0,
     ) -> ToolResult:
-        """Call a tool of another participant in the context; see Space.call_tool.
+        """Call a tool in the context; see Space.call_tool.
 
         `reason` is sent as a thought; without it, the last thought explains the call.
+        For a private question, a name without a participant is looked up among the
+        participants of the question, since the arguments may disclose it.
         """
-        host, tool = await self._desk.space._calls.resolve(name, participant)
+        calls, private = self._desk.space._calls, self.question.private
+        host, tool = await calls.resolve(name, participant, private)
         correlation = await self._explain(tool, reason)
-        return await self._desk.space.call_tool(
-            tool, arguments, participant=host, timeout=timeout, context=self.path, correlation=correlation,
-            on_progress=on_progress, propose=propose,
+        return await calls.call_tool(
+            host, tool, arguments, timeout, self.path, correlation, on_progress, propose, proposal_timeout, private
         )
 
     async def propose(
         self, name: str, arguments: Mapping[str, Any] | None = None, *, reason: str = "", participant: str | None = None,
         timeout: float = 300.0,
-    ) -> Outcome:
+    ) -> ProposalOutcome:
         """Propose a call in the context, and wait for the outcome; see Space.propose."""
-        host, tool = await self._desk.space._calls.resolve(name, participant)
+        host, tool = await self._desk.space._calls.resolve(name, participant, self.question.private)
         correlation = await self._explain(tool, reason)
         return await self._desk.space.propose(
             tool, arguments, participant=host, timeout=timeout, to=self.question.private, context=self.path, correlation=correlation
@@ -262,11 +265,9 @@ def explain(err: BaseException | None) -> str:
     """Describe an exception for the space. The texts of unknown ones are only logged."""
     if isinstance(err, asyncio.CancelledError) or err is None:
         return "the work was cancelled"
-    if isinstance(err, Refused) and err.code.startswith("proposal_"):
-        return err.message.rstrip(". ")
     if isinstance(err, Refused):
         return f"the gateway refused it ({err.code}: {err.message.rstrip('. ')})"
-    if isinstance(err, ReasoningCancelled):
+    if isinstance(err, (ProposalError, ReasoningCancelled, ToolNotFound)):
         return str(err)
     if isinstance(err, TimeoutError):
         return "it took too long"

@@ -7,10 +7,10 @@ import inspect
 import json
 import logging
 import re
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, Iterable
 
 from .calls import ToolResult
-from .envelope import Envelope
+from .envelope import Envelope, new_id
 from .errors import MeupError, Refused, RPCError, ToolError
 from .schema import arguments, input_schema, parameters
 
@@ -25,6 +25,7 @@ ToolFunction = Callable[..., Any]
 NO_SUCH_METHOD = -32601
 INVALID_PARAMS = -32602
 FAILED = -32000
+TIMEOUT = -32001
 CANCELLED = -32002
 
 # MAX_CALLS bounds the calls in progress and MAX_WAITING the ones that wait; one
@@ -116,6 +117,10 @@ def _result(value: Any) -> ToolResult:
     return ToolResult(({"type": "text", "text": text},), value if isinstance(value, dict) else None)
 
 
+def _cancelled() -> RPCError:
+    return RPCError(CANCELLED, "cancelled by the requester", {"reason": "cancelled"})
+
+
 class ServedTools:
     """Answers the MCP requests that are addressed to this participant.
 
@@ -136,6 +141,9 @@ class ServedTools:
     @property
     def active(self) -> bool:
         return bool(self._tools)
+
+    def serves(self, name: str) -> bool:
+        return name in self._tools
 
     def add(self, function: ToolFunction, name: str | None, description: str | None) -> None:
         tool = _Tool(function, name, description)
@@ -180,7 +188,7 @@ class ServedTools:
             return
         held = [request.from_ for request, _ in self._running.values()]
         if len(held) >= MAX_CALLS + MAX_WAITING or held.count(env.from_) >= (MAX_CALLS + MAX_WAITING) // 4:
-            err = RPCError(FAILED, "busy: too many calls are in progress or waiting; retry later", {"code": "busy"})
+            err = RPCError(FAILED, "busy: too many calls are in progress or waiting; retry later", {"reason": "busy"})
             self._space._spawn(self._respond(env, err))
             return
         task = self._space._spawn(self._serve(env, method))
@@ -207,11 +215,38 @@ class ServedTools:
             log.exception("request %s failed", env.id)
             return RPCError(FAILED, "internal error")
 
+    async def call_own(
+        self, params: dict[str, Any], timeout: float | None, context: str, correlation: str | Iterable[str], audience: list[str]
+    ) -> ToolResult:
+        """Call an own tool, with a request and a response in the log. The audience sees the response; empty: all."""
+        space, id = self._space, new_id()
+        payload = {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}
+        request = Envelope(id, "mcp.request", space.id, payload, context=context)
+        response: Any = _cancelled()
+        refused: list[bool] = []
+        try:
+            # Addressed to itself, so that no other host makes the call.
+            sending = space.send("mcp.request", payload, to=[space.id], context=context, correlation=correlation, id=id)
+            await space._questions.settle(sending, lambda: refused.append(True))
+            async with asyncio.timeout(timeout):
+                response = await self._handle(request, "tools/call")
+        except TimeoutError:
+            response = RPCError(TIMEOUT, "the tool did not return in time", {"reason": "timeout"})
+        except RPCError as err:
+            response = err
+        finally:
+            if not refused:
+                responding = space.send_last(self._respond(request, response, audience))
+        await asyncio.shield(responding)
+        if isinstance(response, RPCError):
+            raise response
+        return ToolResult.of(response)
+
     def _finish(self, env: Envelope, task: "asyncio.Task[Any]") -> None:
         """Send the response, also to a request that was cancelled before its task began."""
         if self._space._error is not None:
             return
-        response = RPCError(CANCELLED, "cancelled") if task.cancelled() else task.result()
+        response = _cancelled() if task.cancelled() else task.result()
         sending = self._space.send_last(self._respond(env, response))
         sending.add_done_callback(lambda _: self._running.pop(env.id, None))
 
@@ -241,23 +276,23 @@ class ServedTools:
             raise RPCError(INVALID_PARAMS, "arguments must be an object")
         return (await tool.call(ToolCall(self._space, env), given)).payload()
 
-    async def _respond(self, env: Envelope, response: Any) -> None:
-        """Send the response; if it cannot be sent, an error in its place.
+    async def _respond(self, env: Envelope, response: Any, to: list[str] | None = None) -> None:
+        """Send the response, to the caller without `to`; if it cannot be sent, an error in its place.
 
         Its id follows from the request: of two processes of this participant,
         the first one responds.
         """
         try:
-            await self._send(env, response)
+            await self._send(env, response, to)
         except (Refused, ValueError, TypeError, RecursionError) as err:
             if isinstance(err, Refused) and err.code not in ("message_too_large", "invalid_json"):
                 log.warning("response to %s not sent: %s", env.id, err)
                 return
-            await self._send(env, RPCError(FAILED, f"the result cannot be sent: {err}"))
+            await self._send(env, RPCError(FAILED, f"the result cannot be sent: {err}"), to)
         except MeupError as err:
             log.debug("response to %s not sent: %s", env.id, err)
 
-    async def _send(self, env: Envelope, response: Any) -> None:
+    async def _send(self, env: Envelope, response: Any, to: list[str] | None) -> None:
         payload: dict[str, Any] = {"jsonrpc": "2.0", "id": env.payload.get("id", env.id)}
         if isinstance(response, RPCError):
             payload["error"] = {"code": response.code, "message": response.message}
@@ -266,7 +301,7 @@ class ServedTools:
         else:
             payload["result"] = response
         await self._space.send_derived(
-            "response", env.id, "mcp.response", payload, to=[env.from_], context=env.context, correlation=env.id
+            "response", env.id, "mcp.response", payload, to=[env.from_] if to is None else to, context=env.context, correlation=env.id
         )
 
     async def shutdown(self, timeout: float) -> None:

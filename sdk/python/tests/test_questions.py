@@ -164,6 +164,94 @@ class QuestionsTest(SpaceTest):
         self.assertEqual((await next_of(self.alice, "reasoning.conclusion")).payload, {})
         self.assertEqual((await next_of(self.alice, "chat")).text, "-3")
 
+    async def test_own_tools(self) -> None:
+        """A tool of the agent itself is found by its bare name; the log has a request and a response."""
+        planner = self.space("planner")
+
+        async def temperature(city: str) -> str:
+            if city == "Atlantis":
+                raise meup.ToolError("no such city")
+            return "-3"
+
+        async def write() -> str:
+            return "written"
+
+        planner.serve_tools(temperature, write)
+
+        @planner.on_question
+        async def answer(question: meup.Question) -> None:
+            async with question.reasoning() as r:
+                failed = await r.call_tool("temperature", {"city": "Atlantis"})
+                found = [await r.call_tool("temperature", {"city": "Oslo"}), await r.call_tool("planner/temperature", {"city": "Oslo"})]
+                with self.assertRaises(meup.RPCError):
+                    await r.call_tool("temperature", {"country": "Norway"})
+                with self.assertRaises(meup.Refused):
+                    await r.call_tool("write", propose=False)
+                found.append(await r.call_tool("write"))  # it may propose it
+            await question.answer(" ".join([failed.text, *(x.text for x in found)]))
+
+        await self.serve(planner, catch_up="off")
+        start = await self.ask()
+        request, response = await next_of(self.alice, "mcp.request"), await next_of(self.alice, "mcp.response")
+        self.assertEqual((request.to, request.context, request.correlation), (("planner",), start.id, (start.id,)))
+        self.assertEqual((response.from_, response.to, response.context, response.correlation), ("planner", (), start.id, (request.id,)))
+        proposal = await next_of(self.alice, "mcp.proposal")
+        self.assertEqual((proposal.payload["params"]["name"], proposal.payload["participant_id"]), ("write", "planner"))
+        payload = {"id": 1, "method": "tools/call", "params": proposal.payload["params"]}
+        await self.alice.send("mcp.request", payload, to=["planner"], correlation=proposal.id)
+        self.assertEqual((await next_of(self.alice, "chat", "planner")).text, "no such city -3 -3 written")
+
+    async def test_an_own_tool_that_is_cancelled_has_a_response(self) -> None:
+        planner = self.space("planner")
+
+        async def temperature() -> str:
+            await asyncio.Event().wait()
+            return ""
+
+        planner.serve_tools(temperature)
+
+        @planner.on_question
+        async def answer(question: meup.Question) -> None:
+            async with question.reasoning() as r:
+                with self.assertRaises(meup.RPCError) as late:
+                    await r.call_tool("temperature", timeout=0.02)
+                self.assertEqual(late.exception.code, -32001)
+                await r.call_tool("temperature")
+
+        await self.serve(planner, catch_up="off")
+        start = await self.ask()
+        for code in (-32001, -32002):
+            request = await next_of(self.alice, "mcp.request", "planner")
+            if code == -32002:
+                await self.alice.send("chat.cancel", correlation=start.correlation)
+            response = await next_of(self.alice, "mcp.response", "planner")
+            self.assertEqual((response.correlation, response.payload["error"]["code"]), ((request.id,), code))
+
+    async def test_calls_of_a_private_question(self) -> None:
+        """The participants of the question see a proposed call, and only they are asked for a tool without a participant."""
+        for who in ("bob", "weather"):
+            tools = self.space(who)
+            tools.serve_tools(lambda: who, name="write")
+            await self.serve(tools, catch_up="off")
+
+        async def answer(question: meup.Question) -> None:
+            async with question.reasoning() as r:
+                with self.assertRaises(meup.ToolNotFound) as missing:
+                    await r.call_tool("nothing")
+                self.assertIn("the question is private", str(missing.exception))
+                await r.call_tool("write")
+
+        await self.agent(answer)
+        carol = await self.join("carol")
+        await self.alice.chat("@planner why?", to=["planner", "weather"])
+        proposal = await next_of(self.alice, "mcp.proposal")
+        self.assertEqual((proposal.to, proposal.payload["participant_id"]), (("alice", "weather"), "weather"))
+        await self.alice.send("mcp.reject", {"reason": "no"}, to=["planner"], correlation=proposal.id)
+        self.assertEqual((await next_of(self.alice, "chat", "planner")).text, "I have stopped looking into this: rejected by alice: no.")
+        await self.alice.chat("end")
+        while (env := await carol.receive()).text != "end":
+            self.assertNotEqual(env.kind, "mcp.proposal")
+
     async def test_a_private_question_stays_private(self) -> None:
         async def answer(question: meup.Question) -> None:
             async with question.reasoning() as r:
@@ -457,6 +545,26 @@ class ProcessesTest(SpaceTest):
         assert first.earlier[0].result is not None
         self.assertEqual(first.earlier[0].result.text, "-3")
 
+    async def test_a_call_of_an_own_tool_that_was_left_open(self) -> None:
+        """It gets an error, for those who can see the reasoning; it is not made again."""
+        killed = await self.join("planner")
+        start = await killed.send("reasoning.start", {"message": "x"}, to=["alice"])
+        call = {"id": 1, "method": "tools/call", "params": {"name": "temperature"}}
+        request = await killed.send("mcp.request", call, to=["planner"], context=start.id)
+        await killed.close()
+        space = self.space("planner")
+        space.serve_tools(lambda: self.fail("called"), name="temperature")
+
+        @space.on_question
+        async def answer(question: meup.Question) -> None:
+            await question.answer("x")
+
+        await self.serve(space)
+        response = await next_of(self.alice, "mcp.response", "planner")
+        self.assertEqual((response.correlation, response.to, response.context), ((request.id,), ("alice",), start.id))
+        self.assertEqual(response.payload["error"]["data"], {"reason": "restarted"})
+        self.assertEqual((await next_of(self.alice, "reasoning.cancel")).context, start.id)
+
     async def test_old_questions_are_not_answered_by_a_new_agent(self) -> None:
         await self.alice.chat("before")
         for catch_up, want in (("auto", "after"), ("all", "before")):
@@ -553,4 +661,4 @@ class ProcessesTest(SpaceTest):
             self.assertEqual(await child.wait(), 0)
 
     async def test_explain_names_who_rejected(self) -> None:
-        self.assertEqual(explain(meup.Refused("proposal_rejected", "The proposed call was rejected by alice: no.")), "The proposed call was rejected by alice: no")
+        self.assertEqual(explain(meup.ProposalError("p", "rejected", "alice", "no")), "rejected by alice: no")

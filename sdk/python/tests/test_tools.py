@@ -108,8 +108,21 @@ class ToolsTest(SpaceTest):
         with self.assertRaises(meup.RPCError) as caught:
             await alice.request("weather", "resources/list")
         self.assertEqual(caught.exception.code, -32601)
-        with self.assertRaises(meup.ToolNotFound):
-            await alice.call_tool("unknown")
+        for name, away in (("unknown", ""), ("bob/plain", " (bob is not connected)")):
+            with self.assertRaises(meup.ToolNotFound) as missing, mock.patch("meup.calls.AWAY_TIMEOUT", 0.02):
+                await alice.call_tool(name)
+            self.assertEqual(str(missing.exception), f"no connected participant offers the tool {name}{away}")
+        with self.assertRaises(TimeoutError) as late:
+            await alice.call_tool("plain", participant="bob", timeout=0.02)
+        self.assertEqual(str(late.exception), "no response to tools/call of bob within 0.02 s (bob is not connected)")
+
+    async def test_a_host_that_connects_again(self) -> None:
+        """A call of a participant whose connection was lost waits for the next one."""
+        alice = await self.join("alice")
+        calling = asyncio.create_task(alice.call_tool("weather/back"))
+        await until(lambda: alice._calls._presence._waiters)
+        await self.serving(lambda_named("back"))
+        self.assertEqual((await calling).text, "back")
 
     async def test_two_participants_with_one_name(self) -> None:
         def same() -> str:
@@ -192,7 +205,7 @@ class ToolsTest(SpaceTest):
         with mock.patch("meup.tools.MAX_CALLS", 2), mock.patch("meup.tools.MAX_WAITING", 6):
             calls = [asyncio.create_task(alice.call_tool("weather/slow")) for _ in range(3)]
             done, _ = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
-            self.assertEqual([t.exception().data for t in done], [{"code": "busy"}])  # type: ignore[union-attr]
+            self.assertEqual([t.exception().data for t in done], [{"reason": "busy"}])  # type: ignore[union-attr]
             release.set()
             await asyncio.wait(calls)
         self.assertEqual(sum(t.exception() is None for t in calls), 2)
@@ -237,7 +250,7 @@ class ToolsTest(SpaceTest):
         await self.serve(space)
         with self.assertRaises(meup.RPCError) as caught:
             await calling
-        self.assertEqual(caught.exception.data, {"code": "restarted"})
+        self.assertEqual(caught.exception.data, {"reason": "restarted"})
         self.assertEqual((await alice.call_tool("weather/fine")).text, "fine")
 
     async def test_calls_that_no_process_received(self) -> None:
@@ -344,46 +357,56 @@ class ProposalTest(SpaceTest):
         env = await self.approve()
         outcome = await proposing
         assert outcome.result is not None
-        self.assertEqual((outcome.state, outcome.by, outcome.result.text, outcome.proposal), ("fulfilled", "alice", "wrote a", env.id))
+        self.assertEqual((outcome.outcome, outcome.by, outcome.result.text, outcome.proposal), ("fulfilled", "alice", "wrote a", env.id))
 
     async def test_edited(self) -> None:
         proposing = asyncio.create_task(self.planner.propose("weather/write", {"text": "a"}))
         await self.approve(edited=True, params={"name": "write", "arguments": {"text": "b"}})
-        self.assertEqual((await proposing).state, "fulfilled")
+        self.assertEqual((await proposing).outcome, "fulfilled")
         self.assertEqual(self.written, ["b"])
 
     async def test_fulfilled_and_failed(self) -> None:
         proposing = asyncio.create_task(self.planner.propose("weather/write", {"text": "a"}))
         await self.approve(edited=True, params={"name": "write", "arguments": {}})
         outcome = await proposing
-        self.assertEqual((outcome.state, outcome.result), ("fulfilled", None))
+        self.assertEqual((outcome.outcome, outcome.result), ("fulfilled", None))
         self.assertIsInstance(outcome.error, meup.RPCError)
 
     async def test_call_that_is_not_allowed(self) -> None:
-        with self.assertRaises(meup.Refused) as caught:
-            await self.planner.call_tool("weather/write", {"text": "a"})
-        self.assertEqual(caught.exception.code, "capability_violation")
-        calling = asyncio.create_task(self.planner.call_tool("weather/write", {"text": "a"}, propose=True))
+        calling = asyncio.create_task(self.planner.call_tool("weather/write", {"text": "a"}))
         await self.approve()
         self.assertEqual((await calling).text, "wrote a")
-        calling = asyncio.create_task(self.planner.call_tool("weather/write", {"text": "a"}, propose=True))
+        calling = asyncio.create_task(self.planner.call_tool("weather/write", {"text": "a"}))
         env = await next_of(self.alice, "mcp.proposal")
         await self.alice.send("mcp.reject", {"reason": "unsafe"}, correlation=env.id)
-        with self.assertRaises(meup.Refused) as caught:
+        with self.assertRaises(meup.ProposalError) as caught:
             await calling
-        self.assertEqual(caught.exception.code, "proposal_rejected")
-        self.assertIn("unsafe", str(caught.exception))
+        err = caught.exception
+        self.assertEqual((err.proposal, err.outcome, err.by, err.reason), (env.id, "rejected", "alice", "unsafe"))
+        self.assertEqual(str(err), "rejected by alice: unsafe")
+        with self.assertRaises(meup.ProposalError) as caught:
+            await self.planner.call_tool("weather/write", {"text": "a"}, proposal_timeout=0.02)
+        self.assertEqual((caught.exception.outcome, caught.exception.by), ("expired", ""))
+
+    async def test_call_that_is_not_proposed(self) -> None:
+        with self.assertRaises(meup.Refused) as caught:
+            await self.planner.call_tool("weather/write", {"text": "a"}, propose=False)
+        self.assertEqual(caught.exception.details["attempted_kind"], "mcp.request")
+        slow = await self.join("slow")  # may neither call nor propose
+        with self.assertRaises(meup.Refused) as caught:
+            await slow.call_tool("weather/write", {"text": "a"})
+        self.assertEqual(caught.exception.details["attempted_kind"], "mcp.request")
 
     async def test_rejected(self) -> None:
         proposing = asyncio.create_task(self.planner.propose("weather/write", {"text": "a"}))
         env = await next_of(self.alice, "mcp.proposal")
         await self.alice.send("mcp.reject", {"reason": "unsafe"}, correlation=env.id)
         outcome = await proposing
-        self.assertEqual((outcome.state, outcome.by, outcome.reason), ("rejected", "alice", "unsafe"))
+        self.assertEqual((outcome.outcome, outcome.by, outcome.reason), ("rejected", "alice", "unsafe"))
 
     async def test_expired(self) -> None:
         outcome = await self.planner.propose("weather/write", {"text": "a"}, timeout=0.02)
-        self.assertEqual(outcome.state, "expired")
+        self.assertEqual(outcome.outcome, "expired")
         self.assertEqual((await next_of(self.alice, "mcp.withdraw")).payload, {"reason": "timeout"})
 
     async def test_decision_before_the_withdrawal(self) -> None:
@@ -404,7 +427,7 @@ class ProposalTest(SpaceTest):
         call = next(iter(self.planner._calls._calls.values()))
         call.settle({"content": [{"type": "text", "text": "late"}]})
         outcome = await proposing
-        self.assertEqual((outcome.state, outcome.by), ("fulfilled", "alice"))
+        self.assertEqual((outcome.outcome, outcome.by), ("fulfilled", "alice"))
 
     async def test_cancelled(self) -> None:
         proposing = asyncio.create_task(self.planner.propose("weather/write", {"text": "a"}))

@@ -235,7 +235,7 @@ export class QuestionAgent implements Agent {
           ...(refusal !== undefined && { id: refusal }),
           kind: "chat",
           correlationId: e.id,
-          ...(q.audience.length > 0 && { to: q.audience }),
+          ...(q.private.length > 0 && { to: q.private }),
           payload: { message: "I have too many questions before me. Please ask again in a moment." },
         }),
       );

@@ -185,7 +185,7 @@ export class Client {
       ...(options.fetch !== undefined && { fetch: options.fetch }),
     });
     const socket = options.WebSocket ?? (globalThis as { WebSocket?: WebSocketClass }).WebSocket;
-    if (socket === undefined) throw new TypeError('this runtime has no WebSocket: pass one as an option, such as that of the package "ws"');
+    if (socket === undefined) throw new TypeError('this runtime has no WebSocket: use Node 22, start Node 20 with --experimental-websocket, or pass the class of the package "ws" as the option WebSocket');
     const opener = new Opener(socket, token);
     const bearer = opener.subprotocolToken;
     this.connection = new Connection({

@@ -126,7 +126,7 @@ export class ToolHost {
   }
 
   /** Calls an own tool, with a request and a response in the log. The audience sees the response; empty: all. */
-  async callOwn(name: string, args: Payload, o: { readonly context?: ContextPath; readonly correlationId?: ID; readonly audience: readonly ParticipantID[]; readonly signal: AbortSignal; readonly onAdmitted?: (id: ID) => void }): Promise<ToolResult> {
+  async callOwn(name: string, args: Payload, o: { readonly context?: ContextPath; readonly correlationId?: ID | readonly ID[]; readonly audience: readonly ParticipantID[]; readonly signal: AbortSignal; readonly onAdmitted?: (id: ID) => void }): Promise<ToolResult> {
     const id = newID();
     const where = o.context !== undefined && { context: o.context };
     await this.client.publish(
@@ -388,7 +388,7 @@ function fault(code: number, message: string, reason?: string): Answer {
 function faultOf(err: unknown): Answer {
   if (err instanceof RpcError) return { error: { code: err.code, message: err.message, ...(err.data !== undefined && { data: err.data }) } };
   if (err instanceof CanceledError) {
-    return err.kind === "shutdown" ? fault(RpcCode.Failed, "the program is shutting down", "shutdown") : fault(RpcCode.Canceled, "canceled by the requester", "canceled");
+    return err.kind === "shutdown" ? fault(RpcCode.Failed, "the program is shutting down", "shutdown") : fault(RpcCode.Canceled, "canceled by the requester", "cancelled");
   }
   if (err instanceof TimeoutError) return fault(RpcCode.Timeout, err.message, "timeout");
   return fault(RpcCode.Failed, "the tool could not be called", "failed");

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /** The TypeScript SDK of MEUP. `connect` joins a space. */
 
 export { type AnswerMode } from "./addressing.js";
@@ -11,7 +12,7 @@ export { type Filter } from "./filter.js";
 export { RpcCode, type ServeOptions, type ServedTool, type ToolCall, type ToolHandler } from "./host.js";
 export { newID } from "./ids.js";
 export { ExactNumber, parse, stringify } from "./json.js";
-export { Participant, connect } from "./participant.js";
+export { Participant, type ToolCallOptions, connect } from "./participant.js";
 export * from "./payloads.js";
 export { type Settled, fulfills, proposed, settles } from "./proposal.js";
 export { type ProposalOutcome, type ProposeOptions, type ProposedCall } from "./propose.js";

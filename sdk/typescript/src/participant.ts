@@ -4,11 +4,20 @@ import { type Agent, QuestionAgent, type QuestionHandler, type QuestionOptions }
 import { QUESTION_NEEDS, TOOL_NEEDS, missing } from "./capabilities.js";
 import { Client, type ClientOptions } from "./client.js";
 import { type ServeOptions, type ServedTool, ToolHost, RpcCode, rpcID } from "./host.js";
-import { type ProposalOutcome, type ProposeOptions, type ProposedCall, approve, propose, reject } from "./propose.js";
+import { type ProposalOutcome, type ProposeOptions, type ProposedCall, approve, callOrPropose, propose, reject } from "./propose.js";
 import { field, recipients, str } from "./read.js";
 import { type RequestOptions, Requests } from "./requests.js";
 import { Directory, type OfferedTool, type ToolResult, toolResult } from "./tools.js";
 import type { Envelope, ParticipantID, Payload } from "./types.js";
+
+export interface ToolCallOptions extends RequestOptions {
+  /** The participant that runs the tool. */
+  readonly participant?: ParticipantID;
+  /** Proposes the call if this participant may not make it. Default: true. */
+  readonly propose?: boolean;
+  /** Milliseconds for a decision on the proposal. Default: 300,000. */
+  readonly proposalTimeout?: number;
+}
 
 export class Participant extends Client {
   private readonly requests = new Requests(this);
@@ -33,15 +42,29 @@ export class Participant extends Client {
   }
 
   /**
-   * Calls a tool, of the only participant that offers it or of the named one: by the
-   * option, or by a name of the form participant/tool if that participant is
-   * connected. Throws ToolError if its result is an error.
+   * Calls a tool: of the named participant, by the option or by a name of the
+   * form participant/tool if that one is connected; of this participant, if it
+   * serves the tool; or of the only participant that offers it. If this
+   * participant may not make the call, it is proposed to the others. Throws
+   * ToolError if the result is an error, RpcError, TimeoutError, DiscoveryError,
+   * ProtocolError or ProposalError.
    */
-  async callTool(name: string, args: Payload = {}, o: RequestOptions & { readonly participant?: ParticipantID } = {}): Promise<ToolResult> {
-    const { participant, ...rest } = o;
-    const named = participant === undefined ? this.directory.split(name) : { participant, tool: name };
-    const to = named.participant ?? (await this.directory.find(name, undefined, o.signal));
-    return toolResult(await this.request(to, "tools/call", { name: named.tool, arguments: args }, rest));
+  async callTool(name: string, args: Payload = {}, o: ToolCallOptions = {}): Promise<ToolResult> {
+    const { participant: to, propose: proposes = true, proposalTimeout, ...rest } = o;
+    const serves = (tool: string): boolean => this.host?.has(tool) === true;
+    const { participant, tool } = to === undefined ? await this.directory.resolve(name, serves, undefined, o.signal) : { participant: to, tool: name };
+    const where = { ...(o.context !== undefined && { context: o.context }), ...(o.correlationId !== undefined && { correlationId: o.correlationId }), ...(o.onAdmitted !== undefined && { onAdmitted: o.onAdmitted }) };
+    const call = async (): Promise<ToolResult> =>
+      participant === this.you && this.host !== null
+        ? this.host.callOwn(tool, args, { ...where, audience: [], signal: o.signal ?? new AbortController().signal })
+        : toolResult(await this.request(participant, "tools/call", { name: tool, arguments: args }, rest));
+    if (!proposes) return call();
+    return callOrPropose(call, () =>
+      this.propose(
+        { name: tool, arguments: args, participant },
+        { ...where, ...(proposalTimeout !== undefined && { timeout: proposalTimeout }), ...(o.timeout !== undefined && { callTimeout: o.timeout }), ...(o.signal !== undefined && { signal: o.signal }) },
+      ),
+    );
   }
 
   /** Serves tools to the other participants. Further calls add tools. */

@@ -20,10 +20,11 @@ export interface ReplyOptions {
 
 export class Question {
   readonly id: ID;
+  /** The text as it was sent: a mention of the agent is part of it. */
   readonly text: string;
   readonly from: ParticipantID;
   /** The participants of a private question except this one; empty for a question to all. All envelopes about it go to them. */
-  readonly audience: readonly ParticipantID[];
+  readonly private: readonly ParticipantID[];
   /** The number of replies so far. */
   replies = 0;
   private readonly controller = new AbortController();
@@ -43,7 +44,7 @@ export class Question {
     this.text = chatText(envelope);
     this.from = envelope.from;
     const to = recipients(envelope);
-    this.audience = to.length === 0 ? [] : [...new Set([envelope.from, ...to])].filter((id) => id !== s.client.you);
+    this.private = to.length === 0 ? [] : [...new Set([envelope.from, ...to])].filter((id) => id !== s.client.you);
     this.first = new Promise((resolve) => (this.win = resolve));
   }
 
@@ -68,7 +69,7 @@ export class Question {
    */
   async start(o: ReasonOptions = {}): Promise<Reasoning> {
     this.signal.throwIfAborted();
-    const r = new Reasoning(this.s, this.audience, this.id, { context: "", signal: this.signal }, () => this.contexts.delete(r));
+    const r = new Reasoning(this.s, this.private, this.id, { context: "", signal: this.signal }, () => this.contexts.delete(r));
     this.contexts.add(r);
     const references = this.earlier.map((c) => c.request);
     await r.begin({ message: `Looking into: ${this.text.slice(0, 200)}`, ...(references.length > 0 && { references }), ...o });
@@ -88,7 +89,7 @@ export class Question {
     const draft = {
       kind: "chat" as const,
       correlationId: this.id,
-      ...(this.audience.length > 0 && { to: this.audience }),
+      ...(this.private.length > 0 && { to: this.private }),
       payload: { format: o.format ?? "markdown", ...o.payload, message: message.slice(0, MAX_ANSWER) } as const,
     };
     try {

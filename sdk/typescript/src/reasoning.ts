@@ -5,10 +5,10 @@ import { CanceledError, DiscoveryError, type MeupError, ProposalError, RpcError,
 import type { ToolHost } from "./host.js";
 import { newID } from "./ids.js";
 import type { Payloads } from "./payloads.js";
-import { type ProposalOutcome, type ProposedCall, propose } from "./propose.js";
+import { type ProposalOutcome, type ProposedCall, callOrPropose, propose } from "./propose.js";
 import { correlations, oneLine } from "./read.js";
 import type { Progress, Requests } from "./requests.js";
-import { type Directory, type ToolResult, toolResult } from "./tools.js";
+import { type Directory, type Located, type ToolResult, toolResult } from "./tools.js";
 import type { ContextPath, Envelope, ID, ParticipantID, Payload } from "./types.js";
 
 /** The parts of the participant that a context uses. */
@@ -127,9 +127,8 @@ export class Reasoning {
    */
   async callTool(name: string, args: Payload = {}, o: CallOptions = {}): Promise<ToolResult> {
     this.signal.throwIfAborted();
-    const { participant, tool } = o.participant === undefined ? this.s.directory.split(name) : { participant: o.participant, tool: name };
-    const own = participant === undefined || participant === this.s.client.you ? this.s.host()?.has(tool) === true : false;
-    const host = own ? this.s.client.you : (participant ?? (await this.find(tool)));
+    const { participant, tool } = o.participant === undefined ? await this.resolve(name) : { participant: o.participant, tool: name };
+    const own = participant === this.s.client.you && this.s.host()?.has(tool) === true;
     const thought = await this.step(
       "reasoning.thought",
       {
@@ -139,14 +138,11 @@ export class Reasoning {
       },
       this.id, // makes the request visible to the asker
     );
-    try {
-      return await (own ? this.callOwn(tool, args, thought) : this.callOther(host, tool, args, thought, o));
-    } catch (err) {
-      if (!isRejected(err, "capability_violation") || o.propose === false) throw err;
-    }
-    const done = await this.propose({ name: tool, arguments: args, participant: host }, { correlationId: thought, ...(o.proposalTimeout !== undefined && { timeout: o.proposalTimeout }), ...(o.timeout !== undefined && { callTimeout: o.timeout }) });
-    if (done.outcome === "fulfilled") return done.result;
-    throw new ProposalError(done.proposal, done.outcome, done.by, done.reason);
+    const call = (): Promise<ToolResult> => (own ? this.callOwn(tool, args, thought) : this.callOther(participant, tool, args, thought, o));
+    if (o.propose === false) return call();
+    return callOrPropose(call, () =>
+      this.propose({ name: tool, arguments: args, participant }, { correlationId: thought, ...(o.proposalTimeout !== undefined && { timeout: o.proposalTimeout }), ...(o.timeout !== undefined && { callTimeout: o.timeout }) }),
+    );
   }
 
   /** Proposes a call, and waits for its outcome. */
@@ -222,10 +218,10 @@ export class Reasoning {
     return { kind, context: this.context, payload, ...(this.audience.length > 0 && { to: this.audience }), ...(about !== undefined && { correlationId: about }) };
   }
 
-  /** Returns the participant that offers a tool; for a private question one of its participants, because the arguments may disclose it. */
-  private async find(name: string): Promise<ParticipantID> {
+  /** Returns the participant that runs a tool; for a private question one of its participants, because the arguments may disclose it. */
+  private async resolve(name: string): Promise<Located> {
     try {
-      return await this.s.directory.find(name, this.audience.length > 0 ? this.audience : undefined, this.signal);
+      return await this.s.directory.resolve(name, (tool) => this.s.host()?.has(tool) === true, this.audience.length > 0 ? this.audience : undefined, this.signal);
     } catch (err) {
       if (!(err instanceof DiscoveryError) || this.audience.length === 0) throw err;
       throw new DiscoveryError(`${err.message}; the question is private, so name another one with the option participant`);

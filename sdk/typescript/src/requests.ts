@@ -27,8 +27,8 @@ export interface RequestOptions {
   readonly waitForResume?: boolean;
 }
 
-/** How long a participant may be disconnected before a request to it fails, in milliseconds. */
-const AWAY = 2_000;
+/** How long a participant may be disconnected before a request to it, or a call of participant/tool, fails, in milliseconds. */
+export const AWAY = 2_000;
 
 interface Call {
   readonly to: readonly ParticipantID[];
@@ -95,7 +95,7 @@ export class Requests {
     const aborted = (): void => fail(o.signal?.reason);
     if (o.signal?.aborted === true) aborted();
     o.signal?.addEventListener("abort", aborted, { once: true });
-    const stopTimer = timeout > 0 ? realClock.after(timeout, () => fail(new TimeoutError(`no response within ${timeout} ms`))) : () => {};
+    const stopTimer = timeout > 0 ? realClock.after(timeout, () => fail(new TimeoutError(`no response within ${timeout} ms${this.absence(to)}`))) : () => {};
     if (this.calls.size === 0) this.listen();
     const call: Call = { to, resolve, fail, onProgress: o.onProgress, stopAway: () => {} };
     this.calls.set(id, call);
@@ -106,6 +106,11 @@ export class Requests {
       if (this.calls.delete(id) && this.calls.size === 0) this.stop();
     };
     return { response, signal: ended.signal, drop };
+  }
+
+  private absence(to: readonly ParticipantID[]): string {
+    const isAway = to.length === 1 && !this.client.participants.some((p) => p.id === to[0]);
+    return isAway ? ` (${to[0]} is not connected)` : "";
   }
 
   private listen(): void {

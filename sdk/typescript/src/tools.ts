@@ -1,9 +1,10 @@
 /** Tools of the participants of a space: lists, results, and which participant has which tool. */
 
 import type { Client } from "./client.js";
+import { realClock } from "./clock.js";
 import { DiscoveryError, ToolError } from "./errors.js";
 import { arr, field, isObject, obj, recipients, str, strings } from "./read.js";
-import type { Requests } from "./requests.js";
+import { AWAY, type Requests } from "./requests.js";
 import type { Envelope, ParticipantID, Payload } from "./types.js";
 
 /** A tool as tools/list describes it. */
@@ -18,6 +19,12 @@ export interface Tool {
 /** A tool, and the participant that runs it. */
 export interface OfferedTool extends Tool {
   readonly participant: ParticipantID;
+}
+
+/** A tool by its own name, and the participant that runs it. */
+export interface Located {
+  readonly participant: ParticipantID;
+  readonly tool: string;
 }
 
 /** The result of a tool. */
@@ -75,26 +82,51 @@ export class Directory {
     return lists.flat();
   }
 
-  /** Splits a name of the form participant/tool whose participant is connected; any other name is that of a tool. */
-  split(name: string): { readonly participant: ParticipantID | undefined; readonly tool: string } {
-    const slash = name.indexOf("/");
-    const host = name.slice(0, Math.max(0, slash));
-    const named = host !== "" && slash < name.length - 1 && this.client.participants.some((p) => p.id === host);
-    return named ? { participant: host, tool: name.slice(slash + 1) } : { participant: undefined, tool: name };
-  }
-
-  /** Returns the participant that offers a tool. Throws DiscoveryError for none, or several. */
-  async find(name: string, among?: readonly ParticipantID[], signal?: AbortSignal): Promise<ParticipantID> {
+  /**
+   * Returns the participant that runs a tool, and the tool's own name. A name of the
+   * form participant/tool is that of a connected participant; any other name is that of
+   * an own tool, or of the only participant that offers it. Throws DiscoveryError for
+   * none, or several.
+   */
+  async resolve(name: string, serves: (tool: string) => boolean, among?: readonly ParticipantID[], signal?: AbortSignal): Promise<Located> {
     this.listen();
+    const slash = name.indexOf("/");
+    const named = slash > 0 && slash < name.length - 1 ? { participant: name.slice(0, slash), tool: name.slice(slash + 1) } : null;
+    if (named !== null && this.isHere(named.participant)) return named;
     const { participants, you } = this.client;
+    if (serves(name)) return { participant: you, tool: name };
     const others = participants.filter((p) => p.id !== you && among?.includes(p.id) !== false);
     const declared = others.filter((p) => p.serves?.includes("tools") === true).map((p) => p.id);
     let owners = await this.ownersOf(name, declared, LIST, signal);
+    if (owners.length === 0 && named !== null && (await this.returns(named.participant, signal))) return named;
     if (owners.length === 0) owners = await this.ownersOf(name, others.flatMap((p) => (declared.includes(p.id) ? [] : [p.id])), LIST_UNDECLARED, signal);
     const [owner] = owners;
-    if (owner === undefined) throw new DiscoveryError(`no connected participant offers the tool ${name}`);
+    if (owner === undefined) throw new DiscoveryError(`no connected participant offers the tool ${name}${named === null ? "" : ` (${named.participant} is not connected)`}`);
     if (owners.length > 1) throw new DiscoveryError(`${owners.join(" and ")} offer the tool ${name}: call ${owner}/${name}, or name one with the option participant`);
-    return owner;
+    return { participant: owner, tool: name };
+  }
+
+  private isHere(id: ParticipantID): boolean {
+    return this.client.participants.some((p) => p.id === id);
+  }
+
+  /** Waits a little for a participant that is not connected, and reports whether it is. */
+  private async returns(id: ParticipantID, signal?: AbortSignal): Promise<boolean> {
+    await new Promise<void>((resolve) => {
+      const end = (): void => {
+        stop();
+        unhandle();
+        signal?.removeEventListener("abort", end);
+        resolve();
+      };
+      const stop = realClock.after(AWAY, end);
+      const unhandle = this.client.handle(() => {
+        if (this.isHere(id)) end();
+      });
+      signal?.addEventListener("abort", end, { once: true });
+    });
+    signal?.throwIfAborted();
+    return this.isHere(id);
   }
 
   private async ownersOf(name: string, among: readonly ParticipantID[], timeout: number, signal?: AbortSignal): Promise<readonly ParticipantID[]> {

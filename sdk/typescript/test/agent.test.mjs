@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CanceledError, RpcError, TimeoutError, ToolError, connect } from "@meup-protocol/sdk";
+import { CanceledError, ProposalError, RpcError, TimeoutError, ToolError, connect, isRejected } from "@meup-protocol/sdk";
 import { FakeGateway, until } from "./fake.mjs";
 
 async function joined(more = {}) {
@@ -28,13 +28,14 @@ test("a request has the first response of an addressee as its result", async () 
 
 test("a request that is given up is canceled", async () => {
   const [g, me] = await joined();
-  await assert.rejects(me.request("tools", "slow", {}, { timeout: 20 }), TimeoutError);
+  await assert.rejects(me.request("tools", "slow", {}, { timeout: 20 }), (err) => err instanceof TimeoutError && err.message === "no response within 20 ms");
+  await assert.rejects(me.request("nobody", "ping", {}, { timeout: 20 }), (err) => err instanceof TimeoutError && err.message === "no response within 20 ms (nobody is not connected)");
   const stop = new AbortController();
   const asking = me.request("tools", "slow", {}, { signal: stop.signal });
   await until("a request", () => g.of("mcp.request").filter((e) => e.payload.method === "slow").length === 2);
   stop.abort(new Error("enough"));
   await assert.rejects(asking, /enough/);
-  const cancels = await until("cancellations", () => g.of("mcp.request").filter((e) => e.payload.method === "notifications/cancelled").length === 2 && g.of("mcp.request"));
+  const cancels = await until("cancellations", () => g.of("mcp.request").filter((e) => e.payload.method === "notifications/cancelled").length === 3 && g.of("mcp.request"));
   for (const c of cancels.filter((e) => e.payload.id === undefined)) assert.equal(c.payload.params.requestId, c.correlationId);
   await me.close();
 });
@@ -104,6 +105,60 @@ test("in a context, too, a name with a slash is that of a participant and its to
   g.say("tools", "mcp.response", text("deleted"), { to: ["alice"], correlationId: r.id });
   assert.equal((await until("an answer", () => g.of("chat")[0])).payload.message, "8 echo deleted");
   assert.deepEqual(g.of("reasoning.thought").map((e) => e.payload.tool_name), ["double", "echo", "rm"]);
+  await me.close();
+});
+
+test("a call of a participant that is not connected waits a little, and fails with its name", async () => {
+  const [g, me] = await joined();
+  g.presence("leave", "alice"); // who declares no tools
+  await until("alice left", () => me.participants.length === 2);
+  const respondToList = async (n) => respond(g, await until("tools/list", () => g.of("mcp.request").filter((e) => e.payload.method === "tools/list")[n]), { result: { tools: [] } });
+  const failing = me.callTool("weather/echo");
+  await respondToList(0);
+  await assert.rejects(failing, /no connected participant offers the tool weather\/echo \(weather is not connected\)/);
+  const calling = me.callTool("weather/echo");
+  await new Promise(setImmediate);
+  g.presence("join", "weather");
+  const call = await until("a call", () => g.of("mcp.request").find((e) => e.payload.method === "tools/call"));
+  assert.deepEqual([call.to, call.payload.params.name], [["weather"], "echo"]);
+  respond(g, call, text("back"), "weather");
+  assert.equal((await calling).text, "back");
+  await me.close();
+});
+
+test("an own tool is found by its bare name", async () => {
+  const [g, me] = await joined({ servesTools: true });
+  me.serveTools({ double: { handler: ({ n }) => String(2 * n) } });
+  me.onQuestion((q) => q.reason(async (r) => (await r.callTool("double", { n: 4 })).text));
+  assert.equal((await me.callTool("double", { n: 2 })).text, "4");
+  assert.equal((await me.callTool("bot/double", { n: 3 })).text, "6");
+  g.say("alice", "chat", { message: "why?" });
+  assert.equal((await until("an answer", () => g.of("chat")[0])).payload.message, "8");
+  const requests = g.of("mcp.request");
+  assert.deepEqual(requests.map((e) => e.to), [["bot"], ["bot"], ["bot"]]);
+  assert.deepEqual(g.of("mcp.response").map((e) => [e.to, e.correlationId]), requests.map((e) => [undefined, e.id]));
+  await me.close();
+});
+
+test("a call that is not allowed is proposed, outside of a context too", async () => {
+  const [g, me] = await joined();
+  const refused = new Set(["mcp.request"]);
+  g.decide = (f) => (refused.has(f.kind) ? { error: "capability_violation", message: "Not allowed.", attempted_kind: f.kind } : undefined);
+  const calling = me.callTool("tools/rm", { path: "a" });
+  const p = await until("a proposal", () => g.of("mcp.proposal")[0]);
+  assert.deepEqual(p.payload, { method: "tools/call", params: { name: "rm", arguments: { path: "a" } }, participant_id: "tools" });
+  const r = g.say("alice", "mcp.request", { method: p.payload.method, params: p.payload.params }, { to: ["tools"], correlationId: p.id });
+  g.say("tools", "mcp.response", text("deleted"), { to: ["alice"], correlationId: r.id });
+  assert.equal((await calling).text, "deleted");
+  const failing = me.callTool("tools/rm");
+  const p2 = await until("a proposal", () => g.of("mcp.proposal")[1]);
+  g.say("alice", "mcp.reject", { reason: "unsafe" }, { correlationId: p2.id });
+  await assert.rejects(failing, (err) => err instanceof ProposalError && err.outcome === "rejected" && err.by === "alice" && err.reason === "unsafe");
+  const notAllowed = (err) => isRejected(err, "capability_violation") && err.refusal.attempted_kind === "mcp.request";
+  await assert.rejects(me.callTool("tools/rm", {}, { propose: false }), notAllowed);
+  refused.add("mcp.proposal"); // it may not propose calls either
+  await assert.rejects(me.callTool("tools/rm"), notAllowed);
+  assert.equal(g.of("mcp.proposal").length, 2);
   await me.close();
 });
 
@@ -221,7 +276,7 @@ test("requests that no process has received are carried out", async () => {
   cancel("alice", "withdrawn");
   cancel("tools", "kept"); // is not its requester
   assert.deepEqual(await carriedOut("withdrawn", "kept"), ["kept"]);
-  assert.equal(g.of("mcp.response").find((e) => e.correlationId === "withdrawn").payload.error.data.reason, "canceled");
+  assert.equal(g.of("mcp.response").find((e) => e.correlationId === "withdrawn").payload.error.data.reason, "cancelled");
 });
 
 test("a request to a participant that may not mark its start is not carried out later", async () => {

@@ -10,6 +10,13 @@ test("bad options are errors that name the fix", async () => {
   await assert.rejects(connect(g.options({ space: undefined })), /MEUP_SPACE/);
   await assert.rejects(connect(g.options({ url: "ftp://gateway.example" })), /https, http, wss or ws/);
   await assert.rejects(connect({ ...g.options(), WebSocket: undefined, url: undefined }), /MEUP_URL/);
+  const { WebSocket } = globalThis;
+  try {
+    globalThis.WebSocket = undefined; // Node 20
+    await assert.rejects(connect(g.options({ WebSocket: undefined })), /--experimental-websocket, or pass the class of the package "ws" as the option WebSocket/);
+  } finally {
+    globalThis.WebSocket = WebSocket;
+  }
 });
 
 test("addresses of a gateway and of its socket", async () => {

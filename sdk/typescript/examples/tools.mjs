@@ -1,13 +1,14 @@
-// A host of the tool that examples/agent.mjs calls.
 import { connect } from "@meup-protocol/sdk";
 
-const me = await connect();
+const me = await connect({ servesTools: true }); // MEUP_URL, MEUP_TOKEN, MEUP_SPACE
+
 me.serveTools({
   temperature: {
-    description: "The temperature of a city in °C.",
+    description: "Returns the temperature in a city, in °C.",
     inputSchema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
     handler: ({ city }) => (city === "Oslo" ? "3" : Promise.reject(new Error(`no such city: ${city}`))),
   },
 });
+
 process.on("SIGTERM", () => me.close());
-await me.closed;
+console.error(`${await me.closed}`);
