@@ -108,7 +108,8 @@ func TestRun_CleanShutdown(t *testing.T) {
 	if err := p.Wait(); err != nil {
 		t.Errorf("ended with %v\n%s", err, p.log.String())
 	}
-	if log := p.log.String(); strings.Contains(log, "helper-token") || strings.Contains(log, "How to deploy") || !strings.Contains(log, `"msg":"agent ready"`) {
+	if log := p.log.String(); strings.Contains(log, "helper-token") || strings.Contains(log, "How to deploy") || !strings.Contains(log, `"msg":"agent ready"`) ||
+		!strings.Contains(log, `"level":"DEBUG","msg":"decision"`) || strings.Contains(log, `"level":"INFO","msg":"decision"`) {
 		t.Errorf("log:\n%s", log)
 	}
 }

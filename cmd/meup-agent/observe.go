@@ -23,7 +23,7 @@ const shutdownTimeout = 3 * time.Second
 // metrics. The returned function stops all of it.
 func (f *runFlags) observe(ctx context.Context, token string, log *slog.Logger) (*telemetry.Telemetry, func(), error) {
 	tel, err := telemetry.Start(ctx, telemetry.Options{
-		Service: "meup-agent", Version: program.Version(version), Exporter: otlp.New, Logger: log,
+		Service: "meup-agent", Version: program.Version(version), Exporter: otlp.New, Logger: log, DecisionLevel: slog.LevelDebug,
 		Secrets: append(models.Mask(os.Getenv), token, os.Getenv(f.think.reasonerTokenEnv), os.Getenv(reasoner.EnvNATSToken)),
 	})
 	if err != nil {

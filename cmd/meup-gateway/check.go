@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/textutil"
 )
@@ -31,7 +30,7 @@ and do not change the exit code.`,
 				return errReported
 			}
 			fmt.Fprintf(c.OutOrStdout(), "%s: %s, no errors\n", args[0], textutil.Count(len(cfg.Spaces), "space"))
-			fmt.Fprintf(c.OutOrStdout(), "adapters: %s\n", cmp.Or(strings.Join(gateway.Adapters(cfg), " "), "none"))
+			fmt.Fprintf(c.OutOrStdout(), "adapters: %s\n", cmp.Or(strings.Join(cfg.Adapters, " "), "none"))
 			return nil
 		},
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -124,7 +125,10 @@ func demo(ctx context.Context, f demoFlags, out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.run(ctx), stop())
+	if err = errors.Join(s.run(ctx), stop()); err == nil && f.ask == "" {
+		fmt.Fprintln(out, "The demo has ended; nothing was kept.")
+	}
+	return err
 }
 
 // variable returns the variable that the configuration names for a token.
@@ -290,7 +294,8 @@ func (s *demoEnv) printInstructions() {
 		fmt.Fprintln(s.out, "planner and scout begin when you join; one of their calls waits for your approval.")
 	}
 	fmt.Fprintf(s.out, "guide answers your questions, such as: what is in the docs folder? It reads %s\n", s.docs)
-	fmt.Fprintf(s.out, "At a terminal: MEUP_URL=http://%s MEUP_SPACE=demo MEUP_TOKEN=%s meup join\n", s.address, s.tokens[variable("you")])
+	where, client := findClient()
+	fmt.Fprintf(s.out, "At a terminal%s: MEUP_URL=http://%s MEUP_SPACE=demo MEUP_TOKEN=%s %s join\n", where, s.address, s.tokens[variable("you")], client)
 	fmt.Fprintf(s.out, "Your own agent joins as helper, with the token %s (docs/connect.md).\n", s.tokens[variable("helper")])
 	if s.link == nil { // a build without the page
 		fmt.Fprintf(s.out, "http://%s\n", s.address)
@@ -299,6 +304,21 @@ func (s *demoEnv) printInstructions() {
 	// The token is not part of the link: browsers and terminals store addresses.
 	fmt.Fprintf(s.out, "This link signs you in, once, within %d minutes; later, sign in with the token above:\n%s\n",
 		int(access.CodeLifetime.Minutes()), s.link())
+}
+
+// findClient returns the command of the terminal client: the one beside this program, or of
+// PATH, or else the one that has to be built before, which where says.
+func findClient() (where, command string) {
+	if self, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(self), "meup"+filepath.Ext(self))
+		if _, err := os.Stat(beside); err == nil {
+			return "", beside
+		}
+	}
+	if _, err := exec.LookPath("meup"); err == nil {
+		return "", "meup"
+	}
+	return ", after make build", "bin/meup"
 }
 
 // startTools starts the MCP server for the folder.

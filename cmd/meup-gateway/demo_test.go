@@ -8,7 +8,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -36,7 +39,7 @@ func runDemo(t *testing.T, listen string) string {
 	t.Cleanup(func() {
 		cancel()
 		rest, _ := io.ReadAll(r)
-		if len(rest) > 0 {
+		if !strings.HasSuffix("\n"+string(rest), "\nThe demo has ended; nothing was kept.\n") || strings.Count(string(rest), "\n") > 2 {
 			t.Errorf("output after the link: %q", rest)
 		}
 		if err := <-ended; err != nil {
@@ -59,6 +62,25 @@ func TestDemo_Output(t *testing.T) {
 		t.Fatalf("%d lines:\n%s", len(lines), said)
 	}
 	tryLink(t, link, tokenLine.FindStringSubmatch(said)[1])
+}
+
+// The printed command runs as it is: it names a client that exists, or how to build one.
+func TestFindClient(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	if where, command := findClient(); where != ", after make build" || command != "bin/meup" {
+		t.Errorf("without a client: %q, %q", where, command)
+	}
+	name := "meup"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if where, command := findClient(); where != "" || command != "meup" {
+		t.Errorf("with a client in PATH: %q, %q", where, command)
+	}
 }
 
 func TestDemo_AddressInUse(t *testing.T) {

@@ -131,7 +131,7 @@ func explainAgainst(out io.Writer, held []*capability.Capability, in *protocol.I
 	request := &capability.Request{Kind: e.Kind, Payload: in.Payload, To: e.To, Context: e.Context}
 	set := capability.NewSet(held...)
 	for _, reason := range set.Explain(request) {
-		fmt.Fprintf(out, "%s\n    %s\n", reason.Capability, reason.Sentence)
+		fmt.Fprintln(out, reason)
 	}
 	if e.Kind.IsReserved() {
 		fmt.Fprintf(out, "denied: only the gateway sends %s\n", e.Kind)

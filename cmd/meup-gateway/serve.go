@@ -138,7 +138,7 @@ func serve(ctx context.Context, f serveFlags, w io.Writer) error {
 		return errors.Join(err, l.Close(), g.Close())
 	}
 	defer side()
-	log.Info("listening", "address", l.Addr().String(), "version", version, "adapters", strings.Join(gateway.Adapters(cfg), " "))
+	log.Info("listening", "address", l.Addr().String(), "version", version, "adapters", strings.Join(cfg.Adapters, " "))
 	reload, stop := reloads(earlysignal.Hangup(), f, log)
 	defer stop()
 	return serveUntilDone(ctx, &server{gateway: g, listener: l, cfg: cfg, flags: f, log: log}, reload)

@@ -146,7 +146,7 @@ func writeTurn(w io.Writer, t *api.Turn, s blockrender.Style) {
 	}
 	head := fmt.Sprintf("%s · %s · %s", name, t.StartedAt.Local().Format(time.DateTime), termsafe.Words(t.State))
 	if t.CompletedAt != nil {
-		head += " · " + t.CompletedAt.Sub(t.StartedAt.Time).Round(time.Millisecond).String()
+		head += " · " + textutil.Took(t.CompletedAt.Sub(t.StartedAt.Time))
 	}
 	fmt.Fprintf(w, "\n%s\n%s%s\n", s.Paint(s.Dim, head), s.Paint(s.Name, termsafe.Words(string(t.From))+"› "), indented(t.UserInput))
 	if len(t.Responses) > 0 {

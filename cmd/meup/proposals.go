@@ -204,9 +204,10 @@ func (p *proposalInfo) subject() string {
 	return fmt.Sprintf("proposal %s of %s (%s)", p.ID, termsafe.Words(string(p.From)), termsafe.Cut(termsafe.Exact(p.Tool), 100))
 }
 
-// approveCommand returns the command that shows the proposal, asks, and approves it.
-func (p *proposalInfo) approveCommand() string {
-	command := "meup proposals approve --ask " + string(p.ID)
+// approveCommand returns the command that shows the proposal, asks, and approves it, with
+// the flags of the connection.
+func (p *proposalInfo) approveCommand(flags string) string {
+	command := "meup proposals approve --ask " + string(p.ID) + flags
 	if p.Owner == "" {
 		command += " --to PARTICIPANT"
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -14,10 +15,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/internal/terminal/manage"
 	"github.com/meup-protocol/meup/internal/terminal/tui"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -101,7 +104,37 @@ func runSend(c *cobra.Command, a *app, f *sendFlags, args []string) error {
 		f.reasoning = f.reasoning && (!f.json || c.Flags().Changed("reasoning"))
 		return sendAndWait(c, a, f, t, draft)
 	}
-	return manage.Send(c, t, draft, f.json)
+	if err := manage.Send(c, t, draft, f.json); err != nil {
+		return err
+	}
+	if len(draft.To) == 0 && textutil.LeadingMention(chatText(&draft)) == "" {
+		return nil
+	}
+	if roster, err := t.API.Roster(c.Context(), t.Space); err == nil { // otherwise there are no warnings
+		warnAbsent(c.ErrOrStderr(), roster, &draft)
+	}
+	return nil
+}
+
+// warnAbsent warns of each participant that a chat is addressed to, or mentions at its
+// beginning, and that is not connected.
+func warnAbsent(w io.Writer, roster *api.Roster, chat *protocol.Envelope) {
+	connected := func(id protocol.ParticipantID) bool {
+		return strings.EqualFold(string(id), string(roster.You.ID)) ||
+			slices.ContainsFunc(roster.Participants, func(p protocol.Participant) bool { return strings.EqualFold(string(p.ID), string(id)) })
+	}
+	if chat.Kind != protocol.KindChat {
+		return
+	}
+	for _, id := range chat.To {
+		if !connected(id) {
+			warn(w, "%s is not connected; it gets the message when it connects", id)
+		}
+	}
+	name := textutil.LeadingMention(chatText(chat))
+	if len(chat.To) == 0 && name != "" && !connected(protocol.ParticipantID(name)) {
+		warn(w, "no participant %s is connected; the message is to all, and another agent may answer it (with --to %[1]s, %[1]s alone gets it, when it connects)", name)
+	}
 }
 
 // check rejects conflicting flags.

@@ -41,13 +41,20 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 	if err != nil {
 		return late(ctx, err, "%s was not acknowledged within %s", r.ID, f.timeout)
 	}
-	paused := pausedOf(ctx, t, draft.To)
+	paused := ""
+	if roster, err := t.API.Roster(ctx, t.Space); err == nil { // otherwise there are no warnings
+		warnAbsent(c.ErrOrStderr(), roster, &draft)
+		paused = pausedOf(roster, draft.To)
+	}
 	if paused != "" {
 		warn(c.ErrOrStderr(), "%s; the answer comes after meup resume", paused)
 		paused = ": " + paused
 	}
-	w := &waiter{target: t, member: member, id: r.ID, warn: func(line string) { warn(c.ErrOrStderr(), "%s", line) }}
+	w := &waiter{target: t, member: member, id: r.ID, flags: connect.Given(c.Flags()), warn: func(line string) { warn(c.ErrOrStderr(), "%s", line) }}
 	answer, err := w.await(ctx)
+	if err != nil && c.Context().Err() != nil {
+		return fmt.Errorf("interrupted; the message was sent, and %s shows its answer%s", w.historyCommand(&draft), w.undecided(context.WithoutCancel(c.Context())))
+	}
 	if err != nil && ctx.Err() != nil {
 		return late(ctx, err, "no answer to %s within %s%s%s", r.ID, f.timeout, paused, w.undecided(c.Context()))
 	}
@@ -71,13 +78,18 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 	return nil
 }
 
-// pausedOf names the recipients that are paused, of all participants if there are none;
-// "": none is, or it cannot be read.
-func pausedOf(ctx context.Context, t *connect.Target, to []protocol.ParticipantID) string {
-	roster, err := t.API.Roster(ctx, t.Space)
-	if err != nil {
-		return ""
+// historyCommand returns the command that shows the conversation of the message.
+func (w *waiter) historyCommand(message *protocol.Envelope) string {
+	command := "meup history"
+	if len(message.Correlation.IDs) == 0 {
+		command += " --thread " + string(w.id)
 	}
+	return command + w.flags
+}
+
+// pausedOf names the recipients that are paused, of all participants if there are none;
+// "": none is.
+func pausedOf(roster *api.Roster, to []protocol.ParticipantID) string {
 	var names []string
 	for _, id := range roster.Paused {
 		if len(to) == 0 || slices.Contains(to, id) {
@@ -106,6 +118,7 @@ type waiter struct {
 	target *connect.Target
 	member *client.Client
 	id     protocol.ID       // of the message
+	flags  string            // of the connection, for commands in reports
 	warn   func(line string) // reports a proposal on which the caller may decide
 }
 
@@ -146,7 +159,7 @@ func (w *waiter) noticeProposal(ctx context.Context, e *protocol.Envelope) {
 	at, err := w.target.API.TurnOf(ctx, w.target.Space, w.id)
 	if err == nil && slices.Contains(at.MayDecide, e.ID) {
 		p := describe(e, time.Now())
-		w.warn(p.subject() + " waits for your decision: " + p.approveCommand())
+		w.warn(p.subject() + " waits for your decision: " + p.approveCommand(w.flags))
 	}
 }
 
@@ -181,7 +194,7 @@ func (w *waiter) undecided(ctx context.Context) (text string) {
 		p := describe(&list[i], time.Now())
 		text += "; " + p.subject() + " waits for a decision"
 		if slices.Contains(at.MayDecide, p.ID) {
-			text += ": " + p.approveCommand()
+			text += ": " + p.approveCommand(w.flags)
 		}
 	}
 	return text

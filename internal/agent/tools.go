@@ -92,12 +92,12 @@ func (a *Agent) listTools(id protocol.ParticipantID) {
 	defer cancel()
 	var tools []mcptools.Tool
 	cursor := ""
-	silent := false
+	refused := false // the query itself
 	for range maxListPages {
 		page, next, err := a.listPage(ctx, id, cursor)
 		if err != nil {
 			a.log.Debug("no tools listed", "by", id, "err", err)
-			silent = ctx.Err() != nil
+			_, refused = errors.AsType[*protocol.Error](err)
 			if errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}) {
 				a.stopQueries(id, err)
 				return
@@ -117,7 +117,7 @@ func (a *Agent) listTools(id protocol.ParticipantID) {
 	if len(tools) > 0 {
 		a.log.Info("tools found in the space", "participant", id, "tools", len(tools))
 	}
-	a.peers.Store(id, tools, silent)
+	a.peers.Store(id, tools, len(tools) == 0 && !refused)
 }
 
 // stopQueries stops the queries until the rights change.

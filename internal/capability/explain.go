@@ -10,19 +10,14 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Reason is why a capability selects a request, or the first part of it that
-// does not match. The sentence contains values of the payload: show it to
-// participants that may see the envelope, do not log it.
-type Reason struct {
-	Capability *Capability
-	Sentence   string
-}
-
-// Explain returns a reason for each capability of the set, for deny rules first.
-func (s *Set) Explain(r *Request) []Reason {
-	var out []Reason
+// Explain returns a sentence for each capability of the set, for deny rules first: the
+// capability, and why it selects a request, or the first part that does not match. It
+// contains values of the payload: show it to participants that may see the envelope, do
+// not log it.
+func (s *Set) Explain(r *Request) []string {
+	var out []string
 	for _, c := range slices.Concat(s.denies, s.allows) {
-		out = append(out, Reason{c, c.explain(r)})
+		out = append(out, c.explain(r))
 	}
 	return out
 }

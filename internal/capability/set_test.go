@@ -61,14 +61,14 @@ func TestExplain(t *testing.T) {
 		t.Fatalf("%d reasons, want %d", len(reasons), len(want))
 	}
 	for i, reason := range reasons {
-		if !strings.HasSuffix(reason.Sentence, want[i]) {
-			t.Errorf("reason %d: %s\nwant … %s", i, reason.Sentence, want[i])
+		if !strings.HasSuffix(reason, want[i]) {
+			t.Errorf("reason %d: %s\nwant … %s", i, reason, want[i])
 		}
 	}
 	long := &Request{Kind: "mcp.request", Payload: payload(t, `{"method":"`+strings.Repeat("é", 500)+`"}`)}
 	for _, reason := range set.Explain(long) {
-		if len(reason.Sentence) > 600 || strings.ContainsRune(reason.Sentence, '\uFFFD') {
-			t.Errorf("a sentence of %d bytes: %s", len(reason.Sentence), reason.Sentence)
+		if len(reason) > 600 || strings.ContainsRune(reason, '\uFFFD') {
+			t.Errorf("a sentence of %d bytes: %s", len(reason), reason)
 		}
 	}
 }

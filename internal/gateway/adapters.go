@@ -3,7 +3,6 @@ package gateway
 import (
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/meup-protocol/meup/internal/gateway/a2a"
 	"github.com/meup-protocol/meup/internal/gateway/adapter"
@@ -18,26 +17,6 @@ import (
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/protocol"
 )
-
-// Adapters returns the routes at which clients of other protocols take part.
-func Adapters(cfg *config.Config) []string {
-	list := []string{}
-	for _, r := range new(Gateway).routes(cfg, nil) {
-		_, path, _ := strings.Cut(r.Pattern, " ")
-		if strings.HasPrefix(path, resourcemeta.WellKnown) {
-			continue // no client takes part there
-		}
-		if !slices.Contains(list, path) {
-			list = append(list, path)
-		}
-	}
-	if slices.Contains(cfg.Adapters, config.AdapterHooks) {
-		for _, program := range hooks.Programs {
-			list = append(list, "/api/spaces/{space}/hooks/"+program)
-		}
-	}
-	return list
-}
 
 // adapters returns what makes the routes of the configured adapters.
 func (g *Gateway) adapters(cfg *config.Config) func(api http.Handler) []httpapi.Route {

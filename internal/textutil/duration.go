@@ -22,6 +22,14 @@ func Duration(d time.Duration) string {
 	return Count(s/3600, "hour") + " " + Count(s%3600/60, "minute")
 }
 
+// Took formats the duration of something that has ended, rounded up: "38ms", "9s", "1m 12s".
+func Took(d time.Duration) string {
+	if d <= 999*time.Millisecond {
+		return fmt.Sprintf("%dms", max(0, (d+time.Millisecond-1)/time.Millisecond))
+	}
+	return ShortDuration(d + time.Second - 1)
+}
+
 // ShortDuration formats a duration, rounded down to a second: "9s", "1m 12s".
 func ShortDuration(d time.Duration) string {
 	s := int(d / time.Second)

@@ -4,6 +4,7 @@ package textutil
 
 import (
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -62,4 +63,23 @@ func Thousands(n int64) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// LeadingMention returns the name after the @ with which a text begins, or "". Punctuation
+// at its end is no part of it.
+func LeadingMention(text string) string {
+	rest, found := strings.CutPrefix(strings.TrimSpace(text), "@")
+	if !found {
+		return ""
+	}
+	end := strings.IndexFunc(rest, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._:-", r)
+	})
+	if end >= 0 && strings.ContainsRune("@/\\", rune(rest[end])) {
+		return "" // an address or a path
+	}
+	if end >= 0 {
+		rest = rest[:end]
+	}
+	return strings.TrimRight(rest, ".:-")
 }

@@ -3,6 +3,7 @@ package textutil
 import (
 	"math"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
@@ -69,6 +70,32 @@ func TestCount(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			if got := Count(n, "step"); got != want {
 				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+func TestTook(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0ms", 0: "0ms", time.Microsecond: "1ms", 38 * time.Millisecond: "38ms", 999 * time.Millisecond: "999ms",
+		999*time.Millisecond + 1: "1s", time.Second: "1s", 8001 * time.Millisecond: "9s", 72 * time.Second: "1m 12s",
+	} {
+		t.Run(d.String(), func(t *testing.T) {
+			if got := Took(d); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
+	}
+}
+
+func TestLeadingMention(t *testing.T) {
+	for text, want := range map[string]string{
+		"@bot hello": "bot", " @bot: hello": "bot", "@Bot.2, hello": "Bot.2", "@bot": "bot", "@bot's turn": "bot", "@bot\nhello": "bot",
+		"hello @bot": "", "": "", "@": "", "@ bot": "", "@types/node is old": "", "@a@b.example": "", "@é": "",
+	} {
+		t.Run(text, func(t *testing.T) {
+			if got := LeadingMention(text); got != want {
+				t.Errorf("%q, want %q", got, want)
 			}
 		})
 	}

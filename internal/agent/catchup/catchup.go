@@ -121,6 +121,7 @@ func (b *Backlog) note(env *protocol.Envelope) {
 		b.notePart(env)
 		b.noteTaken(env)
 	case protocol.KindChat:
+		b.noteTaken(env)
 		if isQuestion {
 			b.chats = append(b.chats, oldChat{*env, b.spoken, named})
 			b.chats = b.chats[max(0, len(b.chats)-maxBacklog):]
@@ -234,8 +235,9 @@ func (b *Backlog) notePart(env *protocol.Envelope) {
 	b.contexts[path] = part
 }
 
-// noteTaken removes questions that another agent has begun to answer. Who was connected
-// then is not in the log: a question to all that would be this agent's today was not then.
+// noteTaken removes questions that another participant has begun to answer, or has answered.
+// Who was connected then is not in the log: a question to all that would be this agent's today
+// was not then.
 func (b *Backlog) noteTaken(env *protocol.Envelope) {
 	if env.From == b.o.You || env.Context != "" {
 		return

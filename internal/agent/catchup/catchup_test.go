@@ -89,12 +89,12 @@ func TestRead_Positions(t *testing.T) {
 	}
 }
 
-// A question that another agent has begun to answer is not this agent's, unless it names
-// this one or this one has begun to answer it, too.
-func TestRead_TakenByAnotherAgent(t *testing.T) {
+// A question that another participant has begun to answer, or has answered, is not this agent's,
+// unless it names this one or this one has begun to answer it, too.
+func TestRead_TakenByAnother(t *testing.T) {
 	h := &history{}
 	h.add(1, protocol.Envelope{ID: "hello", From: "planner", Kind: protocol.KindChat})
-	for _, id := range []protocol.ID{"taken", "named", "both", "open"} {
+	for _, id := range []protocol.ID{"taken", "named", "both", "open", "answered", "asked by name", "added to"} {
 		h.add(1, protocol.Envelope{ID: id, From: "alice", Kind: protocol.KindChat})
 	}
 	start := func(from protocol.ParticipantID, path protocol.ContextPath, id protocol.ID) {
@@ -107,10 +107,21 @@ func TestRead_TakenByAnotherAgent(t *testing.T) {
 		start("scout", "", id)
 	}
 	start("scout", "part", "open")
+	chat := func(from protocol.ParticipantID, path protocol.ContextPath, id protocol.ID) {
+		h.add(1, protocol.Envelope{
+			ID: protocol.ID(fmt.Sprintf("chat-%d", len(h.log))), From: from, Kind: protocol.KindChat, Context: path, Correlation: protocol.CorrelateTo(id),
+		})
+	}
+	chat("bob", "", "answered")
+	chat("bob", "", "asked by name")
+	chat("alice", "", "added to")
+	chat("bob", "remarks", "open")
 	b, err := catchup.Read(t.Context(), catchup.Options{
 		Mode: catchup.Auto, History: h, You: "planner", Space: protocol.SpaceInfo{Name: "lab", Seq: protocol.Seq(len(h.log))}, Now: time.Now(),
-		Observe: func(env *protocol.Envelope) (isQuestion, named bool) { return env.From == "alice", env.ID == "named" },
-		Result:  func(*protocol.Envelope) contextwindow.Result { return contextwindow.Result{} },
+		Observe: func(env *protocol.Envelope) (isQuestion, named bool) {
+			return env.From == "alice" && env.Context == "" && env.Correlation.IDs == nil, env.ID == "named" || env.ID == "asked by name"
+		},
+		Result: func(*protocol.Envelope) contextwindow.Result { return contextwindow.Result{} },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +130,7 @@ func TestRead_TakenByAnotherAgent(t *testing.T) {
 	for _, q := range b.Questions() {
 		ids = append(ids, q.ID)
 	}
-	if want := []protocol.ID{"named", "both", "open"}; !slices.Equal(ids, want) {
+	if want := []protocol.ID{"named", "both", "open", "asked by name", "added to"}; !slices.Equal(ids, want) {
 		t.Errorf("questions %v, want %v", ids, want)
 	}
 }

@@ -40,19 +40,15 @@ type Tool struct {
 // offer is the list of tools of one participant, with the state of the query
 // for it.
 type offer struct {
-	since      time.Time // start of the last query
-	settled    chan struct{}
-	tools      []mcptools.Tool // of the previous query until settled
-	present    bool
-	serves     bool // it declared that it serves tools
-	querying   bool // a goroutine queries it, or pauses before the next query
-	changed    bool // it joined or announced a change during the query
-	unanswered int  // consecutive queries without a response
+	since    time.Time // start of the last query
+	settled  chan struct{}
+	tools    []mcptools.Tool // of the previous query until settled
+	present  bool
+	serves   bool // it declared that it serves tools
+	querying bool // a goroutine queries it, or pauses before the next query
+	changed  bool // it joined or announced a change during the query
+	none     bool // it did not respond to the last query, or listed no tools
 }
-
-// maxUnanswered bounds the queries without a response. A participant at the
-// bound is not queried when it joins again, because it is probably a person.
-const maxUnanswered = 2
 
 // Update records the present participants and returns those to query:
 // participants that have just joined and may respond.
@@ -89,13 +85,14 @@ func (n *Table) Renew(id protocol.ParticipantID, now time.Time) bool {
 	defer n.mu.Unlock()
 	serves := false
 	if o := n.offers[id]; o != nil {
-		o.unanswered, serves = 0, o.serves
+		o.none, serves = false, o.serves
 	}
 	return n.beginLocked(id, serves, now)
 }
 
-// beginLocked starts a query, unless one is in progress or the participant does
-// not respond. It reports whether the caller must send it.
+// beginLocked starts a query, unless one is in progress, or a participant that does
+// not declare tools has listed none: it is probably a person. It reports whether the
+// caller must send it.
 func (n *Table) beginLocked(id protocol.ParticipantID, serves bool, now time.Time) bool {
 	o := n.offers[id]
 	switch {
@@ -106,13 +103,13 @@ func (n *Table) beginLocked(id protocol.ParticipantID, serves bool, now time.Tim
 	case o.querying:
 		o.changed = true
 		return false
-	case !serves && o.unanswered >= maxUnanswered:
+	case !serves && o.none:
 		return false
 	}
 	if n.offers == nil {
 		n.offers = make(map[protocol.ParticipantID]*offer)
 	}
-	n.offers[id] = &offer{since: now, settled: make(chan struct{}), tools: o.tools, present: o.present, serves: serves, querying: true, unanswered: o.unanswered}
+	n.offers[id] = &offer{since: now, settled: make(chan struct{}), tools: o.tools, present: o.present, serves: serves, querying: true}
 	return true
 }
 
@@ -154,21 +151,16 @@ func (n *Table) Finish(id protocol.ParticipantID, now time.Time) bool {
 	return o.present && o.changed && n.beginLocked(id, o.serves, now)
 }
 
-// Store stores the result of a query. silent means that the participant did
-// not respond.
-func (n *Table) Store(id protocol.ParticipantID, tools []mcptools.Tool, silent bool) {
+// Store stores the result of a query. none means that the participant did not
+// respond, or listed no tools.
+func (n *Table) Store(id protocol.ParticipantID, tools []mcptools.Tool, none bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	o := n.offers[id]
 	if o == nil || isClosed(o.settled) {
 		return
 	}
-	o.tools = tools
-	if silent {
-		o.unanswered++
-	} else {
-		o.unanswered = 0
-	}
+	o.tools, o.none = tools, none && !o.changed
 	close(o.settled)
 }
 

@@ -167,6 +167,35 @@ func TestPeers_WaitForHostsOnly(t *testing.T) {
 	}
 }
 
+// A participant that does not declare tools and lists none is not queried again until it
+// announces a change.
+func TestPeers_NoToolsListed(t *testing.T) {
+	var n Table
+	now := time.Unix(0, 0)
+	everyone := []protocol.Participant{host("files"), {ID: "alice", Capabilities: []json.RawMessage{[]byte(`"*"`)}}}
+	rejoin := func() []protocol.ParticipantID {
+		n.Update("planner", nil, now)
+		asked := n.Update("planner", everyone, now)
+		for _, id := range asked {
+			n.Store(id, nil, true)
+			n.Finish(id, now)
+		}
+		return asked
+	}
+	for i, want := range []string{"[files alice]", "[files]"} {
+		if asked := rejoin(); fmt.Sprint(asked) != want {
+			t.Errorf("the %dth time %v are asked, want %s", i+1, asked, want)
+		}
+	}
+	if !n.Renew("alice", now) || n.Renew("alice", now) {
+		t.Error("not asked once after a change")
+	}
+	n.Store("alice", nil, true)
+	if !n.Finish("alice", now) {
+		t.Error("not asked for a change during the query")
+	}
+}
+
 func TestPeers_HostsFirst(t *testing.T) {
 	var n Table
 	asked := n.Update("planner", append(guests(0, maxPeers), host("early")), time.Unix(0, 0))

@@ -47,7 +47,11 @@ func (t *Telemetry) Decided(ctx context.Context, d Decision) {
 		span.SetAttributes(contextAttributes(d.Context)...)
 		span.AddEvent("decision", trace.WithAttributes(d.attributes()...))
 	}
-	t.logger.LogAttrs(ctx, slog.LevelInfo, "decision", t.logged(d, span.SpanContext())...)
+	level := t.level
+	if d.Err != nil {
+		level = max(level, slog.LevelInfo)
+	}
+	t.logger.LogAttrs(ctx, level, "decision", t.logged(d, span.SpanContext())...)
 }
 
 // Mask masks known secrets and texts that look like secrets, as in all

@@ -44,6 +44,9 @@ type Options struct {
 	// Logger logs the decisions and failures to export spans; nil discards
 	// them.
 	Logger *slog.Logger
+	// DecisionLevel is the level of the log events of decisions without an error; others
+	// have at least slog.LevelInfo. Zero: slog.LevelInfo.
+	DecisionLevel slog.Level
 	// Secrets are masked, like texts that look like secrets. A secret of fewer
 	// than 6 bytes is ignored, since it would mask ordinary words.
 	Secrets []string
@@ -53,6 +56,7 @@ type Options struct {
 // concurrent use, and do nothing on a nil Telemetry.
 type Telemetry struct {
 	logger  *slog.Logger
+	level   slog.Level // of decisions without an error
 	mask    func(string) string
 	metrics *metrics
 	tracer  trace.Tracer
@@ -80,7 +84,7 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Telemetry{logger: o.Logger, mask: mask, metrics: newMetrics(o, mask)}
+	t := &Telemetry{logger: o.Logger, level: o.DecisionLevel, mask: mask, metrics: newMetrics(o, mask)}
 	if wanted, err := exportWanted(); err != nil || !wanted || o.Exporter == nil {
 		t.tracer = noop.NewTracerProvider().Tracer(scope)
 		return t, err

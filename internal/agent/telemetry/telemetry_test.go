@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -297,6 +298,17 @@ func TestDecided_OneEvent(t *testing.T) {
 	}
 	if id, _ := event["trace_id"].(string); len(id) != 32 {
 		t.Errorf("trace_id is %q", id)
+	}
+}
+
+func TestDecided_Level(t *testing.T) {
+	log := new(testkit.Log)
+	telemetry := start(t, Options{Logger: loggerOf(log), DecisionLevel: slog.LevelDebug})
+	telemetry.Decided(t.Context(), Decision{Outcome: "finish"})
+	telemetry.Decided(t.Context(), Decision{Outcome: "fallback", Err: context.DeadlineExceeded})
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], `"level":"DEBUG"`) || !strings.Contains(lines[1], `"level":"INFO"`) {
+		t.Errorf("the log:\n%s", log)
 	}
 }
 

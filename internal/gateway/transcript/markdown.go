@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -110,12 +111,7 @@ func state(t *api.Turn) string {
 	if t.CompletedAt == nil {
 		return t.State
 	}
-	return t.State + " after " + seconds(t.CompletedAt.Sub(t.StartedAt.Time))
-}
-
-// seconds formats a duration, rounded up to seconds.
-func seconds(d time.Duration) string {
-	return fmt.Sprintf("%ds", max(0, (d+time.Second-1)/time.Second))
+	return t.State + " after " + textutil.Took(t.CompletedAt.Sub(t.StartedAt.Time))
 }
 
 // formatText formats a participant's text.

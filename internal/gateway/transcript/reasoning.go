@@ -88,7 +88,7 @@ func thought(r *api.Reasoning) string {
 	case r.StartedAt.IsZero():
 		return "Thought for a few seconds"
 	}
-	return "Thought for " + seconds(r.CompletedAt.Sub(r.StartedAt.Time))
+	return "Thought for " + textutil.Took(r.CompletedAt.Sub(r.StartedAt.Time))
 }
 
 // writeDecision writes one call: the outcome, the rationale and the parameters.

@@ -36,6 +36,30 @@ func (s *Settings) Register(fl *pflag.FlagSet) {
 	fl.StringVar(&s.Profile, "profile", "", "profile of the configuration file")
 }
 
+// Given returns the flags of the connection that were given, as the end of a command that
+// uses the same connection: " --profile work"; "": none.
+func Given(fl *pflag.FlagSet) (flags string) {
+	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	new(Settings).Register(own)
+	fl.Visit(func(f *pflag.Flag) {
+		if own.Lookup(f.Name) != nil {
+			flags += " --" + f.Name + " " + quoted(f.Value.String())
+		}
+	})
+	return flags
+}
+
+// quoted quotes a word for a shell, if that is necessary.
+func quoted(s string) string {
+	safe := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._:-/@+=,%", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !safe(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
 // Target is the gateway, the space and the token to use.
 type Target struct {
 	Base  *url.URL // http or https

@@ -110,11 +110,27 @@ func (m *Model) queueMessage(text string, to []protocol.ParticipantID) {
 		t = m.threads.begin()
 		t.To, m.threads.active = to, t
 	}
+	m.noteAbsent(text, to, t.To)
 	t.mine, to = true, t.To
 	c := &Chat{id: m.newID(), From: m.You, To: to, Text: text, Thread: t, Mine: true, State: Waiting}
 	b := m.show(&Block{Kind: ChatBlock, Chat: c})
 	m.outbox.queue = append(m.outbox.queue, b)
 	m.next()
+}
+
+// noteAbsent shows a notice about participants that are not connected: those to which a
+// thread is addressed from now on, or the one that a message to all mentions at its beginning.
+func (m *Model) noteAbsent(text string, typed, to []protocol.ParticipantID) {
+	for _, id := range typed {
+		if !m.participants.isConnected(id) {
+			m.printLines(NoticeBlock, string(id)+" is not connected. It gets the message when it connects.")
+		}
+	}
+	name := textutil.LeadingMention(text)
+	is := func(p protocol.Participant) bool { return strings.EqualFold(string(p.ID), name) }
+	if len(to) == 0 && name != "" && !slices.ContainsFunc(m.participants.connected, is) {
+		m.printLines(NoticeBlock, "No participant "+name+" is connected. The message is to all, and another agent may answer it. To address "+name+" alone: /to "+name+" MESSAGE")
+	}
 }
 
 // next sends the oldest queued message, unless one is in flight.

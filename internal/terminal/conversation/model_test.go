@@ -201,3 +201,30 @@ func TestTurns_ReadForNewAnswers(t *testing.T) {
 		t.Error("what answers me fails silently")
 	}
 }
+
+// A participant that a message is addressed to, or mentions at its beginning, and that is not
+// connected, is named.
+func TestMessages_ToAbsent(t *testing.T) {
+	for typed, want := range map[string]string{
+		"@nobody hello":       "No participant nobody is connected.",
+		"/to dora,bob hello":  "dora is not connected. It gets the message when it connects.",
+		"/to bob @dora hello": "",
+		"@Guide hello":        "",
+		"hello @nobody":       "",
+	} {
+		t.Run(typed, func(t *testing.T) {
+			s := newStage(t)
+			s.play("> " + typed)
+			var notices []string
+			for _, b := range s.model.scrollback.blocks {
+				if b.Kind == NoticeBlock {
+					notices = append(notices, b.Lines.Left...)
+				}
+			}
+			said := strings.Join(notices, "\n")
+			if strings.Count(said, "connected.") != min(1, len(want)) || !strings.Contains(said, want) {
+				t.Errorf("the notices are %q", notices)
+			}
+		})
+	}
+}

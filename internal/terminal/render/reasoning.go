@@ -3,7 +3,6 @@ package render
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -113,7 +112,7 @@ func lasted(m *conversation.Model, d *reasonblock.Reasoning, spoken bool) string
 	case spoken:
 		return textutil.Duration(took)
 	case d.State != reasonblock.Thinking:
-		took += time.Second - 1 // rounded up
+		return textutil.Took(took)
 	}
 	return textutil.ShortDuration(took)
 }

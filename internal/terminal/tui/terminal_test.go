@@ -265,7 +265,7 @@ var blanks = []struct {
 }{
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "<id>"},
 	{regexp.MustCompile(`\b[0-9]{2}:[0-9]{2}\b`), "hh:mm"},
-	{regexp.MustCompile(`\b[0-9]+s\b`), "Ns"},
+	{regexp.MustCompile(`\b[0-9]+m?s\b`), "Ns"},
 	{regexp.MustCompile(`[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]`), "*"},
 }
 
