@@ -70,9 +70,9 @@ account backup.`,
 func runBackup(ctx context.Context, f backupFlags, stdout, stderr io.Writer) error {
 	switch {
 	case f.to == "":
-		return &usageError{errors.New("--to FILE.tar.gz or --to DIR is required")}
+		return program.Usagef("--to FILE.tar.gz or --to DIR is required")
 	case f.config == "" && f.data == "":
-		return &usageError{errors.New("--config FILE or --data DIR is required")}
+		return program.Usagef("--config FILE or --data DIR is required")
 	}
 	privatedir.Umask()
 	data, err := f.dataFolder(stderr)
@@ -139,7 +139,7 @@ func (f backupFlags) load(stderr io.Writer) (*config.Config, error) {
 	}
 	if cfg != nil && f.data != "" {
 		if err := cfg.Set("data", f.data); err != nil {
-			return nil, &usageError{err}
+			return nil, program.Usage(err)
 		}
 	}
 	report := printFaults(stderr)
@@ -194,7 +194,7 @@ gives them to the owner of the data folder.`,
 
 func runRestore(ctx context.Context, f restoreFlags, stdout, stderr io.Writer) error {
 	if f.from == "" || f.data == "" || f.data == gateway.InMemory {
-		return &usageError{errors.New("--from FILE.tar.gz (or a folder) and --data DIR are required")}
+		return program.Usagef("--from FILE.tar.gz (or a folder) and --data DIR are required")
 	}
 	privatedir.Umask()
 	r, err := backup.Restore(ctx, backup.RestoreOptions{

@@ -101,12 +101,12 @@ type demoEnv struct {
 func demo(ctx context.Context, f demoFlags, out, errOut io.Writer) error {
 	checked := config.Default()
 	if err := errors.Join(checked.Set("log-level", f.level), checked.Set("listen", f.listen)); err != nil {
-		return &usageError{err}
+		return program.Usage(err)
 	}
 	switch f.mcp {
 	case "go", "npm", "auto":
 	default:
-		return &usageError{fmt.Errorf("--mcp %q: want go, npm or auto", f.mcp)}
+		return program.Usagef("--mcp %q: want go, npm or auto", f.mcp)
 	}
 	dir, err := os.MkdirTemp("", "meup-demo-")
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *demoEnv) run(ctx context.Context) error {
 		ModelOptions: planner.ModelOptions{Logger: s.log},
 	})
 	if err != nil {
-		return &usageError{err}
+		return program.Usage(err)
 	}
 	defer thinker.Close() //nolint:errcheck // the demo is over
 	tools, err := s.startTools(ctx)

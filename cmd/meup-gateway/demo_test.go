@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/gateway/web"
+	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -106,7 +107,7 @@ func TestDemo_InvalidFlags(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := demo(t.Context(), f, io.Discard, io.Discard)
-			if _, usage := errors.AsType[*usageError](err); !usage {
+			if _, usage := errors.AsType[*program.UsageError](err); !usage {
 				t.Errorf("the error is %v", err)
 			}
 		})

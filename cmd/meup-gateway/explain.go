@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/gateway/config"
+	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/protocol"
 	"github.com/meup-protocol/meup/schemas"
 )
@@ -50,7 +50,7 @@ the configuration; explain ignores them.`,
 func explain(f explainFlags, in io.Reader, out io.Writer) error {
 	for name, value := range map[string]string{"--config": f.config, "--participant": f.participant, "--envelope": f.envelope} {
 		if value == "" {
-			return &usageError{fmt.Errorf("%s is required", name)}
+			return program.Usagef("%s is required", name)
 		}
 	}
 	cfg, faults := config.Load(f.config)
@@ -80,7 +80,7 @@ func pickSpace(cfg *config.Config, name string) (*config.Space, error) {
 		return &cfg.Spaces[0], nil
 	}
 	if name == "" {
-		return nil, &usageError{errors.New("--space is required: the configuration has several spaces")}
+		return nil, program.Usagef("--space is required: the configuration has several spaces")
 	}
 	s, ok := cfg.Space(name)
 	if !ok {
@@ -104,7 +104,7 @@ func capabilitiesOf(s *config.Space, id protocol.ParticipantID) ([]*capability.C
 func readEnvelope(f explainFlags, in io.Reader) (*protocol.Inbound, error) {
 	d, ok := protocol.ParseDialect(f.dialect)
 	if !ok {
-		return nil, &usageError{fmt.Errorf("unknown dialect %q; use one of %v", f.dialect, protocol.DialectNames())}
+		return nil, program.Usagef("unknown dialect %q; use one of %v", f.dialect, protocol.DialectNames())
 	}
 	var frame []byte
 	var err error

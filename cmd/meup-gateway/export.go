@@ -92,21 +92,21 @@ are used. jsonl is the log as it is stored, after the gateway's safety rules.`,
 func (f *exportFlags) check() error {
 	switch {
 	case !protocol.ValidSpaceName(f.space):
-		return &usageError{errors.New("--space requires the name of a space")}
+		return program.Usagef("--space requires the name of a space")
 	case f.data == "" && f.config == "" && f.gateway == "":
-		return &usageError{errors.New("use --gateway for a running gateway, or --config or --data for a stopped one")}
+		return program.Usagef("use --gateway for a running gateway, or --config or --data for a stopped one")
 	case f.data != "" && f.gateway != "":
-		return &usageError{errors.New("use either --data or --gateway, not both")}
+		return program.Usagef("use either --data or --gateway, not both")
 	case f.config != "" && f.gateway != "":
-		return &usageError{errors.New("--config cannot be used with --gateway: a running gateway masks by its own configuration")}
+		return program.Usagef("--config cannot be used with --gateway: a running gateway masks by its own configuration")
 	case f.format != export.Lines && f.format != export.Markdown && f.format != export.Traces:
-		return &usageError{fmt.Errorf("unknown format %q; use jsonl, md or otel", f.format)}
+		return program.Usagef("unknown format %q; use jsonl, md or otel", f.format)
 	case f.thread != "" && !protocol.ValidID(f.thread):
-		return &usageError{fmt.Errorf("--thread %q is not the id of a message", f.thread)}
+		return program.Usagef("--thread %q is not the id of a message", f.thread)
 	case f.job != "" && !protocol.ValidID(f.job):
-		return &usageError{fmt.Errorf("--job %q is not the id of a job", f.job)}
+		return program.Usagef("--job %q is not the id of a job", f.job)
 	case f.thread != "" && f.job != "":
-		return &usageError{errors.New("--thread and --job cannot be combined")}
+		return program.Usagef("--thread and --job cannot be combined")
 	}
 	return nil
 }
@@ -114,18 +114,18 @@ func (f *exportFlags) check() error {
 // filter adds the filters of the flags to the options.
 func (f *exportFlags) filter(o *export.Options, now time.Time) error {
 	if f.format != export.Lines && (f.since != "" || f.until != "" || len(f.from)+len(f.kinds) > 0) {
-		return &usageError{errors.New("--since, --until, --from and --kinds require --format jsonl")}
+		return program.Usagef("--since, --until, --from and --kinds require --format jsonl")
 	}
 	var begin time.Time
 	seq, err := protocol.ParseSeq(f.since)
 	if o.Since = seq; err != nil {
 		if begin, err = program.Moment("since", f.since, now); err != nil {
-			return &usageError{err}
+			return program.Usage(err)
 		}
 	}
 	end, err := program.Moment("until", f.until, now)
 	if err != nil {
-		return &usageError{err}
+		return program.Usage(err)
 	}
 	filter := protocol.Filter{Kinds: f.kinds}
 	for _, id := range f.from {
@@ -133,7 +133,7 @@ func (f *exportFlags) filter(o *export.Options, now time.Time) error {
 	}
 	matcher, err := filter.Compile()
 	if err != nil {
-		return &usageError{fmt.Errorf("--from, --kinds: %w", err)}
+		return program.Usagef("--from, --kinds: %w", err)
 	}
 	if f.until != "" || len(f.from)+len(f.kinds) > 0 || !begin.IsZero() {
 		o.Keep = func(e *protocol.Envelope) bool {
@@ -169,7 +169,7 @@ func (f *exportFlags) open(ctx context.Context, warnings io.Writer) (export.Sour
 		}
 		source, err := export.OpenGateway(f.gateway, token, f.space)
 		if err != nil {
-			return nil, &usageError{fmt.Errorf("--gateway, --token-env: %w", err)}
+			return nil, program.Usagef("--gateway, --token-env: %w", err)
 		}
 		return source, nil
 	}

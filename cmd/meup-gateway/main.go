@@ -23,13 +23,13 @@ func run(args []string) int {
 	defer stop()
 	root := newRoot()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
-	var usage *usageError
+	c, err := root.ExecuteContextC(ctx)
+	var usage *program.UsageError
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
-		fmt.Fprintf(os.Stderr, "meup-gateway: %s\nSee meup-gateway --help.\n", termsafe.Text(err.Error()))
+		fmt.Fprintf(os.Stderr, "meup-gateway: %s\nSee %s --help.\n", termsafe.Text(err.Error()), c.CommandPath())
 		return 2
 	case !errors.Is(err, errReported):
 		fmt.Fprintf(os.Stderr, "meup-gateway: %s\n", termsafe.Text(err.Error())) // it may contain text from a gateway
@@ -41,9 +41,6 @@ func run(args []string) int {
 // already.
 var errReported = errors.New("reported")
 
-// usageError is an invalid call.
-type usageError struct{ error }
-
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "meup-gateway",
@@ -53,6 +50,8 @@ one against its sender's capabilities and limits, masks secrets, and keeps a
 durable, ordered log.
 
 Get started: meup-gateway demo`,
+		Args:          program.NoArgs,
+		RunE:          program.NoCommand,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRun: func(c *cobra.Command, _ []string) {
@@ -61,7 +60,7 @@ Get started: meup-gateway demo`,
 			}
 		},
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return program.Usage(err) })
 	root.AddCommand(newServe(), newDemo(), newCheck(), newExplain(), newToken(), newExport(), newBackup(), newRestore(), newVersion())
 	program.Describe(root, version)
 	return root
@@ -71,10 +70,10 @@ Get started: meup-gateway demo`,
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) < len(names) {
-			return &usageError{fmt.Errorf("%s is required", names[len(args)])}
+			return program.Usagef("%s is required", names[len(args)])
 		}
 		if len(args) > len(names) {
-			return &usageError{fmt.Errorf("unexpected argument %q", args[len(names)])}
+			return program.Usagef("unexpected argument %q", args[len(names)])
 		}
 		return nil
 	}

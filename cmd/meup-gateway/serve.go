@@ -75,7 +75,7 @@ exits with 0.`,
 // reports every fault.
 func (f serveFlags) load(report func(config.Diagnostic)) (*config.Config, error) {
 	if f.config == "" {
-		return nil, &usageError{errors.New("--config FILE is required; meup-gateway demo needs none")}
+		return nil, program.Usagef("--config FILE is required; meup-gateway demo needs none")
 	}
 	cfg, faults := config.Load(f.config)
 	if cfg != nil {
@@ -101,7 +101,7 @@ func (f serveFlags) override(cfg *config.Config) error {
 	for _, name := range slices.Sorted(maps.Keys(f.settings)) {
 		if value := *f.settings[name]; value != "" {
 			if err := cfg.Set(name, value); err != nil {
-				return &usageError{err}
+				return program.Usage(err)
 			}
 		}
 	}

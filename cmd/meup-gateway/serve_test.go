@@ -23,6 +23,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/natsembed"
+	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/testkit"
 )
 
@@ -245,7 +246,7 @@ func TestServe_BadSetting(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "meup.yaml")
 			writeFile(t, file, serveConfig)
 			f := serveFlags{config: file, settings: map[string]*string{setting: &value}}
-			var usage *usageError
+			var usage *program.UsageError
 			if err := serve(t.Context(), f, io.Discard); !errors.As(err, &usage) || !strings.HasPrefix(err.Error(), "--"+setting+": ") {
 				t.Errorf("got %v", err)
 			}

@@ -63,13 +63,13 @@ func Run(root *cobra.Command, args []string) int {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Usage(err) })
 	checkShell(root)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	c, err := root.ExecuteContextC(ctx)
 	var usage *UsageError
 	switch {
 	case err == nil:
 		return ExitOK
 	case errors.As(err, &usage):
-		fmt.Fprintf(os.Stderr, "%[1]s: %[2]v\nSee %[1]s --help.\n", root.Name(), err)
+		fmt.Fprintf(os.Stderr, "%s: %v\nSee %s --help.\n", root.Name(), err, c.CommandPath())
 		return ExitUsage
 	}
 	code := ExitFailed
