@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -213,6 +215,15 @@ func TestDial_Refusal(t *testing.T) {
 	opts.RetryDial = false
 	if _, err := client.Dial(testkit.Deadline(t), opts); err == nil {
 		t.Error("joined a gateway that is gone")
+	}
+}
+
+// An unreachable gateway is named by its address and the cause.
+func TestDial_Refused(t *testing.T) {
+	address := fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t))
+	_, err := client.Dial(testkit.Deadline(t), client.Options{URL: "http://" + address, Space: "lab"})
+	if err == nil || !strings.HasSuffix(err.Error(), "dial gateway: dial tcp "+address+": connect: connection refused") || strings.Contains(err.Error(), "WebSocket") {
+		t.Errorf("%v", err)
 	}
 }
 

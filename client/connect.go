@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"time"
@@ -75,6 +76,10 @@ func (c *Client) upgrade(ctx context.Context) (*websocket.Conn, error) {
 	}
 	if resp != nil && resp.StatusCode != http.StatusSwitchingProtocols {
 		return nil, refusedDial(resp)
+	}
+	var network *net.OpError
+	if errors.As(err, &network) { // it names the address and the cause
+		err = network
 	}
 	return nil, fmt.Errorf("dial gateway: %w", err)
 }
