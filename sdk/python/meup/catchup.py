@@ -115,20 +115,20 @@ class Backlog:
             self._note_call(env)
 
     def _note_question(self, classifier: Classifier, env: Envelope) -> None:
-        """Record a question, or that another agent has taken one.
+        """Record a question, or that another participant has begun to answer one, or has answered it.
 
-        A taken question is left to that agent, unless it names this participant
-        or this participant began with it earlier.
+        Such a question is left to that participant, unless it names this one or
+        this one began with it earlier.
         """
         classifier.observe(env)
+        if env.kind in ("reasoning.start", "chat") and not env.context and env.from_ != self._you:
+            for id in env.correlation:
+                if id in self._chats and id not in self._begun() and self._chats[id][0].from_ != env.from_ and not classifier.names_me(self._chats[id][0]):
+                    del self._chats[id]
         if env.kind == "chat" and classifier.is_question(env):
             self._chats[env.id] = (env, self._spoken)
             if len(self._chats) > MAX_QUESTIONS:
                 del self._chats[next(iter(self._chats))]
-        elif env.kind == "reasoning.start" and not env.context and env.from_ != self._you:
-            for id in env.correlation:
-                if id in self._chats and id not in self._begun() and not classifier.names_me(self._chats[id][0]):
-                    del self._chats[id]
 
     def _begun(self) -> set[str]:
         """Return the chats that this participant has begun to reason about."""

@@ -1,8 +1,7 @@
 /**
  * The work that earlier processes of an agent left in the log, and the
  * questions that were asked while it was away. The rules are those of the
- * reference agent (internal/agent/catchup), and one more: a question that
- * another agent has begun to answer is that agent's.
+ * reference agent (internal/agent/catchup).
  */
 
 import type { Api } from "./api.js";
@@ -14,8 +13,8 @@ import type { ContextPath, Envelope, ID, ParticipantID, Payload } from "./types.
  * Which old questions an agent answers. `auto`: those of the last hour that
  * were asked after its first envelope in the space. `all`: all (the newest 64).
  * `off`: none; unfinished work is not closed then. A question that another
- * agent began to answer first (an outermost `reasoning.start` that correlates to
- * it) is answered only if it names this agent in `to` or mentions it.
+ * participant began to answer first (an outermost `reasoning.start` or a chat that
+ * correlates to it) is answered only if it names this agent in `to` or mentions it.
  */
 export type CatchUp = "off" | "auto" | "all";
 
@@ -69,7 +68,7 @@ interface OldChat {
   readonly e: Envelope;
   /** The agent had sent an envelope before it. */
   readonly spoken: boolean;
-  /** Another agent began to answer it before this one did. */
+  /** Another participant began to answer it, or answered it, before this one began. */
   taken: boolean;
 }
 
@@ -194,6 +193,7 @@ export class Backlog {
         this.noteTaken(e);
         break;
       case "chat":
+        this.noteTaken(e);
         if (isQuestion) this.chats = [...this.chats, { e, spoken: this.spoken, taken: false }].slice(-MAX_QUESTIONS);
         break;
       case "chat.cancel":
@@ -228,11 +228,11 @@ export class Backlog {
     }
   }
 
-  /** Records the questions that another agent takes. One that names this agent, and one that it had begun before, stay its own. */
-  private noteTaken(start: Envelope): void {
-    if (start.from === this.o.you || start.context !== undefined) return;
-    const about = correlations(start);
-    for (const c of this.chats) if (about.includes(c.e.id) && c.e.from !== start.from && !this.begun.has(c.e.id) && !this.o.isNamed(c.e)) c.taken = true;
+  /** Records the questions that another participant begins to answer, or answers. One that names this agent, and one that it had begun before, stay its own. */
+  private noteTaken(by: Envelope): void {
+    if (by.from === this.o.you || by.context !== undefined) return;
+    const about = correlations(by);
+    for (const c of this.chats) if (about.includes(c.e.id) && c.e.from !== by.from && !this.begun.has(c.e.id) && !this.o.isNamed(c.e)) c.taken = true;
   }
 
   /** Records requests that make proposed calls, and removes the work that an envelope settles. */
