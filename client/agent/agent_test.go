@@ -248,7 +248,8 @@ func TestQuestion_NoResult(t *testing.T) {
 					t.Errorf("got %+v", err)
 				}
 				_, err = q.Propose(ctx, "files", test.tool, nil)
-				if errors.As(err, &failed); (failed.Outcome == agent.Refused) != test.noProposals {
+				var proposed *agent.CallError
+				if !errors.As(err, &proposed) || (proposed.Outcome == agent.Refused) != test.noProposals {
 					t.Errorf("proposed: %+v", err)
 				}
 				return q.Text, nil

@@ -220,7 +220,7 @@ type Decision struct {
 	DurationMS *int64        `json:"duration_ms,omitempty"` // to its end; nil if it has not ended
 	// OutcomeText describes the response: "3 documents found", "42 lines",
 	// "success (142 chars)", or "error: " and its text, secrets masked. Of a rejection it
-	// is the reason. It is empty without a response, and for one without countable content.
+	// is the reason. It is empty without either, and for a response without countable content.
 	OutcomeText string `json:"outcome_text,omitempty"`
 	// ResultBytes is the size of the result, or of the error.
 	ResultBytes *int `json:"result_bytes,omitempty"`

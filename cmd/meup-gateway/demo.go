@@ -27,6 +27,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/auth"
 	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -307,12 +308,12 @@ func (s *demoEnv) printInstructions() {
 }
 
 // findClient returns the command of the terminal client: the one beside this program, or of
-// PATH, or else the one that has to be built before, which where says.
+// PATH, or else the one that make build makes; where is empty unless it must be built.
 func findClient() (where, command string) {
 	if self, err := os.Executable(); err == nil {
 		beside := filepath.Join(filepath.Dir(self), "meup"+filepath.Ext(self))
 		if _, err := os.Stat(beside); err == nil {
-			return "", beside
+			return "", textutil.ShellWord(beside)
 		}
 	}
 	if _, err := exec.LookPath("meup"); err == nil {

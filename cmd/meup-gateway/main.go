@@ -51,7 +51,7 @@ durable, ordered log.
 
 Get started: meup-gateway demo`,
 		Args:          program.NoArgs,
-		RunE:          program.NoCommand,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRun: func(c *cobra.Command, _ []string) {

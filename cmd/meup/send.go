@@ -107,7 +107,7 @@ func runSend(c *cobra.Command, a *app, f *sendFlags, args []string) error {
 	if err := manage.Send(c, t, draft, f.json); err != nil {
 		return err
 	}
-	if len(draft.To) == 0 && textutil.LeadingMention(chatText(&draft)) == "" {
+	if draft.Kind != protocol.KindChat || len(draft.To) == 0 && textutil.LeadingMention(chatText(&draft)) == "" {
 		return nil
 	}
 	if roster, err := t.API.Roster(c.Context(), t.Space); err == nil { // otherwise there are no warnings

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
@@ -92,12 +93,12 @@ func (a *Agent) listTools(id protocol.ParticipantID) {
 	defer cancel()
 	var tools []mcptools.Tool
 	cursor := ""
-	refused := false // the query itself
+	sent := true
 	for range maxListPages {
 		page, next, err := a.listPage(ctx, id, cursor)
 		if err != nil {
 			a.log.Debug("no tools listed", "by", id, "err", err)
-			_, refused = errors.AsType[*protocol.Error](err)
+			sent = !errors.Is(err, errNotSent)
 			if errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}) {
 				a.stopQueries(id, err)
 				return
@@ -117,8 +118,12 @@ func (a *Agent) listTools(id protocol.ParticipantID) {
 	if len(tools) > 0 {
 		a.log.Info("tools found in the space", "participant", id, "tools", len(tools))
 	}
-	a.peers.Store(id, tools, len(tools) == 0 && !refused)
+	a.peers.Store(id, tools, sent && len(tools) == 0)
 }
+
+// errNotSent marks a query that was rejected, or not sent because the agent itself was
+// not connected.
+var errNotSent = errors.New("not sent")
 
 // stopQueries stops the queries until the rights change.
 func (a *Agent) stopQueries(id protocol.ParticipantID, err error) {
@@ -139,7 +144,7 @@ func (a *Agent) listPage(ctx context.Context, id protocol.ParticipantID, cursor 
 	answer := a.inbox.Expect(request.ID)
 	defer a.inbox.Release(request.ID)
 	if err := a.out.Publish(ctx, request); err != nil {
-		return nil, "", err
+		return nil, "", fmt.Errorf("%w: %w", errNotSent, err)
 	}
 	for {
 		select {

@@ -35,14 +35,14 @@ func (c *Capability) explain(r *Request) string {
 	case c.payload != nil && !c.payload.Match(payloadOf(r), m, &w):
 		x = c.payload.Mismatch("/payload", payloadOf(r), m, &w)
 	case c.deny:
-		return short(c.String()) + " denies it"
+		return c.String() + " denies it"
 	default:
-		return short(c.String()) + " allows it"
+		return c.String() + " allows it"
 	}
 	if x.Value == "" {
-		return fmt.Sprintf("%s does not apply: there is no %s for %s to match", short(c.String()), x.Pointer, short(x.Pattern))
+		return fmt.Sprintf("%s does not apply: there is no %s for %s to match", c.String(), x.Pointer, short(x.Pattern))
 	}
-	return fmt.Sprintf("%s does not apply: %s is %s, which %s does not match", short(c.String()), x.Pointer, short(x.Value), short(x.Pattern))
+	return fmt.Sprintf("%s does not apply: %s is %s, which %s does not match", c.String(), x.Pointer, short(x.Value), short(x.Pattern))
 }
 
 func addressees(to []protocol.ParticipantID) string {

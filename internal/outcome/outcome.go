@@ -13,7 +13,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// maxError bounds the text of an error that is shown, in characters.
+// maxError bounds the reason of an error or a rejection that is shown, in characters.
 const maxError = 200
 
 // maxDocument bounds a text that is parsed as JSON, in bytes.
@@ -32,10 +32,15 @@ func (r Result) String() string {
 	if !r.Failed {
 		return r.Text
 	}
-	if text := strings.Join(strings.Fields(r.Text), " "); text != "" {
-		return "error: " + textutil.ShortenChars(text, maxError)
+	if text := Reason(r.Text); text != "" {
+		return "error: " + text
 	}
 	return "error"
+}
+
+// Reason shortens the reason of an error or a rejection to one line.
+func Reason(text string) string {
+	return textutil.ShortenChars(strings.Join(strings.Fields(text), " "), maxError)
 }
 
 // Join combines the state of a call (success, rejected), the participant that

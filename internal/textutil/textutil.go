@@ -73,7 +73,7 @@ func LeadingMention(text string) string {
 		return ""
 	}
 	end := strings.IndexFunc(rest, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._:-", r)
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._:-+|", r)
 	})
 	if end >= 0 && strings.ContainsRune("@/\\", rune(rest[end])) {
 		return "" // an address or a path
@@ -82,4 +82,15 @@ func LeadingMention(text string) string {
 		rest = rest[:end]
 	}
 	return strings.TrimRight(rest, ".:-")
+}
+
+// ShellWord quotes a word for a shell, if that is necessary.
+func ShellWord(s string) string {
+	safe := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._:-/@+=,%", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !safe(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -152,7 +152,7 @@ func (n *Table) Finish(id protocol.ParticipantID, now time.Time) bool {
 }
 
 // Store stores the result of a query. none means that the participant did not
-// respond, or listed no tools.
+// respond, or listed no tools. One that has listed some before is queried again.
 func (n *Table) Store(id protocol.ParticipantID, tools []mcptools.Tool, none bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -160,7 +160,8 @@ func (n *Table) Store(id protocol.ParticipantID, tools []mcptools.Tool, none boo
 	if o == nil || isClosed(o.settled) {
 		return
 	}
-	o.tools, o.none = tools, none && !o.changed
+	o.none = none && !o.changed && !o.known()
+	o.tools = tools
 	close(o.settled)
 }
 

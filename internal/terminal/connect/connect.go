@@ -17,6 +17,7 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -43,21 +44,10 @@ func Given(fl *pflag.FlagSet) (flags string) {
 	new(Settings).Register(own)
 	fl.Visit(func(f *pflag.Flag) {
 		if own.Lookup(f.Name) != nil {
-			flags += " --" + f.Name + " " + quoted(f.Value.String())
+			flags += " --" + f.Name + " " + textutil.ShellWord(f.Value.String())
 		}
 	})
 	return flags
-}
-
-// quoted quotes a word for a shell, if that is necessary.
-func quoted(s string) string {
-	safe := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._:-/@+=,%", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !safe(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // Target is the gateway, the space and the token to use.

@@ -349,7 +349,7 @@ func (c *call) info(closed bool, d *Display) api.Decision {
 		}
 	case c.outcome == api.OutcomeRejected:
 		info.DecidedBy = c.end.Env().From
-		info.OutcomeText = strings.Join(strings.Fields(d.of(c.end).text), " ")
+		info.OutcomeText = outcome.Reason(d.of(c.end).text)
 	}
 	if c.end != nil {
 		ms := max(0, c.end.Env().TS.Sub(c.it.Env().TS).Milliseconds())

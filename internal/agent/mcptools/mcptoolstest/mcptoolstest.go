@@ -4,7 +4,6 @@ package mcptoolstest
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 )
 
@@ -29,11 +28,18 @@ func find(env, program string) string {
 	if path := os.Getenv(env); path != "" {
 		return path
 	}
-	_, here, _, ok := runtime.Caller(0)
-	if !ok {
+	dir, err := os.Getwd() // of a test: the folder of its package
+	for err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			break
+		}
+		if parent := filepath.Dir(dir); parent != dir {
+			dir = parent
+			continue
+		}
 		return ""
 	}
-	path := filepath.Join(filepath.Dir(here), "../../../../.tools/node/node_modules/.bin", program)
+	path := filepath.Join(dir, ".tools/node/node_modules/.bin", program)
 	if _, err := os.Stat(path); err != nil {
 		return ""
 	}
@@ -41,7 +47,7 @@ func find(env, program string) string {
 }
 
 // FilesystemServer is FindFilesystemServer for a test that is skipped without
-// it.
+// it, or fails in CI (if the environment has CI).
 func FilesystemServer(t testing.TB) string {
 	t.Helper()
 	return orSkip(t, FindFilesystemServer(), "filesystem", fsServerEnv)
@@ -56,6 +62,9 @@ func EverythingServer(t testing.TB) string {
 
 func orSkip(t testing.TB, path, name, env string) string {
 	t.Helper()
+	if path == "" && os.Getenv("CI") != "" {
+		t.Fatalf("@modelcontextprotocol/server-%s is not installed: run make install-npm", name)
+	}
 	if path == "" {
 		t.Skipf("@modelcontextprotocol/server-%s is not installed: run make install-npm, or name its program in %s", name, env)
 	}

@@ -96,7 +96,10 @@ export class SearchSession {
 
   /** Clears the query and its results when the user has opened another conversation since. */
   visited(visits: number): void {
-    if (visits !== this.visits && this.query !== NO_QUERY) this.set(NO_QUERY);
+    if (visits !== this.visits && this.query !== NO_QUERY) {
+      this.set(NO_QUERY);
+      this.query = NO_QUERY;
+    }
     this.visits = visits;
   }
 
