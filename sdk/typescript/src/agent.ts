@@ -1,5 +1,6 @@
 /** Answering questions. The rules are those of the reference agent (docs/agent.md). */
 
+import type { Surroundings } from "./call.js";
 import { type AnswerMode, Classifier, MODES } from "./addressing.js";
 import { Backlog, type CatchUp, type EarlierCall } from "./backlog.js";
 import type { Arrival } from "./client.js";
@@ -8,7 +9,7 @@ import { backoff, realClock } from "./clock.js";
 import { CanceledError, ClosedError, type MeupError } from "./errors.js";
 import { newID } from "./ids.js";
 import { Question, derived } from "./question.js";
-import { type Surroundings, publicReason } from "./reasoning.js";
+import { publicReason } from "./reasoning.js";
 import { correlations, field, recipients, str } from "./read.js";
 import type { Envelope, ID, Payload } from "./types.js";
 

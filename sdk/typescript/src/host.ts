@@ -5,6 +5,7 @@
 
 import type { Arrival, Client } from "./client.js";
 import { allows } from "./capabilities.js";
+import { realClock } from "./clock.js";
 import { CanceledError, ClosedError, MeupError, RpcError, TimeoutError } from "./errors.js";
 import { newID } from "./ids.js";
 import { correlations, field, isObject, num, obj, recipients, str } from "./read.js";
@@ -126,8 +127,11 @@ export class ToolHost {
   }
 
   /** Calls an own tool, with a request and a response in the log. The audience sees the response; empty: all. */
-  async callOwn(name: string, args: Payload, o: { readonly context?: ContextPath; readonly correlationId?: ID | readonly ID[]; readonly audience: readonly ParticipantID[]; readonly signal: AbortSignal; readonly onAdmitted?: (id: ID) => void }): Promise<ToolResult> {
+  async callOwn(name: string, args: Payload, o: { readonly context?: ContextPath; readonly correlationId?: ID | readonly ID[]; readonly audience: readonly ParticipantID[]; readonly timeout?: number; readonly signal?: AbortSignal; readonly onAdmitted?: (id: ID) => void }): Promise<ToolResult> {
     const id = newID();
+    const { timeout = 30_000 } = o;
+    const late = new AbortController();
+    const signal = o.signal === undefined ? late.signal : AbortSignal.any([o.signal, late.signal]);
     const where = o.context !== undefined && { context: o.context };
     await this.client.publish(
       {
@@ -138,12 +142,14 @@ export class ToolHost {
         ...(o.correlationId !== undefined && { correlationId: o.correlationId }),
         payload: { jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } },
       },
-      { signal: o.signal, certain: true }, // it needs a response
+      { signal, certain: true }, // it needs a response
     );
     o.onAdmitted?.(id);
     const request: Envelope = { id, ts: "", from: this.client.you, kind: "mcp.request", payload: {}, ...where };
-    const answer = await this.carryOut(name, args, request, o.signal);
+    const stopTimer = timeout > 0 ? realClock.after(timeout, () => late.abort(new TimeoutError(`no result within ${timeout} ms`))) : () => {};
+    const answer = await this.carryOut(name, args, request, signal).finally(stopTimer);
     await this.respond({ ...request, from: "" }, id, answer, o.audience);
+    signal.throwIfAborted();
     if ("error" in answer) throw new RpcError(answer.error.code, answer.error.message, answer.error.data);
     return toolResult(answer.result);
   }

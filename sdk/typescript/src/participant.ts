@@ -1,13 +1,14 @@
 /** A participant: a client that asks, answers, calls tools and serves them. */
 
 import { type Agent, QuestionAgent, type QuestionHandler, type QuestionOptions } from "./agent.js";
+import { type Surroundings, callTool } from "./call.js";
 import { QUESTION_NEEDS, TOOL_NEEDS, missing } from "./capabilities.js";
 import { Client, type ClientOptions } from "./client.js";
 import { type ServeOptions, type ServedTool, ToolHost, RpcCode, rpcID } from "./host.js";
-import { type ProposalOutcome, type ProposeOptions, type ProposedCall, approve, callOrPropose, propose, reject } from "./propose.js";
+import { type ProposalOutcome, type ProposeOptions, type ProposedCall, approve, propose, reject } from "./propose.js";
 import { field, recipients, str } from "./read.js";
 import { type RequestOptions, Requests } from "./requests.js";
-import { Directory, type OfferedTool, type ToolResult, toolResult } from "./tools.js";
+import { Directory, type OfferedTool, type ToolResult } from "./tools.js";
 import type { Envelope, ParticipantID, Payload } from "./types.js";
 
 export interface ToolCallOptions extends RequestOptions {
@@ -22,6 +23,7 @@ export interface ToolCallOptions extends RequestOptions {
 export class Participant extends Client {
   private readonly requests = new Requests(this);
   private readonly directory = new Directory(this, this.requests);
+  private readonly parts: Surroundings = { client: this, requests: this.requests, directory: this.directory, host: () => this.host };
   private host: ToolHost | null = null;
   private agent: QuestionAgent | null = null;
   private controlled = false;
@@ -50,21 +52,10 @@ export class Participant extends Client {
    * ProtocolError or ProposalError.
    */
   async callTool(name: string, args: Payload = {}, o: ToolCallOptions = {}): Promise<ToolResult> {
-    const { participant: to, propose: proposes = true, proposalTimeout, ...rest } = o;
+    const { participant, ...rest } = o;
     const serves = (tool: string): boolean => this.host?.has(tool) === true;
-    const { participant, tool } = to === undefined ? await this.directory.resolve(name, serves, undefined, o.signal) : { participant: to, tool: name };
-    const where = { ...(o.context !== undefined && { context: o.context }), ...(o.correlationId !== undefined && { correlationId: o.correlationId }), ...(o.onAdmitted !== undefined && { onAdmitted: o.onAdmitted }) };
-    const call = async (): Promise<ToolResult> =>
-      participant === this.you && this.host !== null
-        ? this.host.callOwn(tool, args, { ...where, audience: [], signal: o.signal ?? new AbortController().signal })
-        : toolResult(await this.request(participant, "tools/call", { name: tool, arguments: args }, rest));
-    if (!proposes) return call();
-    return callOrPropose(call, () =>
-      this.propose(
-        { name: tool, arguments: args, participant },
-        { ...where, ...(proposalTimeout !== undefined && { timeout: proposalTimeout }), ...(o.timeout !== undefined && { callTimeout: o.timeout }), ...(o.signal !== undefined && { signal: o.signal }) },
-      ),
-    );
+    const at = participant === undefined ? await this.directory.resolve(name, serves, undefined, o.signal) : { participant, tool: name };
+    return callTool(this.parts, at, args, { ...rest, audience: [] });
   }
 
   /** Serves tools to the other participants. Further calls add tools. */
@@ -96,7 +87,7 @@ export class Participant extends Client {
   /** Answers questions, as an agent. At most one agent runs at a time. */
   onQuestion(handler: QuestionHandler, o: QuestionOptions = {}): Agent {
     if (this.agent !== null) throw new TypeError("an agent answers already: stop it first");
-    const agent = new QuestionAgent({ client: this, requests: this.requests, directory: this.directory, host: () => this.host }, handler, o);
+    const agent = new QuestionAgent(this.parts, handler, o);
     this.agent = agent;
     this.warnMissing(QUESTION_NEEDS);
     this.handleControl();

@@ -2,7 +2,7 @@
 
 import type { Client } from "./client.js";
 import { realClock } from "./clock.js";
-import { ProposalError, isRejected } from "./errors.js";
+import { isRejected } from "./errors.js";
 import { newID } from "./ids.js";
 import { type Settled, proposed, settles } from "./proposal.js";
 import { field, str } from "./read.js";
@@ -119,25 +119,6 @@ export async function propose(client: Client, requests: Requests, call: Proposed
     stopTimer();
     o.signal?.removeEventListener("abort", aborted);
   }
-}
-
-/**
- * Makes a call, or proposes it if this participant may not make it. If it may
- * not propose it either, the rejection of the call is thrown.
- */
-export async function callOrPropose(call: () => Promise<ToolResult>, suggest: () => Promise<ProposalOutcome>): Promise<ToolResult> {
-  let rejection: unknown;
-  try {
-    return await call();
-  } catch (err) {
-    if (!isRejected(err, "capability_violation")) throw err;
-    rejection = err;
-  }
-  const done = await suggest().catch((err: unknown) => {
-    throw isRejected(err, "capability_violation") ? rejection : err;
-  });
-  if (done.outcome === "fulfilled") return done.result;
-  throw new ProposalError(done.proposal, done.outcome, done.by, done.reason);
 }
 
 /** Makes a proposed call: exactly it, addressed to the participant that runs the tool. Returns the result. */

@@ -1,9 +1,10 @@
 /** A question: a chat that this agent is to answer. */
 
+import type { Surroundings } from "./call.js";
 import { chatText } from "./addressing.js";
 import type { EarlierCall } from "./backlog.js";
 import { CanceledError, ClosedError, ProtocolError } from "./errors.js";
-import { Reasoning, type ReasonOptions, type Surroundings, within } from "./reasoning.js";
+import { Reasoning, type ReasonOptions, within } from "./reasoning.js";
 import { recipients } from "./read.js";
 import type { Envelope, ID, ParticipantID, Payload } from "./types.js";
 

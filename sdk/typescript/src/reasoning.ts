@@ -1,23 +1,14 @@
 /** A context of reasoning: thoughts, calls of tools, and a conclusion. */
 
-import type { Client } from "./client.js";
+import { type Surroundings, callTool } from "./call.js";
 import { CanceledError, DiscoveryError, type MeupError, ProposalError, RpcError, ToolError, isRejected } from "./errors.js";
-import type { ToolHost } from "./host.js";
 import { newID } from "./ids.js";
 import type { Payloads } from "./payloads.js";
-import { type ProposalOutcome, type ProposedCall, callOrPropose, propose } from "./propose.js";
+import { type ProposalOutcome, type ProposedCall, propose } from "./propose.js";
 import { correlations, oneLine } from "./read.js";
-import type { Progress, Requests } from "./requests.js";
-import { type Directory, type Located, type ToolResult, toolResult } from "./tools.js";
+import type { Progress } from "./requests.js";
+import type { Located, ToolResult } from "./tools.js";
 import type { ContextPath, Envelope, ID, ParticipantID, Payload } from "./types.js";
-
-/** The parts of the participant that a context uses. */
-export interface Surroundings {
-  readonly client: Client;
-  readonly requests: Requests;
-  readonly directory: Directory;
-  readonly host: () => ToolHost | null;
-}
 
 /** How a context is opened. */
 export interface ReasonOptions {
@@ -127,22 +118,14 @@ export class Reasoning {
    */
   async callTool(name: string, args: Payload = {}, o: CallOptions = {}): Promise<ToolResult> {
     this.signal.throwIfAborted();
-    const { participant, tool } = o.participant === undefined ? await this.resolve(name) : { participant: o.participant, tool: name };
-    const own = participant === this.s.client.you && this.s.host()?.has(tool) === true;
+    const { participant, reason = `I call ${name}.`, parallelGroup, ...rest } = o;
+    const at = participant === undefined ? await this.resolve(name) : { participant, tool: name };
     const thought = await this.step(
       "reasoning.thought",
-      {
-        message: (o.reason ?? `I call ${name}.`).slice(0, MAX_THOUGHT),
-        tool_name: tool,
-        ...(o.parallelGroup !== undefined && { parallel_group: o.parallelGroup }),
-      },
+      { message: reason.slice(0, MAX_THOUGHT), tool_name: at.tool, ...(parallelGroup !== undefined && { parallel_group: parallelGroup }) },
       this.id, // makes the request visible to the asker
     );
-    const call = (): Promise<ToolResult> => (own ? this.callOwn(tool, args, thought) : this.callOther(participant, tool, args, thought, o));
-    if (o.propose === false) return call();
-    return callOrPropose(call, () =>
-      this.propose({ name: tool, arguments: args, participant }, { correlationId: thought, ...(o.proposalTimeout !== undefined && { timeout: o.proposalTimeout }), ...(o.timeout !== undefined && { callTimeout: o.timeout }) }),
-    );
+    return callTool(this.s, at, args, { ...rest, context: this.context, correlationId: thought, audience: this.audience, signal: this.signal, waitForResume: true });
   }
 
   /** Proposes a call, and waits for its outcome. */
@@ -226,24 +209,6 @@ export class Reasoning {
       if (!(err instanceof DiscoveryError) || this.audience.length === 0) throw err;
       throw new DiscoveryError(`${err.message}; the question is private, so name another one with the option participant`);
     }
-  }
-
-  private callOwn(name: string, args: Payload, thought: ID): Promise<ToolResult> {
-    const host = this.s.host() as ToolHost;
-    return host.callOwn(name, args, { context: this.context, correlationId: thought, audience: this.audience, signal: this.signal });
-  }
-
-  private async callOther(host: ParticipantID, name: string, args: Payload, thought: ID, o: CallOptions): Promise<ToolResult> {
-    return toolResult(
-      await this.s.requests.request(host, "tools/call", { name, arguments: args }, {
-        context: this.context,
-        correlationId: thought,
-        signal: this.signal,
-        waitForResume: true,
-        ...(o.timeout !== undefined && { timeout: o.timeout }),
-        ...(o.onProgress !== undefined && { onProgress: o.onProgress }),
-      }),
-    );
   }
 }
 

@@ -112,10 +112,13 @@ export class Directory {
 
   /** Waits a little for a participant that is not connected, and reports whether it is. */
   private async returns(id: ParticipantID, signal?: AbortSignal): Promise<boolean> {
+    if (this.isHere(id)) return true;
+    signal?.throwIfAborted();
     await new Promise<void>((resolve) => {
       const end = (): void => {
         stop();
         unhandle();
+        unwatch();
         signal?.removeEventListener("abort", end);
         resolve();
       };
@@ -123,6 +126,7 @@ export class Directory {
       const unhandle = this.client.handle(() => {
         if (this.isHere(id)) end();
       });
+      const unwatch = this.client.onEnd(end);
       signal?.addEventListener("abort", end, { once: true });
     });
     signal?.throwIfAborted();

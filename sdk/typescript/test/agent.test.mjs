@@ -563,6 +563,26 @@ test("an own tool is called with a request and a response in the log", async () 
   await me.close();
 });
 
+test("an own tool has the time of a call, and an unknown one is an error", async () => {
+  const [g, me] = await joined({ servesTools: true });
+  let stopped;
+  me.serveTools({ hang: { handler: (_, { signal }) => new Promise(() => (stopped = signal)) } });
+  const late = { name: "TimeoutError", message: "no result within 20 ms" };
+  await assert.rejects(me.callTool("hang", {}, { timeout: 20 }), late);
+  assert.equal(stopped.reason.name, "TimeoutError");
+  await assert.rejects(me.callTool("bot/nosuch"), { code: -32602 });
+  const got = [];
+  me.onQuestion((q) => q.reason(async (r) => {
+    for (const name of ["hang", "bot/nosuch"]) await r.callTool(name, {}, { timeout: 20 }).catch((err) => got.push(err.code ?? err.message));
+    return "";
+  }));
+  g.say("alice", "chat", { message: "hang" });
+  await until("both errors", () => got.length === 2);
+  assert.deepEqual(got, [late.message, -32602]);
+  assert.deepEqual(g.of("mcp.response").map((e) => e.payload.error.code), [-32001, -32602, -32001, -32602]);
+  await me.close();
+});
+
 test("approve and reject decide on a proposal of another participant", async () => {
   const [g, me] = await joined();
   const p = g.say("scout", "mcp.proposal", { method: "tools/call", params: { name: "rm", arguments: { n: 1 } }, participant_id: "tools" }, { context: "c" });
