@@ -37,6 +37,9 @@ func TestCatchUp_CallsOfEarlierAttempts(t *testing.T) {
 		protocol.Envelope{ID: "stopped", Kind: protocol.KindMCPRequest, To: me, Context: "whole", Payload: calls("move_file")},
 		protocol.Envelope{Kind: protocol.KindMCPResponse, Context: "whole", Correlation: protocol.CorrelateTo("stopped"),
 			Payload: []byte(`{"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"cancelled"}}`)},
+		protocol.Envelope{ID: "lost", Kind: protocol.KindMCPRequest, To: me, Context: "whole", Payload: calls("list_directory")},
+		protocol.Envelope{Kind: protocol.KindMCPResponse, Context: "whole", Correlation: protocol.CorrelateTo("lost"),
+			Payload: []byte(`{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"restarted","data":{"reason":"restarted"}}}`)},
 		protocol.Envelope{ID: "peer", Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{"carol"}, Context: "whole", Payload: calls("send_mail")},
 		protocol.Envelope{ID: "idea", Kind: protocol.KindMCPProposal, Context: "whole", Payload: []byte(`{"method":"tools/call","params":{"name":"delete","arguments":{}}}`)},
 		protocol.Envelope{ID: "idea-own", Kind: protocol.KindMCPProposal, Context: "whole", Payload: []byte(`{"method":"tools/call","params":{"name":"erase","arguments":{}},"participant_id":"planner"}`)},
@@ -48,7 +51,7 @@ func TestCatchUp_CallsOfEarlierAttempts(t *testing.T) {
 	send(t, alice, protocol.Envelope{ID: "approved", Kind: protocol.KindMCPRequest, To: me,
 		Correlation: protocol.CorrelateTo("idea-own"), Payload: []byte(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"erase","arguments":{}}}`)})
 
-	const want = "write_file unknown|read_text_file seen|move_file unknown|send_mail unknown|delete unknown|erase unknown"
+	const want = "write_file unknown|read_text_file seen|move_file unknown|list_directory unknown|send_mail unknown|delete unknown|erase unknown"
 	for attempt := range 2 { // the second restart knows no more than the first
 		seen, wait := make(chan planner.State, 2), make(chan struct{})
 		stop := employ(t, g, "planner", agent.Options{CatchUp: catchup.Auto, Tools: tools(t, handbook), OwnToolsOnly: true, MaxSteps: 1,
@@ -82,7 +85,7 @@ func TestCatchUp_CallsOfEarlierAttempts(t *testing.T) {
 	}
 	all := conversation(t, alice, answersTo(question, other))
 	if !slices.ContainsFunc(all, func(env protocol.Envelope) bool {
-		return env.Kind == protocol.KindReasoningStart && strings.Contains(string(env.Payload), `"references":["write","read","stopped","peer","done-by-alice","approved"]`)
+		return env.Kind == protocol.KindReasoningStart && strings.Contains(string(env.Payload), `"references":["write","read","stopped","lost","peer","done-by-alice","approved"]`)
 	}) {
 		t.Errorf("the new start does not refer to the calls\n%s", script(all))
 	}

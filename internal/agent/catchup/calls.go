@@ -63,8 +63,9 @@ func (b *Backlog) noteSent(request *protocol.Envelope, context protocol.ContextP
 	b.sent[request.ID], b.sentOrder = c, append(b.sentOrder, request.ID)
 }
 
-// noteResult records the response to a call, if it is the host's and tells the
-// outcome. The response to a canceled call does not: the tool had begun.
+// noteResult records the response to a call, if it is the host's and has the outcome.
+// The response to a canceled call has not: the tool had begun. Nor has that of a host
+// that was restarted.
 func (b *Backlog) noteResult(response *protocol.Envelope) {
 	for _, id := range response.Correlation.IDs {
 		c := b.sent[id]
@@ -73,10 +74,15 @@ func (b *Backlog) noteResult(response *protocol.Envelope) {
 		}
 		var p struct {
 			Error struct {
-				Code int64 `json:"code"`
+				Code int64           `json:"code"`
+				Data json.RawMessage `json:"data"`
 			} `json:"error"`
 		}
-		if json.Unmarshal(response.Payload, &p) != nil || p.Error.Code == participant.CodeCancelled {
+		var data struct {
+			Reason string `json:"reason"`
+		}
+		if json.Unmarshal(response.Payload, &p) != nil || p.Error.Code == participant.CodeCancelled ||
+			json.Unmarshal(p.Error.Data, &data) == nil && data.Reason == "restarted" {
 			continue
 		}
 		c.Result = b.o.Result(response)

@@ -249,7 +249,9 @@ export class Backlog {
     for (const id of correlations(e)) {
       if (e.from === this.o.you) this.requests.delete(id);
       const call = this.sent.get(id);
-      if (call !== undefined && e.from === call.participant && field(obj(field(e.payload, "error")), "code") !== -32002) this.sent.set(id, { ...call, response: e.payload });
+      const error = obj(field(e.payload, "error"));
+      const known = field(error, "code") !== -32002 && field(obj(field(error, "data")), "reason") !== "restarted";
+      if (call !== undefined && e.from === call.participant && known) this.sent.set(id, { ...call, response: e.payload });
     }
   }
 

@@ -450,6 +450,8 @@ test("a process that starts closes what an earlier one left, and answers its que
   say("reasoning.start", { message: "" }, { id: "inner", context: "old" });
   say("mcp.request", { method: "tools/call", params: { name: "echo", arguments: { n: 1 } } }, { id: "call", to: ["tools"], context: "old" });
   g.say("tools", "mcp.response", { result: { content: [] } }, { correlationId: "call" });
+  say("mcp.request", { method: "tools/call", params: { name: "echo" } }, { id: "lost", to: ["tools"], context: "old" });
+  g.say("tools", "mcp.response", { error: { code: -32000, message: "restarted", data: { reason: "restarted" } } }, { correlationId: "lost" });
   say("mcp.request", { id: 1, method: "tools/call", params: { name: "own" } }, { id: "own", to: ["bot"], context: "old" });
   say("mcp.proposal", { method: "tools/call", params: { name: "rm" } }, { id: "p", context: "old" });
   const me = await connect(g.options());
@@ -459,11 +461,11 @@ test("a process that starts closes what an earlier one left, and answers its que
     return q.reason(() => "because");
   });
   await until("an answer", () => g.of("chat")[0]);
-  assert.deepEqual(earlier.map((c) => [c.request, c.name, c.participant, c.response !== null]), [["call", "echo", "tools", true], ["own", "own", "bot", false]]);
+  assert.deepEqual(earlier.map((c) => [c.request, c.name, c.participant, c.response !== null]), [["call", "echo", "tools", true], ["lost", "echo", "tools", false], ["own", "own", "bot", false]]);
   assert.deepEqual(g.of("reasoning.cancel").map((e) => e.context), ["old/inner", "old"]);
   assert.equal(g.of("mcp.withdraw")[0].correlationId, "p");
   assert.equal(g.of("mcp.response").find((e) => e.correlationId === "own").payload.error.code, -32002);
-  assert.deepEqual(g.of("reasoning.start").at(-1).payload.references, ["call", "own"]);
+  assert.deepEqual(g.of("reasoning.start").at(-1).payload.references, ["call", "lost", "own"]);
   await me.close();
 });
 
