@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -146,27 +147,35 @@ func TestReadme_Demo(t *testing.T) {
 	}
 }
 
-// askBot asks the agent of an example, which runs with the token of bot, and
-// checks its answer and its reasoning.
+// askBot asks the agent of an example, which runs with the token of bot, approves the
+// call that it proposes, and checks its answer and its reasoning.
 func askBot(t *testing.T, g *gatewayProc, want string, command ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	a := &readmeAgent{t: t, ctx: ctx, alice: g.dial(t, "alice", client.After(0)), answers: make(map[protocol.ID]int)}
+	program := filepath.Join(bin, "meup-agent")
+	start(t, []string{"MEUP_TOKEN=files-token-for-tests"}, program, "bridge", "--gateway", "http://"+g.addr, "--space", "lab", "--no-pin-tools", "--mcp", program+" docserver ../docs")
+	a.await(presenceOf("files", protocol.PresenceJoin))
 	start(t, []string{"BOT_TOKEN=bot-token-for-tests"}, command[0], command[1:]...)
 	a.await(presenceOf("bot", protocol.PresenceJoin))
-	question := a.send(a.alice, client.Chat("@bot are you there?"))
+	question := a.send(a.alice, client.Chat("@bot what is a space?"))
 	var kinds []string
 	e := a.await(func(e *protocol.Envelope) bool {
-		if e.From == "bot" {
+		if e.From == "bot" && e.Kind != protocol.KindParticipantStatus {
 			kinds = append(kinds, string(e.Kind))
+		}
+		if e.Kind == protocol.KindMCPProposal {
+			a.send(a.alice, protocol.Envelope{Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{"files"}, Context: e.Context, Payload: e.Payload}, e.ID)
 		}
 		return e.Kind == protocol.KindChat && e.From == "bot"
 	})
-	if text := e.ParsePayload().Get("message").Text(); text != want || !e.Correlation.Names(question) {
+	text := e.ParsePayload().Get("message").Text()
+	if !strings.HasPrefix(text, want+". It says:\n# Glossary") || !e.Correlation.Names(question) {
 		t.Errorf("it answers %q to %v", text, e.Correlation)
 	}
-	if got := strings.Join(kinds, " "); got != "reasoning.start reasoning.thought reasoning.conclusion chat" {
+	kinds = slices.Compact(kinds)
+	if got := strings.Join(kinds, " "); got != "reasoning.start reasoning.thought mcp.proposal reasoning.conclusion chat" {
 		t.Errorf("it sends %s", got)
 	}
 }

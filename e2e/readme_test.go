@@ -21,7 +21,8 @@ spaces:
     participants:
       alice: {token: alice-token-for-tests, capabilities: ["*"]}
       guide: {token: guide-token-for-tests, capabilities: [chat, "reasoning/*"]}
-      bot: {token: bot-token-for-tests, capabilities: [chat, "reasoning/*"]}
+      bot: {token: bot-token-for-tests, capabilities: [chat, "reasoning/*", mcp.response, mcp.proposal, mcp.withdraw, participant.status]}
+      files: {token: files-token-for-tests, capabilities: [mcp.response, mcp.request, participant.status]}
 `
 
 // readmeScript writes the JavaScript example of docs/getting-started.md into a file, with

@@ -49,9 +49,8 @@ Exit codes: 0 ended as requested, 1 failed, 2 invalid usage.`,
 // needs no separate program. Other MCP clients can use it too.
 func newDocserver() *cobra.Command {
 	return &cobra.Command{
-		Use:    "docserver DIR",
-		Short:  "Serves a folder of text files over MCP, on standard input and output",
-		Hidden: true,
+		Use:   "docserver DIR",
+		Short: "Serve a folder of text files over MCP, on standard input and output",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return program.Usagef("docserver takes one folder")
