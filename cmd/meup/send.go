@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/internal/terminal/manage"
@@ -107,7 +108,7 @@ func runSend(c *cobra.Command, a *app, f *sendFlags, args []string) error {
 	if err := manage.Send(c, t, draft, f.json); err != nil {
 		return err
 	}
-	if draft.Kind != protocol.KindChat || len(draft.To) == 0 && textutil.LeadingMention(chatText(&draft)) == "" {
+	if draft.Kind != protocol.KindChat {
 		return nil
 	}
 	if roster, err := t.API.Roster(c.Context(), t.Space); err == nil { // otherwise there are no warnings
@@ -116,24 +117,42 @@ func runSend(c *cobra.Command, a *app, f *sendFlags, args []string) error {
 	return nil
 }
 
-// warnAbsent warns of each participant that a chat is addressed to, or mentions at its
-// beginning, and that is not connected.
+// warnAbsent warns of what may leave a chat without an answer: of each participant that it
+// is addressed to, or mentions at its beginning, and that is not connected, and of several
+// agents of which it mentions none.
 func warnAbsent(w io.Writer, roster *api.Roster, chat *protocol.Envelope) {
-	connected := func(id protocol.ParticipantID) bool {
-		return strings.EqualFold(string(id), string(roster.You.ID)) ||
-			slices.ContainsFunc(roster.Participants, func(p protocol.Participant) bool { return strings.EqualFold(string(p.ID), string(id)) })
-	}
 	if chat.Kind != protocol.KindChat {
 		return
 	}
+	connected := func(id string) bool {
+		return strings.EqualFold(id, string(roster.You.ID)) ||
+			slices.ContainsFunc(roster.Participants, func(p protocol.Participant) bool { return strings.EqualFold(string(p.ID), id) })
+	}
 	for _, id := range chat.To {
-		if !connected(id) {
+		if !connected(string(id)) {
 			warn(w, "%s is not connected; it gets the message when it connects", id)
 		}
 	}
-	name := textutil.LeadingMention(chatText(chat))
-	if len(chat.To) == 0 && name != "" && !connected(protocol.ParticipantID(name)) {
-		warn(w, "no participant %s is connected; the message is to all, and another agent may answer it (with --to %[1]s, %[1]s alone gets it, when it connects)", name)
+	if len(chat.To) > 0 {
+		return
+	}
+	text := chatText(chat)
+	if name := textutil.LeadingMention(text); name != "" && !connected(name) {
+		warn(w, "no participant %s is connected; the message is to all, and another agent may answer it (--to %[1]s addresses %[1]s alone)", name)
+		return
+	}
+	var agents []string
+	for _, p := range roster.Participants {
+		if p.ID == roster.You.ID || !participant.IsAgent(p.Capabilities) {
+			continue
+		}
+		if strings.Contains(strings.ToLower(text), "@"+strings.ToLower(string(p.ID))) {
+			return
+		}
+		agents = append(agents, string(p.ID))
+	}
+	if len(agents) > 1 {
+		warn(w, "several agents are connected (%s); by default each answers only what mentions it (@%s) or is addressed to it (--to %[2]s)", strings.Join(agents, ", "), agents[0])
 	}
 }
 

@@ -30,6 +30,19 @@ func CapabilityKind(raw json.RawMessage) string {
 	return c.Kind
 }
 
+// IsAgent reports whether a capability names the reasoning kinds explicitly. The protocol
+// does not mark agents otherwise.
+func IsAgent(capabilities []json.RawMessage) bool {
+	return slices.ContainsFunc(capabilities, func(c json.RawMessage) bool {
+		switch kind := CapabilityKind(c); kind {
+		case "reasoning/cancel", "reasoning.cancel": // granted to people who stop agents
+			return false
+		default:
+			return strings.HasPrefix(kind, "reasoning")
+		}
+	})
+}
+
 // NamesCall reports whether capabilities allow calls of a tool that a participant runs
 // itself, and name the participant in to, and the tool or no tool. The patterns of a name
 // are texts with * and arrays of them; a capability with any other condition does not

@@ -192,18 +192,7 @@ func (t *Classifier) isAgent(id protocol.ParticipantID) bool {
 		return true
 	}
 	i := slices.IndexFunc(t.participants, func(p protocol.Participant) bool { return p.ID == id })
-	return i >= 0 && slices.ContainsFunc(t.participants[i].Capabilities, namesReasoning)
-}
-
-// namesReasoning reports whether a capability names the reasoning kinds
-// explicitly.
-func namesReasoning(capability json.RawMessage) bool {
-	switch kind := participant.CapabilityKind(capability); kind {
-	case "reasoning/cancel", "reasoning.cancel": // granted to people who stop agents
-		return false
-	default:
-		return strings.HasPrefix(kind, "reasoning")
-	}
+	return i >= 0 && participant.IsAgent(t.participants[i].Capabilities)
 }
 
 // mentionsOther reports whether a text mentions another connected agent.
