@@ -58,7 +58,7 @@ func openReasonerStage(t *testing.T, r *deciderProc, more ...string) *agentStage
 	s := &agentStage{t: t, g: startGateway(t, agentConfig), ctx: ctx}
 	t.Setenv("THE_REASONERS", reasonerToken)
 	s.args = append([]string{"run", "--gateway", "ws://" + s.g.addr + "/ws", "--space", "lab", "--token-env", "GUIDE", "--space-tools", "off",
-		"--reasoner", "http://" + r.addr, "--reasoner-token-env", "THE_REASONERS", "--mcp", fs + " " + docs}, more...)
+		"--log-level", "debug", "--reasoner", "http://" + r.addr, "--reasoner-token-env", "THE_REASONERS", "--mcp", fs + " " + docs}, more...)
 	s.alice = s.g.dial(t, "alice", client.After(0))
 	s.startAgent()
 	return s
