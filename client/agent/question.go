@@ -171,7 +171,8 @@ func (q *Question) call(ctx context.Context, do func(context.Context, agent.Call
 	return &Result{Text: out.Text, JSON: json.RawMessage(out.JSON)}, nil
 }
 
-// isAbsent reports whether a participant is not connected. The agent itself ("") is.
+// isAbsent reports whether a participant is not connected. It returns false for the agent
+// itself ("").
 func (q *Question) isAbsent(host protocol.ParticipantID) bool {
 	return host != "" && !slices.ContainsFunc(q.space.Welcome().Participants, func(p protocol.Participant) bool { return p.ID == host })
 }
