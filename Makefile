@@ -67,6 +67,9 @@ release: ## archives for six platforms, an OCI image, bills of materials and che
 # PEM file with the certificate authorities of the image; none by default.
 CERTS ?=
 
+# A program with the race detector waits a second before it exits, but for this.
+export GORACE = atexit_sleep_ms=20
+
 .PHONY: test
 test: install-npm install-python install-chromium test-web ## all tests with the race detector, then every fuzz target for a while
 	$(GO) test $(BUILD) -race -shuffle=on -vet=off -ldflags=-w -timeout $(TEST_TIMEOUT) -p $(TEST_P) ./...

@@ -277,7 +277,7 @@ type Batch struct {
 	Decisions []int // indexes in Reasoning.ToolDecisions
 }
 
-// Batches returns the calls in order, with those of a parallel group together at
+// Batches returns the calls in order, with the calls of a parallel group together at
 // the position of the first. A group of one is a single call.
 func (r *Reasoning) Batches() []Batch {
 	var all []Batch

@@ -5,7 +5,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// agentNeeds are the needs of the agent in addition to those of any program that answers questions.
+// agentNeeds are the needs of the agent in addition to the needs of any program that answers questions.
 var agentNeeds = append([]participant.Need{
 	{Capability: "mcp.request", Kinds: []protocol.Kind{protocol.KindMCPRequest}, Without: "no tool can be called"},
 	{Capability: "stream/*", Kinds: []protocol.Kind{protocol.KindStreamOpen, protocol.KindStreamData, protocol.KindStreamClose}, Without: "thoughts are not sent while they grow"},

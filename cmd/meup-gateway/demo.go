@@ -308,7 +308,7 @@ func (s *demoEnv) printInstructions() {
 }
 
 // findClient returns the command of the terminal client: the one beside this program, or of
-// PATH, or else that of make build; where is empty if the program exists.
+// PATH, or else the one in bin/; where is empty if the program exists.
 func findClient() (where, command string) {
 	if self, err := os.Executable(); err == nil {
 		beside := filepath.Join(filepath.Dir(self), "meup"+filepath.Ext(self))

@@ -13,5 +13,8 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs the program as a user would.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", Cmds: exportCommands})
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", Cmds: exportCommands, Setup: func(e *testscript.Env) error {
+		e.Setenv("GORACE", os.Getenv("GORACE"))
+		return nil
+	}})
 }

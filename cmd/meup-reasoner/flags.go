@@ -18,7 +18,7 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner/httpapi"
 )
 
-// commonFlags are the flags that serve and worker share, with those of the queue.
+// commonFlags are the flags that serve and worker share, with the flags of the queue.
 type commonFlags struct {
 	// The model that decides.
 	model, baseURL string
@@ -40,7 +40,7 @@ type commonFlags struct {
 	queue               queueFlags
 }
 
-// Bounds of --context-tokens: those of context_tokens in a request.
+// Bounds of --context-tokens, the same as of context_tokens in a request.
 const (
 	minContextTokens = 4096
 	maxContextTokens = 10_000_000

@@ -37,7 +37,10 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs the program as a user would.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script"})
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", Setup: func(e *testscript.Env) error {
+		e.Setenv("GORACE", os.Getenv("GORACE"))
+		return nil
+	}})
 }
 
 // running is the service as a separate process.

@@ -62,6 +62,7 @@ func TestScripts(t *testing.T) {
 			e.Defer(all.stop)
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("TZ", "UTC")
+			e.Setenv("GORACE", os.Getenv("GORACE"))
 			for _, name := range []string{"MEUP_URL", "MEUP_SPACE", "MEUP_TOKEN", "XDG_CONFIG_HOME", "NO_COLOR"} {
 				e.Setenv(name, "")
 			}

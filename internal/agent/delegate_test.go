@@ -276,8 +276,8 @@ func TestDelegate_PrivateAndRestart(t *testing.T) {
 	}
 }
 
-// A nested start that is only addressed to the agent, as those of a private
-// question are, is not a part for it.
+// A nested start that is only addressed to the agent, like the starts of a private
+// question, is not a part for it.
 func TestDelegate_AddressedIsNotAsked(t *testing.T) {
 	g := meuptest.Start(t, config)
 	critic, alice := join(t, g, "critic"), join(t, g, "alice")

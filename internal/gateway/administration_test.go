@@ -58,7 +58,7 @@ func (o *office) try(who string, kind protocol.Kind, format string, args ...any)
 	return send(o.t, o.API(o.t, who), "ops", protocol.Envelope{Kind: kind, Payload: fmt.Appendf(nil, format, args...)})
 }
 
-// send sends an envelope, again while the log is not available, as that of a cluster
+// send sends an envelope, again while the log is not available, as the log of a cluster
 // may be for a moment.
 func send(t *testing.T, c *api.Client, space string, e protocol.Envelope) (id protocol.ID, err error) {
 	t.Helper()

@@ -259,7 +259,7 @@ func isViolation(err error) bool {
 	return errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation})
 }
 
-// answers removes the requests that were refused from those that a response answers. It
+// answers removes the requests that were refused from the ones that a response answers. It
 // reports whether one is left.
 func (t *turn) answers(e *protocol.Envelope) bool {
 	if e.Kind != protocol.KindMCPResponse {

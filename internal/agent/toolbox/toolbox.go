@@ -1,4 +1,4 @@
-// Package toolbox names the tools that an agent can call: its own, and those of
+// Package toolbox names the tools that an agent can call: its own tools, and the tools of
 // other participants.
 package toolbox
 
