@@ -49,7 +49,7 @@ func newRoot() *cobra.Command {
 one against its sender's capabilities and limits, masks secrets, and keeps a
 durable, ordered log.
 
-Get started: meup-gateway demo`,
+Get started: meup-gateway demo, or meup-gateway init for a space of your own`,
 		Args:          program.NoArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 		SilenceErrors: true,
@@ -61,7 +61,7 @@ Get started: meup-gateway demo`,
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return program.Usage(err) })
-	root.AddCommand(newServe(), newDemo(), newCheck(), newExplain(), newToken(), newExport(), newBackup(), newRestore(), newVersion())
+	root.AddCommand(newInit(), newServe(), newDemo(), newCheck(), newExplain(), newToken(), newExport(), newBackup(), newRestore(), newVersion())
 	program.Describe(root, version)
 	return root
 }

@@ -75,7 +75,7 @@ exits with 0.`,
 // reports every fault.
 func (f serveFlags) load(report func(config.Diagnostic)) (*config.Config, error) {
 	if f.config == "" {
-		return nil, program.Usagef("--config FILE is required; meup-gateway demo needs none")
+		return nil, program.Usagef("--config FILE is required: meup-gateway init writes one, and meup-gateway demo needs none")
 	}
 	cfg, faults := config.Load(f.config)
 	if cfg != nil {

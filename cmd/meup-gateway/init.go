@@ -1,0 +1,139 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/internal/gateway/config"
+	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/token"
+)
+
+// firstConfig is the configuration that init writes, with the address and the space as its
+// arguments.
+const firstConfig = `# A gateway with one space. All keys: examples/config/full.yaml; checked by
+# meup-gateway check meup.yaml. The tokens are in tokens.env.
+listen: %q
+data: ./meup-data
+spaces:
+  %s:
+    participants:
+      # You: alice may send everything.
+      alice: {token_env: ALICE_TOKEN, capabilities: ["*"]}
+      # The tools of an MCP server: meup-agent bridge.
+      files: {token_env: FILES_TOKEN, capabilities: [mcp.response, mcp.request, participant.status]}
+      # An agent that may list and search. It proposes its other calls, and alice decides.
+      planner:
+        token_env: PLANNER_TOKEN
+        capabilities: &agent
+          - chat
+          - reasoning/*
+          - stream/*
+          - mcp.response
+          - mcp.proposal
+          - mcp.withdraw
+          - participant.status
+          - participant.compact-done
+          - {kind: mcp.request, payload: {method: tools/list}}
+          - {kind: mcp.request, payload: {method: tools/call, params: {name: ["list_*", "search_*"]}}}
+      # An agent of your own, with the same capabilities.
+      bot: {token_env: BOT_TOKEN, capabilities: *agent}
+`
+
+const (
+	configName = "meup.yaml"
+	tokensName = "tokens.env"
+)
+
+func newInit() *cobra.Command {
+	var listen, space string
+	c := &cobra.Command{
+		Use:   "init [FOLDER]",
+		Short: "Writes a first configuration, and its tokens",
+		Long: `init writes meup.yaml, the configuration of a gateway with one space, and
+tokens.env, which a shell reads: the tokens of the participants, and the address,
+the space and the token of alice for meup. Only you can read tokens.env. Existing
+files are not changed: init fails.`,
+		Example: "  meup-gateway init\n  . ./tokens.env\n  meup-gateway serve --config meup.yaml",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return program.Usagef("unexpected argument %q", args[1])
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			folder := "."
+			if len(args) > 0 {
+				folder = args[0]
+			}
+			return initialize(c.OutOrStdout(), folder, listen, space)
+		},
+	}
+	c.Flags().StringVar(&listen, "listen", "127.0.0.1:8080", "address to listen on, host:port")
+	c.Flags().StringVar(&space, "space", "lab", "name of the space")
+	return c
+}
+
+// initialize writes both files or neither, and prints the next command.
+func initialize(out io.Writer, folder, listen, space string) error {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return program.Usagef("--listen %q is not host:port", listen)
+	}
+	if host == "" || net.ParseIP(host).IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	env := fmt.Sprintf("# Secret. In a shell: . ./%s\nexport MEUP_URL=http://%s MEUP_SPACE=%s\n", tokensName, net.JoinHostPort(host, port), space)
+	values := make(map[string]string)
+	for _, name := range []string{"ALICE_TOKEN", "FILES_TOKEN", "PLANNER_TOKEN", "BOT_TOKEN"} {
+		values[name] = token.New()
+		env += "export " + name + "=" + values[name] + "\n"
+	}
+	env += "export MEUP_TOKEN=$ALICE_TOKEN\n"
+	text := fmt.Sprintf(firstConfig, listen, space)
+	lookup := func(name string) (string, bool) { value, ok := values[name]; return value, ok }
+	if _, faults := config.Parse(configName, []byte(text), lookup, os.ReadFile); config.HasErrors(faults) {
+		return program.Usagef("with this --listen and --space, %v", faults[0])
+	}
+
+	if err := os.MkdirAll(folder, 0o750); err != nil {
+		return err
+	}
+	configFile, tokensFile := filepath.Join(folder, configName), filepath.Join(folder, tokensName)
+	if err := writeNew(configFile, text, 0o644); err != nil {
+		return err
+	}
+	if err := writeNew(tokensFile, env, 0o600); err != nil {
+		return errors.Join(err, os.Remove(configFile))
+	}
+	sourced := tokensFile
+	if !filepath.IsAbs(sourced) {
+		sourced = "./" + sourced // a shell searches PATH for a name without a slash
+	}
+	_, err = fmt.Fprintf(out, `Wrote %s: the space %s with alice (you), files, planner and bot.
+Wrote %s: their tokens, readable only by you.
+Next: . %s && meup-gateway serve --config %s
+`, configFile, space, tokensFile, sourced, configFile)
+	return err
+}
+
+// writeNew writes a file that does not exist.
+func writeNew(path, text string, mode os.FileMode) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s exists, and is not changed", path)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err = f.WriteString(text); err != nil {
+		return errors.Join(err, f.Close(), os.Remove(path))
+	}
+	return f.Close()
+}
