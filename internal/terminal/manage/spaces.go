@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
@@ -58,24 +60,35 @@ func listSpaces(c *cobra.Command, s *connect.Settings, asJSON bool) error {
 }
 
 func newWho(s *connect.Settings, style func(io.Writer) (blockrender.Style, error)) *cobra.Command {
-	var asJSON bool
+	var f whoFlags
 	c := &cobra.Command{
 		Use:   "who",
 		Short: "Lists the connected participants and their capabilities",
 		Long: `who lists the participants that are connected to the space, and what each of them
-may do. Your own participant comes first, connected or not.
+may do. Your own participant comes first, connected or not. With --wait, it first
+waits until these participants are connected, and for a gateway that does not
+listen yet; after --timeout it ends with exit code 3.
 
 Exit codes: those of meup.`,
-		Args: program.NoArgs,
+		Example: "  meup who\n  meup who --wait planner,files",
+		Args:    program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return connect.Finish(c.Context(), listParticipants(c, s, style, asJSON))
+			return connect.Finish(c.Context(), listParticipants(c, s, style, &f))
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print the roster as one JSON object")
+	c.Flags().BoolVar(&f.json, "json", false, "print the roster as one JSON object")
+	c.Flags().StringSliceVar(&f.wait, "wait", nil, "wait until these participants are connected")
+	c.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second, "how long --wait waits")
 	return c
 }
 
-func listParticipants(c *cobra.Command, s *connect.Settings, style func(io.Writer) (blockrender.Style, error), asJSON bool) error {
+type whoFlags struct {
+	json    bool
+	wait    []string
+	timeout time.Duration
+}
+
+func listParticipants(c *cobra.Command, s *connect.Settings, style func(io.Writer) (blockrender.Style, error), f *whoFlags) error {
 	colors, err := style(c.OutOrStdout())
 	if err != nil {
 		return err
@@ -84,11 +97,16 @@ func listParticipants(c *cobra.Command, s *connect.Settings, style func(io.Write
 	if err != nil {
 		return err
 	}
-	roster, err := t.API.Roster(c.Context(), t.Space)
+	var roster *api.Roster
+	if len(f.wait) > 0 {
+		roster, err = awaitRoster(c.Context(), t, f.wait, f.timeout)
+	} else {
+		roster, err = t.API.Roster(c.Context(), t.Space)
+	}
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if f.json {
 		return json.NewEncoder(termsafe.JSONWriter(c.OutOrStdout())).Encode(roster)
 	}
 	out := bufio.NewWriter(c.OutOrStdout())
