@@ -83,16 +83,17 @@ func checkout(t *testing.T) (dir string, env []string) {
 	return dir, append(os.Environ(), "GO="+compiler, "MAKEFLAGS=", "XDG_CONFIG_HOME="+dir)
 }
 
-// runCommands runs the commands of a document's console blocks in one shell,
-// as a reader would, except the ones that skip names.
-func runCommands(t *testing.T, document, skip string) {
+// runCommands runs the commands of a document's console blocks in one shell at a
+// terminal, as a reader would, except the blocks that contain skip ("": none), and approves
+// what it is asked for. It returns their output.
+func runCommands(t *testing.T, document, skip string) string {
 	t.Helper()
 	addr := "127.0.0.1:" + freePort(t)
 	var script strings.Builder
 	script.WriteString("set -eu\ntrap 'kill $(jobs -p) 2>/dev/null; wait' EXIT\n")
 	for _, block := range blocks(t, document, "console", addr) {
 		if skip == "" || !strings.Contains(block, skip) {
-			script.WriteString(commands(block))
+			script.WriteString(strings.ReplaceAll(commands(block), "meup-gateway init", "meup-gateway init --listen "+addr))
 		}
 	}
 	dir, env := checkout(t)
@@ -101,13 +102,35 @@ func runCommands(t *testing.T, document, skip string) {
 	cmd := exec.CommandContext(ctx, "bash", "-x", "-c", script.String())
 	cmd.Dir, cmd.Env = dir, env
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // the trap ends the programs
-	cmd.WaitDelay = 10 * time.Second
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("the commands of %s: %v\n%s", document, err, out)
+	terminal, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer terminal.Close() //nolint:errcheck // it was read to its end
+	var out strings.Builder
+	for block := make([]byte, 4096); ; { // until the last program has ended
+		n, err := terminal.Read(block)
+		out.Write(block[:n])
+		if strings.HasSuffix(out.String(), "[q]uit: ") && n > 0 {
+			if _, err := terminal.WriteString("y\n"); err != nil {
+				t.Error(err)
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the commands of %s: %v\n%s", document, err, &out)
+	}
+	return out.String()
 }
 
-func TestReadme_Commands(t *testing.T) { runCommands(t, "../README.md", "make demo") }
+func TestReadme_Commands(t *testing.T) {
+	if out := runCommands(t, "../README.md", "make demo"); !t.Failed() && !strings.Contains(out, "# Glossary") {
+		t.Errorf("the approved call has no result:\n%s", out)
+	}
+}
 
 func TestGettingStarted_Commands(t *testing.T) { runCommands(t, "../docs/getting-started.md", "") }
 
