@@ -21,6 +21,7 @@ type Client struct {
 	// Set by Dial and not changed later.
 	opts       Options
 	target     *url.URL // without the position
+	gateway    string   // its address in logs
 	http       *http.Client
 	log        *slog.Logger
 	out        *outbox
@@ -103,6 +104,9 @@ func newClient(opts Options) (*Client, error) {
 	c.closing, c.leave = context.WithCancel(context.Background())
 	c.out = newOutbox(opts.InFlight, func() { wake(c.wakeReader) })
 	c.target = joinURL(target, opts)
+	if address, err := HTTPURL(opts.URL); err == nil {
+		c.gateway = address.Redacted()
+	}
 	return c, nil
 }
 
@@ -161,7 +165,7 @@ func (c *Client) firstConnect(ctx context.Context) (*session, error) {
 		if err == nil {
 			s.pendingWelcome = nil // Welcome returns it to the caller
 			if attempt > 1 {
-				c.log.Warn("gateway reached", "gateway", c.target.Host, "attempts", attempt) // a warning, so that a handler without Info shows both
+				c.log.Info("gateway reached", "gateway", c.gateway, "attempts", attempt)
 			}
 		}
 		if err == nil || finalError(err) != nil || ctx.Err() != nil {
@@ -175,7 +179,7 @@ func (c *Client) firstConnect(ctx context.Context) (*session, error) {
 		if attempt == 1 { // one warning, however long it takes
 			level = slog.LevelWarn
 		}
-		c.log.Log(ctx, level, "gateway not reached; trying again", "gateway", c.target.Host, "err", err, "in", delay)
+		c.log.Log(ctx, level, "gateway not reached; trying again", "gateway", c.gateway, "err", plainCause(err), "in", delay)
 		select {
 		case <-time.After(delay):
 		case <-ctx.Done():

@@ -3,6 +3,9 @@ package client
 import (
 	"errors"
 	"fmt"
+	"io"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/coder/websocket"
@@ -111,4 +114,19 @@ func finalError(err error) error {
 		return &CloseError{Code: int(closed.Code), Reason: closed.Reason}
 	}
 	return nil
+}
+
+// plainCause returns why there is no connection, without the words of libraries.
+func plainCause(err error) string {
+	var closed websocket.CloseError
+	var system syscall.Errno
+	switch {
+	case errors.As(err, &closed):
+		return strings.TrimSuffix(fmt.Sprintf("the gateway closed the connection (%d): %s", closed.Code, closed.Reason), ": ")
+	case errors.As(err, &system):
+		return system.Error()
+	case errors.Is(err, io.EOF):
+		return "the connection ended without a close"
+	}
+	return err.Error()
 }

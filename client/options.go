@@ -54,8 +54,7 @@ type Options struct {
 	// Backoff sets the delays between reconnects.
 	Backoff Backoff
 	// RetryDial makes Dial retry until its context ends while the gateway is
-	// unreachable. Logger gets one warning with the address, and a message when
-	// the gateway is reached.
+	// unreachable.
 	RetryDial bool
 
 	// HTTPHeader is added to the upgrade request.
@@ -68,7 +67,9 @@ type Options struct {
 	// by the client's own goroutine, one call at a time, for the last time
 	// before Done is closed. It must not block, call Close or wait for Done.
 	OnState func(State)
-	// Logger receives events for operators; nil: none.
+	// Logger receives events for operators; nil: none. A gateway that is not
+	// reached, or lost, is one warning with its address and the cause, and its
+	// return one message at Info; the attempts in between are at Debug.
 	Logger *slog.Logger
 }
 

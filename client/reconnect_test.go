@@ -1,9 +1,12 @@
 package client_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -98,6 +101,60 @@ func TestReconnect_TemporaryRefusal(t *testing.T) {
 	if fmt.Sprint(phases) != fmt.Sprint(want) {
 		t.Errorf("phases %v, want %v", phases, want)
 	}
+}
+
+// A loss is one warning and the return one message, however many attempts it takes.
+func TestReconnect_Log(t *testing.T) {
+	g := newFaultyGateway(t)
+	g.upgrade = func(w http.ResponseWriter, dial int) bool {
+		refused := dial == 1 || dial > 2 && dial < 6
+		if refused {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		return refused
+	}
+	var once sync.Once
+	g.onFrame = func(c *fakeConn, _ *protocol.Envelope) (cut bool) {
+		once.Do(func() { cut = true; _ = c.Conn.Close(websocket.StatusGoingAway, "gateway going down") })
+		return cut
+	}
+	var log testkit.Log
+	c := g.dial(t, func(o *client.Options) { o.RetryDial, o.Logger = true, slog.New(slog.NewTextHandler(&log, nil)) })
+	if _, err := c.Send(testkit.Deadline(t), message(1)); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	want := []string{
+		`level=WARN msg="gateway not reached; trying again" space=lab gateway=` + g.URL + ` err="gateway refused the connection with HTTP status 503" in=`,
+		`level=INFO msg="gateway reached" space=lab gateway=` + g.URL + ` attempts=2`,
+		`level=WARN msg="connection lost; trying again" space=lab gateway=` + g.URL + ` err="the gateway closed the connection (1001): gateway going down" attempt=1 in=`,
+		`level=INFO msg="connected again" space=lab gateway=` + g.URL + ` since=0`,
+	}
+	if len(lines) != len(want) {
+		t.Fatalf("the log is\n%s", log.String())
+	}
+	for i, line := range lines {
+		if !strings.Contains(line, want[i]) {
+			t.Errorf("line %d is %s\nwant %s", i, line, want[i])
+		}
+	}
+}
+
+// The cause of an unreachable gateway has no words of the libraries.
+func TestDial_LogsPlainCause(t *testing.T) {
+	ctx, cancel := context.WithCancel(testkit.Deadline(t))
+	defer cancel()
+	var log testkit.Log
+	address := fmt.Sprintf("http://127.0.0.1:%d", testkit.FreePort(t))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = client.Dial(ctx, client.Options{URL: address, Space: "lab", RetryDial: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	}()
+	log.Wait(t, `gateway=`+address+` err="connection refused" in=`)
+	cancel()
+	<-ended
 }
 
 func TestSend_TemporaryRefusal(t *testing.T) {

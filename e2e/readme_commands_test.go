@@ -99,7 +99,7 @@ func runCommands(t *testing.T, document, skip string) string {
 	dir, env := checkout(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "bash", "-x", "-c", script.String())
+	cmd := exec.CommandContext(ctx, "bash", "-x", "-c", strings.ReplaceAll(script.String(), "127.0.0.1:9000", "127.0.0.1:"+freePort(t)))
 	cmd.Dir, cmd.Env = dir, env
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // the trap ends the programs
 	terminal, err := pty.Start(cmd)

@@ -59,8 +59,8 @@ const (
 type Agent struct {
 	// Client has the gateway, the space and the token. ServesTools and RetryDial are set by
 	// Run: it waits for a gateway that is away. Logger is used by the agent too, which warns
-	// of a gateway that is away and of missing capabilities; nil: the warnings and errors go
-	// to slog.Default.
+	// of a gateway that is away and of missing capabilities; nil: the warnings and errors, and
+	// the return of a gateway, go to slog.Default.
 	Client client.Options
 	// OnQuestion answers a question, in Markdown. ctx ends when the question is canceled,
 	// when another process takes it over, or with Run; then nothing is sent but the end
@@ -109,13 +109,14 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	defer history.Close()
 	options := a.Client
-	options.ServesTools, options.RetryDial, options.Logger = a.Tools != nil, true, cmp.Or(a.Client.Logger, slog.New(warnings{slog.Default().Handler()}))
+	options.ServesTools, options.RetryDial, options.Logger = a.Tools != nil, true, cmp.Or(a.Client.Logger, slog.Default())
+	log := cmp.Or(a.Client.Logger, slog.New(warnings{slog.Default().Handler()}))
 	var set *mcptools.Set
 	var notices *bridge.Notices
 	if a.Tools != nil {
 		notices = bridge.NewNotices()
 		set, err = mcptools.Start(ctx, []mcptools.Server{{Name: "own", InProcess: a.Tools}}, mcptools.Options{
-			CallTimeout: a.CallTimeout, Logger: options.Logger, OnNotice: notices.Put, OnRestart: notices.Restarted,
+			CallTimeout: a.CallTimeout, Logger: log, OnNotice: notices.Put, OnRestart: notices.Restarted,
 		})
 		if err != nil {
 			return fmt.Errorf("run agent: %w", err)
@@ -130,7 +131,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		return fmt.Errorf("run agent: %w", err)
 	}
 	defer func() { _ = c.Close() }()
-	return a.serve(ctx, c, options.Logger, history, set, notices)
+	return a.serve(ctx, c, log, history, set, notices)
 }
 
 // warnings is a handler for warnings and errors only.

@@ -136,7 +136,7 @@ func (f *acpFlags) check() error {
 	if f.dir, err = filepath.Abs(f.dir); err != nil {
 		return program.Usagef("--dir: %w", err)
 	}
-	if about, err := os.Stat(f.dir); err != nil || !about.IsDir() {
+	if !isFolder(f.dir) {
 		return program.Usagef("--dir %s: expected a folder", f.dir)
 	}
 	return nil
@@ -265,4 +265,9 @@ func findMeup() (string, error) {
 func isFile(path string) bool {
 	about, err := os.Stat(path)
 	return err == nil && about.Mode().IsRegular()
+}
+
+func isFolder(path string) bool {
+	about, err := os.Stat(path)
+	return err == nil && about.IsDir()
 }

@@ -116,9 +116,13 @@ func serveBridge(ctx context.Context, f *bridgeFlags, token string, servers []mc
 	}
 	defer history.Close()
 	var pins *toolpins.Pins
-	if !f.noPins {
+	switch held := c.Welcome().You.Capabilities; {
+	case f.noPins:
+	case f.pinTools || participant.MayAllow(held, protocol.KindCapabilityGrant):
 		pins = toolpins.New(toolpins.Options{Space: c, History: history, Required: f.pinTools, Logger: log})
-		participant.WarnMissing(log, c.Welcome().You.Capabilities, pinNeeds...)
+		participant.WarnMissing(log, held, pinNeeds...)
+	default:
+		log.Info("tools are not pinned: changed ones are offered at once; the capabilities mcp.proposal and capability.grant to itself pin them")
 	}
 	return bridge.New(bridge.Options{
 		Space: c, Server: set, Notices: notices, Pins: pins, Missed: f.answerMissed, History: history, Version: program.Version(version), Logger: log,

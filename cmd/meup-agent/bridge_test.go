@@ -46,3 +46,37 @@ func TestBridge_CleanShutdown(t *testing.T) {
 		})
 	}
 }
+
+// The capabilities that the documentation gives a host of tools cause no warning; the token of a
+// person does, since it allows everything.
+func TestBridge_Warnings(t *testing.T) {
+	for name, c := range map[string]struct {
+		capabilities string
+		args         []string
+		warnings     int
+		want         string
+	}{
+		"documented":    {`[mcp.response, mcp.request, participant.status]`, nil, 0, `level=INFO msg="tools are not pinned`},
+		"pins required": {`[mcp.response, mcp.request, participant.status]`, []string{"--pin-tools"}, 3, `capability="capability.grant to itself"`},
+		"no proposals":  {`[mcp.response, mcp.request, participant.status, {kind: capability.grant, payload: {recipient: helper}}]`, nil, 1, `capability=mcp.proposal`},
+		"a person":      {`["*"]`, nil, 1, `msg="the participant may do everything without approval`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := meuptest.Start(t, strings.Replace(config, `[chat, "reasoning/*", "mcp/*"]`, c.capabilities, 1))
+			ctx, alice, p := together(t, g, "bridge", append(c.args, "--mcp", "meup-agent docserver '"+t.TempDir()+"'")...)
+			_, err := alice.Request(ctx, []protocol.ParticipantID{"helper"}, "tools/list", nil, client.RequestOptions{})
+			if (err != nil) != (name == "pins required") {
+				t.Error(err)
+			}
+			if _, err := alice.Send(ctx, protocol.Envelope{Kind: protocol.KindParticipantShutdown, To: []protocol.ParticipantID{"helper"}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Wait(); err != nil {
+				t.Error(err)
+			}
+			if log := p.log.String(); strings.Count(log, "level=WARN") != c.warnings || strings.Count(log, c.want) != 1 {
+				t.Errorf("the log is\n%s", log)
+			}
+		})
+	}
+}

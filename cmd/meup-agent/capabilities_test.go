@@ -71,3 +71,39 @@ func TestRun_MissingCapabilities(t *testing.T) {
 		})
 	}
 }
+
+func TestWarnUnrestricted(t *testing.T) {
+	for name, c := range map[string]struct {
+		held   string
+		warned bool
+	}{
+		"everything":      {`["*"]`, true},
+		"as an object":    {`["chat",{"id":"g-1","kind":"**"}]`, true},
+		"all calls":       {`["chat","mcp/*"]`, false},
+		"in one context":  {`[{"kind":"*","context":"a"}]`, false},
+		"some are denied": {`["*",{"kind":"mcp.request","payload":{"method":"x"},"deny":true}]`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			you := protocol.You{ID: "alice"}
+			if err := json.Unmarshal([]byte(c.held), &you.Capabilities); err != nil {
+				t.Fatal(err)
+			}
+			var log bytes.Buffer
+			participant.WarnUnrestricted(slog.New(slog.NewTextHandler(&log, nil)), you)
+			if got := log.String(); (got != "") != c.warned || c.warned && (strings.Count(got, "\n") != 1 || !strings.Contains(got, "level=WARN") || !strings.Contains(got, "participant=alice")) {
+				t.Errorf("the log is %s", got)
+			}
+		})
+	}
+}
+
+// The program warns when it joins with the token of a person.
+func TestRun_PersonsToken(t *testing.T) {
+	g := meuptest.Start(t, config)
+	p := start(t, g, "alice-token", "run")
+	p.log.Wait(t, `level=WARN msg="the participant may do everything without approval`)
+	p.log.Wait(t, "agent ready")
+	if got := strings.Count(p.log.String(), "level=WARN"); got != 1 {
+		t.Errorf("%d warnings:\n%s", got, p.log.String())
+	}
+}

@@ -71,6 +71,8 @@ func (f *runFlags) check() error {
 		return program.Usagef("--delegate-timeout must not be negative")
 	case f.spaceTools != "auto" && f.spaceTools != "off":
 		return program.Usagef("--space-tools %q: expected auto or off", f.spaceTools)
+	case f.docs != "" && !isFolder(f.docs):
+		return program.Usagef("--docs %s: expected a folder", f.docs)
 	}
 	if _, err := addressing.ParseMode(f.answer); err != nil {
 		return program.Usagef("--answer: %w", err)

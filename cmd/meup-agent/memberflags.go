@@ -16,6 +16,7 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/subprocess"
+	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/program"
 )
 
@@ -126,6 +127,7 @@ func (f *memberFlags) dial(parent context.Context, token string, log *slog.Logge
 	c, err := client.Dial(ctx, o)
 	switch {
 	case err == nil:
+		participant.WarnUnrestricted(log, c.Welcome().You)
 		return c, nil
 	case parent.Err() != nil:
 		return nil, fmt.Errorf("wait for the gateway: %w", parent.Err())

@@ -287,23 +287,23 @@ func (s *demoEnv) listen(ctx context.Context) (net.Listener, error) {
 
 // printInstructions prints at most eight lines, the link last.
 func (s *demoEnv) printInstructions() {
-	fmt.Fprintf(s.out, "The space demo is at http://%s until Ctrl-C; nothing is kept.\n", s.address)
+	fmt.Fprintf(s.out, "The demo is at http://%s until Ctrl-C; nothing is kept.\n", s.address)
 	if s.moved {
 		fmt.Fprintf(s.out, "%s is in use, so the demo took a free port.\n", s.flags.listen)
 	}
 	if s.flags.scene {
-		fmt.Fprintln(s.out, "planner and scout begin when you join; one of their calls waits for your approval.")
+		fmt.Fprintln(s.out, "The agents planner and scout begin when you join; one of their calls waits for your approval.")
 	}
-	fmt.Fprintf(s.out, "guide answers your questions, such as: what is in the docs folder? It reads %s\n", s.docs)
+	fmt.Fprintf(s.out, "The agent guide answers your questions about %s, such as: what is in the docs folder?\n", s.docs)
 	where, client := findClient()
-	fmt.Fprintf(s.out, "At a terminal%s: MEUP_URL=http://%s MEUP_SPACE=demo MEUP_TOKEN=%s %s join\n", where, s.address, s.tokens[variable("you")], client)
-	fmt.Fprintf(s.out, "Your own agent joins as helper, with the token %s (docs/connect.md).\n", s.tokens[variable("helper")])
+	fmt.Fprintf(s.out, "In a terminal%s: MEUP_URL=http://%s MEUP_SPACE=demo MEUP_TOKEN=%s %s join\n", where, s.address, s.tokens[variable("you")], client)
+	fmt.Fprintf(s.out, "Claude Code, another MCP client or your own agent joins as helper, with the token %s (docs/connect.md).\n", s.tokens[variable("helper")])
 	if s.link == nil { // a build without the page
 		fmt.Fprintf(s.out, "http://%s\n", s.address)
 		return
 	}
 	// The token is not part of the link: browsers and terminals store addresses.
-	fmt.Fprintf(s.out, "This link signs you in, once, within %d minutes; later, sign in with the token above:\n%s\n",
+	fmt.Fprintf(s.out, "Open this link. It signs you in once, within %d minutes; later, sign in with the MEUP_TOKEN above:\n%s\n",
 		int(access.CodeLifetime.Minutes()), s.link())
 }
 

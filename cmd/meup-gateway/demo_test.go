@@ -62,6 +62,11 @@ func TestDemo_Output(t *testing.T) {
 	if len(lines) > 7 || link == nil { // one more if the address is in use
 		t.Fatalf("%d lines:\n%s", len(lines), said)
 	}
+	for i, want := range []string{"The demo is at http://127.0.0.1:", "The agents planner and scout", "The agent guide answers your questions about ", "In a terminal", "Claude Code,", "Open this link."} {
+		if !strings.HasPrefix(lines[i], want) {
+			t.Errorf("line %d is %s", i+1, lines[i])
+		}
+	}
 	tryLink(t, link, tokenLine.FindStringSubmatch(said)[1])
 }
 

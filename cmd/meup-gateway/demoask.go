@@ -62,6 +62,8 @@ func describe(e *protocol.Envelope) string {
 	switch {
 	case !p.Exists():
 		return string(e.Payload)
+	case e.Kind == protocol.KindMCPRequest && !p.Get("params").Get("name").Exists():
+		return p.Get("method").Text()
 	case e.Kind == protocol.KindMCPRequest:
 		return p.Get("params").Get("name").Text() + " " + string(p.Get("params").Get("arguments").Raw())
 	case e.Kind == protocol.KindMCPResponse && p.Get("error").Exists():

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/internal/gateway/httpapi"
+	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -16,17 +17,12 @@ import (
 var version = "dev"
 
 func buildVersion() httpapi.Version {
-	v := httpapi.Version{Version: version, Go: runtime.Version(), Dialects: protocol.DialectNames()}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return v
-	}
-	if v.Version == "dev" && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		v.Version = info.Main.Version
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			v.Commit = s.Value
+	v := httpapi.Version{Version: program.Version(version), Go: runtime.Version(), Dialects: protocol.DialectNames()}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				v.Commit = s.Value
+			}
 		}
 	}
 	return v

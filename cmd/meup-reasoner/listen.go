@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/net/netutil"
 
+	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/reasoner/httpapi"
 )
 
@@ -23,14 +24,14 @@ type server struct {
 	listener net.Listener
 }
 
-// add listens on an address, for this many concurrent connections. slowest
+// add listens on the address of a flag, for this many concurrent connections. slowest
 // bounds the duration of a response: a client that has not read it by then is
 // disconnected, like a client that sends a request more slowly than
 // httpapi.BodyTimeout.
-func (s *servers) add(ctx context.Context, address string, h http.Handler, most int, slowest time.Duration, log *slog.Logger) error {
+func (s *servers) add(ctx context.Context, flag, address string, h http.Handler, most int, slowest time.Duration, log *slog.Logger) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w", address, err)
+		return program.ListenError(address, flag, err)
 	}
 	*s = append(*s, server{listener: netutil.LimitListener(l, most), Server: &http.Server{
 		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: httpapi.BodyTimeout, WriteTimeout: slowest, IdleTimeout: time.Minute,

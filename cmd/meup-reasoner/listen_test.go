@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -31,8 +32,12 @@ func TestListener_Limit(t *testing.T) {
 		w.Header().Set("Connection", "close")
 	})
 	var list servers
-	if err := list.add(t.Context(), "127.0.0.1:0", handler, most, time.Minute, slog.New(slog.DiscardHandler)); err != nil {
+	if err := list.add(t.Context(), "listen", "127.0.0.1:0", handler, most, time.Minute, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
+	}
+	used := list[0].listener.Addr().String()
+	if err := list.add(t.Context(), "listen", used, handler, most, time.Minute, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "choose another address with --listen") {
+		t.Errorf("an address in use: %v", err)
 	}
 	if list[0].ReadTimeout != httpapi.BodyTimeout {
 		t.Errorf("a body may take %v", list[0].ReadTimeout)

@@ -114,9 +114,9 @@ func serveHTTP(ctx context.Context, f *serveFlags, p *components, jobs httpapi.J
 			metrics = httpapi.Local(metrics)
 		}
 		mux.Handle("GET /metrics", metrics)
-		aside = listening.add(ctx, f.metricsListen, mux, metricsConnections, time.Minute, p.log)
+		aside = listening.add(ctx, "metrics-listen", f.metricsListen, mux, metricsConnections, time.Minute, p.log)
 	}
-	if err := errors.Join(aside, listening.add(ctx, f.listen, httpapi.New(o), connectionsPerPlace*f.maxConcurrency, f.modelTimeout+2*time.Minute, p.log)); err != nil {
+	if err := errors.Join(aside, listening.add(ctx, "listen", f.listen, httpapi.New(o), connectionsPerPlace*f.maxConcurrency, f.modelTimeout+2*time.Minute, p.log)); err != nil {
 		listening.close()
 		return err
 	}

@@ -126,7 +126,7 @@ func (f *workerFlags) observe(ctx context.Context, p *components, tokens []strin
 		Tokens: tokens, Version: program.Version(version), Observe: p.metrics.Request, Logger: p.log,
 		Metrics: p.telemetry.Metrics(), Logs: p.records, Diagnostics: p.diagnostics(),
 	})
-	if err := listening.add(ctx, f.metricsListen, api, metricsConnections, time.Minute, p.log); err != nil {
+	if err := listening.add(ctx, "metrics-listen", f.metricsListen, api, metricsConnections, time.Minute, p.log); err != nil {
 		return nil, err
 	}
 	p.log.Info("serving metrics", "address", listening.addresses()[0].String())

@@ -141,7 +141,7 @@ func TestScene_Approved(t *testing.T) {
 	}
 	s.approve(p)
 	answer := s.answer()
-	for _, want := range []string{"is announced", announcement, "No: eu-north 0.0", "play the scene again"} {
+	for _, want := range []string{"is announced", announcement, "Hardly changed: eu-north 0.0", "play the scene again"} {
 		if !strings.Contains(answer, want) {
 			t.Errorf("%q is missing in the answer:\n%s", want, answer)
 		}

@@ -15,11 +15,11 @@ import (
 // that planner reasons about in a nested context.
 const (
 	question      = "@planner Can we announce version 2.4 today? Please check the notes, and let scout look at the error rates."
-	scoutQuestion = "Has the error rate of a region changed since version 2.4 runs there?"
+	scoutQuestion = "Has the error rate of a region changed since version 2.4 was installed there?"
 	limitQuestion = "What happens to a client that sends faster than the new limits?"
 )
 
-const announcement = "Version 2.4 is here: limits per kind of message, search inside of results, and spaces that open in 4 ms."
+const announcement = "Version 2.4 is here: limits per kind of message, search inside results, and spaces that open in 4 ms."
 
 // script has the decisions about a question, by the question. A decision gets
 // the finished steps of the question.
@@ -132,7 +132,7 @@ func plannerLines() script {
 				if !steps[0].Results[0].OK() {
 					return finish("I do not know: "+outcome(steps[0].Results[0]), "The limits are not described.", 0.2)
 				}
-				return finish("It waits as long as the answer names, and keeps its connection. That needs no line in the announcement.",
+				return finish("It is told how long to wait, and keeps its connection. That needs no line in the announcement.",
 					"Clients keep their connection; no line is needed.", 0.95)
 			},
 		},
@@ -159,7 +159,7 @@ func scoutLines() script {
 		},
 		func(steps []contextwindow.Record) planner.Decision {
 			eu, ap := steps[0].Results[0], steps[0].Results[1]
-			return finish(fmt.Sprintf("No: %s; %s", outcome(eu), outcome(ap)), "The error rates have not changed.", 0.9)
+			return finish(fmt.Sprintf("Hardly changed: %s; %s", outcome(eu), outcome(ap)), "The error rates have hardly changed.", 0.9)
 		},
 	}}
 }

@@ -46,3 +46,21 @@ func WarnMissing(log *slog.Logger, held []json.RawMessage, needs ...Need) {
 		}
 	}
 }
+
+// WarnUnrestricted logs a participant that holds every capability, that is * without a
+// condition and without a denial beside it, such as a person whose token was given to a
+// program: the gateway allows all of its calls, so none is proposed.
+func WarnUnrestricted(log *slog.Logger, you protocol.You) {
+	unrestricted := false
+	for _, raw := range you.Capabilities {
+		c, ok := parse(raw)
+		if !ok || c.Deny {
+			return
+		}
+		unrestricted = unrestricted || (c.Kind == "*" || c.Kind == "**") && c.Payload == nil && c.To == nil && c.Context == nil
+	}
+	if unrestricted {
+		log.Warn("the participant may do everything without approval; if this is the token of a person, use one with only the capabilities that the program needs",
+			"participant", you.ID, "capability", "*")
+	}
+}

@@ -14,6 +14,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 )
 
 // Exit codes.
@@ -52,13 +54,18 @@ func (e *ExitError) Error() string {
 // Unwrap returns the reason for errors.As.
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// Run executes a command until it ends, or until SIGINT or SIGTERM cancels its
-// context; a second signal ends the program at once. Run prints the error and
-// returns the exit code.
+// Run executes a command like RunContext, until SIGINT or SIGTERM cancels its
+// context; a second signal ends the program at once.
 func Run(root *cobra.Command, args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
+	return RunContext(ctx, root, args)
+}
+
+// RunContext executes a command, prints its error without characters that
+// control a terminal (it may quote a gateway), and returns the exit code.
+func RunContext(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Usage(err) })
 	checkShell(root)
@@ -69,7 +76,7 @@ func Run(root *cobra.Command, args []string) int {
 	case err == nil:
 		return ExitOK
 	case errors.As(err, &usage):
-		fmt.Fprintf(os.Stderr, "%s: %v\nSee %s --help.\n", root.Name(), err, c.CommandPath())
+		fmt.Fprintf(os.Stderr, "%s: %s\nSee %s --help.\n", root.Name(), termsafe.Text(err.Error()), c.CommandPath())
 		return ExitUsage
 	}
 	code := ExitFailed
@@ -78,7 +85,7 @@ func Run(root *cobra.Command, args []string) int {
 		code = other.Code
 	}
 	if other == nil || other.Err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", root.Name(), err)
+		fmt.Fprintf(os.Stderr, "%s: %s\n", root.Name(), termsafe.Text(err.Error()))
 	}
 	return code
 }

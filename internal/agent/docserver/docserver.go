@@ -11,7 +11,9 @@ package docserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,12 +40,15 @@ func New(dir, version string) (server *mcp.Server, closeDir func() error, err er
 	if err == nil {
 		abs, err = filepath.EvalSymlinks(abs)
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("serve folder: %w", err)
+	var root *os.Root
+	if err == nil {
+		root, err = os.OpenRoot(abs)
 	}
-	root, err := os.OpenRoot(abs)
+	if cause := new(fs.PathError); errors.As(err, &cause) { // it has the path in another form
+		err = cause.Err
+	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("serve folder: %w", err)
+		return nil, nil, fmt.Errorf("serve folder %s: %w", dir, err)
 	}
 	f := &folder{root: root, path: abs}
 	server = mcp.NewServer(&mcp.Implementation{Name: "meup-docserver", Version: version}, nil)

@@ -2,6 +2,8 @@ package mcptools
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"time"
@@ -35,7 +37,7 @@ func (c *command) Connect(context.Context) (mcp.Connection, error) {
 }
 
 // withStderrTail adds the last lines of a command's standard error to the error
-// of its start.
+// of its start, and names the exit code if it has ended.
 func withStderrTail(err error, transport mcp.Transport) error {
 	if t, ok := transport.(tapped); ok {
 		transport = t.Transport
@@ -43,6 +45,9 @@ func withStderrTail(err error, transport mcp.Transport) error {
 	c, ok := transport.(*command)
 	if !ok {
 		return err
+	}
+	if c.process != nil && errors.Is(err, mcp.ErrConnectionClosed) { // Connect has closed it
+		err = fmt.Errorf("it ended with exit code %d", c.process.ExitCode())
 	}
 	return c.process.Explain(err)
 }

@@ -131,7 +131,7 @@ func (p *Process) Explain(err error) error {
 	if err == nil || len(p.stderr.lines) == 0 {
 		return err
 	}
-	return fmt.Errorf("%w; it said: %s", err, strings.Join(p.stderr.lines, " / "))
+	return fmt.Errorf("%w; it wrote: %s", err, strings.Join(p.stderr.lines, " / "))
 }
 
 // lineWriter calls emit for each line; overlong lines are truncated.
