@@ -44,7 +44,7 @@ func Finish(ctx context.Context, err error) error {
 		return nil
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return errors.New("interrupted")
+		return program.ErrInterrupted
 	}
 	var usage *program.UsageError
 	var coded *program.ExitError
