@@ -220,11 +220,11 @@ var mayImport = map[string][]string{
 	"internal/proposal":                    {"protocol"},
 	"internal/terminal/blockrender":        {"protocol", "client/api", "internal/outcome", "internal/terminal/termsafe", "internal/textutil"},
 	"internal/terminal/reasonblock":        {"protocol", "client/api", "internal/outcome", "internal/reasondetail", "internal/textutil"},
-	"internal/terminal/conversation":       {"protocol", "client", "client/api", "internal/answers", "internal/proposal", "internal/terminal/blockrender", "internal/terminal/grants", "internal/terminal/reasonblock", "internal/terminal/termsafe", "internal/textutil"},
+	"internal/terminal/conversation":       {"protocol", "client", "client/api", "internal/answers", "internal/participant", "internal/proposal", "internal/terminal/blockrender", "internal/terminal/grants", "internal/terminal/reasonblock", "internal/terminal/termsafe", "internal/textutil"},
 	"internal/terminal/connect":            {"protocol", "client", "client/api", "internal/privatedir", "internal/program", "internal/terminal/termsafe", "internal/textutil"},
 	"internal/terminal/admin":              {"protocol", "client/api", "internal/program", "internal/terminal/connect", "internal/terminal/manage", "internal/terminal/termsafe", "internal/textutil", "internal/token"},
 	"internal/terminal/grants":             {"protocol", "client/api"},
-	"internal/terminal/manage":             {"protocol", "client/api", "internal/program", "internal/terminal/blockrender", "internal/terminal/connect", "internal/terminal/grants", "internal/terminal/termsafe", "internal/terminal/tui"},
+	"internal/terminal/manage":             {"protocol", "client/api", "internal/program", "internal/terminal/blockrender", "internal/terminal/connect", "internal/terminal/conversation", "internal/terminal/grants", "internal/terminal/termsafe", "internal/terminal/tui"},
 	"internal/terminal/render":             {"protocol", "client", "client/api", "internal/terminal/conversation", "internal/terminal/reasonblock", "internal/terminal/termsafe", "internal/textutil"},
 	"internal/terminal/tui":                {"protocol", "client", "client/api", "internal/terminal/blockrender", "internal/terminal/conversation", "internal/terminal/grants", "internal/terminal/render", "internal/terminal/termsafe"},
 
