@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"time"
@@ -77,11 +76,7 @@ func (c *Client) upgrade(ctx context.Context) (*websocket.Conn, error) {
 	if resp != nil && resp.StatusCode != http.StatusSwitchingProtocols {
 		return nil, refusedDial(resp)
 	}
-	var network *net.OpError
-	if errors.As(err, &network) { // it names the address and the cause
-		err = network
-	}
-	return nil, fmt.Errorf("dial gateway: %w", err)
+	return nil, fmt.Errorf("dial gateway: %w", Unreachable(err))
 }
 
 // refusedDial decodes an HTTP error response (section 4).

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 	"syscall"
 	"time"
@@ -74,6 +75,35 @@ func (e *DialError) Unwrap() error {
 func (e *DialError) final() bool {
 	return e.Status >= 400 && e.Status < 500 && e.Status != 408 && e.Status != 429
 }
+
+// Unreachable returns an error of the network without the layers of HTTP: if there was no
+// connection, as a sentence with the address and what to check. Other errors are returned
+// unchanged.
+func Unreachable(err error) error {
+	var name *net.DNSError
+	var network *net.OpError
+	switch {
+	case errors.As(err, &name) && name.IsNotFound:
+		return &networkError{fmt.Sprintf("no host is named %s: check the URL of the gateway", name.Name), name}
+	case !errors.As(err, &network):
+		return err
+	case network.Op == "dial" && errors.Is(network, syscall.ECONNREFUSED):
+		return &networkError{fmt.Sprintf("connection refused: is the gateway running at %s?", network.Addr), network}
+	case network.Op == "dial" && network.Timeout():
+		return &networkError{fmt.Sprintf("no answer from %s: check the URL of the gateway, and the network", network.Addr), network}
+	}
+	return network
+}
+
+// networkError is an error of the network in other words.
+type networkError struct {
+	text string
+	err  error
+}
+
+func (e *networkError) Error() string { return e.text }
+
+func (e *networkError) Unwrap() error { return e.err }
 
 // GapError means that the log no longer has all envelopes after the cursor.
 // Receive returns it once, in place of the missing envelopes; delivery then

@@ -88,6 +88,7 @@ func (f *auditFlags) print(c *cobra.Command, t *connect.Target, h *historyFlags,
 			return err
 		}
 	}
+	out.warnIfEmpty(c.ErrOrStderr())
 	return out.out.Flush()
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -96,38 +97,57 @@ func runHistory(c *cobra.Command, a *app, f *historyFlags) error {
 	if f.threads {
 		return listThreads(c, t, f, style)
 	}
-	h, err := f.read(c.Context(), t)
-	if err != nil {
-		return err
-	}
-	if f.json {
-		return newEncoder(c.OutOrStdout()).Encode(h)
-	}
-	return writeHistory(c.OutOrStdout(), h, style)
+	return printTurns(c, t, f, style)
 }
 
-// read reads the turns of a session, or of a thread.
-func (f *historyFlags) read(ctx context.Context, t *connect.Target) (*api.History, error) {
+// printTurns prints a conversation, or the turns of a session.
+func printTurns(c *cobra.Command, t *connect.Target, f *historyFlags, style blockrender.Style) error {
+	h, others, err := f.read(c.Context(), t)
+	if errors.Is(err, errNoThread) {
+		connect.Warn(c.ErrOrStderr(), "%s", err)
+		h, err = &api.History{Turns: []api.Turn{}}, nil
+	}
+	switch {
+	case err != nil:
+		return err
+	case f.json:
+		return newEncoder(c.OutOrStdout()).Encode(h)
+	case h.ThreadID == "" && len(h.Turns) == 0:
+		return nil
+	}
+	more := ""
+	if h.HasMore {
+		more += "; there are older turns"
+	}
+	if others {
+		more += "; the newest of several conversations: meup history --threads" + connect.Given(c.Flags()) + " lists them"
+	}
+	return writeHistory(c.OutOrStdout(), h, more, style)
+}
+
+// read reads the turns of a session, or of a thread. others reports that it is the newest
+// thread of several.
+func (f *historyFlags) read(ctx context.Context, t *connect.Target) (h *api.History, others bool, err error) {
 	if f.session != "" {
-		return readSession(ctx, t, f.session, f.limit, protocol.Seq(f.before))
+		h, err = readSession(ctx, t, f.session, f.limit, protocol.Seq(f.before))
+		return h, false, err
 	}
 	q, err := openTurns(ctx, t, f.thread)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return q.turns(ctx, f.limit, f.before)
+	h, err = q.turns(ctx, f.limit, f.before)
+	return h, q.others, err
 }
 
-func writeHistory(w io.Writer, h *api.History, s blockrender.Style) error {
+// writeHistory writes turns below a heading, to which more is added.
+func writeHistory(w io.Writer, h *api.History, more string, s blockrender.Style) error {
 	out := bufio.NewWriter(w)
 	head := "session " + termsafe.Words(h.SessionID)
 	if h.ThreadID != "" {
 		head = "thread " + termsafe.Words(string(h.ThreadID))
 	}
-	if h.HasMore {
-		head += "; there are older turns"
-	}
-	fmt.Fprintf(out, "%s\n", s.Paint(s.Dim, head))
+	fmt.Fprintf(out, "%s\n", s.Paint(s.Dim, head+more))
 	for i := range h.Turns {
 		t := &h.Turns[i]
 		if t.ThreadID != "" && (i == 0 || t.ThreadID != h.Turns[i-1].ThreadID) {
@@ -175,6 +195,9 @@ func listThreads(c *cobra.Command, t *connect.Target, f *historyFlags, s blockre
 	}
 	if f.json {
 		return newEncoder(c.OutOrStdout()).Encode(all)
+	}
+	if len(all.Threads) == 0 {
+		connect.Warn(c.ErrOrStderr(), "%s", errNoThread)
 	}
 	out := bufio.NewWriter(c.OutOrStdout())
 	for _, th := range all.Threads {

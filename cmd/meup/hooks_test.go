@@ -42,7 +42,7 @@ func TestHooks(t *testing.T) {
 		{"status claude", "", "", "not installed in " + path},
 		{"uninstall claude", "", "nothing to change", ""},
 		{"install emacs", "", "", "expected the name of an agent: claude"},
-		{"install claude", "", "Write it?", "not confirmed; use --yes"},
+		{"install claude", "", "Write it?", "not confirmed; --yes writes it"},
 		{"install claude", "n\n", "+ ", "not written"},
 		{"install claude", "y\n", "\"Authorization\": \"Bearer ${MEUP_TOKEN}\"\n", ""},
 		{"status claude", "", "accepts them from alice in the space lab", ""},

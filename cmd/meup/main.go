@@ -14,6 +14,7 @@ import (
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/internal/terminal/manage"
+	"github.com/meup-protocol/meup/internal/terminal/proposals"
 	"github.com/meup-protocol/meup/internal/terminal/tui"
 )
 
@@ -57,7 +58,7 @@ Exit codes: 0 success, 1 rejected or failed, 2 usage error, 3 timeout,
 	}
 	a.register(root.PersistentFlags())
 	root.AddCommand(
-		newJoin(&a), newTail(&a), newSend(&a), newHistory(&a), newReasoning(&a), newProposals(&a), newSearch(&a), newMCP(&a), newACP(&a), newHooks(&a),
+		newJoin(&a), newTail(&a), newSend(&a), newHistory(&a), newReasoning(&a), proposals.Command(&a.Settings, a.style), newSearch(&a), newMCP(&a), newACP(&a), newHooks(&a),
 		program.NewVersion(version),
 	)
 	root.AddCommand(manage.Commands(&a.Settings, a.style)...)

@@ -33,7 +33,8 @@ func TestMain(m *testing.M) {
 //	reload FILE             gives it another configuration
 //	expand FROM TO          copies a file, with variables replaced
 //	exits CODE COMMAND…     the command ends with that exit code
-//	starts NAME COMMAND…    runs a command in the background
+//	starts NAME COMMAND…    runs a command in the background; starts -tty: on a terminal
+//	types NAME TEXT         enters a text at its terminal; ^C is Ctrl-C, and ^M Enter
 //	prints NAME REGEXP      waits for a line of its output
 //	interrupted NAME CODE   ends it with Ctrl-C; its output becomes the standard output
 //	ended NAME CODE         waits until it ends by itself
@@ -52,6 +53,7 @@ func TestScripts(t *testing.T) {
 			"exits":       exits,
 			"starts":      starts,
 			"prints":      prints,
+			"types":       types,
 			"interrupted": func(ts *testscript.TestScript, _ bool, args []string) { ended(ts, args[0], args[1], syscall.SIGINT) },
 			"ended":       func(ts *testscript.TestScript, _ bool, args []string) { ended(ts, args[0], args[1], 0) },
 			"logged":      logged,
@@ -84,7 +86,7 @@ func buildGateway(t *testing.T) string {
 const theGateway = "the gateway"
 
 func startGateway(ts *testscript.TestScript, program, config, listen string) {
-	g := startProcess(ts, environment(ts), program,
+	g := startProcess(ts, nil, environment(ts), program,
 		"serve", "--config", config, "--listen", listen, "--data", ts.MkAbs("data"), "--log-format", "text")
 	processesOf(ts).running[theGateway] = g
 	found := g.await(ts, regexp.MustCompile(`msg=serving address=(\S+)`))

@@ -3,12 +3,12 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"io"
 	"strings"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -21,6 +21,14 @@ type printer struct {
 	kinds bool // kinds were requested by name: print every envelope
 	zone  *time.Location
 	dates bool // print the day too
+	lines int  // that were printed
+}
+
+// warnIfEmpty warns that nothing was printed.
+func (p *printer) warnIfEmpty(w io.Writer) {
+	if p.lines == 0 {
+		connect.Warn(w, "no envelopes match")
+	}
 }
 
 func (p *printer) print(e *protocol.Envelope) error {
@@ -36,6 +44,7 @@ func (p *printer) print(e *protocol.Envelope) error {
 }
 
 func (p *printer) write(line string) error {
+	p.lines++
 	if _, err := p.out.WriteString(line); err != nil {
 		return err
 	}
@@ -67,11 +76,6 @@ func (p *printer) line(e *protocol.Envelope) string {
 		b.WriteString("  " + text)
 	}
 	return b.String()
-}
-
-// warn prints a warning on standard error.
-func warn(w io.Writer, format string, args ...any) {
-	_, _ = fmt.Fprintf(w, "meup: "+format+"\n", args...) // standard error may be closed
 }
 
 // newEncoder returns a JSON encoder whose output is safe to display in a

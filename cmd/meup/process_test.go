@@ -2,8 +2,12 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
+	"io"
+	"os"
 	"os/exec"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -11,6 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/charmbracelet/x/term"
+	"github.com/creack/pty"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -20,23 +26,66 @@ type process struct {
 	reading sync.WaitGroup
 	lines   chan string // of its output
 	seen    []string
+	tty     *terminal // nil: it runs on pipes
 }
 
-// startProcess starts a program in the environment of the script.
-func startProcess(ts *testscript.TestScript, env []string, name string, args ...string) *process {
-	p := &process{Cmd: exec.Command(name, args...), lines: make(chan string, 4096)}
+// terminal is a pseudo-terminal.
+type terminal struct {
+	master, program *os.File
+	before          *term.State
+}
+
+// startProcess starts a program in the environment of the script, on a pseudo-terminal if
+// there is one.
+func startProcess(ts *testscript.TestScript, tty *terminal, env []string, name string, args ...string) *process {
+	p := &process{Cmd: exec.Command(name, args...), lines: make(chan string, 4096), tty: tty}
 	p.Env, p.Dir = env, ts.MkAbs(".")
-	out, err := p.StdoutPipe()
-	ts.Check(err)
+	var out io.Reader
+	if tty != nil {
+		p.Stdin, p.Stdout, out = tty.program, tty.program, tty.master
+		p.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	} else {
+		pipe, err := p.StdoutPipe()
+		ts.Check(err)
+		out = pipe
+	}
 	p.Stderr = p.Stdout
 	ts.Check(p.Start())
 	p.reading.Go(func() { // ends with the program; stop waits for it
 		defer close(p.lines)
-		for s := bufio.NewScanner(out); s.Scan(); {
+		s := bufio.NewScanner(out)
+		if tty != nil {
+			s.Split(linesAndPrompts)
+		}
+		for s.Scan() {
 			p.lines <- s.Text()
 		}
 	})
 	return p
+}
+
+// openTerminal opens a pseudo-terminal.
+func openTerminal(ts *testscript.TestScript) *terminal {
+	master, program, err := pty.Open()
+	ts.Check(err)
+	before, err := term.GetState(program.Fd())
+	ts.Check(err)
+	return &terminal{master, program, before}
+}
+
+// linesAndPrompts splits output into lines, and into prompts, which end with ": " or "] ".
+func linesAndPrompts(data []byte, atEOF bool) (int, []byte, error) {
+	if !bytes.ContainsRune(data, '\n') && (bytes.HasSuffix(data, []byte(": ")) || bytes.HasSuffix(data, []byte("] "))) {
+		return len(data), data, nil
+	}
+	return bufio.ScanLines(data, atEOF)
+}
+
+// types enters a text at the terminal of a command; ^C is Ctrl-C, and ^M Enter.
+func types(ts *testscript.TestScript, _ bool, args []string) {
+	p := processesOf(ts).running[args[0]]
+	_, err := p.tty.master.WriteString(strings.NewReplacer("^C", "\x03", "^M", "\r").Replace(args[1]))
+	ts.Check(err)
 }
 
 // await reads the program's output until a line matches.
@@ -61,12 +110,25 @@ func (p *process) await(ts *testscript.TestScript, line *regexp.Regexp) []string
 // stop ends the program and returns its exit code.
 func (p *process) stop(s syscall.Signal) int {
 	_ = p.Process.Signal(s)
+	var err error
+	if p.tty != nil { // its output ends when it is closed
+		err = p.Wait()
+		after, failed := term.GetState(p.tty.program.Fd())
+		if failed != nil || !reflect.DeepEqual(after, p.tty.before) {
+			p.seen = append(p.seen, "the terminal is left in another mode")
+		}
+		_ = p.tty.program.Close()
+		defer p.tty.master.Close()
+	}
 	for text := range p.lines {
 		p.seen = append(p.seen, text)
 	}
 	p.reading.Wait()
+	if p.tty == nil {
+		err = p.Wait()
+	}
 	var failed *exec.ExitError
-	if err := p.Wait(); errors.As(err, &failed) {
+	if errors.As(err, &failed) {
 		return failed.ExitCode()
 	}
 	return 0
@@ -91,12 +153,16 @@ func processesOf(ts *testscript.TestScript) *processes {
 	return all
 }
 
-// starts runs a command in the background, under a name.
+// starts runs a command in the background, under a name; -tty: on a pseudo-terminal.
 func starts(ts *testscript.TestScript, _ bool, args []string) {
+	var tty *terminal
+	if args[0] == "-tty" {
+		tty, args = openTerminal(ts), args[1:]
+	}
 	path, err := exec.LookPath(args[1]) // installed by testscript
 	ts.Check(err)
 	env := environment(ts)
-	processesOf(ts).running[args[0]] = startProcess(ts, env, path, args[2:]...)
+	processesOf(ts).running[args[0]] = startProcess(ts, tty, env, path, args[2:]...)
 }
 
 // environment returns the script's variables that our programs read.

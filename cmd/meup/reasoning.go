@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -159,7 +160,7 @@ func writeQueried(c *cobra.Command, found []api.Turn, thread protocol.ID, asJSON
 	if asJSON {
 		for i := range found {
 			if found[i].Truncated {
-				warn(c.ErrOrStderr(), "%s", strings.TrimLeft(blockrender.Truncated(found[i].TurnNumber), " ─"))
+				connect.Warn(c.ErrOrStderr(), "%s", strings.TrimLeft(blockrender.Truncated(found[i].TurnNumber), " ─"))
 			}
 		}
 		return writeReasonings(c.OutOrStdout(), found)
@@ -227,7 +228,11 @@ func writeReasonings(w io.Writer, list []api.Turn) error {
 type turnReader struct {
 	*connect.Target
 	thread protocol.ID
+	others bool // there are more threads, and none was named
 }
+
+// errNoThread: the space has no conversation that is visible to the caller.
+var errNoThread = errors.New("no conversations yet")
 
 // openTurns selects the thread: the named one, or the newest.
 func openTurns(ctx context.Context, t *connect.Target, thread string) (*turnReader, error) {
@@ -240,9 +245,9 @@ func openTurns(ctx context.Context, t *connect.Target, thread string) (*turnRead
 		return nil, err
 	}
 	if len(list.Threads) == 0 {
-		return nil, fmt.Errorf("space %q has no conversation yet", t.Space)
+		return nil, errNoThread
 	}
-	q.thread = list.Threads[0].ThreadID
+	q.thread, q.others = list.Threads[0].ThreadID, list.HasMore
 	return q, nil
 }
 

@@ -104,7 +104,7 @@ func runSearch(c *cobra.Command, a *app, f *searchFlags, text string) error {
 			}
 		}
 		if found == 0 && page.Match == api.MatchAny && f.match == api.MatchAuto && len(page.Hits) > 0 {
-			warn(c.ErrOrStderr(), "no envelope has all words; these have some of them")
+			connect.Warn(c.ErrOrStderr(), "no envelope has all words; these have some of them")
 		}
 		found += len(page.Hits)
 		if page.HasMore && (f.limit == 0 || found < f.limit) {
@@ -112,7 +112,7 @@ func runSearch(c *cobra.Command, a *app, f *searchFlags, text string) error {
 			continue
 		}
 		if note := blockrender.SearchNote(page, text, found); note != "" {
-			warn(c.ErrOrStderr(), "%s", note)
+			connect.Warn(c.ErrOrStderr(), "%s", note)
 		}
 		return out.Flush()
 	}

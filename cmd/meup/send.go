@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -16,12 +15,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/internal/terminal/conversation"
 	"github.com/meup-protocol/meup/internal/terminal/manage"
 	"github.com/meup-protocol/meup/internal/terminal/tui"
-	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -93,7 +91,10 @@ func runSend(c *cobra.Command, a *app, f *sendFlags, args []string) error {
 	if err := f.check(c.Flags()); err != nil {
 		return err
 	}
-	draft, err := f.draft(c.InOrStdin(), args)
+	if tui.IsTerminal(c.InOrStdin()) && (f.file == "-" || len(args) == 1 && args[0] == "-") {
+		connect.Warn(c.ErrOrStderr(), "type the message; Ctrl-D on an empty line sends it")
+	}
+	draft, err := program.Interruptible(c.Context(), func() (protocol.Envelope, error) { return f.draft(c.InOrStdin(), args) })
 	if err != nil {
 		return err
 	}
@@ -112,47 +113,21 @@ func runSend(c *cobra.Command, a *app, f *sendFlags, args []string) error {
 		return nil
 	}
 	if roster, err := t.API.Roster(c.Context(), t.Space); err == nil { // otherwise there are no warnings
-		warnAbsent(c.ErrOrStderr(), roster, &draft)
+		warnUnanswered(c.ErrOrStderr(), roster, &draft)
 	}
 	return nil
 }
 
-// warnAbsent warns of what may leave a chat without an answer: of each participant that it
-// is addressed to, or mentions at its beginning, and that is not connected, and of several
-// agents of which it mentions none.
-func warnAbsent(w io.Writer, roster *api.Roster, chat *protocol.Envelope) {
+// warnUnanswered warns of what may leave a chat without an answer.
+func warnUnanswered(w io.Writer, roster *api.Roster, chat *protocol.Envelope) {
 	if chat.Kind != protocol.KindChat {
 		return
 	}
-	connected := func(id string) bool {
-		return strings.EqualFold(id, string(roster.You.ID)) ||
-			slices.ContainsFunc(roster.Participants, func(p protocol.Participant) bool { return strings.EqualFold(string(p.ID), id) })
-	}
-	for _, id := range chat.To {
-		if !connected(string(id)) {
-			warn(w, "%s is not connected; it gets the message when it connects", id)
-		}
-	}
-	if len(chat.To) > 0 {
-		return
-	}
-	text := chatText(chat)
-	if name := textutil.LeadingMention(text); name != "" && !connected(name) {
-		warn(w, "no participant %s is connected; the message is to all, and another agent may answer it (--to %[1]s addresses %[1]s alone)", name)
-		return
-	}
-	var agents []string
-	for _, p := range roster.Participants {
-		if p.ID == roster.You.ID || !participant.IsAgent(p.Capabilities) {
-			continue
-		}
-		if strings.Contains(strings.ToLower(text), "@"+strings.ToLower(string(p.ID))) {
-			return
-		}
-		agents = append(agents, string(p.ID))
-	}
-	if len(agents) > 1 {
-		warn(w, "several agents are connected (%s); by default each answers only what mentions it (@%s) or is addressed to it (--to %[2]s)", strings.Join(agents, ", "), agents[0])
+	address := func(id string) string { return "--to " + id }
+	connected := append([]protocol.Participant{roster.You}, roster.Participants...)
+	d := conversation.Draft{Text: chatText(chat), To: chat.To, Added: chat.To, Begins: len(chat.Correlation.IDs) == 0}
+	for _, sentence := range d.Unanswered(roster.You.ID, connected, address) {
+		connect.Warn(w, "%s", sentence)
 	}
 }
 

@@ -87,6 +87,9 @@ func listJobs(c *cobra.Command, t *connect.Target, f *reasoningFlags, s blockren
 	if f.json {
 		return newEncoder(c.OutOrStdout()).Encode(all)
 	}
+	if len(all.Jobs) == 0 {
+		connect.Warn(c.ErrOrStderr(), "no jobs yet")
+	}
 	out := bufio.NewWriter(c.OutOrStdout())
 	for _, j := range all.Jobs {
 		fmt.Fprintf(out, "%s  %s  %s", s.Paint(s.Tool, termsafe.Words(string(j.JobID))), j.StartedAt.Local().Format(time.DateTime), termsafe.Words(string(j.From)))

@@ -78,7 +78,11 @@ func runTail(c *cobra.Command, a *app, f *tailFlags) error {
 		return err
 	}
 	if f.noFollow {
-		return t.once(c)
+		err := t.once(c)
+		if err == nil && f.last > 0 {
+			t.printer.warnIfEmpty(c.ErrOrStderr())
+		}
+		return err
 	}
 	return t.follow(c)
 }
@@ -104,7 +108,7 @@ func newTailing(c *cobra.Command, a *app, f *tailFlags) (*tailing, error) {
 		Target: t, flags: f, filter: filter, since: since,
 		sieve:   historyFilter{matcher: matcher, observe: f.filter.observe},
 		printer: &printer{out: bufio.NewWriter(c.OutOrStdout()), json: f.json, style: style, kinds: len(f.filter.kinds) > 0, zone: time.Local},
-		note:    func(format string, args ...any) { warn(c.ErrOrStderr(), format, args...) },
+		note:    func(format string, args ...any) { connect.Warn(c.ErrOrStderr(), format, args...) },
 	}, nil
 }
 

@@ -18,6 +18,8 @@ import (
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/internal/terminal/manage"
+	"github.com/meup-protocol/meup/internal/terminal/proposals"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -39,21 +41,22 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 	defer member.Close() //nolint:errcheck // it waits for the client's goroutines and returns nil
 	r, err := member.Send(ctx, draft)
 	if err != nil {
-		return late(ctx, err, "%s was not acknowledged within %s", r.ID, f.timeout)
+		return late(ctx, manage.SuggestName(ctx, t, &draft, err), "%s was not acknowledged within %s", r.ID, f.timeout)
 	}
 	paused := ""
 	if roster, err := t.API.Roster(ctx, t.Space); err == nil { // otherwise there are no warnings
-		warnAbsent(c.ErrOrStderr(), roster, &draft)
+		warnUnanswered(c.ErrOrStderr(), roster, &draft)
 		paused = pausedOf(roster, draft.To)
 	}
 	if paused != "" {
-		warn(c.ErrOrStderr(), "%s; the answer comes after meup resume", paused)
+		connect.Warn(c.ErrOrStderr(), "%s; the answer comes after meup resume", paused)
 		paused = ": " + paused
 	}
-	w := &waiter{target: t, member: member, id: r.ID, flags: connect.Given(c.Flags()), warn: func(line string) { warn(c.ErrOrStderr(), "%s", line) }}
+	w := &waiter{target: t, member: member, id: r.ID, flags: connect.Given(c.Flags()), warn: func(line string) { connect.Warn(c.ErrOrStderr(), "%s", line) }}
 	answer, err := w.await(ctx)
 	if err != nil && c.Context().Err() != nil {
-		return fmt.Errorf("interrupted; the message was sent, and %s shows its answer%s", w.historyCommand(&draft), w.undecided(context.WithoutCancel(c.Context())))
+		return &program.ExitError{Code: program.ExitInterrupted, Err: fmt.Errorf(
+			"interrupted; the message was sent, and %s shows its answer%s", w.historyCommand(&draft), w.undecided(context.WithoutCancel(c.Context())))}
 	}
 	if err != nil && ctx.Err() != nil {
 		return late(ctx, err, "no answer to %s within %s%s%s", r.ID, f.timeout, paused, w.undecided(c.Context()))
@@ -73,7 +76,7 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 		return err
 	}
 	if err := explain(c.Context(), t, answer.ID, style, c.ErrOrStderr()); err != nil { // the answer was printed all the same
-		warn(c.ErrOrStderr(), "no reasoning: %s", termsafe.Words(err.Error()))
+		connect.Warn(c.ErrOrStderr(), "no reasoning: %s", termsafe.Words(err.Error()))
 	}
 	return nil
 }
@@ -158,8 +161,8 @@ func (w *waiter) noticeProposal(ctx context.Context, e *protocol.Envelope) {
 	defer cancel()
 	at, err := w.target.API.TurnOf(ctx, w.target.Space, w.id)
 	if err == nil && slices.Contains(at.MayDecide, e.ID) {
-		p := describe(e, time.Now())
-		w.warn(p.subject() + " waits for your decision: " + p.approveCommand(w.flags))
+		p := proposals.Describe(e, time.Now())
+		w.warn(p.Subject() + " waits for your decision: " + p.ApproveCommand(w.flags))
 	}
 }
 
@@ -183,7 +186,7 @@ func (w *waiter) undecided(ctx context.Context) (text string) {
 	if len(calls) == 0 {
 		return ""
 	}
-	list, _, err := pendingProposals(ctx, w.target)
+	list, _, err := proposals.Pending(ctx, w.target)
 	if err != nil {
 		return ""
 	}
@@ -191,10 +194,10 @@ func (w *waiter) undecided(ctx context.Context) (text string) {
 		if !slices.Contains(calls, list[i].ID) {
 			continue
 		}
-		p := describe(&list[i], time.Now())
-		text += "; " + p.subject() + " waits for a decision"
+		p := proposals.Describe(&list[i], time.Now())
+		text += "; " + p.Subject() + " waits for a decision"
 		if slices.Contains(at.MayDecide, p.ID) {
-			text += ": " + p.approveCommand(w.flags)
+			text += ": " + p.ApproveCommand(w.flags)
 		}
 	}
 	return text

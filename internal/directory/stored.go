@@ -108,10 +108,10 @@ func Decode(text string) (d Directory, err error) {
 	}
 	pairs := make([]pmap.Pair[string, *Space], 0, len(all.Spaces))
 	var digests []pmap.Pair[string, struct{}]
-	for i, x := range all.Spaces {
-		if i > 0 && all.Spaces[i-1].Name >= x.Name {
-			return Directory{}, errUnsorted
-		}
+	if !ascending(all.Spaces, func(x storedSpace) string { return x.Name }) || !ascending(all.Ended, func(x storedEnded) string { return string(x.By) }) {
+		return Directory{}, errUnsorted
+	}
+	for _, x := range all.Spaces {
 		s, err := x.space(&digests)
 		if err != nil {
 			return Directory{}, err
@@ -123,10 +123,7 @@ func Decode(text string) (d Directory, err error) {
 		}
 	}
 	d.tokens = len(digests)
-	for i, x := range all.Ended {
-		if i > 0 && all.Ended[i-1].By >= x.By {
-			return Directory{}, errUnsorted
-		}
+	for _, x := range all.Ended {
 		e, err := x.ended(&digests)
 		if err != nil {
 			return Directory{}, err
@@ -156,6 +153,16 @@ var (
 	errDigest   = errors.New("decode the directory: a digest is damaged")
 )
 
+// ascending reports whether each name is greater than the one before it.
+func ascending[T any](list []T, name func(T) string) bool {
+	for i := 1; i < len(list); i++ {
+		if name(list[i-1]) >= name(list[i]) {
+			return false
+		}
+	}
+	return true
+}
+
 func (x *storedSpace) space(digests *[]pmap.Pair[string, struct{}]) (*Space, error) {
 	s := &Space{Name: x.Name, Made: x.Made, By: x.By, At: x.At, Settings: Settings{Everyone: x.Everyone, DecideExplicitly: x.Explicit, Limits: x.Limits}}
 	if x.Dialect != "" {
@@ -166,10 +173,10 @@ func (x *storedSpace) space(digests *[]pmap.Pair[string, struct{}]) (*Space, err
 		s.Settings.Dialect = dialect
 	}
 	var pairs []pmap.Pair[protocol.ParticipantID, *Participant]
-	for i, y := range x.Participants {
-		if i > 0 && x.Participants[i-1].ID >= y.ID {
-			return nil, errUnsorted
-		}
+	if !ascending(x.Participants, func(y storedParticipant) string { return string(y.ID) }) {
+		return nil, errUnsorted
+	}
+	for _, y := range x.Participants {
 		p := &Participant{ID: y.ID, By: y.By, At: y.At, Limits: y.Limits}
 		for _, text := range y.Capabilities {
 			c, err := capability.ParseJSON([]byte(text))

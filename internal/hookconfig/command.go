@@ -1,7 +1,6 @@
 package hookconfig
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -292,13 +291,12 @@ func (p *place) change(c *cobra.Command, edit func([]byte) ([]byte, error)) erro
 	}
 	printf(c.OutOrStdout(), "%s:\n%s", path, termsafe.Text(diff))
 	if !p.yes {
-		printf(c.OutOrStdout(), "Write it? [y/N] ")
-		line, err := bufio.NewReader(io.LimitReader(c.InOrStdin(), 1024)).ReadString('\n')
-		if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
-			if err != nil {
-				return errors.New("not written: the change was not confirmed; use --yes")
-			}
-			return errors.New("not written")
+		confirmed, err := program.Confirm(c.Context(), c.InOrStdin(), c.OutOrStdout(), "Write it?")
+		if err != nil {
+			return err
+		}
+		if !confirmed {
+			return errors.New("not written: the change was not confirmed; --yes writes it without a question")
 		}
 	}
 	if err := privatedir.ReplaceFile(path, before, after); err != nil {

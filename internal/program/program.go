@@ -23,6 +23,8 @@ const (
 	ExitOK     = 0 // ended normally
 	ExitFailed = 1 // could not start or continue
 	ExitUsage  = 2 // wrong usage
+
+	ExitInterrupted = 130 // ended by Ctrl-C, as shells report it
 )
 
 // UsageError reports wrong arguments or flags.

@@ -8,16 +8,22 @@ import (
 // Suggest returns a clause with the most similar choice, or with all choices if
 // none is similar.
 func Suggest(word string, choices []string) string {
-	best, distance := "", 1+max(1, len(word)/3)
-	for _, c := range choices {
-		if d := editDistance(strings.ToLower(word), c); d < distance {
-			best, distance = c, d
-		}
-	}
-	if best != "" {
+	if best := Closest(word, choices); best != "" {
 		return fmt.Sprintf("did you mean %q?", best)
 	}
 	return "it is one of " + strings.Join(choices, ", ")
+}
+
+// Closest returns the choice that is most similar to a word, without regard to case;
+// "" if none is similar.
+func Closest(word string, choices []string) string {
+	best, distance := "", 1+max(1, len(word)/3)
+	for _, c := range choices {
+		if d := editDistance(strings.ToLower(word), strings.ToLower(c)); d < distance {
+			best, distance = c, d
+		}
+	}
+	return best
 }
 
 // editDistance counts the insertions, deletions, replacements and swaps of

@@ -100,3 +100,16 @@ func TestLeadingMention(t *testing.T) {
 		})
 	}
 }
+
+func TestClosest(t *testing.T) {
+	names := []string{"planner", "Guide", "ben"}
+	for word, want := range map[string]string{
+		"plannr": "planner", "PLANNER": "planner", "giude": "Guide", "guide": "Guide", "bne": "ben", "nobody": "", "b": "",
+	} {
+		t.Run(word, func(t *testing.T) {
+			if got := Closest(word, names); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+}

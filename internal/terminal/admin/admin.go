@@ -137,8 +137,8 @@ func (x *session) participant(space, id string) (*api.DirectoryParticipant, erro
 
 // hint returns the most similar choice, or otherwise where to find all.
 func hint(word string, choices []string, otherwise string) string {
-	if s := textutil.Suggest(word, choices); strings.HasPrefix(s, "did") {
-		return s
+	if near := textutil.Closest(word, choices); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
 	}
 	return otherwise
 }

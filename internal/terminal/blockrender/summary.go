@@ -30,7 +30,11 @@ func about(kind protocol.Kind, p protocol.Value) string {
 	case protocol.KindMCPRequest, protocol.KindMCPProposal:
 		return Call(p)
 	case protocol.KindMCPResponse:
-		return result(p)
+		text, failed := Result(p)
+		if failed {
+			return "failed: " + text
+		}
+		return text
 	case protocol.KindSystemPresence:
 		return p.Get("participant").Get("id").Text() + " " + presence[p.Get("event").Text()]
 	case protocol.KindStreamData:
@@ -67,14 +71,15 @@ func Call(p protocol.Value) string {
 	return name + " " + JSON(arguments.Raw())
 }
 
-// result describes the response to a request.
-func result(p protocol.Value) string {
+// Result returns the text of the response to a request, and whether the call failed.
+// A result without texts is JSON.
+func Result(p protocol.Value) (text string, failed bool) {
 	if fault := p.Get("error"); fault.Exists() {
-		return "failed: " + fault.Get("message").Text()
+		return fault.Get("message").Text(), true
 	}
 	r := p.Get("result")
 	if !r.Exists() {
-		return ""
+		return "", false
 	}
 	var texts []string
 	for item := range r.Get("content").Elements {
@@ -82,12 +87,9 @@ func result(p protocol.Value) string {
 			texts = append(texts, s)
 		}
 	}
+	failed = r.Get("isError").Bool()
 	if len(texts) == 0 {
-		return JSON(r.Raw())
+		return JSON(r.Raw()), failed
 	}
-	text := strings.Join(texts, " ")
-	if r.Get("isError").Bool() {
-		return "failed: " + text
-	}
-	return text
+	return strings.Join(texts, "\n"), failed
 }

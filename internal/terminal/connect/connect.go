@@ -284,10 +284,14 @@ func (p *profile) readToken(base *url.URL, errOut io.Writer) (string, error) {
 	return strings.TrimSpace(string(p.Token)), nil
 }
 
+// Warn prints a warning on standard error.
+func Warn(w io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintf(w, "meup: "+format+"\n", args...) // standard error may be closed
+}
+
 // warnIfOpen warns about a token file that other users can read.
 func warnIfOpen(w io.Writer, path string) {
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
-		// An error is ignored: standard error may be closed.
-		_, _ = fmt.Fprintf(w, "meup: warning: %s holds a token and can be read by others; chmod 600 %s\n", path, path)
+		Warn(w, "warning: %s holds a token and can be read by others; chmod 600 %[1]s", path)
 	}
 }

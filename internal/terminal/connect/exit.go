@@ -3,10 +3,8 @@ package connect
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
-	"syscall"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
@@ -46,7 +44,7 @@ func Finish(ctx context.Context, err error) error {
 		return nil
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return errors.New("interrupted")
+		return program.ErrInterrupted
 	}
 	var usage *program.UsageError
 	var coded *program.ExitError
@@ -54,25 +52,9 @@ func Finish(ctx context.Context, err error) error {
 	case errors.As(err, &usage), errors.As(err, &coded):
 		return err
 	case unconnected(err):
-		return &program.ExitError{Code: ExitUnconnected, Err: SafeError{plain(err)}}
+		return &program.ExitError{Code: ExitUnconnected, Err: SafeError{client.Unreachable(err)}}
 	}
 	return SafeError{err}
-}
-
-// plain replaces an error of the network by a sentence with the address and what to
-// check.
-func plain(err error) error {
-	var network *net.OpError
-	var name *net.DNSError
-	switch {
-	case errors.As(err, &name) && name.IsNotFound:
-		return fmt.Errorf("no host is named %s: check the URL of the gateway", name.Name)
-	case errors.As(err, &network) && network.Op == "dial" && errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("connection refused: is the gateway running at %s?", network.Addr)
-	case errors.As(err, &network) && network.Op == "dial" && network.Timeout():
-		return fmt.Errorf("no answer from %s: check the URL of the gateway, and the network", network.Addr)
-	}
-	return err
 }
 
 // unconnected reports whether the request itself was never handled: there is no

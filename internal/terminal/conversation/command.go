@@ -88,44 +88,17 @@ func (m *Model) enter(text string) {
 
 // suggest names the closest command, or the command that lists all.
 func suggest(name string) string {
-	best, distance := "", 3
+	var names []string
 	for _, c := range commands() {
-		d := edits(name, c.name)
 		if strings.HasPrefix(c.name, name) && len(name) > 1 {
-			d = 0
+			return " Did you mean " + c.name + "?"
 		}
-		if d < distance {
-			best, distance = c.name, d
-		}
+		names = append(names, c.name)
 	}
-	if best == "" {
-		return " /help lists all commands. To send a message that begins with a slash, type two."
+	if best := textutil.Closest(name, names); best != "" {
+		return " Did you mean " + best + "?"
 	}
-	return " Did you mean " + best + "?"
-}
-
-// edits returns the edit distance of two texts: the number of characters to
-// insert, delete or replace.
-func edits(a, b string) int {
-	if len(a) > 40 {
-		return len(a)
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := before
-			if a[i] != b[j] {
-				d = 1 + min(before, row[j], row[j+1])
-			}
-			before, row[j+1] = row[j+1], d
-		}
-	}
-	return row[len(b)]
+	return " /help lists all commands. To send a message that begins with a slash, type two."
 }
 
 // help lists the commands by section.

@@ -110,7 +110,7 @@ func (m *Model) queueMessage(text string, to []protocol.ParticipantID) {
 		t = m.threads.begin()
 		t.To, m.threads.active = to, t
 	}
-	m.noteAbsent(text, to, t.To)
+	m.noteUnanswered(text, to, t)
 	t.mine, to = true, t.To
 	c := &Chat{id: m.newID(), From: m.You, To: to, Text: text, Thread: t, Mine: true, State: Waiting}
 	b := m.show(&Block{Kind: ChatBlock, Chat: c})
@@ -118,18 +118,13 @@ func (m *Model) queueMessage(text string, to []protocol.ParticipantID) {
 	m.next()
 }
 
-// noteAbsent shows a notice about participants that are not connected: those to which a
-// thread is addressed from now on, or the one that a message to all mentions at its beginning.
-func (m *Model) noteAbsent(text string, typed, to []protocol.ParticipantID) {
-	for _, id := range typed {
-		if !m.participants.isConnected(id) {
-			m.printLines(NoticeBlock, string(id)+" is not connected. It gets the message when it connects.")
-		}
-	}
-	name := textutil.LeadingMention(text)
-	is := func(p protocol.Participant) bool { return strings.EqualFold(string(p.ID), name) }
-	if len(to) == 0 && name != "" && !slices.ContainsFunc(m.participants.connected, is) {
-		m.printLines(NoticeBlock, "No participant "+name+" is connected. The message is to all, and another agent may answer it. To address "+name+" alone: /to "+name+" MESSAGE")
+// noteUnanswered shows what may leave a typed message without an answer. added are the
+// participants that the thread is addressed to from now on.
+func (m *Model) noteUnanswered(text string, added []protocol.ParticipantID, t *Thread) {
+	address := func(id string) string { return "/to " + id + " MESSAGE" }
+	d := Draft{Text: text, To: t.To, Added: added, Begins: t.last == ""}
+	for _, sentence := range d.Unanswered(m.You, m.participants.connected, address) {
+		m.printLines(NoticeBlock, sentence+".")
 	}
 }
 
@@ -206,6 +201,9 @@ func (m *Model) admit(b *Block) {
 // the prompt.
 func (m *Model) refuse(b *Block, err error) {
 	b.Chat.State, b.Chat.Why = Refused, errorText(err)
+	if errors.Is(err, &protocol.Error{Code: protocol.CodeUnknownParticipant}) {
+		b.Chat.Why = strings.TrimSpace(b.Chat.Why + " " + DidYouMean(b.Chat.To, m.participants.connected))
+	}
 	m.Restore = b.Chat.Text
 	m.leaving = false // the person should see the refusal before leaving
 	m.changed(b)

@@ -2,6 +2,7 @@ package manage
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -85,12 +86,11 @@ func ask(c *cobra.Command, in *bufio.Reader, label, proposed string) (string, er
 	if proposed != "" {
 		suffix = " [" + proposed + "]: "
 	}
-	fmt.Fprint(c.ErrOrStderr(), label+suffix)
-	line, err := in.ReadString('\n')
-	if err != nil {
-		return "", errors.New("interrupted")
+	line, err := program.Ask(c.Context(), in, c.ErrOrStderr(), label+suffix)
+	if errors.Is(err, io.EOF) {
+		return "", errors.New("the input ended; no profile was written")
 	}
-	return connect.First(strings.TrimSpace(line), proposed), nil
+	return connect.First(line, proposed), err
 }
 
 // readToken reads the token: from a terminal without showing it, otherwise from
@@ -100,16 +100,30 @@ func readToken(c *cobra.Command, in *bufio.Reader, interactive bool) (string, er
 	var err error
 	if f, ok := c.InOrStdin().(interface{ Fd() uintptr }); ok && interactive {
 		fmt.Fprint(c.ErrOrStderr(), "Token (not shown): ")
-		raw, err = term.ReadPassword(f.Fd())
+		raw, err = readHidden(c.Context(), f.Fd())
 		fmt.Fprintln(c.ErrOrStderr())
 	} else {
-		raw, err = io.ReadAll(in)
+		raw, err = program.Interruptible(c.Context(), func() ([]byte, error) { return io.ReadAll(in) })
 	}
 	token := strings.TrimSpace(string(raw))
 	if err == nil && token == "" {
 		err = program.Usagef("no token: type it, or give it on standard input, in MEUP_TOKEN or by --token-file")
 	}
 	return token, err
+}
+
+// readHidden reads a line from a terminal that does not show it. If ctx ends first, the
+// terminal shows its input again.
+func readHidden(ctx context.Context, terminal uintptr) ([]byte, error) {
+	before, err := term.GetState(terminal)
+	if err != nil {
+		return nil, fmt.Errorf("read the token: %w", err)
+	}
+	raw, err := program.Interruptible(ctx, func() ([]byte, error) { return term.ReadPassword(terminal) })
+	if errors.Is(err, program.ErrInterrupted) {
+		return nil, errors.Join(err, term.Restore(terminal, before))
+	}
+	return raw, err
 }
 
 func newLogout() *cobra.Command {

@@ -1,23 +1,45 @@
 package manage
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/internal/terminal/conversation"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
+
+// SuggestName adds the most similar connected participant to the error of an envelope
+// that names an unknown one.
+func SuggestName(ctx context.Context, t *connect.Target, e *protocol.Envelope, err error) error {
+	if !errors.Is(err, &protocol.Error{Code: protocol.CodeUnknownParticipant}) {
+		return err
+	}
+	roster, unread := t.API.Roster(ctx, t.Space)
+	if unread != nil {
+		return err // without a suggestion
+	}
+	p := e.ParsePayload()
+	named := append(slices.Clone(e.To), protocol.ParticipantIn(p, "recipient"), protocol.ParticipantIn(p, "participant_id"))
+	if question := conversation.DidYouMean(named, roster.Participants); question != "" {
+		return fmt.Errorf("%w %s", err, question)
+	}
+	return err
+}
 
 // Send sends an envelope and prints its receipt: ID SEQ, and the token of an invitation
 // on separate lines.
 func Send(c *cobra.Command, t *connect.Target, draft protocol.Envelope, asJSON bool) error {
 	sent, err := t.API.Send(c.Context(), t.Space, draft)
 	if err != nil {
-		return err
+		return SuggestName(c.Context(), t, &draft, err)
 	}
 	if draft.Kind == protocol.KindSpaceInvite && sent.Token == "" {
 		_, _ = fmt.Fprintln(c.ErrOrStderr(), "meup: no token: the gateway sends it only once, with the first answer to an invitation; to get a new one, invite again with another --id")

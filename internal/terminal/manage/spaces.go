@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,6 +51,9 @@ func listSpaces(c *cobra.Command, s *connect.Settings, asJSON bool) error {
 		return json.NewEncoder(termsafe.JSONWriter(c.OutOrStdout())).Encode(session)
 	}
 	out := bufio.NewWriter(c.OutOrStdout())
+	if len(session.Spaces)+len(session.Globs) == 0 {
+		connect.Warn(c.ErrOrStderr(), "the token is valid for no space")
+	}
 	for _, s := range session.Spaces {
 		fmt.Fprintf(out, "%s  as %s\n", termsafe.Words(s.Name), termsafe.Words(string(s.Participant)))
 	}
@@ -111,6 +115,9 @@ func listParticipants(c *cobra.Command, s *connect.Settings, style func(io.Write
 	}
 	out := bufio.NewWriter(c.OutOrStdout())
 	line := func(p *protocol.Participant, note string) {
+		if slices.Contains(roster.Paused, p.ID) {
+			note += " (paused)"
+		}
 		fmt.Fprintf(out, "%s%s  %s\n", colors.Paint(colors.Name, termsafe.Words(string(p.ID))), note,
 			strings.Join(blockrender.Capabilities(p.Capabilities), "; "))
 	}

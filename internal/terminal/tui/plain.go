@@ -20,6 +20,9 @@ type inputEnded struct{}
 // ends and everything is sent.
 func (s *session) runPlain() error {
 	in, err := cancelreader.NewReader(s.opts.In)
+	if err != nil { // a file, or /dev/null: reads from it do not block
+		in, err = cancelreader.NewReader(struct{ io.Reader }{s.opts.In})
+	}
 	if err != nil {
 		return fmt.Errorf("read standard input: %w", err)
 	}

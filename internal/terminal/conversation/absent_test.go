@@ -1,0 +1,46 @@
+package conversation
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func TestDraft_Unanswered_SeveralAgents(t *testing.T) {
+	reasons := []json.RawMessage{json.RawMessage(`"reasoning/*"`)}
+	all := []protocol.Participant{{ID: "alice"}, {ID: "ann", Capabilities: reasons}, {ID: "ben", Capabilities: reasons}}
+	const want = "ann, ben are agents; by default each answers only what mentions it (@ann) or is addressed to it (--to ann)"
+	for name, test := range map[string]struct {
+		draft     Draft
+		connected []protocol.Participant
+		want      string
+	}{
+		"begins a thread":  {Draft{Text: "good morning", Begins: true}, all, want},
+		"goes on":          {Draft{Text: "good morning"}, all, ""},
+		"mentions one":     {Draft{Text: "good morning, @Ben", Begins: true}, all, ""},
+		"is addressed":     {Draft{Text: "good morning", To: []protocol.ParticipantID{"alice"}, Begins: true}, all, ""},
+		"one agent":        {Draft{Text: "good morning", Begins: true}, all[:2], ""},
+		"you are an agent": {Draft{Text: "good morning", Begins: true}, all[1:], ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := test.draft.Unanswered(test.connected[0].ID, test.connected, func(id string) string { return "--to " + id })
+			if strings.Join(got, "|") != test.want {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+// A message to an unknown participant is refused with the name that is meant.
+func TestMessages_ToUnknown(t *testing.T) {
+	s := newStage(t)
+	s.play("> /to giude hello")
+	id := s.model.outbox.flight
+	s.model.Apply(Sent{ID: id, Err: &protocol.Error{Code: protocol.CodeUnknownParticipant, Message: `This space knows no participant "giude".`}})
+	c := s.model.scrollback.chats[id].Chat
+	if want := `This space knows no participant "giude". Did you mean guide?`; c.State != Refused || c.Why != want {
+		t.Errorf("%q, want %q", c.Why, want)
+	}
+}
