@@ -55,8 +55,9 @@ in the main conversation that correlates to the message, or that answers it
 without a correlation after an acknowledgement, as MEW agents do. If agents
 called tools for it, their reasoning follows on standard error; --reasoning=false
 turns that off. With --json it is printed only if --reasoning is given. While a
-proposed call waits for your decision, the command that approves it is reported
-on standard error.
+proposed call waits for your decision, it shows the call and asks for it at a
+terminal, which does not count towards --timeout; otherwise it reports the command
+that approves it on standard error.
 
 Exit codes: 0 admitted, with --wait answered; 1 rejected or failed; 2 usage
 error; 3 no answer in time (the message was admitted); 4 no connection, or the

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,7 @@ import (
 	"github.com/meup-protocol/meup/internal/terminal/manage"
 	"github.com/meup-protocol/meup/internal/terminal/proposals"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/internal/terminal/tui"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -30,8 +32,10 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(c.Context(), f.timeout)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(c.Context())
+	defer cancel(nil)
+	patience := time.AfterFunc(f.timeout, func() { cancel(context.DeadlineExceeded) })
+	defer patience.Stop()
 	opts := t.DialOptions(c.ErrOrStderr())
 	opts.Filter = protocol.Filter{Kinds: []string{string(protocol.KindChat), string(protocol.KindChatAcknowledge), "reasoning/*"}}
 	member, err := connect.Dial(ctx, opts)
@@ -52,13 +56,30 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 		connect.Warn(c.ErrOrStderr(), "%s; the answer comes after meup resume", paused)
 		paused = ": " + paused
 	}
-	w := &waiter{target: t, member: member, id: r.ID, flags: connect.Given(c.Flags()), warn: func(line string) { connect.Warn(c.ErrOrStderr(), "%s", line) }}
+	w := &waiter{target: t, member: member, id: r.ID, flags: connect.Given(c.Flags())}
+	w.onProposal = func(e *protocol.Envelope) error {
+		p := proposals.Describe(e, time.Now())
+		connect.Warn(c.ErrOrStderr(), "%s waits for your decision: %s", p.Subject(), p.ApproveCommand(w.flags))
+		return nil
+	}
+	if !f.json && tui.IsTerminal(c.InOrStdin()) && tui.IsTerminal(c.OutOrStdout()) {
+		in := bufio.NewReader(c.InOrStdin())
+		w.onProposal = func(e *protocol.Envelope) error {
+			patience.Stop() // the time to decide does not count
+			defer patience.Reset(f.timeout)
+			err := proposals.Decide(c, t, in, e, style)
+			if errors.Is(err, proposals.ErrQuit) {
+				err = nil // another participant may decide
+			}
+			return err
+		}
+	}
 	answer, err := w.await(ctx)
 	if err != nil && c.Context().Err() != nil {
 		return &program.ExitError{Code: program.ExitInterrupted, Err: fmt.Errorf(
 			"interrupted; the message was sent, and %s shows its answer%s", w.historyCommand(&draft), w.undecided(context.WithoutCancel(c.Context())))}
 	}
-	if err != nil && ctx.Err() != nil {
+	if err != nil && timedOut(ctx) {
 		return late(ctx, err, "no answer to %s within %s%s%s", r.ID, f.timeout, paused, w.undecided(c.Context()))
 	}
 	if err != nil {
@@ -110,19 +131,24 @@ func pausedOf(roster *api.Roster, to []protocol.ParticipantID) string {
 
 // late reports a timeout, if that is why something failed.
 func late(ctx context.Context, err error, format string, args ...any) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if timedOut(ctx) {
 		return &program.ExitError{Code: connect.ExitTimedOut, Err: fmt.Errorf(format, args...)}
 	}
 	return err
+}
+
+func timedOut(ctx context.Context) bool {
+	return errors.Is(context.Cause(ctx), context.DeadlineExceeded)
 }
 
 // waiter waits for the answer to a message.
 type waiter struct {
 	target *connect.Target
 	member *client.Client
-	id     protocol.ID       // of the message
-	flags  string            // of the connection, for commands in reports
-	warn   func(line string) // reports a proposal on which the caller may decide
+	id     protocol.ID // of the message
+	flags  string      // of the connection, for commands in reports
+
+	onProposal func(*protocol.Envelope) error // gets each proposal on which the caller may decide
 }
 
 // await receives until another participant answers the message in the main
@@ -139,8 +165,10 @@ func (w *waiter) await(ctx context.Context) (*protocol.Envelope, error) {
 			return nil, err
 		}
 		question := tracker.Apply(&e)
-		if e.Kind == protocol.KindMCPProposal {
-			w.noticeProposal(ctx, &e)
+		if e.Kind == protocol.KindMCPProposal && w.mayDecide(ctx, e.ID) {
+			if err := w.onProposal(&e); err != nil {
+				return nil, err
+			}
 		}
 		if e.Kind != protocol.KindChat || e.Context != "" || e.From == w.member.You() {
 			continue
@@ -154,16 +182,13 @@ func (w *waiter) await(ctx context.Context) (*protocol.Envelope, error) {
 	}
 }
 
-// noticeProposal reports a proposal in the turn of the message, if the caller may
-// decide on it. A client receives each envelope once.
-func (w *waiter) noticeProposal(ctx context.Context, e *protocol.Envelope) {
+// mayDecide reports whether a proposal is in the turn of the message, and the caller may
+// decide on it.
+func (w *waiter) mayDecide(ctx context.Context, id protocol.ID) bool {
 	ctx, cancel := context.WithTimeout(ctx, turnTimeout)
 	defer cancel()
 	at, err := w.target.API.TurnOf(ctx, w.target.Space, w.id)
-	if err == nil && slices.Contains(at.MayDecide, e.ID) {
-		p := proposals.Describe(e, time.Now())
-		w.warn(p.Subject() + " waits for your decision: " + p.ApproveCommand(w.flags))
-	}
+	return err == nil && slices.Contains(at.MayDecide, id)
 }
 
 // undecided names the proposals in the turn of the message that are not decided,

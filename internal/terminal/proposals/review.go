@@ -57,15 +57,17 @@ func review(c *cobra.Command, s *connect.Settings, style styler) error {
 	}
 	in := bufio.NewReader(c.InOrStdin())
 	for i := range list {
-		if err := reviewOne(c, t, in, &list[i], fmt.Sprintf("%d of %d", i+1, len(list)), colors); err != nil {
+		fmt.Fprintf(c.OutOrStdout(), "%d of %d\n", i+1, len(list))
+		if err := Decide(c, t, in, &list[i], colors); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// reviewOne shows a proposal, reads a decision and sends it.
-func reviewOne(c *cobra.Command, t *connect.Target, in *bufio.Reader, e *protocol.Envelope, place string, s blockrender.Style) error {
+// Decide shows a proposal, reads a decision, sends it, and reports the result of an approved
+// call. Errors: ErrQuit.
+func Decide(c *cobra.Command, t *connect.Target, in *bufio.Reader, e *protocol.Envelope, s blockrender.Style) error {
 	roster, err := t.API.Roster(c.Context(), t.Space)
 	if err != nil {
 		return err
@@ -75,7 +77,6 @@ func reviewOne(c *cobra.Command, t *connect.Target, in *bufio.Reader, e *protoco
 		return err
 	}
 	out := bufio.NewWriter(c.OutOrStdout())
-	fmt.Fprintln(out, place)
 	p.write(out, s)
 	if err := out.Flush(); err != nil {
 		return err
@@ -87,8 +88,8 @@ func reviewOne(c *cobra.Command, t *connect.Target, in *bufio.Reader, e *protoco
 	return settle(c, t, e, decision, s)
 }
 
-// errQuit ends a review.
-var errQuit = &program.ExitError{Code: program.ExitOK}
+// ErrQuit ends a review: no further proposal is to be asked for.
+var ErrQuit = &program.ExitError{Code: program.ExitOK}
 
 // answer reads the decision on a proposal; nil: none.
 func answer(ctx context.Context, in *bufio.Reader, out io.Writer, p *protocol.Envelope) (*protocol.Envelope, error) {
@@ -96,7 +97,7 @@ func answer(ctx context.Context, in *bufio.Reader, out io.Writer, p *protocol.En
 		line, err := program.Ask(ctx, in, out, "Approve? [y]es, [n]o, [s]kip, [q]uit: ")
 		switch {
 		case errors.Is(err, io.EOF), line == "q", line == "quit":
-			return nil, errQuit
+			return nil, ErrQuit
 		case err != nil:
 			return nil, err
 		case line == "", line == "s", line == "skip":
@@ -111,7 +112,7 @@ func answer(ctx context.Context, in *bufio.Reader, out io.Writer, p *protocol.En
 		case line == "n", line == "no":
 			reason, err := program.Ask(ctx, in, out, "Reason: ")
 			if errors.Is(err, io.EOF) {
-				return nil, errQuit
+				return nil, ErrQuit
 			}
 			e := proposal.Rejection(p, connect.First(reason, "disagree"))
 			return &e, err
