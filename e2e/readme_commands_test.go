@@ -106,7 +106,7 @@ func runCommands(t *testing.T, document, skip string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer terminal.Close() //nolint:errcheck // it was read to its end
+	defer terminal.Close()
 	var out strings.Builder
 	for block := make([]byte, 4096); ; { // until the last program has ended
 		n, err := terminal.Read(block)
