@@ -8,7 +8,7 @@ import { format, parse } from "../src/core/links.js";
 import { Reducer } from "../src/core/reducer.js";
 import { capabilities, capability, notice, postponed, refusal } from "../src/core/sentences.js";
 import type { Block } from "../src/core/state.js";
-import { ServerClock, callDuration, dayOf, duration } from "../src/core/time.js";
+import { ServerClock, axisMarks, callDuration, dayOf, duration } from "../src/core/time.js";
 import { Toggles } from "../src/core/toggle.js";
 import { imitatesPage, lookalikes, name, neutral, suspicious, visible } from "../src/core/unicode.js";
 import { Scribe, recorded } from "./support.js";
@@ -180,6 +180,11 @@ test("refusals of one's own are kept for a while, presence is not of the log", (
 test("time in words, and the server's clock", () => {
   assert.deepEqual([0, 59, 65, 3600, 7384].map(duration), ["0s", "59s", "1m 5s", "1h", "2h 3m"]);
   assert.deepEqual([3, 1400, 65_000].map(callDuration), ["3 ms", "1.4 s", "1m 5s"]);
+  const marks = [1, 37, 700, 1400, 8300, 60_000, 130_000, 5_000_000, 4 * 86_400_000].map((n) => axisMarks(n).map((x) => x[1]).join(", "));
+  assert.deepEqual(marks, [
+    "0, 1 ms", "0, 10 ms, 20 ms, 30 ms", "0, 200 ms, 400 ms, 600 ms", "0, 0.5 s, 1 s", "0, 2.5 s, 5 s, 7.5 s", "0, 15 s, 30 s, 45 s, 1m",
+    "0, 1m, 2m", "0, 30m, 1h", "0, 24h, 48h, 72h, 96h",
+  ]);
   assert.equal(dayOf(Date.parse("2026-11-20T23:30:00Z"), -60), "2026-11-21");
   let mono = 100;
   const clock = new ServerClock(() => mono);

@@ -242,5 +242,6 @@ func TestEveryday_TimelineAxis(t *testing.T) {
 	openPanel(t, tab, "timeline")
 	const axis = `[...document.querySelector("meup-timeline").shadowRoot.querySelectorAll(".axis span")]`
 	tab.Await(axis + `.length === 3 && ` + axis + `.every((x) => /^\d{1,2}:\d{2}:\d{2}/.test(x.textContent) && x.scrollWidth <= x.clientWidth)`)
+	tab.Await(`/entries( over (\d+ ms|\d+\.\d s|\d+m.*))?, since/.test(document.querySelector("meup-timeline").shadowRoot.textContent)`)
 	tab.Clean()
 }

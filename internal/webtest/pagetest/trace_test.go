@@ -31,6 +31,11 @@ func TestTrace(t *testing.T) {
 			press(t, tab, `document.querySelector('[data-context=`+quote(Open)+`] .reasoning-trace')`)
 			tab.Await(inTrace + `?.querySelectorAll(".span").length > 5`)
 			tab.Await(inTrace + `.querySelector(".totals").textContent.includes("Duration")`)
+			tab.Await(`(() => {
+				const axis = ` + inTrace + `.querySelector(".ticks"), labels = [...axis.querySelectorAll("text")];
+				return labels.length > 1 && labels[0].textContent === "0" && labels.every((x) => /^(0|\d+(\.5)? (ms|s)|0\.\d+ s|\d+m( \d+s)?)$/.test(x.textContent) &&
+					x.getBoundingClientRect().right <= axis.getBoundingClientRect().right);
+			})()`)
 			picture("turn")
 			choose(t, tab, inTrace+`.querySelectorAll("select")[1]`, "r-usage")
 			tab.Await(inTrace + `.querySelector("table")?.textContent.includes("1,200 in, 80 out")`)

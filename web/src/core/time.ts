@@ -65,6 +65,25 @@ export function callDuration(ms: number): string {
   return duration(Math.round(ms / 1000));
 }
 
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+/** Distances between the marks of an axis. */
+const ROUND: readonly Millis[] = [
+  ...[1, 10, 100, 1000].flatMap((x) => [x, 2 * x, 2.5 * x, 5 * x]), 10_000, 15_000, 30_000,
+  ...[1, 2, 3, 5, 10, 15, 30].map((x) => x * MINUTE), ...[1, 2, 3, 6, 12].map((x) => x * HOUR),
+];
+
+/** Returns the round times of an axis of this length with their labels: "0", "2 s", "4 s". There are at most five. */
+export function axisMarks(length: Millis): readonly (readonly [at: Millis, label: string])[] {
+  const step = ROUND.find((x) => 4 * x >= length) ?? Math.ceil(length / 4 / DAY) * DAY;
+  return Array.from({ length: Math.floor(length / step) + 1 }, (_, i) => {
+    const at = i * step;
+    if (at === 0) return [at, "0"];
+    return [at, length < 1000 ? `${at} ms` : at < MINUTE ? `${at / 1000} s` : duration(at / 1000)];
+  });
+}
+
 /**
  * A block's heading: "Working · 9s", "Waiting for you · 40s", then "Thought for 8s
  * (+3m waiting)". `now` is the server's time; `mayDecide` reports that the user may

@@ -32,6 +32,9 @@ export class EnvelopePanel extends PanelElement {
       dt {
         color: var(--quiet);
       }
+      dd.stack {
+        gap: var(--space-1);
+      }
       pre {
         max-height: none;
       }
@@ -99,7 +102,7 @@ export class EnvelopePanel extends PanelElement {
         <button class="button small" @click=${() => void copy(this.shell, text, "Envelope copied")}>Copy JSON</button>
         <button class="button small" @click=${() => void copy(this.shell, this.shell.link(held.id), "Link copied")}>Copy link</button>
         <button class="words small" @click=${() => void go(this.shell, held.id)}>Show in conversation</button>
-        ${held.seq === undefined ? nothing : html`<button class="words small" @click=${() => void this.step(held, -1)}>Previous</button><button class="words small" @click=${() => void this.step(held, 1)}>Next</button>`}
+        ${held.seq === undefined ? nothing : html`<span class="row"><button class="words small" @click=${() => void this.step(held, -1)}>Previous</button><button class="words small" @click=${() => void this.step(held, 1)}>Next</button></span>`}
       </div>
       <pre tabindex="0" aria-label="The envelope as JSON">${exact(cut ? text.slice(0, MAX) : text)}</pre>
       ${cut ? html`<button class="words small" @click=${() => (this.all = true)}>Show all ${text.length.toLocaleString()} characters</button>` : nothing}

@@ -22,17 +22,16 @@ export const searchStyles = css`
     font-weight: 600;
   }
   .choices {
-    display: grid;
-    grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr));
+    display: flex;
+    flex-wrap: wrap;
     gap: var(--space-2);
   }
   .choices select {
+    flex: 1 1 8.5rem;
+    width: 8.5rem;
     min-width: 0;
     font-size: var(--text-s);
     text-overflow: ellipsis;
-  }
-  .choices select:last-of-type {
-    grid-column: 1 / -1;
   }
   ol[data-old="true"] {
     opacity: 0.6;

@@ -2,7 +2,7 @@
 
 import { type TemplateResult, html, nothing, svg } from "lit";
 import { oneLine, textOf } from "@sdk/read.js";
-import { duration } from "../../core/time.js";
+import { callDuration } from "../../core/time.js";
 import { neutral } from "../../core/unicode.js";
 import type { Envelope } from "@sdk/types.js";
 import { icon } from "../icons.js";
@@ -139,7 +139,7 @@ export class TimelinePanel extends PanelElement {
 
   private older(r: Replay): TemplateResult | typeof nothing {
     const [first, last] = r.timeline.span;
-    const span = html`<p class="quiet">${amount(r.timeline.length, "entry", "entries")} over ${duration((last - first) / 1000)}, since ${fullTime(first)}.</p>`;
+    const span = html`<p class="quiet">${amount(r.timeline.length, "entry", "entries")}${last > first ? ` over ${callDuration(last - first)}` : ""}, since ${fullTime(first)}.</p>`;
     if (r.full) return html`${span}<p class="quiet">No more entries can be loaded at once.</p>`;
     if (r.whole) return html`${span}<p class="quiet">Loaded from the beginning of the space.</p>`;
     if (r.loading?.running === true) {

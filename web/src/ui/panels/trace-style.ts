@@ -32,20 +32,19 @@ export const traceStyles = css`
     align-items: center;
   }
   .ticks {
-    display: grid;
-    grid-template-columns: repeat(4, minmax(0, 1fr));
-    color: var(--faint);
+    width: 100%;
+    height: 1.5em;
     font-size: var(--text-xs);
     font-variant-numeric: tabular-nums;
-    white-space: nowrap;
   }
-  .ticks span,
+  .ticks text {
+    fill: var(--faint);
+  }
+  .ticks line {
+    stroke: var(--line);
+  }
   .track {
     border-left: 1px solid var(--line);
-  }
-  .ticks span {
-    padding-left: 0.2rem;
-    overflow: hidden;
   }
   .span {
     border-top: 1px solid var(--line);

@@ -2,7 +2,7 @@
 
 import { type TemplateResult, html, nothing, svg } from "lit";
 import { repeat } from "lit/directives/repeat.js";
-import { callDuration } from "../../core/time.js";
+import { axisMarks, callDuration } from "../../core/time.js";
 import { type Span, type Trace, type Usage, trace, turnsOf } from "../../core/trace.js";
 import { neutral } from "../../core/unicode.js";
 import { define } from "../element.js";
@@ -88,7 +88,10 @@ export class TracePanel extends PanelElement {
     const shown = this.all ? t.spans : t.spans.slice(0, MAX);
     return html`<section aria-label=${`Trace of ${neutral(t.title)}`}>
       <h3 class="title">${brief(t.title)}</h3>
-      <div class="axis" aria-hidden="true"><span></span><span class="ticks">${[0, 0.25, 0.5, 0.75].map((x) => html`<span>${callDuration(length * x)}</span>`)}</span></div>
+      <div class="axis" aria-hidden="true"><span></span><svg class="ticks">${axisMarks(length).map(([at, label]) => {
+        const x = `${((at / length) * 100).toFixed(2)}%`;
+        return svg`<line x1=${x} x2=${x} y2="100%"/>${at / length > 0.8 ? nothing : svg`<text x=${x} dx="4" y="1.05em">${label}</text>`}`;
+      })}</svg></div>
       <ol class="spans">${repeat(shown, (x) => x.key, (x) => this.row(t, x, length))}</ol>
       ${shown.length < t.spans.length ? html`<p><button class="words" @click=${() => (this.all = true)}>Show all ${t.spans.length.toLocaleString()} steps</button></p>` : nothing}
     </section>`;
@@ -160,7 +163,7 @@ function comparison(a: Trace, b: Trace): TemplateResult {
   const names = [...new Set([...left.keys(), ...right.keys()])];
   const ratio = (b.end - b.start) / (a.end - a.start);
   const change = Math.round((ratio - 1) * 100);
-  const took = change === 0 ? "the same time" : ratio > 3 ? `${ratio.toLocaleString(undefined, { maximumFractionDigits: 1 })} times as long` : `${Math.abs(change)}% ${change > 0 ? "longer" : "less"}`;
+  const took = change === 0 ? "the same time" : ratio > 3 ? `${ratio.toLocaleString(undefined, { maximumFractionDigits: 1 })} times as long` : change < -90 ? "less than a tenth of the time" : `${Math.abs(change)}% ${change > 0 ? "longer" : "less"}`;
   return html`<div class="table" tabindex="0" role="group" aria-label="Comparison"><table>
       <thead><tr><td></td><th scope="col">This turn</th><th scope="col">The other</th></tr></thead>
       <tbody>${names.map((n) => html`<tr><th scope="row">${n}</th><td>${left.get(n) ?? "–"}</td><td>${right.get(n) ?? "–"}</td></tr>`)}</tbody>

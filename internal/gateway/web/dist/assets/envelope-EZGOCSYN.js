@@ -1,4 +1,4 @@
-import{d as $}from"/assets/chunk-NGBXH4TM.js";import{a as T,b as r,c as m,h,i as q,k as S}from"/assets/chunk-KBYAXHMJ.js";import"/assets/chunk-OMM35DFZ.js";import{f as u,m as x}from"/assets/chunk-TZMTLOK3.js";import{K as g,Q as k,S as y,b as f,c as s,f as l,m as p,r as d,s as w,t as c,v as n,w as b}from"/assets/chunk-UUO2J6FF.js";var E=5e4,I=32,v=class extends u{static properties={...u.properties,held:{state:!0},whole:{state:!0},missing:{state:!0},all:{state:!0}};static styles=[T,S,f`
+import{d as $}from"/assets/chunk-URRM4PYW.js";import{a as T,b as r,c as m,h,i as q,k as S}from"/assets/chunk-KBYAXHMJ.js";import"/assets/chunk-OMM35DFZ.js";import{f as u,m as x}from"/assets/chunk-TZMTLOK3.js";import{K as g,Q as k,S as y,b as f,c as s,f as l,m as p,r as d,s as w,t as c,v as n,w as b}from"/assets/chunk-UUO2J6FF.js";var E=5e4,I=32,v=class extends u{static properties={...u.properties,held:{state:!0},whole:{state:!0},missing:{state:!0},all:{state:!0}};static styles=[T,S,f`
       dl {
         display: grid;
         grid-template-columns: auto minmax(0, 1fr);
@@ -8,6 +8,9 @@ import{d as $}from"/assets/chunk-NGBXH4TM.js";import{a as T,b as r,c as m,h,i as
       }
       dt {
         color: var(--quiet);
+      }
+      dd.stack {
+        gap: var(--space-1);
       }
       pre {
         max-height: none;
@@ -21,7 +24,7 @@ import{d as $}from"/assets/chunk-NGBXH4TM.js";import{a as T,b as r,c as m,h,i as
         <button class="button small" @click=${()=>{m(this.shell,e,"Envelope copied")}}>Copy JSON</button>
         <button class="button small" @click=${()=>{m(this.shell,this.shell.link(t.id),"Link copied")}}>Copy link</button>
         <button class="words small" @click=${()=>{h(this.shell,t.id)}}>Show in conversation</button>
-        ${t.seq===void 0?l:s`<button class="words small" @click=${()=>{this.step(t,-1)}}>Previous</button><button class="words small" @click=${()=>{this.step(t,1)}}>Next</button>`}
+        ${t.seq===void 0?l:s`<span class="row"><button class="words small" @click=${()=>{this.step(t,-1)}}>Previous</button><button class="words small" @click=${()=>{this.step(t,1)}}>Next</button></span>`}
       </div>
       <pre tabindex="0" aria-label="The envelope as JSON">${r(i?e.slice(0,E):e)}</pre>
       ${i?s`<button class="words small" @click=${()=>this.all=!0}>Show all ${e.length.toLocaleString()} characters</button>`:l}
@@ -40,4 +43,4 @@ import{d as $}from"/assets/chunk-NGBXH4TM.js";import{a as T,b as r,c as m,h,i as
       ${t.context===void 0?l:s`<dt>Context</dt><dd><button class="words" @click=${()=>{h(this.shell,t.context??"")}}>${r(t.context)}</button></dd>`}
       ${i.length===0?l:s`<dt>Correlates to</dt><dd class="stack">${i.map(a=>s`<button class="words" @click=${()=>this.show(a)}>${r(a)}</button>`)}</dd>`}
     </dl>`}};g("meup-envelope",v);export{v as EnvelopePanel};
-//# sourceMappingURL=/assets/envelope-YXYJJU66.js.map
+//# sourceMappingURL=/assets/envelope-EZGOCSYN.js.map
