@@ -28,9 +28,14 @@ func (d *Draft) Unanswered(you protocol.ParticipantID, connected []protocol.Part
 		return slices.ContainsFunc(connected, func(p protocol.Participant) bool { return strings.EqualFold(string(p.ID), id) })
 	}
 	for _, id := range d.Added {
-		if !isConnected(string(id)) {
-			list = append(list, string(id)+" is not connected; it gets the message when it connects")
+		if isConnected(string(id)) {
+			continue
 		}
+		unless := ""
+		if near := Similar(string(id), connected); near != "" {
+			unless = "unless you mean " + near + ", "
+		}
+		list = append(list, string(id)+" is not connected; "+unless+"it gets the message when it connects")
 	}
 	if len(d.To) > 0 {
 		return list

@@ -43,4 +43,12 @@ func TestMessages_ToUnknown(t *testing.T) {
 	if want := `This space knows no participant "giude". Did you mean guide?`; c.State != Refused || c.Why != want {
 		t.Errorf("%q, want %q", c.Why, want)
 	}
+	if s.model.Restore != "/to giude hello" || s.model.ActiveThread() != nil {
+		t.Errorf("the prompt is %q, the thread %+v", s.model.Restore, s.model.ActiveThread())
+	}
+	s.play("> /pause giude")
+	s.model.Apply(Sent{ID: "own-2", Err: &protocol.Error{Code: protocol.CodeUnknownParticipant, Message: "No."}})
+	if got := s.model.scrollback.blocks[len(s.model.scrollback.blocks)-1].Lines.Left[0]; got != "Request to giude failed: No. Did you mean guide?" {
+		t.Errorf("%q", got)
+	}
 }

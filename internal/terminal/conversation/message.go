@@ -65,6 +65,7 @@ type outbox struct {
 // request is an envelope in flight that is not a message.
 type request struct {
 	what string // a description, for a refusal
+	to   []protocol.ParticipantID
 	// otherwise is called instead if the capability for the request is missing;
 	// nil: it is a refusal like any other.
 	otherwise func()
@@ -86,7 +87,7 @@ func (m *Model) askAs(id protocol.ID, r request, env protocol.Envelope) {
 		m.askedFor(r, errTooManyRequests)
 		return
 	}
-	env.ID = id
+	env.ID, r.to = id, env.To
 	m.outbox.asked[id] = r
 	m.do(Send{env})
 }
@@ -177,7 +178,7 @@ func (m *Model) askedFor(r request, err error) {
 		r.otherwise()
 		return
 	}
-	m.printLines(ErrorBlock, r.what+" failed: "+errorText(err))
+	m.printLines(ErrorBlock, r.what+" failed: "+m.refusalText(err, r.to))
 }
 
 // admit marks a message of this participant as delivered, on its acknowledgment
@@ -197,14 +198,33 @@ func (m *Model) admit(b *Block) {
 	m.do(ReadTurn{Envelope: c.id})
 }
 
+// isUnknown reports whether an envelope was refused since the space does not know an
+// addressee.
+func isUnknown(err error) bool {
+	return errors.Is(err, &protocol.Error{Code: protocol.CodeUnknownParticipant})
+}
+
+// refusalText describes the refusal of an envelope, with the name that is meant instead of
+// an unknown one.
+func (m *Model) refusalText(err error, to []protocol.ParticipantID) string {
+	if isUnknown(err) {
+		return strings.TrimSpace(errorText(err) + " " + DidYouMean(to, m.participants.connected))
+	}
+	return errorText(err)
+}
+
 // refuse marks a message as refused with its reason, and restores its text to
 // the prompt.
 func (m *Model) refuse(b *Block, err error) {
-	b.Chat.State, b.Chat.Why = Refused, errorText(err)
-	if errors.Is(err, &protocol.Error{Code: protocol.CodeUnknownParticipant}) {
-		b.Chat.Why = strings.TrimSpace(b.Chat.Why + " " + DidYouMean(b.Chat.To, m.participants.connected))
+	c := b.Chat
+	c.State, c.Why = Refused, m.refusalText(err, c.To)
+	m.Restore = c.Text
+	if isUnknown(err) && c.Thread.last == "" { // the thread has no addressee
+		m.Restore = "/to " + strings.ReplaceAll(names(c.To), ", ", ",") + " " + c.Text
+		if m.threads.active == c.Thread {
+			m.threads.active = nil
+		}
 	}
-	m.Restore = b.Chat.Text
 	m.leaving = false // the person should see the refusal before leaving
 	m.changed(b)
 }

@@ -209,6 +209,7 @@ func TestMessages_ToAbsent(t *testing.T) {
 		"@nobody hello":       "nobody is not connected; the message is to all, and another agent may answer it; if nobody is a participant of the space, /to nobody MESSAGE addresses it alone.",
 		"@giude hello":        "giude is not connected; did you mean @guide? The message is to all.",
 		"/to dora,bob hello":  "dora is not connected; it gets the message when it connects.",
+		"/to giude hello":     "giude is not connected; unless you mean guide, it gets the message when it connects.",
 		"/to bob @dora hello": "",
 		"@Guide hello":        "",
 		"hello @nobody":       "",

@@ -212,6 +212,9 @@ func (m *Model) approve(args string) {
 		m.printLines(ErrorBlock, fmt.Sprintf("Proposal %d cannot be approved: %s.", p.Number, err))
 		return
 	}
+	if host := env.To[0]; !m.participants.isConnected(host) {
+		m.printLines(NoticeBlock, string(host)+" is not connected, and runs the tool only if it connects soon.")
+	}
 	p.deciding = true
 	m.askAs(id, request{what: fmt.Sprintf("Approving proposal %d", p.Number), failed: m.decisionRefused(b)}, env)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/terminal/conversation"
 	"github.com/meup-protocol/meup/internal/terminal/render"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // inputEnded: the input has ended.
@@ -46,9 +47,11 @@ func (s *session) runPlain() error {
 // spinner to draw.
 const plainTick = time.Second
 
-// servePlain handles events until the session ends.
+// servePlain handles events until the session ends. After the end of the input, it waits
+// for the conversation of before the start, but not for an envelope that does not come.
 func (s *session) servePlain(p *render.Plain) {
 	closing := false
+	var newest protocol.Seq // that was received
 	tick := time.NewTicker(plainTick)
 	defer tick.Stop()
 	p.Print()
@@ -57,10 +60,17 @@ func (s *session) servePlain(p *render.Plain) {
 		if list == nil {
 			return
 		}
+		quiet := true
 		for _, e := range list {
-			if _, ok := e.(inputEnded); ok {
-				closing = true
+			switch e := e.(type) {
+			case inputEnded:
+				closing, quiet = true, false
 				continue
+			case conversation.Ticked:
+			case conversation.Received:
+				newest, quiet = max(newest, e.Envelope.Seq), false
+			default:
+				quiet = false
 			}
 			s.take(e)
 			p.Print()
@@ -68,7 +78,7 @@ func (s *session) servePlain(p *render.Plain) {
 		left := s.startEffects()
 		p.Print()
 		s.model.Restore = "" // the plain output has no prompt to restore it to
-		if left || s.model.Over || p.Err != nil || closing && s.idle() {
+		if left || s.model.Over || p.Err != nil || closing && s.idle() && (newest >= s.recalled || quiet) {
 			return
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 	"github.com/meup-protocol/meup/internal/terminal/conversation"
 	"github.com/meup-protocol/meup/internal/terminal/grants"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // Bounds of the work in progress. Sends are bounded by the outbox alone, so
@@ -36,6 +37,8 @@ type session struct {
 	cancel context.CancelFunc
 	group  sync.WaitGroup
 
+	recalled protocol.Seq // of the newest envelope at the start; 0: none
+
 	events chan conversation.Event
 	// The number of effects in progress; owned by the front end's goroutine.
 	sends, reads, turnReads int
@@ -51,7 +54,7 @@ func join(ctx context.Context, opts Options) (*session, error) {
 	s := &session{
 		opts: opts, events: make(chan conversation.Event, maxBatch), wake: make(chan struct{}, 1),
 	}
-	since, err := startPosition(ctx, opts)
+	since, err := s.startPosition(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +76,8 @@ func join(ctx context.Context, opts Options) (*session, error) {
 }
 
 // startPosition returns the position in the log at which to begin.
-func startPosition(ctx context.Context, opts Options) (client.Position, error) {
+func (s *session) startPosition(ctx context.Context) (client.Position, error) {
+	opts := &s.opts
 	if opts.Recall < 0 {
 		return client.Position{}, nil
 	}
@@ -86,6 +90,7 @@ func startPosition(ctx context.Context, opts Options) (client.Position, error) {
 	if len(page.Envelopes) == 0 {
 		return client.Position{}, nil
 	}
+	s.recalled = page.Envelopes[0].Seq
 	return client.After(page.Envelopes[len(page.Envelopes)-1].Seq - 1).In(page.Log), nil
 }
 
@@ -114,7 +119,7 @@ func (s *session) onState(state client.State) {
 func (s *session) takeStates() []conversation.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var list []conversation.Event
+	list := []conversation.Event{} // not nil, which is the end: the states may have been taken before the wake
 	for _, state := range s.state {
 		list = append(list, conversation.Linked{State: state})
 	}
