@@ -115,7 +115,7 @@ spaces:
 	if err != nil {
 		t.Fatal(err, resp)
 	}
-	defer ws.CloseNow() //nolint:errcheck // the gateway closes
+	defer ws.CloseNow()
 	if err := ws.Write(ctx, websocket.MessageText, fmt.Appendf(nil, `{"type":"join","space":"lab","token":%q}`, token)); err != nil {
 		t.Fatal(err)
 	}
