@@ -149,7 +149,7 @@ func (c *Client) SessionIn(ctx context.Context, space string) (*Session, error) 
 func (c *Client) session(ctx context.Context, q url.Values) (*Session, error) {
 	var s Session
 	if err := c.get(ctx, []string{"api", "session"}, q, &s); err != nil {
-		return nil, fmt.Errorf("ask what the token is good for: %w", err)
+		return nil, fmt.Errorf("check the token: %w", err)
 	}
 	return &s, nil
 }

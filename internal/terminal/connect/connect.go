@@ -168,7 +168,7 @@ func First(list ...string) string {
 
 func gatewayURL(s string) (*url.URL, error) {
 	if s == "" {
-		return nil, program.Usagef("no gateway: set MEUP_URL, or use --gateway or a profile")
+		return nil, program.Usagef("no gateway: set MEUP_URL, use --gateway, or write a profile with meup login")
 	}
 	u, err := ParseGateway(s)
 	if err != nil {
@@ -179,7 +179,7 @@ func gatewayURL(s string) (*url.URL, error) {
 
 func missingSpace(name string) error {
 	if name == "" {
-		return program.Usagef("no space: set MEUP_SPACE, or use --space or a profile")
+		return program.Usagef("no space: set MEUP_SPACE, use --space, or write a profile with meup login")
 	}
 	return program.Usagef("space %q: expected 1 to 128 of A-Z a-z 0-9 . _ : -", name)
 }
@@ -255,7 +255,7 @@ func (s *Settings) readProfile() (*profile, error) {
 // gateway only, regardless of the flags and the environment.
 func (p *profile) readToken(base *url.URL, errOut io.Writer) (string, error) {
 	if p.Token == "" && p.TokenEnv == "" && p.TokenFile == "" {
-		return "", program.Usagef("no token: set MEUP_TOKEN, or use --token-file, --token-env or a profile")
+		return "", program.Usagef("no token: set MEUP_TOKEN, use --token-file or --token-env, or write a profile with meup login")
 	}
 	if p.Gateway != "" {
 		own, err := ParseGateway(string(p.Gateway))
