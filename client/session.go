@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -223,13 +224,14 @@ func (c *Client) finalCause(err error) error {
 
 // reconnect retries until it has a connection. Its error is final.
 func (c *Client) reconnect(ctx context.Context, cause error, attempt *int) (*session, error) {
-	resume := errors.Is(cause, errResume)
+	resume, level := errors.Is(cause, errResume), slog.LevelWarn
 	for {
 		var delay time.Duration
 		if !resume { // a resume is not a failure
 			*attempt++
 			delay = c.retryDelay(*attempt, cause)
-			c.log.Warn("connection lost", "err", cause, "attempt", *attempt, "in", delay)
+			c.log.Log(ctx, level, "connection lost; trying again", "gateway", c.target.Host, "err", cause, "attempt", *attempt, "in", delay)
+			level = slog.LevelDebug // one warning, however long it takes
 			c.opts.OnState(State{Phase: Waiting, Err: cause, Attempt: *attempt, RetryIn: delay})
 		}
 		resume = false
@@ -244,7 +246,9 @@ func (c *Client) reconnect(ctx context.Context, cause error, attempt *int) (*ses
 		stop()
 		cancel()
 		if err == nil {
-			c.log.Info("connected again", "since", c.cursor.pos)
+			if level == slog.LevelDebug { // a warning, so that a handler without Info shows both
+				c.log.Warn("gateway reached again", "gateway", c.target.Host, "since", c.cursor.pos)
+			}
 			c.opts.OnState(State{Phase: Connected})
 			return s, nil
 		}
