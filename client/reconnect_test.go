@@ -129,7 +129,7 @@ func TestReconnect_Log(t *testing.T) {
 		`level=WARN msg="gateway not reached; trying again" space=lab gateway=` + g.URL + ` err="gateway refused the connection with HTTP status 503" in=`,
 		`level=INFO msg="gateway reached" space=lab gateway=` + g.URL + ` attempts=2`,
 		`level=WARN msg="connection lost; trying again" space=lab gateway=` + g.URL + ` err="the gateway closed the connection (1001): gateway going down" attempt=1 in=`,
-		`level=INFO msg="connected again" space=lab gateway=` + g.URL + ` since=0`,
+		`level=INFO msg="gateway reached again" space=lab gateway=` + g.URL + ` since=0`,
 	}
 	if len(lines) != len(want) {
 		t.Fatalf("the log is\n%s", log.String())

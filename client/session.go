@@ -246,8 +246,8 @@ func (c *Client) reconnect(ctx context.Context, cause error, attempt *int) (*ses
 		stop()
 		cancel()
 		if err == nil {
-			if !errors.Is(cause, errResume) {
-				c.log.Info("connected again", "gateway", c.gateway, "since", c.cursor.pos)
+			if level == slog.LevelDebug { // the loss was reported
+				c.log.Info("gateway reached again", "gateway", c.gateway, "since", c.cursor.pos)
 			}
 			c.opts.OnState(State{Phase: Connected})
 			return s, nil

@@ -171,7 +171,8 @@ func TestReadme_Demo(t *testing.T) {
 }
 
 // askBot asks the agent of an example, which runs with the token of bot, approves the
-// call that it proposes, and checks its answer and its reasoning.
+// call that it proposes, and checks its answer and its reasoning. It ends the agent by
+// Ctrl-C while a second call waits.
 func askBot(t *testing.T, g *gatewayProc, want string, command ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -180,7 +181,13 @@ func askBot(t *testing.T, g *gatewayProc, want string, command ...string) {
 	program := filepath.Join(bin, "meup-agent")
 	start(t, []string{"MEUP_TOKEN=files-token-for-tests"}, program, "bridge", "--gateway", "http://"+g.addr, "--space", "lab", "--no-pin-tools", "--mcp", program+" docserver ../docs")
 	a.await(presenceOf("files", protocol.PresenceJoin))
-	start(t, []string{"BOT_TOKEN=bot-token-for-tests"}, command[0], command[1:]...)
+	bot := exec.Command(command[0], command[1:]...)
+	stderr := &lineLog{}
+	bot.Env, bot.Stderr = append(os.Environ(), "BOT_TOKEN=bot-token-for-tests"), stderr
+	if err := bot.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = bot.Process.Kill(); _ = bot.Wait() })
 	a.await(presenceOf("bot", protocol.PresenceJoin))
 	question := a.send(a.alice, client.Chat("@bot what is a space?"))
 	var kinds []string
@@ -200,6 +207,17 @@ func askBot(t *testing.T, g *gatewayProc, want string, command ...string) {
 	kinds = slices.Compact(kinds)
 	if got := strings.Join(kinds, " "); got != "reasoning.start reasoning.thought mcp.proposal reasoning.conclusion chat" {
 		t.Errorf("it sends %s", got)
+	}
+	a.send(a.alice, client.Chat("@bot and what is a context?"))
+	a.await(func(e *protocol.Envelope) bool { return e.Kind == protocol.KindMCPProposal })
+	if err := bot.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	a.await(func(e *protocol.Envelope) bool { return e.From == "bot" && e.Kind == protocol.KindMCPWithdraw })
+	a.await(func(e *protocol.Envelope) bool { return e.From == "bot" && e.Kind == protocol.KindReasoningCancel })
+	_ = bot.Wait()
+	if got := stderr.String(); bot.ProcessState.ExitCode() != 130 || !strings.Contains(got, "joined") || strings.Contains(strings.TrimSpace(got), "\n") {
+		t.Errorf("it ends with %v:\n%s", bot.ProcessState, got)
 	}
 }
 

@@ -41,6 +41,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/participant"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // Answers selects the chats that are questions (docs/agent.md, Questions).
@@ -58,9 +59,9 @@ const (
 // Its fields must not change while it runs.
 type Agent struct {
 	// Client has the gateway, the space and the token. ServesTools and RetryDial are set by
-	// Run: it waits for a gateway that is away. Logger is used by the agent too, which warns
-	// of a gateway that is away and of missing capabilities; nil: the warnings and errors, and
-	// the return of a gateway, go to slog.Default.
+	// Run: it waits for a gateway that is away. Logger is used by the agent too, which reports
+	// that it has joined, and warns of a gateway that is away and of missing capabilities;
+	// nil: these messages go to slog.Default.
 	Client client.Options
 	// OnQuestion answers a question, in Markdown. ctx ends when the question is canceled,
 	// when another process takes it over, or with Run; then nothing is sent but the end
@@ -75,8 +76,8 @@ type Agent struct {
 	Answers Answers // which chats are questions
 	// IgnoreEarlier ignores the log before the start. By default, the agent closes the work
 	// that an earlier process left open, and answers the questions of the last hour that have
-	// no answer, if it was in the space before them. Without OnQuestion, it answers the calls
-	// of the last minute that it missed (docs/agent.md, The bridge).
+	// no answer, if it was in the space before them, and the calls of Tools of the last minute
+	// that it missed (docs/agent.md, The bridge).
 	IgnoreEarlier bool
 
 	MaxQuestions    int           // answered at the same time; 0: 4. 32 more wait, further ones are refused
@@ -131,6 +132,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		return fmt.Errorf("run agent: %w", err)
 	}
 	defer func() { _ = c.Close() }()
+	options.Logger.Info("joined", "space", c.Welcome().Space.Name, "participant", c.You(), "gateway", address.String())
 	return a.serve(ctx, c, log, history, set, notices)
 }
 
@@ -161,7 +163,7 @@ func (a *Agent) serve(ctx context.Context, c *client.Client, log *slog.Logger, h
 	if set != nil {
 		needs = participant.HostNeeds
 		o := bridge.Options{Space: c, Server: set, Notices: notices, MaxCalls: a.MaxCalls, Logger: log}
-		if !a.IgnoreEarlier && a.OnQuestion == nil { // Begin ignores them
+		if !a.IgnoreEarlier {
 			o.Missed, o.History = time.Minute, history
 		}
 		host = bridge.New(o)
@@ -174,7 +176,7 @@ func (a *Agent) serve(ctx context.Context, c *client.Client, log *slog.Logger, h
 		return host.Run(ctx)
 	}
 	o := agent.Options{
-		Space: c, Solver: solver{a, c}, Approach: "program", Name: a.Name, Answer: a.mode(), CatchUp: catchup.Auto, History: history,
+		Space: c, Solver: solver{a, c, log}, Approach: "program", Name: a.Name, Answer: a.mode(), CatchUp: catchup.Auto, History: history,
 		OwnToolsOnly: true, ToolTimeout: a.CallTimeout, ProposalTimeout: a.ProposalTimeout, NoProposals: a.NoProposals, MaxQuestions: a.MaxQuestions, Logger: log,
 	}
 	if a.IgnoreEarlier {
@@ -188,13 +190,14 @@ func (a *Agent) serve(ctx context.Context, c *client.Client, log *slog.Logger, h
 
 // solver answers questions with OnQuestion.
 type solver struct {
-	a *Agent
-	c *client.Client
+	a   *Agent
+	c   *client.Client
+	log *slog.Logger
 }
 
 // Solve implements agent.Solver.
 func (s solver) Solve(ctx context.Context, t *agent.Task) (agent.Solution, error) {
-	q := &Question{Chat: *t.Chat, Text: t.Text, Context: t.Context, task: t, space: s.c, proposes: !s.a.NoProposals, conclusion: "Answered."}
+	q := &Question{Chat: *t.Chat, Text: t.Text, Context: t.Context, task: t, space: s.c, proposes: !s.a.NoProposals, explains: protocol.ID(t.Context.Last()), conclusion: "Done."}
 	for _, m := range t.History {
 		q.History = append(q.History, m.Text)
 	}
@@ -202,6 +205,8 @@ func (s solver) Solve(ctx context.Context, t *agent.Task) (agent.Solution, error
 	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
+		} else {
+			s.log.Warn("question not answered", "question", t.Chat.ID, "from", t.Chat.From, "err", err)
 		}
 		return agent.Solution{}, err
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -27,7 +28,12 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if address := os.Getenv(programVariable); address != "" {
+		program(address)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const config = `
 spaces:
@@ -92,16 +98,7 @@ func ask(t *testing.T, c *client.Client, text string) (kinds []string, answer st
 
 // The examples of the README run with its configuration.
 func TestExample(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	_, rest, begins := strings.Cut(string(readme), "```yaml\n")
-	yaml, _, ends := strings.Cut(rest, "```")
-	if err != nil || !begins || !ends {
-		t.Fatalf("the README shows no configuration: %v", err)
-	}
-	for _, who := range []string{"alice", "planner", "weather"} {
-		t.Setenv(strings.ToUpper(who)+"_TOKEN", who+"-token")
-	}
-	g := meuptest.Start(t, yaml)
+	g := meuptest.Start(t, meuptest.ReadmeConfig(t))
 	t.Setenv("MEUP_URL", g.HTTP())
 	alice := joinAlice(t, g)
 	for who, example := range map[protocol.ParticipantID]func(context.Context) error{"planner": planner, "weather": weather} {
@@ -113,7 +110,7 @@ func TestExample(t *testing.T) {
 	}
 	kinds, answer := ask(t, alice, "@planner How cold is it?")
 	if got := strings.Join(kinds, " "); answer != "In Oslo it is -3 °C." ||
-		got != "reasoning.start reasoning.thought reasoning.thought mcp.request mcp.response reasoning.conclusion" {
+		got != "reasoning.start reasoning.thought mcp.request mcp.response reasoning.conclusion" {
 		t.Errorf("the answer is %q, after %s", answer, got)
 	}
 }
@@ -189,7 +186,7 @@ func TestQuestion_Errors(t *testing.T) {
 		}
 		return "", errors.New("secret")
 	})
-	for text, want := range map[string]string{"panic": "failed", "public": "call x: out of paper", "tool": "call read: no such file", "error": "internal error"} {
+	for text, want := range map[string]string{"panic": "failed", "public": "the tool x failed: out of paper.", "tool": "the tool read of files failed: no such file.", "error": "internal error"} {
 		kinds, answer := ask(t, alice, text)
 		if !strings.Contains(answer, want) || strings.Contains(answer, "secret") || kinds[len(kinds)-1] != "reasoning.cancel" {
 			t.Errorf("%s: the answer is %q, after %v", text, answer, kinds)
@@ -197,7 +194,7 @@ func TestQuestion_Errors(t *testing.T) {
 	}
 }
 
-// The latest thought is the reason of the calls that follow.
+// The latest thought explains the calls that follow, and is shared once.
 func TestQuestion_Reason(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := joinAlice(t, g)
@@ -213,13 +210,17 @@ func TestQuestion_Reason(t *testing.T) {
 	if _, err := alice.Send(ctx, client.Chat("read it")); err != nil {
 		t.Fatal(err)
 	}
+	var thoughts []protocol.Envelope
 	for env, err := range alice.All(ctx) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if payload := env.ParsePayload(); env.Kind == protocol.KindReasoningThought && payload.Get("tool_name").Text() == "read" {
-			if got := payload.Get("message").Text(); got != "Only the file knows." {
-				t.Errorf("the reason is %q", got)
+		switch env.Kind {
+		case protocol.KindReasoningThought:
+			thoughts = append(thoughts, env)
+		case protocol.KindMCPRequest:
+			if len(thoughts) != 1 || !env.Correlation.Names(thoughts[0].ID) {
+				t.Errorf("the call correlates to %v after %d thoughts", env.Correlation, len(thoughts))
 			}
 			return
 		}
@@ -387,7 +388,7 @@ func TestAgent_GatewayAway(t *testing.T) {
 	}
 }
 
-// Without a logger, the warnings go to the default one, and nothing else does. A host of tools
+// Without a logger, the warnings and that it has joined go to the default one, and nothing else does. A host of tools
 // makes the calls that it missed.
 func TestAgent_MissedCall(t *testing.T) {
 	g := meuptest.Start(t, config)
@@ -422,7 +423,7 @@ func TestAgent_MissedCall(t *testing.T) {
 			break
 		}
 	}
-	if got := log.String(); strings.Count(got, "level=WARN") != 1 || strings.Count(got, "gateway reached") != 1 || strings.Count(got, "\n") != 2 {
+	if got := log.String(); strings.Count(got, "level=WARN") != 1 || strings.Count(got, "gateway reached") != 1 || strings.Count(got, "msg=joined space=lab participant=files gateway="+g.HTTP()) != 1 || strings.Count(got, "\n") != 3 {
 		t.Errorf("the log is\n%s", got)
 	}
 }
@@ -508,3 +509,96 @@ func TestAgent_Faults(t *testing.T) {
 }
 
 func nothing(context.Context, *agent.Question) (string, error) { return "", nil }
+
+// programVariable makes the test binary a program with Main. Its value is the address of the
+// gateway.
+const programVariable = "MEUP_TEST_AGENT"
+
+// program is an agent that proposes a call, as main would run it.
+func program(address string) {
+	a := agent.Agent{Client: client.Options{URL: address, Space: "lab", Token: os.Getenv("BOT_TOKEN")}}
+	a.OnQuestion = func(ctx context.Context, q *agent.Question) (string, error) {
+		_, err := q.Propose(ctx, "files", "write", nil)
+		return "", err
+	}
+	a.Main()
+}
+
+// startProgram starts the agent of program.
+func startProgram(t *testing.T, address, token string) (cmd *exec.Cmd, log *testkit.Log) {
+	t.Helper()
+	cmd, log = exec.CommandContext(testkit.Deadline(t), os.Args[0]), &testkit.Log{}
+	cmd.Env, cmd.Stderr = append(os.Environ(), programVariable+"="+address, "BOT_TOKEN="+token), log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, log
+}
+
+// A signal ends Main with its exit status, after the proposals and the contexts were closed.
+func TestMain_Signals(t *testing.T) {
+	for signal, status := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 0} {
+		t.Run(signal.String(), func(t *testing.T) {
+			g := meuptest.Start(t, config)
+			alice := joinAlice(t, g)
+			cmd, log := startProgram(t, g.HTTP(), "bot-token")
+			log.Wait(t, "joined space=lab")
+			ctx := testkit.Deadline(t)
+			draft := client.Chat("may I?")
+			draft.To = []protocol.ParticipantID{"bot"}
+			sent, err := alice.Send(ctx, draft)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var kinds []string
+			for env, err := range alice.All(ctx) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if env.From == "bot" && env.Seq > sent.Seq {
+					kinds = append(kinds, string(env.Kind))
+				}
+				if env.Kind == protocol.KindMCPProposal {
+					if err := cmd.Process.Signal(signal); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if env.Kind == protocol.KindReasoningCancel {
+					break
+				}
+			}
+			_ = cmd.Wait()
+			if got := strings.Join(kinds, " "); got != "reasoning.start mcp.proposal mcp.withdraw reasoning.cancel" {
+				t.Errorf("it sends %s", got)
+			}
+			if got := log.String(); cmd.ProcessState.ExitCode() != status || strings.Count(got, "\n") != 1 {
+				t.Errorf("it ends with %v:\n%s", cmd.ProcessState, got)
+			}
+		})
+	}
+}
+
+// Main reports an error on one line, and ends with another status.
+func TestMain_Fails(t *testing.T) {
+	g := meuptest.Start(t, config)
+	for token, want := range map[string]string{"": "the token is empty: is the variable with the token set?", "wrong": "unauthorized"} {
+		cmd, log := startProgram(t, g.HTTP(), token)
+		_ = cmd.Wait()
+		if got := log.String(); cmd.ProcessState.ExitCode() != 1 || !strings.HasPrefix(got, "meup: ") || !strings.Contains(got, want) || strings.Count(got, "\n") != 1 {
+			t.Errorf("it ends with %v:\n%s", cmd.ProcessState, got)
+		}
+	}
+}
+
+// Ctrl-C ends Main also while the gateway is away, which is one line.
+func TestMain_GatewayAway(t *testing.T) {
+	cmd, log := startProgram(t, "http://127.0.0.1:1", "x")
+	log.Wait(t, "gateway not reached")
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if got := log.String(); cmd.ProcessState.ExitCode() != 130 || strings.Count(got, "\n") != 1 {
+		t.Errorf("it ends with %v:\n%s", cmd.ProcessState, got)
+	}
+}

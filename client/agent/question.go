@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/meup-protocol/meup/client"
@@ -30,7 +31,7 @@ type Question struct {
 
 	mu         sync.Mutex
 	conclusion string
-	thought    string // the latest one, which explains the next calls
+	explains   protocol.ID // the latest thought, which explains the next calls; the start before the first one
 }
 
 // Private returns the participants of a question that was not for all, without the agent.
@@ -56,25 +57,35 @@ func (q *Question) Earlier() []EarlierCall {
 	return list
 }
 
-// Think shares a thought. It is also the reason of the calls that follow.
+// Think shares a thought. It also explains the calls that follow.
 func (q *Question) Think(ctx context.Context, message string) error {
-	q.mu.Lock()
-	q.thought = message
-	q.mu.Unlock()
-	return q.Share(ctx, protocol.KindReasoningThought, map[string]string{"message": message})
+	id, err := q.share(ctx, protocol.KindReasoningThought, map[string]string{"message": message})
+	if err == nil {
+		q.mu.Lock()
+		q.explains = id
+		q.mu.Unlock()
+	}
+	return err
 }
 
 // Share shares a step in the context, such as a reasoning.observation: the payload is any
 // value that marshals to a JSON object.
 func (q *Question) Share(ctx context.Context, kind protocol.Kind, payload any) error {
+	_, err := q.share(ctx, kind, payload)
+	return err
+}
+
+func (q *Question) share(ctx context.Context, kind protocol.Kind, payload any) (protocol.ID, error) {
 	raw, err := json.Marshal(payload)
 	if err != nil {
-		return fmt.Errorf("share %s: %w", kind, err)
+		return "", fmt.Errorf("share %s: %w", kind, err)
 	}
-	if err := q.task.Publish(ctx, q.task.Inside(kind, raw)); err != nil {
-		return fmt.Errorf("share %s: %w", kind, err)
+	step := q.task.Inside(kind, raw)
+	step.Correlation = protocol.CorrelateTo(protocol.ID(q.Context.Last())) // the asker sees the calls that it explains
+	if err := q.task.Publish(ctx, step); err != nil {
+		return "", fmt.Errorf("share %s: %w", kind, err)
 	}
-	return nil
+	return step.ID, nil
 }
 
 // Post sends an envelope as it is, such as a chat at top level, and waits until it is in the log.
@@ -116,21 +127,45 @@ const (
 
 // CallError is the error of a call without a result.
 type CallError struct {
+	Host    protocol.ParticipantID // that has the tool; "": the agent
 	Tool    string
 	Outcome Outcome
-	Reason  string // of Rejected, as the other participant gave it
+	Reason  string // of Rejected, as the other participant gave it; of Fulfilled, the message of the tool
 	Message string
 }
 
 // Error has the tool and the message.
 func (e *CallError) Error() string { return fmt.Sprintf("call %s: %s", e.Tool, e.Message) }
 
-// Public returns the text for the space, to which the outcome is known.
-func (e *CallError) Public() string { return e.Error() }
+// Public returns the sentence for the asker: which tool failed, and its message.
+func (e *CallError) Public() string {
+	name := "the tool " + e.Tool
+	if e.Host != "" {
+		name += " of " + string(e.Host)
+	}
+	switch e.Outcome {
+	case Refused:
+		return name + " was not called: it is not allowed"
+	case Rejected:
+		return name + " was not called: " + short(e.Message)
+	case Expired:
+		return name + " was not called: no participant decided in time"
+	case Withdrawn:
+		return name + " was not called: the proposal was withdrawn"
+	case Fulfilled:
+		return name + " failed: " + short(e.Reason)
+	}
+	return name + " failed: " + short(e.Message)
+}
+
+// short returns at most 300 bytes of a message, without the stop.
+func short(s string) string {
+	s = strings.TrimSpace(s)
+	return strings.TrimRight(strings.ToValidUTF8(s[:min(len(s), 300)], ""), ". ")
+}
 
 // CallTool calls a tool of a participant, "" for Agent.Tools, and waits for the result.
-// A thought with the tool's name and the reason, which is the latest thought, precedes the
-// request. If the capabilities do not allow the call, it is proposed to the other
+// The latest thought explains the call. If the capabilities do not allow the call, it is proposed to the other
 // participants, except with Agent.NoProposals. A call without a result is a *CallError.
 // When ctx ends, the participant is notified that the result is no longer needed.
 func (q *Question) CallTool(ctx context.Context, host protocol.ParticipantID, tool string, arguments any) (*Result, error) {
@@ -141,7 +176,7 @@ func (q *Question) CallTool(ctx context.Context, host protocol.ParticipantID, to
 // the result. When ctx ends, the proposal is withdrawn.
 func (q *Question) Propose(ctx context.Context, host protocol.ParticipantID, tool string, arguments any) (*Result, error) {
 	if !q.proposes {
-		return nil, &CallError{Tool: tool, Outcome: Refused, Message: "the agent proposes no calls (NoProposals)"}
+		return nil, &CallError{Host: host, Tool: tool, Outcome: Refused, Message: "the agent proposes no calls (NoProposals)"}
 	}
 	return q.call(ctx, q.task.Propose, host, tool, arguments)
 }
@@ -155,10 +190,10 @@ func (q *Question) call(ctx context.Context, do func(context.Context, agent.Call
 		host = ""
 	}
 	q.mu.Lock()
-	reason := q.thought
+	explains := q.explains
 	q.mu.Unlock()
 	absent := q.isAbsent(host)
-	out, err := do(ctx, agent.Call{Host: host, Tool: tool, Arguments: raw, Reason: reason})
+	out, err := do(ctx, agent.Call{Host: host, Tool: tool, Arguments: raw, Thought: explains})
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", tool, err)
 	}
@@ -166,7 +201,7 @@ func (q *Question) call(ctx context.Context, do func(context.Context, agent.Call
 		if absent && out.Outcome == contextwindow.Failure && q.isAbsent(host) {
 			out.Error += fmt.Sprintf(" (%s is not connected)", host)
 		}
-		return nil, &CallError{Tool: tool, Outcome: Outcome(out.Outcome), Reason: out.Reason, Message: out.Error}
+		return nil, &CallError{Host: host, Tool: tool, Outcome: Outcome(out.Outcome), Reason: out.Reason, Message: out.Error}
 	}
 	return &Result{Text: out.Text, JSON: json.RawMessage(out.JSON)}, nil
 }

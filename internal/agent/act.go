@@ -40,7 +40,7 @@ type action struct {
 func (a *Agent) act(ctx context.Context, p *problem, box *toolbox.Box, step contextwindow.Record, thoughts []protocol.Envelope) ([]contextwindow.Result, error) {
 	actions := a.prepare(p, box, step)
 	for i := range actions {
-		if actions[i].fault == nil {
+		if actions[i].fault == nil && step.Calls[i].Thought == "" {
 			thoughts = append(thoughts, actions[i].thought)
 		}
 	}
@@ -79,16 +79,12 @@ func (a *Agent) prepare(p *problem, box *toolbox.Box, step contextwindow.Record)
 			actions[i] = p.share(c)
 			continue
 		}
-		reason := c.Reason
-		if reason == "" {
-			reason = planner.DefaultReason
-		}
-		fields := []field{{"message", textutil.ShortenChars(reason, maxThought)}, {"tool_name", c.Tool}}
+		fields := []field{{"message", textutil.ShortenChars(cmp.Or(c.Reason, planner.DefaultReason), maxThought)}, {"tool_name", c.Tool}}
 		if group >= 0 {
 			fields = append(fields, field{"parallel_group", group})
 		}
 		thought := p.inside(protocol.KindReasoningThought, fields...)
-		thought.ID = publisher.NewID()
+		thought.ID = cmp.Or(protocol.ID(c.Thought), publisher.NewID())
 		// A request to a tool host, and its response, are visible to the asker
 		// because they correlate to the start through this thought.
 		thought.Correlation = protocol.CorrelateTo(p.startID())

@@ -69,10 +69,13 @@ type Planner interface {
 
 // Host serves tools to other participants; a *bridge.Bridge implements it.
 type Host interface {
-	// Begin is called before the first Handle.
-	Begin(runtime *participant.Runtime)
+	// Begin is called before the first Handle, with the requests from before the start
+	// that have no response.
+	Begin(ctx context.Context, runtime *participant.Runtime, waiting []protocol.Envelope)
 	// Handle handles an mcp.request to the agent.
 	Handle(request *protocol.Envelope)
+	// End is called after all other work, with the seq up to which requests were handled.
+	End(ctx context.Context, through protocol.Seq)
 }
 
 // Options configures an Agent. Space is required.
@@ -224,15 +227,30 @@ const errShutdown = causes.Error("the agent is shutting down")
 func (a *Agent) Run(ctx context.Context) error {
 	start := func() {
 		a.runtime.Group.Go(a.sendReplies)
-		if a.opts.Host != nil {
-			a.opts.Host.Begin(a.runtime)
-		}
 		a.onJoin()
 		a.noteAgents()
+		var waiting []protocol.Envelope
 		if a.opts.CatchUp != catchup.Off && a.opts.History != nil {
-			a.catchUp(ctx)
+			waiting = a.catchUp(ctx)
+		}
+		if a.opts.Host != nil {
+			a.opts.Host.Begin(ctx, a.runtime, waiting)
+		} else {
+			for _, env := range waiting {
+				a.handleMCP(&env, false)
+			}
 		}
 		a.log.Info("agent ready", "answers", a.opts.Answer, "tools", len(a.opts.Tools.Tools()))
 	}
-	return a.runtime.Run(ctx, start, a.dispatch)
+	through := a.space.Seq
+	err := a.runtime.Run(ctx, start, func(env *protocol.Envelope, old bool) {
+		if env.Seq > 0 {
+			through = env.Seq // less than before in a log that replaced another one
+		}
+		a.dispatch(env, old)
+	})
+	if err == nil && a.opts.Host != nil {
+		a.opts.Host.End(context.WithoutCancel(ctx), through)
+	}
+	return err
 }

@@ -89,8 +89,8 @@ func TestCatchUp_ClosesUnfinishedWork(t *testing.T) {
 	const why = "the agent was restarted"
 	for what, list := range map[string]struct{ got, want []string }{
 		"responses": {responses, []string{
-			"[call] in whole/part to [] for call-7: -32002", "[call-own] in whole/part to [] for call-7: -32002",
-			"[call-private] in alone to [alice] for call-7: -32002", "[call-approved] in whole to [alice] for call-7: -32002",
+			"[call] in whole/part to [] for call-7: -32000", "[call-own] in whole/part to [] for call-7: -32000",
+			"[call-private] in alone to [alice] for call-7: -32000", "[call-approved] in whole to [alice] for call-7: -32000",
 		}},
 		"withdrawals": {withdrawals, []string{"[idea] in whole to []: no_longer_needed"}},
 		"ends": {ends, []string{

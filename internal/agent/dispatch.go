@@ -3,12 +3,12 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/catchup"
+	"github.com/meup-protocol/meup/internal/agent/causes"
 	"github.com/meup-protocol/meup/internal/agent/toolbox"
 	"github.com/meup-protocol/meup/internal/agent/twins"
 	"github.com/meup-protocol/meup/internal/participant"
@@ -114,7 +114,7 @@ func (a *Agent) onTakeover(env *protocol.Envelope) {
 // stop cancels the work that an envelope ends: a withdrawn question, or the
 // problems of a context that was closed.
 func (a *Agent) stop(env *protocol.Envelope) {
-	why := cancelled{by: env.From, reason: reasonOf(env), takenOver: env.From == a.you}
+	why := causes.Cancelled{By: env.From, Reason: reasonOf(env), TakenOver: env.From == a.you}
 	for _, q := range a.questions.All() {
 		if env.Kind == protocol.KindChatCancel {
 			if env.Correlation.Names(q.chat.ID) {
@@ -124,35 +124,14 @@ func (a *Agent) stop(env *protocol.Envelope) {
 		}
 		for _, p := range q.closedBy(env) {
 			why := why
-			why.context = p.path
+			why.Context = p.path
 			if env.Context != "" {
-				why.context = env.Context
+				why.Context = env.Context
 			}
 			p.cancel(&why)
 		}
 	}
 }
-
-// cancelled is the cause that ends a question or a part of it.
-type cancelled struct {
-	by      protocol.ParticipantID
-	reason  string
-	context protocol.ContextPath // already closed; "": the question was withdrawn
-	// takenOver: another process of the same participant cancelled it and
-	// continues it.
-	takenOver bool
-}
-
-// Error names the participant that cancelled and its reason.
-func (c *cancelled) Error() string {
-	if c.reason == "" {
-		return fmt.Sprintf("cancelled by %s", c.by)
-	}
-	return fmt.Sprintf("cancelled by %s: %s", c.by, c.reason)
-}
-
-// Public returns the text, which is for the space.
-func (c *cancelled) Public() string { return c.Error() }
 
 func reasonOf(env *protocol.Envelope) string {
 	var p struct {
@@ -228,8 +207,9 @@ func (a *Agent) sendReplies() {
 const catchUpTime = 30 * time.Second
 
 // catchUp closes work that the agent left unfinished when it ended, and answers
-// questions without an answer.
-func (a *Agent) catchUp(ctx context.Context) {
+// questions without an answer. It returns the requests to the agent without a
+// response.
+func (a *Agent) catchUp(ctx context.Context) []protocol.Envelope {
 	reading, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
 	b, err := catchup.Read(reading, catchup.Options{
@@ -245,15 +225,10 @@ func (a *Agent) catchUp(ctx context.Context) {
 		if ctx.Err() == nil {
 			a.log.Warn("the log cannot be read: old questions are not answered", "err", err)
 		}
-		return
+		return nil
 	}
 	rest, wanted := b.Leftovers(), b.Questions()
 	a.log.Info("caught up", "questions", len(wanted), "left_open", len(rest))
-	if a.opts.Host == nil { // a call of an earlier process may have taken effect
-		for _, env := range b.Requests() {
-			a.handleMCP(&env, false)
-		}
-	}
 	var questions []*question
 	for _, chat := range wanted {
 		q := a.newQuestion(chat)
@@ -266,6 +241,7 @@ func (a *Agent) catchUp(ctx context.Context) {
 			a.resume(q, b)
 		}
 	})
+	return b.Requests()
 }
 
 // resume starts to answer a question of the log, unless it was settled while

@@ -118,7 +118,7 @@ func (a *Agent) fulfilled(ctx context.Context, x *action, request *protocol.Enve
 		out = failed(why.Error())
 	}
 	a.inbox.Release(request.ID)
-	out.Outcome = contextwindow.Fulfilled
+	out.Outcome, out.Reason = contextwindow.Fulfilled, out.Error
 	if out.Error != "" {
 		out.Error = fmt.Sprintf("fulfilled by %s, but it failed: %s", request.From, out.Error)
 	}

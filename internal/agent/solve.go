@@ -269,8 +269,8 @@ func (a *Agent) conclude(p *problem, d planner.Decision, went deltastream.IDs) (
 // close cancels a context that is still open, unless another participant has
 // closed it.
 func (a *Agent) close(p *problem, err error) {
-	var stopped *cancelled
-	if !p.open || err == nil || errors.As(err, &stopped) && stopped.context == p.path {
+	var stopped *causes.Cancelled
+	if !p.open || err == nil || errors.As(err, &stopped) && stopped.Context == p.path {
 		return
 	}
 	p.open = false
@@ -284,8 +284,8 @@ func (a *Agent) replyError(q *question, cause error) {
 		a.close(q.root, cause) // not closed yet if the part was waiting
 		return
 	}
-	var stopped *cancelled
-	withdrawn := errors.As(cause, &stopped) && (stopped.context == "" || stopped.takenOver)
+	var stopped *causes.Cancelled
+	withdrawn := errors.As(cause, &stopped) && (stopped.Context == "" || stopped.TakenOver)
 	if withdrawn || errors.Is(cause, errShutdown) || errors.Is(cause, errBehind) || errors.Is(cause, errTakenOver) || errors.Is(cause, client.ErrClosed) {
 		return // no one expects an answer, or there is no time
 	}

@@ -122,7 +122,8 @@ type Call struct {
 	Host      protocol.ParticipantID // that runs the tool; "": the agent
 	Tool      string
 	Arguments json.RawMessage
-	Reason    string // a sentence for the thought that explains the call
+	Reason    string      // a sentence for the thought that explains the call
+	Thought   protocol.ID // in place of Reason: the envelope in the log that explains it
 }
 
 // step returns the call as a step of the agent's own loop.
@@ -132,7 +133,7 @@ func (c *Call) step() (*toolbox.Box, contextwindow.Record) {
 		name = string(c.Host) + "__" + name
 	}
 	box.Add(name, toolbox.Tool{Owner: c.Host, Name: c.Tool}, mcptools.Tool{})
-	return box, contextwindow.Record{Calls: []contextwindow.Call{{Tool: name, Arguments: c.Arguments, Reason: c.Reason}}}
+	return box, contextwindow.Record{Calls: []contextwindow.Call{{Tool: name, Arguments: c.Arguments, Reason: c.Reason, Thought: string(c.Thought)}}}
 }
 
 // Call makes a call as the agent's own loop does: a thought with the reason, the request,
@@ -151,10 +152,12 @@ func (t *Task) Propose(ctx context.Context, c Call) (out contextwindow.Result, e
 	box, step := c.step()
 	x := &t.agent.prepare(t.problem, box, step)[0]
 	x.refusal = protocol.Errorf(protocol.CodeCapabilityViolation, "The call is to be proposed.")
-	if err = t.agent.out.Publish(ctx, x.thought); err == nil {
-		out, err = t.agent.propose(ctx, x), context.Cause(ctx)
+	if c.Thought == "" {
+		if err := t.agent.out.Publish(ctx, x.thought); err != nil {
+			return out, err
+		}
 	}
-	return out, err
+	return t.agent.propose(ctx, x), context.Cause(ctx)
 }
 
 // safely calls the solver. A panic fails only this question.

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/meup-protocol/meup/internal/agent/catchup"
+	"github.com/meup-protocol/meup/internal/agent/causes"
 	"github.com/meup-protocol/meup/internal/agent/toolbox"
 	"github.com/meup-protocol/meup/internal/agent/twins"
 	"github.com/meup-protocol/meup/protocol"
@@ -46,8 +47,8 @@ func (a *Agent) onProbe(env *protocol.Envelope) {
 // that process is gone, it takes the question over.
 func (a *Agent) watch(q *question) {
 	cause := context.Cause(q.root.ctx)
-	var stopped *cancelled
-	left := errors.Is(cause, errBehind) || errors.As(cause, &stopped) && stopped.takenOver
+	var stopped *causes.Cancelled
+	left := errors.Is(cause, errBehind) || errors.As(cause, &stopped) && stopped.TakenOver
 	if !left || q.part || a.opts.CatchUp == catchup.Off || a.opts.History == nil {
 		return
 	}

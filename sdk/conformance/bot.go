@@ -30,8 +30,15 @@ func answer(ctx context.Context, q *agent.Question) (string, error) {
 	if err := q.Think(ctx, "thinking"); err != nil {
 		return "", err
 	}
-	q.Conclude("done")
 	verb, rest, _ := strings.Cut(strings.TrimPrefix(q.Text, "@bot "), " ")
+	if verb == "plain" {
+		result, err := q.CallTool(ctx, "tools", "echo", map[string]string{"text": rest})
+		if err != nil {
+			return "", err
+		}
+		return result.Text, nil
+	}
+	q.Conclude("done")
 	switch arguments := map[string]string{"text": rest}; verb {
 	case "call":
 		return outcome(q.CallTool(ctx, "tools", "echo", arguments))

@@ -169,7 +169,7 @@ var clientMutants = map[string]struct {
 	"no ids":                  {&proxy{up: withoutID}, "answer", "reasoning.start"},
 	"gateway's kind":          {&proxy{up: replace(`reasoning.start`, `system.welcome`)}, "answer", "reasoning.start"},
 	"new id for a retry":      {&proxy{up: renumber()}, "outbox-refused", "reasoning.start"},
-	"one id for all":          {&proxy{up: sameID}, "answer", "thinking"},
+	"one id for all":          {&proxy{up: sameID}, "answer", "reasoning.start"},
 	"answers beside a twin":   {&proxy{up: drop("reasoning.cancel")}, "twin", "reasoning.cancel"},
 	"stays paused":            {&proxy{down: drop("participant.resume")}, "pause", "you said"},
 }

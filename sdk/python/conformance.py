@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 
 import meup
 
@@ -25,10 +24,9 @@ async def work(r: meup.Reasoning, text: str) -> str:
     verb, _, rest = text.removeprefix("@bot ").partition(" ")
     if verb == "call":
         try:
-            result = await r.call_tool("echo", {"text": rest}, participant="tools", reason="asked to call")
+            return (await r.call_tool("echo", {"text": rest}, participant="tools")).text
         except (meup.MeupError, TimeoutError):
             return "call failed"
-        return "call failed" if result.is_error else result.text
     if verb == "propose":
         done = await r.propose("echo", {"text": rest}, participant="tools")
         if done.outcome == "rejected":
@@ -48,14 +46,15 @@ async def work(r: meup.Reasoning, text: str) -> str:
 async def answer(question: meup.Question) -> None:
     async with question.reasoning() as r:
         await r.thought("thinking")
-        text = await work(r, question.text)
-        await r.conclude("done")
+        verb, _, rest = question.text.removeprefix("@bot ").partition(" ")
+        if verb == "plain":
+            text = (await r.call_tool("tools/echo", {"text": rest})).text
+        else:
+            text = await work(r, question.text)
+            await r.conclude("done")
     await question.answer(text)
 
 
 if os.environ.get("MEUP_ROLE") != "tools":
     space.on_question(answer)
-try:
-    asyncio.run(space.run())
-except meup.MeupError as err:
-    sys.exit(str(err))
+meup.run(space)

@@ -105,29 +105,11 @@ func TestTypes_AreCurrent(t *testing.T) {
 	}
 }
 
-// readmeConfiguration returns the configuration that the README shows for the examples.
-func readmeConfiguration(t *testing.T) string {
-	t.Helper()
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, begins := strings.Cut(string(readme), "```yaml\n")
-	yaml, _, ends := strings.Cut(rest, "```")
-	if !begins || !ends {
-		t.Fatal("the README shows no configuration")
-	}
-	return yaml
-}
-
 // TestExamples runs the agent and the tools of the examples with the configuration of the
 // README, and asks a question with the Go client.
 func TestExamples(t *testing.T) {
 	python := interpreter(t)
-	for _, who := range []string{"alice", "planner", "weather"} {
-		t.Setenv(strings.ToUpper(who)+"_TOKEN", who+"-token")
-	}
-	g := meuptest.Start(t, readmeConfiguration(t))
+	g := meuptest.Start(t, meuptest.ReadmeConfig(t))
 	ctx := testkit.Deadline(t)
 	c, err := client.Dial(ctx, client.Options{URL: "http://" + g.Addr(), Space: "lab", Token: "alice-token"})
 	if err != nil {
@@ -188,8 +170,8 @@ func run(t *testing.T, cmd *exec.Cmd) (stop func()) {
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("%s: %v\n%s", cmd.Args[1], err, out.String())
 		}
-		if out.Len() > 0 {
-			t.Errorf("%s has written:\n%s", cmd.Args[1], out.String())
+		if got := out.String(); !strings.HasPrefix(got, "meup: joined lab as ") || strings.Count(got, "\n") != 1 {
+			t.Errorf("%s has written:\n%s", cmd.Args[1], got)
 		}
 	}
 }

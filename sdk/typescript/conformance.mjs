@@ -1,20 +1,16 @@
 // The program under test of sdk/conformance: see its README. Build dist first:
 // node sdk/typescript/build.mjs. MEUP_WS names a module with a WebSocket class,
 // such as that of the package ws; the default is the global one.
-import { ClosedError, ProposalError, ProtocolError, RpcError, TimeoutError, ToolError, connect } from "@meup-protocol/sdk";
+import { ProposalError, ProtocolError, RpcError, TimeoutError, ToolError, run } from "@meup-protocol/sdk";
 
 const options = process.env.MEUP_WS === undefined ? {} : { WebSocket: (await import(process.env.MEUP_WS)).default };
-const me = await connect({ ...options, servesTools: true }).catch((err) => {
-  console.error(err.message);
-  process.exit(1);
-});
 
 /** Waits until a signal aborts. */
 const aborted = (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
 
 const isFailure = (err) => [ToolError, RpcError, ProtocolError, TimeoutError].some((type) => err instanceof type);
 
-async function work(r, text) {
+async function work(me, r, text) {
   const task = text.replace(/^@bot /, "");
   const [verb] = task.split(" ", 1);
   const rest = task.slice(verb.length + 1);
@@ -38,7 +34,7 @@ async function work(r, text) {
   return `you said: ${text}`;
 }
 
-me.serveTools({
+const tools = {
   echo: {
     description: "Returns its argument.",
     inputSchema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
@@ -47,21 +43,22 @@ me.serveTools({
       return text === "wait" ? aborted(signal) : String(text);
     },
   },
-});
+};
 
-const answer = (q) =>
+const answer = (me, q) =>
   q.reason(async (r) => {
     await r.thought("thinking");
-    const answer = await work(r, q.text).catch((err) => {
+    const [, plain] = /^@bot plain (.*)$/s.exec(q.text) ?? [];
+    if (plain !== undefined) return (await r.callTool("tools/echo", { text: plain })).text;
+    const answer = await work(me, r, q.text).catch((err) => {
       if (isFailure(err) || err instanceof ProposalError) return "call failed";
       throw err;
     });
     await r.conclude("done");
     return answer;
   });
-if (process.env.MEUP_ROLE !== "tools") me.onQuestion(answer);
 
-process.on("SIGTERM", () => me.close());
-const why = await me.closed;
-process.exitCode = why instanceof ClosedError ? 0 : 1;
-if (process.exitCode !== 0) console.error(why.message);
+await run({ ...options, servesTools: true }, (me) => {
+  me.serveTools(tools);
+  if (process.env.MEUP_ROLE !== "tools") me.onQuestion((q) => answer(me, q));
+});

@@ -165,17 +165,28 @@ func (b *Bridge) Run(ctx context.Context) error {
 			b.dispatch(env)
 		}
 	})
-	if err == nil && b.catchesUp() {
-		b.writeMark(context.WithoutCancel(ctx), mark{Status: markStopped, Through: b.handled})
+	if err == nil {
+		b.End(context.WithoutCancel(ctx), b.handled)
 	}
 	return err
 }
 
-// Begin makes the bridge a part of another participant, which calls Handle instead of Run.
-// Requests from before the start are not answered.
-func (b *Bridge) Begin(runtime *participant.Runtime) {
+// Begin makes the bridge a part of another participant, which calls Handle and End instead
+// of Run. It handles the requests from before the start that have no response.
+func (b *Bridge) Begin(ctx context.Context, runtime *participant.Runtime, waiting []protocol.Envelope) {
 	b.runtime = runtime
 	runtime.Group.Go(func() { b.notify(runtime.Work) })
+	if b.catchesUp() {
+		b.answerWaiting(ctx, waiting)
+	}
+}
+
+// End marks the end, after all other envelopes. through is the position up to which
+// requests were handled.
+func (b *Bridge) End(ctx context.Context, through protocol.Seq) {
+	if b.catchesUp() {
+		b.writeMark(ctx, mark{Status: markStopped, Through: through})
+	}
 }
 
 // Handle handles an mcp.request that another participant sent to this one.

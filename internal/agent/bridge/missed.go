@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -68,6 +69,29 @@ func (b *Bridge) answerMissed(ctx context.Context) {
 	reading, cancel := context.WithTimeout(ctx, missedTime)
 	defer cancel()
 	m, err := b.readMissed(reading)
+	b.handleAll(ctx, m, err)
+}
+
+// answerWaiting does the same with requests that were read from the log already.
+func (b *Bridge) answerWaiting(ctx context.Context, waiting []protocol.Envelope) {
+	reading, cancel := context.WithTimeout(ctx, missedTime)
+	defer cancel()
+	m := new(missed)
+	var err error
+	m.through, err = b.handledThrough(reading)
+	slices.SortFunc(waiting, func(x, y protocol.Envelope) int { return cmp.Compare(x.Seq, y.Seq) })
+	oldest := b.opts.Now().Add(-b.opts.Missed)
+	for i := range waiting {
+		if !waiting[i].TS.Before(oldest) {
+			m.note(&waiting[i], b.you)
+		}
+	}
+	b.handleAll(ctx, m, err)
+}
+
+// handleAll writes the mark of the start, and handles the requests from before it unless
+// the log could not be read.
+func (b *Bridge) handleAll(ctx context.Context, m *missed, err error) {
 	if err != nil && ctx.Err() == nil {
 		b.log.Warn("the log cannot be read: requests from before the start are not answered", "err", err)
 	}

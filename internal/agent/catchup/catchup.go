@@ -258,6 +258,11 @@ func (b *Backlog) settle(c protocol.Correlation) {
 // Requests returns the requests to the agent that have no response.
 func (b *Backlog) Requests() []protocol.Envelope { return slices.Collect(maps.Values(b.waiting)) }
 
+// restarted is the error of a call of an own tool that an earlier process left open.
+var restarted = client.RPCError{
+	Code: participant.CodeFailed, Message: "restarted: whether the call took effect is not known", Data: json.RawMessage(`{"reason":"restarted"}`),
+}
+
 // Leftovers returns the envelopes that close the agent's unfinished work:
 // responses, withdrawals, and the ends of contexts, innermost first.
 func (b *Backlog) Leftovers() []protocol.Envelope {
@@ -266,7 +271,7 @@ func (b *Backlog) Leftovers() []protocol.Envelope {
 	for id, request := range b.requests {
 		out = append(out, protocol.Envelope{
 			Kind: protocol.KindMCPResponse, To: request.To, Context: request.Context, Correlation: protocol.CorrelateTo(id), Seq: request.Seq,
-			Payload: participant.Response(participant.RequestID(&request), nil, &client.RPCError{Code: participant.CodeCancelled, Message: why}),
+			Payload: participant.Response(participant.RequestID(&request), nil, &restarted),
 		})
 	}
 	for id, p := range b.proposals {

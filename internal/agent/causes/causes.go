@@ -25,6 +25,27 @@ func (e Error) Error() string { return string(e) }
 // Public returns the text.
 func (e Error) Public() string { return string(e) }
 
+// Cancelled is the cause that ends a question or a part of it.
+type Cancelled struct {
+	By      protocol.ParticipantID
+	Reason  string
+	Context protocol.ContextPath // already closed; "": the question was withdrawn
+	// TakenOver: another process of the same participant cancelled it and
+	// continues it.
+	TakenOver bool
+}
+
+// Error names the participant that cancelled and its reason.
+func (c *Cancelled) Error() string {
+	if c.Reason == "" {
+		return fmt.Sprintf("cancelled by %s", c.By)
+	}
+	return fmt.Sprintf("cancelled by %s: %s", c.By, c.Reason)
+}
+
+// Public returns the text, which is for the space.
+func (c *Cancelled) Public() string { return c.Error() }
+
 // Explain describes a cause for the space. Text from elsewhere in an error
 // (addresses of this network, quotes from a provider) is written only to the
 // log. An error with a method Public describes itself.

@@ -29,6 +29,7 @@ type Call struct {
 	Tool      string
 	Arguments json.RawMessage // an object, valid for the tool's schema
 	Reason    string          // one sentence
+	Thought   string          // the id of an envelope in the log that explains the call; "": a thought with Reason does
 }
 
 // Key is the same for two calls of the same tool with equal arguments,

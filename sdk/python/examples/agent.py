@@ -1,6 +1,5 @@
-import asyncio
-
 import meup
+
 space = meup.connect()  # MEUP_URL, MEUP_TOKEN, MEUP_SPACE
 
 
@@ -12,4 +11,5 @@ async def answer(question: meup.Question) -> None:
         await r.conclude(f"It returned {result.text}.")
     await question.answer(f"In Oslo it is {result.text} °C.")
 
-asyncio.run(space.run())
+
+meup.run(space)

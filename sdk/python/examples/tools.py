@@ -1,4 +1,3 @@
-import asyncio
 from typing import Literal
 
 import meup
@@ -15,4 +14,4 @@ async def temperature(city: str, unit: Literal["C", "F"] = "C") -> str:
     return str(celsius if unit == "C" else celsius * 9 / 5 + 32)
 
 
-asyncio.run(space.run())
+meup.run(space)

@@ -9,9 +9,10 @@
             await r.conclude("Read it.")
         await question.answer(result.text)
 
-    asyncio.run(space.run())
+    meup.run(space)
 """
 
+from ._run import run
 from .backoff import Backoff
 from .calls import ProposalOutcome, ToolResult
 from .catchup import EarlierCall
@@ -41,5 +42,5 @@ __all__ = [
     "Backoff", "Closed", "ConnectError", "ConnectionClosed", "EarlierCall", "Envelope", "Filter", "Gap", "Interrupted",
     "MeupError", "Participant", "ParticipantLeft", "Position", "ProposalError", "ProposalOutcome", "Question", "RPCError",
     "Reasoning", "ReasoningCancelled", "Receipt", "Refused", "Space", "ToolCall", "ToolError", "ToolNotFound", "ToolResult",
-    "connect", "new_id",
+    "connect", "new_id", "run",
 ]

@@ -11,7 +11,7 @@ from .addressing import Classifier
 from .catchup import Backlog, EarlierCall
 from ._needs import may_allow
 from .envelope import Envelope, new_id
-from .errors import MeupError, Refused
+from .errors import MeupError, Refused, told
 from .questions import OUTCOME_TIME, Question, Reasoning, explain
 
 if TYPE_CHECKING:
@@ -126,10 +126,14 @@ class Questions:
                 await self._handler(question)
         except MeupError as err:
             question._why = question._why or explain(err)
-            log.warning("question %s was not answered: %s", question.id, err)
+            detail = "" if str(err).rstrip(". ") in question._why else f" ({err})"
+            log.warning("question %s of %s was not answered: %s%s", question.id, question.from_, question._why, detail)
         except Exception as err:
             question._why = question._why or explain(err)
-            log.exception("question %s was not answered", question.id)
+            if told(err):
+                log.warning("question %s of %s was not answered: %s", question.id, question.from_, question._why)
+            else:
+                log.exception("question %s of %s was not answered", question.id, question.from_)
 
     def _finish(self, question: Question, task: "asyncio.Task[None]") -> None:
         """Handle the end of the work, also of work that was cancelled before it began."""

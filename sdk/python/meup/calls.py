@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Iterable, Literal, Mapping
 
 from .envelope import Envelope, new_id
-from .errors import MeupError, ParticipantLeft, ProposalError, Refused, RPCError, ToolNotFound
+from .errors import MeupError, ParticipantLeft, ProposalError, Refused, RPCError, ToolError, ToolNotFound, tell, told
 
 if TYPE_CHECKING:
     from .client import Space
@@ -46,6 +46,14 @@ class ToolResult:
         content = doc.get("content")
         parts = tuple(p for p in content if isinstance(p, dict)) if isinstance(content, list) else ()
         return ToolResult(parts, doc.get("structuredContent"), doc.get("isError") is True)
+
+    def checked(self) -> "ToolResult":
+        """Return the result of a tool that did not fail, or raise ToolError."""
+        if self.is_error:
+            err = ToolError(self.text or "the tool failed")
+            err.result = self
+            raise err
+        return self
 
     def payload(self) -> dict[str, Any]:
         """Return the result of a tools/call."""
@@ -148,7 +156,9 @@ class Calls:
         except TimeoutError:
             await self._cancel(id, to, context, "no response in time")
             away = f" ({to[0]} is not connected)" if len(to) == 1 and not self._connected(to[0]) else ""
-            raise TimeoutError(f"no response to {method} of {', '.join(to)} within {timeout:g} s{away}") from None
+            late = TimeoutError(f"no response to {method} of {', '.join(to)} within {timeout:g} s{away}")
+            tell(late, f"no answer within {timeout:g}s{away}")
+            raise late from None
         except (asyncio.CancelledError, ParticipantLeft):
             await self._cancel(id, to, context, "the result is no longer needed")
             raise
@@ -177,6 +187,27 @@ class Calls:
 
         The audience sees the proposal and the response of an own tool; empty: all.
         """
+        try:
+            result = await self._result_of(
+                host, tool, arguments, timeout, context, correlation, on_progress, propose, proposal_timeout, audience
+            )
+            return result.checked()
+        except (MeupError, TimeoutError) as err:
+            name = f"the tool {tool}" + (f" of {host}" if host != self._space.id else "")
+            if isinstance(err, Refused) and err.code == "capability_violation":
+                tell(err, f"{name} was not called: it is not allowed")
+            elif isinstance(err, ProposalError):
+                tell(err, f"{name} was not called: {_decided(err)}")
+            elif isinstance(err, (RPCError, ToolError, TimeoutError, ParticipantLeft)):
+                message = err.message if isinstance(err, RPCError) else told(err) or str(err) or "no answer in time"
+                tell(err, f"{name} failed: {message.strip()[:300].rstrip('. ')}")
+            raise
+
+    async def _result_of(
+        self, host: str, tool: str, arguments: Mapping[str, Any] | None, timeout: float | None, context: str,
+        correlation: str | Iterable[str], on_progress: ProgressHandler | None, propose: bool, proposal_timeout: float,
+        audience: list[str],
+    ) -> ToolResult:
         params = {"name": tool, "arguments": dict(arguments or {})}
         space = self._space
         try:
@@ -228,12 +259,17 @@ class Calls:
         if len(found) == 1:
             return found[0], name
         if found:
-            raise ToolNotFound(f"{', '.join(found)} have a tool {name!r}: pass participant, or write {found[0]}/{name}")
+            several = ToolNotFound(f"{', '.join(found)} have a tool {name!r}: pass participant, or write {found[0]}/{name}")
+            tell(several, f"the tool {name} was not called: several participants offer it")
+            raise several
         if slash and tool and await self._returns(host):
             return host, tool
         away = f" ({host} is not connected)" if slash and tool else ""
         private = "; the question is private, so name another one with participant=" if among else ""
-        raise ToolNotFound(f"no connected participant offers the tool {name}{away}{private}")
+        missing = ToolNotFound(f"no connected participant offers the tool {name}{away}{private}")
+        why = f"{tool} of {host} was not called: {host} is not connected" if away else f"{name} was not called: no connected participant offers it"
+        tell(missing, f"the tool {why}")
+        raise missing
 
     async def list_tools(self, participant: str, timeout: float) -> list[dict[str, Any]]:
         task = self._lists.get(participant)
@@ -385,6 +421,13 @@ class Calls:
     def _gone(self, call: _Call, who: str) -> None:
         if all(p.id != who for p in self._space.participants):
             call.settle(ParticipantLeft(f"{who} left the space"))
+
+
+def _decided(err: ProposalError) -> str:
+    """Describe how a proposal ended that was not fulfilled."""
+    if err.outcome == "rejected":
+        return str(err).rstrip(". ")
+    return "no participant decided in time" if err.outcome == "expired" else "the proposal was withdrawn"
 
 
 def _result(env: Envelope) -> Any:

@@ -8,7 +8,7 @@ import logging
 import os
 import signal
 from dataclasses import dataclass
-from typing import Any, AsyncIterator, Awaitable, Generator, Iterable, Iterator, Mapping
+from typing import Any, AsyncIterator, Awaitable, Coroutine, Generator, Iterable, Iterator, Mapping
 from urllib.parse import parse_qsl, urlsplit
 
 from ._desk import Handler, Questions
@@ -97,7 +97,8 @@ class Space(Connection):
         self.name = options.name
         self._tasks: set[asyncio.Task[Any]] = set()
         self._finals: set[asyncio.Task[Any]] = set()  # of _tasks
-        self._shutdown = asyncio.Event()  # another participant shut this one down
+        self._shutdown = asyncio.Event()  # another participant, or a signal, shut this one down
+        self._signal = 0  # the number of the signal
         self._calls = Calls(self)
         self._tools = ServedTools(self)
         self._questions = Questions(self)
@@ -107,9 +108,11 @@ class Space(Connection):
     async def join(self) -> "Space":
         """Join the space. Returns after the gateway's welcome.
 
-        Errors: ConnectError if the gateway rejects the connection, OSError or
-        TimeoutError if it cannot be reached.
+        Errors: ConnectError if the gateway rejects the connection, OSError if it
+        cannot be reached, ValueError without a token.
         """
+        if not self._o.token and "authorization" not in map(str.lower, self._o.headers):
+            raise ValueError("the token is empty: pass connect(token=…) or set MEUP_TOKEN; a variable that it is read from may not be set")
         await self._join()
         self._tools.begin()
         return self
@@ -153,7 +156,7 @@ class Space(Connection):
         Joins the space if it is not joined. Received envelopes are not kept for
         receive. Returns after close, SIGTERM, SIGINT, or when an authorized participant
         shuts this one down; raises ConnectionClosed if the gateway ended the
-        connection for good.
+        connection for good. meup.run is the same as a whole program.
 
         catch_up: the questions of before the start that are answered: "auto"
         those of the last hour that were asked after this participant's first
@@ -165,27 +168,33 @@ class Space(Connection):
         if catch_up not in ("auto", "all", "off"):
             raise ValueError('catch_up is "auto", "all" or "off"')
         self._discard = True
-        if self._supervisor is None:
-            await self.join()
-        self._inbox.clear()
-        self._kept = self._routed
-        self._wake.set()
-        for capability, effect in missing(self.capabilities, self._questions.active, self._tools.active):
-            log.warning("capability missing: %s: %s", capability, effect)
         with self._terminated():
             try:
+                if self._supervisor is None and not await self._unless_shut_down(self.join()):
+                    return
+                self._inbox.clear()
+                self._kept = self._routed
+                self._wake.set()
+                for capability, effect in missing(self.capabilities, self._questions.active, self._tools.active):
+                    log.warning("capability missing: %s: %s", capability, effect)
                 await self._questions.start(catch_up)
-                ended = asyncio.create_task(self._ended.wait())
-                shutdown = asyncio.create_task(self._shutdown.wait())
-                try:
-                    await asyncio.wait({ended, shutdown}, return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    ended.cancel()
-                    shutdown.cancel()
+                await self._unless_shut_down(self._ended.wait())
             finally:
                 await self.close()
         if self._error is not None and not isinstance(self._error, Closed):
             raise self._error
+
+    async def _unless_shut_down(self, work: Coroutine[Any, Any, Any]) -> bool:
+        """Wait for some work, or until a signal or another participant ends it. Return whether it is done."""
+        tasks = asyncio.ensure_future(work), asyncio.ensure_future(self._shutdown.wait())
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if tasks[0].done():
+                await tasks[0]
+            return tasks[0].done()
+        finally:
+            for task in tasks:
+                task.cancel()
 
     @contextlib.contextmanager
     def _terminated(self) -> Iterator[None]:
@@ -194,9 +203,15 @@ class Space(Connection):
         with contextlib.ExitStack() as handlers:
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 for number in (signal.SIGTERM, signal.SIGINT):
-                    loop.add_signal_handler(number, self._shutdown.set)
+                    loop.add_signal_handler(number, self._signalled, number, handlers)
                     handlers.callback(loop.remove_signal_handler, number)
             yield
+
+    def _signalled(self, number: int, handlers: contextlib.ExitStack) -> None:
+        """End run. A second signal ends the program at once."""
+        self._signal = number
+        self._shutdown.set()
+        handlers.close()
 
     # State.
 
@@ -425,7 +440,7 @@ class Space(Connection):
         the connected ones that declare tools (ToolNotFound if none or several have
         it). A call that the capabilities do not allow is proposed to the others,
         and the result is the one of the approved call; propose=False raises Refused
-        instead. Errors: ProposalError, and those of request.
+        instead. Errors: ToolError if the tool failed, ProposalError, and those of request.
 
         timeout: seconds for the response. proposal_timeout: seconds for a decision.
         """

@@ -108,6 +108,10 @@ def socket_url(address: str) -> str:
     return urlunsplit((scheme, parts.netloc, path, parts.query, ""))
 
 
+def _text(cause: BaseException) -> str:
+    return str(cause) or type(cause).__name__
+
+
 def _origin(target: str) -> str:
     """Return the address of a gateway for the log, without a path and a user."""
     parts = urlsplit(target)
@@ -191,6 +195,7 @@ class Connection:
         socket = await self._first_connect()
         self._joined = self._old = int(self._welcome.get("space", {}).get("seq", 0))
         self._supervisor = asyncio.create_task(self._supervise(socket), name="meup supervise")
+        log.info("joined %s as %s at %s", self._o.name, self._you, _origin(self._o.target))
 
     async def _first_connect(self) -> Socket:
         deadline = time.monotonic() + self._o.connect_timeout
@@ -214,10 +219,13 @@ class Connection:
                 cause = err
             delay = self._delay(attempt, cause)
             if time.monotonic() + delay > deadline and not (isinstance(cause, _Behind) and attempt <= MAX_BEHIND):
-                raise cause
+                if isinstance(cause, ConnectError):
+                    raise cause
+                text = f"the gateway {_origin(self._o.target)} was not reached within {self._o.connect_timeout:g} s ({_text(cause)}): start it, or check the address"
+                raise ConnectionError(text) from None
             log.log(  # one warning, however long it takes
                 logging.WARNING if attempt == 1 else logging.DEBUG,
-                "the gateway %s is not reached, trying again for %g s: %s", _origin(self._o.target), self._o.connect_timeout, cause,
+                "the gateway %s is not reached, trying again for %g s: %s", _origin(self._o.target), self._o.connect_timeout, _text(cause),
             )
             await asyncio.sleep(delay)
 
@@ -318,6 +326,7 @@ class Connection:
             if time.monotonic() - started > STABLE_AFTER:
                 attempt = 0
             next_socket: Socket | None = None
+            lost = False
             while next_socket is None:
                 final = self._final_cause(cause)
                 if final is not None:
@@ -326,7 +335,10 @@ class Connection:
                 if not isinstance(cause, _Resume):
                     attempt += 1
                     delay = self._delay(attempt, cause)
-                    log.info("connection lost, attempt %d in %.1f s: %s", attempt, delay, cause)
+                    # one warning, however long it takes
+                    level = logging.DEBUG if lost else logging.WARNING
+                    log.log(level, "the connection to the gateway %s is lost, trying again: %s", _origin(self._o.target), _text(cause))
+                    lost = True
                     await asyncio.wait([self._new_stop()], timeout=delay)
                 opening = asyncio.ensure_future(self._open())
                 stop = self._new_stop()
@@ -341,6 +353,8 @@ class Connection:
                     cause = stop.result()
                 except Exception as err:
                     cause = err
+            if lost:
+                log.warning("the gateway %s is reached again", _origin(self._o.target))
             socket = next_socket
 
     def _new_stop(self) -> "asyncio.Future[BaseException]":
@@ -372,7 +386,7 @@ class Connection:
         self._inbox.available.set()
         self._gate.open()
         self._ended.set()
-        if not isinstance(err, Closed):
+        if not isinstance(err, Closed) and not self._discard:  # run raises it
             log.error("%s", err)
 
     async def _session(self, socket: Socket) -> BaseException:

@@ -1,4 +1,4 @@
-"""Errors of this package. All but ToolError derive from MeupError."""
+"""Errors of this package. All derive from MeupError."""
 
 from __future__ import annotations
 
@@ -131,5 +131,20 @@ class ReasoningCancelled(MeupError):
         self.reason = reason
 
 
-class ToolError(Exception):
-    """Raise it in a served tool: its text becomes the result, with isError."""
+class ToolError(MeupError):
+    """A result with isError. Raise it in a served tool: its text becomes the result.
+
+    call_tool raises it for a tool that failed; `result` has the whole result.
+    """
+
+    result: Any = None  # a ToolResult
+
+
+def tell(err: BaseException, text: str) -> None:
+    """Set the sentence about an error that the participants of a question get in place of its text."""
+    setattr(err, "_meup_public", text)
+
+
+def told(err: BaseException | None) -> str:
+    """Return the sentence that tell has set; "" without."""
+    return str(getattr(err, "_meup_public", ""))

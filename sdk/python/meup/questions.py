@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Mapping
 from .calls import ProgressHandler, ProposalOutcome, ToolResult
 from .catchup import EarlierCall
 from .envelope import Envelope, new_id
-from .errors import ProposalError, ReasoningCancelled, Refused, ToolNotFound
+from .errors import ProposalError, ReasoningCancelled, Refused, told
 
 if TYPE_CHECKING:
     from ._desk import Questions
@@ -59,7 +59,7 @@ class Question:
         you = self._desk.space.id
         return [id for id in dict.fromkeys((self.envelope.from_, *self.envelope.to)) if id != you]
 
-    def reasoning(self, message: str = "", *, approach: str = "python", **metadata: Any) -> "Reasoning":
+    def reasoning(self, message: str = "", *, approach: str = "program", **metadata: Any) -> "Reasoning":
         """Return the context of the reasoning, for `async with`."""
         text = message or "Looking into: " + self.text[:200]
         return Reasoning(self, None, text, {"approach": approach, **metadata})
@@ -89,8 +89,8 @@ class Reasoning:
 
     If another participant closes the context, the block gets CancelledError, and
     leaves with ReasoningCancelled. At the end of the block, a context that has
-    no conclusion is closed: with an empty one, or with reasoning.cancel after an
-    exception.
+    no conclusion is closed: with the conclusion "Done.", or with reasoning.cancel
+    after an exception.
     """
 
     def __init__(self, question: Question, parent: "Reasoning | None", message: str, metadata: Mapping[str, Any]) -> None:
@@ -156,7 +156,7 @@ class Reasoning:
     async def __aexit__(self, kind: type[BaseException] | None, err: BaseException | None, _: object) -> None:
         try:
             if kind is None and self._open and self._by is None:
-                await self.conclude()
+                await self.conclude("Done.")
         except asyncio.CancelledError as cancelled:
             kind, err = asyncio.CancelledError, cancelled
         finally:
@@ -206,7 +206,8 @@ class Reasoning:
     ) -> ToolResult:
         """Call a tool in the context; see Space.call_tool.
 
-        `reason` is sent as a thought; without it, the last thought explains the call.
+        `reason` is sent as a thought; without it, the last thought explains the call. A result with
+        isError raises ToolError.
         For a private question, a name without a participant is looked up among the
         participants of the question, since the arguments may disclose it.
         """
@@ -235,7 +236,7 @@ class Reasoning:
             return await self.step("reasoning.thought", {"message": reason, "tool_name": name})
         return self._thought or self.id
 
-    def reasoning(self, message: str, *, approach: str = "python", **metadata: Any) -> "Reasoning":
+    def reasoning(self, message: str, *, approach: str = "program", **metadata: Any) -> "Reasoning":
         """Return a nested context, for `async with`."""
         self._check_open()
         return Reasoning(self.question, self, message, {"approach": approach, **metadata})
@@ -265,9 +266,11 @@ def explain(err: BaseException | None) -> str:
     """Describe an exception for the space. The texts of unknown ones are only logged."""
     if isinstance(err, asyncio.CancelledError) or err is None:
         return "the work was cancelled"
+    if told(err):
+        return told(err)
     if isinstance(err, Refused):
         return f"the gateway refused it ({err.code}: {err.message.rstrip('. ')})"
-    if isinstance(err, (ProposalError, ReasoningCancelled, ToolNotFound)):
+    if isinstance(err, (ProposalError, ReasoningCancelled)):
         return str(err)
     if isinstance(err, TimeoutError):
         return "it took too long"

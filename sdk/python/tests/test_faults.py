@@ -197,6 +197,19 @@ class FaultsTest(BoundedTest):
         self.assertIn(f"the gateway {origin} is not reached, trying again for 60 s: ", logs.output[0])
         self.assertIn(f"the gateway {origin} is reached", logs.output[1])
 
+    async def test_connection_that_is_lost(self) -> None:
+        """One warning, and one message when the gateway is reached again."""
+        with self.assertLogs("meup", "INFO") as logs:
+            space = await self.join()
+            self.gateway.status = [(503, {}, b"")] * 3
+            await next(iter(self.gateway.open)).socket.close(1001)
+            await space.send("chat", {"message": "x"})
+        origin = self.gateway.url.replace("http", "ws")
+        self.assertEqual(len(logs.records), 3, logs.output)
+        self.assertIn(f"joined lab as you at {origin}", logs.output[0])
+        self.assertIn(f"WARNING:meup:the connection to the gateway {origin} is lost, trying again: ", logs.output[1])
+        self.assertIn(f"WARNING:meup:the gateway {origin} is reached again", logs.output[2])
+
     async def test_gateway_that_is_behind(self) -> None:
         space = await self.join(since=meup.Position(0, "log-1"))
         await space.chat("x")

@@ -161,7 +161,7 @@ class QuestionsTest(SpaceTest):
         self.assertEqual((thought.payload, thought.correlation), ({"message": "It has it.", "tool_name": "temperature"}, (start.id,)))
         self.assertEqual((request.correlation, request.context, request.to), ((thought.id,), start.id, ("weather",)))
         self.assertEqual(response.correlation, (request.id,))
-        self.assertEqual((await next_of(self.alice, "reasoning.conclusion")).payload, {})
+        self.assertEqual((await next_of(self.alice, "reasoning.conclusion")).payload, {"message": "Done."})
         self.assertEqual((await next_of(self.alice, "chat")).text, "-3")
 
     async def test_own_tools(self) -> None:
@@ -181,14 +181,16 @@ class QuestionsTest(SpaceTest):
         @planner.on_question
         async def answer(question: meup.Question) -> None:
             async with question.reasoning() as r:
-                failed = await r.call_tool("temperature", {"city": "Atlantis"})
+                with self.assertRaises(meup.ToolError) as failed:
+                    await r.call_tool("temperature", {"city": "Atlantis"})
+                self.assertEqual(explain(failed.exception), "the tool temperature failed: no such city")
                 found = [await r.call_tool("temperature", {"city": "Oslo"}), await r.call_tool("planner/temperature", {"city": "Oslo"})]
                 with self.assertRaises(meup.RPCError):
                     await r.call_tool("temperature", {"country": "Norway"})
                 with self.assertRaises(meup.Refused):
                     await r.call_tool("write", propose=False)
                 found.append(await r.call_tool("write"))  # it may propose it
-            await question.answer(" ".join([failed.text, *(x.text for x in found)]))
+            await question.answer(" ".join(x.text for x in found))
 
         await self.serve(planner, catch_up="off")
         start = await self.ask()
@@ -199,7 +201,7 @@ class QuestionsTest(SpaceTest):
         self.assertEqual((proposal.payload["params"]["name"], proposal.payload["participant_id"]), ("write", "planner"))
         payload = {"id": 1, "method": "tools/call", "params": proposal.payload["params"]}
         await self.alice.send("mcp.request", payload, to=["planner"], correlation=proposal.id)
-        self.assertEqual((await next_of(self.alice, "chat", "planner")).text, "no such city -3 -3 written")
+        self.assertEqual((await next_of(self.alice, "chat", "planner")).text, "-3 -3 written")
 
     async def test_an_own_tool_that_is_cancelled_has_a_response(self) -> None:
         planner = self.space("planner")
@@ -247,7 +249,7 @@ class QuestionsTest(SpaceTest):
         proposal = await next_of(self.alice, "mcp.proposal")
         self.assertEqual((proposal.to, proposal.payload["participant_id"]), (("alice", "weather"), "weather"))
         await self.alice.send("mcp.reject", {"reason": "no"}, to=["planner"], correlation=proposal.id)
-        self.assertEqual((await next_of(self.alice, "chat", "planner")).text, "I have stopped looking into this: rejected by alice: no.")
+        self.assertEqual((await next_of(self.alice, "chat", "planner")).text, "I have stopped looking into this: the tool write of weather was not called: rejected by alice: no.")
         await self.alice.chat("end")
         while (env := await carol.receive()).text != "end":
             self.assertNotEqual(env.kind, "mcp.proposal")

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict
 from unittest import mock
 
 import meup
+from meup.questions import explain
 from meup.schema import convert, schema_of
 from support import SpaceTest, next_of, until
 
@@ -95,10 +96,11 @@ class ToolsTest(SpaceTest):
         self.assertEqual(result.structured, {"city": "Oslo", "degrees": -3, "unit": "C"})
         self.assertFalse(result.is_error)
         self.assertEqual((await alice.call_tool("plain", {"n": 1})).text, "n")
-        failed = await alice.call_tool("plain", {"n": 2}, participant="weather")
-        self.assertEqual((failed.is_error, failed.text), (True, "too many"))
-        failed = await alice.call_tool("plain", {"n": -1}, participant="weather")
-        self.assertEqual((failed.is_error, failed.text), (True, "the tool failed; its log has the reason"))
+        for n, text in ((2, "too many"), (-1, "the tool failed; its log has the reason")):
+            with self.assertRaises(meup.ToolError) as failed:
+                await alice.call_tool("plain", {"n": n}, participant="weather")
+            self.assertEqual((failed.exception.result.is_error, str(failed.exception)), (True, text))
+            self.assertEqual(explain(failed.exception), f"the tool plain of weather failed: {text}")
         for name, arguments, code in (("plain", {"n": "x"}, -32602), ("plain", {}, -32602), ("none", {}, -32602)):
             with self.subTest(name=name, arguments=arguments), self.assertRaises(meup.RPCError) as caught:
                 await alice.call_tool(name, arguments, participant="weather")
@@ -112,9 +114,12 @@ class ToolsTest(SpaceTest):
             with self.assertRaises(meup.ToolNotFound) as missing, mock.patch("meup.calls.AWAY_TIMEOUT", 0.02):
                 await alice.call_tool(name)
             self.assertEqual(str(missing.exception), f"no connected participant offers the tool {name}{away}")
+            why = "plain of bob was not called: bob is not connected" if away else "unknown was not called: no connected participant offers it"
+            self.assertEqual(explain(missing.exception), f"the tool {why}")
         with self.assertRaises(TimeoutError) as late:
             await alice.call_tool("plain", participant="bob", timeout=0.02)
         self.assertEqual(str(late.exception), "no response to tools/call of bob within 0.02 s (bob is not connected)")
+        self.assertEqual(explain(late.exception), "the tool plain of bob failed: no answer within 0.02s (bob is not connected)")
 
     async def test_a_host_that_connects_again(self) -> None:
         """A call of a participant whose connection was lost waits for the next one."""
@@ -133,8 +138,9 @@ class ToolsTest(SpaceTest):
         bob.serve_tools(lambda: "bob", name="same")
         await self.serve(bob, catch_up="off")
         alice = await self.join("alice")
-        with self.assertRaises(meup.ToolNotFound):
+        with self.assertRaises(meup.ToolNotFound) as several:
             await alice.call_tool("same")
+        self.assertEqual(explain(several.exception), "the tool same was not called: several participants offer it")
         self.assertEqual((await alice.call_tool("bob/same")).text, "bob")
 
     async def test_list_that_changes(self) -> None:
@@ -218,7 +224,8 @@ class ToolsTest(SpaceTest):
         alice = await self.join("alice")
         for kind in ("nan", "object"):
             with self.subTest(kind):
-                self.assertTrue((await alice.call_tool("weather/bad", {"kind": kind})).is_error)
+                with self.assertRaises(meup.ToolError):
+                    await alice.call_tool("weather/bad", {"kind": kind})
         for kind in ("large", "surrogate"):
             with self.subTest(kind), self.assertRaises(meup.RPCError) as caught:
                 await alice.call_tool("weather/bad", {"kind": kind})

@@ -68,6 +68,7 @@ export class QuestionAgent implements Agent {
   private readonly since: number; // envelopes after it arrive at receive
   private early: [Envelope, Arrival][] | null = [];
   private stopped = false;
+  private twin = false; // another process was warned of
   private readonly unhandle: () => void;
   private readonly unclose: () => void;
 
@@ -197,7 +198,7 @@ export class QuestionAgent implements Agent {
     const own = e.from === you && !a.mine;
     switch (e.kind) {
       case "reasoning.start":
-        if (e.from === you) for (const id of correlations(e)) this.questions.get(id)?.q.started(a.mine);
+        if (e.from === you) for (const id of correlations(e)) this.started(id, a.mine);
         else this.declinePart(e);
         return;
       case "chat":
@@ -219,6 +220,12 @@ export class QuestionAgent implements Agent {
       case "participant.restart":
         if (this.isForUs(e)) for (const { q } of this.questions.values()) q.abort(new CanceledError("restarted", e.from));
     }
+  }
+
+  private started(id: ID, mine: boolean): void {
+    if (this.questions.get(id)?.q.started(mine) !== true || this.twin) return;
+    this.twin = true;
+    this.s.client.warn("another process of this participant answers questions too: the one that begins first answers");
   }
 
   private isForUs(e: Envelope): boolean {
@@ -259,7 +266,7 @@ export class QuestionAgent implements Agent {
 
   private async answer(q: Question): Promise<void> {
     const closed = new Promise<void>((resolve) => {
-      q.signal.addEventListener("abort", () => resolve(q.close(publicReason(q.signal.reason))), { once: true });
+      q.signal.addEventListener("abort", () => resolve(Promise.resolve().then(() => q.close(publicReason(q.signal.reason)))), { once: true }); // after the other listeners, which withdraw proposals
     });
     let err: unknown;
     try {
@@ -288,7 +295,7 @@ export class QuestionAgent implements Agent {
   private async giveUp(q: Question, err: unknown): Promise<void> {
     if (err instanceof ClosedError) return;
     const silent = err instanceof CanceledError && ["withdrawn", "superseded", "shutdown"].includes(err.kind);
-    if (!(err instanceof CanceledError)) this.s.client.fault("a question was not answered", err);
+    if (!(err instanceof CanceledError)) this.s.client.fault(`question ${q.id} of ${q.from} was not answered`, err);
     if (silent) return;
     await this.quietly(q.reply(`I have stopped looking into this: ${publicReason(err)}.`));
   }

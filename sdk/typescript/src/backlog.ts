@@ -134,7 +134,7 @@ export class Backlog {
     const place = (e: Envelope, to: readonly ParticipantID[]): object => ({ ...(to.length > 0 && { to }), ...(e.context !== undefined && { context: e.context }) });
     for (const { e, to } of this.requests.values()) {
       if (!mine(e.context)) continue;
-      const payload = { jsonrpc: "2.0", id: field(e.payload, "id") ?? e.id, error: { code: -32002, message: RESTARTED } };
+      const payload = { jsonrpc: "2.0", id: field(e.payload, "id") ?? e.id, error: { code: -32000, message: "restarted: whether the call took effect is not known", data: { reason: "restarted" } } };
       out.push({ kind: "mcp.response", ...place(e, to), correlationId: e.id, payload, seq: e.seq ?? 0 });
     }
     for (const { e } of this.proposals.values()) {

@@ -1,7 +1,7 @@
 /** Calls of tools: of other participants, own ones, and ones that are proposed because they are not allowed. */
 
 import type { Client } from "./client.js";
-import { ProposalError, isRejected } from "./errors.js";
+import { MeupError, ProposalError, RpcError, TimeoutError, ToolError, isRejected, tell, told } from "./errors.js";
 import type { ToolHost } from "./host.js";
 import { propose } from "./propose.js";
 import type { RequestOptions, Requests } from "./requests.js";
@@ -29,7 +29,28 @@ export interface LocatedCallOptions extends RequestOptions {
  * Throws ToolError, RpcError, TimeoutError, ProtocolError, ProposalError, or the
  * reason of the signal.
  */
-export async function callTool(s: Surroundings, { participant, tool }: Located, args: Payload, o: LocatedCallOptions): Promise<ToolResult> {
+export async function callTool(s: Surroundings, at: Located, args: Payload, o: LocatedCallOptions): Promise<ToolResult> {
+  try {
+    return await resultOf(s, at, args, o);
+  } catch (err) {
+    throw describe(s.client.you, at, err);
+  }
+}
+
+/** Gives an error the sentence for the participants of a question: which tool failed, and how. */
+function describe(you: ParticipantID, { participant, tool }: Located, err: unknown): unknown {
+  if (!(err instanceof MeupError)) return err;
+  const name = `the tool ${tool}${participant === you ? "" : ` of ${participant}`}`;
+  if (isRejected(err, "capability_violation")) return tell(err, `${name} was not called: it is not allowed`);
+  if (err instanceof ProposalError) {
+    const how = { rejected: err.message.replace(/[.\s]+$/, ""), expired: "no participant decided in time", withdrawn: "the proposal was withdrawn" }[err.outcome];
+    return tell(err, `${name} was not called: ${how}`);
+  }
+  const failed = err instanceof ToolError || err instanceof RpcError || err instanceof TimeoutError || told(err) !== "";
+  return failed ? tell(err, `${name} failed: ${(told(err) || err.message).trim().slice(0, 300).replace(/[.\s]+$/, "")}`) : err;
+}
+
+async function resultOf(s: Surroundings, { participant, tool }: Located, args: Payload, o: LocatedCallOptions): Promise<ToolResult> {
   const { audience, propose: proposes = true, proposalTimeout, ...request } = o;
   const host = participant === s.client.you ? s.host() : null;
   let rejection: unknown;

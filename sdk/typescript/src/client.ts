@@ -22,7 +22,7 @@
 import { Api, ApiError } from "./api.js";
 import { realClock } from "./clock.js";
 import { Connection, type ConnectionState, type Gap } from "./connection.js";
-import { ClosedError, ConnectionError, GapError, InterruptedError, type MeupError, ProtocolError } from "./errors.js";
+import { ClosedError, ConnectionError, GapError, InterruptedError, type MeupError, ProtocolError, forLog } from "./errors.js";
 import { type Filter, isExact, parameters, payloadOf, selects } from "./filter.js";
 import { Gate } from "./gate.js";
 import { newID } from "./ids.js";
@@ -71,7 +71,7 @@ export interface ClientOptions {
   readonly onState?: (s: ConnectionState) => void;
   /** Called for envelopes that the log no longer has. Without it, receiving throws a GapError once. */
   readonly onGap?: (g: Gap) => void;
-  /** Called with a sentence for the operator: that the gateway is not reached at the start, and when it is; a capability that is missing. Default: console.warn. */
+  /** Called with a sentence for the operator: that the gateway is not reached or the connection lost, and when it is reached; a capability that is missing. Default: console.warn. */
   readonly onWarning?: (message: string) => void;
   /** Called for faults that no promise reports, such as an error in a handler. Default: console.error. */
   readonly onError?: (activity: string, err: unknown) => void;
@@ -131,7 +131,8 @@ export class Client {
   readonly closed: Promise<MeupError>;
 
   private readonly o: ClientOptions & { readonly space: string };
-  private readonly address: string; // for messages
+  /** The address of the gateway, for messages. */
+  readonly address: string;
   private readonly connection: Connection;
   private readonly box: Outbox;
   private readonly inbox: Inbox;
@@ -168,8 +169,9 @@ export class Client {
     const url = new URL(options.url ?? env["MEUP_URL"] ?? origin());
     const space = options.space ?? env["MEUP_SPACE"] ?? url.searchParams.get("space") ?? "";
     if (space === "") throw new TypeError("no space: give the option space, or set MEUP_SPACE");
-    if ("token" in options && options.token === undefined) throw new TypeError("the option token is undefined: is the variable with the token set?");
+    if ("token" in options && !options.token) throw new TypeError(`the option token is ${options.token === undefined ? "undefined" : "empty"}: is the variable with the token set?`);
     const token = options.token ?? env["MEUP_TOKEN"];
+    if (!token && !("location" in globalThis)) throw new TypeError(`no token: give the option token, or set MEUP_TOKEN${env["MEUP_TOKEN"] === "" ? ", which is empty" : ""}`);
     this.o = { ...options, space };
     this.filterNow = options.filter ?? {};
     this.serves = options.servesTools ?? false;
@@ -292,7 +294,7 @@ export class Client {
         this.joined = { resolve, reject };
         const abort = (): void => reject(signal?.reason);
         signal?.addEventListener("abort", abort, { once: true });
-        const cancel = timeout > 0 ? realClock.after(timeout, () => reject(new ConnectionError(`The gateway was not reached within ${timeout} ms. ${this.lastReason}`.trim(), 0))) : () => {};
+        const cancel = timeout > 0 ? realClock.after(timeout, () => reject(new ConnectionError(`the gateway ${this.address} was not reached within ${timeout / 1000} s (${this.lastReason || "no answer"}): start it, or check the address`, 0))) : () => {};
         stop = () => {
           cancel();
           signal?.removeEventListener("abort", abort);
@@ -475,7 +477,7 @@ export class Client {
   /** Reports a fault that no promise reports. */
   fault(activity: string, err: unknown): void {
     if (this.o.onError !== undefined) this.o.onError(activity, err);
-    else console.error(`meup: ${activity}:`, err);
+    else console.error(`meup: ${activity}:`, forLog(err));
   }
 
   /** Ends the work of the handlers, within 3 s, and leaves the space. Sends that are not acknowledged fail. */
@@ -526,10 +528,11 @@ export class Client {
 
   private changed(s: ConnectionState): void {
     if (s.reason !== "") this.lastReason = s.reason;
-    if (s.phase === "lost" && this.joined !== null && !this.away) {
-      this.away = true;
+    if (s.phase === "lost" && !this.away && this.end === null && (this.joined !== null || s.retryIn !== null)) {
+      this.away = true; // one warning, however long it takes
       const { timeout = 30_000 } = this.o;
-      this.warn(`the gateway ${this.address} is not reached, trying again${timeout > 0 ? ` for ${timeout / 1000} s` : ""}: ${s.reason}`);
+      if (this.joined === null) this.warn(`the connection to the gateway ${this.address} is lost, trying again: ${s.reason}`);
+      else this.warn(`the gateway ${this.address} is not reached, trying again${timeout > 0 ? ` for ${timeout / 1000} s` : ""}: ${s.reason}`);
     }
     this.o.onState?.(s);
     if (s.phase === "refused" || s.phase === "kicked" || s.phase === "expired") this.finish(new ConnectionError(s.reason, s.code ?? 0, s.refusal ?? null));
@@ -627,7 +630,7 @@ export class Client {
     }
     this.box.open(this.you, this.o.space, this.limits.message_bytes);
     this.dispatch(e, { old: false, mine: false });
-    if (this.away) this.warn(`the gateway ${this.address} is reached`);
+    if (this.away) this.warn(`the gateway ${this.address} is reached${this.joined === null ? " again" : ""}`);
     this.away = false;
     this.joined?.resolve();
     return begins; // one of changed capabilities is delivered

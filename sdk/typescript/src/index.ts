@@ -19,6 +19,7 @@ export { type ProposalOutcome, type ProposeOptions, type ProposedCall } from "./
 export { type Question, type ReplyOptions } from "./question.js";
 export { type CallOptions, type ReasonOptions, type Reasoning, type StepFields } from "./reasoning.js";
 export { type Progress, type RequestOptions } from "./requests.js";
+export { run } from "./run.js";
 export { type WebSocketClass } from "./socket.js";
 export { type OfferedTool, type Tool, ToolResult } from "./tools.js";
 export * from "./types.js";

@@ -87,6 +87,7 @@ export class Participant extends Client {
   /** Answers questions, as an agent. At most one agent runs at a time. */
   onQuestion(handler: QuestionHandler, o: QuestionOptions = {}): Agent {
     if (this.agent !== null) throw new TypeError("an agent answers already: stop it first");
+    checkOptions("onQuestion", o, QUESTION_OPTIONS, ["connect", CLIENT_OPTIONS]);
     const agent = new QuestionAgent(this.parts, handler, o);
     this.agent = agent;
     this.warnMissing(QUESTION_NEEDS);
@@ -138,6 +139,21 @@ export class Participant extends Client {
   }
 }
 
+type Names<T> = Readonly<Record<keyof T, true>>;
+
+const CLIENT_OPTIONS: Names<ClientOptions> = {
+  url: true, token: true, space: true, since: true, log: true, observe: true, echo: true, filter: true, servesTools: true, buffer: true, bufferSize: true, noRetry: true,
+  backoff: true, timeout: true, signal: true, WebSocket: true, fetch: true, onState: true, onGap: true, onWarning: true, onError: true,
+};
+const QUESTION_OPTIONS: Names<QuestionOptions> = { answer: true, name: true, catchUp: true, parallel: true, waiting: true, maxHops: true, onPause: true, watchInterval: true };
+
+/** Throws for an option that a function does not have, and names the other function if that has it. */
+function checkOptions(name: string, given: object, has: object, [other, others]: readonly [string, object]): void {
+  const unknown = Object.keys(given).find((key) => !Object.hasOwn(has, key));
+  if (unknown === undefined) return;
+  throw new TypeError(`${name} has no option ${unknown}${Object.hasOwn(others, unknown) ? `: it is one of ${other}` : ""}`);
+}
+
 /**
  * Joins a space, and returns after the gateway's welcome. The options have
  * defaults from the environment: MEUP_URL, MEUP_TOKEN and MEUP_SPACE. Throws
@@ -145,6 +161,7 @@ export class Participant extends Client {
  * time.
  */
 export async function connect(options: ClientOptions = {}): Promise<Participant> {
+  checkOptions("connect", options, CLIENT_OPTIONS, ["onQuestion", QUESTION_OPTIONS]);
   const participant = new Participant(options);
   await participant.join();
   return participant;

@@ -88,7 +88,11 @@ export async function propose(client: Client, requests: Requests, call: Proposed
     // a response can be the next envelope
     settle({ how, e, response: how === "fulfilled" ? requests.expect(e.id, e.to ?? [], { timeout: o.callTimeout ?? 30_000, ...(o.signal !== undefined && { signal: o.signal }) }) : null });
   });
-  const aborted = (): void => fail(o.signal?.reason);
+  let sent = false;
+  const aborted = (): void => {
+    fail(o.signal?.reason);
+    if (sent) withdraw("no_longer_needed").catch(() => {}); // before its context is closed; it may not be in the log
+  };
   o.signal?.addEventListener("abort", aborted, { once: true });
   const unwatch = client.onEnd(fail);
   let stopTimer: () => void = () => {};
@@ -98,6 +102,8 @@ export async function propose(client: Client, requests: Requests, call: Proposed
     });
   };
   try {
+    o.signal?.throwIfAborted();
+    sent = true;
     await client.publish(draft, o.signal === undefined ? {} : { signal: o.signal });
     o.onAdmitted?.(id);
     if (timeout > 0) stopTimer = realClock.after(timeout, () => void withdraw("timeout").catch(fail));
@@ -110,9 +116,6 @@ export async function propose(client: Client, requests: Requests, call: Proposed
       }
     }
     return { outcome: how as "rejected", proposal: id, by: how === "expired" && e.from === client.you ? "" : e.from, reason: str(field(e.payload, "reason")) };
-  } catch (err) {
-    if (o.signal?.aborted === true) withdraw("no_longer_needed").catch(() => {}); // it may not be in the log
-    throw err;
   } finally {
     stop();
     unwatch();

@@ -56,8 +56,8 @@ export class Question {
 
   /**
    * Reasons in a context: opens it, runs the function, and closes it, with the
-   * conclusion that the function gives (`conclude`) or with the first line of
-   * its value. If the function fails, the context is canceled.
+   * conclusion that the function gives (`conclude`) or with "Done.". If the
+   * function fails, the context is canceled.
    */
   async reason<T>(f: (r: Reasoning) => Promise<T> | T, o: ReasonOptions = {}): Promise<T> {
     return within(await this.start(o), f);
@@ -73,7 +73,7 @@ export class Question {
     const r = new Reasoning(this.s, this.private, this.id, { context: "", signal: this.signal }, () => this.contexts.delete(r));
     this.contexts.add(r);
     const references = this.earlier.map((c) => c.request);
-    await r.begin({ message: `Looking into: ${this.text.slice(0, 200)}`, ...(references.length > 0 && { references }), ...o });
+    await r.begin({ message: `Looking into: ${this.text.slice(0, 200)}`, metadata: { approach: "program" }, ...(references.length > 0 && { references }), ...o });
     try {
       if (!this.won) await this.awaitFirst();
       return r;
@@ -106,12 +106,16 @@ export class Question {
     this.controller.abort(err);
   }
 
-  /** Handles an own reasoning.start for the question: the first one decides. */
-  started(mine: boolean): void {
-    if (this.won) return;
-    if (!mine) return this.abort(new CanceledError("superseded", ""));
+  /** Handles an own reasoning.start for the question: the first one decides. Returns whether another process was the first. */
+  started(mine: boolean): boolean {
+    if (this.won) return false;
+    if (!mine) {
+      this.abort(new CanceledError("superseded", ""));
+      return true;
+    }
     this.won = true;
     this.win();
+    return false;
   }
 
   /** Handles a reasoning.cancel. If it closes an outermost context, the work on the question ends. */

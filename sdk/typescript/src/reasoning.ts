@@ -1,11 +1,11 @@
 /** A context of reasoning: thoughts, calls of tools, and a conclusion. */
 
 import { type Surroundings, callTool } from "./call.js";
-import { CanceledError, DiscoveryError, type MeupError, ProposalError, RpcError, ToolError, isRejected } from "./errors.js";
+import { CanceledError, DiscoveryError, ProposalError, isRejected, tell, told } from "./errors.js";
 import { newID } from "./ids.js";
 import type { Payloads } from "./payloads.js";
 import { type ProposalOutcome, type ProposedCall, propose } from "./propose.js";
-import { correlations, oneLine } from "./read.js";
+import { correlations } from "./read.js";
 import type { Progress } from "./requests.js";
 import type { Located, ToolResult } from "./tools.js";
 import type { ContextPath, Envelope, ID, ParticipantID, Payload } from "./types.js";
@@ -23,7 +23,7 @@ export type StepFields = Omit<Payloads["reasoning.thought"], "message">;
 export interface CallOptions {
   /** The participant that runs the tool. Default: the one that the name has before a slash, if it is connected; this one if it serves the tool; or the only one that offers it. */
   readonly participant?: ParticipantID;
-  /** Why the tool is called; it becomes a thought. */
+  /** Why the tool is called; it becomes a thought. Default: the latest thought explains the call. */
   readonly reason?: string;
   /** Calls that run together have the same number. */
   readonly parallelGroup?: number;
@@ -47,6 +47,7 @@ export class Reasoning {
   private state: "opening" | "open" | "closed" = "opening";
   private closedBy = false; // by another participant
   private readonly children = new Set<Reasoning>();
+  private latest: ID; // the thought that explains the next call; the start before the first one
   private readonly unlink: () => void;
 
   /** Use `reason`. */
@@ -58,6 +59,7 @@ export class Reasoning {
     private readonly onClose: () => void,
   ) {
     this.id = newID();
+    this.latest = this.id;
     this.context = parent === null || parent.context === "" ? this.id : `${parent.context}/${this.id}`;
     const abort = (): void => this.controller.abort(parent?.signal.reason);
     if (parent?.signal.aborted === true) abort();
@@ -87,9 +89,9 @@ export class Reasoning {
     if (this.state === "opening") this.state = "open";
   }
 
-  /** Shares a thought. Returns its id. */
-  thought(message: string, fields: StepFields = {}): Promise<ID> {
-    return this.step("reasoning.thought", { ...fields, message: message.slice(0, MAX_THOUGHT) });
+  /** Shares a thought, which explains the next calls. Returns its id. */
+  async thought(message: string, fields: StepFields = {}): Promise<ID> {
+    return (this.latest = await this.step("reasoning.thought", { ...fields, message: message.slice(0, MAX_THOUGHT) }));
   }
 
   observation(message: string, fields: Omit<Payloads["reasoning.observation"], "message"> = {}): Promise<ID> {
@@ -111,26 +113,25 @@ export class Reasoning {
   }
 
   /**
-   * Calls a tool: a thought with the reason, the request, and the response. If
-   * this participant may not make the call, it is proposed to the others.
+   * Calls a tool. The reason is shared as a thought; without it, the latest
+   * thought explains the call. If this participant may not make the call, it is
+   * proposed to the others.
    * Throws ToolError, RpcError, TimeoutError, ProposalError or DiscoveryError if
    * there is no result, and the CanceledError of the signal.
    */
   async callTool(name: string, args: Payload = {}, o: CallOptions = {}): Promise<ToolResult> {
     this.signal.throwIfAborted();
-    const { participant, reason = `I call ${name}.`, parallelGroup, ...rest } = o;
+    const { participant, reason, parallelGroup, ...rest } = o;
     const at = participant === undefined ? await this.resolve(name) : { participant, tool: name };
-    const thought = await this.step(
-      "reasoning.thought",
-      { message: reason.slice(0, MAX_THOUGHT), tool_name: at.tool, ...(parallelGroup !== undefined && { parallel_group: parallelGroup }) },
-      this.id, // makes the request visible to the asker
-    );
+    const thought = reason === undefined
+      ? this.latest
+      : await this.step("reasoning.thought", { message: reason.slice(0, MAX_THOUGHT), tool_name: at.tool, ...(parallelGroup !== undefined && { parallel_group: parallelGroup }) });
     return callTool(this.s, at, args, { ...rest, context: this.context, correlationId: thought, audience: this.audience, signal: this.signal, waitForResume: true });
   }
 
   /** Proposes a call, and waits for its outcome. */
   propose(call: ProposedCall, o: { readonly timeout?: number; readonly callTimeout?: number; readonly correlationId?: ID } = {}): Promise<ProposalOutcome> {
-    return propose(this.s.client, this.s.requests, call, { correlationId: this.id, ...o, context: this.context, to: this.audience, signal: this.signal });
+    return propose(this.s.client, this.s.requests, call, { correlationId: this.latest, ...o, context: this.context, to: this.audience, signal: this.signal });
   }
 
   /** Reasons about a part in a nested context, like `reason` of a question. */
@@ -195,10 +196,9 @@ export class Reasoning {
     this.onClose();
   }
 
-  /** Returns an envelope within the context. For a private question it belongs to the asker's thread by its correlation. */
-  private inside(kind: string, payload: Payload, correlationId?: ID): { readonly kind: string; readonly payload: Payload; readonly context: ContextPath } {
-    const about = correlationId ?? (this.audience.length > 0 ? this.id : undefined);
-    return { kind, context: this.context, payload, ...(this.audience.length > 0 && { to: this.audience }), ...(about !== undefined && { correlationId: about }) };
+  /** Returns an envelope within the context. By its correlation it belongs to the asker's thread, and the calls that it explains are visible to the asker. */
+  private inside(kind: string, payload: Payload, correlationId = this.id): { readonly kind: string; readonly payload: Payload; readonly context: ContextPath; readonly correlationId: ID } {
+    return { kind, context: this.context, payload, correlationId, ...(this.audience.length > 0 && { to: this.audience }) };
   }
 
   /** Returns the participant that runs a tool; for a private question one of its participants, because the arguments may disclose it. */
@@ -207,7 +207,7 @@ export class Reasoning {
       return await this.s.directory.resolve(name, (tool) => this.s.host()?.has(tool) === true, this.audience.length > 0 ? this.audience : undefined, this.signal);
     } catch (err) {
       if (!(err instanceof DiscoveryError) || this.audience.length === 0) throw err;
-      throw new DiscoveryError(`${err.message}; the question is private, so name another one with the option participant`);
+      throw tell(new DiscoveryError(`${err.message}; the question is private, so name another one with the option participant`), told(err));
     }
   }
 }
@@ -217,7 +217,7 @@ export async function within<T>(r: Reasoning, f: (r: Reasoning) => Promise<T> | 
   try {
     const value = await f(r);
     r.signal.throwIfAborted();
-    await r.conclude(typeof value === "string" ? oneLine(value, 200) : {});
+    await r.conclude("Done.");
     return value;
   } catch (err) {
     await r.cancel(publicReason(err));
@@ -227,12 +227,9 @@ export async function within<T>(r: Reasoning, f: (r: Reasoning) => Promise<T> | 
 
 /** Returns the text about an error that other participants may read. Messages of unknown errors may have secrets. */
 export function publicReason(err: unknown): string {
+  if (told(err) !== "") return told(err);
   if (isRejected(err)) return `the gateway rejected it (${err.code}: ${err.refusal.message.replace(/[.\s]+$/, "")})`;
-  if (err instanceof RpcError || err instanceof ToolError) return `a tool failed: ${err.message.slice(0, 300)}`;
-  if (isOurs(err)) return err.message;
+  if (err instanceof CanceledError || err instanceof ProposalError) return err.message;
+  if (err instanceof Error && err.name === "TimeoutError") return "it took too long";
   return "internal error; see the log of the agent";
-}
-
-function isOurs(err: unknown): err is MeupError {
-  return err instanceof CanceledError || err instanceof ProposalError || err instanceof DiscoveryError || (err instanceof Error && err.name === "TimeoutError");
 }

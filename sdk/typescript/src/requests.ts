@@ -2,7 +2,7 @@
 
 import type { Client } from "./client.js";
 import { realClock } from "./clock.js";
-import { MeupError, RpcError, TimeoutError } from "./errors.js";
+import { MeupError, RpcError, TimeoutError, tell } from "./errors.js";
 import { newID } from "./ids.js";
 import { correlations, field, isObject, num, obj, recipients, str } from "./read.js";
 import type { ContextPath, Envelope, ID, ParticipantID, Payload } from "./types.js";
@@ -95,7 +95,7 @@ export class Requests {
     const aborted = (): void => fail(o.signal?.reason);
     if (o.signal?.aborted === true) aborted();
     o.signal?.addEventListener("abort", aborted, { once: true });
-    const stopTimer = timeout > 0 ? realClock.after(timeout, () => fail(new TimeoutError(`no response within ${timeout} ms${this.absence(to)}`))) : () => {};
+    const stopTimer = timeout > 0 ? realClock.after(timeout, () => fail(late(timeout, this.absence(to)))) : () => {};
     if (this.calls.size === 0) this.listen();
     const call: Call = { to, resolve, fail, onProgress: o.onProgress, stopAway: () => {} };
     this.calls.set(id, call);
@@ -164,7 +164,7 @@ export class Requests {
     if (e.kind !== "system.presence" || str(field(obj(field(e.payload, "participant")), "id")) !== who) return;
     c.stopAway();
     c.stopAway = realClock.after(AWAY, () => {
-      if (!here()) c.fail(new MeupError(`${who} left the space`));
+      if (!here()) c.fail(tell(new MeupError(`${who} left the space`), `${who} left the space`));
     });
   }
 
@@ -175,6 +175,10 @@ export class Requests {
       .send({ kind: "mcp.request", to, correlationId: id, ...(context !== undefined && { context }), payload: { jsonrpc: "2.0", method: "notifications/cancelled", params } })
       .catch(() => {}); // the addressee has left, or this participant may not send it
   }
+}
+
+function late(timeout: number, absence: string): TimeoutError {
+  return tell(new TimeoutError(`no response within ${timeout} ms${absence}`), `no answer within ${timeout / 1000}s${absence}`);
 }
 
 /** Returns the result in a response. Throws RpcError. */

@@ -2,7 +2,7 @@
 
 import type { Client } from "./client.js";
 import { realClock } from "./clock.js";
-import { DiscoveryError, ToolError } from "./errors.js";
+import { DiscoveryError, ToolError, tell } from "./errors.js";
 import { arr, field, isObject, obj, recipients, str, strings } from "./read.js";
 import { AWAY, type Requests } from "./requests.js";
 import type { Envelope, ParticipantID, Payload } from "./types.js";
@@ -101,8 +101,15 @@ export class Directory {
     if (owners.length === 0 && named !== null && (await this.returns(named.participant, signal))) return named;
     if (owners.length === 0) owners = await this.ownersOf(name, others.flatMap((p) => (declared.includes(p.id) ? [] : [p.id])), LIST_UNDECLARED, signal);
     const [owner] = owners;
-    if (owner === undefined) throw new DiscoveryError(`no connected participant offers the tool ${name}${named === null ? "" : ` (${named.participant} is not connected)`}`);
-    if (owners.length > 1) throw new DiscoveryError(`${owners.join(" and ")} offer the tool ${name}: call ${owner}/${name}, or name one with the option participant`);
+    if (owner === undefined) {
+      const away = named === null ? "" : ` (${named.participant} is not connected)`;
+      const why = named === null ? `${name} was not called: no connected participant offers it` : `${named.tool} of ${named.participant} was not called: ${named.participant} is not connected`;
+      throw tell(new DiscoveryError(`no connected participant offers the tool ${name}${away}`), `the tool ${why}`);
+    }
+    if (owners.length > 1) {
+      const advice = `${owners.join(" and ")} offer the tool ${name}: call ${owner}/${name}, or name one with the option participant`;
+      throw tell(new DiscoveryError(advice), `the tool ${name} was not called: several participants offer it`);
+    }
     return { participant: owner, tool: name };
   }
 

@@ -104,7 +104,8 @@ test("in a context, too, a name with a slash is that of a participant and its to
   const r = g.say("alice", "mcp.request", { method: p.payload.method, params: p.payload.params }, { to: ["tools"], correlationId: p.id });
   g.say("tools", "mcp.response", text("deleted"), { to: ["alice"], correlationId: r.id });
   assert.equal((await until("an answer", () => g.of("chat")[0])).payload.message, "8 echo deleted");
-  assert.deepEqual(g.of("reasoning.thought").map((e) => e.payload.tool_name), ["double", "echo", "rm"]);
+  const [start] = g.of("reasoning.start");
+  assert.deepEqual([...g.of("mcp.request"), p].map((e) => e.correlationId), [start.id, start.id, start.id]); // no thought explains them
   await me.close();
 });
 
@@ -361,6 +362,20 @@ test("a withdrawn question aborts its signal, closes its context, and gets no an
   await me.close();
 });
 
+test("a call that fails is one line for the operator, and a sentence for the asker", async (t) => {
+  const log = t.mock.method(console, "error", () => {}).mock;
+  const [g, me] = await joined({ onError: undefined });
+  g.participants = [...g.participants];
+  me.onQuestion((q) => q.reason(async (r) => (await r.callTool("nothing")).text));
+  g.say("alice", "chat", { message: "@bot why?" }, { id: "q", to: ["bot"] });
+  const answer = await until("an answer", () => g.of("chat")[0]);
+  const why = "the tool nothing was not called: no connected participant offers it";
+  assert.equal(answer.payload.message, `I have stopped looking into this: ${why}.`);
+  const advice = "no connected participant offers the tool nothing; the question is private, so name another one with the option participant";
+  assert.deepEqual(log.calls.map((c) => c.arguments), [["meup: question q of alice was not answered:", `${why} (${advice})`]]);
+  await me.close();
+});
+
 test("an error of the handler is answered without its text", async () => {
   const faults = [];
   const [g, me] = await joined({ onError: (_, err) => faults.push(err.message) });
@@ -413,7 +428,8 @@ test("onPause abort ends the work", async () => {
 });
 
 test("of two processes, the one that began first answers, and its end is noticed", async () => {
-  const [g, me] = await joined();
+  const warnings = [];
+  const [g, me] = await joined({ onWarning: (m) => warnings.push(m) });
   me.onQuestion((q) => q.reason(() => "mine"), { watchInterval: 1 });
   g.decide = (f) => (f.kind === "reasoning.start" ? g.other(f) : undefined);
   g.other = (f) => {
@@ -423,6 +439,7 @@ test("of two processes, the one that began first answers, and its end is noticed
   const q = g.say("alice", "chat", { message: "why?" });
   const end = await until("the end of the own context", () => g.of("reasoning.cancel")[0]);
   assert.match(end.payload.reason, /another process/);
+  assert.deepEqual(warnings, ["another process of this participant answers questions too: the one that begins first answers"]);
   const probe = await until("a probe", () => g.of("participant.status")[0]);
   assert.deepEqual(probe.payload, { status: "waiting", question: q.id });
   g.log.push({ id: "theirs", ts: new Date().toISOString(), from: "bot", kind: "chat", correlationId: q.id, payload: { message: "theirs" }, seq: g.log.length + 1 });
@@ -464,7 +481,7 @@ test("a process that starts closes what an earlier one left, and answers its que
   assert.deepEqual(earlier.map((c) => [c.request, c.name, c.participant, c.response !== null]), [["call", "echo", "tools", true], ["lost", "echo", "tools", false], ["own", "own", "bot", false]]);
   assert.deepEqual(g.of("reasoning.cancel").map((e) => e.context), ["old/inner", "old"]);
   assert.equal(g.of("mcp.withdraw")[0].correlationId, "p");
-  assert.equal(g.of("mcp.response").find((e) => e.correlationId === "own").payload.error.code, -32002);
+  assert.equal(g.of("mcp.response").find((e) => e.correlationId === "own").payload.error.data.reason, "restarted");
   assert.deepEqual(g.of("reasoning.start").at(-1).payload.references, ["call", "lost", "own"]);
   await me.close();
 });
@@ -559,7 +576,7 @@ test("an own tool is called with a request and a response in the log", async () 
   assert.equal(g.of("chat")[0].payload.message, "8");
   const [request] = g.of("mcp.request");
   assert.deepEqual(request.to, ["bot"]);
-  assert.equal(request.correlationId, g.of("reasoning.thought")[0].id);
+  assert.equal(request.correlationId, g.of("reasoning.start")[0].id);
   assert.equal(g.of("mcp.response")[0].correlationId, request.id);
   assert.equal(g.of("mcp.response")[0].to, undefined);
   await me.close();

@@ -39,18 +39,20 @@ test("a rejected connection is an error with the answer of the gateway", async (
   t.after(() => server.close());
   await once(server, "listening");
   await assert.rejects(connect({ url: `http://127.0.0.1:${server.address().port}`, space: "lab", token: undefined }), /the option token is undefined/);
+  await assert.rejects(connect({ url: `http://127.0.0.1:${server.address().port}`, space: "lab", token: "" }), /the option token is empty/);
+  await assert.rejects(connect({ url: `http://127.0.0.1:${server.address().port}`, space: "lab" }), /no token: give the option token, or set MEUP_TOKEN/);
   await assert.rejects(connect({ url: `http://127.0.0.1:${server.address().port}`, space: "lab", token: "x" }), (err) => err instanceof ConnectionError && err.refusal.error === "unauthorized");
 });
 
 test("an unreachable gateway is tried until the timeout", async () => {
-  await assert.rejects(connect({ url: "http://127.0.0.1:1", space: "lab", timeout: 30 }), (err) => err instanceof ConnectionError && err.closeCode === 0);
+  await assert.rejects(connect({ url: "http://127.0.0.1:1", space: "lab", token: "x", timeout: 30 }), (err) => err instanceof ConnectionError && err.closeCode === 0);
   const stop = new AbortController();
-  const joining = connect({ url: "http://127.0.0.1:1", space: "lab", timeout: 0, signal: stop.signal });
+  const joining = connect({ url: "http://127.0.0.1:1", space: "lab", token: "x", timeout: 0, signal: stop.signal });
   stop.abort(new Error("enough"));
   await assert.rejects(joining, /enough/);
 });
 
-test("a gateway that is not reached at the start is reported once, and that it is reached", async (t) => {
+test("a gateway that is not reached is reported once, and that it is reached", async (t) => {
   const log = t.mock.method(console, "warn", () => {}).mock;
   for (const silent of [false, true]) {
     const g = new FakeGateway();
@@ -58,13 +60,29 @@ test("a gateway that is not reached at the start is reported once, and that it i
     g.join = (s) => (g.sockets.length <= 3 ? s.end(1006) : join(s));
     const warnings = [];
     const me = await connect(g.options({ timeout: 60_000, fetch: () => Promise.reject(new Error("away")), ...(silent && { onWarning: (m) => warnings.push(m) }) }));
-    g.socket.end(1006); // later losses are for onState
-    await until("a new connection", () => g.sockets.length === 5);
+    g.join = (s) => (g.sockets.length <= 6 ? s.end(1006) : join(s));
+    g.socket.end(1006);
+    await until("a new connection", () => g.sockets.length === 7);
+    await me.chat("here again");
     await me.close();
-    const want = ["the gateway ws://gateway.example is not reached, trying again for 60 s: The gateway is unreachable.", "the gateway ws://gateway.example is reached"];
+    const want = [
+      "the gateway ws://gateway.example is not reached, trying again for 60 s: The gateway is unreachable.",
+      "the gateway ws://gateway.example is reached",
+      "the connection to the gateway ws://gateway.example is lost, trying again: The connection was lost.",
+      "the gateway ws://gateway.example is reached again",
+    ];
     if (silent) assert.deepEqual(warnings, want);
     assert.deepEqual(log.calls.map((c) => c.arguments), want.map((m) => [`meup: ${m}`]));
   }
+});
+
+test("an option that a function does not have is an error", async () => {
+  const g = new FakeGateway();
+  await assert.rejects(connect(g.options({ catchUp: "off" })), /^TypeError: connect has no option catchUp: it is one of onQuestion$/);
+  await assert.rejects(connect(g.options({ nosuch: 1 })), /^TypeError: connect has no option nosuch$/);
+  const me = await connect(g.options());
+  assert.throws(() => me.onQuestion(() => "", { space: "lab" }), /^TypeError: onQuestion has no option space: it is one of connect$/);
+  await me.close();
 });
 
 test("close codes that are final end the client, others do not", async () => {
