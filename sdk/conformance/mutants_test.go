@@ -259,7 +259,7 @@ func TestClient_MutantsFail(t *testing.T) {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			var err error
-			for _, step := range []time.Duration{time.Second, patience} { // the second one if the machine is slow
+			for _, step := range []time.Duration{time.Second, 3 * time.Second, patience} { // the longer ones if the machine is slow
 				var failed *vector.Failure
 				switch err = play(name, mutant.vector, step); {
 				case err == nil:
