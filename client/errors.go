@@ -76,13 +76,19 @@ func (e *DialError) final() bool {
 	return e.Status >= 400 && e.Status < 500 && e.Status != 408 && e.Status != 429
 }
 
-// Unreachable returns an error of the network without the layers of HTTP: if there was no
-// connection, as a sentence with the address and what to check. Other errors are returned
+// Unreachable returns why there is no connection, without the layers of libraries: if there
+// never was one, as a sentence with the address and what to check. Other errors are returned
 // unchanged.
 func Unreachable(err error) error {
 	var name *net.DNSError
 	var network *net.OpError
+	var closed websocket.CloseError
+	var system syscall.Errno
 	switch {
+	case errors.As(err, &closed):
+		return &networkError{strings.TrimSuffix(fmt.Sprintf("the gateway closed the connection (%d): %s", closed.Code, closed.Reason), ": "), closed}
+	case errors.Is(err, io.EOF):
+		return &networkError{"the gateway ended the connection", io.EOF}
 	case errors.As(err, &name) && name.IsNotFound:
 		return &networkError{fmt.Sprintf("no host is named %s: check the URL of the gateway", name.Name), name}
 	case !errors.As(err, &network):
@@ -91,6 +97,8 @@ func Unreachable(err error) error {
 		return &networkError{fmt.Sprintf("connection refused: is the gateway running at %s?", network.Addr), network}
 	case network.Op == "dial" && network.Timeout():
 		return &networkError{fmt.Sprintf("no answer from %s: check the URL of the gateway, and the network", network.Addr), network}
+	case errors.As(err, &system):
+		return &networkError{system.Error(), network}
 	}
 	return network
 }
@@ -144,19 +152,4 @@ func finalError(err error) error {
 		return &CloseError{Code: int(closed.Code), Reason: closed.Reason}
 	}
 	return nil
-}
-
-// plainCause returns why there is no connection, without the words of libraries.
-func plainCause(err error) string {
-	var closed websocket.CloseError
-	var system syscall.Errno
-	switch {
-	case errors.As(err, &closed):
-		return strings.TrimSuffix(fmt.Sprintf("the gateway closed the connection (%d): %s", closed.Code, closed.Reason), ": ")
-	case errors.As(err, &system):
-		return system.Error()
-	case errors.Is(err, io.EOF):
-		return "the connection ended without a close"
-	}
-	return err.Error()
 }

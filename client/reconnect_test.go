@@ -152,7 +152,7 @@ func TestDial_LogsPlainCause(t *testing.T) {
 		defer close(ended)
 		_, _ = client.Dial(ctx, client.Options{URL: address, Space: "lab", RetryDial: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	}()
-	log.Wait(t, `gateway=`+address+` err="connection refused" in=`)
+	log.Wait(t, `gateway=`+address+` err="connection refused: is the gateway running at `+strings.TrimPrefix(address, "http://")+`?" in=`)
 	cancel()
 	<-ended
 }

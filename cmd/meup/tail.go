@@ -177,7 +177,7 @@ func (t *tailing) follow(c *cobra.Command) error {
 	}
 	opts.OnState = func(s client.State) {
 		if s.Phase == client.Waiting {
-			t.note("connection lost (%v); reconnecting in %s", connect.SafeError{Err: s.Err}, s.RetryIn.Round(time.Millisecond))
+			t.note("connection lost (%v); reconnecting in %s", connect.SafeError{Err: client.Unreachable(s.Err)}, s.RetryIn.Round(time.Millisecond))
 		}
 	}
 	member, err := connect.Dial(ctx, opts)
