@@ -67,7 +67,7 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 		w.onProposal = func(e *protocol.Envelope) error {
 			patience.Stop() // the time to decide does not count
 			defer patience.Reset(f.timeout)
-			err := proposals.Decide(c, t, in, e, style)
+			err := proposals.Decide(c, t, in, e, 0, style) // the answer follows
 			if errors.Is(err, proposals.ErrQuit) {
 				err = nil // another participant may decide
 			}

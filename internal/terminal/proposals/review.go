@@ -58,7 +58,7 @@ func review(c *cobra.Command, s *connect.Settings, style styler) error {
 	in := bufio.NewReader(c.InOrStdin())
 	for i := range list {
 		fmt.Fprintf(c.OutOrStdout(), "%d of %d\n", i+1, len(list))
-		if err := Decide(c, t, in, &list[i], colors); err != nil {
+		if err := Decide(c, t, in, &list[i], reviewTimeout, colors); err != nil {
 			return err
 		}
 	}
@@ -66,8 +66,8 @@ func review(c *cobra.Command, s *connect.Settings, style styler) error {
 }
 
 // Decide shows a proposal, reads a decision, sends it, and reports the result of an approved
-// call. Errors: ErrQuit.
-func Decide(c *cobra.Command, t *connect.Target, in *bufio.Reader, e *protocol.Envelope, s blockrender.Style) error {
+// call, for which it waits until the timeout; 0: not at all. Errors: ErrQuit.
+func Decide(c *cobra.Command, t *connect.Target, in *bufio.Reader, e *protocol.Envelope, timeout time.Duration, s blockrender.Style) error {
 	roster, err := t.API.Roster(c.Context(), t.Space)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func Decide(c *cobra.Command, t *connect.Target, in *bufio.Reader, e *protocol.E
 	if err != nil || decision == nil {
 		return err
 	}
-	return settle(c, t, e, decision, s)
+	return settle(c, t, e, decision, timeout, s)
 }
 
 // ErrQuit ends a review: no further proposal is to be asked for.
@@ -126,7 +126,7 @@ const reviewTimeout = 10 * time.Second
 // settle sends a decision, and reports the result of an approved call. That another
 // participant was faster, that the capabilities do not allow the decision, or that the
 // tool failed, ends only this proposal.
-func settle(c *cobra.Command, t *connect.Target, p, e *protocol.Envelope, s blockrender.Style) error {
+func settle(c *cobra.Command, t *connect.Target, p, e *protocol.Envelope, timeout time.Duration, s blockrender.Style) error {
 	out := c.OutOrStdout()
 	sent, err := t.API.Send(c.Context(), t.Space, *e)
 	var refused *api.StatusError
@@ -143,7 +143,7 @@ func settle(c *cobra.Command, t *connect.Target, p, e *protocol.Envelope, s bloc
 	}
 	e.ID, e.Seq = sent.ID, sent.Seq
 	a := call{proposal: p.ID, request: *e, flags: connect.Given(c.Flags())}
-	err = a.report(c, t, reviewTimeout, s)
+	err = a.report(c, t, timeout, s)
 	var ended *program.ExitError
 	if errors.As(err, &ended) && ended.Code != program.ExitInterrupted {
 		if ended.Err != nil {
