@@ -132,7 +132,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		return fmt.Errorf("run agent: %w", err)
 	}
 	defer func() { _ = c.Close() }()
-	options.Logger.Info("joined", "space", c.Welcome().Space.Name, "participant", c.You(), "gateway", address.String())
+	options.Logger.Info("joined", "space", c.Welcome().Space.Name, "participant", c.You(), "gateway", address.Redacted())
 	return a.serve(ctx, c, log, history, set, notices)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,6 +73,11 @@ type Roster struct {
 	Participants []protocol.Participant `json:"participants"`
 	// Paused are the paused participants, connected or not.
 	Paused []protocol.ParticipantID `json:"paused"`
+}
+
+// Connected reports whether a participant is connected.
+func (r *Roster) Connected(id protocol.ParticipantID) bool {
+	return slices.ContainsFunc(r.Participants, func(p protocol.Participant) bool { return p.ID == id })
 }
 
 // Roster returns the connected participants of a space and the participant of the token,

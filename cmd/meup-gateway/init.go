@@ -7,12 +7,15 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/internal/token"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // firstConfig is the configuration that init writes, with the address and the space as its
@@ -22,7 +25,7 @@ const firstConfig = `# A gateway with one space. All keys: examples/config/full.
 listen: %q
 data: ./meup-data
 spaces:
-  %s:
+  %q:
     participants:
       # You: alice may send everything.
       alice: {token_env: ALICE_TOKEN, capabilities: ["*"]}
@@ -61,12 +64,7 @@ tokens.env, which a shell reads: the tokens of the participants, and the address
 the space and the token of alice for meup. Only you can read tokens.env. Existing
 files are not changed: init fails.`,
 		Example: "  meup-gateway init\n  . ./tokens.env\n  meup-gateway serve --config meup.yaml",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return program.Usagef("unexpected argument %q", args[1])
-			}
-			return nil
-		},
+		Args:    program.MaxArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			folder := "."
 			if len(args) > 0 {
@@ -86,6 +84,9 @@ func initialize(out io.Writer, folder, listen, space string) error {
 	if err != nil {
 		return program.Usagef("--listen %q is not host:port", listen)
 	}
+	if !protocol.ValidSpaceName(space) {
+		return program.Usagef("--space %q: expected 1 to 128 of A-Z a-z 0-9 . _ : -", space)
+	}
 	if host == "" || net.ParseIP(host).IsUnspecified() {
 		host = "127.0.0.1"
 	}
@@ -98,8 +99,9 @@ func initialize(out io.Writer, folder, listen, space string) error {
 	env += "export MEUP_TOKEN=$ALICE_TOKEN\n"
 	text := fmt.Sprintf(firstConfig, listen, space)
 	lookup := func(name string) (string, bool) { value, ok := values[name]; return value, ok }
-	if _, faults := config.Parse(configName, []byte(text), lookup, os.ReadFile); config.HasErrors(faults) {
-		return program.Usagef("with this --listen and --space, %v", faults[0])
+	_, faults := config.Parse(configName, []byte(text), lookup, os.ReadFile)
+	if i := slices.IndexFunc(faults, func(f config.Diagnostic) bool { return f.Severity == config.Error }); i >= 0 {
+		return program.Usagef("with --listen %s: %v", listen, faults[i])
 	}
 
 	if err := os.MkdirAll(folder, 0o750); err != nil {
@@ -119,7 +121,7 @@ func initialize(out io.Writer, folder, listen, space string) error {
 	_, err = fmt.Fprintf(out, `Wrote %s: the space %s with alice (you), files, planner and bot.
 Wrote %s: their tokens, readable only by you.
 Next: . %s && meup-gateway serve --config %s
-`, configFile, space, tokensFile, sourced, configFile)
+`, configFile, space, tokensFile, textutil.ShellWord(sourced), textutil.ShellWord(configFile))
 	return err
 }
 

@@ -48,13 +48,10 @@ Get started: meup-gateway demo, or meup-gateway init for a space of your own`,
 
 // exactly requires n arguments and names them.
 func exactly(names ...string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
+	return func(c *cobra.Command, args []string) error {
 		if len(args) < len(names) {
 			return program.Usagef("%s is required", names[len(args)])
 		}
-		if len(args) > len(names) {
-			return program.Usagef("unexpected argument %q", args[len(names)])
-		}
-		return nil
+		return program.MaxArgs(len(names))(c, args)
 	}
 }

@@ -122,8 +122,7 @@ type Call struct {
 	Host      protocol.ParticipantID // that runs the tool; "": the agent
 	Tool      string
 	Arguments json.RawMessage
-	Reason    string      // a sentence for the thought that explains the call
-	Thought   protocol.ID // in place of Reason: the envelope in the log that explains it
+	Thought   protocol.ID // the envelope in the log that explains it
 }
 
 // step returns the call as a step of the agent's own loop.
@@ -133,11 +132,11 @@ func (c *Call) step() (*toolbox.Box, contextwindow.Record) {
 		name = string(c.Host) + "__" + name
 	}
 	box.Add(name, toolbox.Tool{Owner: c.Host, Name: c.Tool}, mcptools.Tool{})
-	return box, contextwindow.Record{Calls: []contextwindow.Call{{Tool: name, Arguments: c.Arguments, Reason: c.Reason, Thought: string(c.Thought)}}}
+	return box, contextwindow.Record{Calls: []contextwindow.Call{{Tool: name, Arguments: c.Arguments, Thought: string(c.Thought)}}}
 }
 
-// Call makes a call as the agent's own loop does: a thought with the reason, the request,
-// and a proposal if the capabilities do not allow it. An error ends the question.
+// Call makes a call as the agent's own loop does: the request, correlated to Thought, and a
+// proposal if the capabilities do not allow it. An error ends the question.
 func (t *Task) Call(ctx context.Context, c Call) (out contextwindow.Result, err error) {
 	box, step := c.step()
 	results, err := t.agent.act(ctx, t.problem, box, step, nil)
@@ -148,15 +147,10 @@ func (t *Task) Call(ctx context.Context, c Call) (out contextwindow.Result, err 
 }
 
 // Propose proposes a call to the other participants and waits for the outcome.
-func (t *Task) Propose(ctx context.Context, c Call) (out contextwindow.Result, err error) {
+func (t *Task) Propose(ctx context.Context, c Call) (contextwindow.Result, error) {
 	box, step := c.step()
 	x := &t.agent.prepare(t.problem, box, step)[0]
 	x.refusal = protocol.Errorf(protocol.CodeCapabilityViolation, "The call is to be proposed.")
-	if c.Thought == "" {
-		if err := t.agent.out.Publish(ctx, x.thought); err != nil {
-			return out, err
-		}
-	}
 	return t.agent.propose(ctx, x), context.Cause(ctx)
 }
 

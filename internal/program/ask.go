@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"strings"
+
+	"github.com/charmbracelet/x/term"
 )
 
 // ErrInterrupted ends a program that Ctrl-C interrupted before its work was done.
@@ -51,10 +53,21 @@ func Ask(ctx context.Context, in *bufio.Reader, out io.Writer, question string) 
 	return strings.TrimSpace(line), nil
 }
 
+// DiscardTyped drops what was typed at a terminal before a question that decides, so that
+// it is not taken for the answer; in reads from it. Other inputs keep their lines.
+func DiscardTyped(in *bufio.Reader, from io.Reader) {
+	if f, ok := from.(interface{ Fd() uintptr }); ok && term.IsTerminal(f.Fd()) {
+		_, _ = in.Discard(in.Buffered())
+		discardTyped(f.Fd())
+	}
+}
+
 // Confirm asks a question that y or yes affirms; the end of the input does not. Errors:
 // as of Ask, without io.EOF.
 func Confirm(ctx context.Context, in io.Reader, out io.Writer, question string) (bool, error) {
-	answer, err := Ask(ctx, bufio.NewReader(in), out, question+" [y/N] ")
+	lines := bufio.NewReader(in)
+	DiscardTyped(lines, in)
+	answer, err := Ask(ctx, lines, out, question+" [y/N] ")
 	if errors.Is(err, io.EOF) {
 		return false, nil
 	}

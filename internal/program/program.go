@@ -126,6 +126,16 @@ func NoArgs(c *cobra.Command, args []string) error {
 	return Usagef("unknown command %q", args[0])
 }
 
+// MaxArgs rejects more than n arguments.
+func MaxArgs(n int) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) > n {
+			return Usagef("unexpected argument %q", args[n])
+		}
+		return nil
+	}
+}
+
 // NoCommand rejects a call without a command.
 func NoCommand(*cobra.Command, []string) error { return Usagef("a command is missing") }
 

@@ -30,9 +30,7 @@ func awaitRoster(ctx context.Context, t *connect.Target, names []string, timeout
 		var refused *api.StatusError
 		switch {
 		case err == nil:
-			missing := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-				return slices.ContainsFunc(roster.Participants, func(p protocol.Participant) bool { return string(p.ID) == name })
-			})
+			missing := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return roster.Connected(protocol.ParticipantID(name)) })
 			if len(missing) == 0 {
 				return roster, nil
 			}
@@ -46,7 +44,7 @@ func awaitRoster(ctx context.Context, t *connect.Target, names []string, timeout
 		case <-again.C:
 		case <-late.Done():
 			if ctx.Err() != nil {
-				return nil, context.Canceled
+				return nil, program.ErrInterrupted
 			}
 			return nil, &program.ExitError{Code: connect.ExitTimedOut, Err: fmt.Errorf("after %s: %s", timeout, reason)}
 		}

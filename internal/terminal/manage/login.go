@@ -30,6 +30,7 @@ read from standard input. meup logout removes a profile.
 Exit codes: those of meup; 4 if the gateway does not accept the token.`,
 		Example: `  meup login --gateway https://gateway.example.org --space lab
   meup login home --gateway http://127.0.0.1:8080 --space demo < token.txt`,
+		Args: program.MaxArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return connect.Finish(c.Context(), login(c, s, args))
 		},
@@ -38,9 +39,6 @@ Exit codes: those of meup; 4 if the gateway does not accept the token.`,
 
 func login(c *cobra.Command, s *connect.Settings, args []string) error {
 	name := connect.First(s.Profile, "default")
-	if len(args) > 1 {
-		return program.Usagef("unexpected argument %q", args[1])
-	}
 	if len(args) == 1 {
 		name = args[0]
 	}
@@ -132,10 +130,8 @@ func newLogout() *cobra.Command {
 		Short: "Removes a profile that login wrote, with its token",
 		Long: `logout removes a profile of meup login from this computer. The token stays valid at
 the gateway.`,
+		Args: program.MaxArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return program.Usagef("unexpected argument %q", args[1])
-			}
 			path, err := connect.Remove(connect.First(append(args, "default")...))
 			if err == nil {
 				_, err = fmt.Fprintf(c.OutOrStdout(), "Removed from %s.\n", path)

@@ -42,7 +42,7 @@ func Send(c *cobra.Command, t *connect.Target, draft protocol.Envelope, asJSON b
 		return SuggestName(c.Context(), t, &draft, err)
 	}
 	if draft.Kind == protocol.KindSpaceInvite && sent.Token == "" {
-		_, _ = fmt.Fprintln(c.ErrOrStderr(), "meup: no token: the gateway sends it only once, with the first answer to an invitation; to get a new one, invite again with another --id")
+		connect.Warn(c.ErrOrStderr(), "no token: the gateway sends it only once, with the first answer to an invitation; to get a new one, invite again with another --id")
 	}
 	out := c.OutOrStdout()
 	if asJSON {

@@ -77,6 +77,9 @@ Exit codes: those of meup.`,
 		Example: "  meup who\n  meup who --wait planner,files",
 		Args:    program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if f.timeout <= 0 {
+				return program.Usagef("--timeout must be positive")
+			}
 			return connect.Finish(c.Context(), listParticipants(c, s, style, &f))
 		},
 	}

@@ -64,11 +64,10 @@ func approve(c *cobra.Command, s *connect.Settings, style styler, args []string,
 		}
 		return e, err
 	}}
-	t, call, err := d.make(c, s, style, args)
+	t, call, err := d.send(c, s, style, args)
 	if err != nil {
 		return err
 	}
-	call.flags = connect.Given(c.Flags())
 	colors, err := style(c.OutOrStdout())
 	if err != nil {
 		return err
@@ -97,7 +96,7 @@ pending; 2 usage error; 4 no connection, or the token is not valid; 130 Ctrl-C.`
 			d := decision{question: "Reject this call?", draft: func(p *protocol.Envelope) (protocol.Envelope, error) {
 				return proposal.Rejection(p, reason), nil
 			}}
-			_, _, err := d.make(c, s, style, args)
+			_, _, err := d.send(c, s, style, args)
 			return connect.Finish(c.Context(), err)
 		},
 	}
@@ -112,9 +111,9 @@ type decision struct {
 	draft    func(*protocol.Envelope) (protocol.Envelope, error)
 }
 
-// make finds the proposal, sends the envelope that settles it, and prints a receipt. If
+// send finds the proposal, sends the envelope that settles it, and prints a receipt. If
 // only the beginning of the id is given, the caller has to confirm it.
-func (d *decision) make(c *cobra.Command, s *connect.Settings, style styler, args []string) (*connect.Target, *call, error) {
+func (d *decision) send(c *cobra.Command, s *connect.Settings, style styler, args []string) (*connect.Target, *call, error) {
 	id, err := idOf(args)
 	if err != nil {
 		return nil, nil, err
@@ -146,7 +145,7 @@ func (d *decision) make(c *cobra.Command, s *connect.Settings, style styler, arg
 	}
 	e.ID, e.Seq = sent.ID, sent.Seq
 	_, err = fmt.Fprintf(c.OutOrStdout(), "%s %d\n", sent.ID, sent.Seq)
-	return t, &call{proposal: p.ID, request: e}, err
+	return t, &call{proposal: p.ID, request: e, flags: connect.Given(c.Flags())}, err
 }
 
 // resultHint names the command that shows the result of an approved call, as the end of

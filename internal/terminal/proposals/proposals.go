@@ -24,7 +24,7 @@ import (
 type styler func(io.Writer) (blockrender.Style, error)
 
 // Command returns the command proposals.
-func Command(s *connect.Settings, style func(io.Writer) (blockrender.Style, error)) *cobra.Command {
+func Command(s *connect.Settings, style styler) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "proposals",
@@ -111,7 +111,7 @@ func list(c *cobra.Command, s *connect.Settings, style styler, asJSON bool) erro
 func Pending(ctx context.Context, t *connect.Target) (list []protocol.Envelope, whole bool, err error) {
 	before := protocol.Seq(0)
 	for {
-		page, err := t.API.Proposals(ctx, t.Space, "pending", 100, before)
+		page, err := t.API.Proposals(ctx, t.Space, statePending, 100, before)
 		if err != nil {
 			return nil, false, err
 		}
@@ -149,17 +149,12 @@ func Describe(e *protocol.Envelope, now time.Time) *Info {
 func explained(ctx context.Context, t *connect.Target, e *protocol.Envelope, roster *api.Roster) (*Info, error) {
 	p := Describe(e, time.Now())
 	for _, id := range []protocol.ParticipantID{p.From, p.Owner} {
-		if id != "" && !connected(roster, id) && !slices.Contains(p.Away, id) {
+		if id != "" && !roster.Connected(id) && !slices.Contains(p.Away, id) {
 			p.Away = append(p.Away, id)
 		}
 	}
 	err := p.explain(ctx, t, e)
 	return p, err
-}
-
-// connected reports whether a participant is connected.
-func connected(roster *api.Roster, id protocol.ParticipantID) bool {
-	return slices.ContainsFunc(roster.Participants, func(p protocol.Participant) bool { return p.ID == id })
 }
 
 // explain adds the turn that the proposal belongs to, and its reason: the one of

@@ -2,7 +2,6 @@ package proposals
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -81,7 +80,7 @@ func (a *call) host() protocol.ParticipantID { return a.request.To[0] }
 func (a *call) report(c *cobra.Command, t *connect.Target, timeout time.Duration, s blockrender.Style) error {
 	show := showCommand(a.proposal, a.flags)
 	roster, err := t.API.Roster(c.Context(), t.Space)
-	if err == nil && !connected(roster, a.host()) {
+	if err == nil && !roster.Connected(a.host()) {
 		connect.Warn(c.ErrOrStderr(), "%s is not connected, and runs the tool only if it connects soon; %s shows the result", a.host(), show)
 		return nil
 	}
@@ -109,15 +108,14 @@ func (a *call) report(c *cobra.Command, t *connect.Target, timeout time.Duration
 
 // await returns the response of the host.
 func (a *call) await(ctx context.Context, t *connect.Target) (found *protocol.Envelope, err error) {
+	var failed error
 	err = t.API.Events(ctx, t.Space, a.responses(), func(e *api.Event) bool {
-		if e.Name == "envelope" && !e.Cut {
-			if x, err := protocol.DecodeDelivered(bytes.Clone(e.Data)); err == nil && a.answeredBy(&x) {
-				found = &x
-			}
+		if e.Name == "envelope" { // of a long one, the event has no text
+			found, failed = a.stored(ctx, t)
 		}
-		return found == nil
+		return found == nil && failed == nil
 	})
-	return found, err
+	return found, errors.Join(err, failed)
 }
 
 // responses selects the responses of the host after the request.
@@ -240,8 +238,11 @@ func showResult(c *cobra.Command, t *connect.Target, p *api.Proposal, s blockren
 		return err
 	}
 	request, err := protocol.DecodeDelivered(text)
-	if err != nil || len(request.To) != 1 {
-		return fmt.Errorf("read envelope %s: %w", p.SettledBy.ID, errors.Join(err, errNoAddressee))
+	if err == nil && len(request.To) != 1 {
+		err = errors.New("it is not addressed to one participant")
+	}
+	if err != nil {
+		return fmt.Errorf("read envelope %s: %w", p.SettledBy.ID, err)
 	}
 	a := call{proposal: p.Envelope.ID, request: request}
 	e, err := a.stored(c.Context(), t)
@@ -255,5 +256,3 @@ func showResult(c *cobra.Command, t *connect.Target, p *api.Proposal, s blockren
 	_, err = writeResult(c.OutOrStdout(), e, s, 0, "")
 	return err
 }
-
-var errNoAddressee = errors.New("it is not addressed to one participant")

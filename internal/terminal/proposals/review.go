@@ -81,6 +81,7 @@ func Decide(c *cobra.Command, t *connect.Target, in *bufio.Reader, e *protocol.E
 	if err := out.Flush(); err != nil {
 		return err
 	}
+	program.DiscardTyped(in, c.InOrStdin()) // before the question is not for it
 	decision, err := answer(c.Context(), in, c.OutOrStdout(), e)
 	if err != nil || decision == nil {
 		return err
@@ -145,11 +146,12 @@ func settle(c *cobra.Command, t *connect.Target, p, e *protocol.Envelope, timeou
 	a := call{proposal: p.ID, request: *e, flags: connect.Given(c.Flags())}
 	err = a.report(c, t, timeout, s)
 	var ended *program.ExitError
-	if errors.As(err, &ended) && ended.Code != program.ExitInterrupted {
-		if ended.Err != nil {
-			connect.Warn(c.ErrOrStderr(), "%s", ended.Err)
-		}
+	switch coded := errors.As(err, &ended); {
+	case err == nil, c.Context().Err() != nil:
+		return err
+	case coded && ended.Err == nil: // the failure of the tool was printed
 		return nil
 	}
-	return err
+	connect.Warn(c.ErrOrStderr(), "%s", connect.SafeError{Err: err})
+	return nil
 }

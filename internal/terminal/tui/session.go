@@ -116,10 +116,9 @@ func (s *session) onState(state client.State) {
 	}
 }
 
-func (s *session) takeStates() []conversation.Event {
+func (s *session) takeStates() (list []conversation.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := []conversation.Event{} // not nil, which is the end: the states may have been taken before the wake
 	for _, state := range s.state {
 		list = append(list, conversation.Linked{State: state})
 	}
@@ -159,7 +158,10 @@ func (s *session) next(ticks <-chan time.Time) []conversation.Event {
 	case e := <-s.events:
 		return s.drain([]conversation.Event{e})
 	case <-s.wake:
-		return s.takeStates()
+		if list := s.takeStates(); len(list) > 0 {
+			return list
+		}
+		return s.next(ticks) // the states were taken before the wake
 	case <-ticks:
 		if s.busy.Load() {
 			return []conversation.Event{conversation.Ticked{}}

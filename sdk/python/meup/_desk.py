@@ -11,7 +11,7 @@ from .addressing import Classifier
 from .catchup import Backlog, EarlierCall
 from ._needs import may_allow
 from .envelope import Envelope, new_id
-from .errors import MeupError, Refused, told
+from .errors import MeupError, Refused, public_message
 from .questions import OUTCOME_TIME, Question, Reasoning, explain
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Questions:
             log.warning("question %s of %s was not answered: %s%s", question.id, question.from_, question._why, detail)
         except Exception as err:
             question._why = question._why or explain(err)
-            if told(err):
+            if public_message(err):
                 log.warning("question %s of %s was not answered: %s", question.id, question.from_, question._why)
             else:
                 log.exception("question %s of %s was not answered", question.id, question.from_)

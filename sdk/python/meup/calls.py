@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Iterable, Literal, Mapping
 
 from .envelope import Envelope, new_id
-from .errors import MeupError, ParticipantLeft, ProposalError, Refused, RPCError, ToolError, ToolNotFound, tell, told
+from .errors import MeupError, ParticipantLeft, ProposalError, Refused, RPCError, ToolError, ToolNotFound, public_message, set_public_message
 
 if TYPE_CHECKING:
     from .client import Space
@@ -157,7 +157,7 @@ class Calls:
             await self._cancel(id, to, context, "no response in time")
             away = f" ({to[0]} is not connected)" if len(to) == 1 and not self._connected(to[0]) else ""
             late = TimeoutError(f"no response to {method} of {', '.join(to)} within {timeout:g} s{away}")
-            tell(late, f"no answer within {timeout:g}s{away}")
+            set_public_message(late, f"no answer within {timeout:g}s{away}")
             raise late from None
         except (asyncio.CancelledError, ParticipantLeft):
             await self._cancel(id, to, context, "the result is no longer needed")
@@ -195,12 +195,12 @@ class Calls:
         except (MeupError, TimeoutError) as err:
             name = f"the tool {tool}" + (f" of {host}" if host != self._space.id else "")
             if isinstance(err, Refused) and err.code == "capability_violation":
-                tell(err, f"{name} was not called: it is not allowed")
+                set_public_message(err, f"{name} was not called: it is not allowed")
             elif isinstance(err, ProposalError):
-                tell(err, f"{name} was not called: {_decided(err)}")
+                set_public_message(err, f"{name} was not called: {_decided(err)}")
             elif isinstance(err, (RPCError, ToolError, TimeoutError, ParticipantLeft)):
-                message = err.message if isinstance(err, RPCError) else told(err) or str(err) or "no answer in time"
-                tell(err, f"{name} failed: {message.strip()[:300].rstrip('. ')}")
+                message = err.message if isinstance(err, RPCError) else public_message(err) or str(err) or "no answer in time"
+                set_public_message(err, f"{name} failed: {message.strip()[:300].rstrip('. ')}")
             raise
 
     async def _result_of(
@@ -260,7 +260,7 @@ class Calls:
             return found[0], name
         if found:
             several = ToolNotFound(f"{', '.join(found)} have a tool {name!r}: pass participant, or write {found[0]}/{name}")
-            tell(several, f"the tool {name} was not called: several participants offer it")
+            set_public_message(several, f"the tool {name} was not called: several participants offer it")
             raise several
         if slash and tool and await self._returns(host):
             return host, tool
@@ -268,7 +268,7 @@ class Calls:
         private = "; the question is private, so name another one with participant=" if among else ""
         missing = ToolNotFound(f"no connected participant offers the tool {name}{away}{private}")
         why = f"{tool} of {host} was not called: {host} is not connected" if away else f"{name} was not called: no connected participant offers it"
-        tell(missing, f"the tool {why}")
+        set_public_message(missing, f"the tool {why}")
         raise missing
 
     async def list_tools(self, participant: str, timeout: float) -> list[dict[str, Any]]:

@@ -195,6 +195,7 @@ class Space(Connection):
         finally:
             for task in tasks:
                 task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     @contextlib.contextmanager
     def _terminated(self) -> Iterator[None]:

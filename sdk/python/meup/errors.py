@@ -140,11 +140,11 @@ class ToolError(MeupError):
     result: Any = None  # a ToolResult
 
 
-def tell(err: BaseException, text: str) -> None:
+def set_public_message(err: BaseException, text: str) -> None:
     """Set the sentence about an error that the participants of a question get in place of its text."""
     setattr(err, "_meup_public", text)
 
 
-def told(err: BaseException | None) -> str:
-    """Return the sentence that tell has set; "" without."""
+def public_message(err: BaseException | None) -> str:
+    """Return the sentence that set_public_message has set; "" without."""
     return str(getattr(err, "_meup_public", ""))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Mapping
 from .calls import ProgressHandler, ProposalOutcome, ToolResult
 from .catchup import EarlierCall
 from .envelope import Envelope, new_id
-from .errors import ProposalError, ReasoningCancelled, Refused, told
+from .errors import ProposalError, ReasoningCancelled, Refused, public_message
 
 if TYPE_CHECKING:
     from ._desk import Questions
@@ -266,8 +266,8 @@ def explain(err: BaseException | None) -> str:
     """Describe an exception for the space. The texts of unknown ones are only logged."""
     if isinstance(err, asyncio.CancelledError) or err is None:
         return "the work was cancelled"
-    if told(err):
-        return told(err)
+    if public_message(err):
+        return public_message(err)
     if isinstance(err, Refused):
         return f"the gateway refused it ({err.code}: {err.message.rstrip('. ')})"
     if isinstance(err, (ProposalError, ReasoningCancelled)):

@@ -125,7 +125,7 @@ class ServedTools:
     """Answers the MCP requests that are addressed to this participant.
 
     Two marks in the log, a participant.status to itself, let the next process
-    tell the calls that no process received from those that one may have made:
+    distinguish the calls that no process received from those that one may have made:
     `started` precedes the first call, and `stopped`, with the position up to
     which requests were accepted, follows the last envelope (ADR 0041).
     """

@@ -1,7 +1,7 @@
 /** Calls of tools: of other participants, own ones, and ones that are proposed because they are not allowed. */
 
 import type { Client } from "./client.js";
-import { MeupError, ProposalError, RpcError, TimeoutError, ToolError, isRejected, tell, told } from "./errors.js";
+import { MeupError, ProposalError, RpcError, TimeoutError, ToolError, isRejected, publicMessage, setPublicMessage } from "./errors.js";
 import type { ToolHost } from "./host.js";
 import { propose } from "./propose.js";
 import type { RequestOptions, Requests } from "./requests.js";
@@ -41,13 +41,13 @@ export async function callTool(s: Surroundings, at: Located, args: Payload, o: L
 function describe(you: ParticipantID, { participant, tool }: Located, err: unknown): unknown {
   if (!(err instanceof MeupError)) return err;
   const name = `the tool ${tool}${participant === you ? "" : ` of ${participant}`}`;
-  if (isRejected(err, "capability_violation")) return tell(err, `${name} was not called: it is not allowed`);
+  if (isRejected(err, "capability_violation")) return setPublicMessage(err, `${name} was not called: it is not allowed`);
   if (err instanceof ProposalError) {
     const how = { rejected: err.message.replace(/[.\s]+$/, ""), expired: "no participant decided in time", withdrawn: "the proposal was withdrawn" }[err.outcome];
-    return tell(err, `${name} was not called: ${how}`);
+    return setPublicMessage(err, `${name} was not called: ${how}`);
   }
-  const failed = err instanceof ToolError || err instanceof RpcError || err instanceof TimeoutError || told(err) !== "";
-  return failed ? tell(err, `${name} failed: ${(told(err) || err.message).trim().slice(0, 300).replace(/[.\s]+$/, "")}`) : err;
+  const failed = err instanceof ToolError || err instanceof RpcError || err instanceof TimeoutError || publicMessage(err) !== "";
+  return failed ? setPublicMessage(err, `${name} failed: ${(publicMessage(err) || err.message).trim().slice(0, 300).replace(/[.\s]+$/, "")}`) : err;
 }
 
 async function resultOf(s: Surroundings, { participant, tool }: Located, args: Payload, o: LocatedCallOptions): Promise<ToolResult> {

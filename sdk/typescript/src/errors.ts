@@ -12,20 +12,20 @@ export class MeupError extends Error {
 const sentences = new WeakMap<object, string>();
 
 /** Sets the sentence about an error that the participants of a question get in place of its message. */
-export function tell<E>(err: E, sentence: string): E {
+export function setPublicMessage<E>(err: E, sentence: string): E {
   if (typeof err === "object" && err !== null) sentences.set(err, sentence);
   return err;
 }
 
-/** Returns the sentence that `tell` has set; "" without. */
-export function told(err: unknown): string {
+/** Returns the sentence that `setPublicMessage` has set; "" without. */
+export function publicMessage(err: unknown): string {
   return typeof err === "object" && err !== null ? (sentences.get(err) ?? "") : "";
 }
 
 /** Returns an error of this package as one line for the operator of a program; any other error as it is, with its stack. */
 export function forLog(err: unknown): unknown {
   if (!(err instanceof MeupError)) return err;
-  const sentence = told(err);
+  const sentence = publicMessage(err);
   return sentence === "" || sentence.includes(err.message.replace(/[.\s]+$/, "")) ? sentence || err.message : `${sentence} (${err.message})`;
 }
 

@@ -1,7 +1,7 @@
 /** A context of reasoning: thoughts, calls of tools, and a conclusion. */
 
 import { type Surroundings, callTool } from "./call.js";
-import { CanceledError, DiscoveryError, ProposalError, isRejected, tell, told } from "./errors.js";
+import { CanceledError, DiscoveryError, ProposalError, isRejected, publicMessage, setPublicMessage } from "./errors.js";
 import { newID } from "./ids.js";
 import type { Payloads } from "./payloads.js";
 import { type ProposalOutcome, type ProposedCall, propose } from "./propose.js";
@@ -207,7 +207,7 @@ export class Reasoning {
       return await this.s.directory.resolve(name, (tool) => this.s.host()?.has(tool) === true, this.audience.length > 0 ? this.audience : undefined, this.signal);
     } catch (err) {
       if (!(err instanceof DiscoveryError) || this.audience.length === 0) throw err;
-      throw tell(new DiscoveryError(`${err.message}; the question is private, so name another one with the option participant`), told(err));
+      throw setPublicMessage(new DiscoveryError(`${err.message}; the question is private, so name another one with the option participant`), publicMessage(err));
     }
   }
 }
@@ -227,7 +227,7 @@ export async function within<T>(r: Reasoning, f: (r: Reasoning) => Promise<T> | 
 
 /** Returns the text about an error that other participants may read. Messages of unknown errors may have secrets. */
 export function publicReason(err: unknown): string {
-  if (told(err) !== "") return told(err);
+  if (publicMessage(err) !== "") return publicMessage(err);
   if (isRejected(err)) return `the gateway rejected it (${err.code}: ${err.refusal.message.replace(/[.\s]+$/, "")})`;
   if (err instanceof CanceledError || err instanceof ProposalError) return err.message;
   if (err instanceof Error && err.name === "TimeoutError") return "it took too long";

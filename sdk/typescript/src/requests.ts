@@ -2,7 +2,7 @@
 
 import type { Client } from "./client.js";
 import { realClock } from "./clock.js";
-import { MeupError, RpcError, TimeoutError, tell } from "./errors.js";
+import { MeupError, RpcError, TimeoutError, setPublicMessage } from "./errors.js";
 import { newID } from "./ids.js";
 import { correlations, field, isObject, num, obj, recipients, str } from "./read.js";
 import type { ContextPath, Envelope, ID, ParticipantID, Payload } from "./types.js";
@@ -164,7 +164,7 @@ export class Requests {
     if (e.kind !== "system.presence" || str(field(obj(field(e.payload, "participant")), "id")) !== who) return;
     c.stopAway();
     c.stopAway = realClock.after(AWAY, () => {
-      if (!here()) c.fail(tell(new MeupError(`${who} left the space`), `${who} left the space`));
+      if (!here()) c.fail(setPublicMessage(new MeupError(`${who} left the space`), `${who} left the space`));
     });
   }
 
@@ -178,7 +178,7 @@ export class Requests {
 }
 
 function late(timeout: number, absence: string): TimeoutError {
-  return tell(new TimeoutError(`no response within ${timeout} ms${absence}`), `no answer within ${timeout / 1000}s${absence}`);
+  return setPublicMessage(new TimeoutError(`no response within ${timeout} ms${absence}`), `no answer within ${timeout / 1000}s${absence}`);
 }
 
 /** Returns the result in a response. Throws RpcError. */

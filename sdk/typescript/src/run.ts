@@ -23,11 +23,13 @@ export async function run(options: ClientOptions, setup: (me: Participant) => un
   const stop = new AbortController();
   let me: Participant | null = null;
   const end = (status: number) => (): void => {
+    ignore();
     if (process !== undefined && status !== 0) process.exitCode = status;
     stop.abort(new ClosedError());
     void me?.close();
   };
   const signals = { SIGINT: end(130), SIGTERM: end(0) };
+  const ignore = (): void => Object.entries(signals).forEach(([name, f]) => process?.off(name, f));
   for (const [name, f] of Object.entries(signals)) process?.once(name, f);
   try {
     me = await join(options, stop.signal);
@@ -42,7 +44,7 @@ export async function run(options: ClientOptions, setup: (me: Participant) => un
     if (!(err instanceof MeupError)) throw err; // of setup
     console.error(`meup: ${err.message}`);
   } finally {
-    for (const [name, f] of Object.entries(signals)) process?.off(name, f);
+    ignore();
   }
 }
 

@@ -2,7 +2,7 @@
 
 import type { Client } from "./client.js";
 import { realClock } from "./clock.js";
-import { DiscoveryError, ToolError, tell } from "./errors.js";
+import { DiscoveryError, ToolError, setPublicMessage } from "./errors.js";
 import { arr, field, isObject, obj, recipients, str, strings } from "./read.js";
 import { AWAY, type Requests } from "./requests.js";
 import type { Envelope, ParticipantID, Payload } from "./types.js";
@@ -104,11 +104,11 @@ export class Directory {
     if (owner === undefined) {
       const away = named === null ? "" : ` (${named.participant} is not connected)`;
       const why = named === null ? `${name} was not called: no connected participant offers it` : `${named.tool} of ${named.participant} was not called: ${named.participant} is not connected`;
-      throw tell(new DiscoveryError(`no connected participant offers the tool ${name}${away}`), `the tool ${why}`);
+      throw setPublicMessage(new DiscoveryError(`no connected participant offers the tool ${name}${away}`), `the tool ${why}`);
     }
     if (owners.length > 1) {
       const advice = `${owners.join(" and ")} offer the tool ${name}: call ${owner}/${name}, or name one with the option participant`;
-      throw tell(new DiscoveryError(advice), `the tool ${name} was not called: several participants offer it`);
+      throw setPublicMessage(new DiscoveryError(advice), `the tool ${name} was not called: several participants offer it`);
     }
     return { participant: owner, tool: name };
   }

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package program
+
+func discardTyped(uintptr) {}
