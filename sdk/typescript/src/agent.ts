@@ -209,7 +209,15 @@ export class QuestionAgent implements Agent {
         if (!a.mine) for (const id of correlations(e)) this.questions.get(id)?.q.abort(new CanceledError(own ? "superseded" : "withdrawn", e.from, str(field(e.payload, "reason"))));
         return;
       case "reasoning.cancel":
-        if (!a.mine) for (const { q } of this.questions.values()) q.closedBy(e);
+        if (!a.mine) {
+          for (const { q } of this.questions.values()) {
+            if (own && q.paths.includes(e.context ?? "")) q.abort(new CanceledError("superseded", you));
+            q.closedBy(e);
+          }
+        }
+        return;
+      case "mcp.withdraw":
+        if (own) for (const { q } of this.questions.values()) if (q.paths.includes(e.context ?? "")) queueMicrotask(() => q.abort(new CanceledError("superseded", you))); // after the proposal has ended
         return;
       case "participant.status":
         if (own) this.probed(e);

@@ -76,6 +76,7 @@ export async function propose(client: Client, requests: Requests, call: Proposed
       ...(call.participant !== undefined && { participant_id: call.participant }),
     },
   };
+  let sent = false;
   const p = proposed({ ...draft, ts: "", from: client.you });
   let settle: (x: { readonly how: Settled; readonly e: Envelope; readonly response: ReturnType<Requests["expect"]> | null }) => void = () => {};
   let fail: (err: unknown) => void = () => {};
@@ -85,10 +86,10 @@ export async function propose(client: Client, requests: Requests, call: Proposed
     const how = a.old ? "pending" : settles(p, e);
     if (how === "pending") return;
     stop();
+    sent = false; // there is nothing to withdraw
     // a response can be the next envelope
     settle({ how, e, response: how === "fulfilled" ? requests.expect(e.id, e.to ?? [], { timeout: o.callTimeout ?? 30_000, ...(o.signal !== undefined && { signal: o.signal }) }) : null });
   });
-  let sent = false;
   const aborted = (): void => {
     fail(o.signal?.reason);
     if (sent) withdraw("no_longer_needed").catch(() => {}); // before its context is closed; it may not be in the log
