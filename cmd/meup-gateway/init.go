@@ -129,7 +129,7 @@ Next: . %s && meup-gateway serve --config %s
 func writeNew(path, text string, mode os.FileMode) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("%s exists, and is not changed", path)
+		return fmt.Errorf("%s exists, and is not changed; meup-gateway init FOLDER writes into another folder", path)
 	}
 	if err != nil {
 		return err

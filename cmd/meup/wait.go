@@ -62,22 +62,23 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 		connect.Warn(c.ErrOrStderr(), "%s waits for your decision: %s", p.Subject(), p.ApproveCommand(w.flags))
 		return nil
 	}
-	if !f.json && tui.IsTerminal(c.InOrStdin()) && tui.IsTerminal(c.OutOrStdout()) {
+	interactive := !f.json && tui.IsTerminal(c.InOrStdin()) && tui.IsTerminal(c.OutOrStdout())
+	if interactive {
 		in := bufio.NewReader(c.InOrStdin())
 		w.onProposal = func(e *protocol.Envelope) error {
 			patience.Stop() // the time to decide does not count
 			defer patience.Reset(f.timeout)
-			err := proposals.Decide(c, t, in, e, 0, style) // the answer follows
-			if errors.Is(err, proposals.ErrQuit) {
-				err = nil // another participant may decide
-			}
-			return err
+			return proposals.Decide(c, t, in, e, 0, style) // the answer follows
 		}
 	}
 	answer, err := w.await(ctx)
 	if err != nil && c.Context().Err() != nil {
 		return &program.ExitError{Code: program.ExitInterrupted, Err: fmt.Errorf(
 			"interrupted; the message was sent, and %s shows its answer%s", w.historyCommand(&draft), w.undecided(context.WithoutCancel(c.Context())))}
+	}
+	if errors.Is(err, proposals.ErrQuit) {
+		return &program.ExitError{Code: connect.ExitTimedOut, Err: fmt.Errorf(
+			"the message was sent, and %s shows its answer%s", w.historyCommand(&draft), w.undecided(c.Context()))}
 	}
 	if err != nil && timedOut(ctx) {
 		return late(ctx, err, "no answer to %s within %s%s%s", r.ID, f.timeout, paused, w.undecided(c.Context()))
@@ -91,7 +92,11 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 			Answer *protocol.Envelope `json:"answer"`
 		}{api.Receipt{ID: r.ID, Seq: r.Seq}, answer})
 	} else {
-		_, err = fmt.Fprintln(c.OutOrStdout(), termsafe.Text(chatText(answer)))
+		name := ""
+		if interactive { // another agent than the mentioned one may have answered
+			name = style.Paint(style.Name, termsafe.Words(string(answer.From))+": ")
+		}
+		_, err = fmt.Fprintln(c.OutOrStdout(), name+termsafe.Text(chatText(answer)))
 	}
 	if err != nil || !f.reasoning {
 		return err

@@ -102,6 +102,7 @@ func answer(ctx context.Context, in *bufio.Reader, out io.Writer, p *protocol.En
 		case err != nil:
 			return nil, err
 		case line == "", line == "s", line == "skip":
+			fmt.Fprintln(out, "Skipped: it waits for a decision.")
 			return nil, nil
 		case line == "y", line == "yes":
 			e, err := proposal.Approval(p, newID(), "")
@@ -138,10 +139,11 @@ func settle(c *cobra.Command, t *connect.Target, p, e *protocol.Envelope, timeou
 	case err != nil:
 		return err
 	}
-	fmt.Fprintf(out, "%s %d\n", sent.ID, sent.Seq)
 	if e.Kind != protocol.KindMCPRequest {
+		fmt.Fprintf(out, "Rejected: %s %d\n", sent.ID, sent.Seq)
 		return nil
 	}
+	fmt.Fprintf(out, "Approved: %s %d\n", sent.ID, sent.Seq)
 	e.ID, e.Seq = sent.ID, sent.Seq
 	a := call{proposal: p.ID, request: *e, flags: connect.Given(c.Flags())}
 	err = a.report(c, t, timeout, s)
