@@ -34,8 +34,8 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 	}
 	ctx, cancel := context.WithCancelCause(c.Context())
 	defer cancel(nil)
-	patience := time.AfterFunc(f.timeout, func() { cancel(context.DeadlineExceeded) })
-	defer patience.Stop()
+	deadline := time.AfterFunc(f.timeout, func() { cancel(context.DeadlineExceeded) })
+	defer deadline.Stop()
 	opts := t.DialOptions(c.ErrOrStderr())
 	opts.Filter = protocol.Filter{Kinds: []string{string(protocol.KindChat), string(protocol.KindChatAcknowledge), "reasoning/*"}}
 	member, err := connect.Dial(ctx, opts)
@@ -66,8 +66,8 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 	if interactive {
 		in := bufio.NewReader(c.InOrStdin())
 		w.onProposal = func(e *protocol.Envelope) error {
-			patience.Stop() // the time to decide does not count
-			defer patience.Reset(f.timeout)
+			deadline.Stop() // the time to decide does not count
+			defer deadline.Reset(f.timeout)
 			return proposals.Decide(c, t, in, e, 0, style) // the answer follows
 		}
 	}
@@ -86,17 +86,13 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 	if err != nil {
 		return err
 	}
-	if f.json {
-		err = newEncoder(c.OutOrStdout()).Encode(struct {
-			api.Receipt
-			Answer *protocol.Envelope `json:"answer"`
-		}{api.Receipt{ID: r.ID, Seq: r.Seq}, answer})
-	} else {
-		name := ""
-		if interactive { // another agent than the mentioned one may have answered
-			name = style.Paint(style.Name, termsafe.Words(string(answer.From))+": ")
-		}
-		_, err = fmt.Fprintln(c.OutOrStdout(), name+termsafe.Text(chatText(answer)))
+	switch text := termsafe.Text(chatText(answer)); {
+	case f.json:
+		err = newEncoder(c.OutOrStdout()).Encode(answered{api.Receipt{ID: r.ID, Seq: r.Seq}, answer})
+	case interactive: // another agent than the mentioned one may have answered
+		_, err = fmt.Fprintln(c.OutOrStdout(), style.Paint(style.Name, termsafe.Words(string(answer.From)))+": "+text)
+	default:
+		_, err = fmt.Fprintln(c.OutOrStdout(), text)
 	}
 	if err != nil || !f.reasoning {
 		return err
@@ -105,6 +101,12 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 		connect.Warn(c.ErrOrStderr(), "no reasoning: %s", termsafe.Words(err.Error()))
 	}
 	return nil
+}
+
+// answered is the output of --json.
+type answered struct {
+	api.Receipt
+	Answer *protocol.Envelope `json:"answer"`
 }
 
 // historyCommand returns the command that shows the conversation of the message.
