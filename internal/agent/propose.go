@@ -96,7 +96,7 @@ func (a *Agent) decided(ctx context.Context, x *action, p, env *protocol.Envelop
 	case proposal.Rejected:
 		return contextwindow.Result{Outcome: contextwindow.Rejected, Reason: reasonOf(env), Error: fmt.Sprintf("rejected by %s: %s", env.From, orNone(reasonOf(env)))}, true
 	case proposal.Withdrawn, proposal.Expired:
-		if root := x.p.q.root; env.Kind == protocol.KindMCPWithdraw { // by another process of the agent, which takes the question over
+		if root := x.p.q.root; env.Kind == protocol.KindMCPWithdraw && reasonOf(env) == "no_longer_needed" { // by another process, which takes the question over
 			root.cancel(&causes.Cancelled{By: a.you, Reason: reasonOf(env), Context: root.path, TakenOver: true})
 		}
 		return contextwindow.Result{Outcome: contextwindow.Withdrawn, Error: "withdrawn: " + orNone(reasonOf(env))}, true

@@ -96,7 +96,8 @@ class Questions:
         elif env.kind in ("chat.cancel", "reasoning.cancel") and not mine:
             self._stop(env)
         elif env.kind == "mcp.withdraw" and own and not mine and env.context in self.open:
-            self.open[env.context].question._cancel(TAKEN)
+            if env.payload.get("reason") == "no_longer_needed":  # by a process that takes the question over
+                self.open[env.context].question._cancel(TAKEN)
         elif env.kind == "participant.status" and own and not mine:
             self._probed(env)
         elif space.id in env.to and not own:

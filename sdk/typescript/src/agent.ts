@@ -202,7 +202,7 @@ export class QuestionAgent implements Agent {
         else this.declinePart(e);
         return;
       case "chat":
-        if (own) for (const id of correlations(e)) this.questions.get(id)?.q.abort(new CanceledError("superseded", you));
+        if (own && str(field(e.payload, "reason")) === "no_longer_needed") for (const id of correlations(e)) this.questions.get(id)?.q.abort(new CanceledError("superseded", you));
         else if (this.classifier.isQuestion(e)) this.admit(e);
         return;
       case "chat.cancel":
