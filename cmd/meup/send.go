@@ -121,9 +121,6 @@ func runSend(c *cobra.Command, a *app, f *sendFlags, args []string) error {
 
 // warnUnanswered warns of what may leave a chat without an answer.
 func warnUnanswered(w io.Writer, roster *api.Roster, chat *protocol.Envelope) {
-	if chat.Kind != protocol.KindChat {
-		return
-	}
 	address := func(id string) string { return "--to " + id }
 	connected := append([]protocol.Participant{roster.You}, roster.Participants...)
 	d := conversation.Draft{Text: chatText(chat), To: chat.To, Added: chat.To, Begins: len(chat.Correlation.IDs) == 0}

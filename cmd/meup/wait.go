@@ -72,18 +72,15 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 		}
 	}
 	answer, err := w.await(ctx)
-	if err != nil && c.Context().Err() != nil {
-		return &program.ExitError{Code: program.ExitInterrupted, Err: fmt.Errorf(
-			"interrupted; the message was sent, and %s shows its answer%s", w.historyCommand(&draft), w.undecided(context.WithoutCancel(c.Context())))}
-	}
-	if errors.Is(err, proposals.ErrQuit) {
-		return &program.ExitError{Code: connect.ExitTimedOut, Err: fmt.Errorf(
-			"the message was sent, and %s shows its answer%s", w.historyCommand(&draft), w.undecided(c.Context()))}
-	}
-	if err != nil && timedOut(ctx) {
+	switch {
+	case err == nil:
+	case c.Context().Err() != nil:
+		return &program.ExitError{Code: program.ExitInterrupted, Err: fmt.Errorf("interrupted; %w", w.unanswered(c, &draft))}
+	case errors.Is(err, proposals.ErrQuit):
+		return &program.ExitError{Code: connect.ExitTimedOut, Err: w.unanswered(c, &draft)}
+	case timedOut(ctx):
 		return late(ctx, err, "no answer to %s within %s%s%s", r.ID, f.timeout, paused, w.undecided(c.Context()))
-	}
-	if err != nil {
+	default:
 		return err
 	}
 	switch text := termsafe.Text(chatText(answer)); {
@@ -109,13 +106,14 @@ type answered struct {
 	Answer *protocol.Envelope `json:"answer"`
 }
 
-// historyCommand returns the command that shows the conversation of the message.
-func (w *waiter) historyCommand(message *protocol.Envelope) string {
+// unanswered is the error of a caller who stops waiting: it has the command that shows the
+// conversation of the message, and what is not decided.
+func (w *waiter) unanswered(c *cobra.Command, message *protocol.Envelope) error {
 	command := "meup history"
 	if len(message.Correlation.IDs) == 0 {
 		command += " --thread " + string(w.id)
 	}
-	return command + w.flags
+	return fmt.Errorf("the message was sent, and %s shows its answer%s", command+w.flags, w.undecided(context.WithoutCancel(c.Context())))
 }
 
 // pausedOf names the recipients that are paused, of all participants if there are none;

@@ -32,7 +32,7 @@ func (d *Draft) Unanswered(you protocol.ParticipantID, connected []protocol.Part
 			continue
 		}
 		unless := ""
-		if near := Similar(string(id), connected); near != "" {
+		if near := similar(string(id), connected); near != "" {
 			unless = "unless you mean " + near + ", "
 		}
 		list = append(list, string(id)+" is not connected; "+unless+"it gets the message when it connects")
@@ -41,7 +41,7 @@ func (d *Draft) Unanswered(you protocol.ParticipantID, connected []protocol.Part
 		return list
 	}
 	if name := textutil.LeadingMention(d.Text); name != "" && !isConnected(name) {
-		if near := Similar(name, connected); near != "" {
+		if near := similar(name, connected); near != "" {
 			return append(list, fmt.Sprintf("%s is not connected; did you mean @%s? The message is to all", name, near))
 		}
 		return append(list, fmt.Sprintf("%s is not connected; the message is to all, and another agent may answer it; if %[1]s is a participant of the space, %s addresses it alone", name, address(name)))
@@ -69,15 +69,15 @@ func agentsOf(you protocol.ParticipantID, connected []protocol.Participant) (age
 // one of the names that is not connected; "" if none is.
 func DidYouMean(named []protocol.ParticipantID, connected []protocol.Participant) string {
 	for _, id := range named {
-		if near := Similar(string(id), connected); id != "" && near != "" && near != string(id) {
+		if near := similar(string(id), connected); id != "" && near != "" && near != string(id) {
 			return "Did you mean " + near + "?"
 		}
 	}
 	return ""
 }
 
-// Similar returns the connected participant whose name is most similar; "" if none is.
-func Similar(name string, connected []protocol.Participant) string {
+// similar returns the connected participant whose name is most similar; "" if none is.
+func similar(name string, connected []protocol.Participant) string {
 	var names []string
 	for i := range connected {
 		names = append(names, string(connected[i].ID))
