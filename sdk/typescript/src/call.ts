@@ -1,7 +1,7 @@
 /** Calls of tools: of other participants, own ones, and ones that are proposed because they are not allowed. */
 
 import type { Client } from "./client.js";
-import { MeupError, ProposalError, RpcError, TimeoutError, ToolError, isRejected, publicMessage, setPublicMessage } from "./errors.js";
+import { MeupError, ProposalError, RpcError, TimeoutError, ToolError, isRejected, publicMessage, setPublicMessage, withoutPeriod } from "./errors.js";
 import type { ToolHost } from "./host.js";
 import { propose } from "./propose.js";
 import type { RequestOptions, Requests } from "./requests.js";
@@ -43,11 +43,11 @@ function describe(you: ParticipantID, { participant, tool }: Located, err: unkno
   const name = `the tool ${tool}${participant === you ? "" : ` of ${participant}`}`;
   if (isRejected(err, "capability_violation")) return setPublicMessage(err, `${name} was not called: it is not allowed`);
   if (err instanceof ProposalError) {
-    const how = { rejected: err.message.replace(/[.\s]+$/, ""), expired: "no participant decided in time", withdrawn: "the proposal was withdrawn" }[err.outcome];
+    const how = { rejected: withoutPeriod(err.message), expired: "no participant decided in time", withdrawn: "the proposal was withdrawn" }[err.outcome];
     return setPublicMessage(err, `${name} was not called: ${how}`);
   }
   const failed = err instanceof ToolError || err instanceof RpcError || err instanceof TimeoutError || publicMessage(err) !== "";
-  return failed ? setPublicMessage(err, `${name} failed: ${(publicMessage(err) || err.message).trim().slice(0, 300).replace(/[.\s]+$/, "")}`) : err;
+  return failed ? setPublicMessage(err, `${name} failed: ${withoutPeriod((publicMessage(err) || err.message).trim().slice(0, 300))}`) : err;
 }
 
 async function resultOf(s: Surroundings, { participant, tool }: Located, args: Payload, o: LocatedCallOptions): Promise<ToolResult> {

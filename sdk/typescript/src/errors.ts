@@ -22,11 +22,16 @@ export function publicMessage(err: unknown): string {
   return typeof err === "object" && err !== null ? (sentences.get(err) ?? "") : "";
 }
 
+/** Returns a sentence without its period, for use within another one. */
+export function withoutPeriod(sentence: string): string {
+  return sentence.replace(/[.\s]+$/, "");
+}
+
 /** Returns an error of this package as one line for the operator of a program; any other error as it is, with its stack. */
 export function forLog(err: unknown): unknown {
   if (!(err instanceof MeupError)) return err;
   const sentence = publicMessage(err);
-  return sentence === "" || sentence.includes(err.message.replace(/[.\s]+$/, "")) ? sentence || err.message : `${sentence} (${err.message})`;
+  return sentence === "" || sentence.includes(withoutPeriod(err.message)) ? sentence || err.message : `${sentence} (${err.message})`;
 }
 
 /** The gateway rejected an envelope or a request; section 5 of the protocol. */

@@ -1,7 +1,7 @@
 /** A context of reasoning: thoughts, calls of tools, and a conclusion. */
 
 import { type Surroundings, callTool } from "./call.js";
-import { CanceledError, DiscoveryError, ProposalError, isRejected, publicMessage, setPublicMessage } from "./errors.js";
+import { CanceledError, DiscoveryError, ProposalError, isRejected, publicMessage, setPublicMessage, withoutPeriod } from "./errors.js";
 import { newID } from "./ids.js";
 import type { Payloads } from "./payloads.js";
 import { type ProposalOutcome, type ProposedCall, propose } from "./propose.js";
@@ -228,7 +228,7 @@ export async function within<T>(r: Reasoning, f: (r: Reasoning) => Promise<T> | 
 /** Returns the text about an error that other participants may read. Messages of unknown errors may have secrets. */
 export function publicReason(err: unknown): string {
   if (publicMessage(err) !== "") return publicMessage(err);
-  if (isRejected(err)) return `the gateway rejected it (${err.code}: ${err.refusal.message.replace(/[.\s]+$/, "")})`;
+  if (isRejected(err)) return `the gateway rejected it (${err.code}: ${withoutPeriod(err.refusal.message)})`;
   if (err instanceof CanceledError || err instanceof ProposalError) return err.message;
   if (err instanceof Error && err.name === "TimeoutError") return "it took too long";
   return "internal error; see the log of the agent";
