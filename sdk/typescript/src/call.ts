@@ -1,12 +1,13 @@
 /** Calls of tools: of other participants, own ones, and ones that are proposed because they are not allowed. */
 
 import type { Client } from "./client.js";
-import { MeupError, ProposalError, RpcError, TimeoutError, ToolError, isRejected, publicMessage, setPublicMessage, withoutPeriod } from "./errors.js";
+import { MeupError, ProposalError, RpcError, TimeoutError, ToolError, isRejected } from "./errors.js";
 import type { ToolHost } from "./host.js";
 import { propose } from "./propose.js";
 import type { RequestOptions, Requests } from "./requests.js";
 import { type Directory, type Located, type ToolResult, toolResult } from "./tools.js";
 import type { ParticipantID, Payload } from "./types.js";
+import { publicMessage, setPublicMessage, withoutPeriod } from "./wording.js";
 
 /** The parts of a participant that calls use. */
 export interface Surroundings {

@@ -22,7 +22,7 @@
 import { Api, ApiError } from "./api.js";
 import { realClock } from "./clock.js";
 import { Connection, type ConnectionState, type Gap } from "./connection.js";
-import { ClosedError, ConnectionError, GapError, InterruptedError, type MeupError, ProtocolError, forLog } from "./errors.js";
+import { ClosedError, ConnectionError, GapError, InterruptedError, type MeupError, ProtocolError } from "./errors.js";
 import { type Filter, isExact, parameters, payloadOf, selects } from "./filter.js";
 import { Gate } from "./gate.js";
 import { newID } from "./ids.js";
@@ -33,6 +33,7 @@ import type { KnownKind, Payloads } from "./payloads.js";
 import { arr, correlations, field, isObject, num, obj, recipients, str, strings } from "./read.js";
 import { Opener, type WebSocketClass } from "./socket.js";
 import { type Capability, type Draft, type Envelope, GATEWAY, type ID, type Limits, type ParticipantID, type Payload, type Present, type Refusal } from "./types.js";
+import { forLog } from "./wording.js";
 
 export interface ClientOptions {
   /** The gateway, `https://host`, or its socket, `wss://host/ws`. Default: MEUP_URL; in a page, its origin. */

@@ -1,7 +1,7 @@
 /** A context of reasoning: thoughts, calls of tools, and a conclusion. */
 
 import { type Surroundings, callTool } from "./call.js";
-import { CanceledError, DiscoveryError, ProposalError, isRejected, publicMessage, setPublicMessage, withoutPeriod } from "./errors.js";
+import { CanceledError, DiscoveryError, ProposalError, isRejected } from "./errors.js";
 import { newID } from "./ids.js";
 import type { Payloads } from "./payloads.js";
 import { type ProposalOutcome, type ProposedCall, propose } from "./propose.js";
@@ -9,6 +9,7 @@ import { correlations } from "./read.js";
 import type { Progress } from "./requests.js";
 import type { Located, ToolResult } from "./tools.js";
 import type { ContextPath, Envelope, ID, ParticipantID, Payload } from "./types.js";
+import { publicMessage, setPublicMessage, withoutPeriod } from "./wording.js";
 
 /** How a context is opened. */
 export interface ReasonOptions {

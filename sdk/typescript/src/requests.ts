@@ -2,10 +2,11 @@
 
 import type { Client } from "./client.js";
 import { realClock } from "./clock.js";
-import { MeupError, RpcError, TimeoutError, setPublicMessage } from "./errors.js";
+import { MeupError, RpcError, TimeoutError } from "./errors.js";
 import { newID } from "./ids.js";
 import { correlations, field, isObject, num, obj, recipients, str } from "./read.js";
 import type { ContextPath, Envelope, ID, ParticipantID, Payload } from "./types.js";
+import { setPublicMessage } from "./wording.js";
 
 /** A report about a request in progress. */
 export interface Progress {

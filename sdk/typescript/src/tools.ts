@@ -2,10 +2,11 @@
 
 import type { Client } from "./client.js";
 import { realClock } from "./clock.js";
-import { DiscoveryError, ToolError, setPublicMessage } from "./errors.js";
+import { DiscoveryError, ToolError } from "./errors.js";
 import { arr, field, isObject, obj, recipients, str, strings } from "./read.js";
 import { AWAY, type Requests } from "./requests.js";
 import type { Envelope, ParticipantID, Payload } from "./types.js";
+import { setPublicMessage } from "./wording.js";
 
 /** A tool as tools/list describes it. */
 export interface Tool {
