@@ -173,6 +173,7 @@ func (l *Ledger) grant(g Grant) {
 // drop forgets a grant.
 func (l *Ledger) drop(r *record) {
 	h := l.holder(r.Recipient).copied()
+	h.lost = l.position // also if it ended: the clock of the reader may be behind
 	h.grants = slices.DeleteFunc(slices.Clone(h.grants), func(x *record) bool { return x == r })
 	l.holders = l.holders.Set(r.Recipient, h)
 	l.grants = l.grants.Delete(r.ID)

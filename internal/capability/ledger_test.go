@@ -309,6 +309,20 @@ func TestExpiry_ClockWasAhead(t *testing.T) {
 	}
 }
 
+// TestExpiry_ClockWasAheadForOnce: a grant that a change of a gateway whose clock was ahead
+// ended gives nothing to the list of its recipient's recipients either.
+func TestExpiry_ClockWasAheadForOnce(t *testing.T) {
+	s := newScene(t, map[string][]string{"alice": {"*"}, "bob": {}, "carol": {}, "dora": {}})
+	s.grant("alice", "bob", time.Hour, "chat", "capability.grant")
+	s.grant("bob", "carol", 0, "chat")
+	s.shows("carol", `["chat"]`)
+	s.now = s.now.Add(2 * time.Hour)
+	s.grant("alice", "dora", 0, "x.tool")
+	s.now = s.now.Add(-2 * time.Hour)
+	s.may("carol", false, "chat")
+	s.shows("carol", `[]`)
+}
+
 func TestInvitation(t *testing.T) {
 	s := newScene(t, map[string][]string{"alice": {"space.*", "chat"}}, "reasoning/*")
 	s.may("stranger", true, "reasoning.start")
