@@ -57,7 +57,7 @@ func TestBridge_Warnings(t *testing.T) {
 		want         string
 	}{
 		"documented":    {`[mcp.response, mcp.request, participant.status]`, nil, 0, `level=INFO msg="tools are not pinned`},
-		"pins required": {`[mcp.response, mcp.request, participant.status]`, []string{"--pin-tools"}, 3, `capability="capability.grant to itself"`},
+		"pins required": {`[mcp.response, mcp.request, participant.status]`, []string{"--pin-tools"}, 3, `msg="tools not checked; they are when they are used"`},
 		"no proposals":  {`[mcp.response, mcp.request, participant.status, {kind: capability.grant, payload: {recipient: helper}}]`, nil, 1, `capability=mcp.proposal`},
 		"a person":      {`["*"]`, nil, 1, `msg="the participant may do everything without approval`},
 	} {
@@ -68,6 +68,7 @@ func TestBridge_Warnings(t *testing.T) {
 			if (err != nil) != (name == "pins required") {
 				t.Error(err)
 			}
+			p.log.Wait(t, c.want) // the last of them, if there are several
 			if _, err := alice.Send(ctx, protocol.Envelope{Kind: protocol.KindParticipantShutdown, To: []protocol.ParticipantID{"helper"}}); err != nil {
 				t.Fatal(err)
 			}

@@ -33,7 +33,7 @@ func TestA2A_JavaScript(t *testing.T) {
 			t.Run(string(binding)+" "+decision, func(t *testing.T) {
 				g := meuptest.Start(t, aguiConfig)
 				played := make(chan struct{})
-				go func() { defer close(played); actor{t, g}.answers(decision != "") }()
+				go func() { defer close(played); actor{t: t, g: g}.answers(decision != "") }()
 				c := exec.CommandContext(t.Context(), node, "testdata/a2a.mjs")
 				c.Env = []string{"MODULES=" + modules, "ADDRESS=" + g.HTTP() + "/a2a/lab", "TOKEN=alice-token", "BINDING=" + string(binding), "DECISION=" + decision}
 				var errors strings.Builder
@@ -141,7 +141,7 @@ func TestA2A_Go(t *testing.T) {
 	for _, binding := range a2aBindings {
 		t.Run(string(binding), func(t *testing.T) {
 			g := meuptest.Start(t, aguiConfig)
-			c, a := a2aClient(t, g, "alice-token", "lab/agents/planner", binding), actor{t, g}
+			c, a := a2aClient(t, g, "alice-token", "lab/agents/planner", binding), actor{t: t, g: g}
 			go a.answers(true)
 			ctx := t.Context()
 			// The first result is the proposal, the second one the answer.
@@ -433,7 +433,7 @@ func TestA2A_Bound(t *testing.T) {
 			}
 		})
 	}
-	a := actor{t, g}
+	a := actor{t: t, g: g}
 	for i := range 2 { // both questions, in either order
 		q := a.next(protocol.KindChat, protocol.Seq(i))
 		a.does("planner", fmt.Sprint("s", i), "reasoning.start", "", "", string(q.ID), `{"message":"thinking"}`)
@@ -451,7 +451,7 @@ func TestA2A_Bound(t *testing.T) {
 // decision that is sent again is one decision.
 func TestA2A_Decisions(t *testing.T) {
 	g := meuptest.Start(t, aguiConfig)
-	a := actor{t, g}
+	a := actor{t: t, g: g}
 	a.does("planner", "old", "mcp.proposal", "", "", "", `{"participant_id":"files",`+writeCall+`}`)
 	alice := a2aClient(t, g, "alice-token", "lab", a2aBindings[1])
 	m := a2aText("m", "why?")

@@ -59,7 +59,7 @@ func (c *cutter) request(ctx context.Context, operation, params string) *http.Re
 // stream reads a stream and cuts it after so many bytes; below 0: not.
 func (c *cutter) stream(operation, params string, limit int64) {
 	c.t.Helper()
-	ctx, cancel := context.WithCancel(c.t.Context())
+	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute) // a stream without an end fails the test
 	defer cancel()
 	resp, err := http.DefaultClient.Do(c.request(ctx, operation, params))
 	if err != nil {
@@ -71,6 +71,9 @@ func (c *cutter) stream(operation, params string, limit int64) {
 		body = io.LimitReader(body, limit)
 	}
 	text, _ := io.ReadAll(body) // it ends by the limit, the task or the gateway
+	if ctx.Err() != nil {
+		c.t.Fatalf("the stream has no end:\n%s", text)
+	}
 	if resp.StatusCode != http.StatusOK {
 		c.t.Fatalf("%d %s", resp.StatusCode, text)
 	}
@@ -141,7 +144,7 @@ func (c *cutter) wait(params string) {
 }
 
 // Connections are cut 200 times in the middle of a stream, a wait and an approval, and
-// the gateway restarts twice. Every event arrives once and in order, and the log has
+// the gateway restarts three times, once while a proposal waits. Every event arrives once and in order, and the log has
 // one question and one decision.
 func TestA2A_Cuts(t *testing.T) {
 	for _, binding := range a2aBindings {
@@ -155,7 +158,8 @@ func cutA2A(t *testing.T, binding a2a.TransportProtocol, cuts int) {
 	t.Logf("seed %d", seed)
 	const thoughts = 150
 	g := meuptest.Start(t, aguiConfig)
-	a, c := actor{t, g}, &cutter{t: t, g: g, binding: binding}
+	var restarts sync.RWMutex
+	a, c := actor{t, g, &restarts}, &cutter{t: t, g: g, binding: binding}
 	asks := `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"why?"}]}}`
 	c.wait(asks) // the question may be asked or not
 	c.stream("SendStreamingMessage", asks, 400)
@@ -178,7 +182,7 @@ func cutA2A(t *testing.T, binding a2a.TransportProtocol, cuts int) {
 			a.does("planner", "a", "chat", "", "alice", task, `{"message":"done"}`)
 		})
 	})
-	n := 0
+	n, waits := 0, false
 	for ; c.state != "TASK_STATE_COMPLETED"; n++ {
 		if n > cuts+50 {
 			t.Fatalf("the task does not end: %s at %s", c.state, c.cursor)
@@ -187,13 +191,19 @@ func cutA2A(t *testing.T, binding a2a.TransportProtocol, cuts int) {
 		if n >= cuts {
 			limit = -1
 		}
-		if n == cuts/3 || n == cuts*2/3 {
+		proposed := c.state == "TASK_STATE_INPUT_REQUIRED"
+		if proposed {
+			finished()
+		}
+		if n == cuts/3 || n == cuts*2/3 || proposed && !waits {
+			waits = waits || proposed
+			restarts.Lock()
 			g.Restart()
+			restarts.Unlock()
 		}
 		switch {
-		case c.state == "TASK_STATE_INPUT_REQUIRED":
+		case proposed:
 			decision := fmt.Sprintf(`{"message":{"messageId":"d","taskId":%q,"role":"ROLE_USER","parts":[{"data":{"proposal":"p","decision":"approve"}}]}}`, c.task)
-			finished()
 			if n%2 == 0 {
 				c.wait(decision)
 			} else {

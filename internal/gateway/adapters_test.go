@@ -69,14 +69,14 @@ func TestAdapters_Presence(t *testing.T) {
 		}
 	}()
 	<-watching
-	go actor{t, g}.answers(false)
+	go actor{t: t, g: g}.answers(false)
 	for range 3 {
 		if status, out := runAGUI(t, g, "guest-token", fmt.Sprintf(aguiInput, "")); status != http.StatusOK {
 			t.Fatal(status, out)
 		}
 	}
 	call[told](t, mcpClientOf(t, g, "guest-token", mcpRevisions[0]), "wait", map[string]any{"seconds": 1, "kinds": []string{"x.none"}})
-	actor{t, g}.does("alice", "end", "chat", "", "", "", `{"message":"that is all"}`)
+	actor{t: t, g: g}.does("alice", "end", "chat", "", "", "", `{"message":"that is all"}`)
 	<-done
 	if len(events) != 1 || !strings.Contains(events[0], `"event":"join"`) {
 		t.Errorf("%q", events)

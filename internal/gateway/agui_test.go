@@ -54,6 +54,17 @@ func nodeModules(t *testing.T, pkg string) (node, modules string) {
 type actor struct {
 	t *testing.T
 	g *meuptest.Gateway
+	// restarts is held while the gateway restarts; nil: it does not.
+	restarts *sync.RWMutex
+}
+
+// running calls f while the gateway does not restart.
+func (a actor) running(f func()) {
+	if a.restarts != nil {
+		a.restarts.RLock()
+		defer a.restarts.RUnlock()
+	}
+	f()
 }
 
 // does publishes an envelope of a participant; context, to and correlation may be empty.
@@ -65,7 +76,9 @@ func (a actor) does(who, id, kind, within, to, correlation, payload string) prot
 	if correlation != "" {
 		e.Correlation = protocol.CorrelateTo(protocol.ID(correlation))
 	}
-	receipt, err := apiAs(a.t, a.g, who).Send(a.t.Context(), "lab", e)
+	var receipt api.Receipt
+	var err error
+	a.running(func() { receipt, err = apiAs(a.t, a.g, who).Send(a.t.Context(), "lab", e) })
 	if err != nil {
 		a.t.Errorf("%s %s: %v", who, kind, err)
 	}
@@ -76,7 +89,9 @@ func (a actor) does(who, id, kind, within, to, correlation, payload string) prot
 func (a actor) next(kind protocol.Kind, since protocol.Seq) protocol.Envelope {
 	c, q := apiAs(a.t, a.g, "alice"), api.EnvelopeQuery{Since: since, Kinds: []string{string(kind)}}
 	for {
-		page, err := c.Envelopes(a.t.Context(), "lab", q)
+		var page *api.Envelopes
+		var err error
+		a.running(func() { page, err = c.Envelopes(a.t.Context(), "lab", q) })
 		if err != nil {
 			a.t.Error(err)
 			return protocol.Envelope{}
@@ -86,7 +101,7 @@ func (a actor) next(kind protocol.Kind, since protocol.Seq) protocol.Envelope {
 		}
 		q.Since = max(q.Since, page.Next)
 		as := apiAs(a.t, a.g, "watcher") // its own envelopes do not wake a participant
-		if err := as.Await(a.t.Context(), "lab", q); err != nil {
+		if err := as.Await(a.t.Context(), "lab", q); err != nil && a.restarts == nil {
 			a.t.Error(err)
 			return protocol.Envelope{}
 		}
@@ -134,7 +149,7 @@ func TestAGUI_Client(t *testing.T) {
 		t.Run(decision, func(t *testing.T) {
 			g := meuptest.Start(t, aguiConfig)
 			played := make(chan struct{})
-			go func() { defer close(played); actor{t, g}.answers(decision != "") }()
+			go func() { defer close(played); actor{t: t, g: g}.answers(decision != "") }()
 			c := exec.CommandContext(t.Context(), node, "testdata/agui.mjs")
 			c.Env = []string{"MODULES=" + modules, "ADDRESS=" + g.HTTP() + "/api/spaces/lab/agui", "TOKEN=alice-token", "THREAD=thread-1", "QUESTION=why?", "DECISION=" + decision}
 			var errors strings.Builder
@@ -197,7 +212,7 @@ const aguiInput = `{"threadId":"t","runId":"r","state":{},"tools":[],"context":[
 // has what follows.
 func TestAGUI_Again(t *testing.T) {
 	g := meuptest.Start(t, aguiConfig)
-	go actor{t, g}.answers(false)
+	go actor{t: t, g: g}.answers(false)
 	_, first := runAGUI(t, g, "alice-token", fmt.Sprintf(aguiInput, ""))
 	_, again := runAGUI(t, g, "alice-token", fmt.Sprintf(aguiInput, ""))
 	if len(first) < 20 || !strings.Contains(first[len(first)-1], `"RUN_FINISHED"`) {
@@ -240,7 +255,7 @@ func withoutDeltas(events []string) (out []string) {
 // A participant decides only what it may, on proposals of its question.
 func TestAGUI_Decisions(t *testing.T) {
 	g := meuptest.Start(t, aguiConfig)
-	a := actor{t, g}
+	a := actor{t: t, g: g}
 	a.does("planner", "old", "mcp.proposal", "", "", "", `{"participant_id":"files",`+writeCall+`}`)
 	for _, test := range []struct {
 		token, resume string
@@ -298,7 +313,7 @@ func TestAGUI_Decisions(t *testing.T) {
 func TestAGUI_DecideExplicit(t *testing.T) {
 	g := meuptest.Start(t, strings.NewReplacer("participants:", "proposals: {decide: explicit}\n    participants:",
 		"guest: {token: guest-token, capabilities: [chat]}", "guest: {token: guest-token, capabilities: [chat, mcp.request]}").Replace(aguiConfig))
-	a := actor{t, g}
+	a := actor{t: t, g: g}
 	played := make(chan struct{})
 	go func() { // ends with the answer
 		defer close(played)
@@ -323,7 +338,7 @@ func TestAGUI_Cuts(t *testing.T) {
 	random := rand.New(rand.NewSource(seed))
 	t.Logf("seed %d", seed)
 	g := meuptest.Start(t, aguiConfig)
-	a := actor{t, g}
+	a := actor{t: t, g: g}
 	const proposals, thoughts = 12, 10 // thoughts before each proposal
 	var played sync.WaitGroup
 	played.Go(func() { a.proposes(proposals, thoughts) })

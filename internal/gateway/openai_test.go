@@ -106,7 +106,7 @@ func questions(t *testing.T, g *meuptest.Gateway) (list []protocol.Envelope) {
 // The client of npm lists models, asks, streams, and continues conversations.
 func TestOpenAI_Client(t *testing.T) {
 	g := meuptest.Start(t, aguiConfig)
-	actor{t, g}.responder()
+	actor{t: t, g: g}.responder()
 	out := runOpenAI(t, g, "lab/planner", "why?", "models,chat,stream,follow,response,responses,faults")
 	contains(t, out,
 		`{"model":"lab"}`, `{"model":"lab/planner"}`, `{"one":"lab/planner"}`,
@@ -145,7 +145,7 @@ func TestOpenAI_Client(t *testing.T) {
 // decided elsewhere, not by the chat.
 func TestOpenAI_Proposal(t *testing.T) {
 	g := meuptest.Start(t, aguiConfig)
-	a := actor{t, g}
+	a := actor{t: t, g: g}
 	var played sync.WaitGroup
 	played.Go(func() { a.answers(true) })
 	played.Go(func() {
@@ -217,7 +217,7 @@ func TestOpenAI_Faults(t *testing.T) {
 func TestOpenAI_Refusals(t *testing.T) {
 	g := meuptest.Start(t, strings.Replace(aguiConfig, `guest: {token: guest-token, capabilities: [chat]}`,
 		`guest: {token: guest-token, capabilities: [chat], limits: {kinds: [{kind: chat, rate: 0.001, burst: 1}]}}`, 1))
-	a := actor{t, g}
+	a := actor{t: t, g: g}
 	var played sync.WaitGroup
 	played.Go(func() {
 		q := a.next(protocol.KindChat, 0)
@@ -248,7 +248,7 @@ func TestOpenAI_Refusals(t *testing.T) {
 // Which requests ask a question, and which are the same.
 func TestOpenAI_Questions(t *testing.T) {
 	g := meuptest.Start(t, aguiConfig)
-	actor{t, g}.responder()
+	actor{t: t, g: g}.responder()
 	user := func(text string) string { return `{"role":"user","content":"` + text + `"}` }
 	const answer = `,{"role":"assistant","content":"re: x"},`
 	for _, test := range []struct {
@@ -305,7 +305,7 @@ func TestOpenAI_Cuts(t *testing.T) {
 	random := rand.New(rand.NewSource(seed))
 	t.Logf("seed %d", seed)
 	g := meuptest.Start(t, aguiConfig)
-	a := actor{t, g}
+	a := actor{t: t, g: g}
 	const cuts, thoughts = 200, 60
 	var played sync.WaitGroup
 	played.Go(func() {
