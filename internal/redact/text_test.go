@@ -14,6 +14,9 @@ func TestMask(t *testing.T) {
 		"bad token " + token + ", sorry":   "bad token [redacted:github-pat], sorry",
 		token + " " + token:                "[redacted:github-pat] [redacted:github-pat]",
 		"already [redacted:github-pat] so": "already [redacted:github-pat] so",
+		// The keys of AWS's own documentation are what people try first.
+		"key AKIAIOSFODNN7EXAMPLE":                                       "key [redacted:aws-access-token]",
+		"AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY": "AWS_SECRET_ACCESS_KEY=[redacted:aws-secret-access-key]",
 	} {
 		if got := leaks.Mask(text); got != want {
 			t.Errorf("%q is masked as %q, want %q", text, got, want)

@@ -84,7 +84,7 @@ var programs = []kind{
 	}},
 	{name: "placeholders", formats: []string{
 		"API_KEY=your-key-here\nSECRET=xxxx\nTOKEN=${TOKEN}\nPASSWORD=changeme\n{NOUN}_TOKEN=<token>\nOPENAI_API_KEY=sk-...\nANTHROPIC_API_KEY=sk-ant-xxxxxxxxxxxxxxxxxxxxxxxxxxxx",
-		"GITHUB_TOKEN=ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\nSLACK_TOKEN=xoxb-your-token-goes-here\nSTRIPE_KEY=sk_test_xxxxxxxxxxxxxxxxxxxxxxxx\nAWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE\nAWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+		"GITHUB_TOKEN=ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\nSLACK_TOKEN=xoxb-your-token-goes-here\nSTRIPE_KEY=sk_test_xxxxxxxxxxxxxxxxxxxxxxxx",
 		"apiKey: process.env.{NOUN}_API_KEY, secret: config.get('{noun}.secret'), token: '{{ secrets.{NOUN}_TOKEN }}', password: 'your_password_here'",
 		"postgres://user:password@localhost:5432/{noun} and postgres://$USER:${PGPASSWORD}@db/{noun}, https://user:pass@{host}/, redis://localhost:6379/{digit:1}",
 		"Authorization: Bearer <token>\nAuthorization: Bearer YOUR_ACCESS_TOKEN\nAuthorization: Basic <credentials>\nX-Api-Key: YOUR_API_KEY\nAuthorization: Bearer {{access_token}}",
