@@ -179,7 +179,7 @@ func (c *Client) firstConnect(ctx context.Context) (*session, error) {
 		if attempt == 1 { // one warning, however long it takes
 			level = slog.LevelWarn
 		}
-		c.log.Log(ctx, level, "gateway not reached; trying again", "gateway", c.gateway, "err", Unreachable(err), "in", delay)
+		c.log.Log(ctx, level, "gateway not reached; trying again", "gateway", c.gateway, "err", Unreachable(err), "in", delay.Round(time.Millisecond))
 		select {
 		case <-time.After(delay):
 		case <-ctx.Done():

@@ -74,14 +74,14 @@ func (c *Client) upgrade(ctx context.Context) (*websocket.Conn, error) {
 		return conn, nil
 	}
 	if resp != nil && resp.StatusCode != http.StatusSwitchingProtocols {
-		return nil, refusedDial(resp)
+		return nil, refusedDial(resp, c.gateway)
 	}
 	return nil, fmt.Errorf("dial gateway: %w", Unreachable(err))
 }
 
 // refusedDial decodes an HTTP error response (section 4).
-func refusedDial(resp *http.Response) *DialError {
-	e := &DialError{Status: resp.StatusCode}
+func refusedDial(resp *http.Response, gateway string) *DialError {
+	e := &DialError{Gateway: gateway, Status: resp.StatusCode}
 	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
 		e.RetryAfter = time.Duration(s) * time.Second
 	}

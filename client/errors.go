@@ -50,13 +50,18 @@ func (e *CloseError) Error() string {
 
 // DialError means that the gateway rejected the connection before the upgrade.
 type DialError struct {
+	Gateway    string          // its address, without a password
 	Status     int             // HTTP status
 	Refusal    *protocol.Error // the body; nil if it had another form
 	RetryAfter time.Duration   // from the header; 0 if absent
 }
 
-// Error returns the message of the gateway, or only the status.
+// Error returns the message of the gateway, or only the status; for an unknown token, where
+// to look for the right one.
 func (e *DialError) Error() string {
+	if e.Refusal != nil && e.Refusal.Code == protocol.CodeUnauthorized && !strings.Contains(e.Refusal.Message, "expired") {
+		return fmt.Sprintf("the gateway at %s does not know this token (%s): is it the participant's token of tokens.env?", e.Gateway, e.Refusal.Code)
+	}
 	if e.Refusal == nil {
 		return fmt.Sprintf("gateway refused the connection with HTTP status %d", e.Status)
 	}

@@ -230,7 +230,7 @@ func (c *Client) reconnect(ctx context.Context, cause error, attempt *int) (*ses
 		if !resume { // a resume is not a failure
 			*attempt++
 			delay = c.retryDelay(*attempt, cause)
-			c.log.Log(ctx, level, "connection lost; trying again", "gateway", c.gateway, "err", Unreachable(cause), "attempt", *attempt, "in", delay)
+			c.log.Log(ctx, level, "connection lost; trying again", "gateway", c.gateway, "err", Unreachable(cause), "attempt", *attempt, "in", delay.Round(time.Millisecond))
 			level = slog.LevelDebug // one warning, however long it takes
 			c.opts.OnState(State{Phase: Waiting, Err: cause, Attempt: *attempt, RetryIn: delay})
 		}

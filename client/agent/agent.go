@@ -61,8 +61,10 @@ type Agent struct {
 	// Client has the gateway, the space and the token. ServesTools and RetryDial are set by
 	// Run: it waits for a gateway that is away. Logger is used by the agent too, which reports
 	// that it has joined, and warns of a gateway that is away and of missing capabilities;
-	// nil: these messages go to slog.Default.
+	// nil: these messages go to slog.Default, with Main as lines to standard error.
 	Client client.Options
+	// ConnectTimeout bounds the wait for a gateway that is away at the start; 0: without end.
+	ConnectTimeout time.Duration
 	// OnQuestion answers a question, in Markdown. ctx ends when the question is canceled,
 	// when another process takes it over, or with Run; then nothing is sent but the end
 	// of open work. An error ends the question: its context is closed with
@@ -86,27 +88,32 @@ type Agent struct {
 	ProposalTimeout time.Duration // until a proposal expires; 0: 5 min
 	// NoProposals proposes no calls: one that the capabilities do not allow ends with Refused.
 	NoProposals bool
+
+	program *program // of Main; nil with Run
 }
+
+// prefix begins the errors of Run.
+const prefix = "run agent: "
 
 // Run joins the space and answers until ctx ends or an authorized participant shuts the
 // agent down (both return nil), or the gateway removes it. While the gateway cannot be
-// reached, at the start or later, Run tries again until ctx ends, after Client.Backoff. A
-// final rejection (400, 401, 403, 404) ends it with a *client.DialError. At the end it closes
-// open contexts and calls, if the gateway can be reached.
+// reached, at the start or later, Run tries again until ctx ends, after Client.Backoff; at the
+// start for ConnectTimeout at most. A final rejection (400, 401, 403, 404) ends it with a
+// *client.DialError. At the end it closes open contexts and calls, if the gateway can be reached.
 func (a *Agent) Run(ctx context.Context) error {
 	if a.OnQuestion == nil && a.Tools == nil {
-		return errors.New("run agent: neither OnQuestion nor Tools is set")
+		return errors.New(prefix + "neither OnQuestion nor Tools is set")
 	}
 	if _, err := addressing.ParseMode(string(a.mode())); err != nil {
-		return fmt.Errorf("run agent: %w", err)
+		return fmt.Errorf(prefix+"%w", err)
 	}
 	address, err := client.HTTPURL(a.Client.URL)
 	if err != nil {
-		return fmt.Errorf("run agent: %w", err)
+		return fmt.Errorf(prefix+"%w", err)
 	}
 	history, err := api.New(api.Options{URL: address.String(), Token: a.Client.Token, HTTPClient: a.Client.HTTPClient})
 	if err != nil {
-		return fmt.Errorf("run agent: %w", err)
+		return fmt.Errorf(prefix+"%w", err)
 	}
 	defer history.Close()
 	options := a.Client
@@ -120,20 +127,34 @@ func (a *Agent) Run(ctx context.Context) error {
 			CallTimeout: a.CallTimeout, Logger: log, OnNotice: notices.Put, OnRestart: notices.Restarted,
 		})
 		if err != nil {
-			return fmt.Errorf("run agent: %w", err)
+			return fmt.Errorf(prefix+"%w", err)
 		}
 		defer func() { _ = set.Close() }()
 	}
-	c, err := client.Dial(ctx, options)
+	c, err := a.dial(ctx, options, address.Redacted())
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil
 	case err != nil:
-		return fmt.Errorf("run agent: %w", err)
+		return fmt.Errorf(prefix+"%w", err)
 	}
 	defer func() { _ = c.Close() }()
 	options.Logger.Info("joined", "space", c.Welcome().Space.Name, "participant", c.You(), "gateway", address.Redacted())
 	return a.serve(ctx, c, log, history, set, notices)
+}
+
+// dial joins the space. It waits for a gateway that is away.
+func (a *Agent) dial(ctx context.Context, o client.Options, gateway string) (*client.Client, error) {
+	if a.ConnectTimeout <= 0 {
+		return client.Dial(ctx, o)
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.ConnectTimeout)
+	defer cancel()
+	c, err := client.Dial(ctx, o)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil {
+		return nil, fmt.Errorf("the gateway at %s was not reached within %g s (%w): start it, or check the address", gateway, a.ConnectTimeout.Seconds(), client.Unreachable(err))
+	}
+	return c, err
 }
 
 // warnings is a handler for warnings and errors only.
@@ -197,17 +218,19 @@ type solver struct {
 
 // Solve implements agent.Solver.
 func (s solver) Solve(ctx context.Context, t *agent.Task) (agent.Solution, error) {
+	end, ended := s.a.program.begin(t), errPanicked
+	defer func() { end(ended) }()
 	q := &Question{Chat: *t.Chat, Text: t.Text, Context: t.Context, task: t, space: s.c, proposes: !s.a.NoProposals, explains: protocol.ID(t.Context.Last()), conclusion: "Done."}
 	for _, m := range t.History {
 		q.History = append(q.History, m.Text)
 	}
 	answer, err := s.a.OnQuestion(ctx, q)
-	if err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		} else {
-			s.log.Warn("question not answered", "question", t.Chat.ID, "from", t.Chat.From, "err", err)
-		}
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	} else if err != nil && s.a.program == nil {
+		s.log.Warn("question not answered", "question", t.Chat.ID, "from", t.Chat.From, "err", err)
+	}
+	if ended = err; err != nil {
 		return agent.Solution{}, err
 	}
 	q.mu.Lock()

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -514,10 +515,20 @@ func nothing(context.Context, *agent.Question) (string, error) { return "", nil 
 // gateway.
 const programVariable = "MEUP_TEST_AGENT"
 
-// program is an agent that proposes a call, as main would run it.
+// program is an agent as main would run it.
 func program(address string) {
 	a := agent.Agent{Client: client.Options{URL: address, Space: "lab", Token: os.Getenv("BOT_TOKEN")}}
 	a.OnQuestion = func(ctx context.Context, q *agent.Question) (string, error) {
+		switch q.Text {
+		case "secret":
+			return "yes", nil
+		case "raise":
+			return "", errors.New("a defect")
+		case "fail":
+			return "", &agent.CallError{Tool: "x", Message: "out of\n\x1b[2Jpaper"}
+		case "panic":
+			panic("secret")
+		}
 		_, err := q.Propose(ctx, "files", "write", nil)
 		return "", err
 	}
@@ -542,7 +553,7 @@ func TestMain_Signals(t *testing.T) {
 			g := meuptest.Start(t, config)
 			alice := joinAlice(t, g)
 			cmd, log := startProgram(t, g.HTTP(), "bot-token")
-			log.Wait(t, "joined space=lab")
+			log.Wait(t, "meup: joined lab as bot at "+g.HTTP())
 			ctx := testkit.Deadline(t)
 			draft := client.Chat("may I?")
 			draft.To = []protocol.ParticipantID{"bot"}
@@ -571,17 +582,74 @@ func TestMain_Signals(t *testing.T) {
 			if got := strings.Join(kinds, " "); got != "reasoning.start mcp.proposal mcp.withdraw reasoning.cancel" {
 				t.Errorf("it sends %s", got)
 			}
-			if got := log.String(); cmd.ProcessState.ExitCode() != status || strings.Count(got, "\n") != 1 {
-				t.Errorf("it ends with %v:\n%s", cmd.ProcessState, got)
+			question := "meup: question " + string(sent.ID) + " of alice"
+			want := "meup: joined lab as bot at " + g.HTTP() + "\n" + question + " begins\nmeup: stopping: 1 question is closed\n" + question + ": not answered after "
+			got, isPrefixed := strings.CutPrefix(log.String(), want)
+			if cmd.ProcessState.ExitCode() != status || !isPrefixed || strings.Count(got, "\n") != 1 || !strings.HasSuffix(got, " s: the agent is shutting down\n") {
+				t.Errorf("it ends with %v:\n%s", cmd.ProcessState, log)
 			}
 		})
+	}
+}
+
+// The lines of questions have no text of them, and no control characters of others. Only
+// the stack of a panic has several lines.
+func TestMain_Questions(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice := joinAlice(t, g)
+	cmd, log := startProgram(t, g.HTTP(), "bot-token")
+	log.Wait(t, "meup: joined")
+	for text, want := range map[string]string{
+		"secret": ": answered in N s", "raise": ": not answered after N s: a defect", "panic": ": not answered after N s: OnQuestion panicked",
+		"fail": ": not answered after N s: call x: out of  [2Jpaper",
+	} {
+		ctx := testkit.Deadline(t)
+		draft := client.Chat(text)
+		draft.To = []protocol.ParticipantID{"bot"}
+		sent, err := alice.Send(ctx, draft)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for env, err := range alice.All(ctx) {
+			if err != nil || env.From == "bot" && env.Kind == protocol.KindChat {
+				break
+			}
+		}
+		question := "meup: question " + string(sent.ID) + " of alice"
+		got := regexp.MustCompile(`\d+\.\d s`).ReplaceAllString(log.String(), "N s")
+		if !strings.Contains(got, question+" begins\n"+question+want+"\n") {
+			t.Errorf("%s: it writes\n%s", text, got)
+		}
+	}
+	if got := log.String(); strings.Contains(got, "secret") || !strings.Contains(got, "\nmeup: OnQuestion panicked (string):\ngoroutine ") {
+		t.Errorf("it writes\n%s", got)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+}
+
+// A gateway that is away longer than ConnectTimeout ends Run.
+func TestAgent_ConnectTimeout(t *testing.T) {
+	var log testkit.Log
+	a := agent.Agent{OnQuestion: nothing, ConnectTimeout: 20 * time.Millisecond, Client: away(client.Options{URL: "http://127.0.0.1:1", Space: "lab", Token: "x"}, func() bool { return true })}
+	a.Client.Backoff = client.Backoff{}
+	a.Client.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	err := a.Run(testkit.Deadline(t))
+	if err == nil || !strings.HasPrefix(err.Error(), "run agent: the gateway at http://127.0.0.1:1 was not reached within 0.02 s (connection refused: ") {
+		t.Errorf("ended with %v", err)
+	}
+	if got := log.String(); !regexp.MustCompile(` in=\d+ms\n$`).MatchString(got) {
+		t.Errorf("the log is %s", got)
 	}
 }
 
 // Main reports an error on one line, and ends with another status.
 func TestMain_Fails(t *testing.T) {
 	g := meuptest.Start(t, config)
-	for token, want := range map[string]string{"": "the token is empty: is the variable with the token set?", "wrong": "unauthorized"} {
+	for token, want := range map[string]string{
+		"":      "the token is empty: is the variable with the token set?",
+		"wrong": "meup: the gateway at " + g.HTTP() + " does not know this token (unauthorized): is it the participant's token of tokens.env?\n",
+	} {
 		cmd, log := startProgram(t, g.HTTP(), token)
 		_ = cmd.Wait()
 		if got := log.String(); cmd.ProcessState.ExitCode() != 1 || !strings.HasPrefix(got, "meup: ") || !strings.Contains(got, want) || strings.Count(got, "\n") != 1 {
@@ -590,15 +658,15 @@ func TestMain_Fails(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends Main also while the gateway is away, which is one line.
+// Ctrl-C ends Main also while the gateway is away, which is one line more.
 func TestMain_GatewayAway(t *testing.T) {
 	cmd, log := startProgram(t, "http://127.0.0.1:1", "x")
-	log.Wait(t, "gateway not reached")
+	log.Wait(t, "meup: waiting for the gateway at http://127.0.0.1:1: connection refused: ")
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	if got := log.String(); cmd.ProcessState.ExitCode() != 130 || strings.Count(got, "\n") != 1 {
+	if got := log.String(); cmd.ProcessState.ExitCode() != 130 || strings.Count(got, "\n") != 2 || !strings.HasSuffix(got, "\nmeup: stopping\n") {
 		t.Errorf("it ends with %v:\n%s", cmd.ProcessState, got)
 	}
 }

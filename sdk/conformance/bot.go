@@ -15,15 +15,15 @@ import (
 
 // bot is the program under test for the Go client: the behavior that the README
 // specifies.
-func bot(ctx context.Context) error {
-	a := agent.Agent{
+func bot() *agent.Agent {
+	a := &agent.Agent{
 		Client:     client.Options{URL: os.Getenv("MEUP_URL"), Token: os.Getenv("MEUP_TOKEN"), Space: os.Getenv("MEUP_SPACE")},
 		OnQuestion: answer, Tools: echoServer(),
 	}
 	if os.Getenv("MEUP_ROLE") == "tools" {
 		a.OnQuestion = nil
 	}
-	return a.Run(ctx)
+	return a
 }
 
 func answer(ctx context.Context, q *agent.Question) (string, error) {

@@ -44,11 +44,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	if args[0] == "bot" {
-		if err := bot(ctx); err != nil {
-			fmt.Fprintf(stderr, "conformance: %v\n", err)
-			return 1
-		}
-		return 0
+		bot().Main()
 	}
 	return runSuite(ctx, args, stdout, stderr)
 }

@@ -11,12 +11,10 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -209,14 +207,12 @@ func secondTime(text string) func(string) []string {
 
 // runMutant is the program under test, with the proxy of a mutation.
 func runMutant(name string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
 	if mutant, found := clientMutants[name]; found || name == "proxy" {
 		p := mutant.proxy
 		if p == nil {
 			p = &proxy{}
 		}
-		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+		listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 		if err != nil {
 			return 3
 		}
@@ -225,10 +221,7 @@ func runMutant(name string) int {
 		go func() { _ = http.Serve(listener, p) }() // ends with the process
 		_ = os.Setenv("MEUP_URL", "http://"+listener.Addr().String())
 	}
-	if err := bot(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
+	bot().Main()
 	return 0
 }
 

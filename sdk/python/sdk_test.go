@@ -170,7 +170,7 @@ func run(t *testing.T, cmd *exec.Cmd) (stop func()) {
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("%s: %v\n%s", cmd.Args[1], err, out.String())
 		}
-		if got := out.String(); !strings.HasPrefix(got, "meup: joined lab as ") || strings.Count(got, "\n") != 1 {
+		if got := out.String(); !strings.HasPrefix(got, "meup: joined lab as ") || !strings.HasSuffix(got, "\nmeup: stopping\n") {
 			t.Errorf("%s has written:\n%s", cmd.Args[1], got)
 		}
 	}

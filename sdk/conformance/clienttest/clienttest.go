@@ -65,6 +65,7 @@ func Run(ctx context.Context, v *vector.Vector, o Options) (err error) {
 		return err
 	}
 	g.url = "http://" + listener.Addr().String()
+	g.vars["url"] = g.url
 	server := &http.Server{Handler: g, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(listener) }) // ends with Close
@@ -131,6 +132,8 @@ func (g *game) step(ctx context.Context, s vector.Step) error {
 		return g.stop(ctx, (*program).terminate)
 	case vector.Exits:
 		return g.exits(ctx, s.Word)
+	case vector.Prints:
+		return g.prints(ctx, s.Word)
 	case vector.Connect:
 		return g.connect(ctx)
 	case vector.Refuse:

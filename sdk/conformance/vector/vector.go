@@ -25,6 +25,7 @@ const (
 	Kill    Verb = "kill"
 	Signal  Verb = "signal"
 	Exits   Verb = "exits"
+	Prints  Verb = "prints"
 	Connect Verb = "connect"
 	Refuse  Verb = "refuse"
 	Send    Verb = "<" // a frame from the gateway to the client
@@ -60,7 +61,7 @@ const (
 // forms has the verbs of the two kinds of vectors.
 var forms = map[bool]map[Verb]form{
 	false: {
-		Start: none, Kill: none, Signal: none, Exits: word, Connect: none, Refuse: status, Send: frame, Log: object, Expect: fated,
+		Start: none, Kill: none, Signal: none, Exits: word, Prints: word, Connect: none, Refuse: status, Send: frame, Log: object, Expect: fated,
 		Await: fated, Not: object, Quiet: none, Release: none, Cut: none, Close: word, NewLog: none,
 	},
 	true: {

@@ -26,6 +26,8 @@ from .errors import (
     Gap,
     Interrupted,
     MeupError,
+    NotConfigured,
+    NotReached,
     ParticipantLeft,
     ProposalError,
     ReasoningCancelled,
@@ -40,7 +42,7 @@ from .tools import ToolCall
 
 __all__ = [
     "Backoff", "Closed", "ConnectError", "ConnectionClosed", "EarlierCall", "Envelope", "Filter", "Gap", "Interrupted",
-    "MeupError", "Participant", "ParticipantLeft", "Position", "ProposalError", "ProposalOutcome", "Question", "RPCError",
-    "Reasoning", "ReasoningCancelled", "Receipt", "Refused", "Space", "ToolCall", "ToolError", "ToolNotFound", "ToolResult",
+    "MeupError", "NotConfigured", "NotReached", "Participant", "ParticipantLeft", "Position", "ProposalError", "ProposalOutcome",
+    "Question", "RPCError", "Reasoning", "ReasoningCancelled", "Receipt", "Refused", "Space", "ToolCall", "ToolError", "ToolNotFound", "ToolResult",
     "connect", "new_id", "run",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import time
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Coroutine, TypeVar
 
 from .addressing import Classifier
@@ -110,7 +111,7 @@ class Questions:
             return
         asked = sum(q.from_ == env.from_ for q in self._held.values())
         if bounded and (len(self._held) >= self._places or asked >= max(1, self._places // 4)):
-            log.warning("question %s refused: too many are waiting", env.id)
+            log.warning("question %s of %s refused: too many are waiting", env.id, env.from_)
             question = Question(self, env)
             payload = {"message": "I have too many questions before me. Please ask again in a moment.", "format": "markdown"}
             work = self.space.send_derived("refusal", env.id, "chat", payload, to=question.private, correlation=env.id)
@@ -126,23 +127,20 @@ class Questions:
         try:
             async with self._slots:
                 assert self._handler is not None
+                question._began = time.monotonic()
+                log.info("question %s of %s begins", question.id, question.from_)
                 await self._handler(question)
-        except MeupError as err:
-            question._why = question._why or explain(err)
-            detail = "" if str(err).rstrip(". ") in question._why else f" ({err})"
-            log.warning("question %s of %s was not answered: %s%s", question.id, question.from_, question._why, detail)
         except Exception as err:
+            question._failure = err
             question._why = question._why or explain(err)
-            if public_message(err):
-                log.warning("question %s of %s was not answered: %s", question.id, question.from_, question._why)
-            else:
-                log.exception("question %s of %s was not answered", question.id, question.from_)
 
     def _finish(self, question: Question, task: "asyncio.Task[None]") -> None:
         """Handle the end of the work, also of work that was cancelled before it began."""
         if self._held.get(question.id) is question:
             del self._held[question.id]
         why = question._why or ("the work was cancelled" if task.cancelled() else "")
+        if question._began:
+            self._report_end(question, why)
         if why in (BEHIND, TAKEN):
             self._watch_later(question)
         silent = question._withdrawn or question._answered or why in SILENT
@@ -151,6 +149,27 @@ class Questions:
         question._answered = True
         payload = {"message": f"I have stopped looking into this: {why}.", "format": "markdown"}
         self.space.send_final_derived("answer", question.id, "chat", payload, to=question.private, correlation=question.id)
+
+    @staticmethod
+    def _report_end(question: Question, why: str) -> None:
+        """Log how the work on a question ended; with the traceback if the handler has failed for a reason of its own."""
+        err, known = question._failure, isinstance(question._failure, MeupError) or bool(public_message(question._failure))
+        seconds = time.monotonic() - question._began
+        if question._answered and not why:
+            log.info("question %s of %s: answered in %.1f s", question.id, question.from_, seconds)
+            return
+        if isinstance(err, MeupError) and str(err).rstrip(". ") not in why:
+            why = f"{why} ({err})"
+        log.log(
+            logging.INFO if err is None else logging.WARNING if known else logging.ERROR,
+            "question %s of %s: not answered after %.1f s: %s", question.id, question.from_, seconds, why or "the handler has sent no answer",
+            exc_info=None if known else err,
+        )
+
+    def closing(self) -> str:
+        """Return the words for the questions that a signal ends; "" without any."""
+        n = sum(q._began > 0 for q in self._held.values())
+        return "" if n == 0 else ": 1 question is closed" if n == 1 else f": {n} questions are closed"
 
     async def settle(self, work: Coroutine[Any, Any, Any], refused: Callable[[], None] = lambda: None) -> None:
         """Send an envelope. If the caller is cancelled, wait a little for its outcome.

@@ -9,16 +9,29 @@ Redirects are not followed, since the token is for the gateway alone.
 from __future__ import annotations
 
 import asyncio
+import functools
 import importlib
 from typing import Any, Callable, Protocol
-
-from websockets.exceptions import ConnectionClosed as SocketClosed
-from websockets.exceptions import InvalidHandshake
+from urllib.parse import urlsplit, urlunsplit
 
 from .envelope import loads
-from .errors import ConnectError
+from .errors import ConnectError, MeupError
 
-__all__ = ["Socket", "SocketClosed", "close_code", "open_socket"]
+try:
+    from websockets.exceptions import ConnectionClosed as SocketClosed
+    from websockets.exceptions import InvalidHandshake
+
+    _missing = False
+except ModuleNotFoundError:  # open_socket reports it, so that a program ends with one line
+    _missing = True
+
+    class SocketClosed(Exception):  # type: ignore[no-redef]
+        """Never raised."""
+
+    class InvalidHandshake(Exception):  # type: ignore[no-redef]
+        """Never raised."""
+
+__all__ = ["InvalidHandshake", "Socket", "SocketClosed", "close_code", "gateway_url", "open_socket"]
 
 # MAX_FRAME bounds one frame. The limit of a gateway is far lower; this one only
 # protects the memory from a faulty gateway.
@@ -48,12 +61,20 @@ def close_code(err: SocketClosed) -> tuple[int, str]:
     return (err.rcvd.code, err.rcvd.reason) if err.rcvd is not None else (1006, "")
 
 
+def gateway_url(target: str) -> str:
+    """Return the address of the gateway of a socket for messages, without a user and the query."""
+    parts = urlsplit(target)
+    return urlunsplit((parts.scheme.replace("ws", "http"), parts.netloc.rpartition("@")[2], parts.path.removesuffix("/ws"), "", ""))
+
+
 async def open_socket(url: str, headers: dict[str, str]) -> Socket:
-    """Open a connection. Errors: ConnectError, OSError, InvalidHandshake."""
+    """Open a connection. Errors: ConnectError, OSError, InvalidHandshake; MeupError without websockets."""
+    if _missing:
+        raise MeupError("the Python package websockets is missing: pip install websockets, or apt install python3-websockets")
     try:
         return await _connect(url, headers)
     except InvalidHandshake as err:
-        refused = _refusal(err)
+        refused = _refusal(err, gateway_url(url))
         if refused is None:
             raise
         raise refused from None
@@ -61,23 +82,34 @@ async def open_socket(url: str, headers: dict[str, str]) -> Socket:
 
 async def _connect(url: str, headers: dict[str, str]) -> Socket:
     common = {"open_timeout": None, "close_timeout": CLOSE_TIMEOUT, "ping_interval": None, "max_size": MAX_FRAME, "max_queue": QUEUE}
-    socket: Socket = await _opening(url, headers, common)
+    socket: Socket = await _opener()(url, headers, common)
     return socket
 
 
-# The two clients have types that depend on the installed version, which a check
-# of the types cannot know: hence Any.
-_opening: Callable[[str, dict[str, str], dict[str, Any]], Any]
+@functools.cache
+def _opener() -> Callable[[str, dict[str, str], dict[str, Any]], Any]:
+    """Return the function that opens a connection with the installed version.
 
-try:
-    _client: Any = importlib.import_module("websockets.asyncio.client")
-except ImportError:
-    _client = importlib.import_module("websockets.legacy.client")
+    The two clients have types that depend on it, which a check of the types cannot know: hence Any.
+    """
+    try:
+        client: Any = importlib.import_module("websockets.asyncio.client")
+    except ImportError:
+        return _legacy(importlib.import_module("websockets.legacy.client"))
 
-    class _OneAttempt(_client.connect):  # type: ignore[misc]
-        MAX_REDIRECTS_ALLOWED = 1
+    class NoRedirect(client.connect):  # type: ignore[misc]
+        def process_redirect(self, exc: Exception) -> Exception:
+            return exc
 
-    class _WithBody(_client.WebSocketClientProtocol):  # type: ignore[misc]
+    return lambda url, headers, common: NoRedirect(url, additional_headers=headers, **common)
+
+
+def _legacy(client: Any) -> Callable[[str, dict[str, str], dict[str, Any]], Any]:
+    class OneAttempt(client.connect):  # type: ignore[misc]
+        def handle_redirect(self, uri: str) -> None:
+            raise ConnectError(302, "", f"redirected to {uri}")  # the library does not give the status
+
+    class WithBody(client.WebSocketClientProtocol):  # type: ignore[misc]
         """Reads the body of a rejected request, which the library leaves unread."""
 
         async def handshake(self, *args: Any, **keywords: Any) -> None:
@@ -89,20 +121,10 @@ except ImportError:
                     setattr(err, "body", await self.reader.read(min(int(length), 4096)))
                 raise
 
-    def _opening(url: str, headers: dict[str, str], common: dict[str, Any]) -> Any:
-        return _OneAttempt(url, create_protocol=_WithBody, extra_headers=headers, **common)
-
-else:
-
-    class _NoRedirect(_client.connect):  # type: ignore[misc]
-        def process_redirect(self, exc: Exception) -> Exception:
-            return exc
-
-    def _opening(url: str, headers: dict[str, str], common: dict[str, Any]) -> Any:
-        return _NoRedirect(url, additional_headers=headers, **common)
+    return lambda url, headers, common: OneAttempt(url, create_protocol=WithBody, extra_headers=headers, **common)
 
 
-def _refusal(err: Any) -> ConnectError | None:
+def _refusal(err: Any, gateway: str) -> ConnectError | None:
     """Read the response of a gateway that rejected the connection (section 4)."""
     response = getattr(err, "response", None)
     status = getattr(response, "status_code", getattr(err, "status_code", 0))
@@ -118,7 +140,7 @@ def _refusal(err: Any) -> ConnectError | None:
         doc = {}
     after = headers.get("Retry-After", "")
     return ConnectError(
-        status, str(doc.get("error", "")), str(doc.get("message", "")), float(after) if after.isdecimal() else 0
+        status, str(doc.get("error", "")), str(doc.get("message", "")), float(after) if after.isdecimal() else 0, gateway
     )
 
 

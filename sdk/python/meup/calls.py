@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import inspect
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Awaitable, Callable, Iterable, Literal, Mapping
+from typing import TYPE_CHECKING, Any, Awaitable, Callable, Iterable, Iterator, Literal, Mapping
 
 from .envelope import Envelope, new_id
 from .errors import MeupError, ParticipantLeft, ProposalError, Refused, RPCError, ToolError, ToolNotFound, public_message, set_public_message
@@ -187,11 +187,34 @@ class Calls:
 
         The audience sees the proposal and the response of an own tool; empty: all.
         """
+        params = {"name": tool, "arguments": dict(arguments or {})}
+        space = self._space
+        with self._named(host, tool):
+            try:
+                if host == space.id:
+                    result = await space._tools.call_own(params, timeout, context, correlation, audience)
+                else:
+                    result = ToolResult.of(await self.request([host], "tools/call", params, timeout, context, correlation, on_progress))
+                return result.checked()
+            except Refused as refusal:
+                if not propose or refusal.code != "capability_violation":
+                    raise
+                refused = refusal
+            try:
+                done = await self.propose(host, tool, arguments, proposal_timeout, timeout, audience, context, correlation)
+            except Refused as refusal:
+                if refusal.code != "capability_violation":
+                    raise
+                raise refused from None  # it may not propose calls either
+            if done.result is not None:
+                return done.result.checked()
+            raise done.error or ProposalError(done.proposal, done.outcome, done.by, done.reason)
+
+    @contextlib.contextmanager
+    def _named(self, host: str, tool: str) -> Iterator[None]:
+        """Give the errors of a call the sentence that the participants of a question get."""
         try:
-            result = await self._result_of(
-                host, tool, arguments, timeout, context, correlation, on_progress, propose, proposal_timeout, audience
-            )
-            return result.checked()
+            yield
         except (MeupError, TimeoutError) as err:
             name = f"the tool {tool}" + (f" of {host}" if host != self._space.id else "")
             if isinstance(err, Refused) and err.code == "capability_violation":
@@ -202,31 +225,6 @@ class Calls:
                 message = err.message if isinstance(err, RPCError) else public_message(err) or str(err) or "no answer in time"
                 set_public_message(err, f"{name} failed: {message.strip()[:300].rstrip('. ')}")
             raise
-
-    async def _result_of(
-        self, host: str, tool: str, arguments: Mapping[str, Any] | None, timeout: float | None, context: str,
-        correlation: str | Iterable[str], on_progress: ProgressHandler | None, propose: bool, proposal_timeout: float,
-        audience: list[str],
-    ) -> ToolResult:
-        params = {"name": tool, "arguments": dict(arguments or {})}
-        space = self._space
-        try:
-            if host == space.id:
-                return await space._tools.call_own(params, timeout, context, correlation, audience)
-            return ToolResult.of(await self.request([host], "tools/call", params, timeout, context, correlation, on_progress))
-        except Refused as refusal:
-            if not propose or refusal.code != "capability_violation":
-                raise
-            refused = refusal
-        try:
-            done = await self.propose(host, tool, arguments, proposal_timeout, timeout, audience, context, correlation)
-        except Refused as refusal:
-            if refusal.code != "capability_violation":
-                raise
-            raise refused from None  # it may not propose calls either
-        if done.result is not None:
-            return done.result
-        raise done.error or ProposalError(done.proposal, done.outcome, done.by, done.reason)
 
     def _connected(self, id: str) -> bool:
         return any(p.id == id for p in self._space.participants)

@@ -19,7 +19,7 @@ from .backoff import Backoff
 from .calls import Calls, ProgressHandler, ProposalOutcome, ToolResult
 from .connection import Connection, Options, Participant, Position, _Resume, socket_url
 from .envelope import Envelope, derived_id, encode, new_id
-from .errors import Closed, Gap, MeupError, Refused
+from .errors import Closed, Gap, MeupError, NotConfigured, Refused
 from .filters import Filter
 from .tools import ServedTools, ToolFunction
 
@@ -47,7 +47,7 @@ def connect(
     echo: bool = True,
     observe: bool = False,
     retry: bool = True,
-    connect_timeout: float = 30.0,
+    connect_timeout: float = 0.0,
     in_flight: int = 64,
     buffer: int = 256,
     buffer_bytes: int = 8 << 20,
@@ -66,8 +66,8 @@ def connect(
     observe: only observe: nothing can be sent, and the filter has no exceptions.
     retry: send temporarily refused envelopes again (rate_limited, unavailable,
         outcome_unknown, and paused at the end of the pause); False raises Refused.
-    connect_timeout: seconds in which the first connection is retried while the
-        gateway is away; 0: one attempt. The logger "meup" warns of it once.
+    connect_timeout: seconds to wait for a gateway that is away at the start; 0:
+        without end. The logger "meup" warns of it once.
     in_flight: bound of the envelopes that are not acknowledged; send waits.
     buffer, buffer_bytes: bounds of the received envelopes that wait for receive.
     """
@@ -108,11 +108,11 @@ class Space(Connection):
     async def join(self) -> "Space":
         """Join the space. Returns after the gateway's welcome.
 
-        Errors: ConnectError if the gateway rejects the connection, OSError if it
-        cannot be reached, ValueError without a token.
+        Errors: ConnectError if the gateway rejects the connection, NotReached
+        after connect_timeout, NotConfigured without a token.
         """
         if not self._o.token and "authorization" not in map(str.lower, self._o.headers):
-            raise ValueError("the token is empty: pass connect(token=…) or set MEUP_TOKEN; a variable that it is read from may not be set")
+            raise NotConfigured("the token is empty: pass connect(token=…) or set MEUP_TOKEN; a variable that it is read from may not be set")
         await self._join()
         self._tools.begin()
         return self
@@ -211,6 +211,7 @@ class Space(Connection):
     def _signalled(self, number: int, handlers: contextlib.ExitStack) -> None:
         """End run. A second signal ends the program at once."""
         self._signal = number
+        log.info("stopping%s", self._questions.closing())
         self._shutdown.set()
         handlers.close()
 

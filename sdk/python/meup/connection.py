@@ -9,22 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import time
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping, cast
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from websockets.exceptions import InvalidHandshake
-
 from . import _socket
 from ._gate import Gate
 from ._inbox import Inbox
 from ._outbox import Outbox
-from ._socket import Socket, SocketClosed
+from ._socket import InvalidHandshake, Socket, SocketClosed, gateway_url
 from .backoff import Backoff
 from .envelope import GATEWAY, Envelope, encode, new_id, parse
-from .errors import Closed, ConnectError, ConnectionClosed, Gap, MeupError, Refused
+from .errors import Closed, ConnectError, ConnectionClosed, Gap, MeupError, NotReached, Refused
 from .filters import Filter
 
 log = logging.getLogger("meup")
@@ -109,13 +108,9 @@ def socket_url(address: str) -> str:
 
 
 def _text(cause: BaseException) -> str:
+    if isinstance(cause, OSError) and f"[Errno {errno.ECONNREFUSED}]" in str(cause):
+        return "connection refused: is it running?"
     return str(cause) or type(cause).__name__
-
-
-def _origin(target: str) -> str:
-    """Return the address of a gateway for the log, without a path and a user."""
-    parts = urlsplit(target)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 class Connection:
@@ -195,39 +190,40 @@ class Connection:
         socket = await self._first_connect()
         self._joined = self._old = int(self._welcome.get("space", {}).get("seq", 0))
         self._supervisor = asyncio.create_task(self._supervise(socket), name="meup supervise")
-        log.info("joined %s as %s at %s", self._o.name, self._you, _origin(self._o.target))
+        log.info("joined %s as %s at %s", self._o.name, self._you, gateway_url(self._o.target))
 
     async def _first_connect(self) -> Socket:
-        deadline = time.monotonic() + self._o.connect_timeout
+        """Connect, and wait for a gateway that is away."""
+        self._cause: BaseException | None = None  # of the last attempt that failed
+        try:
+            async with asyncio.timeout(self._o.connect_timeout or None):
+                return await self._attempts()
+        except TimeoutError:
+            gateway, cause = gateway_url(self._o.target), _text(self._cause) if self._cause else "no answer"
+            text = f"the gateway at {gateway} was not reached within {self._o.connect_timeout:g} s ({cause}): start it, or check the address"
+            raise NotReached(text) from None
+
+    async def _attempts(self) -> Socket:
         attempt = 0
         while True:
             attempt += 1
             try:
                 socket = await self._open()
                 if attempt > 1:
-                    log.warning("the gateway %s is reached", _origin(self._o.target))
+                    log.warning("the gateway at %s is reached", gateway_url(self._o.target))
                 return socket
             except ConnectError as err:
                 cause: Exception = err
                 if err.final:
                     raise
-            except (OSError, _Behind, SocketClosed, ValueError) as err:
+            except (OSError, _Behind, SocketClosed, InvalidHandshake, ValueError) as err:
                 cause = err
                 if isinstance(err, SocketClosed) and _socket.close_code(err)[0] in FINAL_CODES:
                     raise ConnectionClosed(*_socket.close_code(err)) from None
-            except InvalidHandshake as err:
-                cause = err
-            delay = self._delay(attempt, cause)
-            if time.monotonic() + delay > deadline and not (isinstance(cause, _Behind) and attempt <= MAX_BEHIND):
-                if isinstance(cause, ConnectError):
-                    raise cause
-                text = f"the gateway {_origin(self._o.target)} was not reached within {self._o.connect_timeout:g} s ({_text(cause)}): start it, or check the address"
-                raise ConnectionError(text) from None
-            log.log(  # one warning, however long it takes
-                logging.WARNING if attempt == 1 else logging.DEBUG,
-                "the gateway %s is not reached, trying again for %g s: %s", _origin(self._o.target), self._o.connect_timeout, _text(cause),
-            )
-            await asyncio.sleep(delay)
+            self._cause = cause
+            level = logging.WARNING if attempt == 1 else logging.DEBUG  # one warning, however long it takes
+            log.log(level, "waiting for the gateway at %s: %s", gateway_url(self._o.target), _text(cause))
+            await asyncio.sleep(self._delay(attempt, cause))
 
     @property
     def _you(self) -> str:
@@ -337,7 +333,7 @@ class Connection:
                     delay = self._delay(attempt, cause)
                     # one warning, however long it takes
                     level = logging.DEBUG if lost else logging.WARNING
-                    log.log(level, "the connection to the gateway %s is lost, trying again: %s", _origin(self._o.target), _text(cause))
+                    log.log(level, "the connection to the gateway at %s is lost, trying again: %s", gateway_url(self._o.target), _text(cause))
                     lost = True
                     await asyncio.wait([self._new_stop()], timeout=delay)
                 opening = asyncio.ensure_future(self._open())
@@ -354,7 +350,7 @@ class Connection:
                 except Exception as err:
                     cause = err
             if lost:
-                log.warning("the gateway %s is reached again", _origin(self._o.target))
+                log.warning("the gateway at %s is reached again", gateway_url(self._o.target))
             socket = next_socket
 
     def _new_stop(self) -> "asyncio.Future[BaseException]":

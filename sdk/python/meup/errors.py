@@ -32,9 +32,13 @@ class Refused(MeupError):
 class ConnectError(MeupError):
     """The gateway rejected the connection before the upgrade (section 4)."""
 
-    def __init__(self, status: int, code: str, message: str, retry_after: float = 0) -> None:
+    def __init__(self, status: int, code: str, message: str, retry_after: float = 0, gateway: str = "") -> None:
         text = f"the gateway refused the connection: {code or 'HTTP status'} ({status})"
-        super().__init__(f"{text}: {message}" if message else text)
+        if code == "unauthorized" and "expired" not in message:
+            text = f"the gateway at {gateway} does not know this token ({code}): is it the participant's token of tokens.env?"
+        elif message:
+            text = f"{text}: {message}"
+        super().__init__(text)
         self.status = status
         self.code = code
         self.message = message
@@ -44,6 +48,14 @@ class ConnectError(MeupError):
     def final(self) -> bool:
         """Whether another attempt with the same settings is pointless."""
         return 300 <= self.status < 500 and self.status not in (408, 429)
+
+
+class NotReached(MeupError, ConnectionError):
+    """The gateway was not reached within connect_timeout."""
+
+
+class NotConfigured(MeupError, ValueError):
+    """The token is missing."""
 
 
 class ConnectionClosed(MeupError):

@@ -28,7 +28,9 @@ class Question:
         """Tool calls of an attempt to answer before this process began."""
         self._desk = desk
         self._task: asyncio.Task[None] | None = None
-        self._why = ""  # why the work on the question was cancelled
+        self._began = 0.0  # when the handler was called, by the monotonic clock; 0: it was not
+        self._why = ""  # why the work on the question ended without an answer
+        self._failure: BaseException | None = None  # of the handler
         self._withdrawn = False
         self._first: asyncio.Future[None] | None = None  # done: the own start is the first
         self._answered = False

@@ -12,6 +12,7 @@ import { Question, derived } from "./question.js";
 import { publicReason } from "./reasoning.js";
 import { correlations, field, recipients, str } from "./read.js";
 import type { Envelope, ID, Payload } from "./types.js";
+import { withoutPeriod } from "./wording.js";
 
 /**
  * Answers a question. A text is the answer, in Markdown; an object is the
@@ -20,7 +21,8 @@ import type { Envelope, ID, Payload } from "./types.js";
  */
 export type QuestionHandler = (q: Question) => Promise<string | Payload | void> | string | Payload | void;
 
-export interface QuestionOptions {
+/** A class, so that its names are known to the check of options. Give an object. */
+export class QuestionOptions {
   /** Which chats are questions. Default: auto. */
   readonly answer?: AnswerMode;
   /** A name for mentions, in addition to the participant's id. */
@@ -56,12 +58,16 @@ interface Running {
   readonly done: Promise<void>;
 }
 
+/** Returns the words for the time since a moment, in seconds. */
+const since = (moment: number): string => `${((performance.now() - moment) / 1000).toFixed(1)} s`;
+
 export class QuestionAgent implements Agent {
   private readonly classifier: Classifier;
   private readonly questions = new Map<ID, Running>();
   private readonly watched = new Map<ID, () => void>();
   private readonly probes = new Map<ID, () => void>();
   private queue: (() => void)[] = [];
+  private readonly begun = new Map<Question, number>(); // when the handler was called
   private free: number;
   private readonly places: number;
   private readonly until: number; // older questions are those of the backlog
@@ -244,6 +250,7 @@ export class QuestionAgent implements Agent {
     if (this.questions.has(e.id)) return;
     const ofAsker = [...this.questions.values()].filter((r) => r.q.from === e.from).length;
     if (this.questions.size >= this.places || ofAsker >= Math.max(1, Math.floor(this.places / 4))) {
+      this.s.client.warn(`question ${e.id} of ${e.from} refused: too many are waiting`);
       const refusal = derived("busy", e.id);
       const q = new Question(this.s, e);
       this.quietly(
@@ -279,6 +286,8 @@ export class QuestionAgent implements Agent {
     let err: unknown;
     try {
       await this.turn(q.signal);
+      this.begun.set(q, performance.now());
+      this.s.client.report(`question ${q.id} of ${q.from} begins`);
       const work = (async () => this.handler(q))();
       work.then(() => this.next(), () => this.next()); // a handler that ignores the signal keeps its place
       const value = await Promise.race([work, closed.then(() => undefined)]);
@@ -294,17 +303,22 @@ export class QuestionAgent implements Agent {
   }
 
   private async finish(q: Question, value: string | Payload | void): Promise<void> {
+    const began = this.begun.get(q) ?? 0;
     if (typeof value === "string") await q.reply(value);
     else if (value !== undefined && value !== null) await q.reply(str(field(value, "message")), { payload: value });
     await q.close("ended without a conclusion");
+    this.begun.delete(q);
+    this.s.client.report(`question ${q.id} of ${q.from}: ${q.replies > 0 ? `answered in ${since(began)}` : `not answered after ${since(began)}: the handler has sent no answer`}`);
   }
 
   /** Sends a chat with the reason, if the asker expects an answer. */
   private async giveUp(q: Question, err: unknown): Promise<void> {
-    if (err instanceof ClosedError) return;
-    const silent = err instanceof CanceledError && ["withdrawn", "superseded", "shutdown"].includes(err.kind);
-    if (!(err instanceof CanceledError)) this.s.client.fault(`question ${q.id} of ${q.from} was not answered`, err);
-    if (silent) return;
+    const began = this.begun.get(q);
+    this.begun.delete(q);
+    const how = `question ${q.id} of ${q.from}: not answered after ${since(began ?? performance.now())}`;
+    if (!(err instanceof CanceledError || err instanceof ClosedError)) this.s.client.fault(how, err);
+    else if (began !== undefined) this.s.client.report(`${how}: ${withoutPeriod(err.message)}`);
+    if (err instanceof ClosedError || (err instanceof CanceledError && ["withdrawn", "superseded", "shutdown"].includes(err.kind))) return;
     await this.quietly(q.reply(`I have stopped looking into this: ${publicReason(err)}.`));
   }
 
@@ -355,6 +369,11 @@ export class QuestionAgent implements Agent {
     const question = str(field(e.payload, "question"));
     if (field(e.payload, "status") !== "waiting" || !this.questions.has(question)) return;
     this.quietly(this.s.client.publish({ kind: "participant.status", to: [this.s.client.you], correlationId: e.id, payload: this.status }));
+  }
+
+  /** The number of questions whose handler runs. */
+  get open(): number {
+    return this.begun.size;
   }
 
   /** The payload of participant.status. */

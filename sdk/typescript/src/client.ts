@@ -33,9 +33,10 @@ import type { KnownKind, Payloads } from "./payloads.js";
 import { arr, correlations, field, isObject, num, obj, recipients, str, strings } from "./read.js";
 import { Opener, type WebSocketClass } from "./socket.js";
 import { type Capability, type Draft, type Envelope, GATEWAY, type ID, type Limits, type ParticipantID, type Payload, type Present, type Refusal } from "./types.js";
-import { forLog } from "./wording.js";
+import { forLog, oneLine, withoutPeriod } from "./wording.js";
 
-export interface ClientOptions {
+/** A class, so that its names are known to the check of options. Give an object. */
+export class ClientOptions {
   /** The gateway, `https://host`, or its socket, `wss://host/ws`. Default: MEUP_URL; in a page, its origin. */
   readonly url?: string;
   /** Default: MEUP_TOKEN. A page that has signed in needs none. */
@@ -61,8 +62,8 @@ export interface ClientOptions {
   readonly noRetry?: boolean;
   /** Bounds of the delay between attempts to connect, in milliseconds: random below a bound that doubles from `min` to `max`. Default: 250, 15,000. */
   readonly backoff?: { readonly min: number; readonly max: number };
-  /** Milliseconds for `connect`, within which a gateway that is unreachable is tried again; 0: without end. Default: 30,000. */
-  readonly timeout?: number;
+  /** Milliseconds to wait for a gateway that is away at the start; 0: without end. Default: 0. */
+  readonly connectTimeout?: number;
   /** Ends `connect`. */
   readonly signal?: AbortSignal;
   /** For runtimes without a global WebSocket, such as Node 20: `import WebSocket from "ws"`. */
@@ -134,6 +135,8 @@ export class Client {
   private readonly o: ClientOptions & { readonly space: string };
   /** The address of the gateway, for messages. */
   readonly address: string;
+  /** Set by `run`: that questions begin and end is reported as warnings are. */
+  reports = false;
   private readonly connection: Connection;
   private readonly box: Outbox;
   private readonly inbox: Inbox;
@@ -180,10 +183,10 @@ export class Client {
     this.closed = new Promise((resolve) => (this.resolveClosed = resolve));
     const base = `${url.host}${url.pathname.replace(/\/(ws)?\/?$/, "")}`;
     const secure = url.protocol === "https:" || url.protocol === "wss:";
-    this.address = `ws${secure ? "s" : ""}://${base}`;
+    this.address = `http${secure ? "s" : ""}://${base}`;
     if (!secure && url.protocol !== "http:" && url.protocol !== "ws:") throw new TypeError(`the URL of a gateway begins with https, http, wss or ws, not ${url.protocol}`);
     this.api = new Api({
-      base: `http${secure ? "s" : ""}://${base}`,
+      base: this.address,
       ...(token !== undefined && { headers: { Authorization: `Bearer ${token}` } }),
       ...(options.fetch !== undefined && { fetch: options.fetch }),
     });
@@ -192,7 +195,7 @@ export class Client {
     const opener = new Opener(socket, token);
     const bearer = opener.subprotocolToken;
     this.connection = new Connection({
-      base: this.address,
+      base: this.address.replace("http", "ws"),
       space,
       clock: realClock,
       keepUnknown: true,
@@ -286,7 +289,7 @@ export class Client {
 
   /** Joins. Use `connect`. */
   async join(): Promise<void> {
-    const { signal, timeout = 30_000 } = this.o;
+    const { signal, connectTimeout: timeout = 0 } = this.o;
     signal?.throwIfAborted();
     let stop: () => void = () => {};
     let reason = "";
@@ -295,7 +298,7 @@ export class Client {
         this.joined = { resolve, reject };
         const abort = (): void => reject(signal?.reason);
         signal?.addEventListener("abort", abort, { once: true });
-        const cancel = timeout > 0 ? realClock.after(timeout, () => reject(new ConnectionError(`the gateway ${this.address} was not reached within ${timeout / 1000} s (${this.lastReason || "no answer"}): start it, or check the address`, 0))) : () => {};
+        const cancel = timeout > 0 ? realClock.after(timeout, () => reject(new ConnectionError(`the gateway at ${this.address} was not reached within ${timeout / 1000} s (${withoutPeriod(this.lastReason) || "no answer"}): start it, or check the address`, 0))) : () => {};
         stop = () => {
           cancel();
           signal?.removeEventListener("abort", abort);
@@ -472,7 +475,12 @@ export class Client {
   /** Tells the operator of the program something that is no error of a call. */
   warn(message: string): void {
     if (this.o.onWarning !== undefined) this.o.onWarning(message);
-    else console.warn(`meup: ${message}`);
+    else console.warn(`meup: ${oneLine(message)}`);
+  }
+
+  /** Reports a change that is no fault, if `run` runs this participant. */
+  report(message: string): void {
+    if (this.reports) this.warn(message);
   }
 
   /** Reports a fault that no promise reports. */
@@ -531,12 +539,14 @@ export class Client {
     if (s.reason !== "") this.lastReason = s.reason;
     if (s.phase === "lost" && !this.away && this.end === null && (this.joined !== null || s.retryIn !== null)) {
       this.away = true; // one warning, however long it takes
-      const { timeout = 30_000 } = this.o;
-      if (this.joined === null) this.warn(`the connection to the gateway ${this.address} is lost, trying again: ${s.reason}`);
-      else this.warn(`the gateway ${this.address} is not reached, trying again${timeout > 0 ? ` for ${timeout / 1000} s` : ""}: ${s.reason}`);
+      this.warn(`${this.joined === null ? `the connection to the gateway at ${this.address} is lost, trying again` : `waiting for the gateway at ${this.address}`}: ${withoutPeriod(s.reason)}`);
     }
     this.o.onState?.(s);
-    if (s.phase === "refused" || s.phase === "kicked" || s.phase === "expired") this.finish(new ConnectionError(s.reason, s.code ?? 0, s.refusal ?? null));
+    if (s.phase === "refused" || s.phase === "kicked" || s.phase === "expired") this.finish(new ConnectionError(this.isUnknownToken(s.refusal) ? `the gateway at ${this.address} does not know this token (unauthorized): is it the participant's token of tokens.env?` : s.reason, s.code ?? 0, s.refusal ?? null));
+  }
+
+  private isUnknownToken(refusal: Refusal | undefined): boolean {
+    return refusal?.error === "unauthorized" && !refusal.message.includes("expired");
   }
 
   private finish(err: MeupError): void {
@@ -631,7 +641,7 @@ export class Client {
     }
     this.box.open(this.you, this.o.space, this.limits.message_bytes);
     this.dispatch(e, { old: false, mine: false });
-    if (this.away) this.warn(`the gateway ${this.address} is reached${this.joined === null ? " again" : ""}`);
+    if (this.away) this.warn(`the gateway at ${this.address} is reached${this.joined === null ? " again" : ""}`);
     this.away = false;
     this.joined?.resolve();
     return begins; // one of changed capabilities is delivered

@@ -1,9 +1,9 @@
 /** A participant: a client that asks, answers, calls tools and serves them. */
 
-import { type Agent, QuestionAgent, type QuestionHandler, type QuestionOptions } from "./agent.js";
+import { type Agent, QuestionAgent, type QuestionHandler, QuestionOptions } from "./agent.js";
 import { type Surroundings, callTool } from "./call.js";
 import { QUESTION_NEEDS, TOOL_NEEDS, missing } from "./capabilities.js";
-import { Client, type ClientOptions } from "./client.js";
+import { Client, ClientOptions } from "./client.js";
 import { type ServeOptions, type ServedTool, ToolHost, RpcCode, rpcID } from "./host.js";
 import { type ProposalOutcome, type ProposeOptions, type ProposedCall, approve, propose, reject } from "./propose.js";
 import { field, recipients, str } from "./read.js";
@@ -100,6 +100,11 @@ export class Participant extends Client {
     };
   }
 
+  /** The number of questions that the handler is answering. */
+  get openQuestions(): number {
+    return this.agent?.open ?? 0;
+  }
+
   private warnMissing(needs: typeof TOOL_NEEDS): void {
     for (const message of missing(this.capabilities, needs)) this.warn(message);
   }
@@ -139,13 +144,8 @@ export class Participant extends Client {
   }
 }
 
-type Names<T> = Readonly<Record<keyof T, true>>;
-
-const CLIENT_OPTIONS: Names<ClientOptions> = {
-  url: true, token: true, space: true, since: true, log: true, observe: true, echo: true, filter: true, servesTools: true, buffer: true, bufferSize: true, noRetry: true,
-  backoff: true, timeout: true, signal: true, WebSocket: true, fetch: true, onState: true, onGap: true, onWarning: true, onError: true,
-};
-const QUESTION_OPTIONS: Names<QuestionOptions> = { answer: true, name: true, catchUp: true, parallel: true, waiting: true, maxHops: true, onPause: true, watchInterval: true };
+const CLIENT_OPTIONS = new ClientOptions();
+const QUESTION_OPTIONS = new QuestionOptions();
 
 /** Throws for an option that a function does not have, and names the other function if that has it. */
 function checkOptions(name: string, given: object, has: object, [other, others]: readonly [string, object]): void {

@@ -3,6 +3,7 @@
 import type { ClientOptions } from "./client.js";
 import { ClosedError, MeupError } from "./errors.js";
 import { type Participant, connect } from "./participant.js";
+import { oneLine } from "./wording.js";
 
 interface Process {
   exitCode?: number | string | null | undefined;
@@ -17,6 +18,11 @@ interface Process {
  * program at once. A gateway that is not reached, that rejects the connection or
  * ends it, is reported on one line. The exit status is then 1, and 130 after
  * SIGINT.
+ *
+ * `onWarning`, by default standard error, also gets one line for the connection,
+ * for each question that begins and that ends, and for the signal. They have ids
+ * and names, and no text of a question: it may be private, and logs are kept
+ * elsewhere and read by others than the space.
  */
 export async function run(options: ClientOptions, setup: (me: Participant) => unknown): Promise<void> {
   const { process } = globalThis as unknown as { readonly process?: Process };
@@ -24,6 +30,10 @@ export async function run(options: ClientOptions, setup: (me: Participant) => un
   let me: Participant | null = null;
   const end = (status: number) => (): void => {
     ignore();
+    const n = me?.openQuestions ?? 0;
+    const message = `stopping${n === 0 ? "" : n === 1 ? ": 1 question is closed" : `: ${n} questions are closed`}`;
+    if (options.onWarning !== undefined) options.onWarning(message);
+    else console.warn(`meup: ${message}`);
     if (process !== undefined && status !== 0) process.exitCode = status;
     stop.abort(new ClosedError());
     void me?.close();
@@ -34,6 +44,7 @@ export async function run(options: ClientOptions, setup: (me: Participant) => un
   try {
     me = await join(options, stop.signal);
     me.warn(`joined ${me.space} as ${me.you} at ${me.address}`);
+    me.reports = true;
     await setup(me);
     const why = await me.closed;
     if (!(why instanceof ClosedError)) throw why;
@@ -42,7 +53,7 @@ export async function run(options: ClientOptions, setup: (me: Participant) => un
     if (process !== undefined) process.exitCode = 1;
     await me?.close();
     if (!(err instanceof MeupError)) throw err; // of setup
-    console.error(`meup: ${err.message}`);
+    console.error(`meup: ${oneLine(err.message)}`);
   } finally {
     ignore();
   }

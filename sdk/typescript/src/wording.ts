@@ -24,5 +24,10 @@ export function withoutPeriod(sentence: string): string {
 export function forLog(err: unknown): unknown {
   if (!(err instanceof MeupError)) return err;
   const sentence = publicMessage(err);
-  return sentence === "" || sentence.includes(withoutPeriod(err.message)) ? sentence || err.message : `${sentence} (${err.message})`;
+  return oneLine(sentence === "" || sentence.includes(withoutPeriod(err.message)) ? sentence || err.message : `${sentence} (${err.message})`);
+}
+
+/** Replaces control characters, which text of other participants may have. */
+export function oneLine(text: string): string {
+  return text.replace(/\p{Cc}/gu, " ");
 }

@@ -41,13 +41,13 @@ test("a rejected connection is an error with the answer of the gateway", async (
   await assert.rejects(connect({ url: `http://127.0.0.1:${server.address().port}`, space: "lab", token: undefined }), /the option token is undefined/);
   await assert.rejects(connect({ url: `http://127.0.0.1:${server.address().port}`, space: "lab", token: "" }), /the option token is empty/);
   await assert.rejects(connect({ url: `http://127.0.0.1:${server.address().port}`, space: "lab" }), /no token: give the option token, or set MEUP_TOKEN/);
-  await assert.rejects(connect({ url: `http://127.0.0.1:${server.address().port}`, space: "lab", token: "x" }), (err) => err instanceof ConnectionError && err.refusal.error === "unauthorized");
+  await assert.rejects(connect({ url: `http://127.0.0.1:${server.address().port}`, space: "lab", token: "x" }), (err) => err instanceof ConnectionError && err.refusal.error === "unauthorized" && err.message === `the gateway at http://127.0.0.1:${server.address().port} does not know this token (unauthorized): is it the participant's token of tokens.env?`);
 });
 
 test("an unreachable gateway is tried until the timeout", async () => {
-  await assert.rejects(connect({ url: "http://127.0.0.1:1", space: "lab", token: "x", timeout: 30 }), (err) => err instanceof ConnectionError && err.closeCode === 0);
+  await assert.rejects(connect({ url: "http://127.0.0.1:1", space: "lab", token: "x", connectTimeout: 30 }), (err) => err instanceof ConnectionError && err.closeCode === 0);
   const stop = new AbortController();
-  const joining = connect({ url: "http://127.0.0.1:1", space: "lab", token: "x", timeout: 0, signal: stop.signal });
+  const joining = connect({ url: "http://127.0.0.1:1", space: "lab", token: "x", signal: stop.signal });
   stop.abort(new Error("enough"));
   await assert.rejects(joining, /enough/);
 });
@@ -59,17 +59,17 @@ test("a gateway that is not reached is reported once, and that it is reached", a
     const join = g.join.bind(g);
     g.join = (s) => (g.sockets.length <= 3 ? s.end(1006) : join(s));
     const warnings = [];
-    const me = await connect(g.options({ timeout: 60_000, fetch: () => Promise.reject(new Error("away")), ...(silent && { onWarning: (m) => warnings.push(m) }) }));
+    const me = await connect(g.options({ fetch: () => Promise.reject(new Error("away")), ...(silent && { onWarning: (m) => warnings.push(m) }) }));
     g.join = (s) => (g.sockets.length <= 6 ? s.end(1006) : join(s));
     g.socket.end(1006);
     await until("a new connection", () => g.sockets.length === 7);
     await me.chat("here again");
     await me.close();
     const want = [
-      "the gateway ws://gateway.example is not reached, trying again for 60 s: The gateway is unreachable.",
-      "the gateway ws://gateway.example is reached",
-      "the connection to the gateway ws://gateway.example is lost, trying again: The connection was lost.",
-      "the gateway ws://gateway.example is reached again",
+      "waiting for the gateway at http://gateway.example: The gateway is unreachable",
+      "the gateway at http://gateway.example is reached",
+      "the connection to the gateway at http://gateway.example is lost, trying again: The connection was lost",
+      "the gateway at http://gateway.example is reached again",
     ];
     if (silent) assert.deepEqual(warnings, want);
     assert.deepEqual(log.calls.map((c) => c.arguments), want.map((m) => [`meup: ${m}`]));
