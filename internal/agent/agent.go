@@ -72,7 +72,7 @@ type Host interface {
 	// Begin is called before the first Handle, with the requests from before the start
 	// that have no response.
 	Begin(ctx context.Context, runtime *participant.Runtime, waiting []protocol.Envelope)
-	// Handle handles an mcp.request to the agent.
+	// Handle handles an mcp.request to the agent, or its own participant.status.
 	Handle(request *protocol.Envelope)
 	// End is called after all other work, with the seq up to which requests were handled.
 	End(ctx context.Context, through protocol.Seq)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,10 +63,7 @@ func (a *Agent) describe(p *problem) []attribute.KeyValue {
 }
 
 func (a *Agent) describeCall(x *action) []attribute.KeyValue {
-	id := string(x.request.ID)
-	if x.request.ID == "" {
-		id = string(x.thought.ID)
-	}
+	id := string(cmp.Or(x.request.ID, x.thought.ID))
 	return append(a.describe(x.p), telemetry.ToolName.String(x.call.Tool), telemetry.ToolCallID.String(id))
 }
 
