@@ -259,7 +259,12 @@ func TestPlace(t *testing.T) {
 func TestPlace_TakenTwice(t *testing.T) {
 	places := make(chan struct{}, 2)
 	p := Place{Places: places}
-	if p.Take(t.Context()) != nil || p.Take(t.Context()) != nil || len(places) != 1 {
+	for range 2 {
+		if err := p.Take(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(places) != 1 {
 		t.Errorf("%d places", len(places))
 	}
 }
