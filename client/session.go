@@ -224,14 +224,21 @@ func (c *Client) finalCause(err error) error {
 
 // reconnect retries until it has a connection. Its error is final.
 func (c *Client) reconnect(ctx context.Context, cause error, attempt *int) (*session, error) {
-	resume, level := errors.Is(cause, errResume), slog.LevelWarn
+	resume, reported, level := errors.Is(cause, errResume), false, slog.LevelWarn
+	if websocket.CloseStatus(cause) == websocket.StatusGoingAway {
+		level = slog.LevelInfo // it was stopped, perhaps with this program: a warning if the next attempt fails
+	}
 	for {
 		var delay time.Duration
 		if !resume { // a resume is not a failure
 			*attempt++
 			delay = c.retryDelay(*attempt, cause)
 			c.log.Log(ctx, level, "connection lost; trying again", "gateway", c.gateway, "err", Unreachable(cause), "attempt", *attempt, "in", delay.Round(time.Millisecond))
-			level = slog.LevelDebug // one warning, however long it takes
+			if reported = true; level == slog.LevelInfo {
+				level = slog.LevelWarn
+			} else {
+				level = slog.LevelDebug // one warning, however long it takes
+			}
 			c.opts.OnState(State{Phase: Waiting, Err: cause, Attempt: *attempt, RetryIn: delay})
 		}
 		resume = false
@@ -246,7 +253,7 @@ func (c *Client) reconnect(ctx context.Context, cause error, attempt *int) (*ses
 		stop()
 		cancel()
 		if err == nil {
-			if level == slog.LevelDebug { // the loss was reported
+			if reported {
 				c.log.Info("gateway reached again", "gateway", c.gateway, "since", c.cursor.pos)
 			}
 			c.opts.OnState(State{Phase: Connected})

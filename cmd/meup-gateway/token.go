@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/internal/gateway/auth"
+	"github.com/meup-protocol/meup/internal/program"
 )
 
 func newToken() *cobra.Command {
@@ -25,7 +26,7 @@ from standard input.`,
 		Args:    exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if hash {
-				return hashToken(c.InOrStdin(), c.OutOrStdout())
+				return hashToken(c)
 			}
 			token, digest := auth.NewToken()
 			fmt.Fprintf(c.OutOrStdout(), "token: %s\ntoken_sha256: %s\n", token, hex.EncodeToString(digest[:]))
@@ -36,9 +37,14 @@ from standard input.`,
 	return c
 }
 
-func hashToken(in io.Reader, out io.Writer) error {
-	line, err := bufio.NewReader(in).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
+func hashToken(c *cobra.Command) error {
+	in := bufio.NewReader(c.InOrStdin())
+	line, err := program.Interruptible(c.Context(), func() (string, error) { return in.ReadString('\n') })
+	switch {
+	case errors.Is(err, program.ErrInterrupted):
+		fmt.Fprintln(c.ErrOrStderr()) // after the ^C of a terminal
+		return err
+	case err != nil && !errors.Is(err, io.EOF):
 		return fmt.Errorf("read the token: %w", err)
 	}
 	token := strings.TrimRight(line, "\r\n")
@@ -46,6 +52,6 @@ func hashToken(in io.Reader, out io.Writer) error {
 		return errors.New("no token on standard input")
 	}
 	digest := auth.Hash(token)
-	fmt.Fprintf(out, "token_sha256: %s\n", hex.EncodeToString(digest[:]))
+	fmt.Fprintf(c.OutOrStdout(), "token_sha256: %s\n", hex.EncodeToString(digest[:]))
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/causes"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
@@ -201,10 +203,11 @@ func (a *Agent) perform(ctx context.Context, x *action) contextwindow.Result {
 	if x.fault == nil {
 		out.Ref = x.p.q.refs.Add(cmp.Or(protocol.ID(out.Ref), x.request.ID, x.thought.ID))
 	}
-	if out.Outcome == "" {
-		out.Outcome = outcomeOf(out.Success)
+	if out.Outcome == "" && out.Success {
+		out.Outcome = contextwindow.Success
 	}
-	span.Set(outcomeAttribute(out.Outcome))
+	out.Outcome = cmp.Or(out.Outcome, contextwindow.Failure)
+	span.Set(attribute.String("meup.outcome", string(out.Outcome)))
 	span.End(errorOf(out))
 	return out
 }

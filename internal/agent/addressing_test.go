@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/addressing"
 	"github.com/meup-protocol/meup/internal/agent/catchup"
+	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
@@ -187,4 +189,23 @@ func answerCount(all []protocol.Envelope, id protocol.ID) int {
 		}
 	}
 	return n
+}
+
+// The message of the start does not repeat the mention of the agent; its planner gets the
+// text as it was sent.
+func TestStart_WithoutMention(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice := join(t, g, "alice")
+	employ(t, g, "planner", agent.Options{Name: "helper", Planner: deciding(func(_ context.Context, s planner.State) (planner.Decision, error) {
+		return finishing(s.Question), nil
+	})})
+	all := conversation(t, alice, answerTo(ask(t, alice, "@Helper, what is this?")))
+	for i := range all {
+		if all[i].Kind == protocol.KindReasoningStart && decode(t, &all[i])["message"] != "Looking into: what is this?" {
+			t.Errorf("%s", all[i].Payload)
+		}
+	}
+	if got := decode(t, last(all))["message"]; got != "@Helper, what is this?" {
+		t.Errorf("the planner got %q", got)
+	}
 }

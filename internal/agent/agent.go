@@ -23,7 +23,7 @@
 //
 // Goroutines: the goroutine of Run reads the space and never blocks on anything
 // else, so that a cancellation is always received; one per question, at most
-// MaxQuestions + MaxWaiting of them, and maxWatched for the questions of another
+// MaxQuestions + MaxWaiting of them, also those that wait for a decision, and maxWatched for the questions of another
 // process; one per tool call of a question. Run returns when all have ended.
 package agent
 
@@ -72,7 +72,7 @@ type Host interface {
 	// Begin is called before the first Handle, with the requests from before the start
 	// that have no response.
 	Begin(ctx context.Context, runtime *participant.Runtime, waiting []protocol.Envelope)
-	// Handle handles an mcp.request to the agent.
+	// Handle handles an mcp.request to the agent, or its own participant.status.
 	Handle(request *protocol.Envelope)
 	// End is called after all other work, with the seq up to which requests were handled.
 	End(ctx context.Context, through protocol.Seq)
@@ -123,7 +123,7 @@ type Options struct {
 
 	MaxSteps     int // steps with tools per question; 0: the planner's default
 	MaxDepth     int // of nested problems; 0: 2, negative: none
-	MaxQuestions int // answered in parallel; 0: 4
+	MaxQuestions int // answered in parallel, without those that wait for a decision; 0: 4
 	MaxWaiting   int // queued questions; 0: 32
 	// MaxHops bounds a chain of agent answers that follow one another; the
 	// agent does not continue a longer chain. 0: 4.
@@ -185,7 +185,7 @@ type Agent struct {
 	chats      chats.Recent
 
 	questions  participant.Requests[*question] // by the chat; a question of the backlog is held until it is admitted
-	turns      chan struct{}                   // one token per question being answered
+	turns      chan struct{}                   // one token per question being answered that waits for no decision
 	watched    chan struct{}                   // one token per question of another process that is watched
 	warnTwin   sync.Once
 	freed      chan struct{}                            // signals that a question has ended

@@ -296,11 +296,11 @@ func TestRefusedToolCallIsAnOutcome(t *testing.T) {
 		`[chat, "reasoning/*", mcp.response, {kind: mcp.request, payload: {params: {name: "list_*"}}}]`, 1))
 	alice := join(t, g, "alice")
 	employ(t, g, "planner", agent.Options{Tools: tools(t, handbook)})
-	q := ask(t, alice, "what is in the docs folder?")
+	q := ask(t, alice, "what is in deploy.md?")
 	all := conversation(t, alice, answerTo(q))
 	checkShape(t, q, all)
 	text := decode(t, last(all))["message"].(string)
-	if !strings.Contains(text, "`deploy.md`") || !strings.Contains(text, "`read_text_file` failed: not allowed: capability_violation") {
+	if !strings.Contains(text, "`read_text_file` failed: not allowed: capability_violation") {
 		t.Errorf("answer %q", text)
 	}
 	if strings.Contains(script(all), `"name":"read_text_file"`) {

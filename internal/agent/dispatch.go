@@ -145,11 +145,13 @@ func reasonOf(env *protocol.Envelope) string {
 // requests to the agent. taken means that the envelope was delivered as an
 // answer to a proposal.
 func (a *Agent) handleMCP(env *protocol.Envelope, taken bool) {
-	if env.From == a.you {
+	if env.From == a.you && (a.opts.Host == nil || env.Kind != protocol.KindParticipantStatus) {
 		return
 	}
 	request, err := participant.ParseRequest(env)
 	switch {
+	case env.From == a.you:
+		a.opts.Host.Handle(env)
 	case err != nil:
 	case request.Method == "notifications/tools/list_changed", offersTools(env):
 		if !a.opts.OwnToolsOnly && a.peers.Renew(env.From, a.opts.Now()) {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,13 +36,6 @@ func refusalOf(err error) (refusal *protocol.Error, fatal error) {
 	return nil, err
 }
 
-func outcomeOf(success bool) contextwindow.Outcome {
-	if success {
-		return contextwindow.Success
-	}
-	return contextwindow.Failure
-}
-
 func errorOf(r contextwindow.Result) error {
 	if r.Success {
 		return nil
@@ -69,15 +63,8 @@ func (a *Agent) describe(p *problem) []attribute.KeyValue {
 }
 
 func (a *Agent) describeCall(x *action) []attribute.KeyValue {
-	id := string(x.request.ID)
-	if x.request.ID == "" {
-		id = string(x.thought.ID)
-	}
+	id := string(cmp.Or(x.request.ID, x.thought.ID))
 	return append(a.describe(x.p), telemetry.ToolName.String(x.call.Tool), telemetry.ToolCallID.String(id))
-}
-
-func outcomeAttribute(o contextwindow.Outcome) attribute.KeyValue {
-	return attribute.String("meup.outcome", string(o))
 }
 
 // notAllowed describes a refusal for the planner and the space.

@@ -21,11 +21,12 @@ import (
 // participants. It waits until the proposal is fulfilled, rejected or
 // withdrawn, or expires without a decision.
 func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
-	if x.refusal.Code != protocol.CodeCapabilityViolation || a.opts.NoProposals {
+	if x.refusal.Code != protocol.CodeCapabilityViolation || a.opts.NoProposals || x.call.Optional {
 		return refused(x.refusal)
 	}
 	proposed := a.newProposal(x)
 	box := a.inbox.Expect(proposed.ID)
+	defer x.p.q.place.Lend(ctx)()
 	defer a.closeProposal(ctx, x, proposed.ID, box)
 	if err := a.out.Publish(ctx, proposed); err != nil {
 		if refusal, fatal := refusalOf(err); fatal == nil {

@@ -50,11 +50,17 @@ func isKind(kind protocol.Kind) func(*protocol.Envelope) bool {
 // proposed starts an agent that may only propose, and returns its proposal.
 func proposed(t *testing.T, opts agent.Options) (alice *client.Client, question protocol.ID, proposal protocol.Envelope) {
 	t.Helper()
+	opts.Planner = once(callOf("read_text_file", `{"path":"deploy.md"}`))
+	return proposedFor(t, opts, "how do I deploy?")
+}
+
+func proposedFor(t *testing.T, opts agent.Options, text string) (alice *client.Client, question protocol.ID, proposal protocol.Envelope) {
+	t.Helper()
 	g := meuptest.Start(t, mayOnlyPropose)
 	alice = join(t, g, "alice")
-	opts.Tools, opts.Planner = tools(t, handbook), once(callOf("read_text_file", `{"path":"deploy.md"}`))
+	opts.Tools = tools(t, handbook)
 	employ(t, g, "planner", opts)
-	question = ask(t, alice, "how do I deploy?")
+	question = ask(t, alice, text)
 	all := conversation(t, alice, isKind(protocol.KindMCPProposal))
 	return alice, question, *last(all)
 }
@@ -148,4 +154,67 @@ func TestNoProposals(t *testing.T) {
 	if text := decode(t, last(all))["message"].(string); !strings.HasPrefix(text, "refused | not allowed: capability_violation") {
 		t.Errorf("answer %q", text)
 	}
+}
+
+// An agent that may list and not read answers what is in a folder without asking for an
+// approval.
+func TestProposal_NotForPreviews(t *testing.T) {
+	g := meuptest.Start(t, strings.Replace(config, `[chat, "reasoning/*", "mcp/*", "participant/*"]`,
+		`[chat, "reasoning/*", mcp.response, mcp.proposal, mcp.withdraw, {kind: mcp.request, payload: {method: tools/call, params: {name: "list_*"}}}]`, 1))
+	alice := join(t, g, "alice")
+	employ(t, g, "planner", agent.Options{Tools: tools(t, handbook)})
+	all := conversation(t, alice, answerTo(ask(t, alice, "what is in the docs folder?")))
+	if text, _ := decode(t, last(all))["message"].(string); !strings.HasSuffix(text, "- `deploy.md`\n- `networking.md`") {
+		t.Errorf("answer %q", text)
+	}
+	for i := range all {
+		if all[i].Kind == protocol.KindMCPProposal || decode(t, &all[i])["tool_name"] == "read_text_file" {
+			t.Errorf("%s", script(all[i:i+1]))
+		}
+	}
+}
+
+// A call that is not worth a decision is not proposed.
+func TestProposal_NotIfOptional(t *testing.T) {
+	g := meuptest.Start(t, mayOnlyPropose)
+	alice := join(t, g, "alice")
+	call := callOf("read_text_file", `{"path":"deploy.md"}`)
+	call.Optional = true
+	employ(t, g, "planner", agent.Options{Tools: tools(t, handbook), Planner: once(call)})
+	all := conversation(t, alice, answerTo(ask(t, alice, "how do I deploy?")))
+	if text, _ := decode(t, last(all))["message"].(string); !strings.HasPrefix(text, "refused | not allowed: capability_violation") {
+		t.Errorf("answer %q\n%s", text, script(all))
+	}
+}
+
+// A question that waits for a decision keeps no other from being answered, and goes on
+// only with a place.
+func TestProposal_HoldsNoPlace(t *testing.T) {
+	reached, busy := make(chan struct{}), make(chan struct{})
+	propose := once(callOf("read_text_file", `{"path":"deploy.md"}`))
+	plan := deciding(func(ctx context.Context, s planner.State) (planner.Decision, error) {
+		switch {
+		case s.Question == "hold":
+			close(reached)
+			<-busy
+			return finishing("held"), nil
+		case s.Question != "deploy":
+			return finishing("quick"), nil
+		case len(s.Steps) > 0:
+			select {
+			case <-busy:
+			default:
+				t.Error("two questions are answered at once")
+			}
+		}
+		return propose(ctx, s)
+	})
+	alice, question, proposal := proposedFor(t, agent.Options{MaxQuestions: 1, Planner: plan}, "deploy")
+	conversation(t, alice, answerTo(ask(t, alice, "another")))
+	held := ask(t, alice, "hold")
+	<-reached
+	send(t, alice, protocol.Envelope{Kind: protocol.KindMCPReject, Context: proposal.Context, Correlation: protocol.CorrelateTo(proposal.ID), Payload: []byte(`{"reason":"unsafe"}`)})
+	settled(t, alice, "planner")
+	close(busy)
+	conversation(t, alice, answersTo(held, question))
 }

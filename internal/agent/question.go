@@ -13,6 +13,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/publisher"
 	"github.com/meup-protocol/meup/internal/agent/remarks"
 	"github.com/meup-protocol/meup/internal/agent/twins"
+	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -49,6 +50,7 @@ type question struct {
 
 	batches atomic.Int64 // parallel groups so far
 	first   twins.First  // of the processes of this participant
+	place   participant.Place
 
 	mu       sync.Mutex
 	problems map[protocol.ContextPath]*problem // in progress, by context
@@ -87,7 +89,7 @@ func (a *Agent) openQuestion(chat protocol.Envelope, history []llm.Message) *que
 func (a *Agent) questionOf(chat protocol.Envelope, history []llm.Message) *question {
 	return &question{
 		chat: chat, text: addressing.ChatText(&chat), history: history, private: chats.Audience(&chat, a.you),
-		first: twins.NewFirst(), problems: make(map[protocol.ContextPath]*problem),
+		first: twins.NewFirst(), place: participant.Place{Places: a.turns}, problems: make(map[protocol.ContextPath]*problem),
 	}
 }
 
@@ -153,9 +155,9 @@ func (p *problem) startID() protocol.ID { return protocol.ID(p.path.Last()) }
 
 // start builds the reasoning.start that opens the context: at top level for the
 // question, within the parent's context for a part.
-func (p *problem) start(approach string) protocol.Envelope {
+func (p *problem) start(approach, text string) protocol.Envelope {
 	fields := []field{
-		{"message", "Looking into: " + textutil.ShortenChars(p.text, 200)},
+		{"message", "Looking into: " + textutil.ShortenChars(text, 200)},
 		{"metadata", metadata(approach, p.plan)},
 	}
 	if p.depth == 0 && len(p.q.earlier) > 0 {

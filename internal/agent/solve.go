@@ -24,13 +24,11 @@ import (
 // answer waits for a free slot, reasons, and publishes the result.
 func (a *Agent) answer(q *question) {
 	ctx := q.root.ctx
-	select {
-	case a.turns <- struct{}{}:
-		defer func() { <-a.turns }()
-	case <-ctx.Done():
-		a.replyError(q, context.Cause(ctx))
+	if err := q.place.Take(ctx); err != nil {
+		a.replyError(q, err)
 		return
 	}
+	defer q.place.Leave()
 	log := a.log.With("question", q.chat.ID, "context", q.root.path)
 	log.Info("question taken", "from", q.chat.From)
 	spanCtx, span := a.opts.Telemetry.Span(ctx, telemetry.InvokeAgent, string(a.you), a.describe(q.root)...)
@@ -75,7 +73,11 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 	a.contexts.Store(p.path, p)
 	defer a.contexts.Delete(p.path)
 	if !p.open {
-		err = a.out.Publish(p.ctx, p.start(a.opts.Approach))
+		text := p.text
+		if a.opts.Approach != "program" { // the kits of all languages show the text as it was sent
+			text = a.addressing.WithoutMention(text)
+		}
+		err = a.out.Publish(p.ctx, p.start(a.opts.Approach, text))
 		p.open = publisher.Maybe(err)
 		if err == nil && p.depth == 0 {
 			err = p.q.first.Wait(p.ctx)

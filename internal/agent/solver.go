@@ -61,6 +61,9 @@ func (t *Task) Space() string { return t.agent.space.Name }
 // Capabilities returns the rights of the agent.
 func (t *Task) Capabilities() []json.RawMessage { return t.agent.opts.Space.Welcome().You.Capabilities }
 
+// Lend lets the agent answer another question while a person decides, until takeBack.
+func (t *Task) Lend(ctx context.Context) (takeBack func()) { return t.problem.q.place.Lend(ctx) }
+
 // Gate is closed while the agent is paused.
 func (t *Task) Gate() *participant.Gate { return &t.agent.runtime.Gate }
 

@@ -29,11 +29,11 @@ func (a *Agent) toolbox(p *problem) *toolbox.Box {
 		}
 		b.Add(name, toolbox.Tool{Name: t.Name}, t)
 	}
-	if a.opts.OwnToolsOnly || len(p.q.private) > 0 {
-		return b
+	if !a.opts.OwnToolsOnly && len(p.q.private) == 0 {
+		a.peers.Wait(p.ctx, a.opts.Now())
+		b.AddOffered(a.peers.Offered())
 	}
-	a.peers.Wait(p.ctx, a.opts.Now())
-	b.AddOffered(a.peers.Offered())
+	b.NoteRights(a.you, a.opts.Space.Welcome().You.Capabilities)
 	return b
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -167,5 +168,30 @@ func TestTwins_OneRefusal(t *testing.T) {
 	}
 	if n := answerCount(all, last); n != 1 {
 		t.Errorf("%d refusals\n%s", n, script(all))
+	}
+}
+
+// hosting reports the envelopes that it is given.
+type hosting chan protocol.Envelope
+
+func (hosting) Begin(context.Context, *participant.Runtime, []protocol.Envelope) {}
+func (h hosting) Handle(env *protocol.Envelope)                                  { h <- *env }
+func (hosting) End(context.Context, protocol.Seq)                                {}
+
+// The host of an agent's tools gets the marks of another process, and no other envelope of
+// the participant itself.
+func TestTwins_Host(t *testing.T) {
+	g := meuptest.Start(t, config)
+	handled := make(hosting, 10)
+	employ(t, g, "planner", agent.Options{Host: handled})
+	other := join(t, g, "planner")
+	for _, env := range []protocol.Envelope{
+		{Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{"planner"}, Payload: []byte(`{"id":1,"method":"tools/call","params":{"name":"own"}}`)},
+		{Kind: protocol.KindParticipantStatus, To: []protocol.ParticipantID{"planner"}, Payload: []byte(`{"status":"started"}`)},
+	} {
+		send(t, other, env)
+	}
+	if env := <-handled; env.Kind != protocol.KindParticipantStatus || string(env.Payload) != `{"status":"started"}` {
+		t.Errorf("%s %s", env.Kind, env.Payload)
 	}
 }

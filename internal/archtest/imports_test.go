@@ -190,7 +190,7 @@ var mayImport = map[string][]string{
 	"internal/participant":                 {"protocol", "client"},
 	"internal/acpconn":                     {},
 	"internal/acpserver":                   {"protocol", "client/api", "internal/acpconn", "internal/ask", "internal/program", "internal/proposal", "internal/recent"},
-	"internal/agent/acp":                   {"protocol", "client", "internal/acpconn", "internal/agent", "internal/agent/deltastream", "internal/agent/llm", "internal/agent/publisher", "internal/agent/subprocess", "internal/participant", "internal/proposal", "internal/recent", "internal/textutil"},
+	"internal/agent/acp":                   {"protocol", "client", "internal/acpconn", "internal/agent", "internal/agent/deltastream", "internal/agent/llm", "internal/agent/planner", "internal/agent/publisher", "internal/agent/subprocess", "internal/participant", "internal/proposal", "internal/recent", "internal/textutil"},
 	"internal/natsembed":                   {"internal/privatedir"},
 	"internal/reasoner":                    {"client/reasoner/wire", "internal/agent/llm", "internal/agent/planner", "internal/agent/planner/rules", "internal/agent/contextwindow", "internal/agent/telemetry", "internal/reasoner/api", "internal/reasoner/decisionlog", "internal/reasoner/workflow", "internal/recent", "internal/textutil"},
 	"internal/reasoner/api":                {"client/reasoner/wire", "schemas"},

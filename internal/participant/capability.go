@@ -90,11 +90,37 @@ func namesTool(payload json.RawMessage, tool string) bool {
 	return true
 }
 
+// MayCall reports whether capabilities could allow calls of a tool that a participant
+// runs. A capability counts unless a condition on the recipient, the method or the name
+// consists of texts with * of which none matches.
+func MayCall(capabilities []json.RawMessage, host protocol.ParticipantID, tool string) bool {
+	return MayAllow(capabilities, protocol.KindMCPRequest) && slices.ContainsFunc(capabilities, func(raw json.RawMessage) bool {
+		var payload, params map[string]json.RawMessage
+		c, ok := parse(raw)
+		pattern, err := protocol.ParseKindPattern(c.Kind)
+		if !ok || c.Deny || err != nil || !pattern.Match(protocol.KindMCPRequest) {
+			return false
+		}
+		_ = json.Unmarshal(c.Payload, &payload) // patterns of another form exclude nothing
+		_ = json.Unmarshal(payload["params"], &params)
+		return !excludes(c.To, string(host)) && !excludes(payload["method"], "tools/call") && !excludes(params["name"], tool)
+	})
+}
+
+// excludes reports whether a pattern is texts with *, and none matches.
+func excludes(pattern json.RawMessage, name string) bool {
+	list := texts(pattern)
+	return len(list) > 0 && !slices.ContainsFunc(list, func(p string) bool {
+		return strings.HasPrefix(p, "/") || strings.ContainsAny(p, `!?[\{`) || strings.Count(p, "*") > 1 || starMatches(p, name)
+	})
+}
+
 // globMatches compares a name with a pattern in which only * is special.
 func globMatches(pattern, name string) bool {
-	if strings.ContainsAny(pattern, `!/?[\{`) {
-		return false
-	}
+	return !strings.ContainsAny(pattern, `!/?[\{`) && starMatches(pattern, name)
+}
+
+func starMatches(pattern, name string) bool {
 	head, tail, special := strings.Cut(pattern, "*")
 	if !special {
 		return pattern == name

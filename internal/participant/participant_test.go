@@ -172,3 +172,99 @@ func TestNamesCall(t *testing.T) {
 		})
 	}
 }
+
+// A capability without a readable condition that excludes the call could allow it.
+func TestMayCall(t *testing.T) {
+	for capabilities, want := range map[string]bool{
+		`[]`: false, `["*"]`: true, `["mcp.request"]`: true, `["mcp/*",{"kind":"mcp.request","deny":true}]`: false, `["chat","reasoning/*"]`: false, `[7]`: false,
+		`[{"kind":"mcp.request","to":"me"}]`: true, `[{"kind":"mcp.request","to":["other","them"]}]`: false, `[{"kind":"mcp.request","to":"!me"}]`: true,
+		`[{"kind":"mcp.request","payload":{"method":"tools/list"}}]`:                                               false,
+		`[{"kind":"mcp.request","payload":{"method":"tools/*"}}]`:                                                  true,
+		`[{"kind":"mcp.request","payload":{"method":"tools/call"}}]`:                                               true,
+		`[{"kind":"mcp.request","payload":{"method":"tools/call","params":{"name":["list_*","search_*"]}}}]`:       false,
+		`[{"kind":"mcp.request","payload":{"method":"tools/call","params":{"name":["list_*","read_*"]}}}]`:         true,
+		`[{"kind":"mcp.request","payload":{"params":{"name":"*_*_file"}}}]`:                                        true,
+		`[{"kind":"mcp.request","payload":{"params":{"name":"/^list/"}}}]`:                                         true,
+		`[{"kind":"mcp.request","payload":{"params":{"name":"!read_file"}}}]`:                                      true,
+		`[{"kind":"mcp.request","payload":{"params":{"name":{"a":1}}}}]`:                                           true,
+		`[{"kind":"mcp.request","payload":{"params":{"name":"read_file","arguments":{"path":"/a"}}}}]`:             true,
+		`["mcp.request",{"kind":"mcp.request","payload":{"params":{"arguments":{"**":"/private/"}}},"deny":true}]`: true,
+	} {
+		t.Run(capabilities, func(t *testing.T) {
+			var list []json.RawMessage
+			if err := json.Unmarshal([]byte(capabilities), &list); err != nil {
+				t.Fatal(err)
+			}
+			if got := MayCall(list, "me", "read_file"); got != want {
+				t.Errorf("%v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// A request that waits for decisions has no place until the last one is made.
+func TestPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		places := make(chan struct{}, 1)
+		one, two := Place{Places: places}, Place{Places: places}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		take := func(p *Place) {
+			t.Helper()
+			if err := p.Take(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		take(&one)
+		first, second := one.Lend(ctx), one.Lend(ctx)
+		take(&two)
+		first()
+		done := make(chan struct{})
+		go func() { second(); close(done) }()
+		synctest.Wait()
+		select {
+		case <-done:
+			t.Error("both have the only place")
+		default:
+		}
+		two.Leave()
+		<-done
+		if len(places) != 1 {
+			t.Error("the place was not taken back")
+		}
+		takeBack := one.Lend(ctx) // while another part of the request goes on
+		take(&one)
+		takeBack()
+		one.Leave()
+		one.Leave()
+		if len(places) != 0 {
+			t.Error("the place was not given back")
+		}
+
+		takeBack = one.Lend(ctx)
+		take(&two)
+		cancel(errGone)
+		takeBack()
+		if err := one.Take(ctx); !errors.Is(err, errGone) {
+			t.Errorf("%v", err)
+		}
+		one.Leave()
+		if len(places) != 1 {
+			t.Error("a request without a place gave one back")
+		}
+	})
+}
+
+// Two parts of a request that go on at once hold one place.
+func TestPlace_TakenTwice(t *testing.T) {
+	places := make(chan struct{}, 2)
+	p := Place{Places: places}
+	for range 2 {
+		if err := p.Take(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(places) != 1 {
+		t.Errorf("%d places", len(places))
+	}
+}

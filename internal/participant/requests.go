@@ -1,6 +1,7 @@
 package participant
 
 import (
+	"context"
 	"sync"
 
 	"github.com/meup-protocol/meup/protocol"
@@ -94,4 +95,63 @@ func (r *Requests[T]) All() []T {
 		list = append(list, h.request)
 	}
 	return list
+}
+
+// Place is one of the places for requests that are worked on, which a channel with that
+// many entries bounds. A request that waits for the decision of a person lends its place
+// to others.
+type Place struct {
+	Places chan struct{}
+
+	mu    sync.Mutex
+	held  bool
+	waits int // decisions that are waited for
+}
+
+// Take waits for a place. The error is the cause of ctx's end.
+func (p *Place) Take(ctx context.Context) error {
+	select {
+	case p.Places <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.held { // taken meanwhile by another part of the request
+		<-p.Places
+	}
+	p.held = true
+	return nil
+}
+
+// Leave gives the place back, if it is held.
+func (p *Place) Leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.leaveLocked()
+}
+
+func (p *Place) leaveLocked() {
+	if p.held {
+		p.held = false
+		<-p.Places
+	}
+}
+
+// Lend gives the place back while the request waits for a decision. The returned function
+// waits for a place again if the request waits for no other decision.
+func (p *Place) Lend(ctx context.Context) (takeBack func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waits++
+	p.leaveLocked()
+	return func() {
+		p.mu.Lock()
+		p.waits--
+		goesOn := p.waits == 0 && !p.held
+		p.mu.Unlock()
+		if goesOn {
+			_ = p.Take(ctx) // whose end also ends the request
+		}
+	}
 }

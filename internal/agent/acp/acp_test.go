@@ -27,7 +27,7 @@ func TestTurn_Steps(t *testing.T) {
 		`{"message":"I will run it.",`, `"tool_name":"execute"}`,
 		`claude mcp.request to [claude] in`, `"name":"execute","arguments":{"path":"a.txt"},"_meta":{"kind":"execute","title":"Run it"}`,
 		`claude mcp.response in`, `{"content":[{"text":"ran a.txt","type":"text"}]}`,
-		`claude reasoning.conclusion in`, `"cost":0.25,"currency":"USD","tokens":900`,
+		`claude reasoning.conclusion in`, `{"message":"It is fine.","metadata":`, `"cost":0.25,"currency":"USD","tokens":900`,
 		`claude chat re #1 {"message":"It is fine.","format":"markdown"`,
 	)
 	l.closed()
@@ -256,4 +256,20 @@ func TestTurn_Flood(t *testing.T) {
 	if got != want.String() {
 		t.Errorf("%d bytes of %d", len(got), want.Len())
 	}
+}
+
+// A request for permission that waits keeps no other question from being answered.
+func TestPermission_HoldsNoPlace(t *testing.T) {
+	l := start(t, func(_ *acp.Options, a *agent.Options) { a.MaxQuestions = 1 })
+	q := l.ask("ask b.txt")
+	l.awaitKind(protocol.KindMCPProposal)
+	if got := l.answer(l.ask("say Here. And more.")); got != "Here. And more." {
+		t.Errorf("answer %q", got)
+	}
+	l.decide(true, nil)
+	if got := l.answer(q); got != "outcome once." {
+		t.Errorf("answer %q", got)
+	}
+	l.check(`claude mcp.proposal`, `claude reasoning.conclusion in`, `{"message":"Here.",`, `claude reasoning.conclusion in`, `{"message":"outcome once.",`)
+	l.closed()
 }

@@ -132,6 +132,7 @@ func (t *turn) allowed(ctx context.Context, c *call) (bool, error) {
 
 // propose proposes a call to the other participants and waits for their decision.
 func (t *turn) propose(ctx context.Context, c *call, o options) any {
+	defer t.task.Lend(ctx)()
 	t.mu.Lock()
 	t.explainLocked(c)
 	p := t.task.Inside(protocol.KindMCPProposal, nil)

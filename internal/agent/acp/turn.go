@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/deltastream"
 	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -378,7 +380,7 @@ func (t *turn) finish(err error) {
 
 // solution returns the answer.
 func (t *turn) solution(reason string) (agent.Solution, error) {
-	s := agent.Solution{Answer: strings.TrimSpace(t.answer), Stream: t.stream, Message: "Answered.", Metadata: t.usage.metadata()}
+	s := agent.Solution{Answer: strings.TrimSpace(t.answer), Stream: t.stream, Metadata: t.usage.metadata()}
 	if s.Metadata["agent"] = t.session.program.name; reason != "end_turn" {
 		s.Metadata["stop_reason"] = reason
 	}
@@ -394,5 +396,6 @@ func (t *turn) solution(reason string) (agent.Solution, error) {
 	if s.Answer == "" {
 		s.Answer = "I have finished, and have nothing to say about it."
 	}
+	s.Message = cmp.Or(s.Message, planner.FirstSentence(s.Answer))
 	return s, nil
 }

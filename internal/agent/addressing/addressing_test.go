@@ -136,3 +136,60 @@ func TestMentions(t *testing.T) {
 		})
 	}
 }
+
+// A chat that begins with a mention of another participant is for that one, also if it is
+// away and not an agent.
+func TestIsQuestion_ForAnother(t *testing.T) {
+	for text, want := range map[string]bool{
+		"@bob what is this?":            false,
+		" @Bob: what is this?":          false,
+		"@bob.":                         false,
+		"@carol well?":                  false,
+		"@guest, well?":                 false,
+		"@alice2 @bob well?":            true,
+		"@bobby what is this?":          true,
+		"@Override, what does it do?":   true,
+		"@bob @planner what is this?":   true,
+		"@planner what does @bob say?":  true,
+		"what does @bob say about this": true,
+		"@":                             true,
+	} {
+		for _, mode := range []Mode{Any, Auto} {
+			t.Run(fmt.Sprint(mode, " ", text), func(t *testing.T) {
+				r := newRoom(mode)
+				r.presence(protocol.PresenceJoin, "alice")
+				r.presence(protocol.PresenceJoin, "bob")
+				r.presence(protocol.PresenceLeave, "bob")
+				invited := chatOf("alice", "c-1", "hello")
+				invited.To = []protocol.ParticipantID{"carol"}
+				r.sees(invited)
+				r.sees(chatOf("guest", "c-2", "hello"))
+				question := chatOf("alice", "q", text)
+				if got := r.t.IsQuestion(&question); got != want {
+					t.Errorf("a question: %t", got)
+				}
+			})
+		}
+	}
+}
+
+func TestWithoutMention(t *testing.T) {
+	c := New("planner", "Helfer", Auto, 4, nil)
+	for text, want := range map[string]string{
+		"@planner what is this?":   "what is this?",
+		" @Planner, what is this?": "what is this?",
+		"@helfer: what is this?":   "what is this?",
+		"@planner\nwhat is this?":  "what is this?",
+		"@planner2 what is this?":  "@planner2 what is this?",
+		"@planner":                 "@planner",
+		"@planner, ":               "@planner, ",
+		"what is @planner?":        "what is @planner?",
+		"@plannér what is this?":   "@plannér what is this?",
+	} {
+		t.Run(text, func(t *testing.T) {
+			if got := c.WithoutMention(text); got != want {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}

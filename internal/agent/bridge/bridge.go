@@ -36,6 +36,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/client"
@@ -104,6 +105,9 @@ type Bridge struct {
 	runtime *participant.Runtime
 	joined  protocol.SpaceInfo // when the bridge joined
 	handled protocol.Seq       // last handled entry; owned by the goroutine of Run
+	start   protocol.ID        // of the mark of the start
+	settled atomic.Bool        // the calls from before the start are answered, or left to another process
+	twin    chan struct{}      // a token when another process has replied to the mark of the start
 
 	turns      chan struct{} // one token for each call being carried out
 	asyncSlots chan struct{} // one token for each short reply in progress
@@ -130,7 +134,8 @@ func New(opts Options) *Bridge {
 	opts = opts.withDefaults()
 	runtime, joined := participant.New(opts.Space, opts.Logger, errShutdown), opts.Space.Welcome().Space
 	return &Bridge{
-		opts: opts, you: runtime.You, log: runtime.Log, runtime: runtime, joined: joined, handled: joined.Seq,
+		opts: opts, you: runtime.You, log: runtime.Log, runtime: runtime, joined: joined, handled: joined.Seq, start: protocol.ID(uuid.Must(uuid.NewV7()).String()),
+		twin:          make(chan struct{}, 1),
 		turns:         make(chan struct{}, opts.MaxCalls),
 		asyncSlots:    make(chan struct{}, maxAsync),
 		calls:         participant.Requests[*call]{Places: opts.MaxCalls + opts.MaxWaiting},
@@ -161,7 +166,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 		if env.Seq > 0 {
 			b.handled = env.Seq // less than before in a log that replaced another one
 		}
-		if !old && env.AddressedTo(b.you) && env.From != b.you {
+		if !old && env.AddressedTo(b.you) && (env.From != b.you || env.Kind == protocol.KindParticipantStatus) {
 			b.dispatch(env)
 		}
 	})
@@ -185,19 +190,22 @@ func (b *Bridge) Begin(ctx context.Context, runtime *participant.Runtime, waitin
 // requests were handled.
 func (b *Bridge) End(ctx context.Context, through protocol.Seq) {
 	if b.catchesUp() {
-		b.writeMark(ctx, mark{Status: markStopped, Through: through})
+		b.writeMark(ctx, "", mark{Status: markStopped, Through: through})
 	}
 }
 
-// Handle handles an mcp.request that another participant sent to this one.
-func (b *Bridge) Handle(request *protocol.Envelope) { b.dispatch(request) }
+// Handle handles an mcp.request that another participant sent to this one, or a status of
+// another process of this one.
+func (b *Bridge) Handle(env *protocol.Envelope) { b.dispatch(env) }
 
-// dispatch handles an envelope that another participant addressed to the
-// bridge.
+// dispatch handles an envelope that another participant, or another process of this one,
+// addressed to the bridge.
 func (b *Bridge) dispatch(env *protocol.Envelope) {
 	switch env.Kind {
 	case protocol.KindMCPRequest:
 		b.admit(env)
+	case protocol.KindParticipantStatus:
+		b.onMark(env)
 	case protocol.KindParticipantRequestStatus:
 		b.sendAsync(protocol.Envelope{
 			Kind: protocol.KindParticipantStatus, To: []protocol.ParticipantID{env.From},

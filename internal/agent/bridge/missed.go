@@ -24,6 +24,10 @@ import (
 // killed, and every request without a response is uncertain. Of those, a tool
 // call is repeated only if the tool just reads; otherwise the response is an
 // error with the reason restarted.
+//
+// A process that is not killed but runs beside the new one replies to its mark
+// with "running", to which the new process leaves the uncertain calls. A process
+// that waits for such a reply itself does not reply.
 
 // History is the part of *api.Client that is used to read the log.
 type History interface {
@@ -35,12 +39,14 @@ const (
 	missedPages = 5
 	missedPage  = 1000 // entries
 	missedTime  = 30 * time.Second
+	twinTime    = 2 * time.Second // for another process to reply to the mark of the start
 )
 
 // The marks, as the status of a participant.status.
 const (
 	markStarted = "started"
 	markStopped = "stopped"
+	markRunning = "running" // replies to the start of another process
 )
 
 // mark is the payload of a mark.
@@ -52,11 +58,11 @@ type mark struct {
 func (b *Bridge) catchesUp() bool { return b.opts.History != nil && b.opts.Missed > 0 }
 
 // writeMark writes a mark to the log.
-func (b *Bridge) writeMark(ctx context.Context, m mark) {
+func (b *Bridge) writeMark(ctx context.Context, id protocol.ID, m mark) {
 	ctx, cancel := context.WithTimeout(ctx, participant.ClosingTime)
 	defer cancel()
 	_, err := b.opts.Space.Send(ctx, protocol.Envelope{
-		Kind: protocol.KindParticipantStatus, To: []protocol.ParticipantID{b.you}, Payload: mustMarshal(m),
+		ID: id, Kind: protocol.KindParticipantStatus, To: []protocol.ParticipantID{b.you}, Payload: mustMarshal(m),
 	})
 	if err != nil {
 		b.log.Warn("mark not written: calls that are in progress when the bridge ends may be repeated", "mark", m.Status, "err", err)
@@ -95,32 +101,75 @@ func (b *Bridge) handleAll(ctx context.Context, m *missed, err error) {
 	if err != nil && ctx.Err() == nil {
 		b.log.Warn("the log cannot be read: requests from before the start are not answered", "err", err)
 	}
-	b.writeMark(ctx, mark{Status: markStarted})
-	if err != nil {
+	b.writeMark(ctx, b.start, mark{Status: markStarted})
+	var uncertain []*call
+	for i := 0; err == nil && i < len(m.requests); i++ {
+		if c := b.handleMissed(m, &m.requests[i]); c != nil {
+			uncertain = append(uncertain, c)
+		}
+	}
+	if len(uncertain) == 0 {
+		b.settled.Store(true)
 		return
 	}
-	for _, env := range m.requests {
-		b.handleMissed(m, &env)
+	b.runtime.Group.Go(func() { b.settle(uncertain) })
+}
+
+// settle answers the uncertain calls, unless another process works on them.
+func (b *Bridge) settle(uncertain []*call) {
+	timer := time.NewTimer(twinTime)
+	defer timer.Stop()
+	select {
+	case <-b.twin:
+		b.log.Warn("another process of this participant runs: calls from before the start are left to it", "calls", len(uncertain))
+	case <-timer.C:
+		for _, c := range uncertain {
+			b.sendAsync(b.response(c, outcome{fault: faultOf(participant.CodeFailed, Restarted,
+				"the bridge was restarted after this request was sent; the call may have been made or not")}))
+		}
+	case <-b.runtime.Work.Done(): // the next process answers them
+	}
+	b.settled.Store(true)
+}
+
+// onMark handles a mark of another process of this participant.
+func (b *Bridge) onMark(env *protocol.Envelope) {
+	var m mark
+	if env.From != b.you || env.ID == b.start || json.Unmarshal(env.Payload, &m) != nil {
+		return
+	}
+	switch {
+	case m.Status == markStarted && b.settled.Load():
+		b.sendAsync(protocol.Envelope{
+			Kind: protocol.KindParticipantStatus, To: []protocol.ParticipantID{b.you},
+			Correlation: protocol.CorrelateTo(env.ID), Payload: mustMarshal(mark{Status: markRunning}),
+		})
+	case m.Status == markRunning && env.Correlation.Names(b.start):
+		select {
+		case b.twin <- struct{}{}:
+		default:
+		}
 	}
 }
 
-// handleMissed answers one request from before the start.
-func (b *Bridge) handleMissed(m *missed, env *protocol.Envelope) {
+// handleMissed answers one request from before the start, or returns it if it is a call
+// that an earlier process may have made.
+func (b *Bridge) handleMissed(m *missed, env *protocol.Envelope) *call {
 	request, err := participant.ParseRequest(env)
 	if err != nil || request.IsNotification || m.answered[env.ID] {
-		return
+		return nil
 	}
 	c := &call{Request: request, asker: env.From, envelope: env.ID, contextPath: env.Context}
 	switch {
 	case m.isWithdrawn(c, env.Seq):
 		b.sendAsync(b.response(c, outcome{fault: faultOf(participant.CodeCancelled, Cancelled, "%v", errCancelled)}))
 	case env.Seq <= m.through && request.Method == "tools/call" && !b.isReadOnly(request.Params.Get("name").Text()):
-		b.sendAsync(b.response(c, outcome{fault: faultOf(participant.CodeFailed, Restarted,
-			"the bridge was restarted after this request was sent; the call may have been made or not")}))
+		return c
 	default:
 		b.log.Info("request from before the start", "envelope", env.ID, "from", env.From, "method", request.Method)
 		b.admit(env)
 	}
+	return nil
 }
 
 // isReadOnly reports whether the server declares that a tool changes nothing.

@@ -1,10 +1,14 @@
 package bridge_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -47,4 +51,29 @@ func TestTwice_OneResponse(t *testing.T) {
 	if strings.Contains(bridges[0].log.String(), warning) || !strings.Contains(bridges[1].log.String(), warning) {
 		t.Error("the second bridge alone has to warn")
 	}
+}
+
+// A bridge that starts beside a running one leaves it the calls that it works on.
+func TestTwice_CallsInProgress(t *testing.T) {
+	g := meuptest.Start(t, config)
+	m := newMoody()
+	running, release := make(chan struct{}), make(chan struct{})
+	m.tool("slow", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		close(running)
+		<-release
+		return text("done"), nil
+	})
+	first := employ(t, g, mcptools.Server{InProcess: m.Server}, catchingUp(t, g, 0))
+	alice := join(t, g, "alice", nil)
+	call := begin(t, alice, callOf(1, "slow"))
+	<-running
+	_, server := counting()
+	second := employ(t, g, server, catchingUp(t, g, 0))
+	second.log.Wait(t, "calls from before the start are left to it")
+	close(release)
+	if env := await(t, alice, responseTo(call)); !strings.Contains(string(env.Payload), "done") {
+		t.Errorf("%s", env.Payload)
+	}
+	second.stop()
+	first.stop()
 }

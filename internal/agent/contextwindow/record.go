@@ -30,6 +30,7 @@ type Call struct {
 	Arguments json.RawMessage // an object, valid for the tool's schema
 	Reason    string          // one sentence
 	Thought   string          // the id of an envelope in the log that explains the call; "": a thought with Reason does
+	Optional  bool            // not worth the decision of a person: it is not proposed if the capabilities do not allow it
 }
 
 // Key is the same for two calls of the same tool with equal arguments,

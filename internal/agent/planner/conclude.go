@@ -50,16 +50,16 @@ func confidence(answer string) (rest string, sure float64) {
 func (d *Decision) setAnswer(text string) {
 	var c closing
 	d.Answer, c = readClosing(text)
-	d.Conclusion = firstSentence(d.Answer)
+	d.Conclusion = FirstSentence(d.Answer)
 	d.Confidence, d.KeyFactors, d.Recommendation, d.References = c.confidence, c.keyFactors, c.recommendation, c.references
 }
 
 // markup matches the Markdown markup at the beginning of a line.
 var markup = regexp.MustCompile(`^(?:#{1,6}\s+|[-*+]\s+|\d{1,3}[.)]\s+|>\s*)+`)
 
-// firstSentence returns the first sentence of a Markdown text on one line: of
+// FirstSentence returns the first sentence of a Markdown text on one line: of
 // its first paragraph, or of its first heading or item if it has no paragraph.
-func firstSentence(text string) string {
+func FirstSentence(text string) string {
 	first := ""
 	fenced := false
 	for line := range strings.Lines(text) {
@@ -90,7 +90,7 @@ func firstSentence(text string) string {
 // which begins with the conclusion, it returns "".
 func withoutConclusion(thought, conclusion string) string {
 	thought = strings.TrimSpace(thought)
-	if firstSentence(thought) == conclusion {
+	if FirstSentence(thought) == conclusion {
 		return ""
 	}
 	return strings.TrimSpace(strings.TrimSuffix(thought, conclusion))

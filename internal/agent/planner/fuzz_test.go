@@ -101,7 +101,7 @@ func FuzzStrip(f *testing.F) {
 func FuzzConclude(f *testing.F) {
 	f.Add("# Title\n\nOne. Two.\n\nConfidence: 80 %")
 	f.Fuzz(func(_ *testing.T, answer string) {
-		_ = firstSentence(answer)
+		_ = FirstSentence(answer)
 		_, _ = confidence(answer)
 	})
 }

@@ -30,6 +30,9 @@ type Tool struct {
 	// Host identifies the server that runs the tool. Values that one tool of a
 	// host returns, such as paths, are valid only for tools of the same host.
 	Host string `json:"-"`
+	// NeedsApproval reports that the capabilities do not allow a call: the other
+	// participants decide about it.
+	NeedsApproval bool `json:"-"`
 
 	noReason bool // a call needs no reason, because it is shown itself
 }

@@ -3,12 +3,15 @@
 package toolbox
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/peers"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -78,6 +81,15 @@ func (b *Box) Add(name string, where Tool, t mcptools.Tool) {
 		Name: name, Description: t.Description, InputSchema: t.InputSchema, ReadOnly: t.ReadOnly, Hinted: t.Hinted,
 		Host: string(where.Owner) + "/" + t.Server,
 	})
+}
+
+// NoteRights sets NeedsApproval of the tools that the capabilities of the agent
+// cannot allow it to call.
+func (b *Box) NoteRights(you protocol.ParticipantID, capabilities []json.RawMessage) {
+	for i := range b.Plannable {
+		t := b.tools[b.Plannable[i].Name]
+		b.Plannable[i].NeedsApproval = !participant.MayCall(capabilities, cmp.Or(t.Owner, you), t.Name)
+	}
 }
 
 // NameOf returns the name that the planner uses for a tool. A tool that is not

@@ -29,7 +29,9 @@ func (r *run) answer() planner.Decision {
 	switch {
 	case r.box.hasFiles() && r.isListing() && len(r.listed) > 0:
 		d = finish(r.listing(), r.summary(func(dir string) string { return code(base(dir)) }), 0.95)
-		d.Thought = "I know what there is, and have read the beginnings of " + textutil.Count(len(r.read), "file") + " to say what they are about."
+		if len(r.read) > 0 {
+			d.Thought = "I know what there is, and have read the beginnings of " + textutil.Count(len(r.read), "file") + " to say what they are about."
+		}
 	case len(passages) > 0:
 		d = r.quotePassages(passages)
 		d.Thought = "What fits best is in " + code(base(passages[0].file)) + "."

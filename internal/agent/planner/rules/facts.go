@@ -22,6 +22,7 @@ type facts struct {
 	found    []string                        // paths that a search found
 	other    []contextwindow.Result          // results of tools without a role
 	failures []string                        // failed calls, as sentences
+	declined bool                            // a call was proposed and not approved
 }
 
 // maxAttempts bounds the attempts of a call that fails.
@@ -55,6 +56,10 @@ func readFacts(steps []contextwindow.Record, box *toolbox) facts {
 				continue
 			}
 			f.spent[key] = attempts[key] >= maxAttempts || res.Outcome != "" && res.Outcome != contextwindow.Failure
+			if c.Optional {
+				continue
+			}
+			f.declined = f.declined || res.Outcome != "" && res.Outcome != contextwindow.Failure
 			f.failures = append(f.failures, "`"+c.Tool+"` failed: "+strings.TrimRight(firstLine(res.Error, 300), ". ")+".")
 		}
 	}

@@ -49,12 +49,22 @@ func (r *run) useFiles() (d planner.Decision, ok bool) {
 	case try("", r.open(files, 0, "The question names %s, so I read it.")):
 	case len(files) == 0 && try("No file of that name is in the folders that I have listed.", r.searchFor(r.q.files)):
 	case r.isListing():
-		try(r.summary(code), r.open(r.beginnings(), linesGist, "I read the beginning of %s to be able to say what it is about."))
-	case len(files) == 0 && try(r.summary(code), append(r.searchFor(r.q.keywords), r.list(r.subfolders(), "What I look for may be in %s.")...)):
+		try(r.summary(code), r.preview())
+	case len(files) == 0 && try(r.summary(code), r.sparing(1, append(r.searchFor(r.q.keywords), r.list(r.subfolders(), "What I look for may be in %s.")...))):
 	case len(r.passages()) == 0:
-		try(unread, r.open(r.likely(), linesSearch, "I read %s in search of "+r.q.subject()+"."))
+		try(unread, r.sparing(1, r.open(r.likely(), linesSearch, "I read %s in search of "+r.q.subject()+".")))
 	}
 	return d, ok
+}
+
+// preview returns the calls that read the beginnings of the listed files. The
+// listing answers without them, so no person is asked to allow them.
+func (r *run) preview() []contextwindow.Call {
+	calls := r.open(r.beginnings(), linesGist, "I read the beginning of %s to be able to say what it is about.")
+	for i := range calls {
+		calls[i].Optional = true
+	}
+	return r.sparing(0, calls)
 }
 
 func (r *run) rootFolders() []string {

@@ -78,6 +78,19 @@ func (r *run) use(thought string, calls []contextwindow.Call) (planner.Decision,
 	return planner.Decision{Action: contextwindow.UseTools, Source: planner.ByRules, Thought: thought, Calls: calls}, len(calls) > 0
 }
 
+// sparing returns the new calls without those that need an approval, except the
+// first few of them: a person decides about one call at a time. After a
+// rejection, or without a decision, none is left.
+func (r *run) sparing(most int, calls []contextwindow.Call) []contextwindow.Call {
+	return slices.DeleteFunc(calls, func(c contextwindow.Call) bool {
+		if t := r.s.Tool(c.Tool); r.spent[c.Key()] || t == nil || !t.NeedsApproval {
+			return r.spent[c.Key()]
+		}
+		most--
+		return most < 0 || r.declined
+	})
+}
+
 // force calls the tool that the caller requires.
 func (r *run) force() (planner.Decision, error) {
 	t := r.s.Tool(r.s.Forced)
@@ -139,7 +152,7 @@ func (r *run) callLikely() (planner.Decision, bool) {
 		return planner.Decision{}, false
 	}
 	c.Reason = code(c.Tool) + " may know something about " + r.q.subject() + "."
-	return r.use("", []contextwindow.Call{c})
+	return r.use("", r.sparing(1, []contextwindow.Call{c}))
 }
 
 // choose returns the best call of a tool without a role: of the tools that the

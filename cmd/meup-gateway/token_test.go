@@ -1,0 +1,31 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"testing"
+
+	"github.com/meup-protocol/meup/internal/program"
+)
+
+// Ctrl-C ends a command that waits for a token, with the exit code of an interruption.
+func TestToken_Interrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	in, typed := io.Pipe()
+	defer func() { _ = typed.Close() }()
+	var out, errs bytes.Buffer
+	root := newRoot()
+	root.SetIn(in)
+	root.SetOut(&out)
+	root.SetErr(&errs)
+	done := make(chan int)
+	go func() { done <- program.RunContext(ctx, root, []string{"token", "--hash"}) }()
+	if _, err := typed.Write([]byte("secr")); err != nil { // it is read, so the command waits
+		t.Fatal(err)
+	}
+	cancel()
+	if code := <-done; code != program.ExitInterrupted || out.Len() > 0 || errs.String() != "\n" {
+		t.Errorf("exit code %d, output %q, errors %q", code, out.String(), errs.String())
+	}
+}
