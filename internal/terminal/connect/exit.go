@@ -3,8 +3,10 @@ package connect
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/url"
+	"time"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
@@ -91,6 +93,43 @@ func Dial(ctx context.Context, opts client.Options) (*client.Client, error) {
 		return nil, notJoined{err}
 	}
 	return c, nil
+}
+
+// retryTime is how long Retry tries, and retryInterval the time between two attempts.
+const (
+	retryTime     = time.Minute
+	retryInterval = time.Second
+)
+
+// Retry returns the result of do. While the gateway is away or busy, it calls do again for a
+// minute, and warns of that once.
+func Retry[T any](ctx context.Context, errOut io.Writer, do func() (T, error)) (T, error) {
+	end := time.Now().Add(retryTime)
+	for attempt := 1; ; attempt++ {
+		v, err := do()
+		if ctx.Err() != nil || !IsTemporary(err) || time.Now().After(end) {
+			return v, err
+		}
+		if attempt == 1 {
+			Warn(errOut, "%s; trying again for %s", SafeError{client.Unreachable(err)}, retryTime)
+		}
+		select {
+		case <-time.After(retryInterval):
+		case <-ctx.Done():
+			return v, ctx.Err()
+		}
+	}
+}
+
+// IsTemporary reports whether the same request may succeed later: no gateway answered, or one
+// that stops, starts or is busy.
+func IsTemporary(err error) bool {
+	var answer *api.StatusError
+	if errors.As(err, &answer) {
+		return answer.Temporary()
+	}
+	var request *url.Error
+	return errors.As(err, &request)
 }
 
 // AccessCodes are the codes that concern the caller and not the request.

@@ -1,7 +1,6 @@
 package manage
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +29,7 @@ read from standard input. meup logout removes a profile.
 Exit codes: those of meup; 4 if the gateway does not accept the token.`,
 		Example: `  meup login --gateway https://gateway.example.org --space lab
   meup login home --gateway http://127.0.0.1:8080 --space demo < token.txt`,
-		Args: program.MaxArgs(1),
+		Args: program.Args("[PROFILE]"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return connect.Finish(c.Context(), login(c, s, args))
 		},
@@ -42,7 +41,7 @@ func login(c *cobra.Command, s *connect.Settings, args []string) error {
 	if len(args) == 1 {
 		name = args[0]
 	}
-	in := bufio.NewReader(io.LimitReader(c.InOrStdin(), connect.MaxToken))
+	in := program.NewLines(io.LimitReader(c.InOrStdin(), connect.MaxToken))
 	interactive := tui.IsTerminal(c.InOrStdin())
 	settings := *s
 	settings.Gateway, settings.Space = connect.First(settings.Gateway, os.Getenv("MEUP_URL")), connect.First(settings.Space, os.Getenv("MEUP_SPACE"))
@@ -57,7 +56,7 @@ func login(c *cobra.Command, s *connect.Settings, args []string) error {
 	}
 	token, err := s.GivenToken(c.ErrOrStderr())
 	if err == nil && token == "" {
-		token, err = readToken(c, in, interactive)
+		token, err = readToken(c, interactive)
 	}
 	if err != nil {
 		return err
@@ -79,12 +78,12 @@ func login(c *cobra.Command, s *connect.Settings, args []string) error {
 }
 
 // ask prompts for a value; an empty line keeps the proposed one.
-func ask(c *cobra.Command, in *bufio.Reader, label, proposed string) (string, error) {
+func ask(c *cobra.Command, in *program.Lines, label, proposed string) (string, error) {
 	suffix := ": "
 	if proposed != "" {
 		suffix = " [" + proposed + "]: "
 	}
-	line, err := program.Ask(c.Context(), in, c.ErrOrStderr(), label+suffix)
+	line, err := in.Ask(c.Context(), c.ErrOrStderr(), label+suffix)
 	if errors.Is(err, io.EOF) {
 		return "", errors.New("the input ended; no profile was written")
 	}
@@ -93,7 +92,7 @@ func ask(c *cobra.Command, in *bufio.Reader, label, proposed string) (string, er
 
 // readToken reads the token: from a terminal without showing it, otherwise from
 // standard input.
-func readToken(c *cobra.Command, in *bufio.Reader, interactive bool) (string, error) {
+func readToken(c *cobra.Command, interactive bool) (string, error) {
 	var raw []byte
 	var err error
 	if f, ok := c.InOrStdin().(interface{ Fd() uintptr }); ok && interactive {
@@ -101,7 +100,7 @@ func readToken(c *cobra.Command, in *bufio.Reader, interactive bool) (string, er
 		raw, err = readHidden(c.Context(), f.Fd())
 		fmt.Fprintln(c.ErrOrStderr())
 	} else {
-		raw, err = program.Interruptible(c.Context(), func() ([]byte, error) { return io.ReadAll(in) })
+		raw, err = program.Interruptible(c.Context(), func() ([]byte, error) { return io.ReadAll(io.LimitReader(c.InOrStdin(), connect.MaxToken)) })
 	}
 	token := strings.TrimSpace(string(raw))
 	if err == nil && token == "" {
@@ -130,7 +129,7 @@ func newLogout() *cobra.Command {
 		Short: "Removes a profile that login wrote, with its token",
 		Long: `logout removes a profile of meup login from this computer. The token stays valid at
 the gateway.`,
-		Args: program.MaxArgs(1),
+		Args: program.Args("[PROFILE]"),
 		RunE: func(c *cobra.Command, args []string) error {
 			path, err := connect.Remove(connect.First(append(args, "default")...))
 			if err == nil {
