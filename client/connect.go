@@ -82,6 +82,9 @@ func (c *Client) upgrade(ctx context.Context) (*websocket.Conn, error) {
 // refusedDial decodes an HTTP error response (section 4).
 func refusedDial(resp *http.Response) *DialError {
 	e := &DialError{Status: resp.StatusCode}
+	if resp.Request != nil {
+		e.Host = resp.Request.URL.Host
+	}
 	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
 		e.RetryAfter = time.Duration(s) * time.Second
 	}

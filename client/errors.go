@@ -51,6 +51,7 @@ func (e *CloseError) Error() string {
 // DialError means that the gateway rejected the connection before the upgrade.
 type DialError struct {
 	Status     int             // HTTP status
+	Host       string          // host:port of the gateway
 	Refusal    *protocol.Error // the body; nil if it had another form
 	RetryAfter time.Duration   // from the header; 0 if absent
 }

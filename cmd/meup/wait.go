@@ -46,9 +46,10 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 	if err != nil {
 		return late(ctx, manage.SuggestName(ctx, t, &draft, err), "%s was not acknowledged within %s", r.ID, f.timeout)
 	}
+	interactive := !f.json && tui.IsTerminal(c.InOrStdin()) && tui.IsTerminal(c.OutOrStdout())
 	paused := ""
 	if roster, err := t.API.Roster(ctx, t.Space); err == nil { // otherwise there are no warnings
-		warnUnanswered(c.ErrOrStderr(), roster, &draft)
+		noteAnswerers(c.ErrOrStderr(), roster, &draft, interactive)
 		paused = pausedOf(roster, draft.To)
 	}
 	if paused != "" {
@@ -61,7 +62,6 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 		connect.Warn(c.ErrOrStderr(), "%s waits for your decision: %s", p.Subject(), p.ApproveCommand(w.flags))
 		return nil
 	}
-	interactive := !f.json && tui.IsTerminal(c.InOrStdin()) && tui.IsTerminal(c.OutOrStdout())
 	if interactive {
 		in := program.NewLines(c.InOrStdin())
 		w.onProposal = func(e *protocol.Envelope) error {

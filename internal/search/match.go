@@ -26,6 +26,9 @@ type Snippet struct {
 // snippetBytes is about the size of a snippet.
 const snippetBytes = 240
 
+// maxCutWord is the size of a word that is left out where a snippet would cut it.
+const maxCutWord = 40
+
 // matches reports whether the payload has everything that the query asks for, and
 // returns the snippet of the field that has most of it. mask returns a text as it
 // may be shown; nil: as it is.
@@ -121,6 +124,15 @@ func snippet(f field, spans []span) Snippet {
 	}
 	for end < len(f.text) && f.text[end]&0xc0 == 0x80 {
 		end--
+	}
+	// Between words, if they are not very long, as in scripts without spaces.
+	if at := strings.IndexByte(f.text[start:first.start], ' '); start > 0 && f.text[start-1] != ' ' && at >= 0 && at < maxCutWord {
+		start += at + 1
+	}
+	if last := f.text[min(first.end, end):end]; end < len(f.text) && f.text[end] != ' ' {
+		if at := strings.LastIndexByte(last, ' '); at >= 0 && len(last)-at <= maxCutWord {
+			end -= len(last) - at
+		}
 	}
 	s.Cut = start > 0 || end < len(f.text)
 	at := start

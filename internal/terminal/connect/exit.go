@@ -3,6 +3,7 @@ package connect
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/url"
@@ -53,10 +54,28 @@ func Finish(ctx context.Context, err error) error {
 	switch {
 	case errors.As(err, &usage), errors.As(err, &coded):
 		return err
+	case errors.Is(err, errUnauthorized):
+		return &program.ExitError{Code: ExitUnconnected, Err: SafeError{rejectedToken(err)}}
 	case unconnected(err):
 		return &program.ExitError{Code: ExitUnconnected, Err: SafeError{client.Unreachable(err)}}
 	}
 	return SafeError{err}
+}
+
+var errUnauthorized = &protocol.Error{Code: protocol.CodeUnauthorized}
+
+// rejectedToken describes the rejection of a token, by HTTP or at the connection.
+func rejectedToken(err error) error {
+	host := "the gateway"
+	var dialed *client.DialError
+	var answer *api.StatusError
+	switch {
+	case errors.As(err, &dialed):
+		host = First(dialed.Host, host)
+	case errors.As(err, &answer):
+		host = First(answer.Host, host)
+	}
+	return fmt.Errorf("%w Is it the token of a participant at %s, such as one of the tokens.env that meup-gateway init writes?", protocol.AsError(err), host)
 }
 
 // unconnected reports whether the request itself was never handled: there is no

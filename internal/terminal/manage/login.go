@@ -21,10 +21,11 @@ func newLogin(s *connect.Settings) *cobra.Command {
 		Use:   "login [PROFILE]",
 		Short: "Keeps a gateway, a space and a token as a profile",
 		Long: `login asks for the gateway, the space and the token that no flag or environment
-variable gives, checks the token at the gateway, and keeps all three as a profile
-in ~/.config/meup/logins.yaml, which only you can read. The first profile becomes
-the default; --profile selects another one. Without a terminal, the token is
-read from standard input. meup logout removes a profile.
+variable gives, and proposes the gateway and the space of the profile if it exists.
+It checks the token at the gateway, and keeps all three as a profile in
+~/.config/meup/logins.yaml, which only you can read. The first profile becomes the
+default; --profile selects another one. Without a terminal, the token is read from
+standard input. meup logout removes a profile.
 
 Exit codes: those of meup; 4 if the gateway does not accept the token.`,
 		Example: `  meup login --gateway https://gateway.example.org --space lab
@@ -47,10 +48,11 @@ func login(c *cobra.Command, s *connect.Settings, args []string) error {
 	settings.Gateway, settings.Space = connect.First(settings.Gateway, os.Getenv("MEUP_URL")), connect.First(settings.Space, os.Getenv("MEUP_SPACE"))
 	var err error
 	if interactive {
-		if settings.Gateway, err = ask(c, in, "Gateway", connect.First(settings.Gateway, "http://127.0.0.1:8080")); err != nil {
+		gateway, space := connect.Kept(name)
+		if settings.Gateway, err = ask(c, in, "Gateway", connect.First(settings.Gateway, gateway, "http://127.0.0.1:8080")); err != nil {
 			return err
 		}
-		if settings.Space, err = ask(c, in, "Space", settings.Space); err != nil {
+		if settings.Space, err = ask(c, in, "Space", connect.First(settings.Space, space)); err != nil {
 			return err
 		}
 	}
