@@ -17,7 +17,7 @@ func TestReasoningOfAnswer_Bounded(t *testing.T) {
 	s.play(`{"protocol":"meup/v0.1","id":"a1","ts":"2026-11-20T09:15:00Z","from":"guide","kind":"chat","payload":{"message":"Done."},"seq":11}`)
 	r := &api.Reasoning{Agent: "guide", TurnNumber: 3}
 	for range 20 {
-		r.ToolDecisions = append(r.ToolDecisions, api.ToolDecision{ToolName: "list", Outcome: "success"})
+		r.ToolDecisions = append(r.ToolDecisions, api.Decision{ToolName: "list", Outcome: "success"})
 	}
 	s.model.Apply(TurnRead{Request: ReadTurn{Envelope: "a1", Agent: "guide", Show: true}, Turn: &api.TurnOf{Turn: api.Turn{TurnNumber: 3, Reasoning: r}}})
 	blocks := s.model.Shown()
