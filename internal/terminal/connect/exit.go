@@ -126,7 +126,7 @@ func Retry[T any](ctx context.Context, errOut io.Writer, do func() (T, error)) (
 	end := time.Now().Add(retryTime)
 	for attempt := 1; ; attempt++ {
 		v, err := do()
-		if ctx.Err() != nil || !IsTemporary(err) || time.Now().After(end) {
+		if ctx.Err() != nil || !isTemporary(err) || time.Now().After(end) {
 			return v, err
 		}
 		if attempt == 1 {
@@ -140,9 +140,9 @@ func Retry[T any](ctx context.Context, errOut io.Writer, do func() (T, error)) (
 	}
 }
 
-// IsTemporary reports whether the same request may succeed later: no gateway answered, or one
+// isTemporary reports whether the same request may succeed later: no gateway answered, or one
 // that stops, starts or is busy.
-func IsTemporary(err error) bool {
+func isTemporary(err error) bool {
 	var answer *api.StatusError
 	if errors.As(err, &answer) {
 		return answer.Temporary()

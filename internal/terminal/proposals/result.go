@@ -106,14 +106,14 @@ func (a *call) report(c *cobra.Command, t *connect.Target, timeout time.Duration
 	return err
 }
 
-// await returns the response of the host. If the gateway refuses a stream of events, as at
-// the limit of connections, or is away, it requests the response again and again.
+// await returns the response of the host. If there is no stream of events, as at the limit of
+// connections or while the gateway is away, it requests the response again and again.
 func (a *call) await(ctx context.Context, t *connect.Target) (*protocol.Envelope, error) {
 	again := time.NewTicker(settledInterval)
 	defer again.Stop()
 	for {
 		found, err := a.streamed(ctx, t)
-		if err == nil || ctx.Err() != nil || !connect.IsTemporary(err) {
+		if err == nil || ctx.Err() != nil || isFinal(err) {
 			return found, err
 		}
 		select {
@@ -121,10 +121,16 @@ func (a *call) await(ctx context.Context, t *connect.Target) (*protocol.Envelope
 		case <-ctx.Done():
 			return nil, err
 		}
-		if found, err = a.stored(ctx, t); found != nil || err != nil && !connect.IsTemporary(err) {
+		if found, err = a.stored(ctx, t); found != nil || isFinal(err) {
 			return found, err
 		}
 	}
+}
+
+// isFinal reports whether the gateway rejected a request for good.
+func isFinal(err error) bool {
+	var refused *api.StatusError
+	return errors.As(err, &refused) && !refused.Temporary()
 }
 
 // streamed returns the response from a stream of events.
