@@ -15,6 +15,7 @@ import (
 // StatusError means that the gateway rejected a request.
 type StatusError struct {
 	Status     int             // HTTP status
+	Gateway    string          // its address
 	Refusal    *protocol.Error // the body; nil if it had another form
 	RetryAfter time.Duration   // from the header, at most an hour; 0 if absent
 }
@@ -47,6 +48,9 @@ const maxRefusal = 256 << 10
 // refusal decodes a response whose status is not 200.
 func refusal(resp *http.Response) *StatusError {
 	e := &StatusError{Status: resp.StatusCode}
+	if resp.Request != nil {
+		e.Gateway = resp.Request.URL.Scheme + "://" + resp.Request.URL.Host
+	}
 	e.RetryAfter = retryAfter(resp.Header.Get("Retry-After"))
 	var r protocol.Error
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // a partial body is not valid JSON

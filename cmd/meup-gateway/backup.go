@@ -53,7 +53,7 @@ A log on JetStream (nats: in the configuration) has a backup of its own: nats
 account backup.`,
 		Example: "  meup-gateway backup --config /etc/meup/meup.yaml --to /backup/meup-$(date +%F).tar.gz\n" +
 			"  meup-gateway backup --data /var/lib/meup --to /backup/meup --force --json",
-		Args: exactly(),
+		Args: program.Args(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return runBackup(c.Context(), f, c.OutOrStdout(), c.ErrOrStderr())
 		},
@@ -179,7 +179,7 @@ answered by cursor_expired, and reads the restored log from its beginning.
 Run the command as the user of the gateway, so that the files belong to it. Root
 gives them to the owner of the data folder.`,
 		Example: "  meup-gateway restore --from /backup/meup-2026-11-25.tar.gz --data /var/lib/meup",
-		Args:    exactly(),
+		Args:    program.Args(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return runRestore(c.Context(), f, c.OutOrStdout(), c.ErrOrStderr())
 		},

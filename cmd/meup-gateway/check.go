@@ -26,7 +26,7 @@ and do not change the exit code.`,
 			if file != "" {
 				return program.NoArgs(c, args)
 			}
-			return exactly("FILE")(c, args)
+			return program.Args("FILE")(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if file == "" {

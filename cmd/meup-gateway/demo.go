@@ -66,7 +66,7 @@ variables).
 With --ask it sends one question to guide, prints the envelopes as they arrive,
 and exits with 0 after the answer.`,
 		Example: "  meup-gateway demo\n  meup-gateway demo --ask 'what is in the docs folder?'",
-		Args:    exactly(),
+		Args:    program.Args(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, stop := withParent(c.Context(), os.Getppid, time.Second)
 			defer stop()

@@ -35,7 +35,7 @@ and with 1 if not.
 Capabilities that were granted or revoked at run time are in the log and not in
 the configuration; explain ignores them.`,
 		Example: "  meup-gateway explain --config meup.yaml --space lab --participant planner --envelope call.json",
-		Args:    exactly(),
+		Args:    program.Args(),
 		RunE:    func(c *cobra.Command, _ []string) error { return explain(f, c.InOrStdin(), c.OutOrStdout()) },
 	}
 	fl := c.Flags()

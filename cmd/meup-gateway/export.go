@@ -66,7 +66,7 @@ are used. jsonl is the log as it is stored, after the gateway's safety rules.`,
 		Example: "  meup-gateway export --space lab --config meup.yaml >lab.jsonl\n" +
 			"  meup-gateway export --space lab --config meup.yaml --data ./backup --format md --thread 0193a5c2-7b1e-7000-8000-000000000000 --output incident.md\n" +
 			"  meup-gateway export --space lab --gateway http://127.0.0.1:8080 --token-env ALICE_TOKEN --format otel >lab-traces.jsonl",
-		Args: exactly(),
+		Args: program.Args(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return runExport(c.Context(), f, c.OutOrStdout(), c.ErrOrStderr())
 		},

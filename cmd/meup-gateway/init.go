@@ -64,7 +64,7 @@ tokens.env, which a shell reads: the tokens of the participants, and the address
 the space and the token of alice for meup. Only you can read tokens.env. Existing
 files are not changed: init fails.`,
 		Example: "  meup-gateway init\n  . ./tokens.env\n  meup-gateway serve --config meup.yaml",
-		Args:    program.MaxArgs(1),
+		Args:    program.Args("[FOLDER]"),
 		RunE: func(c *cobra.Command, args []string) error {
 			folder := "."
 			if len(args) > 0 {

@@ -45,13 +45,3 @@ Get started: meup-gateway demo, or meup-gateway init for a space of your own`,
 	program.Describe(root, version)
 	return root
 }
-
-// exactly requires n arguments and names them.
-func exactly(names ...string) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if len(args) < len(names) {
-			return program.Usagef("%s is required", names[len(args)])
-		}
-		return program.MaxArgs(len(names))(c, args)
-	}
-}

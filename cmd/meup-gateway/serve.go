@@ -55,7 +55,7 @@ later needs token_file, token_sha256 or token. SIGTERM shuts the gateway down
 gracefully: it accepts no new connections, delivers all admitted envelopes and
 exits with 0.`,
 		Example: "  meup-gateway serve --config meup.yaml\n  meup-gateway serve --config meup.yaml --listen 127.0.0.1:9000 --data :memory:",
-		Args:    exactly(),
+		Args:    program.Args(),
 		RunE:    func(c *cobra.Command, _ []string) error { return serve(c.Context(), f, c.ErrOrStderr()) },
 	}
 	fl := c.Flags()

@@ -23,7 +23,7 @@ func newToken() *cobra.Command {
 configuration, which has only its hash. With --hash it reads an existing token
 from standard input.`,
 		Example: "  meup-gateway token\n  printf %s \"$TOKEN\" | meup-gateway token --hash",
-		Args:    exactly(),
+		Args:    program.Args(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if hash {
 				return hashToken(c)

@@ -33,7 +33,7 @@ func newVersion() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Prints the version",
-		Args:  exactly(),
+		Args:  program.Args(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			v := buildVersion()
 			if asJSON {

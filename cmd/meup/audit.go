@@ -13,6 +13,7 @@ import (
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/internal/terminal/tui"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -70,7 +71,7 @@ func (f *auditFlags) print(c *cobra.Command, t *connect.Target, h *historyFlags,
 	if err != nil {
 		return err
 	}
-	out := &printer{out: bufio.NewWriter(c.OutOrStdout()), json: h.json, style: style, kinds: true, zone: time.Local, dates: true}
+	out := &printer{out: bufio.NewWriter(c.OutOrStdout()), json: h.json, style: style, kinds: true, zone: time.Local, dates: true, width: tui.Width(c.OutOrStdout())}
 	var newest []protocol.Envelope // with a limit
 	err = eachEnvelope(c.Context(), t, q, func(e *protocol.Envelope) (more bool, err error) {
 		if h.limit == 0 {

@@ -57,7 +57,7 @@ one object per line.`,
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.thread, "thread", "", "id of the conversation, which is that of its first message")
+	fl.StringVar(&f.thread, "thread", "", "id of the conversation, which is that of its first message; its beginning or end is enough")
 	fl.StringVar(&f.session, "session", "", "turns and jobs of a session, of all its conversations")
 	fl.BoolVar(&f.threads, "threads", false, "list the conversations, newest first")
 	fl.IntVar(&f.limit, "limit", 20, "number of turns or conversations, the newest ones; 0: all")

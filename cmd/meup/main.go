@@ -48,10 +48,10 @@ No flag takes a token itself, because all users of a machine can see the flags
 of its programs.
 
 Exit codes: 0 success, 1 rejected or failed, 2 usage error, 3 timeout,
-4 no connection, or the token is not valid.`,
+4 no connection, or the token is not valid; 130 Ctrl-C.`,
 		Example: `  export MEUP_URL=http://localhost:8080 MEUP_SPACE=lab MEUP_TOKEN=...
   meup join
-  meup send --wait 'what is in the docs folder?'
+  meup send --wait '@guide what is in the docs folder?'
   meup tail --json | jq -r .kind`,
 		Args: program.NoArgs,
 		RunE: program.NoCommand,

@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 //
 //	gateway FILE            starts it with a configuration; MEUP_URL is its URL
 //	restart                 stops it and starts it again, at the same address
+//	halt                    stops it; restart starts it again
 //	reload FILE             gives it another configuration
 //	expand FROM TO          copies a file, with variables replaced
 //	exits CODE COMMAND…     the command ends with that exit code
@@ -47,7 +48,10 @@ func TestScripts(t *testing.T) {
 			"gateway": func(ts *testscript.TestScript, _ bool, args []string) {
 				startGateway(ts, program, ts.MkAbs(args[0]), "127.0.0.1:0")
 			},
-			"restart":     func(ts *testscript.TestScript, _ bool, _ []string) { restartGateway(ts, program) },
+			"restart": func(ts *testscript.TestScript, _ bool, _ []string) { restartGateway(ts, program) },
+			"halt": func(ts *testscript.TestScript, _ bool, _ []string) {
+				processesOf(ts).running[theGateway].stop(syscall.SIGTERM)
+			},
 			"reload":      reloadGateway,
 			"expand":      expand,
 			"exits":       exits,

@@ -7,8 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/internal/terminal/render"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -21,6 +24,7 @@ type printer struct {
 	kinds bool // kinds were requested by name: print every envelope
 	zone  *time.Location
 	dates bool // print the day too
+	width int  // of the terminal, to which lines are cut; 0: it is not one
 	lines int  // that were printed
 }
 
@@ -40,7 +44,11 @@ func (p *printer) print(e *protocol.Envelope) error {
 	case e.Kind == protocol.KindStreamData && !p.kinds: // the complete text follows
 		return nil
 	}
-	return p.write(p.line(e))
+	line := p.line(e)
+	if p.width > 0 {
+		line = render.Fit(line, p.width)
+	}
+	return p.write(line)
 }
 
 func (p *printer) write(line string) error {
@@ -70,12 +78,27 @@ func (p *printer) line(e *protocol.Envelope) string {
 	}
 	b.WriteString("  " + s.Paint(s.Tool, termsafe.Words(string(e.Kind))))
 	if e.Context != "" {
-		b.WriteString("  " + s.Paint(s.Dim, "["+termsafe.Words(string(e.Context))+"]"))
+		b.WriteString("  " + s.Paint(s.Dim, "["+termsafe.Words(p.context(e.Context))+"]"))
 	}
 	if text := blockrender.Summary(e); text != "" {
 		b.WriteString("  " + text)
 	}
 	return b.String()
+}
+
+// context formats a context path. On a terminal, of each name that is a UUID, it is the end,
+// which is enough to select it.
+func (p *printer) context(path protocol.ContextPath) string {
+	if p.width == 0 {
+		return string(path)
+	}
+	names := strings.Split(string(path), "/")
+	for i, name := range names {
+		if uuid.Validate(name) == nil {
+			names[i] = "…" + name[len(name)-8:]
+		}
+	}
+	return strings.Join(names, "/")
 }
 
 // newEncoder returns a JSON encoder whose output is safe to display in a

@@ -68,6 +68,7 @@ func startProcess(ts *testscript.TestScript, tty *terminal, env []string, name s
 func openTerminal(ts *testscript.TestScript) *terminal {
 	master, program, err := pty.Open()
 	ts.Check(err)
+	ts.Check(pty.Setsize(master, &pty.Winsize{Rows: 24, Cols: 80}))
 	before, err := term.GetState(program.Fd())
 	ts.Check(err)
 	return &terminal{master, program, before}

@@ -44,21 +44,23 @@ the newest first, and --job prints the reasoning of one.
 With --json, it prints one object per line for each agent that called a tool; with
 --jobs, one object.
 
-Exit codes: those of meup; 1 also if there is no such turn or job.`,
+Exit codes: those of meup; 1 also if there is no such turn or job; 0 also if the
+space has no conversation.`,
 		Example: `  meup reasoning
   meup reasoning 2
   meup reasoning all --thread 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f --json
   meup reasoning all --session sprint-12
   meup reasoning --jobs
   meup reasoning --job nightly-sweep`,
+		Args: program.Args("[N]"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return connect.Finish(c.Context(), runReasoning(c, a, args, &f))
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.thread, "thread", "", "id of the conversation, which is that of its first message")
+	fl.StringVar(&f.thread, "thread", "", "id of the conversation, which is that of its first message; its beginning or end is enough")
 	fl.StringVar(&f.session, "session", "", "turns and jobs of a session")
-	fl.StringVar(&f.job, "job", "", "id of the job, which is its outermost context")
+	fl.StringVar(&f.job, "job", "", "id of the job, which is its outermost context; its beginning or end is enough")
 	fl.BoolVar(&f.jobs, "jobs", false, "list the jobs, newest first")
 	fl.IntVar(&f.limit, "limit", 20, "with --jobs: number of jobs, the newest ones; 0: all")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
@@ -94,8 +96,6 @@ func (f *reasoningFlags) check(args []string, n int) error {
 // parseTurnNumber parses the number of a turn: 0 the most recent completed one, -1 all.
 func parseTurnNumber(args []string) (int, error) {
 	switch {
-	case len(args) > 1:
-		return 0, program.Usagef("unexpected argument %q", args[1])
 	case len(args) == 0:
 		return 0, nil
 	case args[0] == "all":
@@ -129,8 +129,11 @@ func runReasoning(c *cobra.Command, a *app, args []string, f *reasoningFlags) er
 		return listJobs(c, t, f, style)
 	case f.job != "":
 		h, err := t.API.Job(c.Context(), t.Space, protocol.ID(f.job))
+		if connect.NotFound(err) {
+			h, err = selectJob(c.Context(), t, f.job)
+		}
 		if err != nil {
-			return unknown(err)
+			return err
 		}
 		return writeQueried(c, h.Turns, "", f.json, style)
 	case f.session != "":
@@ -141,6 +144,10 @@ func runReasoning(c *cobra.Command, a *app, args []string, f *reasoningFlags) er
 		return writeQueried(c, found, "", f.json, style)
 	}
 	q, err := openTurns(c.Context(), t, f.thread)
+	if errors.Is(err, errNoThread) { // as history
+		connect.Warn(c.ErrOrStderr(), "%s", err)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -251,11 +258,28 @@ func openTurns(ctx context.Context, t *connect.Target, thread string) (*turnRead
 	return q, nil
 }
 
-// page reads turns of the thread. An unknown thread is not a connection error.
+// page reads turns of the thread. If the gateway has none with this id, the id may be the
+// beginning or the end of the id of one of the newest threads.
 func (q *turnReader) page(ctx context.Context, page api.Page) (*api.History, error) {
 	h, err := q.API.History(ctx, q.Space, q.thread, page)
+	if !connect.NotFound(err) {
+		return h, err
+	}
+	list, err := readThreads(ctx, q.Target, maxSelect)
+	if err != nil {
+		return nil, err
+	}
+	found, err := connect.Select(string(q.thread), "thread", "meup history --threads", list.Threads, func(t *api.Thread) protocol.ID { return t.ThreadID })
+	if err != nil {
+		return nil, err
+	}
+	q.thread = found.ThreadID
+	h, err = q.API.History(ctx, q.Space, q.thread, page)
 	return h, unknown(err)
 }
+
+// maxSelect bounds the threads or jobs among which an id is searched.
+const maxSelect = 1000
 
 // unknown returns the error of a request: that the gateway has no such thread, job
 // or session is not a connection error.

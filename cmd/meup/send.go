@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -19,6 +20,7 @@ import (
 	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/internal/terminal/conversation"
 	"github.com/meup-protocol/meup/internal/terminal/manage"
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/internal/terminal/tui"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -59,10 +61,14 @@ proposed call waits for your decision, it shows the call and asks for it at a
 terminal, which does not count towards --timeout; otherwise it reports the command
 that approves it on standard error.
 
+Without --to and without @NAME in the text, the message is to all: a single agent
+answers it. Of several agents, each answers only what mentions it or is addressed to
+it; meup who lists them.
+
 Exit codes: 0 admitted, with --wait answered; 1 rejected or failed; 2 usage
 error; 3 no answer in time (the message was admitted); 4 no connection, or the
 token is not valid.`,
-		Example: `  meup send 'what is in the docs folder?'
+		Example: `  meup send --wait '@guide what is in the docs folder?'
   meup send --wait --to guide 'what is in the docs folder?'
   meup send --session sprint-12 'what is still open?'
   git diff | meup send --wait --timeout 5m
@@ -119,13 +125,32 @@ func runSend(c *cobra.Command, a *app, f *sendFlags, args []string) error {
 	return nil
 }
 
-// warnUnanswered warns of what may leave a chat without an answer.
-func warnUnanswered(w io.Writer, roster *api.Roster, chat *protocol.Envelope) {
+// warnUnanswered warns of what may leave a chat without an answer. It reports whether there
+// was a warning.
+func warnUnanswered(w io.Writer, roster *api.Roster, chat *protocol.Envelope) bool {
 	address := func(id string) string { return "--to " + id }
 	connected := append([]protocol.Participant{roster.You}, roster.Participants...)
 	d := conversation.Draft{Text: chatText(chat), To: chat.To, Added: chat.To, Begins: len(chat.Correlation.IDs) == 0}
-	for _, sentence := range d.Unanswered(roster.You.ID, connected, address) {
+	list := d.Unanswered(roster.You.ID, connected, address)
+	for _, sentence := range list {
 		connect.Warn(w, "%s", sentence)
+	}
+	return len(list) > 0
+}
+
+// noteAnswerers names who may answer a chat to all, at a terminal, or that nobody else is
+// connected.
+func noteAnswerers(w io.Writer, roster *api.Roster, chat *protocol.Envelope, interactive bool) {
+	if warnUnanswered(w, roster, chat) || len(chat.To) > 0 || len(chat.Correlation.IDs) > 0 {
+		return
+	}
+	others := slices.ContainsFunc(roster.Participants, func(p protocol.Participant) bool { return p.ID != roster.You.ID })
+	agents := conversation.Agents(roster.You.ID, roster.Participants)
+	switch {
+	case !others:
+		connect.Warn(w, "no other participant is connected; the answer comes when an agent connects, and meup who lists them")
+	case interactive && len(agents) == 1:
+		connect.Warn(w, "the message is to all; %s is the agent that may answer", termsafe.Words(agents[0]))
 	}
 }
 

@@ -65,24 +65,46 @@ func selectInSession(ctx context.Context, t *connect.Target, session string, n i
 	}
 }
 
-// listJobs prints the jobs of a space.
-func listJobs(c *cobra.Command, t *connect.Target, f *reasoningFlags, s blockrender.Style) error {
+// readJobs reads pages until there are enough jobs; 0: all.
+func readJobs(ctx context.Context, t *connect.Target, most int) (*api.Jobs, error) {
 	all := &api.Jobs{Jobs: []api.Job{}}
 	for {
 		limit := 100
-		if f.limit > 0 {
-			limit = min(limit, f.limit-len(all.Jobs))
+		if most > 0 {
+			limit = min(limit, most-len(all.Jobs))
 		}
-		page, err := t.API.Jobs(c.Context(), t.Space, limit, all.Next)
+		page, err := t.API.Jobs(ctx, t.Space, limit, all.Next)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		again := page.Next == all.Next
 		all.Jobs = append(all.Jobs, page.Jobs...)
 		all.Next, all.HasMore = page.Next, page.HasMore
-		if !page.HasMore || again || f.limit > 0 && len(all.Jobs) >= f.limit {
-			break
+		if !page.HasMore || again || most > 0 && len(all.Jobs) >= most {
+			return all, nil
 		}
+	}
+}
+
+// selectJob returns one of the newest jobs by the beginning or the end of its id.
+func selectJob(ctx context.Context, t *connect.Target, id string) (*api.History, error) {
+	list, err := readJobs(ctx, t, maxSelect)
+	if err != nil {
+		return nil, err
+	}
+	found, err := connect.Select(id, "job", "meup reasoning --jobs", list.Jobs, func(j *api.Job) protocol.ID { return j.JobID })
+	if err != nil {
+		return nil, err
+	}
+	h, err := t.API.Job(ctx, t.Space, found.JobID)
+	return h, unknown(err)
+}
+
+// listJobs prints the jobs of a space.
+func listJobs(c *cobra.Command, t *connect.Target, f *reasoningFlags, s blockrender.Style) error {
+	all, err := readJobs(c.Context(), t, f.limit)
+	if err != nil {
+		return err
 	}
 	if f.json {
 		return newEncoder(c.OutOrStdout()).Encode(all)

@@ -16,6 +16,7 @@ import (
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/internal/terminal/tui"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -41,7 +42,9 @@ A filter never hides work from a participant: calls, proposals, the answers to
 both, and envelopes addressed to you pass it. With --observe, the filter applies
 to everything.
 
-With --json, each line is an envelope as the gateway sends it, with \\u escapes for
+On a terminal, lines are cut to its width; --json and other outputs have whole texts.
+
+With --json, each line is an envelope as the gateway sends it, with \u escapes for
 characters that control a terminal or are invisible.`,
 		Example: `  meup tail
   meup tail --main -n 50
@@ -107,7 +110,7 @@ func newTailing(c *cobra.Command, a *app, f *tailFlags) (*tailing, error) {
 	return &tailing{
 		Target: t, flags: f, filter: filter, since: since,
 		sieve:   historyFilter{matcher: matcher, observe: f.filter.observe},
-		printer: &printer{out: bufio.NewWriter(c.OutOrStdout()), json: f.json, style: style, kinds: len(f.filter.kinds) > 0, zone: time.Local},
+		printer: &printer{out: bufio.NewWriter(c.OutOrStdout()), json: f.json, style: style, kinds: len(f.filter.kinds) > 0, zone: time.Local, width: tui.Width(c.OutOrStdout())},
 		note:    func(format string, args ...any) { connect.Warn(c.ErrOrStderr(), format, args...) },
 	}, nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,24 +46,24 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 	if err != nil {
 		return late(ctx, manage.SuggestName(ctx, t, &draft, err), "%s was not acknowledged within %s", r.ID, f.timeout)
 	}
+	interactive := !f.json && tui.IsTerminal(c.InOrStdin()) && tui.IsTerminal(c.OutOrStdout())
 	paused := ""
 	if roster, err := t.API.Roster(ctx, t.Space); err == nil { // otherwise there are no warnings
-		warnUnanswered(c.ErrOrStderr(), roster, &draft)
+		noteAnswerers(c.ErrOrStderr(), roster, &draft, interactive)
 		paused = pausedOf(roster, draft.To)
 	}
 	if paused != "" {
 		connect.Warn(c.ErrOrStderr(), "%s; the answer comes after meup resume", paused)
 		paused = ": " + paused
 	}
-	w := &waiter{target: t, member: member, id: r.ID, flags: connect.Given(c.Flags())}
+	w := &waiter{target: t, member: member, id: r.ID, flags: connect.Given(c.Flags()), errOut: c.ErrOrStderr()}
 	w.onProposal = func(e *protocol.Envelope) error {
 		p := proposals.Describe(e, time.Now())
 		connect.Warn(c.ErrOrStderr(), "%s waits for your decision: %s", p.Subject(), p.ApproveCommand(w.flags))
 		return nil
 	}
-	interactive := !f.json && tui.IsTerminal(c.InOrStdin()) && tui.IsTerminal(c.OutOrStdout())
 	if interactive {
-		in := bufio.NewReader(c.InOrStdin())
+		in := program.NewLines(c.InOrStdin())
 		w.onProposal = func(e *protocol.Envelope) error {
 			deadline.Stop() // the time to decide does not count
 			defer deadline.Reset(f.timeout)
@@ -152,6 +151,7 @@ type waiter struct {
 	member *client.Client
 	id     protocol.ID // of the message
 	flags  string      // of the connection, for commands in reports
+	errOut io.Writer
 
 	onProposal func(*protocol.Envelope) error // gets each proposal on which the caller may decide
 }
@@ -190,9 +190,11 @@ func (w *waiter) await(ctx context.Context) (*protocol.Envelope, error) {
 // mayDecide reports whether a proposal is in the turn of the message, and the caller may
 // decide on it.
 func (w *waiter) mayDecide(ctx context.Context, id protocol.ID) bool {
-	ctx, cancel := context.WithTimeout(ctx, turnTimeout)
-	defer cancel()
-	at, err := w.target.API.TurnOf(ctx, w.target.Space, w.id)
+	at, err := connect.Retry(ctx, w.errOut, func() (*api.TurnOf, error) {
+		ctx, cancel := context.WithTimeout(ctx, turnTimeout)
+		defer cancel()
+		return w.target.API.TurnOf(ctx, w.target.Space, w.id)
+	})
 	return err == nil && slices.Contains(at.MayDecide, id)
 }
 
@@ -221,10 +223,10 @@ func (w *waiter) undecided(ctx context.Context) (text string) {
 		return ""
 	}
 	for i := range list {
-		if !slices.Contains(calls, list[i].ID) {
+		if !slices.Contains(calls, list[i].Envelope.ID) {
 			continue
 		}
-		p := proposals.Describe(&list[i], time.Now())
+		p := proposals.Describe(&list[i].Envelope.Envelope, time.Now())
 		text += "; " + p.Subject() + " waits for a decision"
 		if slices.Contains(at.MayDecide, p.ID) {
 			text += ": " + p.ApproveCommand(w.flags)

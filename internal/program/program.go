@@ -126,10 +126,15 @@ func NoArgs(c *cobra.Command, args []string) error {
 	return Usagef("unknown command %q", args[0])
 }
 
-// MaxArgs rejects more than n arguments.
-func MaxArgs(n int) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) > n {
+// Args requires an argument for each name that has no brackets, and rejects more arguments
+// than names, unless the last name ends with an ellipsis: "WHO", "[CAPABILITY…]".
+func Args(names ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		n := len(names)
+		switch {
+		case len(args) < n && !strings.HasPrefix(names[len(args)], "["):
+			return Usagef("%s is required: %s", names[len(args)], strings.TrimSuffix(c.UseLine(), " [flags]"))
+		case len(args) > n && (n == 0 || !strings.HasSuffix(strings.TrimSuffix(names[n-1], "]"), "…")):
 			return Usagef("unexpected argument %q", args[n])
 		}
 		return nil

@@ -26,6 +26,9 @@ type Snippet struct {
 // snippetBytes is about the size of a snippet.
 const snippetBytes = 240
 
+// maxCutWord is the size of a word that is left out where a snippet would cut it.
+const maxCutWord = 40
+
 // matches reports whether the payload has everything that the query asks for, and
 // returns the snippet of the field that has most of it. mask returns a text as it
 // may be shown; nil: as it is.
@@ -122,6 +125,7 @@ func snippet(f field, spans []span) Snippet {
 	for end < len(f.text) && f.text[end]&0xc0 == 0x80 {
 		end--
 	}
+	start, end = betweenWords(f.text, start, end, first)
 	s.Cut = start > 0 || end < len(f.text)
 	at := start
 	for _, m := range spans {
@@ -143,4 +147,17 @@ func snippet(f field, spans []span) Snippet {
 		s.Parts = append(s.Parts, Part{Text: f.text[at:end]})
 	}
 	return s
+}
+
+// betweenWords moves the ends of a snippet to the next space inside, but not into a match, and
+// not over a very long word, as in scripts without spaces.
+func betweenWords(text string, start, end int, match span) (int, int) {
+	if at := strings.IndexByte(text[start:match.start], ' '); start > 0 && text[start-1] != ' ' && at >= 0 && at < maxCutWord {
+		start += at + 1
+	}
+	after := text[min(match.end, end):end]
+	if at := strings.LastIndexByte(after, ' '); end < len(text) && text[end] != ' ' && at >= 0 && len(after)-at <= maxCutWord {
+		end -= len(after) - at
+	}
+	return start, end
 }

@@ -16,8 +16,17 @@ func TestSearch_DensestSnippet(t *testing.T) {
 	if err != nil || len(r.Hits) != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if s := fmt.Sprint(r.Hits[0].Snippet); !strings.Contains(s, "5433") {
-		t.Error(s)
+	text := ""
+	for _, p := range r.Hits[0].Snippet.Parts {
+		text += p.Text
+	}
+	if !strings.Contains(text, "5433") {
+		t.Error(text)
+	}
+	for _, word := range strings.Fields(text) { // none is cut
+		if !slices.Contains(strings.Fields("filler of the text port is 5433 more"), word) {
+			t.Errorf("%q in %q", word, text)
+		}
 	}
 }
 

@@ -70,19 +70,12 @@ func open(c *cobra.Command, s *connect.Settings, asJSON bool) (*session, error) 
 	return &session{Target: t, directory: d, out: c.OutOrStdout(), json: asJSON}, nil
 }
 
-// run returns the RunE of a command that takes these arguments. most -1: any number
-// of further ones. check checks flags and arguments before there is a connection;
-// nil: nothing to check.
-func run(s *connect.Settings, least, most int, asJSON *bool, check func(args []string) error,
+// run returns the RunE of a command. check checks flags and arguments before there is a
+// connection; nil: nothing to check.
+func run(s *connect.Settings, asJSON *bool, check func(args []string) error,
 	do func(ctx context.Context, x *session, args []string) error,
 ) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
-		switch {
-		case len(args) < least:
-			return program.Usagef("expected %s", c.UseLine())
-		case most >= 0 && len(args) > most:
-			return program.Usagef("unexpected argument %q", args[most])
-		}
 		if check != nil {
 			if err := check(args); err != nil {
 				return err

@@ -19,9 +19,10 @@ func newListParticipants(s *connect.Settings) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "list [SPACE]", Short: "Lists participants with their capabilities",
+		Args: program.Args("[SPACE]"),
 		Long: `list prints the participants of a space, or of all: file or log for where they come
 from, the number of tokens that administration has issued, and the capabilities.` + exitCodes,
-		RunE: run(s, 0, 1, &asJSON, nil, func(_ context.Context, x *session, args []string) error {
+		RunE: run(s, &asJSON, nil, func(_ context.Context, x *session, args []string) error {
 			if err := x.narrow(args); err != nil {
 				return err
 			}
@@ -67,6 +68,7 @@ func newAddParticipant(s *connect.Settings) *cobra.Command {
 	var l limits
 	c := &cobra.Command{
 		Use: "add SPACE WHO [CAPABILITY…]", Short: "Adds a participant, and prints its token",
+		Args: program.Args("SPACE", "WHO", "[CAPABILITY…]"),
 		Long: `add adds a participant to a space, with capabilities, and issues a token. The token
 is generated here and printed once; the gateway receives only its SHA-256. A
 capability is a pattern of kinds such as reasoning/*, or a JSON object with kind,
@@ -77,7 +79,7 @@ administration has added; its tokens stay, and none is issued.` + exitCodes,
 		Example: `  meup admin participants add team-blue dora chat 'reasoning/*'
   meup admin participants add team-blue dora chat --replace`,
 	}
-	c.RunE = run(s, 2, -1, &asJSON, func([]string) error { return checkTTL(c, ttl) }, func(ctx context.Context, x *session, args []string) error {
+	c.RunE = run(s, &asJSON, func([]string) error { return checkTTL(c, ttl) }, func(ctx context.Context, x *session, args []string) error {
 		list, err := manage.ParseCapabilities(args[2:])
 		if err != nil {
 			return err
@@ -121,9 +123,10 @@ func newRemoveParticipant(s *connect.Settings) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "remove SPACE WHO", Short: "Removes a participant with its tokens",
+		Args: program.Args("SPACE", "WHO"),
 		Long: `remove removes a participant that administration has added, with its tokens. Its
 connections are closed.` + exitCodes,
-		RunE: run(s, 2, 2, &asJSON, nil, func(ctx context.Context, x *session, args []string) error {
+		RunE: run(s, &asJSON, nil, func(ctx context.Context, x *session, args []string) error {
 			if _, err := x.participant(args[0], args[1]); err != nil {
 				return err
 			}

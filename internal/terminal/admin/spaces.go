@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
@@ -18,9 +19,10 @@ func newListSpaces(s *connect.Settings) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "list", Short: "Lists the spaces of the gateway",
+		Args: program.Args(),
 		Long: `list prints the spaces in effect: the name, file or log for where it comes from, the
 number of participants, and why it has no effect, if so.` + exitCodes,
-		RunE: run(s, 0, 0, &asJSON, nil, func(_ context.Context, x *session, _ []string) error {
+		RunE: run(s, &asJSON, nil, func(_ context.Context, x *session, _ []string) error {
 			if x.json {
 				return x.encode(x.directory)
 			}
@@ -96,12 +98,13 @@ func newAddSpace(s *connect.Settings) *cobra.Command {
 	var l limits
 	c := &cobra.Command{
 		Use: "add SPACE", Short: "Adds a space",
+		Args: program.Args("SPACE"),
 		Long: `add makes a space without participants. A space that was removed before has its old
 log again. --replace changes the settings of a space that administration has
 made; its participants stay.` + exitCodes,
 		Example: "  meup admin spaces add team-blue --visibility everyone",
 	}
-	c.RunE = run(s, 1, 1, &asJSON, nil, func(ctx context.Context, x *session, args []string) error {
+	c.RunE = run(s, &asJSON, nil, func(ctx context.Context, x *session, args []string) error {
 		payload := map[string]any{"space": args[0], "if_absent": !replace}
 		for name, v := range map[string]string{"visibility": visibility, "dialect": dialect, "decide": decide} {
 			if v != "" {
@@ -129,9 +132,10 @@ func newRemoveSpace(s *connect.Settings) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "remove SPACE", Short: "Removes a space with its participants and tokens",
+		Args: program.Args("SPACE"),
 		Long: `remove removes a space that administration has made, with its participants and
 tokens. Their connections are closed. The log of the space stays.` + exitCodes,
-		RunE: run(s, 1, 1, &asJSON, nil, func(ctx context.Context, x *session, args []string) error {
+		RunE: run(s, &asJSON, nil, func(ctx context.Context, x *session, args []string) error {
 			if _, err := x.space(args[0]); err != nil {
 				return err
 			}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,9 +19,10 @@ func newListTokens(s *connect.Settings) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "list [SPACE [WHO]]", Short: "Lists the tokens that were issued",
+		Args: program.Args("[SPACE]", "[WHO]"),
 		Long: `list prints the ids of the tokens that administration has issued, who issued them,
 and when they expire. Tokens themselves are stored nowhere.` + exitCodes,
-		RunE: run(s, 0, 2, &asJSON, nil, func(_ context.Context, x *session, args []string) error {
+		RunE: run(s, &asJSON, nil, func(_ context.Context, x *session, args []string) error {
 			if len(args) > 1 {
 				p, err := x.participant(args[0], args[1])
 				if err != nil {
@@ -106,10 +105,11 @@ func newIssueToken(s *connect.Settings) *cobra.Command {
 	var ttl time.Duration
 	c := &cobra.Command{
 		Use: "issue SPACE WHO", Short: "Issues a further token, and prints it",
+		Args: program.Args("SPACE", "WHO"),
 		Long: `issue issues another token to a participant; its other tokens stay valid. The token
 is generated here and printed once; the gateway receives only its SHA-256.` + exitCodes,
 	}
-	c.RunE = run(s, 2, 2, &asJSON, func([]string) error { return checkTTL(c, ttl) }, func(ctx context.Context, x *session, args []string) error {
+	c.RunE = run(s, &asJSON, func([]string) error { return checkTTL(c, ttl) }, func(ctx context.Context, x *session, args []string) error {
 		return x.issueTo(ctx, args, tokenOptions{ttl: ttl})
 	})
 	c.Flags().DurationVar(&ttl, "ttl", 0, "how long the token is valid, such as 720h; 0: no end")
@@ -122,12 +122,13 @@ func newRotateToken(s *connect.Settings) *cobra.Command {
 	var ttl, overlap time.Duration
 	c := &cobra.Command{
 		Use: "rotate SPACE WHO", Short: "Issues a token and lets the others expire",
+		Args: program.Args("SPACE", "WHO"),
 		Long: `rotate issues a token to a participant and lets its other tokens expire after
 --overlap. Then connections with them are closed, and clients connect again with
 the new token. Both happens in one step: there is no time without a valid token.` + exitCodes,
 		Example: "  meup admin tokens rotate team-blue dora --overlap 24h",
 	}
-	c.RunE = run(s, 2, 2, &asJSON, func([]string) error {
+	c.RunE = run(s, &asJSON, func([]string) error {
 		if overlap < 0 {
 			return program.Usagef("--overlap must not be negative")
 		}
@@ -145,11 +146,12 @@ func newRevokeToken(s *connect.Settings) *cobra.Command {
 	var asJSON, all bool
 	c := &cobra.Command{
 		Use: "revoke SPACE WHO [TOKEN]", Short: "Revokes a token, or all tokens of a participant",
+		Args: program.Args("SPACE", "WHO", "[TOKEN]"),
 		Long: `revoke ends a token, by its id or the beginning of it, or with --all every token of
 the participant. Connections with it are closed.` + exitCodes,
 		Example: "  meup admin tokens revoke team-blue dora 0199f2c4\n  meup admin tokens revoke team-blue dora --all",
 	}
-	c.RunE = run(s, 2, 3, &asJSON, func(args []string) error {
+	c.RunE = run(s, &asJSON, func(args []string) error {
 		if (len(args) == 3) == all {
 			return program.Usagef("expected either a TOKEN or --all; meup admin tokens list shows the ids")
 		}
@@ -162,8 +164,12 @@ the participant. Connections with it are closed.` + exitCodes,
 		payload := map[string]any{"space": args[0], "participant_id": args[1]}
 		if all {
 			payload["all"] = true
-		} else if payload["token_id"], err = tokenOf(p, args[2]); err != nil {
-			return err
+		} else {
+			tok, err := connect.Select(args[2], "token", "meup admin tokens list "+args[0]+" "+args[1], p.Tokens, func(t *api.DirectoryToken) protocol.ID { return t.ID })
+			if err != nil {
+				return err
+			}
+			payload["token_id"] = tok.ID
 		}
 		r, err := x.send(ctx, protocol.KindAdminTokenRevoke, payload)
 		if err != nil {
@@ -174,24 +180,4 @@ the participant. Connections with it are closed.` + exitCodes,
 	c.Flags().BoolVar(&all, "all", false, "revoke all tokens of the participant")
 	jsonFlag(c, &asJSON, receiptJSON)
 	return c
-}
-
-// tokenOf returns the id of the token that begins with id.
-func tokenOf(p *api.DirectoryParticipant, id string) (protocol.ID, error) {
-	var found []string
-	for _, t := range p.Tokens {
-		switch {
-		case string(t.ID) == id:
-			return t.ID, nil
-		case strings.HasPrefix(string(t.ID), id):
-			found = append(found, string(t.ID))
-		}
-	}
-	switch len(found) {
-	case 1:
-		return protocol.ID(found[0]), nil
-	case 0:
-		return "", fmt.Errorf("%s has no token %q; meup admin tokens list shows the ids", p.ID, id)
-	}
-	return "", fmt.Errorf("%d tokens of %s begin with %q: %s", len(found), p.ID, id, strings.Join(found, ", "))
 }

@@ -3,8 +3,10 @@ package connect
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/url"
+	"time"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
@@ -51,10 +53,27 @@ func Finish(ctx context.Context, err error) error {
 	switch {
 	case errors.As(err, &usage), errors.As(err, &coded):
 		return err
+	case errors.Is(err, errUnauthorized):
+		return &program.ExitError{Code: ExitUnconnected, Err: SafeError{rejectedToken(err)}}
 	case unconnected(err):
 		return &program.ExitError{Code: ExitUnconnected, Err: SafeError{client.Unreachable(err)}}
 	}
 	return SafeError{err}
+}
+
+var errUnauthorized = &protocol.Error{Code: protocol.CodeUnauthorized}
+
+// rejectedToken describes the rejection of a token by HTTP like that of a connection.
+func rejectedToken(err error) error {
+	var dialed *client.DialError
+	var answer *api.StatusError
+	switch {
+	case errors.As(err, &dialed):
+		return dialed
+	case errors.As(err, &answer):
+		return &client.DialError{Gateway: answer.Gateway, Status: answer.Status, Refusal: answer.Refusal}
+	}
+	return protocol.AsError(err)
 }
 
 // unconnected reports whether the request itself was never handled: there is no
@@ -91,6 +110,43 @@ func Dial(ctx context.Context, opts client.Options) (*client.Client, error) {
 		return nil, notJoined{err}
 	}
 	return c, nil
+}
+
+// retryTime is how long Retry tries, and retryInterval the time between two attempts.
+const (
+	retryTime     = time.Minute
+	retryInterval = time.Second
+)
+
+// Retry returns the result of do. While the gateway is away or busy, it calls do again for a
+// minute, and warns of that once.
+func Retry[T any](ctx context.Context, errOut io.Writer, do func() (T, error)) (T, error) {
+	end := time.Now().Add(retryTime)
+	for attempt := 1; ; attempt++ {
+		v, err := do()
+		if ctx.Err() != nil || !isTemporary(err) || time.Now().After(end) {
+			return v, err
+		}
+		if attempt == 1 {
+			Warn(errOut, "%s; trying again for %s", SafeError{client.Unreachable(err)}, retryTime)
+		}
+		select {
+		case <-time.After(retryInterval):
+		case <-ctx.Done():
+			return v, ctx.Err()
+		}
+	}
+}
+
+// isTemporary reports whether the same request may succeed later: no gateway answered, or one
+// that stops, starts or is busy.
+func isTemporary(err error) bool {
+	var answer *api.StatusError
+	if errors.As(err, &answer) {
+		return answer.Temporary()
+	}
+	var request *url.Error
+	return errors.As(err, &request)
 }
 
 // AccessCodes are the codes that concern the caller and not the request.

@@ -42,6 +42,17 @@ func readAll(config string) (*configuration, error) {
 	return c, nil
 }
 
+// Kept returns the gateway and the space of a profile, or else of the default one; "": there
+// is none.
+func Kept(name string) (gateway, space string) {
+	for _, s := range []Settings{{Profile: name}, {}} {
+		if p, err := s.readProfile(); err == nil && p.Gateway != "" {
+			return string(p.Gateway), string(p.Space)
+		}
+	}
+	return "", ""
+}
+
 // Save writes a profile with its token into the file of the logins, which only its
 // owner can read. The first profile becomes the default. Save returns the path.
 func Save(name string, t *Target) (path string, err error) {

@@ -46,7 +46,7 @@ func (d *Draft) Unanswered(you protocol.ParticipantID, connected []protocol.Part
 		}
 		return append(list, fmt.Sprintf("%s is not connected; the message is to all, and another agent may answer it; if %[1]s is a participant of the space, %s addresses it alone", name, address(name)))
 	}
-	if agents := agentsOf(you, connected); d.Begins && len(agents) > 1 && !slices.ContainsFunc(agents, func(id string) bool {
+	if agents := Agents(you, connected); d.Begins && len(agents) > 1 && !slices.ContainsFunc(agents, func(id string) bool {
 		return strings.Contains(strings.ToLower(d.Text), "@"+strings.ToLower(id))
 	}) {
 		list = append(list, fmt.Sprintf("%s are agents; by default each answers only what mentions it (@%s) or is addressed to it (%s)",
@@ -55,8 +55,8 @@ func (d *Draft) Unanswered(you protocol.ParticipantID, connected []protocol.Part
 	return list
 }
 
-// agentsOf returns the connected agents other than you.
-func agentsOf(you protocol.ParticipantID, connected []protocol.Participant) (agents []string) {
+// Agents returns the connected agents other than you.
+func Agents(you protocol.ParticipantID, connected []protocol.Participant) (agents []string) {
 	for i := range connected {
 		if p := &connected[i]; p.ID != you && participant.IsAgent(p.Capabilities) {
 			agents = append(agents, string(p.ID))

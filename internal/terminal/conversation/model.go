@@ -65,7 +65,7 @@ func New(w protocol.Welcome, opts Options) *Model {
 		Link: Link{Phase: client.Connected},
 	}
 	m.participants.welcome(w)
-	m.printLines(NoticeBlock, "You are "+string(m.You)+" in "+m.Space+". /help lists the commands.")
+	m.printLines(NoticeBlock, "Joined "+m.Space+" as "+string(m.You)+". /help lists the commands.")
 	return m
 }
 

@@ -6,8 +6,26 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/protocol"
 )
+
+// Of a long reasoning below an answer, the beginning is shown, so that the answer stays
+// visible.
+func TestReasoningOfAnswer_Bounded(t *testing.T) {
+	s := newStage(t)
+	s.play(`{"protocol":"meup/v0.1","id":"a1","ts":"2026-11-20T09:15:00Z","from":"guide","kind":"chat","payload":{"message":"Done."},"seq":11}`)
+	r := &api.Reasoning{Agent: "guide", TurnNumber: 3}
+	for range 20 {
+		r.ToolDecisions = append(r.ToolDecisions, api.Decision{ToolName: "list", Outcome: "success"})
+	}
+	s.model.Apply(TurnRead{Request: ReadTurn{Envelope: "a1", Agent: "guide", Show: true}, Turn: &api.TurnOf{Turn: api.Turn{TurnNumber: 3, Reasoning: r}}})
+	blocks := s.model.Shown()
+	lines := blocks[len(blocks)-1].Lines.Left
+	if last := lines[len(lines)-1]; len(lines) != shownReasoning+1 || !strings.HasSuffix(last, " more lines: /reasoning 3") {
+		t.Errorf("%d lines, the last is %q", len(lines), last)
+	}
+}
 
 // TestNumbered_Bounded checks that a number keeps its envelope, and that
 // the oldest numbers are dropped.

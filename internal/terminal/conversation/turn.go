@@ -120,10 +120,17 @@ func (m *Model) showTurn(e TurnRead) {
 	if text == "" {
 		return
 	}
-	b := &Block{Kind: TextBlock, Lines: Lines{Left: strings.Split(strings.TrimRight(text, "\n"), "\n")}}
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if more := len(lines) - shownReasoning; more > 1 { // the answer stays visible
+		lines = append(lines[:shownReasoning], fmt.Sprintf("  … %d more lines: /reasoning %d", more, turn.TurnNumber))
+	}
+	b := &Block{Kind: TextBlock, Lines: Lines{Left: lines}}
 	m.scrollback.insertAfter(m.scrollback.chats[e.Request.Envelope], b)
 	m.addNews(b, false)
 }
+
+// shownReasoning bounds the lines of the reasoning below an answer.
+const shownReasoning = 12
 
 // number sets the turn number on the displayed messages of a turn.
 func (m *Model) number(turn *api.Turn, e TurnRead) {

@@ -31,8 +31,8 @@ func Read(ctx context.Context, log Log, space string) ([]protocol.Envelope, erro
 	return page.Envelopes, nil
 }
 
-// Active returns the active grants to a participant, or the one with this id, of what Read
-// returned.
+// Active returns the active grants to a participant, or the one with this id ("": all), of
+// the envelopes that Read returned.
 func Active(list []protocol.Envelope, of string, now time.Time) (active []Grant) {
 	gone := make(map[protocol.ID]bool)
 	for i := range list { // newest first: a revocation comes before its grant
@@ -48,7 +48,7 @@ func Active(list []protocol.Envelope, of string, now time.Time) (active []Grant)
 			continue
 		}
 		over := p.TTL > 0 && now.After(e.TS.Add(time.Duration(p.TTL*float64(time.Second))))
-		if !gone[e.ID] && !over && (string(p.Recipient) == of || string(e.ID) == of) {
+		if !gone[e.ID] && !over && (of == "" || string(p.Recipient) == of || string(e.ID) == of) {
 			active = append(active, Grant{e.ID, p.Recipient})
 		}
 	}

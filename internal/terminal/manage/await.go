@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -14,16 +15,21 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// rosterInterval is the time between two requests of awaitRoster.
-const rosterInterval = 200 * time.Millisecond
+// rosterInterval is the time between two requests of awaitRoster, and quietTime how long it
+// waits without a word.
+const (
+	rosterInterval = 200 * time.Millisecond
+	quietTime      = time.Second
+)
 
 // awaitRoster returns the roster when all of these participants are connected. It also
-// waits for a gateway that does not listen yet.
-func awaitRoster(ctx context.Context, t *connect.Target, names []string, timeout time.Duration) (*api.Roster, error) {
+// waits for a gateway that does not listen yet. After a second, it reports the reason once.
+func awaitRoster(ctx context.Context, errOut io.Writer, t *connect.Target, names []string, timeout time.Duration) (*api.Roster, error) {
 	late, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	again := time.NewTicker(rosterInterval)
 	defer again.Stop()
+	quiet := time.After(quietTime)
 	reason := "the gateway did not answer"
 	for {
 		roster, err := t.API.Roster(late, t.Space)
@@ -34,11 +40,16 @@ func awaitRoster(ctx context.Context, t *connect.Target, names []string, timeout
 			if len(missing) == 0 {
 				return roster, nil
 			}
-			reason = strings.Join(missing, ", ") + " not connected"
+			reason = "not connected: " + strings.Join(missing, ", ")
 		case ctx.Err() != nil, errors.As(err, &refused) && !refused.Temporary():
 			return nil, err
 		case late.Err() == nil:
 			reason = connect.Finish(ctx, err).Error()
+		}
+		select {
+		case <-quiet:
+			connect.Warn(errOut, "waiting for %s; %s", timeout, reason)
+		default:
 		}
 		select {
 		case <-again.C:
@@ -46,7 +57,7 @@ func awaitRoster(ctx context.Context, t *connect.Target, names []string, timeout
 			if ctx.Err() != nil {
 				return nil, program.ErrInterrupted
 			}
-			return nil, &program.ExitError{Code: connect.ExitTimedOut, Err: fmt.Errorf("after %s: %s", timeout, reason)}
+			return nil, &program.ExitError{Code: connect.ExitTimedOut, Err: fmt.Errorf("gave up after %s; %s", timeout, reason)}
 		}
 	}
 }

@@ -5,6 +5,7 @@ package manage
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -103,7 +104,7 @@ func Commands(s *connect.Settings, style func(io.Writer) (blockrender.Style, err
 func newControl(s *connect.Settings, k *control) *cobra.Command {
 	var f controlFlags
 	c := &cobra.Command{
-		Use: k.use, Short: k.short, Example: k.example,
+		Use: k.use, Short: k.short, Example: k.example, Args: program.Args(strings.Fields(k.use)[1:]...),
 		Long: k.long + "\n" + receiptHelp + `
 
 Exit codes: 0 admitted; 1 rejected or failed; 2 usage error; 4 no connection, or
@@ -166,7 +167,14 @@ func revokeAll(c *cobra.Command, t *connect.Target, f *controlFlags, of string) 
 	}
 	active := grants.Active(list, of, time.Now())
 	if len(active) == 0 {
-		return fmt.Errorf("no active grant matches %s; capabilities of the configuration cannot be revoked", of)
+		g, err := connect.Select(of, "active grant", "meup tail --kinds 'capability/*'", grants.Active(list, "", time.Now()), func(g *grants.Grant) protocol.ID { return g.ID })
+		if errors.Is(err, connect.ErrNoMatch) {
+			err = fmt.Errorf("no active grant matches %s; capabilities of the configuration cannot be revoked", of)
+		}
+		if err != nil {
+			return err
+		}
+		active = append(active, *g)
 	}
 	for i, g := range active {
 		p := map[string]any{"recipient": g.Recipient, "grant_id": g.ID}
@@ -219,15 +227,11 @@ func (k *control) draft(f *controlFlags, args []string) (protocol.Envelope, erro
 
 // check validates flags and arguments, and returns the capabilities.
 func (k *control) check(f *controlFlags, args []string) ([]json.RawMessage, error) {
-	if len(args) == 0 || !protocol.ValidParticipantID(args[0]) {
+	if !protocol.ValidParticipantID(args[0]) {
 		return nil, program.Usagef("expected the name of a participant: meup %s", k.use)
 	}
 	rest := args[1:]
 	switch {
-	case k.list == "" && len(rest) > 0:
-		return nil, program.Usagef("unexpected argument %q", rest[0])
-	case k.kind == protocol.KindCapabilityGrant && len(rest) == 0:
-		return nil, program.Usagef("expected a capability: meup %s", k.use)
 	case k.kind == protocol.KindCapabilityRevoke && len(rest) > 0 && f.grant != "":
 		return nil, program.Usagef("expected either --grant ID or capabilities; meup tail shows the ids of grants")
 	case f.duration < 0 || f.duration > 0 && f.duration < time.Second:

@@ -1,7 +1,6 @@
 package manage
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -22,15 +21,16 @@ func newLogin(s *connect.Settings) *cobra.Command {
 		Use:   "login [PROFILE]",
 		Short: "Keeps a gateway, a space and a token as a profile",
 		Long: `login asks for the gateway, the space and the token that no flag or environment
-variable gives, checks the token at the gateway, and keeps all three as a profile
-in ~/.config/meup/logins.yaml, which only you can read. The first profile becomes
-the default; --profile selects another one. Without a terminal, the token is
-read from standard input. meup logout removes a profile.
+variable gives, and proposes the gateway and the space of the profile if it exists.
+It checks the token at the gateway, and keeps all three as a profile in
+~/.config/meup/logins.yaml, which only you can read. The first profile becomes the
+default; --profile selects another one. Without a terminal, the token is read from
+standard input. meup logout removes a profile.
 
 Exit codes: those of meup; 4 if the gateway does not accept the token.`,
 		Example: `  meup login --gateway https://gateway.example.org --space lab
   meup login home --gateway http://127.0.0.1:8080 --space demo < token.txt`,
-		Args: program.MaxArgs(1),
+		Args: program.Args("[PROFILE]"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return connect.Finish(c.Context(), login(c, s, args))
 		},
@@ -42,22 +42,23 @@ func login(c *cobra.Command, s *connect.Settings, args []string) error {
 	if len(args) == 1 {
 		name = args[0]
 	}
-	in := bufio.NewReader(io.LimitReader(c.InOrStdin(), connect.MaxToken))
+	in := program.NewLines(io.LimitReader(c.InOrStdin(), connect.MaxToken))
 	interactive := tui.IsTerminal(c.InOrStdin())
 	settings := *s
 	settings.Gateway, settings.Space = connect.First(settings.Gateway, os.Getenv("MEUP_URL")), connect.First(settings.Space, os.Getenv("MEUP_SPACE"))
 	var err error
 	if interactive {
-		if settings.Gateway, err = ask(c, in, "Gateway", connect.First(settings.Gateway, "http://127.0.0.1:8080")); err != nil {
+		gateway, space := connect.Kept(name)
+		if settings.Gateway, err = ask(c, in, "Gateway", connect.First(settings.Gateway, gateway, "http://127.0.0.1:8080")); err != nil {
 			return err
 		}
-		if settings.Space, err = ask(c, in, "Space", settings.Space); err != nil {
+		if settings.Space, err = ask(c, in, "Space", connect.First(settings.Space, space)); err != nil {
 			return err
 		}
 	}
 	token, err := s.GivenToken(c.ErrOrStderr())
 	if err == nil && token == "" {
-		token, err = readToken(c, in, interactive)
+		token, err = readToken(c, interactive)
 	}
 	if err != nil {
 		return err
@@ -79,12 +80,12 @@ func login(c *cobra.Command, s *connect.Settings, args []string) error {
 }
 
 // ask prompts for a value; an empty line keeps the proposed one.
-func ask(c *cobra.Command, in *bufio.Reader, label, proposed string) (string, error) {
+func ask(c *cobra.Command, in *program.Lines, label, proposed string) (string, error) {
 	suffix := ": "
 	if proposed != "" {
 		suffix = " [" + proposed + "]: "
 	}
-	line, err := program.Ask(c.Context(), in, c.ErrOrStderr(), label+suffix)
+	line, err := in.Ask(c.Context(), c.ErrOrStderr(), label+suffix)
 	if errors.Is(err, io.EOF) {
 		return "", errors.New("the input ended; no profile was written")
 	}
@@ -93,7 +94,7 @@ func ask(c *cobra.Command, in *bufio.Reader, label, proposed string) (string, er
 
 // readToken reads the token: from a terminal without showing it, otherwise from
 // standard input.
-func readToken(c *cobra.Command, in *bufio.Reader, interactive bool) (string, error) {
+func readToken(c *cobra.Command, interactive bool) (string, error) {
 	var raw []byte
 	var err error
 	if f, ok := c.InOrStdin().(interface{ Fd() uintptr }); ok && interactive {
@@ -101,7 +102,7 @@ func readToken(c *cobra.Command, in *bufio.Reader, interactive bool) (string, er
 		raw, err = readHidden(c.Context(), f.Fd())
 		fmt.Fprintln(c.ErrOrStderr())
 	} else {
-		raw, err = program.Interruptible(c.Context(), func() ([]byte, error) { return io.ReadAll(in) })
+		raw, err = program.Interruptible(c.Context(), func() ([]byte, error) { return io.ReadAll(io.LimitReader(c.InOrStdin(), connect.MaxToken)) })
 	}
 	token := strings.TrimSpace(string(raw))
 	if err == nil && token == "" {
@@ -130,7 +131,7 @@ func newLogout() *cobra.Command {
 		Short: "Removes a profile that login wrote, with its token",
 		Long: `logout removes a profile of meup login from this computer. The token stays valid at
 the gateway.`,
-		Args: program.MaxArgs(1),
+		Args: program.Args("[PROFILE]"),
 		RunE: func(c *cobra.Command, args []string) error {
 			path, err := connect.Remove(connect.First(append(args, "default")...))
 			if err == nil {

@@ -15,7 +15,9 @@ import (
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/internal/terminal/render"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/internal/terminal/tui"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -106,7 +108,7 @@ func listParticipants(c *cobra.Command, s *connect.Settings, style func(io.Write
 	}
 	var roster *api.Roster
 	if len(f.wait) > 0 {
-		roster, err = awaitRoster(c.Context(), t, f.wait, f.timeout)
+		roster, err = awaitRoster(c.Context(), c.ErrOrStderr(), t, f.wait, f.timeout)
 	} else {
 		roster, err = t.API.Roster(c.Context(), t.Space)
 	}
@@ -116,13 +118,16 @@ func listParticipants(c *cobra.Command, s *connect.Settings, style func(io.Write
 	if f.json {
 		return json.NewEncoder(termsafe.JSONWriter(c.OutOrStdout())).Encode(roster)
 	}
-	out := bufio.NewWriter(c.OutOrStdout())
+	out, width := bufio.NewWriter(c.OutOrStdout()), tui.Width(c.OutOrStdout())
 	line := func(p *protocol.Participant, note string) {
 		if slices.Contains(roster.Paused, p.ID) {
 			note += " (paused)"
 		}
-		fmt.Fprintf(out, "%s%s  %s\n", colors.Paint(colors.Name, termsafe.Words(string(p.ID))), note,
-			strings.Join(blockrender.Capabilities(p.Capabilities), "; "))
+		text := fmt.Sprintf("%s%s  %s", colors.Paint(colors.Name, termsafe.Words(string(p.ID))), note, strings.Join(blockrender.Capabilities(p.Capabilities), "; "))
+		if width > 0 {
+			text = strings.Join(render.WrapHanging(text, width), "\n")
+		}
+		fmt.Fprintln(out, text)
 	}
 	note := " (you, not connected)"
 	for i := range roster.Participants {

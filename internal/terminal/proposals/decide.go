@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,6 +15,7 @@ import (
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -28,13 +29,15 @@ type approveFlags struct {
 func newApprove(s *connect.Settings, style styler) *cobra.Command {
 	var f approveFlags
 	c := &cobra.Command{
-		Use:   "approve ID",
+		Use:   "approve [ID]",
 		Short: "Approves a proposed call",
 		Long: `approve makes the call that an agent proposes, in your name and with exactly the
 proposed arguments: check them first. The request is addressed to the participant
 that runs the tool. If the proposal does not name it, --to is required; --to may
 also select another participant. Your capabilities must allow the request, or let
-you decide on the proposal. The first decision on a proposal wins.
+you decide on the proposal. The first decision on a proposal wins. If only the
+beginning or the end of the ID is given, or no ID and there is one proposal on
+which you may decide, approve shows the call and asks.
 
 The output is the id and the seq of the request, ID SEQ, and then the beginning of
 the result, or the error of the tool. If the host is not connected, approve does
@@ -43,6 +46,7 @@ not wait. meup proposals show prints the whole result, also later.
 Exit codes: 0 the call was made, and did not fail; 1 rejected, no such proposal is
 pending, or the tool failed; 2 usage error; 3 the call was made, and there is no
 result in time; 4 no connection, or the token is not valid; 130 Ctrl-C.`,
+		Args: program.Args("[ID]"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return connect.Finish(c.Context(), approve(c, s, style, args, &f))
 		},
@@ -80,15 +84,17 @@ func newID() protocol.ID { return protocol.ID(uuid.Must(uuid.NewV7()).String()) 
 func newReject(s *connect.Settings, style styler) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
-		Use:   "reject ID",
+		Use:   "reject [ID]",
 		Short: "Rejects a proposed call",
 		Long: `reject rejects the call that an agent proposes. The output is the id and the seq
 of the rejection: ID SEQ. Standard reasons are disagree, inappropriate, unsafe,
 busy, incapable, policy, duplicate, invalid, timeout, resource_limit,
-no_longer_needed and other; any other text is accepted.
+no_longer_needed and other; any other text is accepted. The ID may be shortened, or
+left out, as for approve.
 
 Exit codes: 0 the rejection was admitted; 1 rejected, or no such proposal is
 pending; 2 usage error; 4 no connection, or the token is not valid; 130 Ctrl-C.`,
+		Args: program.Args("[ID]"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if reason == "" {
 				return program.Usagef("--reason is required: it is sent to the agent")
@@ -111,8 +117,8 @@ type decision struct {
 	draft    func(*protocol.Envelope) (protocol.Envelope, error)
 }
 
-// send finds the proposal, sends the envelope that settles it, and prints a receipt. If
-// only the beginning of the id is given, the caller has to confirm it.
+// send finds the proposal, sends the envelope that settles it, and prints a receipt.
+// Without the whole id, the caller has to confirm it.
 func (d *decision) send(c *cobra.Command, s *connect.Settings, style styler, args []string) (*connect.Target, *call, error) {
 	id, err := idOf(args)
 	if err != nil {
@@ -122,7 +128,7 @@ func (d *decision) send(c *cobra.Command, s *connect.Settings, style styler, arg
 	if err != nil {
 		return nil, nil, err
 	}
-	found, err := find(c.Context(), t, id)
+	found, err := find(c, t, id)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -161,9 +167,13 @@ func showCommand(id protocol.ID, flags string) string {
 	return "meup proposals show " + string(id) + flags
 }
 
+// idOf returns the argument that selects a proposal; "": there is none.
 func idOf(args []string) (string, error) {
-	if len(args) != 1 || !protocol.ValidID(args[0]) {
-		return "", program.Usagef("expected the ID of a proposal, or its beginning; meup proposals lists them")
+	if len(args) == 0 {
+		return "", nil
+	}
+	if !protocol.ValidID(args[0]) {
+		return "", program.Usagef("expected the ID of a proposal, its beginning or its end; meup proposals lists them")
 	}
 	return args[0], nil
 }
@@ -198,37 +208,63 @@ func (d *decision) confirm(c *cobra.Command, t *connect.Target, p *protocol.Enve
 // statePending is the state of a proposal that has no decision.
 const statePending = "pending"
 
-// find returns the proposal whose id is a text, or the pending one whose id begins with
-// it.
-func find(ctx context.Context, t *connect.Target, id string) (*api.Proposal, error) {
-	list, _, err := Pending(ctx, t)
+// find returns the proposal that a text selects: by its id, or by the beginning or the end
+// of it, first among the pending ones. "": the only one on which the caller may decide.
+func find(c *cobra.Command, t *connect.Target, id string) (*api.Proposal, error) {
+	list, _, err := Pending(c.Context(), t)
 	if err != nil {
 		return nil, err
 	}
-	var found []*api.Proposal
-	for i := range list {
-		p := &api.Proposal{State: statePending, Envelope: api.RawEnvelope{Envelope: list[i]}}
-		switch {
-		case string(list[i].ID) == id:
-			return p, nil
-		case strings.HasPrefix(string(list[i].ID), id):
-			found = append(found, p)
-		}
+	if id == "" {
+		return onlyOne(list, connect.Given(c.Flags()))
 	}
-	switch len(found) {
-	case 0:
-		return findSettled(ctx, t, id)
-	case 1:
-		return found[0], nil
+	found, err := connect.Select(id, "pending proposal", "meup proposals", list, proposalID)
+	if !errors.Is(err, connect.ErrNoMatch) {
+		return found, err
 	}
-	return nil, fmt.Errorf("%d pending proposals begin with %s; give more of the id", len(found), id)
+	return findSettled(c.Context(), t, id)
 }
 
-// findSettled returns a proposal by its whole id.
+func proposalID(p *api.Proposal) protocol.ID { return p.Envelope.ID }
+
+// onlyOne returns the only proposal on which the caller may decide.
+func onlyOne(list []api.Proposal, flags string) (*api.Proposal, error) {
+	list = slices.DeleteFunc(list, func(p api.Proposal) bool { return !p.MayDecide })
+	switch len(list) {
+	case 0:
+		return nil, errors.New("no pending proposal on which you may decide; meup proposals lists the pending ones")
+	case 1:
+		return &list[0], nil
+	}
+	text := fmt.Sprintf("%d proposals wait for your decision:", len(list))
+	for i := range list {
+		p := Describe(&list[i].Envelope.Envelope, time.Now())
+		text += fmt.Sprintf("\n  %s of %s (%s)", p.ID, termsafe.Words(string(p.From)), termsafe.Cut(termsafe.Exact(p.Tool), 100))
+	}
+	return nil, &program.ExitError{Code: program.ExitFailed, Err: errors.New(text + "\ngive the ID of one, or decide on each in turn: meup proposals review" + flags)}
+}
+
+// settledPages bounds the pages of findSettled, of 100 proposals each.
+const settledPages = 10
+
+// findSettled returns a proposal by its whole id, or one of the newest ones by the beginning
+// or the end of it.
 func findSettled(ctx context.Context, t *connect.Target, id string) (*api.Proposal, error) {
 	text, err := t.API.Envelope(ctx, t.Space, protocol.ID(id))
 	if connect.NotFound(err) {
-		return nil, fmt.Errorf("no proposal %s: meup proposals lists the pending ones that are visible to you", id)
+		var list []api.Proposal
+		for before := protocol.Seq(0); len(list) < 100*settledPages; {
+			page, err := t.API.Proposals(ctx, t.Space, "all", 100, before)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, page.Proposals...)
+			if !page.HasMore || page.Next == before {
+				break
+			}
+			before = page.Next
+		}
+		return connect.Select(id, "proposal", "meup proposals", list, proposalID)
 	}
 	if err != nil {
 		return nil, err
@@ -240,12 +276,17 @@ func findSettled(ctx context.Context, t *connect.Target, id string) (*api.Propos
 	if e.Kind != protocol.KindMCPProposal {
 		return nil, fmt.Errorf("no proposal %s: the envelope with this id is a %s", id, e.Kind)
 	}
+	return stateOf(ctx, t, &e)
+}
+
+// stateOf returns a proposal with its state.
+func stateOf(ctx context.Context, t *connect.Target, e *protocol.Envelope) (*api.Proposal, error) {
 	page, err := t.API.Proposals(ctx, t.Space, "all", 1, e.Seq+1)
 	if err != nil {
 		return nil, err
 	}
 	if len(page.Proposals) == 0 || page.Proposals[0].Envelope.ID != e.ID {
-		return nil, fmt.Errorf("no proposal %s: the gateway does not list it any more", id)
+		return nil, fmt.Errorf("no proposal %s: the gateway does not list it any more", e.ID)
 	}
 	return &page.Proposals[0], nil
 }

@@ -32,10 +32,11 @@ func Command(s *connect.Settings, style styler) *cobra.Command {
 		Long: `proposals lists the calls that wait for a decision: an agent that may not make a
 call proposes it to other participants. Each is listed with its proposer, its
 age and its rationale. A proposer or a host that is not connected is marked: the
-tool cannot run until its host is back.
+tool cannot run until its host is back. review asks for a decision on each.
 
 Exit codes: those of meup; 0 also if no proposal is pending.`,
 		Example: `  meup proposals
+  meup proposals review
   meup proposals approve 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f
   meup proposals reject 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f --reason unsafe
   meup proposals show 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f`,
@@ -93,7 +94,7 @@ func list(c *cobra.Command, s *connect.Settings, style styler, asJSON bool) erro
 	}
 	out := bufio.NewWriter(c.OutOrStdout())
 	for i := range pending {
-		p, err := explained(c.Context(), t, &pending[i], roster)
+		p, err := explained(c.Context(), t, &pending[i].Envelope.Envelope, roster)
 		if err != nil {
 			return err
 		}
@@ -103,21 +104,23 @@ func list(c *cobra.Command, s *connect.Settings, style styler, asJSON bool) erro
 			return err
 		}
 	}
-	return out.Flush()
+	if err := out.Flush(); err != nil || asJSON {
+		return err
+	}
+	connect.Warn(c.ErrOrStderr(), "to decide on each in turn: meup proposals review%[1]s; on one: meup proposals approve%[1]s --ask ID", connect.Given(c.Flags()))
+	return nil
 }
 
 // Pending returns the proposals that are not settled, oldest first. whole reports that
 // the log was read to its beginning.
-func Pending(ctx context.Context, t *connect.Target) (list []protocol.Envelope, whole bool, err error) {
+func Pending(ctx context.Context, t *connect.Target) (list []api.Proposal, whole bool, err error) {
 	before := protocol.Seq(0)
 	for {
 		page, err := t.API.Proposals(ctx, t.Space, statePending, 100, before)
 		if err != nil {
 			return nil, false, err
 		}
-		for i := range page.Proposals {
-			list = append(list, page.Proposals[i].Envelope.Envelope)
-		}
+		list = append(list, page.Proposals...)
 		if !page.HasMore || page.Next == before {
 			slices.Reverse(list)
 			return list, !page.Partial, nil

@@ -106,8 +106,35 @@ func (a *call) report(c *cobra.Command, t *connect.Target, timeout time.Duration
 	return err
 }
 
-// await returns the response of the host.
-func (a *call) await(ctx context.Context, t *connect.Target) (found *protocol.Envelope, err error) {
+// await returns the response of the host. If there is no stream of events, as at the limit of
+// connections or while the gateway is away, it requests the response again and again.
+func (a *call) await(ctx context.Context, t *connect.Target) (*protocol.Envelope, error) {
+	again := time.NewTicker(settledInterval)
+	defer again.Stop()
+	for {
+		found, err := a.streamed(ctx, t)
+		if err == nil || ctx.Err() != nil || isFinal(err) {
+			return found, err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return nil, err
+		}
+		if found, err = a.stored(ctx, t); found != nil || isFinal(err) {
+			return found, err
+		}
+	}
+}
+
+// isFinal reports whether the gateway rejected a request for good.
+func isFinal(err error) bool {
+	var refused *api.StatusError
+	return errors.As(err, &refused) && !refused.Temporary()
+}
+
+// streamed returns the response from a stream of events.
+func (a *call) streamed(ctx context.Context, t *connect.Target) (found *protocol.Envelope, err error) {
 	var failed error
 	err = t.API.Events(ctx, t.Space, a.responses(), func(e *api.Event) bool {
 		if e.Name == "envelope" { // of a long one, the event has no text
@@ -176,13 +203,14 @@ func writeResult(w io.Writer, e *protocol.Envelope, s blockrender.Style, most in
 
 func newShow(s *connect.Settings, style styler) *cobra.Command {
 	return &cobra.Command{
-		Use:   "show ID",
+		Use:   "show [ID]",
 		Short: "Shows a proposal, who decided it, and the result of its call",
 		Long: `show prints a proposed call, pending or not: its exact arguments, who decided on it
-and when, and the result of the tool if it was approved. Of a pending proposal,
-the beginning of the ID is enough.
+and when, and the result of the tool if it was approved. The beginning or the end of
+the ID is enough. Without ID, it prints the one on which you may decide.
 
 Exit codes: those of meup; 1 also if there is no such proposal.`,
+		Args: program.Args("[ID]"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return connect.Finish(c.Context(), showProposal(c, s, style, args))
 		},
@@ -202,7 +230,7 @@ func showProposal(c *cobra.Command, s *connect.Settings, style styler, args []st
 	if err != nil {
 		return err
 	}
-	found, err := find(c.Context(), t, id)
+	found, err := find(c, t, id)
 	if err != nil {
 		return err
 	}

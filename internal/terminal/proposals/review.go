@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ import (
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/internal/terminal/tui"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -25,9 +27,10 @@ func newReview(s *connect.Settings, style styler) *cobra.Command {
 		Short: "Asks for a decision on each pending proposal",
 		Long: `review shows the pending proposals one after the other, with their exact arguments,
 and reads a decision on each: y approves, n rejects and asks for a reason, s or an
-empty line skips, q ends. Anything else is asked again. A proposal that another
-participant decided meanwhile is reported, and review continues. After y, it waits
-some seconds for the result and prints its beginning.
+empty line skips, q ends. Anything else is asked again. If another participant
+decides on the proposal meanwhile, review reports it and continues: at a terminal
+without an answer. After y, it waits some seconds for the result and prints its
+beginning. While the gateway is away, a decision is sent again for a minute.
 
 Exit codes: 0 all were shown, or q; 1 failed; 2 usage error; 4 no connection, or
 the token is not valid; 130 Ctrl-C, which decides nothing.`,
@@ -55,10 +58,10 @@ func review(c *cobra.Command, s *connect.Settings, style styler) error {
 		connect.Warn(c.ErrOrStderr(), "no pending proposals")
 		return nil
 	}
-	in := bufio.NewReader(c.InOrStdin())
+	in := program.NewLines(c.InOrStdin())
 	for i := range list {
 		fmt.Fprintf(c.OutOrStdout(), "%d of %d\n", i+1, len(list))
-		if err := Decide(c, t, in, &list[i], reviewTimeout, colors); err != nil {
+		if err := Decide(c, t, in, &list[i].Envelope.Envelope, reviewTimeout, colors); err != nil {
 			return err
 		}
 	}
@@ -67,12 +70,14 @@ func review(c *cobra.Command, s *connect.Settings, style styler) error {
 
 // Decide shows a proposal, reads a decision, sends it, and reports the result of an approved
 // call, for which it waits until the timeout; 0: not at all. Errors: ErrQuit.
-func Decide(c *cobra.Command, t *connect.Target, in *bufio.Reader, e *protocol.Envelope, timeout time.Duration, s blockrender.Style) error {
-	roster, err := t.API.Roster(c.Context(), t.Space)
-	if err != nil {
-		return err
-	}
-	p, err := explained(c.Context(), t, e, roster)
+func Decide(c *cobra.Command, t *connect.Target, in *program.Lines, e *protocol.Envelope, timeout time.Duration, s blockrender.Style) error {
+	p, err := connect.Retry(c.Context(), c.ErrOrStderr(), func() (*Info, error) {
+		roster, err := t.API.Roster(c.Context(), t.Space)
+		if err != nil {
+			return nil, err
+		}
+		return explained(c.Context(), t, e, roster)
+	})
 	if err != nil {
 		return err
 	}
@@ -81,21 +86,67 @@ func Decide(c *cobra.Command, t *connect.Target, in *bufio.Reader, e *protocol.E
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	program.DiscardTyped(in, c.InOrStdin()) // before the question is not for it
-	decision, err := answer(c.Context(), in, c.OutOrStdout(), e)
+	decision, err := ask(c, t, in, e)
 	if err != nil || decision == nil {
 		return err
 	}
 	return settle(c, t, e, decision, timeout, s)
 }
 
+// ask reads the decision on a proposal; nil: none. At a terminal, the question ends when
+// the proposal is settled otherwise. Other inputs have a line for each proposal.
+func ask(c *cobra.Command, t *connect.Target, in *program.Lines, e *protocol.Envelope) (*protocol.Envelope, error) {
+	if !tui.IsTerminal(c.InOrStdin()) {
+		return answer(c.Context(), in, c.OutOrStdout(), e)
+	}
+	in.Discard() // before the question is not for it
+	ctx, cancel := context.WithCancel(c.Context())
+	defer cancel()
+	var settlement *api.Proposal
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		if settlement = awaitSettled(ctx, t, e); settlement != nil {
+			cancel()
+		}
+	})
+	decision, err := answer(ctx, in, c.OutOrStdout(), e)
+	cancel()
+	watching.Wait()
+	if settlement != nil && errors.Is(err, program.ErrInterrupted) && c.Context().Err() == nil {
+		fmt.Fprintf(c.OutOrStdout(), "Proposal %s was %s\n", e.ID, settled(c.Context(), t, settlement))
+		return nil, nil
+	}
+	return decision, err
+}
+
+// settledInterval is the time between two requests of awaitSettled.
+const settledInterval = time.Second
+
+// awaitSettled returns the proposal when it is not pending any more; nil: ctx ended. It
+// does not need one of the participant's connections.
+func awaitSettled(ctx context.Context, t *connect.Target, e *protocol.Envelope) *api.Proposal {
+	again := time.NewTicker(settledInterval)
+	defer again.Stop()
+	for {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return nil
+		}
+		p, err := stateOf(ctx, t, e) // after an error, such as while the gateway is away, the next request tells
+		if err == nil && p.State != statePending {
+			return p
+		}
+	}
+}
+
 // ErrQuit ends a review: no further proposal is to be asked for.
 var ErrQuit = &program.ExitError{Code: program.ExitOK}
 
 // answer reads the decision on a proposal; nil: none.
-func answer(ctx context.Context, in *bufio.Reader, out io.Writer, p *protocol.Envelope) (*protocol.Envelope, error) {
+func answer(ctx context.Context, in *program.Lines, out io.Writer, p *protocol.Envelope) (*protocol.Envelope, error) {
 	for {
-		line, err := program.Ask(ctx, in, out, "Approve? [y]es, [n]o, [s]kip, [q]uit: ")
+		line, err := in.Ask(ctx, out, "Approve? [y]es, [n]o, [s]kip, [q]uit: ")
 		switch {
 		case errors.Is(err, io.EOF), line == "q", line == "quit":
 			return nil, ErrQuit
@@ -112,11 +163,12 @@ func answer(ctx context.Context, in *bufio.Reader, out io.Writer, p *protocol.En
 			}
 			return &e, err
 		case line == "n", line == "no":
-			reason, err := program.Ask(ctx, in, out, "Reason: ")
+			reason, err := in.Ask(ctx, out, "Reason: ")
 			if errors.Is(err, io.EOF) {
 				return nil, ErrQuit
 			}
 			e := proposal.Rejection(p, connect.First(reason, "disagree"))
+			e.ID = newID() // to send it again is safe
 			return &e, err
 		}
 	}
@@ -130,14 +182,14 @@ const reviewTimeout = 10 * time.Second
 // tool failed, ends only this proposal.
 func settle(c *cobra.Command, t *connect.Target, p, e *protocol.Envelope, timeout time.Duration, s blockrender.Style) error {
 	out := c.OutOrStdout()
-	sent, err := t.API.Send(c.Context(), t.Space, *e)
+	sent, err := connect.Retry(c.Context(), c.ErrOrStderr(), func() (api.Receipt, error) { return t.API.Send(c.Context(), t.Space, *e) })
 	var refused *api.StatusError
 	switch {
 	case errors.As(err, &refused) && refused.Refusal != nil && !connect.AccessCodes[refused.Refusal.Code] && !refused.Temporary():
 		fmt.Fprintf(out, "Not sent: %s\n", termsafe.Words(tooLate(c.Context(), t, p.ID, err).Error()))
 		return nil
 	case err != nil:
-		return err
+		return fmt.Errorf("the decision may be lost; %s shows whether it arrived: %w", showCommand(p.ID, connect.Given(c.Flags())), err)
 	}
 	if e.Kind != protocol.KindMCPRequest {
 		fmt.Fprintf(out, "Rejected: %s %d\n", sent.ID, sent.Seq)

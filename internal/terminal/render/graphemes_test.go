@@ -19,7 +19,7 @@ func TestWrap_JoinedEmoji(t *testing.T) {
 	} {
 		all := strings.Count(text, family) + strings.Count(text, pilot)
 		for cells := 8; cells < 60; cells++ {
-			for how, lines := range map[string][]string{"wrap": wrapPainted(text, cells), "hanging": wrapHanging(text, cells)} {
+			for how, lines := range map[string][]string{"wrap": wrapPainted(text, cells), "hanging": WrapHanging(text, cells)} {
 				n := 0
 				for _, l := range lines {
 					if n += strings.Count(l, family) + strings.Count(l, pilot); Width(l) > cells {

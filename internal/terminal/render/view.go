@@ -71,7 +71,7 @@ func (v *View) block(b *conversation.Block, cells int) []string {
 	case conversation.TextBlock:
 		out = []string{""}
 		for _, l := range b.Lines.Left {
-			out = append(out, wrapHanging(painted(l), cells)...)
+			out = append(out, WrapHanging(painted(l), cells)...)
 		}
 	}
 	if len(v.cache) >= maxCached {
@@ -159,7 +159,7 @@ func (v *View) header(c *conversation.Chat, cells int) []string {
 	if c.From == v.model.You {
 		head = v.Theme.Bold.Render("you") + v.Theme.Dim.Render(words)
 	}
-	return wrapHanging(head, cells)
+	return WrapHanging(head, cells)
 }
 
 // heading returns the part of the header after the sender's name.

@@ -53,9 +53,9 @@ func wrapPainted(line string, cells int) []string {
 	return lines
 }
 
-// wrapHanging is wrapPainted with the line's indent and a bar before
+// WrapHanging breaks a styled line into lines of at most this many cells, with the line's indent and a bar before
 // continuation lines, so that they cannot be mistaken for separate lines.
-func wrapHanging(line string, cells int) []string {
+func WrapHanging(line string, cells int) []string {
 	if Width(line) <= cells {
 		return []string{line}
 	}

@@ -26,7 +26,7 @@ func (h heldReads) TurnOf(ctx context.Context, _ string, _ protocol.ID) (*api.Tu
 func TestMessages_ReadsBusy(t *testing.T) {
 	g := meuptest.Start(t, config)
 	l := openPlain(t, g, "alice", func(o *tui.Options) { o.API = heldReads{o.API} })
-	l.sees("You are alice")
+	l.sees("Joined lab as alice")
 	bob := dial(t, g, "bob")
 	const count = 80
 	for i := range count {

@@ -90,7 +90,7 @@ func TestPlainLines(t *testing.T) {
 	employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: calling("There are **two** documents.\n\nThat is all.",
 		call("list_directory", `{"path":"."}`, "see what there is"))})
 	l := openPlain(t, g, "alice")
-	l.sees("You are alice in lab.")
+	l.sees("Joined lab as alice.")
 	l.enters("what is in the docs folder?")
 	l.sees("→ 2 lines")
 	l.enters("/reasoning")
@@ -116,7 +116,7 @@ func TestPlainLines(t *testing.T) {
 func TestPlainEndOfInput(t *testing.T) {
 	g := meuptest.Start(t, config)
 	l := openPlain(t, g, "alice")
-	l.sees("You are alice")
+	l.sees("Joined lab as alice")
 	g.Stop()
 	l.sees("Connection lost.")
 	l.enters("one")
@@ -143,7 +143,7 @@ func TestPlainEndOfInput(t *testing.T) {
 func TestPlainOnDumbTerminals(t *testing.T) {
 	g := meuptest.Start(t, config)
 	x := open(t, g, "alice", 80, 24, func(o *tui.Options) { o.Environ = []string{"TERM=dumb"} })
-	x.sees("* You are alice in lab.")
+	x.sees("* Joined lab as alice.")
 	x.enters("hello")
 	x.types("/quit\r")
 	if err := x.end(); err != nil {
@@ -180,7 +180,7 @@ func TestControl_Agent(t *testing.T) {
 	a := agent.New(agent.Options{Space: c, Tools: handbook(t), Planner: calling("Nothing.")})
 	go func() { ended <- a.Run(testkit.Deadline(t)) }()
 	l := openPlain(t, g, "alice")
-	l.sees("You are alice in lab.")
+	l.sees("Joined lab as alice.")
 	l.enters("/status guide")
 	l.sees("* guide: idle;")
 	l.enters("/pause guide 10m lunch")

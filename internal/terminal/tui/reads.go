@@ -90,6 +90,19 @@ func writeNew(name string, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
+// Width returns the width of a terminal, in cells; 0: it is not one, or has none.
+func Width(w any) int {
+	f, ok := w.(interface{ Fd() uintptr })
+	if !ok {
+		return 0
+	}
+	cells, _, err := term.GetSize(f.Fd())
+	if err != nil {
+		return 0
+	}
+	return cells
+}
+
 // IsTerminal reports whether a reader or writer is a terminal.
 func IsTerminal(rw any) bool {
 	f, ok := rw.(interface{ Fd() uintptr })
