@@ -85,13 +85,16 @@ func (a actor) does(who, id, kind, within, to, correlation, payload string) prot
 	return receipt.Seq
 }
 
-// next waits for an envelope of a kind after a position.
+// next waits for an envelope of a kind after a position. The bound is longer than all
+// cuts of a test take.
 func (a actor) next(kind protocol.Kind, since protocol.Seq) protocol.Envelope {
+	ctx, cancel := context.WithTimeout(a.t.Context(), 5*time.Minute)
+	defer cancel()
 	c, q := apiAs(a.t, a.g, "alice"), api.EnvelopeQuery{Since: since, Kinds: []string{string(kind)}}
 	for {
 		var page *api.Envelopes
 		var err error
-		a.running(func() { page, err = c.Envelopes(a.t.Context(), "lab", q) })
+		a.running(func() { page, err = c.Envelopes(ctx, "lab", q) })
 		if err != nil {
 			a.t.Error(err)
 			return protocol.Envelope{}
@@ -101,7 +104,7 @@ func (a actor) next(kind protocol.Kind, since protocol.Seq) protocol.Envelope {
 		}
 		q.Since = max(q.Since, page.Next)
 		as := apiAs(a.t, a.g, "watcher") // its own envelopes do not wake a participant
-		if err := as.Await(a.t.Context(), "lab", q); err != nil && a.restarts == nil {
+		if err := as.Await(ctx, "lab", q); err != nil && a.restarts == nil {
 			a.t.Error(err)
 			return protocol.Envelope{}
 		}
@@ -417,7 +420,7 @@ func (a actor) proposes(proposals, thoughts int) {
 // returns the complete events, and whether the run had more.
 func cutAGUI(t *testing.T, g *meuptest.Gateway, input, last string, limit int64) (events []string, cut bool) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a run without an end fails the test
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, g.HTTP()+"/api/spaces/lab/agui", strings.NewReader(input))
 	if err != nil {
@@ -433,6 +436,9 @@ func cutAGUI(t *testing.T, g *meuptest.Gateway, input, last string, limit int64)
 	}
 	defer resp.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, limit))
+	if ctx.Err() != nil {
+		t.Fatalf("the run has no end:\n%s", text)
+	}
 	if resp.StatusCode != http.StatusOK {
 		t.Fatalf("%d %s", resp.StatusCode, text)
 	}

@@ -368,7 +368,7 @@ func withoutTime(body string) string {
 // below 0: not.
 func cutOpenAI(t *testing.T, g *meuptest.Gateway, more string, limit int64) string {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a stream without an end fails the test
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, g.HTTP()+"/v1/chat/completions", strings.NewReader(chatBody("lab", `{"role":"user","content":"why?"}`, more)))
 	if err != nil {
@@ -385,6 +385,9 @@ func cutOpenAI(t *testing.T, g *meuptest.Gateway, more string, limit int64) stri
 		body = io.LimitReader(body, limit)
 	}
 	text, err := io.ReadAll(body)
+	if ctx.Err() != nil {
+		t.Fatalf("the stream has no end:\n%s", text)
+	}
 	if resp.StatusCode != http.StatusOK || err != nil && limit < 0 {
 		t.Fatalf("%d %s %v", resp.StatusCode, text, err)
 	}
