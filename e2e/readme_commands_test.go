@@ -217,7 +217,7 @@ func askBot(t *testing.T, g *gatewayProc, want string, command ...string) {
 	a.await(func(e *protocol.Envelope) bool { return e.From == "bot" && e.Kind == protocol.KindReasoningCancel })
 	_ = bot.Wait()
 	if got := stderr.String(); bot.ProcessState.ExitCode() != 130 || !strings.HasPrefix(got, "meup: joined lab as bot at ") ||
-		!strings.Contains(got, "\nmeup: stopping: 1 question is closed\n") || strings.Count(strings.TrimSpace(got), "\n") != 5 {
+		!strings.Contains(got, "\nmeup: stopping: 1 question stays open until the next start\n") || strings.Count(strings.TrimSpace(got), "\n") != 5 {
 		t.Errorf("it ends with %v:\n%s", bot.ProcessState, got)
 	}
 }

@@ -583,7 +583,7 @@ func TestMain_Signals(t *testing.T) {
 				t.Errorf("it sends %s", got)
 			}
 			question := "meup: question " + string(sent.ID) + " of alice"
-			want := "meup: joined lab as bot at " + g.HTTP() + "\n" + question + " begins\nmeup: stopping: 1 question is closed\n" + question + ": not answered after "
+			want := "meup: joined lab as bot at " + g.HTTP() + "\n" + question + " begins\nmeup: stopping: 1 question stays open until the next start\n" + question + ": not answered after "
 			got, isPrefixed := strings.CutPrefix(log.String(), want)
 			if cmd.ProcessState.ExitCode() != status || !isPrefixed || strings.Count(got, "\n") != 1 || !strings.HasSuffix(got, " s: the agent is shutting down\n") {
 				t.Errorf("it ends with %v:\n%s", cmd.ProcessState, log)
@@ -616,6 +616,7 @@ func TestMain_Questions(t *testing.T) {
 			}
 		}
 		question := "meup: question " + string(sent.ID) + " of alice"
+		log.Wait(t, question+": ")
 		got := regexp.MustCompile(`\d+\.\d s`).ReplaceAllString(log.String(), "N s")
 		if !strings.Contains(got, question+" begins\n"+question+want+"\n") {
 			t.Errorf("%s: it writes\n%s", text, got)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"unicode"
 )
 
@@ -16,16 +17,17 @@ import (
 type lines struct {
 	out   io.Writer
 	attrs []slog.Attr
+	lost  *atomic.Bool // the loss of the connection is written, once
 }
 
 // sentences has the lines of messages, with the names of attributes in braces; "": none, since
 // Main writes the error of Run. A stack keeps its lines.
 var sentences = map[string]string{
-	"gateway not reached; trying again":         "waiting for the gateway at {gateway}: {err}",
-	"gateway reached":                           "the gateway at {gateway} is reached",
-	"joined":                                    "joined {space} as {participant} at {gateway}",
-	"connection lost; trying again":             "the connection to the gateway at {gateway} is lost, trying again: {err}",
-	"gateway reached again":                     "the gateway at {gateway} is reached again",
+	"gateway not reached; trying again": "waiting for the gateway at {gateway}: {err}",
+	"gateway reached":                   "the gateway at {gateway} is reached",
+	"joined":                            "joined {space} as {participant} at {gateway}",
+	msgLost:                             "the connection to the gateway at {gateway} is lost, trying again: {err}",
+	msgRegained:                         "the gateway at {gateway} is reached again",
 	"the gateway ended the connection for good": "",
 	"capability missing":                        "capability missing: {capability}: {without}",
 	"question refused: too many are waiting":    "question {question} of {from} refused: too many are waiting",
@@ -34,6 +36,12 @@ var sentences = map[string]string{
 	"the planner panicked":                      "OnQuestion panicked ({panic}):\n{stack}",
 	"question ended without an answer":          "question {question} of {from}: not answered after {seconds} s: {err}",
 }
+
+// The messages of a connection that is lost and regained.
+const (
+	msgLost     = "connection lost; trying again"
+	msgRegained = "gateway reached again"
+)
 
 // Enabled returns true for Info and above.
 func (l lines) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
@@ -46,6 +54,12 @@ func (l lines) Handle(_ context.Context, r slog.Record) error {
 		return true
 	})
 	line, known := sentences[r.Message]
+	switch {
+	case r.Message == msgLost && l.lost.Swap(true):
+		return nil
+	case r.Message == msgRegained:
+		l.lost.Store(false)
+	}
 	switch {
 	case r.Message == "stopping":
 		line = stopping(attrs[len(attrs)-1].Value.Int64())
@@ -85,15 +99,15 @@ func stopping(questions int64) string {
 	case 0:
 		return "stopping"
 	case 1:
-		return "stopping: 1 question is closed"
+		return "stopping: 1 question stays open until the next start"
 	}
-	return fmt.Sprintf("stopping: %d questions are closed", questions)
+	return fmt.Sprintf("stopping: %d questions stay open until the next start", questions)
 }
 
-// oneLine replaces control characters, which text of other participants may have.
+// oneLine replaces control and invisible characters, which text of other participants may have.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		if unicode.In(r, unicode.Cc, unicode.Cf) {
 			return ' '
 		}
 		return r

@@ -15,6 +15,7 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // errInterrupted is the cause that ends an agent after SIGINT.
@@ -30,7 +31,7 @@ var errInterrupted = errors.New("interrupted")
 // text of a question: it may be private, and logs are kept elsewhere and read by others than the
 // space. The id finds it in the log, for participants that may see it.
 func (a *Agent) Main() {
-	log := cmp.Or(a.Client.Logger, slog.New(lines{out: os.Stderr}))
+	log := cmp.Or(a.Client.Logger, slog.New(lines{out: os.Stderr, lost: new(atomic.Bool)}))
 	a.Client.Logger, a.program = log, &program{log: log}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -46,8 +47,8 @@ func (a *Agent) Main() {
 	}()
 	err := a.Run(ctx)
 	var refused *client.DialError
-	if errors.As(err, &refused) {
-		err = refused // it names the gateway
+	if errors.As(err, &refused) && refused.Refusal != nil && refused.Refusal.Code == protocol.CodeUnauthorized {
+		err = refused // it names the gateway, and where the token is
 	}
 	switch {
 	case err != nil:

@@ -148,7 +148,7 @@ func noteAnswerers(w io.Writer, roster *api.Roster, chat *protocol.Envelope, int
 	agents := conversation.Agents(roster.You.ID, roster.Participants)
 	switch {
 	case !others:
-		connect.Warn(w, "no other participant is connected; the answer comes when an agent connects, and meup who lists them")
+		connect.Warn(w, "no other participant is connected; an agent may answer when it connects")
 	case interactive && len(agents) == 1:
 		connect.Warn(w, "the message is to all; %s is the agent that may answer", termsafe.Words(agents[0]))
 	}

@@ -50,7 +50,7 @@ type question struct {
 
 	batches atomic.Int64 // parallel groups so far
 	first   twins.First  // of the processes of this participant
-	place   participant.Place
+	place   *participant.Place
 
 	mu       sync.Mutex
 	problems map[protocol.ContextPath]*problem // in progress, by context
@@ -89,7 +89,7 @@ func (a *Agent) openQuestion(chat protocol.Envelope, history []llm.Message) *que
 func (a *Agent) questionOf(chat protocol.Envelope, history []llm.Message) *question {
 	return &question{
 		chat: chat, text: addressing.ChatText(&chat), history: history, private: chats.Audience(&chat, a.you),
-		first: twins.NewFirst(), place: participant.Place{Places: a.turns}, problems: make(map[protocol.ContextPath]*problem),
+		first: twins.NewFirst(), place: participant.NewPlace(a.turns), problems: make(map[protocol.ContextPath]*problem),
 	}
 }
 

@@ -225,7 +225,7 @@ var mayImport = map[string][]string{
 	"internal/terminal/admin":              {"protocol", "client/api", "internal/program", "internal/terminal/connect", "internal/terminal/manage", "internal/terminal/termsafe", "internal/textutil", "internal/token"},
 	"internal/terminal/grants":             {"protocol", "client/api"},
 	"internal/terminal/manage":             {"protocol", "client/api", "internal/program", "internal/terminal/blockrender", "internal/terminal/connect", "internal/terminal/conversation", "internal/terminal/grants", "internal/terminal/render", "internal/terminal/termsafe", "internal/terminal/tui"},
-	"internal/terminal/proposals":          {"protocol", "client/api", "internal/program", "internal/proposal", "internal/terminal/blockrender", "internal/terminal/connect", "internal/terminal/termsafe", "internal/terminal/tui", "internal/textutil"},
+	"internal/terminal/proposals":          {"protocol", "client", "client/api", "internal/program", "internal/proposal", "internal/terminal/blockrender", "internal/terminal/connect", "internal/terminal/termsafe", "internal/terminal/tui", "internal/textutil"},
 	"internal/terminal/render":             {"protocol", "client", "client/api", "internal/terminal/conversation", "internal/terminal/reasonblock", "internal/terminal/termsafe", "internal/textutil"},
 	"internal/terminal/tui":                {"protocol", "client", "client/api", "internal/terminal/blockrender", "internal/terminal/conversation", "internal/terminal/grants", "internal/terminal/render", "internal/terminal/termsafe"},
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -206,7 +207,7 @@ func TestMayCall(t *testing.T) {
 func TestPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		places := make(chan struct{}, 1)
-		one, two := Place{Places: places}, Place{Places: places}
+		one, two := NewPlace(places), NewPlace(places)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		defer cancel(nil)
 		take := func(p *Place) {
@@ -215,9 +216,9 @@ func TestPlace(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		take(&one)
+		take(one)
 		first, second := one.Lend(ctx), one.Lend(ctx)
-		take(&two)
+		take(two)
 		first()
 		done := make(chan struct{})
 		go func() { second(); close(done) }()
@@ -233,7 +234,7 @@ func TestPlace(t *testing.T) {
 			t.Error("the place was not taken back")
 		}
 		takeBack := one.Lend(ctx) // while another part of the request goes on
-		take(&one)
+		take(one)
 		takeBack()
 		one.Leave()
 		one.Leave()
@@ -242,7 +243,7 @@ func TestPlace(t *testing.T) {
 		}
 
 		takeBack = one.Lend(ctx)
-		take(&two)
+		take(two)
 		cancel(errGone)
 		takeBack()
 		if err := one.Take(ctx); !errors.Is(err, errGone) {
@@ -256,9 +257,36 @@ func TestPlace(t *testing.T) {
 }
 
 // Two parts of a request that go on at once hold one place.
+// TestPlace_PartsWait: of two parts of a request that wait for its place, the second does not
+// wait for the one that the first has taken.
+func TestPlace_PartsWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		places := make(chan struct{}, 1)
+		one, two := NewPlace(places), NewPlace(places)
+		if err := one.Take(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var parts sync.WaitGroup
+		decided := one.Lend(t.Context())
+		if err := two.Take(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		parts.Go(decided)
+		synctest.Wait()
+		decided = one.Lend(t.Context())
+		parts.Go(decided)
+		synctest.Wait()
+		two.Leave()
+		parts.Wait() // a deadlock fails the test
+		if len(places) != 1 {
+			t.Errorf("%d places are taken, want 1", len(places))
+		}
+	})
+}
+
 func TestPlace_TakenTwice(t *testing.T) {
 	places := make(chan struct{}, 2)
-	p := Place{Places: places}
+	p := NewPlace(places)
 	for range 2 {
 		if err := p.Take(t.Context()); err != nil {
 			t.Fatal(err)

@@ -101,26 +101,41 @@ func (r *Requests[T]) All() []T {
 // many entries bounds. A request that waits for the decision of a person lends its place
 // to others.
 type Place struct {
-	Places chan struct{}
+	places chan struct{}
+	taking chan struct{} // one entry while a part of the request waits for a place
 
 	mu    sync.Mutex
 	held  bool
 	waits int // decisions that are waited for
 }
 
-// Take waits for a place. The error is the cause of ctx's end.
+// NewPlace returns one of the places, which is not taken yet.
+func NewPlace(places chan struct{}) *Place {
+	return &Place{places: places, taking: make(chan struct{}, 1)}
+}
+
+// Take waits for a place, unless the request has one. The error is the cause of ctx's end.
 func (p *Place) Take(ctx context.Context) error {
 	select {
-	case p.Places <- struct{}{}:
+	case p.taking <- struct{}{}:
+		defer func() { <-p.taking }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.held { // taken meanwhile by another part of the request
-		<-p.Places
+	held := p.held
+	p.mu.Unlock()
+	if held { // another part of the request has taken it
+		return nil
 	}
+	select {
+	case p.places <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	p.mu.Lock()
 	p.held = true
+	p.mu.Unlock()
 	return nil
 }
 
@@ -134,12 +149,13 @@ func (p *Place) Leave() {
 func (p *Place) leaveLocked() {
 	if p.held {
 		p.held = false
-		<-p.Places
+		<-p.places
 	}
 }
 
-// Lend gives the place back while the request waits for a decision. The returned function
-// waits for a place again if the request waits for no other decision.
+// Lend gives the place back while the request waits for a decision, also if another part
+// of it works meanwhile. The returned function waits for a place again if the request waits
+// for no other decision.
 func (p *Place) Lend(ctx context.Context) (takeBack func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -148,10 +164,10 @@ func (p *Place) Lend(ctx context.Context) (takeBack func()) {
 	return func() {
 		p.mu.Lock()
 		p.waits--
-		goesOn := p.waits == 0 && !p.held
+		last := p.waits == 0
 		p.mu.Unlock()
-		if goesOn {
-			_ = p.Take(ctx) // whose end also ends the request
+		if last {
+			_ = p.Take(ctx) // the request ends with ctx, too
 		}
 	}
 }

@@ -4,6 +4,7 @@ package grants
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/meup-protocol/meup/client/api"
@@ -53,6 +54,13 @@ func Active(list []protocol.Envelope, of string, now time.Time) (active []Grant)
 		}
 	}
 	return active
+}
+
+// Received reports whether a grant to the participant, or a revocation, is in the list.
+func Received(list []protocol.Envelope, who protocol.ParticipantID) bool {
+	return slices.ContainsFunc(list, func(e protocol.Envelope) bool {
+		return protocol.ParticipantIn(e.ParsePayload(), "recipient") == who
+	})
 }
 
 // Invited returns the newest invitation of a participant; nil: there is none, or it was

@@ -16,7 +16,7 @@ import (
 )
 
 // rosterInterval is the time between two requests of awaitRoster, and quietTime how long it
-// waits without a word.
+// waits before it reports the reason.
 const (
 	rosterInterval = 200 * time.Millisecond
 	quietTime      = time.Second
@@ -48,7 +48,7 @@ func awaitRoster(ctx context.Context, errOut io.Writer, t *connect.Target, names
 		}
 		select {
 		case <-quiet:
-			connect.Warn(errOut, "waiting for %s; %s", timeout, reason)
+			connect.Warn(errOut, "waiting up to %s; %s", timeout, reason)
 		default:
 		}
 		select {

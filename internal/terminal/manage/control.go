@@ -159,7 +159,8 @@ func checkInvited(ctx context.Context, t *connect.Target, f *controlFlags, who p
 	return fmt.Errorf("%s was invited at %s: its token is valid; to replace it with another one, add --replace", who, e.TS.Local().Format(time.DateTime))
 }
 
-// revokeAll revokes the active grants to a participant, or the one with this id.
+// revokeAll revokes the active grants to a participant, or the one with this id, of which a
+// part is enough if no participant is meant.
 func revokeAll(c *cobra.Command, t *connect.Target, f *controlFlags, of string) error {
 	list, err := grants.Read(c.Context(), t.API, t.Space)
 	if err != nil {
@@ -167,9 +168,16 @@ func revokeAll(c *cobra.Command, t *connect.Target, f *controlFlags, of string) 
 	}
 	active := grants.Active(list, of, time.Now())
 	if len(active) == 0 {
+		roster, err := t.API.Roster(c.Context(), t.Space)
+		if err != nil {
+			return err
+		}
+		if who := protocol.ParticipantID(of); roster.Connected(who) || grants.Received(list, who) {
+			return noGrant(of)
+		}
 		g, err := connect.Select(of, "active grant", "meup tail --kinds 'capability/*'", grants.Active(list, "", time.Now()), func(g *grants.Grant) protocol.ID { return g.ID })
 		if errors.Is(err, connect.ErrNoMatch) {
-			err = fmt.Errorf("no active grant matches %s; capabilities of the configuration cannot be revoked", of)
+			err = noGrant(of)
 		}
 		if err != nil {
 			return err
@@ -193,6 +201,10 @@ func revokeAll(c *cobra.Command, t *connect.Target, f *controlFlags, of string) 
 		}
 	}
 	return nil
+}
+
+func noGrant(of string) error {
+	return fmt.Errorf("no active grant matches %s; capabilities of the configuration cannot be revoked", of)
 }
 
 // draft builds the envelope.

@@ -27,7 +27,7 @@ type styler func(io.Writer) (blockrender.Style, error)
 func Command(s *connect.Settings, style styler) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "proposals",
+		Use: "proposals", SuggestFor: []string{"approve", "reject", "review"},
 		Short: "Lists proposed calls, and decides on them",
 		Long: `proposals lists the calls that wait for a decision: an agent that may not make a
 call proposes it to other participants. Each is listed with its proposer, its

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/proposal"
@@ -97,7 +98,7 @@ func (a *call) report(c *cobra.Command, t *connect.Target, timeout time.Duration
 	case ctx.Err() != nil:
 		return &program.ExitError{Code: connect.ExitTimedOut, Err: fmt.Errorf("no result of %s within %s; the call was made, and %s shows its result", a.host(), timeout, show)}
 	default:
-		return fmt.Errorf("the call was made, and %s shows its result: %w", show, err)
+		return &program.ExitError{Code: connect.ExitUnconnected, Err: connect.SafeError{Err: fmt.Errorf("the call was made, and %s shows its result: %w", show, client.Unreachable(err))}}
 	}
 	failed, err := writeResult(c.OutOrStdout(), e, s, shownLines, show)
 	if err == nil && failed {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/proposal"
@@ -133,7 +134,7 @@ func awaitSettled(ctx context.Context, t *connect.Target, e *protocol.Envelope) 
 		case <-ctx.Done():
 			return nil
 		}
-		p, err := stateOf(ctx, t, e) // after an error, such as while the gateway is away, the next request tells
+		p, err := stateOf(ctx, t, e) // after an error, such as while the gateway is away, it is read again
 		if err == nil && p.State != statePending {
 			return p
 		}
@@ -153,7 +154,7 @@ func answer(ctx context.Context, in *program.Lines, out io.Writer, p *protocol.E
 		case err != nil:
 			return nil, err
 		case line == "", line == "s", line == "skip":
-			fmt.Fprintln(out, "Skipped: it waits for a decision.")
+			fmt.Fprintf(out, "Skipped: it waits for a decision; meup proposals approve %s decides later.\n", p.ID)
 			return nil, nil
 		case line == "y", line == "yes":
 			e, err := proposal.Approval(p, newID(), "")
@@ -189,7 +190,12 @@ func settle(c *cobra.Command, t *connect.Target, p, e *protocol.Envelope, timeou
 		fmt.Fprintf(out, "Not sent: %s\n", termsafe.Words(tooLate(c.Context(), t, p.ID, err).Error()))
 		return nil
 	case err != nil:
-		return fmt.Errorf("the decision may be lost; %s shows whether it arrived: %w", showCommand(p.ID, connect.Given(c.Flags())), err)
+		show := showCommand(p.ID, connect.Given(c.Flags()))
+		if c.Context().Err() != nil {
+			return &program.ExitError{Code: program.ExitInterrupted, Err: fmt.Errorf("interrupted; the decision may be lost, and %s shows whether it arrived", show)}
+		}
+		err = fmt.Errorf("the decision may be lost; %s shows whether it arrived: %w", show, client.Unreachable(err))
+		return &program.ExitError{Code: connect.ExitUnconnected, Err: connect.SafeError{Err: err}}
 	}
 	if e.Kind != protocol.KindMCPRequest {
 		fmt.Fprintf(out, "Rejected: %s %d\n", sent.ID, sent.Seq)

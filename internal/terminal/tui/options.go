@@ -30,6 +30,8 @@ type API interface {
 	Envelope(ctx context.Context, space string, id protocol.ID) ([]byte, error)
 	// Search returns the envelopes that a query selects.
 	Search(ctx context.Context, space string, query api.SearchQuery) (*api.SearchResult, error)
+	// Proposals returns proposals in a state, newest first.
+	Proposals(ctx context.Context, space, state string, limit int, before protocol.Seq) (*api.Proposals, error)
 	// Participants returns the connected participants with their capabilities.
 	Participants(ctx context.Context, space string) ([]protocol.Participant, error)
 }

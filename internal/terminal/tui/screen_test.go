@@ -149,6 +149,8 @@ func TestProposals(t *testing.T) {
 	x.sees("with scout")
 	x.enters("how do we deploy?")
 	x.sees("1. scout proposes", "2. scout proposes", "2 awaiting approval")
+	y := open(t, g, "alice", 80, 40, func(o *tui.Options) { o.Recall = 1 })
+	y.sees("1. scout proposes", "2 awaiting approval") // the first is from before what is recalled
 	x.enters("/approve")
 	x.sees("2 proposals are pending: name one.")
 	x.enters("/proposals")

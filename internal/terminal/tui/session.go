@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,7 +38,8 @@ type session struct {
 	cancel context.CancelFunc
 	group  sync.WaitGroup
 
-	recalled protocol.Seq // of the newest envelope at the start; 0: none
+	recalled protocol.Seq   // of the newest envelope at the start; 0: none
+	earlier  []api.Proposal // pending ones from before them, newest first
 
 	events chan conversation.Event
 	// The number of effects in progress; owned by the front end's goroutine.
@@ -75,7 +77,11 @@ func join(ctx context.Context, opts Options) (*session, error) {
 	return s, nil
 }
 
-// startPosition returns the position in the log at which to begin.
+// maxEarlier bounds the pending proposals from before the envelopes that are recalled.
+const maxEarlier = 50
+
+// startPosition returns the position in the log at which to begin, and reads the proposals from
+// before it that wait for a decision.
 func (s *session) startPosition(ctx context.Context) (client.Position, error) {
 	opts := &s.opts
 	if opts.Recall < 0 {
@@ -91,7 +97,13 @@ func (s *session) startPosition(ctx context.Context) (client.Position, error) {
 		return client.Position{}, nil
 	}
 	s.recalled = page.Envelopes[0].Seq
-	return client.After(page.Envelopes[len(page.Envelopes)-1].Seq - 1).In(page.Log), nil
+	first := page.Envelopes[len(page.Envelopes)-1].Seq
+	earlier, err := opts.API.Proposals(ctx, opts.Space, "pending", maxEarlier, first)
+	if err != nil {
+		return client.Position{}, fmt.Errorf("read the proposals of %s: %w", opts.Space, err)
+	}
+	s.earlier = earlier.Proposals
+	return client.After(first - 1).In(page.Log), nil
 }
 
 // close leaves the space and waits for all goroutines.
@@ -136,6 +148,9 @@ func (s *session) post(e conversation.Event) {
 
 // receive receives envelopes until the client ends.
 func (s *session) receive() {
+	for _, p := range slices.Backward(s.earlier) { // oldest first
+		s.post(conversation.Received{Envelope: p.Envelope.Envelope})
+	}
 	for {
 		env, err := s.client.Receive(s.ctx)
 		var gap *client.GapError

@@ -169,7 +169,7 @@ class Questions:
     def closing(self) -> str:
         """Return the words for the questions that a signal ends; "" without any."""
         n = sum(q._began > 0 for q in self._held.values())
-        return "" if n == 0 else ": 1 question is closed" if n == 1 else f": {n} questions are closed"
+        return "" if n == 0 else ": 1 question stays open until the next start" if n == 1 else f": {n} questions stay open until the next start"
 
     async def settle(self, work: Coroutine[Any, Any, Any], refused: Callable[[], None] = lambda: None) -> None:
         """Send an envelope. If the caller is cancelled, wait a little for its outcome.

@@ -138,5 +138,5 @@ class RunTest(BoundedTest):
                     self.assertRegex(lines[0], f"^{begin}{want}\n$")
             program.send_signal(signal.SIGTERM)
             first, *rest = await self.lines(program)
-            self.assertEqual(first, "meup: stopping: 1 question is closed")
+            self.assertEqual(first, "meup: stopping: 1 question stays open until the next start")
             self.assertRegex("\n".join(rest), r"^meup: question q5 of alice: not answered after \d\.\d s: the agent is shutting down$")

@@ -31,7 +31,7 @@ export async function run(options: ClientOptions, setup: (me: Participant) => un
   const end = (status: number) => (): void => {
     ignore();
     const n = me?.openQuestions ?? 0;
-    const message = `stopping${n === 0 ? "" : n === 1 ? ": 1 question is closed" : `: ${n} questions are closed`}`;
+    const message = `stopping${n === 0 ? "" : n === 1 ? ": 1 question stays open until the next start" : `: ${n} questions stay open until the next start`}`;
     if (options.onWarning !== undefined) options.onWarning(message);
     else console.warn(`meup: ${message}`);
     if (process !== undefined && status !== 0) process.exitCode = status;

@@ -27,7 +27,7 @@ export function forLog(err: unknown): unknown {
   return oneLine(sentence === "" || sentence.includes(withoutPeriod(err.message)) ? sentence || err.message : `${sentence} (${err.message})`);
 }
 
-/** Replaces control characters, which text of other participants may have. */
+/** Replaces control and invisible characters, which text of other participants may have. */
 export function oneLine(text: string): string {
-  return text.replace(/\p{Cc}/gu, " ");
+  return text.replace(/[\p{Cc}\p{Cf}]/gu, " ");
 }

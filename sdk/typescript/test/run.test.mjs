@@ -44,7 +44,7 @@ test("Ctrl-C ends a program that waits for the gateway", async () => {
 test("a signal closes proposals and contexts", async () => {
   for (const [signal, want] of [["SIGINT", 130], ["SIGTERM", 0]]) {
     const { status, out, err } = await program(["program.mjs", signal]);
-    assert.match(err, /^meup: joined lab as bot at http:\/\/gateway.example\nmeup: question \S+ of alice begins\nmeup: stopping: 1 question is closed\nmeup: question \S+ of alice: not answered after \d\.\d s: the agent is shutting down\n$/);
+    assert.match(err, /^meup: joined lab as bot at http:\/\/gateway.example\nmeup: question \S+ of alice begins\nmeup: stopping: 1 question stays open until the next start\nmeup: question \S+ of alice: not answered after \d\.\d s: the agent is shutting down\n$/);
     assert.equal(out, "reasoning.start mcp.proposal mcp.withdraw reasoning.cancel\n");
     assert.equal(status, want);
   }
