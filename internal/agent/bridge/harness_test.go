@@ -97,7 +97,7 @@ func newMoody() *moody {
 		return &mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: req.Params.Arguments}, nil
 	})
 	m.tool("huge", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return text(strings.Repeat("0123456789", 1<<20)), nil
+		return text(strings.Repeat("0123456789", 1<<18)), nil
 	})
 	m.tool("refuse", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return nil, &jsonrpc.Error{Code: -31999, Message: "not today", Data: json.RawMessage(`{"until":9007199254740993}`)}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
@@ -111,6 +112,12 @@ func readToken(c *cobra.Command, interactive bool) (string, error) {
 	return token, err
 }
 
+// How often, and after which pause, an interrupted read of a token looks at the terminal's mode.
+const (
+	modeChecks = 100
+	modeCheck  = 5 * time.Millisecond
+)
+
 // readHidden reads a line from a terminal that does not show it. If ctx ends first, the
 // terminal shows its input again.
 func readHidden(ctx context.Context, terminal uintptr) ([]byte, error) {
@@ -120,6 +127,12 @@ func readHidden(ctx context.Context, terminal uintptr) ([]byte, error) {
 	}
 	raw, err := program.Interruptible(ctx, func() ([]byte, error) { return term.ReadPassword(terminal) })
 	if errors.Is(err, program.ErrInterrupted) {
+		for range modeChecks { // the read may not have changed the mode yet
+			if now, err := term.GetState(terminal); err != nil || *now != *before {
+				break
+			}
+			time.Sleep(modeCheck)
+		}
 		return nil, errors.Join(err, term.Restore(terminal, before))
 	}
 	return raw, err
