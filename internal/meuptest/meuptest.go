@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/gateway/httpapi"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // Config is a configuration for most tests: a space lab with alice (all
@@ -93,6 +95,20 @@ func (g *Gateway) start() {
 	g.mu.Lock()
 	g.gw, g.addr, g.done = gw, l.Addr().String(), done
 	g.mu.Unlock()
+	if options.Config.NATS != "" { // its log is read after it has opened
+		testkit.Eventually(g.t, "the gateway is ready", func() bool {
+			r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+l.Addr().String()+"/readyz", nil)
+			if err != nil {
+				g.t.Fatal(err)
+			}
+			resp, err := http.DefaultClient.Do(r)
+			if err != nil {
+				return false
+			}
+			_ = resp.Body.Close()
+			return resp.StatusCode == http.StatusOK
+		})
+	}
 }
 
 // Stop drains the gateway.
