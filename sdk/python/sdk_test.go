@@ -116,9 +116,11 @@ func TestExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
+	logs := make(map[string]*testkit.Log)
 	for who, file := range map[string]string{"planner": "agent.py", "weather": "tools.py"} {
-		stop := run(t, script(ctx, python, g, who, "lab", filepath.Join("examples", file)))
+		log, stop := run(t, script(ctx, python, g, who, "lab", filepath.Join("examples", file)))
 		defer stop()
+		logs[who] = log
 	}
 	testkit.Eventually(t, "both are connected", func() bool { return len(c.Welcome().Participants) == 3 || next(t, c) })
 	asked, err := c.Send(ctx, client.Chat("How cold is it?"))
@@ -145,6 +147,7 @@ func TestExamples(t *testing.T) {
 	if !slices.Equal(kinds, want) {
 		t.Errorf("%q", kinds)
 	}
+	logs["planner"].Wait(t, " of alice: answered in ")
 }
 
 // next receives an envelope, so that presence is noted; it returns false.
@@ -156,16 +159,16 @@ func next(t *testing.T, c *client.Client) bool {
 	return false
 }
 
-// run starts a program. The returned function ends it by SIGTERM, and fails the test if it
+// run starts a program, and returns its output. The returned function ends it by SIGTERM, and fails the test if it
 // fails.
-func run(t *testing.T, cmd *exec.Cmd) (stop func()) {
+func run(t *testing.T, cmd *exec.Cmd) (out *testkit.Log, stop func()) {
 	t.Helper()
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
+	out = &testkit.Log{}
+	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	return func() {
+	return out, func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("%s: %v\n%s", cmd.Args[1], err, out.String())
