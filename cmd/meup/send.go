@@ -138,8 +138,8 @@ func warnUnanswered(w io.Writer, roster *api.Roster, chat *protocol.Envelope) bo
 	return len(list) > 0
 }
 
-// noteAnswerers names who may answer a chat to all, at a terminal, or that nobody else is
-// connected.
+// noteAnswerers reports that no other participant is connected, or, at a terminal, which agent
+// may answer a chat to all.
 func noteAnswerers(w io.Writer, roster *api.Roster, chat *protocol.Envelope, interactive bool) {
 	if warnUnanswered(w, roster, chat) || len(chat.To) > 0 || len(chat.Correlation.IDs) > 0 {
 		return

@@ -23,8 +23,9 @@
 //
 // Goroutines: the goroutine of Run reads the space and never blocks on anything
 // else, so that a cancellation is always received; one per question, at most
-// MaxQuestions + MaxWaiting of them, also those that wait for a decision, and maxWatched for the questions of another
-// process; one per tool call of a question. Run returns when all have ended.
+// MaxQuestions + MaxWaiting of them, also those that wait for a decision, and
+// maxWatched for the questions of another process; one per tool call of a question.
+// Run returns when all have ended.
 package agent
 
 import (
