@@ -17,7 +17,15 @@ func main() { os.Exit(run(os.Args[1:])) }
 func run(args []string) int {
 	ctx, stop := earlysignal.StopContext()
 	defer stop()
-	return program.RunContext(ctx, newRoot(), args)
+	root := newRoot()
+	// Signals belong to the process, so a test that builds the commands does not
+	// change them.
+	root.PersistentPreRun = func(c *cobra.Command, _ []string) {
+		if c.Name() != "serve" { // the others have nothing to reload
+			earlysignal.ResetHangup()
+		}
+	}
+	return program.RunContext(ctx, root, args)
 }
 
 // errReported ends the program with exit code 1; the problem has been reported
@@ -35,11 +43,6 @@ durable, ordered log.
 Get started: meup-gateway demo, or meup-gateway init for a space of your own`,
 		Args: program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-		PersistentPreRun: func(c *cobra.Command, _ []string) {
-			if c.Name() != "serve" { // the others have nothing to reload
-				earlysignal.ResetHangup()
-			}
-		},
 	}
 	root.AddCommand(newInit(), newServe(), newDemo(), newCheck(), newExplain(), newToken(), newExport(), newBackup(), newRestore(), newVersion())
 	program.Describe(root, version)
