@@ -107,8 +107,16 @@ func readWelcome(ctx context.Context, conn *websocket.Conn) (*item, protocol.Wel
 	if env.Kind != protocol.KindSystemWelcome {
 		return nil, protocol.Welcome{}, fmt.Errorf("read welcome: the first frame is a %s", env.Kind)
 	}
-	w, err := payload[protocol.Welcome](&env)
+	w, err := welcomeOf(&env)
 	return &item{env: env, size: int64(len(frame))}, w, err
+}
+
+func welcomeOf(env *protocol.Envelope) (protocol.Welcome, error) {
+	w, err := payload[protocol.Welcome](env)
+	if !env.TS.IsZero() {
+		w.Clock = time.Until(env.TS)
+	}
+	return w, err
 }
 
 // applyWelcome compares the cursor with the log of the welcome. If a gateway

@@ -152,7 +152,7 @@ func (c *Client) pace() time.Duration {
 }
 
 func (c *Client) handleWelcome(env *protocol.Envelope) {
-	w, err := payload[protocol.Welcome](env)
+	w, err := welcomeOf(env)
 	if err != nil {
 		c.log.Warn("welcome not understood", "err", err)
 		return

@@ -38,6 +38,8 @@ type faultyGateway struct {
 	deliver  func(conn *fakeConn, env *protocol.Envelope) (ok bool) // false: disconnected
 	loseAck  func(id protocol.ID) bool
 	headLess protocol.Seq // report a log that ends earlier by this number
+
+	ahead time.Duration // of its clock
 }
 
 type fakeConn struct {
@@ -132,7 +134,7 @@ func (c *fakeConn) welcome(since, log string) protocol.Seq {
 }
 
 func (c *fakeConn) say(kind protocol.Kind, about protocol.ID, payload any) {
-	env, _ := protocol.FromGateway("sys", kind, time.Now(), payload)
+	env, _ := protocol.FromGateway("sys", kind, time.Now().Add(c.g.ahead), payload)
 	if about != "" {
 		env.Correlation = protocol.CorrelateTo(about)
 	}

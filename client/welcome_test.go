@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/meuptest"
@@ -19,6 +20,21 @@ func nextEntry(ctx context.Context, c *client.Client) (protocol.Envelope, error)
 		if env, err := c.Receive(ctx); err != nil || env.Seq != 0 {
 			return env, err
 		}
+	}
+}
+
+// What expires does so by the gateway's clock.
+func TestWelcome_Clock(t *testing.T) {
+	g := newFaultyGateway(t)
+	g.ahead = time.Hour
+	before := time.Now()
+	w := g.dial(t, nil).Welcome()
+	at, err := time.Parse(time.RFC3339, w.ExpiresAt(time.Minute))
+	if wait := at.Sub(before); err != nil || wait < 59*time.Minute || wait > time.Hour+time.Minute+time.Since(before) {
+		t.Errorf("%s is in %s: %v", at, wait, err)
+	}
+	if w = (protocol.Welcome{}); w.ExpiresAt(time.Minute) == "" {
+		t.Error("no time")
 	}
 }
 

@@ -14,6 +14,15 @@ type Welcome struct {
 	Protocol     string        `json:"protocol"`
 	// ActiveStreams exists because MEW clients expect the field.
 	ActiveStreams *[]any `json:"active_streams,omitempty"`
+	// Clock is the gateway's time minus the local one when a client received the
+	// welcome.
+	Clock time.Duration `json:"-"`
+}
+
+// ExpiresAt returns the time after a duration by the gateway's clock, which decides
+// whether something has expired, in RFC 3339.
+func (w Welcome) ExpiresAt(after time.Duration) string {
+	return time.Now().Add(w.Clock + after).UTC().Format(time.RFC3339Nano)
 }
 
 // You describes the receiver of a welcome.

@@ -209,7 +209,7 @@ func (q *turnReader) selected(ctx context.Context, n int) ([]api.Turn, error) {
 // standard error if a program reads the output.
 func (q *turnReader) nothing(c *cobra.Command, n int, asJSON bool) error {
 	if n <= 0 {
-		return fmt.Errorf("thread %s has no completed turn", q.thread)
+		return fmt.Errorf("thread %[1]s has no completed turn; meup reasoning all --thread %[1]s shows the others, and meup history --threads lists the threads", q.thread)
 	}
 	out := c.OutOrStdout()
 	if asJSON {

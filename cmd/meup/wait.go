@@ -36,7 +36,7 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 	deadline := time.AfterFunc(f.timeout, func() { cancel(context.DeadlineExceeded) })
 	defer deadline.Stop()
 	opts := t.DialOptions(c.ErrOrStderr())
-	opts.Filter = protocol.Filter{Kinds: []string{string(protocol.KindChat), string(protocol.KindChatAcknowledge), "reasoning/*"}}
+	opts.Filter = protocol.Filter{Kinds: []string{string(protocol.KindChat), string(protocol.KindChatAcknowledge), "reasoning/*", string(protocol.KindSystemPresence)}}
 	member, err := connect.Dial(ctx, opts)
 	if err != nil {
 		return late(ctx, err, "no connection within %s", f.timeout)
@@ -154,6 +154,8 @@ type waiter struct {
 	errOut io.Writer
 
 	onProposal func(*protocol.Envelope) error // gets each proposal on which the caller may decide
+
+	working []protocol.ParticipantID // those that began to work on the message
 }
 
 // await receives until another participant answers the message in the main
@@ -169,6 +171,7 @@ func (w *waiter) await(ctx context.Context) (*protocol.Envelope, error) {
 		if err != nil {
 			return nil, err
 		}
+		w.noteWork(&e)
 		question := tracker.Apply(&e)
 		if e.Kind == protocol.KindMCPProposal && w.mayDecide(ctx, e.ID) {
 			if err := w.onProposal(&e); err != nil {
@@ -184,6 +187,21 @@ func (w *waiter) await(ctx context.Context) (*protocol.Envelope, error) {
 		case question == w.id: // it answered nothing, so the question is still taken
 			tracker.Apply(&protocol.Envelope{From: e.From, Kind: protocol.KindChatAcknowledge, Correlation: protocol.CorrelateTo(w.id)})
 		}
+	}
+}
+
+// noteWork reports that a participant that works on the message has left the space.
+func (w *waiter) noteWork(e *protocol.Envelope) {
+	if e.Kind == protocol.KindReasoningStart && e.Correlation.Names(w.id) && !slices.Contains(w.working, e.From) {
+		w.working = append(w.working, e.From)
+	}
+	if e.Kind != protocol.KindSystemPresence {
+		return
+	}
+	presence := e.ParsePayload()
+	id := protocol.ParticipantIn(presence.Get("participant"), "id")
+	if presence.Get("event").Text() == protocol.PresenceLeave && slices.Contains(w.working, id) {
+		connect.Warn(w.errOut, "%s has left before it answered; it may answer when it returns", termsafe.Words(string(id)))
 	}
 }
 

@@ -63,7 +63,8 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 // tool, or the agent itself.
 func (a *Agent) newProposal(x *action) protocol.Envelope {
 	proposed := x.p.inside(protocol.KindMCPProposal,
-		field{"method", "tools/call"}, field{"params", x.params()}, field{"participant_id", a.host(x)})
+		field{"method", "tools/call"}, field{"params", x.params()}, field{"participant_id", a.host(x)},
+		field{"expires_at", a.opts.Space.Welcome().ExpiresAt(a.opts.ProposalTimeout)})
 	proposed.ID, proposed.Correlation = publisher.NewID(), protocol.CorrelateTo(x.thought.ID)
 	return proposed
 }

@@ -70,8 +70,12 @@ func TestProposal_Fulfilled(t *testing.T) {
 	if proposal.Context == "" || len(proposal.Correlation.IDs) != 1 {
 		t.Errorf("proposal in %q answers %v", proposal.Context, proposal.Correlation.IDs)
 	}
-	if want := `{"method":"tools/call","params":{"arguments":{"path":"deploy.md"},"name":"read_text_file"},"participant_id":"planner"}`; string(proposal.Payload) != want {
+	expires := decode(t, &proposal)["expires_at"].(string)
+	if want := `{"method":"tools/call","params":{"arguments":{"path":"deploy.md"},"name":"read_text_file"},"participant_id":"planner","expires_at":"` + expires + `"}`; string(proposal.Payload) != want {
 		t.Errorf("proposal %s", proposal.Payload)
+	}
+	if at, err := time.Parse(time.RFC3339, expires); err != nil || at.Before(proposal.TS.Add(4*time.Minute)) || at.After(proposal.TS.Add(6*time.Minute)) {
+		t.Errorf("it expires at %s (%v), and was made at %s", expires, err, proposal.TS)
 	}
 	// Alice makes the call, with another file than the agent proposed.
 	approval := protocol.Envelope{

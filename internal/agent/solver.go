@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/catchup"
@@ -60,6 +61,11 @@ func (t *Task) Space() string { return t.agent.space.Name }
 
 // Capabilities returns the rights of the agent.
 func (t *Task) Capabilities() []json.RawMessage { return t.agent.opts.Space.Welcome().You.Capabilities }
+
+// ExpiresAt returns the time after a duration, for a proposal.
+func (t *Task) ExpiresAt(after time.Duration) string {
+	return t.agent.opts.Space.Welcome().ExpiresAt(after)
+}
 
 // Lend lets the agent answer another question while a person decides, until takeBack.
 func (t *Task) Lend(ctx context.Context) (takeBack func()) { return t.problem.q.place.Lend(ctx) }

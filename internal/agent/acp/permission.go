@@ -137,7 +137,7 @@ func (t *turn) propose(ctx context.Context, c *call, o options) any {
 	t.explainLocked(c)
 	p := t.task.Inside(protocol.KindMCPProposal, nil)
 	p.From, p.Correlation = t.task.You(), protocol.CorrelateTo(c.thought)
-	more := []any{"participant_id", string(p.From), "expires_at", time.Now().Add(t.agent.o.ProposalTimeout).UTC().Format(time.RFC3339Nano)}
+	more := []any{"participant_id", string(p.From), "expires_at", t.task.ExpiresAt(t.agent.o.ProposalTimeout)}
 	if o.has("allow_always") {
 		more = append(more, "grant", t.grant(c))
 	}

@@ -112,6 +112,9 @@ func (m *Model) queueMessage(text string, to []protocol.ParticipantID) {
 		t.To, m.threads.active = to, t
 	}
 	m.noteUnanswered(text, to, t)
+	if open := m.proposals.pending; len(open) > 0 && slices.Contains([]string{"y", "yes", "n", "no"}, strings.ToLower(text)) {
+		m.printLines(NoticeBlock, "Sent as a message. "+open[0].Proposal.Hint())
+	}
 	t.mine, to = true, t.To
 	c := &Chat{id: m.newID(), From: m.You, To: to, Text: text, Thread: t, Mine: true, State: Waiting}
 	b := m.show(&Block{Kind: ChatBlock, Chat: c})
@@ -220,7 +223,7 @@ func (m *Model) refuse(b *Block, err error) {
 	c.State, c.Why = Refused, m.refusalText(err, c.To)
 	m.Restore = c.Text
 	if isUnknown(err) && c.Thread.last == "" { // the thread has no addressee
-		m.Restore = "/to " + strings.ReplaceAll(names(c.To), ", ", ",") + " " + c.Text
+		m.Restore = "/to " + strings.ReplaceAll(Names(c.To), ", ", ",") + " " + c.Text
 		if m.threads.active == c.Thread {
 			m.threads.active = nil
 		}

@@ -154,6 +154,30 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
+// TestDecision_TypedAsMessage checks that an answer to a pending proposal that is no command
+// is a message, and that the commands are named.
+func TestDecision_TypedAsMessage(t *testing.T) {
+	s := newStage(t)
+	said := func() (n int) {
+		for _, x := range s.model.TakeNews() {
+			if x.Block.Kind == NoticeBlock && strings.HasPrefix(x.Block.Lines.Left[0], "Sent as a message. /approve 1 ") {
+				n++
+			}
+		}
+		return n
+	}
+	s.play("> y")
+	if said() != 0 {
+		t.Error("without a proposal")
+	}
+	s.play(`{"id":"p1","from":"guide","kind":"mcp.proposal","payload":{"method":"tools/call","params":{"name":"x"},"participant_id":"guide","expires_at":"2026-01-02T03:04:05Z"},"seq":11}`)
+	s.play("> Yes")
+	s.play("> yes, please")
+	if said() != 1 || !strings.Contains(s.model.proposals.pending[0].Proposal.Title(), "expires at ") {
+		t.Error("after a proposal")
+	}
+}
+
 // TestTurns_ReadForNewAnswers checks that reasoning is read for every new answer,
 // regardless of who asked, and for no replayed one; without a result nothing is
 // shown.

@@ -128,7 +128,8 @@ func because(reason string) string {
 	return " (" + reason + ")"
 }
 
-func names(ids []protocol.ParticipantID) string {
+// Names lists participants: "alice, bob".
+func Names(ids []protocol.ParticipantID) string {
 	list := make([]string, len(ids))
 	for i, id := range ids {
 		list[i] = string(id)
@@ -242,7 +243,7 @@ var controlNotices = map[protocol.Kind]string{
 // showControl shows a request to participants.
 func (m *Model) showControl(env *protocol.Envelope) {
 	p := payload[controlPayload](env)
-	who, during := names(env.To), ""
+	who, during := Names(env.To), ""
 	if who == "" {
 		who = "everyone"
 	}

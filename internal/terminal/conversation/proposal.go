@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
@@ -21,12 +22,13 @@ const maxProposals = 256
 
 // Proposal is a call that a participant proposes to others.
 type Proposal struct {
-	Number int // assigned by the terminal, never reused
-	env    protocol.Envelope
-	owner  protocol.ParticipantID // the participant that runs the tool; "": not known
-	method string
-	tool   string
-	params json.RawMessage // unmodified
+	Number  int // assigned by the terminal, never reused
+	env     protocol.Envelope
+	owner   protocol.ParticipantID // the participant that runs the tool; "": not known
+	method  string
+	tool    string
+	params  json.RawMessage // unmodified
+	expires time.Time       // zero: never
 
 	Decided  string // its outcome, in words; "": it waits
 	deciding bool   // a decision of this participant is in flight
@@ -87,7 +89,8 @@ func (m *Model) propose(env *protocol.Envelope) {
 // read fills the displayed fields from the same payload that an approval sends.
 func (p *Proposal) read(payload protocol.Value) {
 	params := payload.Get("params")
-	p.owner = proposal.ReadCall(payload).Host
+	call := proposal.ReadCall(payload)
+	p.owner, p.expires = call.Host, call.ExpiresAt
 	p.method, p.params = payload.Get("method").Text(), params.Raw()
 	p.tool = p.method
 	if name := params.Get("name").Text(); p.method == "tools/call" && name != "" {
@@ -175,6 +178,9 @@ func (p *Proposal) Title() string {
 	host := "unknown"
 	if p.owner != "" {
 		host = termsafe.Name(p.owner)
+	}
+	if !p.expires.IsZero() {
+		host += ", expires at " + p.expires.Local().Format(time.TimeOnly)
 	}
 	return fmt.Sprintf("%d. %s proposes %s (host: %s)", p.Number, termsafe.Name(p.env.From), termsafe.Line(textutil.Shorten(p.tool, 100)), host)
 }

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/internal/terminal/conversation"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -24,7 +24,7 @@ const (
 
 // awaitRoster returns the roster when all of these participants are connected. It also
 // waits for a gateway that does not listen yet. After a second, it reports the reason once.
-func awaitRoster(ctx context.Context, errOut io.Writer, t *connect.Target, names []string, timeout time.Duration) (*api.Roster, error) {
+func awaitRoster(ctx context.Context, errOut io.Writer, t *connect.Target, names []protocol.ParticipantID, timeout time.Duration) (*api.Roster, error) {
 	late, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	again := time.NewTicker(rosterInterval)
@@ -36,11 +36,14 @@ func awaitRoster(ctx context.Context, errOut io.Writer, t *connect.Target, names
 		var refused *api.StatusError
 		switch {
 		case err == nil:
-			missing := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return roster.Connected(protocol.ParticipantID(name)) })
+			missing := slices.DeleteFunc(slices.Clone(names), roster.Connected)
 			if len(missing) == 0 {
 				return roster, nil
 			}
-			reason = "not connected: " + strings.Join(missing, ", ")
+			reason = "not connected: " + conversation.Names(missing)
+			if question := conversation.DidYouMean(missing, roster.Participants); question != "" {
+				reason += ". " + question
+			}
 		case ctx.Err() != nil, errors.As(err, &refused) && !refused.Temporary():
 			return nil, err
 		case late.Err() == nil:

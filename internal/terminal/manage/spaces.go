@@ -108,7 +108,11 @@ func listParticipants(c *cobra.Command, s *connect.Settings, style func(io.Write
 	}
 	var roster *api.Roster
 	if len(f.wait) > 0 {
-		roster, err = awaitRoster(c.Context(), c.ErrOrStderr(), t, f.wait, f.timeout)
+		var names []protocol.ParticipantID
+		for _, name := range f.wait {
+			names = append(names, protocol.ParticipantID(name))
+		}
+		roster, err = awaitRoster(c.Context(), c.ErrOrStderr(), t, names, f.timeout)
 	} else {
 		roster, err = t.API.Roster(c.Context(), t.Space)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,7 +16,6 @@ import (
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
-	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -239,7 +239,7 @@ func onlyOne(list []api.Proposal, flags string) (*api.Proposal, error) {
 	text := fmt.Sprintf("%d proposals wait for your decision:", len(list))
 	for i := range list {
 		p := Describe(&list[i].Envelope.Envelope, time.Now())
-		text += fmt.Sprintf("\n  %s of %s (%s)", p.ID, termsafe.Words(string(p.From)), termsafe.Cut(termsafe.Exact(p.Tool), 100))
+		text += "\n  " + strings.TrimPrefix(p.Subject(), "proposal ")
 	}
 	return nil, &program.ExitError{Code: program.ExitFailed, Err: errors.New(text + "\ngive the ID of one, or decide on each in turn: meup proposals review" + flags)}
 }

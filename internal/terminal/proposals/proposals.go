@@ -14,6 +14,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
@@ -31,7 +32,7 @@ func Command(s *connect.Settings, style styler) *cobra.Command {
 		Short: "Lists proposed calls, and decides on them",
 		Long: `proposals lists the calls that wait for a decision: an agent that may not make a
 call proposes it to other participants. Each is listed with its proposer, its
-age and its rationale. A proposer or a host that is not connected is marked: the
+age, the time until it expires and its rationale. A proposer or a host that is not connected is marked: the
 tool cannot run until its host is back. review asks for a decision on each.
 
 Exit codes: those of meup; 0 also if no proposal is pending.`,
@@ -56,6 +57,7 @@ type Info struct {
 	From       protocol.ParticipantID   `json:"from"`
 	TS         time.Time                `json:"ts"`
 	AgeSeconds int64                    `json:"age_seconds"`
+	ExpiresAt  *time.Time               `json:"expires_at,omitempty"`
 	Tool       string                   `json:"tool"` // or the method, if it is not tools/call
 	Params     json.RawMessage          `json:"params"`
 	Owner      protocol.ParticipantID   `json:"participant_id,omitempty"` // the participant that runs the tool, if known
@@ -134,6 +136,9 @@ func Describe(e *protocol.Envelope, now time.Time) *Info {
 	p := &Info{
 		ID: e.ID, From: e.From, TS: e.TS, AgeSeconds: max(0, int64(now.Sub(e.TS).Seconds())), Context: e.Context,
 		Params: json.RawMessage("{}"),
+	}
+	if at := proposal.CallOf(e).ExpiresAt; !at.IsZero() {
+		p.ExpiresAt = &at
 	}
 	root := e.ParsePayload()
 	p.Owner = protocol.ParticipantIn(root, "participant_id")
@@ -232,7 +237,7 @@ func (p *Info) write(w *bufio.Writer, s blockrender.Style) {
 		return ""
 	}
 	age := (time.Duration(p.AgeSeconds) * time.Second).String()
-	fmt.Fprintf(w, "%s  %s%s proposes %s, %s ago\n", p.ID, s.Paint(s.Name, termsafe.Words(string(p.From))), away(p.From), s.Paint(s.Tool, termsafe.Exact(p.Tool)), age)
+	fmt.Fprintf(w, "%s  %s%s proposes %s, %s ago%s\n", p.ID, s.Paint(s.Name, termsafe.Words(string(p.From))), away(p.From), s.Paint(s.Tool, termsafe.Exact(p.Tool)), age, p.expires(", "))
 	line("params:    ", termsafe.Exact(blockrender.JSON(p.Params))) // not cut: the decision is about all of it
 	switch p.Owner {
 	case "":
@@ -253,9 +258,21 @@ func (p *Info) write(w *bufio.Writer, s blockrender.Style) {
 	}
 }
 
+// expires describes when the proposal expires, after a separator; "": never.
+func (p *Info) expires(separator string) string {
+	if p.ExpiresAt == nil {
+		return ""
+	}
+	left := time.Until(*p.ExpiresAt).Round(time.Second)
+	if left <= 0 {
+		return separator + "expired"
+	}
+	return separator + "expires in " + left.String()
+}
+
 // Subject names the proposal in a sentence.
 func (p *Info) Subject() string {
-	return fmt.Sprintf("proposal %s of %s (%s)", p.ID, termsafe.Words(string(p.From)), termsafe.Cut(termsafe.Exact(p.Tool), 100))
+	return fmt.Sprintf("proposal %s of %s (%s%s)", p.ID, termsafe.Words(string(p.From)), termsafe.Cut(termsafe.Exact(p.Tool), 100), p.expires(", "))
 }
 
 // ApproveCommand returns the command that shows the proposal, asks, and approves it, with

@@ -34,7 +34,7 @@ func settled(ctx context.Context, t *connect.Target, p *api.Proposal) string {
 		return settledAt(ctx, t, p.SettledBy.Seq, p.SettledBy.From)
 	}
 	if at := proposal.CallOf(&p.Envelope.Envelope).ExpiresAt; p.State == string(proposal.Expired) && !at.IsZero() {
-		return "expired at " + at.Local().Format(time.DateTime)
+		return "not decided before it expired at " + at.Local().Format(time.DateTime)
 	}
 	return p.State
 }
@@ -242,6 +242,9 @@ func showProposal(c *cobra.Command, s *connect.Settings, style styler, args []st
 	info, err := explained(c.Context(), t, &found.Envelope.Envelope, roster)
 	if err != nil {
 		return err
+	}
+	if found.State != statePending {
+		info.ExpiresAt = nil
 	}
 	out := bufio.NewWriter(c.OutOrStdout())
 	info.write(out, colors)

@@ -154,7 +154,7 @@ func answer(ctx context.Context, in *program.Lines, out io.Writer, p *protocol.E
 		case err != nil:
 			return nil, err
 		case line == "", line == "s", line == "skip":
-			fmt.Fprintf(out, "Skipped: it waits for a decision; meup proposals approve %s decides later.\n", p.ID)
+			fmt.Fprintf(out, "Skipped: it waits for a decision%s; meup proposals approve %s decides later.\n", Describe(p, time.Now()).expires(" and "), p.ID)
 			return nil, nil
 		case line == "y", line == "yes":
 			e, err := proposal.Approval(p, newID(), "")
@@ -198,10 +198,10 @@ func settle(c *cobra.Command, t *connect.Target, p, e *protocol.Envelope, timeou
 		return &program.ExitError{Code: connect.ExitUnconnected, Err: connect.SafeError{Err: err}}
 	}
 	if e.Kind != protocol.KindMCPRequest {
-		fmt.Fprintf(out, "Rejected: %s %d\n", sent.ID, sent.Seq)
+		fmt.Fprintf(out, "Rejected (envelope %s, seq %d)\n", sent.ID, sent.Seq)
 		return nil
 	}
-	fmt.Fprintf(out, "Approved: %s %d\n", sent.ID, sent.Seq)
+	fmt.Fprintf(out, "Approved (request %s, seq %d)\n", sent.ID, sent.Seq)
 	e.ID, e.Seq = sent.ID, sent.Seq
 	a := call{proposal: p.ID, request: *e, flags: connect.Given(c.Flags())}
 	err = a.report(c, t, timeout, s)

@@ -12,7 +12,7 @@ import (
 // propose returns a proposed call in a context, whose host is files.
 func propose(id, context, tool string, arguments map[string]any) Envelope {
 	return Envelope{"id": id, "kind": "mcp.proposal", "context": context, "correlationId": "why", "payload": map[string]any{
-		"method": "tools/call", "participant_id": "files", "params": map[string]any{"name": tool, "arguments": arguments}}}
+		"method": "tools/call", "participant_id": "files", "expires_at": "2200-01-01T14:03:00Z", "params": map[string]any{"name": tool, "arguments": arguments}}}
 }
 
 // card is an expression: the card of a proposal in the conversation.
@@ -83,6 +83,7 @@ func TestDecide_InConversation(t *testing.T) {
 	tab := b.Private(t)
 	s.Enter(tab, "ada")
 	tab.Await(card("edit") + `?.querySelector(".diff")`)
+	tab.Await(card("edit") + `?.textContent.includes("Expires ")`)
 	tab.Await(title + `.startsWith("Waiting for you · ")`)
 	openPanel(t, tab, "contexts")
 	tab.Await(`document.querySelector("meup-contexts").shadowRoot.querySelector(".chip.wait")?.textContent.startsWith("Waiting for you · ")`)

@@ -300,7 +300,10 @@ class Calls:
         to: list[str], context: str, correlation: str | Iterable[str],
     ) -> ProposalOutcome:
         id = new_id()
-        payload = {"method": "tools/call", "params": {"name": tool, "arguments": dict(arguments or {})}, "participant_id": host}
+        payload = {
+            "method": "tools/call", "params": {"name": tool, "arguments": dict(arguments or {})}, "participant_id": host,
+            **self._space._expires_at(timeout),
+        }
         proposal = self._proposals[id] = _Proposal()
         try:
             await self._space.send("mcp.proposal", payload, to=to, context=context, correlation=correlation, id=id)

@@ -184,7 +184,7 @@ class Backlog:
         found: list[Envelope] = []
         for env in [env for env in self._waiting.values() if env.from_ != self._you]:
             received = not marks or self._through is None or env.seq <= self._through
-            recent = _time(env) > oldest
+            recent = env.time > oldest
             if recent and received and env.payload.get("method") == "tools/call" and not self._is_withdrawn(env):
                 continue
             del self._waiting[env.id]
@@ -217,7 +217,7 @@ class Backlog:
         """Return the questions without an answer, oldest first."""
         begun = self._begun()
         oldest = datetime.now(timezone.utc) - MAX_AGE
-        return [env for env, spoken in self._chats.values() if all or (spoken or env.id in begun) and _time(env) > oldest]
+        return [env for env, spoken in self._chats.values() if all or (spoken or env.id in begun) and env.time > oldest]
 
     def leftovers(self, question: str = "") -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
         """Return the envelopes that close the open work, or the work on one question.
@@ -249,13 +249,6 @@ def _stopped(env: Envelope) -> int | None:
     """Return the position in the mark of the end; None if an envelope is none."""
     through = env.payload.get("through")
     return through if env.kind == "participant.status" and env.payload.get("status") == "stopped" and isinstance(through, int) else None
-
-
-def _time(env: Envelope) -> datetime:
-    try:
-        return datetime.fromisoformat(env.ts)
-    except ValueError:
-        return datetime.fromtimestamp(0, timezone.utc)
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

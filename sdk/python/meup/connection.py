@@ -13,6 +13,7 @@ import errno
 import logging
 import time
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from typing import Any, Callable, Mapping, cast
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -143,6 +144,7 @@ class Connection:
         self._subscribing: dict[str, Filter] = {}
         self._discard = False
         self._welcome: dict[str, Any] = {}
+        self._clock = timedelta()  # the gateway's time minus the local one, when the welcome arrived
         self._participants: dict[str, Participant] = {}
         self._supervisor: asyncio.Task[None] | None = None
         self._error: MeupError | None = None
@@ -297,8 +299,17 @@ class Connection:
         self._kept = self._routed = self._behind = 0
         self._log_id, self._old = log_id, head
 
+    def _expires_at(self, timeout: float | None) -> dict[str, str]:
+        """The field of a proposal with the end of its timeout, by the gateway's clock; none without end."""
+        try:
+            end = datetime.now(timezone.utc) + self._clock + timedelta(seconds=timeout or 0.0)
+        except OverflowError:
+            return {}
+        return {} if timeout is None else {"expires_at": end.isoformat().replace("+00:00", "Z")}
+
     def _apply_welcome(self, env: Envelope) -> None:
         self._welcome = env.payload
+        self._clock = env.time - datetime.now(timezone.utc) if env.time.timestamp() > 0 else timedelta()
         self._participants = {p.id: p for p in map(Participant.of, env.payload.get("participants") or ())}
         self._welcomed(env)
 

@@ -7,6 +7,7 @@ import os
 import time
 import uuid
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from decimal import Decimal
 from typing import Any, Iterable, Mapping
 
@@ -45,6 +46,15 @@ class Envelope:
             if isinstance(value, str) and value:
                 return value
         return ""
+
+    @property
+    def time(self) -> datetime:
+        """ts; the beginning of 1970 if it is no time."""
+        try:
+            time = datetime.fromisoformat(self.ts)
+            return time if time.tzinfo else time.replace(tzinfo=timezone.utc)
+        except ValueError:
+            return datetime.fromtimestamp(0, timezone.utc)
 
     @property
     def is_work(self) -> bool:

@@ -12,6 +12,7 @@ import os
 import random
 import sys
 import unittest
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, Awaitable, Callable
 from urllib.parse import parse_qs, urlsplit
@@ -161,7 +162,8 @@ class FakeConnection:
         self.query = query
 
     async def send(self, kind: str, payload: dict[str, Any], **fields: Any) -> None:
-        doc = {"protocol": "meup/v0.1", "id": meup.new_id(), "from": "system:gateway", "kind": kind, "payload": payload, **fields}
+        ts = (datetime.now(timezone.utc) + self.gateway.ahead).isoformat()
+        doc = {"protocol": "meup/v0.1", "id": meup.new_id(), "ts": ts, "from": "system:gateway", "kind": kind, "payload": payload, **fields}
         await self.socket.send(json.dumps(doc))
 
     async def refuse(self, about: str | None, code: str, **fields: Any) -> None:
@@ -175,6 +177,7 @@ class FakeGateway:
     def __init__(self) -> None:
         self.log: list[dict[str, Any]] = []
         self.log_id = "log-1"
+        self.ahead = timedelta()  # of its clock
         self.queries: list[dict[str, str]] = []
         self.headers: list[Any] = []
         self.status: list[tuple[int, dict[str, str], bytes]] = []  # for the next upgrades

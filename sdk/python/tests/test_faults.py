@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime, timedelta, timezone
 from typing import Any
 from unittest import mock
 
@@ -33,6 +34,20 @@ class FaultsTest(BoundedTest):
         self.assertEqual(self.gateway.queries[0], want)
         self.assertEqual(self.gateway.headers[0]["Authorization"], "Bearer secret")
         self.assertEqual(self.gateway.headers[0]["X-Test"], "1")
+
+    async def test_a_proposal_expires_by_the_clock_of_the_gateway(self) -> None:
+        for ahead, least in ((timedelta(hours=1), 3800), (timedelta(), 200), (timedelta(hours=-1), -3400)):
+            with self.subTest(ahead=ahead):
+                self.gateway.ahead = ahead
+                space = await self.join()
+                proposing = asyncio.create_task(space.propose("rm", participant="tools"))
+                await until(lambda: any(e["kind"] == "mcp.proposal" for e in self.gateway.log))
+                proposal = next(e for e in self.gateway.log if e["kind"] == "mcp.proposal")
+                left = datetime.fromisoformat(proposal["payload"]["expires_at"]) - datetime.now(timezone.utc)
+                self.assertTrue(least < left.total_seconds() <= least + 101, left)
+                proposing.cancel()
+                await space.close()
+                self.gateway.log.clear()
 
     async def test_lost_acknowledgement(self) -> None:
         async def cut(conn: FakeConnection, doc: dict[str, Any]) -> bool:

@@ -98,6 +98,8 @@ export interface Welcome {
   readonly you: { readonly id: ParticipantID; readonly capabilities: readonly Capability[]; readonly limits: Limits };
   readonly participants: readonly Present[];
   readonly space: { readonly name: string; readonly seq: number; readonly log: string };
+  /** The gateway's time minus the local one in milliseconds, when the welcome arrived. */
+  readonly clock: number;
 }
 
 /** How an envelope arrived. */
@@ -147,7 +149,7 @@ export class Client {
   private readonly sends = new Map<ID, Waiting>();
   private readonly mine = new Set<ID>();
   private room: (() => void)[] = [];
-  private current: Welcome = { you: { id: "", capabilities: [], limits: {} }, participants: [], space: { name: "", seq: 0, log: "" } };
+  private current: Welcome = { you: { id: "", capabilities: [], limits: {} }, participants: [], space: { name: "", seq: 0, log: "" }, clock: 0 };
   private filterNow: Filter;
   private changing: { readonly id: ID; readonly frame: string; readonly filter: Filter; readonly done: (err: MeupError | null) => void } | null = null;
   private subscribed: Promise<void> = Promise.resolve();
@@ -755,6 +757,7 @@ function welcomeOf(e: Envelope): Welcome {
     you: { id: str(field(you, "id")), capabilities: arr(field(you, "capabilities")) as readonly Capability[], limits: obj(field(you, "limits")) as Limits },
     participants: arr(field(e.payload, "participants")).flatMap((x) => present(x) ?? []),
     space: { name: str(field(space, "name")), seq: num(field(space, "seq")) ?? 0, log: str(field(space, "log")) },
+    clock: (Date.parse(e.ts) || Date.now()) - Date.now(),
   };
 }
 

@@ -19,6 +19,9 @@ export interface ProposedCall {
   readonly participant?: ParticipantID;
 }
 
+/** The longest timeout, in milliseconds, that is told to the others as a time. */
+const MAX_TIMEOUT = 1e12;
+
 export interface ProposeOptions {
   readonly context?: ContextPath;
   readonly correlationId?: ID | readonly ID[];
@@ -74,6 +77,7 @@ export async function propose(client: Client, requests: Requests, call: Proposed
       method: "tools/call",
       params: { name: call.name, arguments: call.arguments ?? {} },
       ...(call.participant !== undefined && { participant_id: call.participant }),
+      ...(timeout > 0 && timeout < MAX_TIMEOUT && { expires_at: new Date(Date.now() + client.welcome.clock + timeout).toISOString() }),
     },
   };
   let sent = false;

@@ -3,8 +3,9 @@ import { test } from "node:test";
 import { CanceledError, ProposalError, RpcError, TimeoutError, ToolError, connect, isRejected } from "@meup-protocol/sdk";
 import { FakeGateway, until } from "./fake.mjs";
 
-async function joined(more = {}) {
+async function joined({ ahead = 0, ...more } = {}) {
   const g = new FakeGateway();
+  g.ahead = ahead;
   g.participants = [{ id: "bot", capabilities: ["*"] }, { id: "alice", capabilities: ["*"] }, { id: "tools", capabilities: ["mcp.response"], serves: ["tools"] }];
   return [g, await connect(g.options(more))];
 }
@@ -147,7 +148,7 @@ test("a call that is not allowed is proposed, outside of a context too", async (
   g.decide = (f) => (refused.has(f.kind) ? { error: "capability_violation", message: "Not allowed.", attempted_kind: f.kind } : undefined);
   const calling = me.callTool("tools/rm", { path: "a" });
   const p = await until("a proposal", () => g.of("mcp.proposal")[0]);
-  assert.deepEqual(p.payload, { method: "tools/call", params: { name: "rm", arguments: { path: "a" } }, participant_id: "tools" });
+  assert.deepEqual(p.payload, { method: "tools/call", params: { name: "rm", arguments: { path: "a" } }, participant_id: "tools", expires_at: p.payload.expires_at });
   const r = g.say("alice", "mcp.request", { method: p.payload.method, params: p.payload.params }, { to: ["tools"], correlationId: p.id });
   g.say("tools", "mcp.response", text("deleted"), { to: ["alice"], correlationId: r.id });
   assert.equal((await calling).text, "deleted");
@@ -532,7 +533,7 @@ test("too many questions of one participant are refused once", async () => {
 });
 
 test("a call that is not allowed is proposed, and its outcome counts", async () => {
-  const [g, me] = await joined();
+  const [g, me] = await joined({ ahead: 3_600_000 }); // it expires by the gateway's clock
   g.decide = (f) => (f.kind === "mcp.request" && f.payload.method === "tools/call" ? { error: "capability_violation", message: "Not allowed." } : undefined);
   const results = [];
   me.onQuestion((q) => q.reason(async (r) => {
@@ -543,7 +544,10 @@ test("a call that is not allowed is proposed, and its outcome counts", async () 
   const call = { method: "tools/call", params: { name: "rm", arguments: { path: "x" } } };
   g.say("alice", "chat", { message: "delete it" });
   const p = await until("a proposal", () => g.of("mcp.proposal")[0]);
-  assert.deepEqual(p.payload, { ...call, participant_id: "tools" });
+  const { expires_at, ...proposed } = p.payload;
+  assert.deepEqual(proposed, { ...call, participant_id: "tools" });
+  const left = Date.parse(expires_at) - Date.now();
+  assert.ok(left > 3_800_000 && left <= 3_901_000, expires_at);
   g.say("alice", "mcp.request", { ...call, params: { name: "rm", arguments: { path: "y" } } }, { to: ["tools"], correlationId: p.id });
   const r = g.say("alice", "mcp.request", call, { to: ["tools"], correlationId: p.id });
   g.say("tools", "mcp.response", text("deleted"), { to: ["alice"], correlationId: r.id });

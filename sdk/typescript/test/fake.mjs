@@ -8,6 +8,8 @@ export class FakeGateway {
   participants = [{ id: "bot", capabilities: ["*"] }];
   capabilities = ["*"];
   ids = 0;
+  /** Milliseconds that its clock is ahead. */
+  ahead = 0;
 
   get WebSocket() {
     const gateway = this;
@@ -55,7 +57,7 @@ export class FakeGateway {
   }
 
   control(kind, payload, more = {}) {
-    return { id: `g${++this.ids}`, ts: new Date().toISOString(), from: "system:gateway", kind, payload, ...more };
+    return { id: `g${++this.ids}`, ts: new Date(Date.now() + this.ahead).toISOString(), from: "system:gateway", kind, payload, ...more };
   }
 
   join(socket) {

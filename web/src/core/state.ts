@@ -280,6 +280,8 @@ export interface Proposal extends Versioned {
   /** The host of the tool, if the proposal names it; "" otherwise. */
   readonly owner: ParticipantID;
   readonly rationale: string;
+  /** From this time on it can no longer be approved; null: no such time. */
+  readonly expiresAt: Millis | null;
   readonly status: ProposalStatus;
   /** It expired with its context: a decision may follow, or was not visible here. */
   readonly lapsed: boolean;

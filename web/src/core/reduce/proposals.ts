@@ -29,6 +29,7 @@ export function propose(c: Ctx, e: Logged): void {
     params,
     owner: str(field(e.env.payload, "participant_id")),
     rationale: call.rationale,
+    expiresAt: Date.parse(str(field(e.env.payload, "expires_at"))) || null,
     status: "pending",
     lapsed: false,
     decidedBy: "",

@@ -10,7 +10,7 @@ import type { Shell } from "../panel.js";
 import { shared } from "../styles.js";
 import { mark, authorText } from "../author.js";
 import { brief, plain, pretty, who } from "../text.js";
-import { longText } from "../format.js";
+import { longText, shortMoment } from "../format.js";
 import { exact, goButton, monogram, parts, envelopeButton, refused, when } from "./parts.js";
 import type { Approval } from "./approve-form.js";
 import "./approve-form.js";
@@ -81,8 +81,9 @@ export class ProposalCard extends LitElement {
       return html`<meup-reject-form .busy=${this.busy === true} @cancel=${this.stopRejecting} .shell=${this.shell} .proposal=${p} @draft=${(e: CustomEvent<Draft>) => void this.send(e.detail)}></meup-reject-form>`;
     }
     const { present = false } = this.state.participants.get(p.from) ?? {};
+    const end = p.expiresAt === null ? nothing : html`<p class="faint">Expires ${shortMoment(p.expiresAt, this.shell.now())}.</p>`;
     const gone = present || p.from === this.shell.you ? nothing : html`<p class="faint">${authorText(p.from)} is offline and may not see the decision.</p>`;
-    return html`${gone}${p.from === this.shell.you ? this.own(p) : this.others(p)}`;
+    return html`${end}${gone}${p.from === this.shell.you ? this.own(p) : this.others(p)}`;
   }
 
   private own(p: Proposal): TemplateResult {
