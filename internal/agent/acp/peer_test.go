@@ -110,7 +110,11 @@ func TestPeer_ClaudeCode(t *testing.T) {
 	node := installed(t, "mcpclients/node_modules/node-"+runtime.GOOS+"-"+arch+"/bin/node")
 	script := installed(t, "mcpclients/node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js")
 	l := start(t, func(o *acp.Options, _ *agent.Options) {
-		home := t.TempDir()
+		home, err := os.MkdirTemp("", "meup-claude-") // in which its processes may still write when the test ends
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.RemoveAll(home) })
 		o.Command = []string{node, script}
 		o.Env = []string{
 			"PATH=" + filepath.Dir(node) + ":" + os.Getenv("PATH"), "HOME=" + home, "ANTHROPIC_BASE_URL=" + thinkingModel(t), "ANTHROPIC_API_KEY=test",
