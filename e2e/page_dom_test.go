@@ -41,22 +41,22 @@ window.eyes = (() => {
   const labelled = (e) => [...(e.labels ?? [])].map((l) => inner(l).map((n) => (n === e ? "" : text(n))).join("")).join(" ");
   const name = (e) => squeeze(e.getAttribute("aria-label") ?? (labelled(e) || (e.matches("input,select,textarea") ? "" : text(e, true)) || e.title || e.placeholder || ""));
   const within = (root, e) => { for (let n = e; n !== null; n = n.parentNode ?? n.host ?? null) if (n === root) return true; return false; };
-  const find = (spot) => {
-    const root = spot.within ? find(spot.within) : document.body;
-    if (!root) return null;
-    const r = spot.role, n = glob(spot.name), t = glob(spot.text);
-    return all(root).find((e) => role(e) === r && seen(e) && n.test(name(e)) && (spot.text === "*" || t.test(squeeze(text(e))))) ?? null;
-  };
-  const count = (spot) => {
-    const root = spot.within ? find(spot.within) : document.body;
+  const matcher = (spot) => {
     const n = glob(spot.name), t = glob(spot.text);
-    return root === null ? 0 : all(root).filter((e) => role(e) === spot.role && seen(e) && n.test(name(e)) && t.test(squeeze(text(e)))).length;
+    return (e) => role(e) === spot.role && seen(e) && (spot.name === "*" || n.test(name(e))) && (spot.text === "*" || t.test(squeeze(text(e))));
   };
+  const below = (spot) => {
+    const root = spot.within ? find(spot.within) : document.body;
+    return root === null ? [] : all(root);
+  };
+  const find = (spot) => below(spot).find(matcher(spot)) ?? null;
+  const count = (spot) => below(spot).filter(matcher(spot)).length;
   const frame = () => new Promise((done) => requestAnimationFrame(done));
   // The middle of an element, once it rests there and nothing lies above it.
   const middle = async (spot) => {
-    for (let before = "", tries = 0; tries < 600; tries++) {
-      const e = find(spot);
+    const matches = matcher(spot);
+    for (let before = "", e = null, tries = 0; tries < 600; tries++) {
+      e = e?.isConnected && matches(e) ? e : find(spot);
       if (e !== null) {
         const box = e.getBoundingClientRect();
         const at = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
@@ -109,11 +109,12 @@ func (p *webPage) until(what, expression string) {
 	got := webtest.Eval[string](p.Tab, `new Promise((done) => {
 		const late = performance.now() + 25_000;
 		const look = () => {
+			const begun = performance.now();
 			let v = false;
 			try { v = `+expression+`; } catch (e) { if (performance.now() > late) { done("threw " + e); return; } }
 			if (v) done("");
 			else if (performance.now() > late) done("not seen");
-			else setTimeout(look, 15);
+			else setTimeout(look, Math.max(15, 5 * (performance.now() - begun))); // a look takes a part of the processor that the page needs
 		};
 		look();
 	})`)

@@ -212,21 +212,12 @@ func listThreads(c *cobra.Command, t *connect.Target, f *historyFlags, s blockre
 
 // readThreads reads pages until there are enough threads; 0: all.
 func readThreads(ctx context.Context, t *connect.Target, most int) (*api.Threads, error) {
-	all := &api.Threads{Threads: []api.Thread{}}
-	for {
-		limit := 100
-		if most > 0 {
-			limit = min(limit, most-len(all.Threads))
-		}
-		page, err := t.API.Threads(ctx, t.Space, limit, all.Next)
+	list, next, more, err := connect.Pages(most, func(limit int, before protocol.Seq) ([]api.Thread, protocol.Seq, bool, error) {
+		page, err := t.API.Threads(ctx, t.Space, limit, before)
 		if err != nil {
-			return nil, err
+			return nil, 0, false, err
 		}
-		again := page.Next == all.Next
-		all.Threads = append(all.Threads, page.Threads...)
-		all.Next, all.HasMore = page.Next, page.HasMore
-		if !page.HasMore || again || most > 0 && len(all.Threads) >= most {
-			return all, nil
-		}
-	}
+		return page.Threads, page.Next, page.HasMore, nil
+	})
+	return &api.Threads{Threads: list, Next: next, HasMore: more}, err
 }

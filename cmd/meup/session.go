@@ -67,23 +67,14 @@ func selectInSession(ctx context.Context, t *connect.Target, session string, n i
 
 // readJobs reads pages until there are enough jobs; 0: all.
 func readJobs(ctx context.Context, t *connect.Target, most int) (*api.Jobs, error) {
-	all := &api.Jobs{Jobs: []api.Job{}}
-	for {
-		limit := 100
-		if most > 0 {
-			limit = min(limit, most-len(all.Jobs))
-		}
-		page, err := t.API.Jobs(ctx, t.Space, limit, all.Next)
+	list, next, more, err := connect.Pages(most, func(limit int, before protocol.Seq) ([]api.Job, protocol.Seq, bool, error) {
+		page, err := t.API.Jobs(ctx, t.Space, limit, before)
 		if err != nil {
-			return nil, err
+			return nil, 0, false, err
 		}
-		again := page.Next == all.Next
-		all.Jobs = append(all.Jobs, page.Jobs...)
-		all.Next, all.HasMore = page.Next, page.HasMore
-		if !page.HasMore || again || most > 0 && len(all.Jobs) >= most {
-			return all, nil
-		}
-	}
+		return page.Jobs, page.Next, page.HasMore, nil
+	})
+	return &api.Jobs{Jobs: list, Next: next, HasMore: more}, err
 }
 
 // selectJob returns one of the newest jobs by the beginning or the end of its id.

@@ -72,10 +72,11 @@ func (p *Pins) writeEntry(ctx context.Context, batch []entry, accepted protocol.
 	if !errors.As(err, &refused) || refused.Code != protocol.CodeCapabilityViolation && refused.Code != protocol.CodeCannotDelegate {
 		return err
 	}
+	needed := fmt.Sprintf("%s needs the capability {kind: capability.grant, payload: {recipient: %s}}", p.you, p.you)
 	if p.opts.Required || accepted != "" {
-		return fmt.Errorf("pin tools: give %s the capability {kind: capability.grant, payload: {recipient: %s}}: %w", p.you, p.you, err)
+		return fmt.Errorf("pin tools: %s: %w", needed, err)
 	}
-	p.log.Warn("tools are not pinned: the participant may not grant a part of its rights to itself", "err", err)
+	p.log.Warn("tools are not pinned, so a tool that changes is not held back: "+needed, "err", err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.off = true

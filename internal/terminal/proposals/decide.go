@@ -244,25 +244,17 @@ func onlyOne(list []api.Proposal, flags string) (*api.Proposal, error) {
 	return nil, &program.ExitError{Code: program.ExitFailed, Err: errors.New(text + "\ngive the ID of one, or decide on each in turn: meup proposals review" + flags)}
 }
 
-// settledPages bounds the pages of findSettled, of 100 proposals each.
-const settledPages = 10
+// maxSettled bounds the proposals among which findSettled searches.
+const maxSettled = 1000
 
 // findSettled returns a proposal by its whole id, or one of the newest ones by the beginning
 // or the end of it.
 func findSettled(ctx context.Context, t *connect.Target, id string) (*api.Proposal, error) {
 	text, err := t.API.Envelope(ctx, t.Space, protocol.ID(id))
 	if connect.NotFound(err) {
-		var list []api.Proposal
-		for before := protocol.Seq(0); len(list) < 100*settledPages; {
-			page, err := t.API.Proposals(ctx, t.Space, "all", 100, before)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, page.Proposals...)
-			if !page.HasMore || page.Next == before {
-				break
-			}
-			before = page.Next
+		list, _, err := inState(ctx, t, "all", maxSettled)
+		if err != nil {
+			return nil, err
 		}
 		return connect.Select(id, "proposal", "meup proposals", list, proposalID)
 	}

@@ -116,19 +116,24 @@ func list(c *cobra.Command, s *connect.Settings, style styler, asJSON bool) erro
 // Pending returns the proposals that are not settled, oldest first. whole reports that
 // the log was read to its beginning.
 func Pending(ctx context.Context, t *connect.Target) (list []api.Proposal, whole bool, err error) {
-	before := protocol.Seq(0)
-	for {
-		page, err := t.API.Proposals(ctx, t.Space, statePending, 100, before)
+	list, whole, err = inState(ctx, t, statePending, 0)
+	slices.Reverse(list)
+	return list, whole, err
+}
+
+// inState returns the newest proposals in a state (most of them, 0: all), newest first. whole
+// reports that the log was read to its beginning.
+func inState(ctx context.Context, t *connect.Target, state string, most int) (list []api.Proposal, whole bool, err error) {
+	partial := false
+	list, _, _, err = connect.Pages(most, func(limit int, before protocol.Seq) ([]api.Proposal, protocol.Seq, bool, error) {
+		page, err := t.API.Proposals(ctx, t.Space, state, limit, before)
 		if err != nil {
-			return nil, false, err
+			return nil, 0, false, err
 		}
-		list = append(list, page.Proposals...)
-		if !page.HasMore || page.Next == before {
-			slices.Reverse(list)
-			return list, !page.Partial, nil
-		}
-		before = page.Next
-	}
+		partial = page.Partial
+		return page.Proposals, page.Next, page.HasMore, nil
+	})
+	return list, !partial, err
 }
 
 // Describe reads a proposal's envelope.
