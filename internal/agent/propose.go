@@ -24,6 +24,9 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 	if x.refusal.Code != protocol.CodeCapabilityViolation || a.opts.NoProposals || x.call.Optional {
 		return refused(x.refusal)
 	}
+	_ = a.runtime.Gate.Wait(ctx) // a pause does not count; if ctx ended, nothing is published
+	expiry := time.NewTimer(a.opts.ProposalTimeout)
+	defer expiry.Stop()
 	proposed := a.newProposal(x)
 	box := a.inbox.Expect(proposed.ID)
 	defer x.p.q.place.Lend(ctx)()
@@ -37,8 +40,6 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 		}
 		return failed("not proposed: " + causes.Explain(err))
 	}
-	expiry := time.NewTimer(a.opts.ProposalTimeout)
-	defer expiry.Stop()
 	for {
 		select {
 		case env := <-box:

@@ -300,6 +300,9 @@ class Calls:
         to: list[str], context: str, correlation: str | Iterable[str],
     ) -> ProposalOutcome:
         id = new_id()
+        if self._space._o.retry:
+            await self._space._gate.wait()  # a pause does not count
+        begun = asyncio.get_running_loop().time()
         payload = {
             "method": "tools/call", "params": {"name": tool, "arguments": dict(arguments or {})}, "participant_id": host,
             **self._space._expires_at(timeout),
@@ -307,7 +310,8 @@ class Calls:
         proposal = self._proposals[id] = _Proposal()
         try:
             await self._space.send("mcp.proposal", payload, to=to, context=context, correlation=correlation, id=id)
-            decision = await self._decision(id, proposal, timeout, to, context)
+            left = timeout and max(0.0, begun + timeout - asyncio.get_running_loop().time())
+            decision = await self._decision(id, proposal, left, to, context)
             if decision is None:
                 return ProposalOutcome("expired", id, reason="timeout")
             return await self._outcome(id, proposal, decision, call_timeout)

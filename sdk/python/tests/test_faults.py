@@ -49,6 +49,19 @@ class FaultsTest(BoundedTest):
                 await space.close()
                 self.gateway.log.clear()
 
+    async def test_a_pause_takes_no_time_from_a_proposal(self) -> None:
+        space = await self.join()
+        control: dict[str, Any] = {"from": "alice", "to": ["you"], "payload": {}}
+        await self.gateway.admit({**control, "id": "p1", "kind": "participant.pause"})
+        await until(lambda: space.paused)
+        with mock.patch.object(space, "_expires_at", wraps=space._expires_at) as ends:
+            proposing = asyncio.create_task(space.propose("rm", participant="tools"))
+            await asyncio.sleep(0)
+            ends.assert_not_called()
+            await self.gateway.admit({**control, "id": "p2", "kind": "participant.resume"})
+            await until(lambda: self.gateway.log[-1]["kind"] == "mcp.proposal")
+        proposing.cancel()
+
     async def test_lost_acknowledgement(self) -> None:
         async def cut(conn: FakeConnection, doc: dict[str, Any]) -> bool:
             if len(self.gateway.queries) > 1:

@@ -63,6 +63,8 @@ export type ProposalOutcome =
  */
 export async function propose(client: Client, requests: Requests, call: ProposedCall, o: ProposeOptions = {}): Promise<ProposalOutcome> {
   const { timeout = 300_000 } = o;
+  await client.gate.wait(o.signal); // a pause does not count
+  const begun = realClock.now();
   const id = newID();
   const where = {
     ...(o.context !== undefined && { context: o.context }),
@@ -111,7 +113,7 @@ export async function propose(client: Client, requests: Requests, call: Proposed
     sent = true;
     await client.publish(draft, o.signal === undefined ? {} : { signal: o.signal });
     o.onAdmitted?.(id);
-    if (timeout > 0) stopTimer = realClock.after(timeout, () => void withdraw("timeout").catch(fail));
+    if (timeout > 0) stopTimer = realClock.after(Math.max(0, begun + timeout - realClock.now()), () => void withdraw("timeout").catch(fail));
     const { how, e, response } = await settled;
     if (response !== null) {
       try {
