@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -238,8 +237,7 @@ func onlyOne(list []api.Proposal, flags string) (*api.Proposal, error) {
 	}
 	text := fmt.Sprintf("%d proposals wait for your decision:", len(list))
 	for i := range list {
-		p := Describe(&list[i].Envelope.Envelope, time.Now())
-		text += "\n  " + strings.TrimPrefix(p.Subject(), "proposal ")
+		text += "\n  " + Describe(&list[i].Envelope.Envelope, time.Now()).name()
 	}
 	return nil, &program.ExitError{Code: program.ExitFailed, Err: errors.New(text + "\ngive the ID of one, or decide on each in turn: meup proposals review" + flags)}
 }

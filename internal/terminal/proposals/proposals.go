@@ -277,7 +277,12 @@ func (p *Info) expires(separator string) string {
 
 // Subject names the proposal in a sentence.
 func (p *Info) Subject() string {
-	return fmt.Sprintf("proposal %s of %s (%s%s)", p.ID, termsafe.Words(string(p.From)), termsafe.Cut(termsafe.Exact(p.Tool), 100), p.expires(", "))
+	return "proposal " + p.name()
+}
+
+// name has the id, the proposer, the tool and the time until the proposal expires.
+func (p *Info) name() string {
+	return fmt.Sprintf("%s of %s (%s%s)", p.ID, termsafe.Words(string(p.From)), termsafe.Cut(termsafe.Exact(p.Tool), 100), p.expires(", "))
 }
 
 // ApproveCommand returns the command that shows the proposal, asks, and approves it, with

@@ -300,12 +300,14 @@ class Connection:
         self._log_id, self._old = log_id, head
 
     def _expires_at(self, timeout: float | None) -> dict[str, str]:
-        """The field of a proposal with the end of its timeout, by the gateway's clock; none without end."""
+        """Return the field of a proposal with the end of its timeout, by the gateway's clock; {}: it has no end."""
+        if timeout is None:
+            return {}
         try:
-            end = datetime.now(timezone.utc) + self._clock + timedelta(seconds=timeout or 0.0)
+            end = datetime.now(timezone.utc) + self._clock + timedelta(seconds=timeout)
         except OverflowError:
             return {}
-        return {} if timeout is None else {"expires_at": end.isoformat().replace("+00:00", "Z")}
+        return {"expires_at": end.isoformat().replace("+00:00", "Z")}
 
     def _apply_welcome(self, env: Envelope) -> None:
         self._welcome = env.payload

@@ -19,7 +19,7 @@ export interface ProposedCall {
   readonly participant?: ParticipantID;
 }
 
-/** The longest timeout, in milliseconds, that is told to the others as a time. */
+/** A proposal with a longer timeout, in milliseconds, has no expires_at. */
 const MAX_TIMEOUT = 1e12;
 
 export interface ProposeOptions {
