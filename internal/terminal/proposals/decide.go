@@ -117,7 +117,7 @@ type decision struct {
 }
 
 // send finds the proposal, sends the envelope that settles it, and prints a receipt.
-// Without the whole id, the caller has to confirm it.
+// Without the whole id, the caller has to confirm it. The call is nil for a rejection.
 func (d *decision) send(c *cobra.Command, s *connect.Settings, style styler, args []string) (*connect.Target, *call, error) {
 	id, err := idOf(args)
 	if err != nil {
@@ -149,8 +149,12 @@ func (d *decision) send(c *cobra.Command, s *connect.Settings, style styler, arg
 		return nil, nil, tooLate(c.Context(), t, p.ID, err)
 	}
 	e.ID, e.Seq = sent.ID, sent.Seq
+	var made *call
+	if e.Kind == protocol.KindMCPRequest {
+		made = newCall(c, t, p.ID, e)
+	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "%s %d\n", sent.ID, sent.Seq)
-	return t, &call{proposal: p.ID, request: e, flags: connect.Given(c.Flags())}, err
+	return t, made, err
 }
 
 // resultHint names the command that shows the result of an approved call, as the end of

@@ -72,16 +72,24 @@ type call struct {
 	proposal protocol.ID
 	request  protocol.Envelope
 	flags    string // of the connection, for the command that shows the result
+	absent   bool   // the host was not connected when the request was sent
+}
+
+// newCall returns the call that a sent request makes.
+func newCall(c *cobra.Command, t *connect.Target, p protocol.ID, request protocol.Envelope) *call {
+	a := &call{proposal: p, request: request, flags: connect.Given(c.Flags())}
+	roster, err := t.API.Roster(c.Context(), t.Space)
+	a.absent = err == nil && !roster.Connected(a.host())
+	return a
 }
 
 func (a *call) host() protocol.ParticipantID { return a.request.To[0] }
 
 // report waits for the result and prints its beginning. It does not wait for a host that
-// is not connected.
+// was not connected.
 func (a *call) report(c *cobra.Command, t *connect.Target, timeout time.Duration, s blockrender.Style) error {
 	show := showCommand(a.proposal, a.flags)
-	roster, err := t.API.Roster(c.Context(), t.Space)
-	if err == nil && !roster.Connected(a.host()) {
+	if a.absent {
 		connect.Warn(c.ErrOrStderr(), "%s is not connected, and runs the tool only if it connects soon; %s shows the result", a.host(), show)
 		return nil
 	}

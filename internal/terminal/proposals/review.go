@@ -201,9 +201,9 @@ func settle(c *cobra.Command, t *connect.Target, p, e *protocol.Envelope, timeou
 		fmt.Fprintf(out, "Rejected (envelope %s, seq %d)\n", sent.ID, sent.Seq)
 		return nil
 	}
-	fmt.Fprintf(out, "Approved (request %s, seq %d)\n", sent.ID, sent.Seq)
 	e.ID, e.Seq = sent.ID, sent.Seq
-	a := call{proposal: p.ID, request: *e, flags: connect.Given(c.Flags())}
+	a := newCall(c, t, p.ID, *e)
+	fmt.Fprintf(out, "Approved (request %s, seq %d)\n", sent.ID, sent.Seq)
 	err = a.report(c, t, timeout, s)
 	var ended *program.ExitError
 	switch coded := errors.As(err, &ended); {
