@@ -11,9 +11,11 @@ import { candidates, undecided } from "../src/core/proposal.js";
 import { envelope } from "@sdk/read.js";
 import { Reducer } from "../src/core/reducer.js";
 import { refusal } from "../src/core/sentences.js";
+import { Timeline } from "../src/core/replay.js";
 import { Space } from "../src/core/space.js";
 import type { CallStep, Proposal } from "../src/core/state.js";
 import type { Envelope } from "@sdk/types.js";
+import { outcomeStyle } from "../src/ui/panels/proposal-outcome.js";
 import { Scribe } from "./support.js";
 
 const CALL = { method: "tools/call", params: { name: "delete_file", arguments: { path: "old.log" } } };
@@ -127,6 +129,37 @@ test("with its context it expires, unless a decision follows", () => {
   assert.equal(outcome()[0], "approved");
   r.apply(w.say("files", "mcp.response", { result: {} }, { correlationId: request.id }));
   assert.deepEqual(outcome(), ["approved", [], "fulfilled", 0]);
+});
+
+test("it expires at its time, by the server's clock, unless a decision follows", () => {
+  const r = new Reducer({ fromStart: true });
+  const w = new Scribe();
+  const start = w.say("planner", "reasoning.start");
+  const p = w.say("planner", "mcp.proposal", { ...CALL, expires_at: new Date(w.at + 60_000).toISOString() }, { context: start.id });
+  for (const e of [start, p]) r.apply(e);
+  const end = w.at - 1000 + 60_000;
+  const outcome = (): readonly unknown[] => [r.state.proposals.get(p.id)?.status, r.state.pending, r.state.blocks.get(start.id)?.counts.pending];
+  r.expire(end - 1);
+  assert.deepEqual(outcome(), ["pending", [p.id], 1]);
+  const { version } = r.state;
+  r.expire(end);
+  assert.deepEqual(outcome(), ["expired", [], 0]);
+  assert.equal(outcomeStyle(r.state.proposals.get(p.id) as Proposal).words, "Expired: no decision in time");
+  assert.ok(r.state.version > version);
+  const expired = r.state;
+  r.expire(end + 1);
+  assert.equal(r.state, expired, "nothing changes a second time");
+  r.apply(w.say("alice", "mcp.request", CALL, { to: ["files"], correlationId: p.id }));
+  assert.deepEqual(outcome(), ["approved", [], 1], "the gateway admitted it in time");
+});
+
+test("a replay shows the expiry at its time", () => {
+  const w = new Scribe();
+  const p = w.say("planner", "mcp.proposal", { ...CALL, expires_at: new Date(w.at + 5000).toISOString() });
+  const log = [p, w.say("alice", "chat", { text: "early" }), w.say("alice", "chat", { text: "late" }, { after: 60_000 })];
+  const timeline = new Timeline(true);
+  timeline.add(log);
+  assert.deepEqual([2, 3, 2].map((i) => timeline.seek(i).proposals.get(p.id)?.status), ["pending", "expired", "pending"]);
 });
 
 test("an approval goes to the host alone", () => {

@@ -12,7 +12,7 @@ import { closesContext } from "@sdk/proposal.js";
 import { correlations } from "@sdk/read.js";
 import type { SpaceState } from "./state.js";
 import { parseTime } from "./time.js";
-import { type Envelope, GATEWAY, type ID, type ParticipantID } from "@sdk/types.js";
+import { type Envelope, GATEWAY, type ID, type Millis, type ParticipantID } from "@sdk/types.js";
 import { acceptNamed, respond } from "./reduce/answers.js";
 import { rootOf, settle } from "./reduce/blocks.js";
 import { aboutChat, say } from "./reduce/chat.js";
@@ -20,7 +20,7 @@ import { type Ctx, type Logged, answered } from "./reduce/context.js";
 import { Live } from "./reduce/live.js";
 import { note } from "./reduce/notices.js";
 import * as people from "./reduce/people.js";
-import { decide, lapse, propose, request, settledBy } from "./reduce/proposals.js";
+import { decide, expireUntil, lapse, propose, request, settledBy } from "./reduce/proposals.js";
 import { question } from "./reduce/questions.js";
 import { grant, revoke } from "./reduce/rights.js";
 import { cancel, conclude, saidInside, start, think, within } from "./reduce/steps.js";
@@ -144,6 +144,11 @@ export class Reducer {
     t.version++;
     live.decided(proposal, by);
     settledBy(this.c, proposal, by);
+  }
+
+  /** Expires undecided proposals, by the server's time. */
+  expire(now: Millis): void {
+    if (expireUntil(this.c, now)) this.c.t.version++;
   }
 
   /** Sets the part of the log that is loaded without gaps. */

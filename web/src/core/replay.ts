@@ -121,6 +121,7 @@ export class Timeline {
       at.apply(this.log[from] as Envelope);
       if ((from + 1) % this.interval === 0) this.remember(from + 1, at);
     }
+    at.expire(this.times[index - 1] ?? 0);
     this.current = at;
     this.reached = index;
     return at;

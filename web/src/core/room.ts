@@ -30,6 +30,9 @@ export interface RoomOptions {
   readonly frame?: (f: () => void) => void;
 }
 
+/** Milliseconds; setTimeout does not take more than 24 days. */
+const LONGEST_WAIT = 3_600_000;
+
 export class Room {
   readonly space: Space;
   private readonly o: RoomOptions;
@@ -44,6 +47,7 @@ export class Room {
   private begun = false;
   private primed = false;
   private closed = false;
+  private stopWaiting = (): void => {};
   private link: ConnectionState = { phase: "connecting", reason: "", retryIn: null, attempt: 0 };
   private trouble = "";
 
@@ -99,6 +103,7 @@ export class Room {
   /** Leaves. Unanswered envelopes stay in the storage. */
   close(): void {
     this.closed = true;
+    this.stopWaiting();
     this.connection.close();
     this.listeners.clear();
   }
@@ -219,7 +224,18 @@ export class Room {
     const frame = this.o.frame ?? ((f) => this.clock.after(16, f));
     frame(() => {
       this.drawing = false;
+      this.space.expire(this.now);
       for (const f of this.listeners) f();
+      this.awaitExpiry();
     });
+  }
+
+  /** Schedules the next expiry of a proposal. */
+  private awaitExpiry(): void {
+    this.stopWaiting();
+    const { pending, proposals } = this.state;
+    const next = Math.min(...pending.map((id) => proposals.get(id)?.expiresAt ?? Infinity));
+    if (this.closed || next === Infinity) return;
+    this.stopWaiting = this.clock.after(Math.min(next - this.now, LONGEST_WAIT), () => this.changed());
   }
 }

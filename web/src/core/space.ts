@@ -12,7 +12,7 @@ import { contextPath, correlations, field, str } from "@sdk/read.js";
 import type { Logged } from "./reduce/context.js";
 import { Live, Reducer, logged } from "./reducer.js";
 import type { SpaceState } from "./state.js";
-import type { Envelope, ID, ParticipantID } from "@sdk/types.js";
+import type { Envelope, ID, Millis, ParticipantID } from "@sdk/types.js";
 
 export interface SpaceOptions {
   /** Messages to keep while the page follows the end; 0 means 2,000. */
@@ -130,6 +130,11 @@ export class Space {
   /** Records that an own decision was rejected since the proposal is already settled. */
   settled(proposal: ID, by: ParticipantID): void {
     this.reducer.settled(proposal, by);
+  }
+
+  /** Expires undecided proposals, by the server's time. */
+  expire(now: Millis): void {
+    this.reducer.expire(now);
   }
 
   /** Sets the beginning of the log; nothing before it can be loaded. */

@@ -283,7 +283,7 @@ export interface Proposal extends Versioned {
   /** From this time on it can no longer be approved; null: no such time. */
   readonly expiresAt: Millis | null;
   readonly status: ProposalStatus;
-  /** It expired with its context: a decision may follow, or was not visible here. */
+  /** It expired with its context or at `expiresAt`: a decision may follow, or was not visible here. */
   readonly lapsed: boolean;
   /** The participant that approved, rejected or withdrew it. */
   readonly decidedBy: ParticipantID;

@@ -6,7 +6,7 @@
 
 import { field, obj, recipients, str } from "@sdk/read.js";
 import type { Block, Call, CallStep, Step, ThoughtStep } from "../state.js";
-import type { ContextPath, ID, Outcome } from "@sdk/types.js";
+import type { ContextPath, ID, Millis, Outcome } from "@sdk/types.js";
 import { insertStep, replaceStep, settle } from "./blocks.js";
 import type { Ctx, Logged } from "./context.js";
 import { announced, over, overlap } from "./groups.js";
@@ -192,7 +192,7 @@ export function edit(c: Ctx, call: Noted, make: (old: Noted) => Noted): void {
 }
 
 /** Ends a call; later envelopes do not change it, unless the end was assumed. */
-export function end(c: Ctx, call: Noted, e: Logged, outcome: Outcome, more: Partial<Noted>): void {
+export function end(c: Ctx, call: Noted, e: { readonly at: Millis }, outcome: Outcome, more: Partial<Noted>): void {
   const first = call.outcome === "pending";
   if (!first && !call.assumed) return;
   const bad = (more.failed === true ? 1 : 0) - (call.failed ? 1 : 0);

@@ -4,7 +4,7 @@ import { field, obj, recipients, str, textOf } from "@sdk/read.js";
 import { canonical } from "@sdk/json.js";
 import { decision, fulfills, settles } from "@sdk/proposal.js";
 import type { ProposalStatus } from "../state.js";
-import type { ID, ParticipantID } from "@sdk/types.js";
+import type { ID, Millis, ParticipantID } from "@sdk/types.js";
 import { answer } from "./answers.js";
 import { settle } from "./blocks.js";
 import { type Noted, begin, callOf, edit, end, quiet } from "./calls.js";
@@ -123,16 +123,29 @@ function open(call: Noted): boolean {
 export function lapse(c: Ctx, e: Logged): void {
   for (const id of c.t.pending) {
     const p = c.t.proposals.get(id);
-    const call = p === undefined || settles(p, e.env) !== "expired" ? null : callOf(c, id);
-    if (call === null) continue;
-    end(c, call, e, "expired", { assumed: true });
-    const changed = c.t.edit(c.t.proposals, id);
-    if (changed === undefined) continue;
-    changed.status = "expired";
-    changed.lapsed = true;
-    changed.decidedAt = e.at;
-    c.t.wait(id, false);
+    if (p !== undefined && settles(p, e.env) === "expired") expire(c, id, e.at);
   }
+}
+
+/** Expires undecided proposals whose time is over. Returns true if there was one. */
+export function expireUntil(c: Ctx, now: Millis): boolean {
+  const over = c.t.pending.flatMap((id) => c.t.proposals.get(id) ?? []).filter((p) => (p.expiresAt ?? Infinity) <= now);
+  for (const { id, context, expiresAt } of over) {
+    expire(c, id, expiresAt ?? now);
+    if (context !== "") settle(c, context);
+  }
+  return over.length > 0;
+}
+
+function expire(c: Ctx, id: ID, at: Millis): void {
+  const call = callOf(c, id);
+  if (call !== null) end(c, call, { at }, "expired", { assumed: true });
+  const p = c.t.edit(c.t.proposals, id);
+  if (p === undefined) return;
+  p.status = "expired";
+  p.lapsed = true;
+  p.decidedAt = at;
+  c.t.wait(id, false);
 }
 
 /**

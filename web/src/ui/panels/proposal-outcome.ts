@@ -29,7 +29,7 @@ export function outcomeStyle(p: Proposal): OutcomeStyle {
     case "withdrawn":
       return { tone: "quiet", sign: "reply", words: `Withdrawn${by}` };
     case "expired":
-      return { tone: "wait", sign: "time", words: p.lapsed ? "Expired: the reasoning ended without a decision" : "Expired: no decision in time" };
+      return { tone: "wait", sign: "time", words: p.lapsed && (p.decidedAt ?? 0) < (p.expiresAt ?? Infinity) ? "Expired: the reasoning ended without a decision" : "Expired: no decision in time" };
     case "settled":
       return { tone: "quiet", sign: "people", words: `Already decided${by}` };
   }
