@@ -95,9 +95,7 @@ func TestBarrier_DeletedTail(t *testing.T) {
 		t.Fatal(err)
 	}
 	late := openTest(t, n.url(), func(o *Options) { o.streams = 1 })
-	if err := late.Barrier(t.Context(), "lab"); err != nil {
-		t.Error(err)
-	}
+	persistBarrier(t, late, "lab")
 	if err := late.Ready(); err != nil {
 		t.Error(err)
 	}

@@ -320,9 +320,7 @@ func TestRepairUnderLoad(t *testing.T) {
 	}
 	l.more(t, 50)
 	l.end()
-	if err := b.Barrier(t.Context(), "lab"); err != nil {
-		t.Fatal(err)
-	}
+	persistBarrier(t, b, "lab")
 	list := content(t, b, "lab")
 	l.check(t, list)
 	waitForAgreement(t, "lab", len(list), []*Journal{a, b}, ra, rb)

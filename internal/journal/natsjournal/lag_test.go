@@ -145,10 +145,8 @@ func TestConsumerServerDies_ReadersGoOn(t *testing.T) {
 	if !placed || nodes[2].srv.JetStreamIsLeader() {
 		t.Skip("the consumer was not placed on a server that leads nothing")
 	}
-	mustAppend(t, a, "lab", chat("before", "alice"))
-	if err := b.Barrier(t.Context(), "lab"); err != nil {
-		t.Fatal(err)
-	}
+	persistAppend(t, a, "lab", chat("before", "alice"))
+	persistBarrier(t, b, "lab")
 	ra := record(b)
 	for _, l := range lines {
 		for _, p := range l {
@@ -177,10 +175,8 @@ func TestBarrier_LeaderAppliesLater(t *testing.T) {
 	testkit.Eventually(t, "the stream is followed at a follower", func() bool { return followAnew(t, a, servers) != leader })
 	for i := range 500 {
 		d := chat(fmt.Sprintf("m-%d", i), "alice")
-		mustAppend(t, a, "lab", d)
-		if err := b.Barrier(t.Context(), "lab"); err != nil {
-			t.Fatal(err)
-		}
+		persistAppend(t, a, "lab", d)
+		persistBarrier(t, b, "lab")
 		if _, err := b.Lookup(t.Context(), "lab", d.Envelope.ID); err != nil {
 			t.Fatalf("%s after the barrier: %v", d.Envelope.ID, err)
 		}

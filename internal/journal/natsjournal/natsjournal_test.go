@@ -157,6 +157,18 @@ func persistAppend(t *testing.T, j *Journal, space string, d journal.Draft) {
 	})
 }
 
+// persistBarrier waits for a Barrier, again after a failure, for the same reason.
+func persistBarrier(t *testing.T, j *Journal, space string) {
+	t.Helper()
+	testkit.Eventually(t, "the barrier holds", func() bool {
+		err := j.Barrier(t.Context(), space)
+		if err != nil && !errors.Is(err, journal.ErrUnavailable) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
+}
+
 // content lists a space as "seq id".
 func content(t *testing.T, j *Journal, space string) []string {
 	t.Helper()
