@@ -419,6 +419,19 @@ test("during a pause nothing is sent about questions, and the work goes on after
   await me.close();
 });
 
+test("a pause takes no time from a proposal", async () => {
+  const [g, me] = await joined();
+  g.say("alice", "participant.pause", {}, { to: ["bot"] });
+  await until("a pause", () => me.paused);
+  const proposing = me.propose({ name: "rm", participant: "tools" }).catch(() => {});
+  await new Promise(setImmediate);
+  assert.deepEqual(g.socket.sent.filter((f) => f.kind === "mcp.proposal"), []);
+  g.say("alice", "participant.resume", {}, { to: ["bot"] });
+  await until("a proposal", () => g.of("mcp.proposal")[0]);
+  await me.close();
+  await proposing;
+});
+
 test("onPause abort ends the work", async () => {
   const [g, me] = await joined();
   me.onQuestion((q) => q.reason((r) => new Promise((_, no) => r.signal.addEventListener("abort", () => no(r.signal.reason)))), { onPause: "abort" });
