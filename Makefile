@@ -20,7 +20,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 BUILD := -buildvcs=false -trimpath
 
 TEST_TIMEOUT ?= 30m
-TEST_P       ?= 2
+TEST_P       ?= 3
 FUZZ_SECONDS ?= 3
 CHAOS_TIME   ?= 20m
 CHAOS_ARGS   ?=
