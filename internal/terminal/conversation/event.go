@@ -20,7 +20,7 @@ type (
 	Linked struct{ State client.State }
 	// Ended reports that no more envelopes will arrive.
 	Ended struct{ Err error }
-	// Ticked reports that time has passed while reasoning is in progress.
+	// Ticked reports that time has passed while the model is busy.
 	Ticked struct{}
 
 	// Sent is the result of a send.

@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/meup-protocol/meup/client"
@@ -62,7 +63,7 @@ func New(w protocol.Welcome, opts Options) *Model {
 	m := &Model{
 		Space: w.Space.Name, You: w.You.ID, now: opts.Now, newID: opts.NewID, style: opts.Style, head: w.Space.Seq,
 		threads: newThreads(), answers: answers.NewTracker(), reasonings: newReasonings(), outbox: newOutbox(),
-		Link: Link{Phase: client.Connected},
+		Link: Link{Phase: client.Connected}, skew: skew{known: true, by: -w.Clock},
 	}
 	m.participants.welcome(w)
 	m.printLines(NoticeBlock, "Joined "+m.Space+" as "+string(m.You)+". /help lists the commands.")
@@ -112,6 +113,7 @@ func (m *Model) handle(e Event) {
 			b.Change()
 		}
 		m.forceCancel()
+		m.expireProposals()
 	}
 }
 
@@ -156,8 +158,12 @@ func (m *Model) TakeEffects() []Effect {
 	return list
 }
 
-// Busy reports whether the model needs ticks: reasoning is in progress.
-func (m *Model) Busy() bool { return len(m.reasonings.inProgress()) > 0 }
+// Busy reports whether the model needs ticks: reasoning is in progress, or a proposal
+// expires.
+func (m *Model) Busy() bool {
+	return len(m.reasonings.inProgress()) > 0 ||
+		slices.ContainsFunc(m.proposals.pending, func(b *Block) bool { return !b.Proposal.expires.IsZero() })
+}
 
 // GatewayTime returns the estimated time of the gateway's clock.
 func (m *Model) GatewayTime() time.Time { return m.skew.gateway(m.now()) }

@@ -178,6 +178,29 @@ func TestDecision_TypedAsMessage(t *testing.T) {
 	}
 }
 
+// TestProposal_Expires checks that proposals expire without an envelope, by the gateway's
+// clock.
+func TestProposal_Expires(t *testing.T) {
+	now := time.Date(2026, 11, 20, 9, 15, 0, 0, time.UTC)
+	m := New(protocol.Welcome{You: protocol.You{ID: "alice"}, Clock: time.Hour}, Options{Now: func() time.Time { return now }})
+	for id, end := range map[protocol.ID]string{"p1": "2026-11-20T10:15:00Z", "p2": "2026-11-20T10:16:00Z"} {
+		payload := fmt.Sprintf(`{"method":"tools/call","params":{"name":"x"},"participant_id":"guide","expires_at":%q}`, end)
+		m.Apply(Received{protocol.Envelope{ID: id, From: "guide", Kind: protocol.KindMCPProposal, Payload: []byte(payload)}})
+	}
+	m.Apply(Ticked{})
+	if p := m.proposals.pending; len(p) != 1 || p[0].Proposal.env.ID != "p2" || !m.Busy() {
+		t.Fatalf("%d proposals are pending", len(p))
+	}
+	if _, sentence := m.proposals.choose("p1"); !strings.HasSuffix(sentence, " is not pending: expired: no decision in time.") {
+		t.Error(sentence)
+	}
+	now = now.Add(time.Minute)
+	m.Apply(Ticked{})
+	if m.PendingProposals() != 0 || m.Busy() {
+		t.Error("the other one is pending")
+	}
+}
+
 // TestTurns_ReadForNewAnswers checks that reasoning is read for every new answer,
 // regardless of who asked, and for no replayed one; without a result nothing is
 // shown.

@@ -108,6 +108,16 @@ func (m *Model) settleProposal(b *Block, how string) {
 	m.changed(b)
 }
 
+// expireProposals settles the pending proposals whose time is over.
+func (m *Model) expireProposals() {
+	now := m.GatewayTime()
+	for _, b := range slices.Clone(m.proposals.pending) {
+		if p := b.Proposal; !p.deciding && !p.expires.IsZero() && !now.Before(p.expires) {
+			m.settleProposal(b, "expired: no decision in time")
+		}
+	}
+}
+
 // choose finds a proposal by its number or its id; with "", the only open one.
 // The sentence explains why none was found.
 func (p *proposals) choose(which string) (b *Block, sentence string) {
