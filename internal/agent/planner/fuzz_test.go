@@ -44,23 +44,26 @@ func FuzzOffer(f *testing.F) {
 // checkOffered checks that the offered schema requires one additional property.
 func checkOffered(t *testing.T, from *offered, x llm.Tool) {
 	t.Helper()
-	type schema struct {
-		Properties map[string]any
-		Required   []string
-	}
-	var was, now schema
-	_ = json.Unmarshal(from.tool.InputSchema, &was) // an invalid schema has no parameters
-	if err := json.Unmarshal(x.InputSchema, &now); err != nil {
-		t.Fatal(err)
-	}
-	if _, there := was.Properties[from.rationale]; there || now.Required[0] != from.rationale {
+	was, _ := schemaParts(from.tool.InputSchema) // an invalid schema has no parameters
+	now, required := schemaParts(x.InputSchema)
+	if _, there := was[from.rationale]; there || len(required) == 0 || required[0] != from.rationale {
 		t.Fatalf("%q of\n%s\nin\n%s", from.rationale, from.tool.InputSchema, x.InputSchema)
 	}
-	for name := range was.Properties {
-		if _, there := now.Properties[name]; !there {
+	for name := range was {
+		if _, there := now[name]; !there {
 			t.Fatalf("%q is lost:\n%s", name, x.InputSchema)
 		}
 	}
+}
+
+// schemaParts returns the properties and the required ones of a JSON Schema, whose keywords
+// are case-sensitive.
+func schemaParts(text json.RawMessage) (properties map[string]any, required []string) {
+	var schema map[string]json.RawMessage
+	_ = json.Unmarshal(text, &schema)
+	_ = json.Unmarshal(schema["properties"], &properties)
+	_ = json.Unmarshal(schema["required"], &required)
+	return properties, required
 }
 
 // FuzzStrip checks that strip returns an object without the reason for any

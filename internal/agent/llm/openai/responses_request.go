@@ -169,7 +169,7 @@ func (m *Model) hasItems(messages []llm.Message) bool {
 }
 
 // replayItems returns the items of an answer for later requests, or nil if text
-// and calls contain all of them. The rules of the API with store false:
+// and calls contain all of them, or if a call has no complete item. The rules of the API with store false:
 //
 //   - A reasoning item is accepted only with its encrypted content. Servers of
 //     open models accept it with its text. Others are left out, together with
@@ -182,6 +182,9 @@ func replayItems(outputs []*output) []json.RawMessage {
 	special, orphaned, last := false, false, 0
 	for _, o := range outputs {
 		fields := o.fields()
+		if fields == nil && o.item.Type == itemCall {
+			return nil
+		}
 		if fields == nil {
 			continue
 		}
