@@ -192,8 +192,8 @@ func FuzzConn(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var handled atomic.Int64
 		c := New(strings.NewReader(string(text)), io.Discard, slog.New(slog.DiscardHandler), func(ctx context.Context, method string, _ json.RawMessage) (any, error) {
-			if Number(ctx) == 0 || !strings.Contains(string(text), "ethod") {
-				t.Errorf("method %q, number %d", method, Number(ctx))
+			if Number(ctx) == 0 {
+				t.Errorf("method %q has no number", method)
 			}
 			handled.Add(1)
 			return nil, nil
