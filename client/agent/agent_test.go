@@ -265,6 +265,20 @@ func TestQuestion_NoResult(t *testing.T) {
 	}
 }
 
+// The asker learns that a tool was not called since its participant does not exist.
+func TestQuestion_UnknownHost(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice := joinAlice(t, g)
+	bot(t, g, alice, func(ctx context.Context, q *agent.Question) (string, error) {
+		_, err := q.CallTool(ctx, "ghost", "read", nil)
+		return "", err
+	})
+	const want = "the tool read of ghost was not called: the space has no such participant."
+	if _, answer := ask(t, alice, "@bot read it"); !strings.HasSuffix(answer, want) {
+		t.Errorf("the answer is %q", answer)
+	}
+}
+
 // A tool of the agent itself is called with a request and a response in the log; other
 // participants get it from tools/list.
 func TestAgent_OwnTools(t *testing.T) {

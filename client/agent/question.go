@@ -145,6 +145,9 @@ func (e *CallError) Public() string {
 	}
 	switch e.Outcome {
 	case Refused:
+		if strings.Contains(e.Message, string(protocol.CodeUnknownParticipant)) {
+			return name + " was not called: the space has no such participant"
+		}
 		return name + " was not called: it is not allowed"
 	case Rejected:
 		return name + " was not called: " + short(e.Message)

@@ -225,13 +225,13 @@ func newID() protocol.ID {
 }
 
 // Reload applies another configuration file. It waits until the log is open. It
-// returns the settings that need a restart.
+// returns the settings that differ from those at the start and need a restart.
 func (g *Gateway) Reload(cfg *config.Config) (needsRestart []string) {
 	if <-g.opened; g.openErr != nil {
 		return nil
 	}
 	g.admin.mu.Lock()
-	before := g.cfg.Swap(cfg)
+	g.cfg.Store(cfg)
 	if g.certificate != nil && cfg.TLS.Enabled() {
 		g.certificate.replace(cfg.TLS.Certificate)
 	}
@@ -242,7 +242,7 @@ func (g *Gateway) Reload(cfg *config.Config) (needsRestart []string) {
 		g.log.Error("the safety settings were not changed", "error", err)
 	}
 	g.turns.Remask()
-	return fixedDifferences(before, cfg)
+	return fixedDifferences(g.options.Config, cfg)
 }
 
 // spacesOf lists the spaces that a token is valid for, including the space that

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -243,6 +244,19 @@ func TestReload_SafetySettings(t *testing.T) {
 	}
 	s.g.Reload("safety: {kinds: []}\n" + safetyParticipants)
 	s.is(s.admitted("g", "reasoning.thought", `{"message":"`+aSecret+`"}`), `{"message":"`+aSecret+`"}`)
+}
+
+// TestReload_NeedsRestart checks that a reload compares with what runs, not with the file
+// that was read last.
+func TestReload_NeedsRestart(t *testing.T) {
+	const config = "spaces: {lab: {participants: {alice: {token: alice-token}}}}\n"
+	g := meuptest.Start(t, config)
+	for i, more := range []string{"ring: {entries: 77}\n", "ring: {entries: 77}\n", "", ""} {
+		got := g.Gateway().Reload(parseConfig(t, more+config))
+		if slices.Contains(got, "ring") != (more != "") {
+			t.Errorf("reload %d: %q", i, got)
+		}
+	}
 }
 
 // Secrets come from the environment variables that the operator lists, and from

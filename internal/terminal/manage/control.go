@@ -204,7 +204,7 @@ func revokeAll(c *cobra.Command, t *connect.Target, f *controlFlags, of string) 
 }
 
 func noGrant(of string) error {
-	return fmt.Errorf("no active grant matches %s; capabilities of the configuration cannot be revoked", of)
+	return fmt.Errorf("no active grant matches %s; capabilities of the configuration and of invitations cannot be revoked (meup kick ends an invitation)", of)
 }
 
 // draft builds the envelope.
