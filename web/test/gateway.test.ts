@@ -65,19 +65,6 @@ test("a conversation: history, live, echo, acknowledgement", { skip }, async () 
   alice.close();
 });
 
-test("a proposal expires at its time, without another envelope", { skip }, async () => {
-  const alice = g.room(ALICE);
-  await live(alice);
-  const payload = { method: "tools/call", params: { name: "delete_file" }, expires_at: new Date(alice.now + 1500).toISOString() };
-  const made = alice.send({ kind: "mcp.proposal", payload });
-  assert.ok("id" in made);
-  await until("it is shown", () => alice.state.proposals.has(made.id));
-  const { head } = alice.state;
-  await until("it expires", () => alice.state.proposals.get(made.id)?.status === "expired");
-  assert.deepEqual([alice.state.pending, alice.state.head], [[], head]);
-  alice.close();
-});
-
 test("after a restart of the gateway nothing is lost or duplicated", { skip }, async () => {
   const storage = new Memory();
   const alice = g.room(ALICE, { storage });
@@ -167,4 +154,17 @@ test("threads and turns", { skip }, async () => {
   const of = await api.turnOf("lab", "ctx-1");
   assert.deepEqual([of.thread_id, of.turn.turn_number], ["old-1", 1]);
   assert.match(api.transcript("lab", "a b"), /threads\/a%20b\.md$/);
+});
+
+test("a proposal expires at its time, without another envelope", { skip }, async () => {
+  const alice = g.room(ALICE);
+  await live(alice);
+  const payload = { method: "tools/call", params: { name: "delete_file" }, expires_at: new Date(alice.now + 1500).toISOString() };
+  const made = alice.send({ kind: "mcp.proposal", payload });
+  assert.ok("id" in made);
+  await until("it is shown", () => alice.state.proposals.has(made.id));
+  const { head } = alice.state;
+  await until("it expires", () => alice.state.proposals.get(made.id)?.status === "expired");
+  assert.deepEqual([alice.state.pending, alice.state.head], [[], head]);
+  alice.close();
 });
