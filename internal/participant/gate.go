@@ -18,6 +18,7 @@ type Gate struct {
 	paused     bool
 	until      time.Time     // end of the pause; zero: only Open ends it
 	generation int           // number of pauses that have ended
+	closings   int           // number of calls of Close
 	changed    chan struct{} // closed by the next change; nil: no one waits
 }
 
@@ -26,6 +27,7 @@ func (g *Gate) Close(during time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.paused, g.until = true, time.Time{}
+	g.closings++
 	if during > 0 {
 		g.until = time.Now().Add(during)
 	}
@@ -84,17 +86,21 @@ func (g *Gate) state() (changed <-chan struct{}, left time.Duration) {
 // Wait returns when the gate is open, or with the cause of ctx's end.
 func (g *Gate) Wait(ctx context.Context) error { return g.wait(ctx, nil) }
 
-// WaitClosed returns when the gate is closed, or with the cause of ctx's end.
+// WaitClosed returns when the gate is closed, or was closed since the call for however
+// short a time, or with the cause of ctx's end.
 func (g *Gate) WaitClosed(ctx context.Context) error {
-	for !g.Closed() {
+	g.mu.Lock()
+	closings := g.closings
+	g.mu.Unlock()
+	for {
 		g.mu.Lock()
 		if g.changed == nil {
 			g.changed = make(chan struct{})
 		}
-		changed := g.changed
+		changed, wasClosed := g.changed, g.closings != closings
 		g.mu.Unlock()
-		if g.Closed() {
-			break
+		if wasClosed || g.Closed() {
+			return nil
 		}
 		select {
 		case <-changed:
@@ -102,7 +108,6 @@ func (g *Gate) WaitClosed(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
-	return nil
 }
 
 // Generation returns the number of pauses that have ended. Read it before a

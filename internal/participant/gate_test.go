@@ -59,6 +59,27 @@ func TestGate(t *testing.T) {
 	}
 }
 
+// A pause that ends before the one who waits for it runs is noticed, too.
+func TestWaitClosed_ShortPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g Gate
+		noticed := make(chan error, 1)
+		go func() { noticed <- g.WaitClosed(t.Context()) }()
+		synctest.Wait()
+		g.Open() // without a pause
+		synctest.Wait()
+		if len(noticed) > 0 {
+			t.Fatal("a pause is reported that was none")
+		}
+		g.Close(0)
+		g.Open()
+		synctest.Wait()
+		if len(noticed) == 0 {
+			t.Fatal("the pause is not reported")
+		}
+	})
+}
+
 func TestPause_Expired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g Gate
