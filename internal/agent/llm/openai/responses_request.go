@@ -169,7 +169,8 @@ func (m *Model) hasItems(messages []llm.Message) bool {
 }
 
 // replayItems returns the items of an answer for later requests, or nil if text
-// and calls contain all of them, or if a call has no complete item. The rules of the API with store false:
+// and calls contain all of them, or if a call has no complete item. The rules of
+// the API with store false:
 //
 //   - A reasoning item is accepted only with its encrypted content. Servers of
 //     open models accept it with its text. Others are left out, together with
@@ -182,10 +183,10 @@ func replayItems(outputs []*output) []json.RawMessage {
 	special, orphaned, last := false, false, 0
 	for _, o := range outputs {
 		fields := o.fields()
-		if fields == nil && o.item.Type == itemCall {
-			return nil
-		}
 		if fields == nil {
+			if o.item.Type == itemCall {
+				return nil
+			}
 			continue
 		}
 		if o.item.Type == itemReasoning {
