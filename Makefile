@@ -4,24 +4,25 @@
 SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
+GOFLAGS     ?=
 MAKEFLAGS   += --no-builtin-rules --warn-undefined-variables
 
 GO      ?= go
 
 # Without C code, a build is static, needs no compiler, and takes half of the
-# time: the compression library of Pebble has a version in Go.
-STATIC := CGO_ENABLED=0
+# time: the compression library of Pebble has a version in Go. The stamp of the
+# version control would fail in a clone that belongs to another user (the linker
+# writes the version in), and the paths are those of a release. Builds, tests and
+# lint share the compiled packages, because all have these flags.
+export CGO_ENABLED := 0
+export GOFLAGS     := $(strip $(GOFLAGS) -buildvcs=false -trimpath)
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-
-# The version is written in by the linker; the stamp of the version control
-# would fail in a clone that belongs to somebody else. The paths are those of a
-# release everywhere, so that compiled packages are shared.
-BUILD := -buildvcs=false -trimpath
+LINK    := -ldflags "-s -w -X main.version=$(VERSION)"
 
 TEST_TIMEOUT ?= 30m
 TEST_P       ?= 3
-FUZZ_SECONDS ?= 3
+FUZZ_SECONDS ?= 15
 CHAOS_TIME   ?= 20m
 CHAOS_ARGS   ?=
 ATTACK_TIME  ?= 20s
@@ -36,7 +37,7 @@ help: ## list the targets
 demo: ## a space to look at, with a scene; ARGS has further options
 	@mkdir -p bin
 	@if [[ ! -x bin/meup-gateway ]]; then echo "The first build downloads 100 MB of modules and takes a few minutes."; fi
-	@$(STATIC) $(GO) build $(BUILD) -ldflags "-s -w -X main.version=$(VERSION)" -o bin/meup-gateway ./cmd/meup-gateway
+	@$(GO) build $(LINK) -o bin/meup-gateway ./cmd/meup-gateway
 	@if [[ -t 1 ]]; then set -m; fi; bin/meup-gateway demo $(ARGS) || exit $$? # at a terminal a job of its own: Ctrl-C reaches the demo, and not make
 
 # Options of the program, such as ARGS='--model ollama:qwen3'.
@@ -46,23 +47,23 @@ REASONING_NATS_URL ?=
 
 .PHONY: reasoner
 reasoner: ## the Reasoning API on 127.0.0.1:9000; ARGS has further options
-	$(GO) run $(BUILD) ./cmd/meup-reasoner serve $(ARGS)
+	$(GO) run ./cmd/meup-reasoner serve $(ARGS)
 
 .PHONY: reasoner-worker
 reasoner-worker: ## a worker of its queue, on REASONING_NATS_URL or a NATS server of its own; ARGS has further options
-	$(GO) run $(BUILD) ./cmd/meup-reasoner worker $(if $(REASONING_NATS_URL),,--data meup-data/reasoner-queue) $(ARGS)
+	$(GO) run ./cmd/meup-reasoner worker $(if $(REASONING_NATS_URL),,--data meup-data/reasoner-queue) $(ARGS)
 
 .PHONY: build
 build: ## all programs, into bin/
 	mkdir -p bin
-	$(STATIC) $(GO) build $(BUILD) -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
+	$(GO) build $(LINK) -o bin/ ./cmd/...
 
 # Platforms of a release; all six by default.
 PLATFORMS ?=
 
 .PHONY: release
 release: ## archives for six platforms, an OCI image, bills of materials and checksums, into dist/: VERSION=v1.2.3 PLATFORMS=linux/amd64,…
-	$(GO) run $(BUILD) ./scripts/release -version $(VERSION) -out dist $(if $(PLATFORMS),-platforms $(PLATFORMS)) $(if $(CERTS),-certs $(CERTS))
+	$(GO) run ./scripts/release -version $(VERSION) -out dist $(if $(PLATFORMS),-platforms $(PLATFORMS)) $(if $(CERTS),-certs $(CERTS))
 
 # PEM file with the certificate authorities of the image; none by default.
 CERTS ?=
@@ -70,14 +71,32 @@ CERTS ?=
 # A program with the race detector waits a second before it exits, but for this.
 export GORACE = atexit_sleep_ms=20
 
+# Where there is room in memory, the temporary files of tests are there: a sync to
+# disk costs milliseconds.
+MEMORY     := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 {print "/dev/shm"}')
+TEST_FLAGS := -vet=off -ldflags=-w -timeout=$(TEST_TIMEOUT) -p=$(TEST_P)
+GOTEST     := $(GO) run ./scripts/gotest
+# Packages that take long start first.
+TEST_PKGS  ?= ./e2e ./cmd/meup ./internal/webtest/pagetest ./internal/gateway ./internal/journal/natsjournal ./...
+
+# Packages that own concurrency.
+RACE_PKGS ?= ./...
+
 .PHONY: test
-test: install-npm install-python install-chromium test-web ## all tests with the race detector, then every fuzz target for a while
-	$(GO) test $(BUILD) -race -shuffle=on -vet=off -ldflags=-w -timeout $(TEST_TIMEOUT) -p $(TEST_P) ./...
+test: install-npm install-python install-chromium test-web ## all tests that a change must pass
+	$(if $(MEMORY),TMPDIR=$(MEMORY)) $(GOTEST) $(TEST_FLAGS) $(TEST_PKGS)
+
+.PHONY: race
+race: install-npm install-python install-chromium ## the same tests with the race detector, in random order: RACE_PKGS=packages
+	CGO_ENABLED=1 $(if $(MEMORY),TMPDIR=$(MEMORY)) $(GOTEST) $(TEST_FLAGS) -race -shuffle=on $(RACE_PKGS)
+
+.PHONY: slow
+slow: race ## the race detector everywhere; faults, floods and attacks at full size, on a disk, with new random seeds; every fuzz target for FUZZ_SECONDS (15)
+	MEUP_TEST_SLOW=1 MEUP_TEST_SEED=$(SEED) $(GOTEST) -each $(TEST_FLAGS) -shuffle=on -timeout=0 $(TEST_PKGS)
 	scripts/fuzz.sh $(FUZZ_SECONDS)
 
-.PHONY: quick
-quick: ## the tests without a browser, whole programs under faults, or the race detector
-	$(GO) test $(BUILD) -vet=off -ldflags=-w $$($(GO) list ./... | grep -v -e /e2e -e /webtest -e /bench)
+# The seed of random tests in make slow.
+SEED ?= $(shell echo $$RANDOM)
 
 .PHONY: test-web
 test-web: ## types and tests of the web page, and whether its bundle is current
@@ -88,62 +107,62 @@ check-web: ## whether the bundle of the web page is what its sources give
 	scripts/test-web.sh
 
 .PHONY: fuzz
-fuzz: ## every fuzz target for FUZZ_SECONDS (3), two at a time
+fuzz: ## every fuzz target for FUZZ_SECONDS (15), two at a time
 	scripts/fuzz.sh $(FUZZ_SECONDS)
 
 .PHONY: chaos
 chaos: ## the programs under faults for CHAOS_TIME (20m) each scenario of docs/reliability.md; CHAOS_ARGS has further options
-	$(GO) test $(BUILD) -count 1 -timeout 0 -run 'TestChaos' -v ./e2e -args -chaos $(CHAOS_TIME) $(CHAOS_ARGS)
+	$(GO) test -count 1 -timeout 0 -run 'TestChaos' -v ./e2e -args -chaos $(CHAOS_TIME) $(CHAOS_ARGS)
 
 .PHONY: attack
 attack: ## attacks on a gateway, each for ATTACK_TIME (20s), with the bound on the acknowledgements of others
-	$(GO) test $(BUILD) -count 1 -timeout 0 -v ./e2e/attack -args -attack $(ATTACK_TIME) -attack.ack 5ms
+	$(GO) test -count 1 -timeout 0 -v ./e2e/attack -args -attack $(ATTACK_TIME) -attack.ack 5ms
 
 .PHONY: conformance
 conformance: ## the MCP conformance suite, and MCP clients of others, through a space
 	scripts/install-npm.sh mcpclients
-	$(GO) test $(BUILD) -count 1 -timeout $(TEST_TIMEOUT) -v ./e2e/mcpclients
+	$(GO) test -count 1 -timeout $(TEST_TIMEOUT) -v ./e2e/mcpclients
 
 .PHONY: bench
 bench: ## the benchmarks: BENCH=pattern BENCH_PKGS=packages
-	$(GO) test $(BUILD) -run '^$$' -bench '$(BENCH)' -benchmem $(BENCH_PKGS)
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(BENCH_PKGS)
 
 .PHONY: bench-load
 bench-load: ## load a real gateway beside a bare broadcaster; writes bench/README.md (7 minutes, Linux)
-	$(GO) run $(BUILD) ./bench -write bench/README.md
+	$(GO) run ./bench -write bench/README.md
 
 .PHONY: bench-centrifuge
 bench-centrifuge: ## the fan-out of bench-load beside a broadcaster on centrifuge, in a module of its own (3 minutes, Linux)
-	cd bench/centrifuge && $(GO) mod tidy && $(GO) vet $(BUILD) ./... && $(GO) test $(BUILD) ./... && $(GO) build $(BUILD) -o ../../bin/bench-centrifuge .
-	$(GO) run $(BUILD) ./bench -only fanout,fanout100,fanout10000 -centrifuge bin/bench-centrifuge
+	cd bench/centrifuge && $(GO) mod tidy && $(GO) vet ./... && $(GO) test ./... && $(GO) build -o ../../bin/bench-centrifuge .
+	$(GO) run ./bench -only fanout,fanout100,fanout10000 -centrifuge bin/bench-centrifuge
 
 .PHONY: bench-mcp
 bench-mcp: ## a tool call through /mcp beside the same call directly (90 s)
-	$(GO) run $(BUILD) ./bench/mcp
+	$(GO) run ./bench/mcp
 
 .PHONY: bench-redaction
 bench-redaction: ## the leak detector beside gitleaks, in a module of its own; writes bench/redaction/README.md (3 minutes)
-	cd bench/redaction && $(GO) mod tidy && $(GO) vet $(BUILD) ./... && $(GO) test $(BUILD) ./... && $(GO) run $(BUILD) . -write README.md
+	cd bench/redaction && $(GO) mod tidy && $(GO) vet ./... && $(GO) test ./... && $(GO) run . -write README.md
 
 .PHONY: bench-page
 bench-page: install-chromium ## measure the web page in a browser; writes bench/page/README.md (5 minutes)
-	$(GO) test $(BUILD) -run '^$$' -bench . -benchtime 3x -timeout $(TEST_TIMEOUT) ./bench/page -args -write README.md
+	$(GO) test -run '^$$' -bench . -benchtime 3x -timeout $(TEST_TIMEOUT) ./bench/page -args -write README.md
 
 .PHONY: screenshots
 screenshots: install-chromium ## the pictures of the documentation, made anew in a browser, into docs/images
-	$(GO) test $(BUILD) -count 1 -run '^TestScreenshots$$|^TestRecording$$' -v ./internal/webtest/pagetest -args -screenshots
+	$(GO) test -count 1 -run '^TestScreenshots$$|^TestRecording$$' -v ./internal/webtest/pagetest -args -screenshots
 
 .PHONY: fmt
 fmt: ## format the Go sources
 	scripts/gofiles.sh | xargs -0 gofmt -s -w
 
-.PHONY: vet
-vet: ## go vet
-	$(STATIC) $(GO) vet $(BUILD) ./...
+.PHONY: compile
+compile: ## all packages, for the build cache
+	$(GO) build ./...
 
 .PHONY: lint
 lint: ## golangci-lint, as .golangci.yml says
-	linter=$$(scripts/golangci-lint.sh) && $(STATIC) GOFLAGS="$(BUILD)" "$$linter" run ./...
+	linter=$$(scripts/golangci-lint.sh) && "$$linter" run ./...
 
 .PHONY: generate
 generate: install-web ## what is generated from other sources, the web page's bundle among it

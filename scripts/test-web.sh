@@ -8,8 +8,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 scripts/install-web.sh
 [[ -e web/node_modules/.installed-lock.json ]] || exit 0 # it has said so
 
-(cd internal/gateway/web && go run -buildvcs=false ./generate -check)
+(cd internal/gateway/web && go run ./generate -check)
 if [[ ${1:-} == all ]]; then
+	go build -o .tools/programs/ ./cmd/meup-gateway # where the tests in Go have it, too
+	export MEUP_GATEWAY=$PWD/.tools/programs/meup-gateway
 	cd web
 	npm run --silent typecheck
 	node ../sdk/typescript/build.mjs # for the conformance vectors, too

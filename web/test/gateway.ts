@@ -30,7 +30,7 @@ function program(dir: string): string {
   const given = process.env["MEUP_GATEWAY"];
   if (given !== undefined) return given;
   const path = join(dir, "meup-gateway");
-  execFileSync("go", ["build", "-buildvcs=false", "-o", path, "./cmd/meup-gateway"], { cwd: REPOSITORY, stdio: "pipe" });
+  execFileSync("go", ["build", "-buildvcs=false", "-trimpath", "-o", path, "./cmd/meup-gateway"], { cwd: REPOSITORY, stdio: "pipe", env: { ...process.env, CGO_ENABLED: "0" } });
   return path;
 }
 

@@ -1,0 +1,263 @@
+// Command gotest runs go test, and says at the end what a reader wants to know: what
+// failed, what was slow, and which tests failed once and passed when they were run again.
+//
+//	go run ./scripts/gotest [-each] [-p=3 and other flags of go test] PACKAGES
+//
+// A test that fails is run again once, alone, when all others have ended. If it passes
+// then, the run goes on, and the test is named as flaky: more than three flaky tests fail
+// the run. What is not run again: a build that fails, a data race, a panic, goroutines
+// that are left, and everything else that is no failure of a single test.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	maxFlaky  = 3       // more of them fail the run
+	slowest   = 10      // so many packages and tests are listed
+	maxOutput = 1 << 20 // bytes of the output of one test that are kept
+)
+
+func main() {
+	code, err := run(os.Args[1:], os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "gotest:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// run runs the tests and returns the exit code.
+func run(args []string, out io.Writer) (int, error) {
+	begun := time.Now()
+	r := &results{out: out, tests: make(map[id]*result)}
+	if len(args) > 0 && args[0] == "-each" {
+		r.each, args = true, args[1:]
+	}
+	first := slices.IndexFunc(args, func(a string) bool { return !strings.HasPrefix(a, "-") })
+	if first < 0 {
+		return 0, errors.New("no packages; flags of go test are written -flag=value")
+	}
+	flags, packages := args[:first], args[first:]
+	if slices.Contains(packages, "-args") {
+		return 0, errors.New("-args is not supported")
+	}
+	if err := r.goTest(flags, packages); err != nil {
+		return 0, err
+	}
+	flaky, failed, err := r.again(flags)
+	if err != nil {
+		return 0, err
+	}
+	r.printSlowest()
+	passed, skipped := r.count("pass")+len(flaky), r.count("skip")
+	for _, t := range flaky {
+		fmt.Fprintf(out, "FLAKY %s (%s): failed once, passed once\n", t.test, short(t.pkg))
+	}
+	if len(flaky) > maxFlaky {
+		fmt.Fprintf(out, "%d flaky tests are more than %d: the run has failed\n", len(flaky), maxFlaky)
+		failed++
+	}
+	fmt.Fprintf(out, "tests took %.0f s\n%d passed, %d failed, %d skipped\n", time.Since(begun).Seconds(), passed, failed, skipped)
+	if failed > 0 {
+		return 1, nil
+	}
+	return 0, nil
+}
+
+// id is a test of a package; test is "" for the package itself.
+type id struct{ pkg, test string }
+
+// result is that of a test, with its subtests, or of a package.
+type result struct {
+	id
+	outcome string // pass, fail or skip; "": it has not ended
+	seconds float64
+	output  bytes.Buffer
+}
+
+type results struct {
+	out   io.Writer
+	each  bool // print a line for each test
+	tests map[id]*result
+}
+
+// event is a line of go test -json (go doc test2json).
+type event struct {
+	Action, Package, ImportPath, Test, Output, FailedBuild string
+	Elapsed                                                float64
+}
+
+// goTest runs go test and keeps its results; that tests fail is no error.
+func (r *results) goTest(flags, packages []string) error {
+	cmd := exec.Command("go", slices.Concat([]string{"test", "-json"}, flags, packages)...)
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	lines := bufio.NewReader(stdout)
+	for {
+		line, err := lines.ReadBytes('\n')
+		var e event
+		if json.Unmarshal(line, &e) == nil && e.Action != "" {
+			r.add(&e)
+		} else {
+			_, _ = r.out.Write(line) // what go test prints before it tests
+		}
+		if err != nil {
+			break
+		}
+	}
+	err = cmd.Wait()
+	if _, failed := errors.AsType[*exec.ExitError](err); failed && r.count("fail")+r.packages("fail") > 0 {
+		return nil
+	}
+	return err
+}
+
+func (r *results) add(e *event) {
+	if strings.HasPrefix(e.Action, "build-") { // of a package that is imported, perhaps
+		_, _ = io.WriteString(r.out, e.Output)
+		return
+	}
+	top, _, sub := strings.Cut(e.Test, "/")
+	key := id{e.Package, top}
+	t := r.tests[key]
+	if t == nil {
+		t = &result{id: key}
+		r.tests[key] = t
+	}
+	if e.Action == "output" {
+		if t.output.Len() < maxOutput {
+			t.output.WriteString(e.Output)
+		}
+		return
+	}
+	if sub || e.Action != "pass" && e.Action != "fail" && e.Action != "skip" {
+		return
+	}
+	t.outcome, t.seconds = e.Action, e.Elapsed
+	switch {
+	case e.Test == "" && e.Action != "skip": // a package without tests is skipped
+		r.printPackage(t)
+	case e.Test != "" && r.each:
+		fmt.Fprintf(r.out, "%s %s (%s) %.1f s\n", e.Action, e.Test, short(e.Package), e.Elapsed)
+	}
+	if t.outcome != "fail" {
+		t.output = bytes.Buffer{}
+	}
+}
+
+// printPackage prints the line of a package that has ended, after what failed in it.
+func (r *results) printPackage(p *result) {
+	if p.outcome == "fail" {
+		for _, t := range r.failures(p.pkg) {
+			_, _ = r.out.Write(t.output.Bytes())
+		}
+	}
+	_, _ = r.out.Write(p.output.Bytes())
+}
+
+// failures returns the failed tests of a package. One that had not ended when the process
+// did has failed with it.
+func (r *results) failures(pkg string) (list []*result) {
+	for _, t := range r.tests {
+		if t.pkg == pkg && t.test != "" && (t.outcome == "fail" || t.outcome == "") {
+			list = append(list, t)
+		}
+	}
+	slices.SortFunc(list, func(a, b *result) int { return strings.Compare(a.test, b.test) })
+	return list
+}
+
+// fatal are texts of the output of a package whose tests are not run again.
+var fatal = []string{"panic: ", "fatal error: ", "WARNING: DATA RACE", "goroutines are left: ", "found unexpected goroutines", "test timed out after"}
+
+// again runs the failed tests of each package again. It returns those that passed then,
+// and the number of failures that remain.
+func (r *results) again(flags []string) (flaky []id, failed int, err error) {
+	var once []*result
+	for _, p := range r.list(func(t *result) bool { return t.test == "" && t.outcome == "fail" }) {
+		tests := r.failures(p.pkg)
+		output := p.output.String()
+		for _, t := range tests {
+			output += t.output.String()
+		}
+		if len(tests) == 0 || slices.ContainsFunc(fatal, func(text string) bool { return strings.Contains(output, text) }) {
+			fmt.Fprintf(r.out, "FAILED %s: not run again\n", short(p.pkg))
+			failed += max(1, len(tests))
+			continue
+		}
+		once = append(once, tests...)
+	}
+	if len(once) > 3*maxFlaky {
+		fmt.Fprintf(r.out, "%d tests failed: none is run again\n", len(once))
+		return nil, failed + len(once), nil
+	}
+	for _, t := range once {
+		second := &results{out: r.out, tests: make(map[id]*result)}
+		fmt.Fprintf(r.out, "again: %s (%s)\n", t.test, short(t.pkg))
+		if err := second.goTest(append(slices.Clone(flags), "-count=1", "-run=^"+t.test+"$"), []string{t.pkg}); err != nil {
+			return nil, 0, err
+		}
+		if got := second.tests[t.id]; got == nil || got.outcome != "pass" || second.tests[id{pkg: t.pkg}].outcome != "pass" {
+			fmt.Fprintf(r.out, "FAILED %s (%s): failed twice\n", t.test, short(t.pkg))
+			failed++
+			continue
+		}
+		flaky = append(flaky, t.id)
+	}
+	return flaky, failed, nil
+}
+
+func (r *results) list(is func(*result) bool) (list []*result) {
+	for _, t := range r.tests {
+		if is(t) {
+			list = append(list, t)
+		}
+	}
+	slices.SortFunc(list, func(a, b *result) int {
+		return cmp.Or(cmp.Compare(b.seconds, a.seconds), strings.Compare(a.pkg+a.test, b.pkg+b.test))
+	})
+	return list
+}
+
+func (r *results) count(outcome string) int {
+	return len(r.list(func(t *result) bool { return t.test != "" && t.outcome == outcome }))
+}
+
+func (r *results) packages(outcome string) int {
+	return len(r.list(func(t *result) bool { return t.test == "" && t.outcome == outcome }))
+}
+
+func (r *results) printSlowest() {
+	for _, what := range []string{"packages", "tests"} {
+		fmt.Fprintf(r.out, "\nslowest %s:\n", what)
+		list := r.list(func(t *result) bool { return (t.test == "") == (what == "packages") })
+		for _, t := range list[:min(slowest, len(list))] {
+			fmt.Fprintf(r.out, "%8.1f s  %s\n", t.seconds, strings.TrimSpace(short(t.pkg)+" "+t.test))
+		}
+	}
+	fmt.Fprintln(r.out)
+}
+
+// short returns an import path without the module.
+func short(pkg string) string {
+	return strings.TrimPrefix(pkg, "github.com/meup-protocol/meup/")
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+// module has packages that fail in the ways that gotest tells apart. Test T of a package
+// that is flaky fails as long as its folder has no file "again".
+const module = `
+-- go.mod --
+module example.org/m
+
+go 1.26
+-- good/good_test.go --
+package good
+
+import "testing"
+
+func TestGood(*testing.T) {}
+
+func TestSkipped(t *testing.T) { t.Skip("for a reason") }
+-- flaky/flaky_test.go --
+package flaky
+
+import (
+	"os"
+	"testing"
+)
+
+func flaky(t *testing.T) {
+	name := t.Name() + ".again"
+	if _, err := os.Stat(name); err != nil {
+		os.WriteFile(name, nil, 0o600)
+		t.Error("not yet")
+	}
+}
+
+func TestA(t *testing.T) { flaky(t) }
+-- flaky/more_test.go --
+//go:build more
+
+package flaky
+
+import "testing"
+
+func TestB(t *testing.T) { flaky(t) }
+func TestC(t *testing.T) { flaky(t) }
+func TestD(t *testing.T) { flaky(t) }
+-- broken/broken_test.go --
+package broken
+
+import "testing"
+
+func TestOne(t *testing.T) {
+	t.Run("part", func(t *testing.T) { t.Error("always") })
+}
+-- build/build_test.go --
+package build
+
+func TestBuild(t *testing.T) {}
+-- panics/panics_test.go --
+package panics
+
+import "testing"
+
+func TestFirst(*testing.T) {}
+
+func TestPanics(*testing.T) { panic("at the disco") }
+-- leak/leak_test.go --
+package leak
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	m.Run()
+	fmt.Println("goroutines are left: one")
+	os.Exit(1)
+}
+
+func TestLeaves(*testing.T) {}
+`
+
+func TestRun(t *testing.T) {
+	for name, test := range map[string]struct {
+		args []string
+		code int
+		want []string
+		lack []string
+	}{
+		"all pass": {
+			args: []string{"./good"},
+			want: []string{"ok  \texample.org/m/good", "slowest packages:", "slowest tests:", "\n1 passed, 0 failed, 1 skipped\n"},
+			lack: []string{"FAILED", "FLAKY"},
+		},
+		"each": {args: []string{"-each", "-p=1", "./good"}, want: []string{"pass TestGood (example.org/m/good) 0.0 s\n"}},
+		"flaky": {
+			args: []string{"./flaky", "./good"},
+			want: []string{"not yet", "again: TestA", "FLAKY TestA (example.org/m/flaky): failed once, passed once\n", "\n2 passed, 0 failed, 1 skipped\n"},
+		},
+		"more flaky tests than three": {
+			args: []string{"-tags=more", "./flaky"}, code: 1,
+			want: []string{"FLAKY TestA", "FLAKY TestD", "4 flaky tests are more than 3", "\n4 passed, 1 failed, 0 skipped\n"},
+		},
+		"failed twice": {
+			args: []string{"./broken", "./good"}, code: 1,
+			want: []string{"always", "FAILED TestOne (example.org/m/broken): failed twice", "\n1 passed, 1 failed, 1 skipped\n"},
+		},
+		"not built": {
+			args: []string{"./build", "./good"}, code: 1,
+			want: []string{"undefined: testing", "FAILED example.org/m/build: not run again", "\n1 passed, 1 failed, 1 skipped\n"},
+			lack: []string{"again: "},
+		},
+		"panic": {
+			args: []string{"./panics"}, code: 1,
+			want: []string{"at the disco", "FAILED example.org/m/panics: not run again", "\n1 passed, 1 failed, 0 skipped\n"},
+			lack: []string{"again: "},
+		},
+		"goroutines left": {
+			args: []string{"./leak"}, code: 1,
+			want: []string{"goroutines are left: one", "FAILED example.org/m/leak: not run again"},
+			lack: []string{"again: "},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, f := range txtar.Parse([]byte(module)).Files {
+				path := filepath.Join(dir, f.Name)
+				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, f.Data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			t.Chdir(dir)
+			t.Setenv("GOFLAGS", "-trimpath -buildvcs=false -vet=off") // as the tests of this repository are compiled
+			var out bytes.Buffer
+			code, err := run(test.args, &out)
+			if err != nil || code != test.code {
+				t.Errorf("exit code %d, error %v", code, err)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("%q is missing", want)
+				}
+			}
+			for _, lack := range test.lack {
+				if strings.Contains(out.String(), lack) {
+					t.Errorf("there is %q", lack)
+				}
+			}
+			if t.Failed() {
+				t.Log(out.String())
+			}
+		})
+	}
+}
+
+// TestRun_Usage checks that arguments that cannot be understood are an error.
+func TestRun_Usage(t *testing.T) {
+	for _, args := range [][]string{nil, {"-p=2"}, {"./...", "-args"}} {
+		if _, err := run(args, &bytes.Buffer{}); err == nil {
+			t.Errorf("%q is no error", args)
+		}
+	}
+}
