@@ -132,6 +132,8 @@ type call struct {
 	granted  bool               // the next request for permission is granted
 	named    bool               // a capability names the call
 	release  context.CancelFunc // ends the request that waits for the decision; nil: none waits
+	settled  bool               // the call was made or dropped: it is not proposed any more
+	proposed chan struct{}      // closed when the proposal was published, or was not; nil: there is none
 }
 
 // noProposal takes the place of a proposal that is not published yet, or is settled.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -234,6 +235,16 @@ func (h *hook) propose(id string, c *call, wait time.Duration) (*decision, error
 	default:
 		return nil, nil //nolint:nilnil // documented
 	}
+	proposed := make(chan struct{})
+	published := sync.OnceFunc(func() { close(proposed) })
+	defer published()
+	h.session.mu.Lock()
+	settled := c.settled
+	c.proposed = proposed
+	h.session.mu.Unlock()
+	if settled {
+		return nil, nil //nolint:nilnil // documented
+	}
 	p := protocol.Envelope{
 		ID: h.id("proposal", id), From: h.caller.ID, Kind: protocol.KindMCPProposal, To: c.turn.to, Context: c.path,
 		Payload: h.callPayload("participant_id", string(h.caller.ID), "expires_at", time.Now().Add(wait).UTC().Format(time.RFC3339)),
@@ -255,10 +266,11 @@ func (h *hook) propose(id string, c *call, wait time.Duration) (*decision, error
 	h.session.mu.Lock()
 	c.proposal, c.release = p.ID, cancel
 	h.session.mu.Unlock()
-	proposed := proposal.CallOf(&p)
+	published()
+	wanted := proposal.CallOf(&p)
 	p.Payload = nil
 	h.release()
-	how, by, err := h.decided(ctx, &p, proposed, at)
+	how, by, err := h.decided(ctx, &p, wanted, at)
 	if err != nil { // not in time; or the call was made, or the agent disconnected
 		h.withdraw(c)
 		return nil, nil //nolint:nilerr,nilnil // documented
@@ -338,8 +350,19 @@ func (h *hook) withdraw(c *call) {
 }
 
 // settleProposal ends a proposal whose call was made or dropped without a decision
-// of the space. It finds a decision that nothing waited for.
+// of the space. It waits for a proposal that is being published, and finds a decision that
+// nothing waited for.
 func (h *hook) settleProposal(ctx context.Context, c *call) {
+	h.session.mu.Lock()
+	c.settled = true
+	proposed := c.proposed
+	h.session.mu.Unlock()
+	if proposed != nil {
+		select {
+		case <-proposed:
+		case <-ctx.Done():
+		}
+	}
 	h.session.mu.Lock()
 	id, done := c.proposal, c.approved != ""
 	if c.release != nil {
