@@ -15,7 +15,7 @@ let g: Gateway;
 
 before(async () => {
   if (skip === false) g = await Gateway.make();
-}, { timeout: 300_000 });
+}, { timeout: 900_000 });
 
 after(async () => {
   if (skip === false) await g.end();

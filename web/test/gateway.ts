@@ -120,9 +120,9 @@ async function freePort(): Promise<number> {
 
 /** Waits until something holds; fails after half a minute. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 1500; i++) {
+  for (let i = 0; i < 15000; i++) {
     if (await holds()) return;
     await new Promise((r) => setTimeout(r, 20));
   }
-  throw new Error(`not within 30 s: ${what}`);
+  throw new Error(`not within 5 minutes: ${what}`);
 }
