@@ -3,6 +3,8 @@
 //
 //	go run ./scripts/gotest [-each] [-p=3 and other flags of go test] PACKAGES
 //
+// With -each it prints a line for each test that takes a second or more.
+//
 // A test that fails is run again once, alone, when all others have ended. If it passes
 // then, the run goes on, and the test is named as flaky: more than three flaky tests fail
 // the run. What is not run again: a build that fails, a data race, a panic, goroutines
@@ -90,7 +92,7 @@ type result struct {
 
 type results struct {
 	out   io.Writer
-	each  bool // print a line for each test
+	each  bool // print a line for each test that takes a second
 	tests map[id]*result
 }
 
@@ -156,7 +158,7 @@ func (r *results) add(e *event) {
 	switch {
 	case e.Test == "" && e.Action != "skip": // a package without tests is skipped
 		r.printPackage(t)
-	case e.Test != "" && r.each:
+	case e.Test != "" && r.each && e.Elapsed >= 1:
 		fmt.Fprintf(r.out, "%s %s (%s) %.1f s\n", e.Action, e.Test, short(e.Package), e.Elapsed)
 	}
 	if t.outcome != "fail" {

@@ -25,6 +25,15 @@ import "testing"
 func TestGood(*testing.T) {}
 
 func TestSkipped(t *testing.T) { t.Skip("for a reason") }
+-- slow/slow_test.go --
+package slow
+
+import (
+	"testing"
+	"time"
+)
+
+func TestSlow(*testing.T) { <-time.After(time.Second) }
 -- flaky/flaky_test.go --
 package flaky
 
@@ -102,7 +111,7 @@ func TestRun(t *testing.T) {
 			want: []string{"ok  \texample.org/m/good", "slowest packages:", "slowest tests:", "\n1 passed, 0 failed, 1 skipped\n"},
 			lack: []string{"FAILED", "FLAKY"},
 		},
-		"each": {args: []string{"-each", "-p=1", "./good"}, want: []string{"pass TestGood (example.org/m/good) 0.0 s\n"}},
+		"each": {args: []string{"-each", "-p=1", "./slow", "./good"}, want: []string{"pass TestSlow (example.org/m/slow) 1."}, lack: []string{"pass TestGood"}},
 		"flaky": {
 			args: []string{"./flaky", "./good"},
 			want: []string{"not yet", "again: TestA", "FLAKY TestA (example.org/m/flaky): failed once, passed once\n", "\n2 passed, 0 failed, 1 skipped\n"},
