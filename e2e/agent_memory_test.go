@@ -1,26 +1,25 @@
 package e2e
 
 import (
-	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // An agent with --memory searches the log of its space, and finds nothing that
 // is addressed to others.
 func TestAgent_Memory(t *testing.T) {
+	t.Parallel()
 	server, modelFlags := model(t, llmtest.Turns(
 		llmtest.Turn{Calls: []llm.ToolCall{call("context.fts_search", `{"query":"zebra","rationale":"It may have been said before."}`)}},
 		llmtest.Turn{Text: "It was mentioned once."},
 	))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
+	ctx := testkit.Deadline(t)
 	s := &agentStage{t: t, g: startGateway(t, togetherConfig), ctx: ctx}
 	s.alice = s.g.dial(t, "alice", client.After(0))
 	for _, e := range []protocol.Envelope{
@@ -53,6 +52,7 @@ func (s *agentStage) startMemory(flags ...string) {
 // the search itself; also if the question is asked again, when its earlier attempt
 // has all words.
 func TestAgent_MemoryWithoutEcho(t *testing.T) {
+	t.Parallel()
 	const question = "@guide Which port does the 2nd staging database use?"
 	turns := func(server *llmtest.Server) {
 		t.Helper()
@@ -62,8 +62,7 @@ func TestAgent_MemoryWithoutEcho(t *testing.T) {
 	}
 	for _, decider := range []string{"rules", "model", "reasoner"} {
 		t.Run(decider, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			t.Cleanup(cancel)
+			ctx := testkit.Deadline(t)
 			s := &agentStage{t: t, g: startGateway(t, togetherConfig), ctx: ctx}
 			s.alice = s.g.dial(t, "alice", client.After(0))
 			fact := s.ask("By the way: the database for staging listens on 5433 since Monday, a port of its own.")
@@ -78,7 +77,6 @@ func TestAgent_MemoryWithoutEcho(t *testing.T) {
 				s.startMemory(flags...)
 				defer turns(server)
 			case "reasoner":
-				t.Setenv("THE_REASONERS", reasonerToken)
 				s.startMemory("--reasoner", "http://"+startDecider(t).addr, "--reasoner-token-env", "THE_REASONERS")
 			}
 			for range rounds {

@@ -1,16 +1,15 @@
 package e2e
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -24,8 +23,7 @@ func openQueueStage(t *testing.T) (s *agentStage, url string) {
 	if err := os.WriteFile(filepath.Join(docs, "networking.md"), []byte("# Networking\n\nThe gateway listens on port 8080.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	t.Cleanup(cancel)
+	ctx := testkit.Deadline(t)
 	s = &agentStage{t: t, g: startGateway(t, agentConfig), ctx: ctx}
 	s.args = []string{"run", "--gateway", "ws://" + s.g.addr + "/ws", "--space", "lab", "--token-env", "GUIDE", "--space-tools", "off",
 		"--reasoner", url, "--docs", docs}
@@ -51,6 +49,7 @@ func hangingFirst(t *testing.T) (*llmtest.Server, []string) {
 // TestAgent_QueueWorkerKilled: the agent waits for the first worker. When that
 // is killed during a decision, another one makes it, and the agent answers once.
 func TestAgent_QueueWorkerKilled(t *testing.T) {
+	t.Parallel()
 	s, url := openQueueStage(t)
 	server, flags := hangingFirst(t)
 	question := s.ask(whichPort)
@@ -80,6 +79,7 @@ func TestAgent_QueueWorkerKilled(t *testing.T) {
 // TestAgent_QueueCancel: the cancellation of a question cancels its job, queued
 // or processing.
 func TestAgent_QueueCancel(t *testing.T) {
+	t.Parallel()
 	s, url := openQueueStage(t)
 	server, flags := hangingFirst(t)
 	args := append([]string{"worker", "--nats", url, "--workers", "1", "--model-timeout", "5m"}, flags...)
@@ -94,7 +94,7 @@ func TestAgent_QueueCancel(t *testing.T) {
 		return strings.Contains(worker.log.String(), "canceled=1") && stateOf(t, url, "MEUP_INTENT_JOBS").Msgs == 0
 	})
 	worker.signal(syscall.SIGTERM)
-	if code := worker.wait(30 * time.Second); code != 0 {
+	if code := worker.wait(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 

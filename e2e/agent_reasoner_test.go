@@ -1,18 +1,17 @@
 package e2e
 
 import (
-	"context"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
 	"github.com/meup-protocol/meup/internal/agent/mcptools/mcptoolstest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -53,10 +52,8 @@ func openReasonerStage(t *testing.T, r *deciderProc, more ...string) *agentStage
 	if err := os.WriteFile(filepath.Join(docs, "networking.md"), []byte("# Networking\n\nThe gateway listens on port 8080.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
+	ctx := testkit.Deadline(t)
 	s := &agentStage{t: t, g: startGateway(t, agentConfig), ctx: ctx}
-	t.Setenv("THE_REASONERS", reasonerToken)
 	s.args = append([]string{"run", "--gateway", "ws://" + s.g.addr + "/ws", "--space", "lab", "--token-env", "GUIDE", "--space-tools", "off",
 		"--log-level", "debug", "--reasoner", "http://" + r.addr, "--reasoner-token-env", "THE_REASONERS", "--mcp", fs + " " + docs}, more...)
 	s.alice = s.g.dial(t, "alice", client.After(0))
@@ -67,6 +64,7 @@ func openReasonerStage(t *testing.T, r *deciderProc, more ...string) *agentStage
 const whichPort = "Which port does the gateway listen on?"
 
 func TestAgent_ReasoningService(t *testing.T) {
+	t.Parallel()
 	r := startDecider(t)
 	s := openReasonerStage(t, r)
 	if text := s.answer(s.ask(whichPort)); !strings.Contains(text, "port 8080") {
@@ -104,6 +102,7 @@ func hanging(t *testing.T) (server *llmtest.Server, flags []string) {
 }
 
 func TestAgent_ReasoningServiceKilled(t *testing.T) {
+	t.Parallel()
 	server, flags := hanging(t)
 	r := startDecider(t, flags...)
 	s := openReasonerStage(t, r)
@@ -136,6 +135,7 @@ func TestAgent_ReasoningServiceKilled(t *testing.T) {
 }
 
 func TestAgent_ReasoningServiceDown(t *testing.T) {
+	t.Parallel()
 	server, flags := hanging(t)
 	r := startDecider(t, flags...)
 	s := openReasonerStage(t, r, "--rules-behind")

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
 	"github.com/meup-protocol/meup/internal/agent/mcptools/mcptoolstest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -59,8 +59,7 @@ func openAgentStage(t *testing.T, more ...string) *agentStage {
 // openAgentStageWith starts the agent with flags.
 func openAgentStageWith(t *testing.T, flags ...string) *agentStage {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
+	ctx := testkit.Deadline(t)
 	s := &agentStage{t: t, g: startGateway(t, agentConfig), ctx: ctx}
 	s.args = append([]string{"run", "--gateway", "ws://" + s.g.addr + "/ws", "--space", "lab", "--token-env", "GUIDE"}, flags...)
 	s.alice = s.g.dial(t, "alice", client.After(0))
@@ -70,7 +69,7 @@ func openAgentStageWith(t *testing.T, flags ...string) *agentStage {
 
 func (s *agentStage) startAgent() {
 	s.t.Helper()
-	s.agent = start(s.t, []string{"GUIDE=guide-token-for-tests"}, filepath.Join(bin, "meup-agent"), s.args...)
+	s.agent = start(s.t, []string{"GUIDE=guide-token-for-tests", "THE_REASONERS=" + reasonerToken}, filepath.Join(bin, "meup-agent"), s.args...)
 	eventually(s.t, "the agent is ready", func() bool { return strings.Contains(s.agent.log.String(), "agent ready") })
 }
 
@@ -145,6 +144,7 @@ func (s *agentStage) toolCall(name string) *protocol.Envelope {
 }
 
 func TestAgent_Rules(t *testing.T) {
+	t.Parallel()
 	s := openAgentStage(t)
 	if text := s.answer(s.ask("Which port does the gateway listen on?")); !strings.Contains(text, "port 8080") {
 		t.Errorf("answer %q\n%s", text, s.script())
@@ -166,6 +166,7 @@ func call(name, arguments string) llm.ToolCall {
 }
 
 func TestAgent_Model(t *testing.T) {
+	t.Parallel()
 	for _, api := range []string{"chat", "responses"} {
 		t.Run(api, func(t *testing.T) { testAgentModel(t, api) })
 	}
@@ -202,6 +203,7 @@ func testAgentModel(t *testing.T, api string) {
 }
 
 func TestAgent_ModelLost(t *testing.T) {
+	t.Parallel()
 	_, flags := model(t, llmtest.Turns(
 		llmtest.Turn{Text: "I think about this for a long time.", CutAfter: 3},
 		llmtest.Turn{Text: "Here I am again."},
@@ -223,6 +225,7 @@ func TestAgent_ModelLost(t *testing.T) {
 }
 
 func TestAgent_Killed(t *testing.T) {
+	t.Parallel()
 	hang := make(chan struct{})
 	server, flags := model(t, func(r llmtest.Request) llmtest.Turn {
 		switch r.N {
@@ -265,6 +268,7 @@ func TestAgent_Killed(t *testing.T) {
 }
 
 func TestAgent_GatewayKilled(t *testing.T) {
+	t.Parallel()
 	gate := make(chan struct{})
 	server, flags := model(t, func(r llmtest.Request) llmtest.Turn {
 		if r.N == 1 {
@@ -324,6 +328,7 @@ func runHangingServer(file string) {
 // A tool server is killed during a call. A call that it has not received would be
 // sent to its successor, so the test waits for the call to begin.
 func TestAgent_ToolServerKilled(t *testing.T) {
+	t.Parallel()
 	_, flags := model(t, func(r llmtest.Request) llmtest.Turn {
 		switch {
 		case r.N == 1:

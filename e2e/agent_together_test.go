@@ -1,15 +1,14 @@
 package e2e
 
 import (
-	"context"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -27,6 +26,7 @@ spaces:
 // the critic to take a part, alice asks something in between, and the answer
 // builds on both.
 func TestAgents_ReasonTogether(t *testing.T) {
+	t.Parallel()
 	asked := make(chan struct{})
 	_, criticModel := model(t, func(llmtest.Request) llmtest.Turn {
 		return llmtest.Turn{Hang: asked, Text: "The security tests pass.\n\nConfidence: 0.9\nKey factors: tests; review"}
@@ -40,8 +40,7 @@ func TestAgents_ReasonTogether(t *testing.T) {
 			Calls: []llm.ToolCall{call("share", `{"kind":"question","text":"Is there a rollback?"}`)}},
 		llmtest.Turn{Text: "Deploy.\n\nRecommendation: Watch the login.\nReferences: e3, e99"},
 	))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
+	ctx := testkit.Deadline(t)
 	s := &agentStage{t: t, g: startGateway(t, togetherConfig), ctx: ctx}
 	s.alice = s.g.dial(t, "alice", client.After(0))
 	for who, flags := range map[string][]string{"critic": criticModel, "guide": guideModel} {

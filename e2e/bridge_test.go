@@ -1,16 +1,15 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/mcptools/mcptoolstest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -44,8 +43,7 @@ func startBridge(t *testing.T, g *gatewayProc, alice *client.Client) *process {
 // askBridge sends a request to the bridge.
 func askBridge(t *testing.T, c *client.Client, method string, params any) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
+	ctx := testkit.Deadline(t)
 	raw, err := c.Request(ctx, []protocol.ParticipantID{"tools"}, method, params, client.RequestOptions{})
 	return string(raw), err
 }
@@ -63,6 +61,7 @@ func expect(t *testing.T, c *client.Client, method string, params any, want stri
 
 // The bridge as it is shipped, with the reference server in Node.
 func TestBridge(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, bridgeConfig)
 	alice := g.dial(t, "alice", client.Position{})
 	p := startBridge(t, g, alice)
@@ -72,7 +71,7 @@ func TestBridge(t *testing.T) {
 	expect(t, alice, "resources/read", map[string]any{"uri": "demo://resource/dynamic/text/1"}, `"text":"Resource 1`)
 	expect(t, alice, "prompts/get", map[string]any{"name": "args-prompt", "arguments": map[string]string{"city": "Bern"}}, "Bern")
 	p.signal(syscallTerm)
-	if code := p.wait(10 * time.Second); code != 0 {
+	if code := p.wait(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	if log := p.log.String(); strings.Contains(log, "tools-token-for-tests") || strings.Contains(log, "Echo: hello") {
@@ -82,12 +81,12 @@ func TestBridge(t *testing.T) {
 
 // The MCP server is killed in the middle of a call.
 func TestBridge_ServerKilled(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, bridgeConfig)
 	alice := g.dial(t, "alice", client.Position{})
 	p := startBridge(t, g, alice)
 	progressing := make(chan struct{})
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
+	ctx := testkit.Deadline(t)
 	go func() {
 		defer close(progressing)
 		for env, err := range alice.All(ctx) {
@@ -116,6 +115,7 @@ func TestBridge_ServerKilled(t *testing.T) {
 // The gateway is killed and restarted while the bridge runs: requests in
 // progress are answered, later ones too, and none twice.
 func TestBridge_GatewayKilled(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, bridgeConfig)
 	alice := g.dial(t, "alice", client.Position{})
 	startBridge(t, g, alice)
@@ -142,8 +142,7 @@ func TestBridge_GatewayKilled(t *testing.T) {
 // requestsIn counts the responses to each request in the log.
 func requestsIn(t *testing.T, g *gatewayProc) map[protocol.ID]int {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
+	ctx := testkit.Deadline(t)
 	c := g.dial(t, "alice", client.After(0))
 	defer func() { _ = c.Close() }()
 	head := c.Welcome().Space.Seq

@@ -18,6 +18,7 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -201,9 +202,8 @@ func (o *office) unanswered() (ids []string) {
 }
 
 // await waits until each question is answered and each approval has a response.
-func (o *office) await(w *world, patience time.Duration) {
-	ctx, cancel := context.WithTimeout(o.t.Context(), patience)
-	defer cancel()
+func (o *office) await(w *world) {
+	ctx := testkit.Deadline(o.t)
 	for len(o.unanswered()) > 0 {
 		if !wait(ctx, time.Second) {
 			o.t.Fatalf("not answered: %v\n%v\n%s", o.unanswered(), w.faults, o.script(o.unanswered()...))
@@ -311,6 +311,7 @@ func (o *office) verify(w *world) {
 // TestChaos_Agents runs two processes of one agent that proposes calls, a bridge
 // that executes them, and a gateway. All are killed and stopped.
 func TestChaos_Agents(t *testing.T) {
+	t.Parallel()
 	onlyLong(t)
 	g := startGateway(t, chaosAgentConfig)
 	runOffice(t, []string{g.addr}, func(c *chaos) []fault {
@@ -322,6 +323,7 @@ func TestChaos_Agents(t *testing.T) {
 // the processes of the agent, the bridge and the clients are at different
 // gateways.
 func TestChaos_ClusterAgents(t *testing.T) {
+	t.Parallel()
 	onlyLong(t)
 	d := startGateways(t, chaosAgentConfig)
 	runOffice(t, d.addrs(), func(c *chaos) []fault { return append(c.processFaults(d), c.networkFaults(d)...) })
@@ -342,7 +344,7 @@ func runOffice(t *testing.T, addrs []string, further func(*chaos) []fault) {
 	for _, p := range agents {
 		eventually(t, "the agent is ready", func() bool { return strings.Contains(p.log.String(), "agent ready") })
 	}
-	c := newChaos(t, 0, addrs, "lab")
+	c := newChaos(t, addrs, "lab")
 	c.writers = 0
 	watching, stop := context.WithCancel(t.Context())
 	var watcher sync.WaitGroup
@@ -350,7 +352,7 @@ func runOffice(t *testing.T, addrs []string, further func(*chaos) []fault) {
 	t.Cleanup(func() { stop(); watcher.Wait() })
 	c.clients = []func(context.Context, *world){o.ask}
 	c.recovered = func() {
-		o.await(c.worlds[0], 2*time.Minute)
+		o.await(c.worlds[0])
 		stop()
 		watcher.Wait()
 		o.verify(c.worlds[0])
@@ -371,7 +373,7 @@ func runOffice(t *testing.T, addrs []string, further func(*chaos) []fault) {
 		fault{"terminate an agent", func(context.Context) {
 			i := c.random.IntN(2)
 			agents[i].signal(syscallTerm)
-			agents[i].wait(20 * time.Second)
+			agents[i].wait()
 			agents[i] = agent(i)
 		}},
 		fault{"kill the bridge", func(ctx context.Context) {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // chaosToken returns the token of a participant in chaosConfig.
@@ -358,7 +360,7 @@ func (w *world) history(ctx context.Context, addr string) ([]entry, error) {
 }
 
 func readHistory(ctx context.Context, addr, space string) ([]entry, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("history is not available"))
+	ctx, cancel := context.WithTimeoutCause(ctx, testkit.Patience, errors.New("history is not available"))
 	defer cancel()
 	var all []entry
 	for since, more := uint64(0), true; more; {

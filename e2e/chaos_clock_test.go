@@ -65,7 +65,11 @@ var buildClockGateway = sync.OnceValues(func() (string, error) {
 	if n := strings.Count(string(source), call); n != 1 {
 		return "", fmt.Errorf("%s/time.go has %q %d times", dir, call, n)
 	}
-	changed := filepath.Join(bin, "time.go")
+	out := filepath.Join(bin, "clock")
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return "", err
+	}
+	changed := filepath.Join(out, "time.go")
 	if err := os.WriteFile(changed, []byte(strings.Replace(string(source), call, "sec, nsec, mono := clockNow()", 1)), 0o600); err != nil {
 		return "", err
 	}
@@ -80,7 +84,7 @@ var buildClockGateway = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	file, program := filepath.Join(bin, "overlay.json"), filepath.Join(bin, "meup-gateway-clock")
+	file, program := filepath.Join(out, "overlay.json"), filepath.Join(out, "meup-gateway")
 	if err := os.WriteFile(file, overlay, 0o600); err != nil {
 		return "", err
 	}
@@ -278,8 +282,7 @@ func (c *chaos) verifyExpiry(starts int) {
 // if they had never been wrong.
 func (c *chaos) verifyCorrected() {
 	w := c.worlds[0]
-	ctx, cancel := context.WithTimeout(c.t.Context(), 30*time.Second)
-	defer cancel()
+	ctx := testkit.Deadline(c.t)
 	deliver := func(who, id, body string) {
 		s := w.sender(who)
 		defer s.close()
@@ -309,11 +312,12 @@ func (c *chaos) verifyRuns(g *gatewayProc) {
 // TestChaos_Clock runs one gateway whose clock jumps, also far, while capabilities,
 // proposals, rate limits and retention depend on it.
 func TestChaos_Clock(t *testing.T) {
+	t.Parallel()
 	onlyLong(t) // the build takes minutes where it is not cached
 	g := prepareGateway(t, clockConfig)
 	clock := g.withClock()
 	g.restart()
-	c := newChaos(t, 0, []string{g.addr}, "lab")
+	c := newChaos(t, []string{g.addr}, "lab")
 	c.writers = 2
 	c.clients = []func(context.Context, *world){useTTL, propose, sendLimited}
 	starts := 1
@@ -348,10 +352,11 @@ func TestChaos_Clock(t *testing.T) {
 // TestChaos_ClusterClocks runs three gateways, each with another clock that jumps,
 // on three NATS servers.
 func TestChaos_ClusterClocks(t *testing.T) {
+	t.Parallel()
 	onlyLong(t)
 	clocks := make([]*clock, 0, 3)
 	d := startGatewaysOn(t, clockConfig, t.TempDir(), t.TempDir(), func(g *gatewayProc) { clocks = append(clocks, g.withClock()) })
-	c := newChaos(t, 0, d.addrs(), "lab")
+	c := newChaos(t, d.addrs(), "lab")
 	c.writers = 2
 	c.clients = []func(context.Context, *world){useTTL, propose, sendLimited}
 	starts := 3

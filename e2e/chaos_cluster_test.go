@@ -114,7 +114,7 @@ func startGatewaysOn(t *testing.T, configuration, serverData, gatewayData string
 		d.gateways, d.links = append(d.gateways, g), append(d.links, links)
 	}
 	for _, addr := range d.addrs() {
-		within(t, 2*time.Minute, "the gateways are ready", func() bool { return get(addr, "/readyz", "") == 200 })
+		eventually(t, "the gateways are ready", func() bool { return get(addr, "/readyz", "") == 200 })
 	}
 	return d
 }
@@ -123,21 +123,24 @@ func startGatewaysOn(t *testing.T, configuration, serverData, gatewayData string
 // servers are killed, alone and so many that there is no quorum; gateways lose
 // their connections or are cut off; followers lag.
 func TestChaos_Cluster(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
 	d := startGateways(t, chaosConfig)
-	c := newChaos(t, 15*time.Second, d.addrs(), "lab")
+	c := newChaos(t, d.addrs(), "lab")
 	c.run(append(c.processFaults(d), c.networkFaults(d)...))
 }
 
 // TestChaos_ClusterSpaces is the same for twelve spaces, which are in different
 // streams.
 func TestChaos_ClusterSpaces(t *testing.T) {
+	t.Parallel()
 	onlyLong(t)
 	d := startGateways(t, chaosConfig)
 	var spaces []string
 	for i := range 12 {
 		spaces = append(spaces, fmt.Sprintf("lab-%d", i))
 	}
-	c := newChaos(t, 0, d.addrs(), spaces...)
+	c := newChaos(t, d.addrs(), spaces...)
 	c.writers = 2
 	c.run(append(c.processFaults(d), c.networkFaults(d)...))
 }
@@ -146,9 +149,10 @@ func TestChaos_ClusterSpaces(t *testing.T) {
 // purges their messages, and the gateways' replicas are lost, damaged, swapped and
 // replaced by older copies.
 func TestChaos_ClusterRetention(t *testing.T) {
+	t.Parallel()
 	onlyLong(t)
 	d := startGateways(t, retainingConfig())
-	c := newChaos(t, 0, d.addrs(), "lab")
+	c := newChaos(t, d.addrs(), "lab")
 	c.retain()
 	c.talk()
 	c.run(slices.Concat(c.processFaults(d), c.networkFaults(d), c.replicaFaults(d)))
@@ -158,9 +162,11 @@ func TestChaos_ClusterRetention(t *testing.T) {
 // are small, become full. A server that has stopped its store is started again when
 // there is room, as an operator would.
 func TestChaos_ClusterFullDisk(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
 	servers, gateways := smallDisks(t, 3), smallDisks(t, 3)
 	d := startGatewaysOn(t, chaosConfig, filepath.Dir(servers[0].dir), filepath.Dir(gateways[0].dir))
-	c := newChaos(t, 10*time.Second, d.addrs(), "lab")
+	c := newChaos(t, d.addrs(), "lab")
 	restart := func(i int) {
 		servers[i].free()
 		d.servers[i].kill()
@@ -207,7 +213,7 @@ type smallDisk struct{ dir string }
 // smallDiskBytes is the size of a smallDisk, more than the data of a run of some
 // seconds, or of minutes. To fill it takes a second for 256 MiB.
 func smallDiskBytes() int {
-	if *chaosTime == 0 {
+	if chaosLength() < time.Minute {
 		return 64 << 20
 	}
 	return 256 << 20
@@ -243,11 +249,13 @@ var otherGateway = flag.String("chaos.other", "", "a meup-gateway of another ver
 
 // TestChaos_ClusterVersions restarts gateways as another version and back.
 func TestChaos_ClusterVersions(t *testing.T) {
+	t.Parallel()
 	if *otherGateway == "" {
 		t.Skip("-chaos.other is not set")
 	}
+	onlyLong(t)
 	d := startGateways(t, chaosConfig)
-	c := newChaos(t, 15*time.Second, d.addrs(), "lab")
+	c := newChaos(t, d.addrs(), "lab")
 	change := fault{"restart a gateway as the other version", func(ctx context.Context) {
 		g := d.gateways[c.random.IntN(3)]
 		own := filepath.Join(bin, "meup-gateway")

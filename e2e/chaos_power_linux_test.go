@@ -72,6 +72,7 @@ func (d *disk) losePower() {
 
 // Data that was not synced is lost, and synced data is kept.
 func TestDisk_LosePower(t *testing.T) {
+	t.Parallel()
 	d := newDisk(t)
 	write := func(name string, sync bool) {
 		f, err := os.Create(filepath.Join(d.dir, name))
@@ -102,25 +103,27 @@ func TestDisk_LosePower(t *testing.T) {
 // TestChaos_PowerFailure cuts the power of one gateway: data that it did not sync is
 // lost.
 func TestChaos_PowerFailure(t *testing.T) {
+	t.Parallel()
 	disk := newDisk(t)
 	g := startGateway(t, chaosConfig, "--data", filepath.Join(disk.dir, "data"))
-	c := newChaos(t, 5*time.Second, []string{g.addr}, "lab")
+	c := newChaos(t, []string{g.addr}, "lab")
 	power := fault{"power failure", func(ctx context.Context) {
 		g.kill()
 		disk.losePower()
 		g.start()
 		c.pause(ctx, 3*time.Second)
 	}}
-	c.run([]fault{power, power, {"kill", func(ctx context.Context) { c.kill(ctx, g) }}})
+	c.run([]fault{power, {"kill", func(ctx context.Context) { c.kill(ctx, g) }}})
 }
 
 // TestChaos_ClusterPowerFailure cuts the power of three NATS servers at once, alone
 // or together with the gateways. The servers sync every write.
 func TestChaos_ClusterPowerFailure(t *testing.T) {
+	t.Parallel()
 	onlyLong(t)
 	servers, gateways := newDisk(t), newDisk(t)
 	d := startGatewaysOn(t, chaosConfig, servers.dir, gateways.dir)
-	c := newChaos(t, 0, d.addrs(), "lab")
+	c := newChaos(t, d.addrs(), "lab")
 	c.run(append(c.processFaults(d),
 		fault{"power failure of all servers", func(ctx context.Context) {
 			d.killServers()

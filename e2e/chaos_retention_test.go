@@ -13,7 +13,7 @@ import (
 
 // retained is how long the log keeps envelopes: much longer than a client retries,
 // since an id may be used again when its envelope was dropped.
-func retained() time.Duration { return min(max(*chaosTime/3, 3*time.Second), time.Minute) }
+func retained() time.Duration { return min(max(chaosLength()/3, 3*time.Second), time.Minute) }
 
 func retainingConfig() string {
 	return fmt.Sprintf("retention: {age: %s}\n%s", retained(), chaosConfig)
@@ -29,8 +29,9 @@ func (c *chaos) retain() {
 // TestChaos_Retention runs one gateway whose log drops old entries while it is
 // killed and stopped, and loses its index of turns.
 func TestChaos_Retention(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, retainingConfig())
-	c := newChaos(t, 8*time.Second, []string{g.addr}, "lab")
+	c := newChaos(t, []string{g.addr}, "lab")
 	c.retain()
 	c.talk()
 	c.run([]fault{
@@ -43,9 +44,10 @@ func TestChaos_Retention(t *testing.T) {
 // TestChaos_RetentionBytes runs one gateway whose log drops its oldest entries when
 // it is too large, while it is killed and stopped.
 func TestChaos_RetentionBytes(t *testing.T) {
+	t.Parallel()
 	const limit = 4 << 20 // more than the clients send while they retry one envelope
 	g := startGateway(t, fmt.Sprintf("retention: {bytes: %d}\n%s", limit, chaosConfig))
-	c := newChaos(t, 5*time.Second, []string{g.addr}, "lab")
+	c := newChaos(t, []string{g.addr}, "lab")
 	c.retain()
 	c.recovered = func() {
 		w := c.worlds[0]

@@ -14,12 +14,11 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
-var (
-	chaosTime = flag.Duration("chaos", 0, "how long each run of faults lasts; 0: some seconds, and the runs that need more are skipped")
-	chaosSeed = flag.Uint64("chaos.seed", 0, "of the faults; 0: a random one")
-)
+var chaosTime = flag.Duration("chaos", 0, "how long each run of random faults lasts; 0: 20 seconds with make slow, otherwise each fault occurs once")
 
 const chaosConfig = `
 limits: {rate: 1000000, burst: 1000000, bytes_per_second: 1GiB}
@@ -37,7 +36,7 @@ spaces:
 // chaos is one run: clients at work while faults occur in a deployment.
 type chaos struct {
 	t         *testing.T
-	d         time.Duration
+	d         time.Duration                         // 0: each fault occurs once
 	addrs     []string                              // of the gateways
 	worlds    []*world                              // one for each space
 	writers   int                                   // in each space
@@ -47,17 +46,16 @@ type chaos struct {
 	count     map[string]int // faults by name
 }
 
-// newChaos prepares a run that lasts -chaos, or by default d.
-func newChaos(t *testing.T, d time.Duration, addrs []string, spaces ...string) *chaos {
-	seed := *chaosSeed
-	if seed == 0 {
-		seed = rand.Uint64()
+// chaosLength is how long random faults occur; 0: each of them occurs once.
+func chaosLength() time.Duration {
+	if *chaosTime == 0 && testkit.IsSlow() {
+		return 20 * time.Second
 	}
-	t.Logf("-chaos.seed %d", seed)
-	if *chaosTime > 0 {
-		d = *chaosTime
-	}
-	c := &chaos{t: t, d: d, addrs: addrs, writers: 6, random: rand.New(rand.NewPCG(seed, 0)), count: map[string]int{}}
+	return *chaosTime
+}
+
+func newChaos(t *testing.T, addrs []string, spaces ...string) *chaos {
+	c := &chaos{t: t, d: chaosLength(), addrs: addrs, writers: 6, random: testkit.Rand(t), count: map[string]int{}}
 	for _, space := range spaces {
 		c.worlds = append(c.worlds, &world{record: newRecord(), addrs: addrs, space: space})
 	}
@@ -72,11 +70,11 @@ func (c *chaos) acked() int {
 	return n
 }
 
-// onlyLong skips a run that cannot be short.
+// onlyLong skips a run of many processes, unless make slow or -chaos asks for it.
 func onlyLong(t *testing.T) {
 	t.Helper()
 	if *chaosTime == 0 {
-		t.Skip("only with -chaos")
+		testkit.Slow(t)
 	}
 }
 
@@ -86,9 +84,11 @@ type fault struct {
 	do   func(ctx context.Context)
 }
 
-// pause waits for a random time up to d.
+// pause waits for a random time up to d, unless each fault occurs once.
 func (c *chaos) pause(ctx context.Context, d time.Duration) {
-	wait(ctx, time.Duration(c.random.Int64N(int64(d))))
+	if c.d > 0 {
+		wait(ctx, time.Duration(c.random.Int64N(int64(d))))
+	}
 }
 
 // run lets clients work while faults occur, waits until the deployment has
@@ -119,19 +119,7 @@ func (c *chaos) run(faults []fault) {
 		workers.Go(func() { client(working, c.worlds[0]) })
 	}
 
-	faulty, end := context.WithTimeout(t.Context(), c.d)
-	defer end()
-	for faulty.Err() == nil {
-		f := faults[c.random.IntN(len(faults))]
-		c.count[f.name]++
-		before := c.acked()
-		f.do(faulty)
-		c.pause(faulty, 1500*time.Millisecond)
-		if c.random.IntN(3) == 0 {
-			c.progress(faulty, before)
-		}
-		t.Logf("%8v %s: %d acknowledged", c.worlds[0].now().Round(time.Millisecond), f.name, c.acked()-before)
-	}
+	c.occur(faults)
 	for _, addr := range c.addrs {
 		eventually(t, "the gateway at "+addr+" is ready again", func() bool { return get(addr, "/readyz", "") == 200 })
 	}
@@ -151,6 +139,30 @@ func (c *chaos) run(faults []fault) {
 		c.verify(w)
 	}
 	t.Logf("%d acknowledged, faults %v", c.acked(), c.count)
+}
+
+// occur lets random faults occur for some time, or each of them once.
+func (c *chaos) occur(faults []fault) {
+	ctx := testkit.Deadline(c.t)
+	if c.d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(c.t.Context(), c.d)
+		defer cancel()
+	}
+	for i := 0; ctx.Err() == nil && (c.d > 0 || i < len(faults)); i++ {
+		f := faults[i%len(faults)]
+		if c.d > 0 {
+			f = faults[c.random.IntN(len(faults))]
+		}
+		c.count[f.name]++
+		before := c.acked()
+		f.do(ctx)
+		c.pause(ctx, 1500*time.Millisecond)
+		if c.d == 0 || c.random.IntN(3) == 0 {
+			c.progress(ctx, before)
+		}
+		c.t.Logf("%8v %s: %d acknowledged", c.worlds[0].now().Round(time.Millisecond), f.name, c.acked()-before)
+	}
 }
 
 // progress waits until more than n envelopes are acknowledged, or ctx ends: the next
@@ -238,7 +250,7 @@ func (c *chaos) kill(ctx context.Context, g *gatewayProc) {
 func (c *chaos) terminate(ctx context.Context, g *gatewayProc) {
 	eventually(c.t, "the gateway runs", func() bool { return g.log.String() != "" })
 	g.signal(syscall.SIGTERM)
-	if code := g.wait(15 * time.Second); code != 0 && !strings.Contains(g.log.String(), "meup-gateway: open the log: ") {
+	if code := g.wait(); code != 0 && !strings.Contains(g.log.String(), "meup-gateway: open the log: ") {
 		c.worlds[0].violation("exit code %d after SIGTERM", code)
 	}
 	c.pause(ctx, time.Second)
@@ -259,15 +271,16 @@ func (c *chaos) revive(g *gatewayProc) {
 }
 
 // TestChaos_EmbeddedLog runs one gateway on its own disk. The gateway is killed
-// and terminated, and the disk becomes full, also intermittently.
+// and terminated, and with make slow the disk becomes full, also intermittently.
 func TestChaos_EmbeddedLog(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
-	mounted := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%d", smallDiskBytes()), "tmpfs", dir).Run() == nil
+	mounted := chaosLength() > 0 && exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%d", smallDiskBytes()), "tmpfs", dir).Run() == nil
 	if mounted {
 		t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() })
 	}
 	g := startGateway(t, chaosConfig, "--data", filepath.Join(dir, "data"))
-	c := newChaos(t, 12*time.Second, []string{g.addr}, "lab")
+	c := newChaos(t, []string{g.addr}, "lab")
 	fill, free := smallDisk{dir}.fill, smallDisk{dir}.free
 	faults := []fault{
 		{"kill", func(ctx context.Context) { c.kill(ctx, g) }},
@@ -294,7 +307,7 @@ func TestChaos_EmbeddedLog(t *testing.T) {
 				c.revive(g)
 			}},
 		)
-	} else {
+	} else if c.d > 0 {
 		t.Log("a small file system cannot be mounted here; the disk is not filled")
 	}
 	c.run(faults)

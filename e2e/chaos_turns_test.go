@@ -110,8 +110,9 @@ func (c *chaos) loseTurns(ctx context.Context, g *gatewayProc) {
 
 // TestTalk_Wrong: the check of the turns notices a gateway that counts anew.
 func TestTalk_Wrong(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, chaosConfig)
-	c := newChaos(t, 0, []string{g.addr}, "lab")
+	c := newChaos(t, []string{g.addr}, "lab")
 	w := c.worlds[0]
 	k := new(talk)
 	s := w.sender("carol")

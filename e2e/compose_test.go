@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/goccy/go-yaml"
 
@@ -251,6 +250,7 @@ func steady(t *testing.T, c *client.Client) *load {
 // TestCompose runs the example of a cluster. The gateway of a client is killed, and a
 // NATS server: the client continues without a loss.
 func TestCompose(t *testing.T) {
+	t.Parallel()
 	c := openCompose(t)
 	c.makeSecrets()
 	servers, gateways := map[string]*process{}, map[string]*gatewayProc{}
@@ -268,7 +268,7 @@ func TestCompose(t *testing.T) {
 		gateways[name] = c.startGateway(name)
 	}
 	for _, name := range names {
-		within(t, 2*time.Minute, name+" is ready", func() bool { return get(gateways[name].addr, "/readyz", "") == http.StatusOK })
+		eventually(t, name+" is ready", func() bool { return get(gateways[name].addr, "/readyz", "") == http.StatusOK })
 	}
 	addr, at := c.balance(names)
 	balanced := &gatewayProc{t: t, addr: addr}
@@ -294,6 +294,7 @@ func TestCompose(t *testing.T) {
 // The images and the volumes of the example exist, and it has the NATS server that the
 // gateway is tested with.
 func TestCompose_Files(t *testing.T) {
+	t.Parallel()
 	c := openCompose(t)
 	modules, err := os.ReadFile("../go.mod")
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 // With a full disk, envelopes are refused as unavailable, readiness is off,
 // nothing is half-admitted, and the gateway resumes when there is space again.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", dir).CombinedOutput(); err != nil {
 		t.Skipf("a small file system cannot be mounted here: %v: %s", err, out)

@@ -17,6 +17,7 @@ const maxEarlyPackages = 45
 // TestSignal_BeforeMain sends signals while the packages of the gateway are
 // initialized: SIGHUP does not end it, and SIGTERM shuts it down cleanly.
 func TestSignal_BeforeMain(t *testing.T) {
+	t.Parallel()
 	g := prepareGateway(t, labConfig)
 	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM} {
 		t.Run(s.String(), func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -23,18 +24,19 @@ spaces:
       dave: {token: dave-token-for-tests, capabilities: ["*"]}
 `
 
-// A participant sends faster than allowed, for a minute: no more is admitted
-// than its limits allow, it is closed with 1008 repeatedly, and other
-// participants are not affected.
+// A participant sends faster than allowed, for a minute with make slow: no more is
+// admitted than its limits allow, it is closed with 1008, and other participants are
+// not affected.
 func TestFlood(t *testing.T) {
-	length := time.Minute
-	if testing.Short() {
-		length = 5 * time.Second
+	t.Parallel()
+	length := 3 * time.Second
+	if testkit.IsSlow() {
+		length = time.Minute
 	}
 	g := startGateway(t, floodConfig)
 	begun := time.Now()
-	ctx, cancel := context.WithTimeout(t.Context(), length)
-	defer cancel()
+	ctx, stop := context.WithCancel(testkit.Deadline(t))
+	defer stop()
 	var sent, closed atomic.Int64
 	done := make(chan struct{})
 	go func() {
@@ -47,12 +49,13 @@ func TestFlood(t *testing.T) {
 	alice := g.dial(t, "alice", client.Position{})
 	collect(t, alice)
 	said := 0
-	for tick := time.NewTicker(100 * time.Millisecond); ctx.Err() == nil; said++ {
+	for tick := time.NewTicker(100 * time.Millisecond); ctx.Err() == nil && (time.Since(begun) < length || closed.Load() == 0); said++ {
 		<-tick.C
 		if _, err := alice.Send(t.Context(), client.Chat("still here")); err != nil {
 			t.Fatalf("another participant was refused: %v", err)
 		}
 	}
+	stop()
 	<-done
 	elapsed := time.Since(begun)
 	through := 0

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -48,22 +49,21 @@ func TestMain(m *testing.M) {
 			return
 		}
 	}
-	os.Exit(buildAndRun(m))
-}
-
-func buildAndRun(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "meup-e2e-")
-	if err != nil {
+	var err error
+	if bin, err = testkit.Programs(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return 1
+		os.Exit(1)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // temporary anyway
-	if err := testkit.Build(dir+"/", "../cmd/..."); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+	// Tests wait for processes much of their time; at full size they measure.
+	flag.Parse()
+	parallel := "4"
+	if testkit.IsSlow() {
+		parallel = "1"
 	}
-	bin = dir
-	return m.Run()
+	if err = flag.Set("test.parallel", parallel); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
 }
 
 // runNATS serves JetStream. spec is "port,folder", with every write synced, or
@@ -136,15 +136,21 @@ func (p *process) kill() {
 func (p *process) signal(s os.Signal) { _ = p.cmd.Process.Signal(s) }
 
 // wait waits for the process to end by itself.
-func (p *process) wait(patience time.Duration) int {
+func (p *process) wait() int {
 	p.t.Helper()
+	await(p.t, fmt.Sprint("the end of ", p.cmd.Args), p.done)
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// await receives from a channel.
+func await[T any](t *testing.T, what string, ch <-chan T) (v T) {
+	t.Helper()
 	select {
-	case <-p.done:
-		return p.cmd.ProcessState.ExitCode()
-	case <-time.After(patience):
-		p.t.Fatalf("%v does not end", p.cmd.Args)
-		return -1
+	case v = <-ch:
+	case <-time.After(testkit.Patience):
+		t.Fatalf("never: %s", what)
 	}
+	return v
 }
 
 // lineLog keeps the last lines of a process's output.
@@ -288,20 +294,7 @@ func get(addr, path, token string) int {
 // eventually polls a condition that depends on another process.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	within(t, 30*time.Second, what, condition)
-}
-
-func within(t *testing.T, patience time.Duration, what string, condition func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(patience)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !condition() {
-		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
-		}
-		<-tick.C
-	}
+	testkit.Eventually(t, what, condition)
 }
 
 // line holds the fields that a test needs of an envelope in the log.

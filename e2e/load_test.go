@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/protocol"
@@ -20,9 +21,11 @@ type load struct {
 	mu    sync.Mutex
 	acked map[protocol.ID]protocol.Seq
 	sent  map[protocol.ParticipantID]int
+	goal  int // of acknowledgments
 }
 
-// startLoad makes the clients send until finish is called.
+// startLoad makes the clients send until finish is called: without a pause as long as
+// more waits, and then a few at a time.
 func startLoad(t *testing.T, clients ...*client.Client) *load {
 	ctx, stop := context.WithCancel(context.Background())
 	l := &load{t: t, stop: stop, acked: make(map[protocol.ID]protocol.Seq), sent: make(map[protocol.ParticipantID]int)}
@@ -39,7 +42,12 @@ func startLoad(t *testing.T, clients ...*client.Client) *load {
 func (l *load) one(ctx context.Context, c *client.Client) {
 	who := c.You()
 	var pending []*client.Pending
+	pace := time.NewTicker(5 * time.Millisecond)
+	defer pace.Stop()
 	for n := 0; ctx.Err() == nil; n++ {
+		if l.enough() {
+			<-pace.C
+		}
 		draft := protocol.Envelope{
 			ID: protocol.ID(fmt.Sprintf("%s-%06d", who, n)), Kind: protocol.KindChat,
 			Payload: []byte(fmt.Sprintf(`{"message":"number %d"}`, n)),
@@ -80,10 +88,20 @@ func (l *load) count() int {
 	return len(l.acked)
 }
 
+// enough reports whether nobody waits for more.
+func (l *load) enough() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.acked) >= l.goal
+}
+
 // more waits until n more envelopes have been acknowledged.
 func (l *load) more(n int) {
 	l.t.Helper()
 	goal := l.count() + n
+	l.mu.Lock()
+	l.goal = goal
+	l.mu.Unlock()
 	eventually(l.t, fmt.Sprintf("%d acknowledged", goal), func() bool { return l.count() >= goal })
 }
 

@@ -11,14 +11,19 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/internal/webtest"
 )
+
+// patienceMS is testkit.Patience in a script.
+var patienceMS = strconv.FormatInt(testkit.Patience.Milliseconds(), 10)
 
 // eyes finds elements of a page by role, name and text, as a screen reader
 // would, through the shadow roots of the page's elements. It is injected into
 // every document before the page's own scripts.
-const eyes = `
+var eyes = `
 window.eyes = (() => {
+  const patience = ` + patienceMS + `;
   const squeeze = (s) => s.replace(/\s+/g, " ").trim();
   const glob = (g) => new RegExp("^" + g.split("*").map((x) => x.replace(/[.+?^${}()|[\]\\]/g, "\\$&")).join("[^]*") + "$");
   const seen = (e) => e.checkVisibility({ visibilityProperty: true }) && e.closest("[aria-hidden=true],[inert]") === null;
@@ -55,7 +60,7 @@ window.eyes = (() => {
   // The middle of an element, once it rests there and nothing lies above it.
   const middle = async (spot) => {
     const matches = matcher(spot);
-    for (let before = "", e = null, tries = 0; tries < 600; tries++) {
+    for (let before = "", e = null, late = performance.now() + patience; performance.now() < late; ) {
       e = e?.isConnected && matches(e) ? e : find(spot);
       if (e !== null) {
         const box = e.getBoundingClientRect();
@@ -107,7 +112,7 @@ func quote(s string) string { return strconv.QuoteToASCII(s) }
 func (p *webPage) until(what, expression string) {
 	p.t.Helper()
 	got := webtest.Eval[string](p.Tab, `new Promise((done) => {
-		const late = performance.now() + 25_000;
+		const late = performance.now() + `+patienceMS+`;
 		const look = () => {
 			const begun = performance.now();
 			let v = false;

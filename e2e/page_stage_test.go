@@ -7,13 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/internal/webtest"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -49,7 +49,7 @@ spaces:
 
 // TestPage opens the page of a real gateway in a real browser, one for all.
 func TestPage(t *testing.T) {
-	t.Parallel() // after all tests that need the machine for themselves
+	t.Parallel()
 	browser := webtest.Start(t)
 	for _, test := range []struct {
 		name string
@@ -105,8 +105,7 @@ type pageStage struct {
 
 func openPageStage(t *testing.T, browser *webtest.Browser) *pageStage {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	t.Cleanup(cancel)
+	ctx := testkit.Deadline(t)
 	return &pageStage{T: t, ctx: ctx, browser: browser, g: startGateway(t, pageConfig)}
 }
 

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -50,6 +49,7 @@ spaces:
 // and the bridge were restarted. A changed tool is held back until a participant with
 // the right accepts it.
 func TestBridge_PinnedTools(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, pinsConfig)
 	file := filepath.Join(t.TempDir(), "description")
 	bridge := func(description string) (stop func()) {
@@ -61,7 +61,7 @@ func TestBridge_PinnedTools(t *testing.T) {
 			"--gateway", "ws://"+g.addr+"/ws", "--space", "lab", "--mcp", os.Args[0]+" "+menuServer+" "+file)
 		return func() {
 			p.signal(syscallTerm)
-			if code := p.wait(10 * time.Second); code != 0 {
+			if code := p.wait(); code != 0 {
 				t.Errorf("exit code %d", code)
 			}
 		}
@@ -80,7 +80,7 @@ func TestBridge_PinnedTools(t *testing.T) {
 		}
 	}
 	g.signal(syscallTerm)
-	g.wait(20 * time.Second)
+	g.wait()
 	g.restart() // the first round of retention is at the start
 	log, err := api.New(api.Options{URL: "http://" + g.addr, Token: "alice-token-for-tests"})
 	if err != nil {

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/creack/pty"
 	"github.com/evanw/esbuild/pkg/api"
@@ -76,7 +74,7 @@ func checkout(t *testing.T) (dir string, env []string) {
 		}
 	}
 	compiler := filepath.Join(t.TempDir(), "go")
-	script := "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\ncp " + bin + "/* bin/\n"
+	script := "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\ncp " + bin + "/meup* bin/\n"
 	if err := os.WriteFile(compiler, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +95,7 @@ func runCommands(t *testing.T, document, skip string) string {
 		}
 	}
 	dir, env := checkout(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
+	ctx := testkit.Deadline(t)
 	cmd := exec.CommandContext(ctx, "bash", "-x", "-c", strings.ReplaceAll(script.String(), "127.0.0.1:9000", "127.0.0.1:"+freePort(t)))
 	cmd.Dir, cmd.Env = dir, env
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // the trap ends the programs
@@ -127,15 +124,20 @@ func runCommands(t *testing.T, document, skip string) string {
 }
 
 func TestReadme_Commands(t *testing.T) {
+	t.Parallel()
 	if out := runCommands(t, "../README.md", "make demo"); !t.Failed() && !strings.Contains(out, "# Glossary") {
 		t.Errorf("the approved call has no result:\n%s", out)
 	}
 }
 
-func TestGettingStarted_Commands(t *testing.T) { runCommands(t, "../docs/getting-started.md", "") }
+func TestGettingStarted_Commands(t *testing.T) {
+	t.Parallel()
+	runCommands(t, "../docs/getting-started.md", "")
+}
 
 // TestReadme_Demo runs make demo at a terminal, and ends it with Ctrl-C.
 func TestReadme_Demo(t *testing.T) {
+	t.Parallel()
 	dir, env := checkout(t)
 	cmd := exec.Command("make", "--no-print-directory", "demo")
 	cmd.Dir, cmd.Env = dir, env
@@ -160,13 +162,8 @@ func TestReadme_Demo(t *testing.T) {
 	if _, err := terminal.WriteString("\x03"); err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case err := <-ended:
-		if err != nil {
-			t.Errorf("make demo: %v\n%s", err, log)
-		}
-	case <-time.After(30 * time.Second):
-		t.Errorf("the demo does not end:\n%s", log)
+	if err := await(t, "the end of the demo", ended); err != nil {
+		t.Errorf("make demo: %v\n%s", err, log)
 	}
 }
 
@@ -175,15 +172,19 @@ func TestReadme_Demo(t *testing.T) {
 // Ctrl-C while a second call waits.
 func askBot(t *testing.T, g *gatewayProc, want string, command ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := testkit.Deadline(t)
 	a := &readmeAgent{t: t, ctx: ctx, alice: g.dial(t, "alice", client.After(0)), answers: make(map[protocol.ID]int)}
 	program := filepath.Join(bin, "meup-agent")
 	start(t, []string{"MEUP_TOKEN=files-token-for-tests"}, program, "bridge", "--gateway", "http://"+g.addr, "--space", "lab", "--no-pin-tools", "--mcp", program+" docserver ../docs")
 	a.await(presenceOf("files", protocol.PresenceJoin))
 	bot := exec.Command(command[0], command[1:]...)
+	packages, err := filepath.Abs("../sdk/python")
+	if err != nil {
+		t.Fatal(err)
+	}
 	stderr := &lineLog{}
-	bot.Env, bot.Stderr = append(os.Environ(), "BOT_TOKEN=bot-token-for-tests"), stderr
+	bot.Env = append(os.Environ(), "BOT_TOKEN=bot-token-for-tests", "PYTHONPATH="+packages, "PYTHONDONTWRITEBYTECODE=1")
+	bot.Stderr = stderr
 	if err := bot.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -230,6 +231,7 @@ func writeFile(t *testing.T, path, text string) {
 }
 
 func TestReadme_Go(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, scriptConfig)
 	// A folder of the module, which the pattern ./... ignores.
 	dir, err := os.MkdirTemp(".", "_readme")
@@ -246,16 +248,11 @@ func TestReadme_Go(t *testing.T) {
 }
 
 func TestReadme_Python(t *testing.T) {
+	t.Parallel()
 	python, err := os.ReadFile("../.tools/python/interpreter")
 	if err != nil {
 		t.Skip("there is no Python with websockets: scripts/install-python.sh")
 	}
-	packages, err := filepath.Abs("../sdk/python")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PYTHONPATH", packages)
-	t.Setenv("PYTHONDONTWRITEBYTECODE", "1")
 	g := startGateway(t, scriptConfig)
 	file := filepath.Join(t.TempDir(), "agent.py")
 	writeFile(t, file, blocks(t, "../README.md", "python", g.addr)[0])
@@ -263,6 +260,7 @@ func TestReadme_Python(t *testing.T) {
 }
 
 func TestReadme_TypeScript(t *testing.T) {
+	t.Parallel()
 	node := nodeWithWebSocket(t)
 	g := startGateway(t, scriptConfig)
 	dir := t.TempDir()

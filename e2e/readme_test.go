@@ -9,9 +9,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -129,10 +129,10 @@ func (a *readmeAgent) ask(text string, after ...protocol.ID) (question, answer p
 // question once, follow-up questions too, and neither old questions nor the
 // answers of other agents, across its own restart and the gateway's.
 func TestGettingStarted_JavaScriptAgent(t *testing.T) {
+	t.Parallel()
 	node := nodeWithWebSocket(t)
 	g := startGateway(t, scriptConfig)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := testkit.Deadline(t)
 	a := &readmeAgent{
 		t: t, ctx: ctx, command: append(node, readmeScript(t, g.addr)), alice: g.dial(t, "alice", client.After(0)), answers: make(map[protocol.ID]int),
 	}

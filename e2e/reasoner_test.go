@@ -16,13 +16,13 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/client/reasoner"
 	"github.com/meup-protocol/meup/client/reasoner/wire"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // slowModel is a provider that never answers the first request and refuses the
@@ -71,7 +71,7 @@ func startReasoner(t *testing.T, line string, args ...string) *process {
 
 func queueClient(t *testing.T, url string) reasoner.Client {
 	t.Helper()
-	c, err := reasoner.NewQueue(reasoner.Options{NATSURL: url, Timeout: time.Minute, Retries: reasoner.NoRetries})
+	c, err := reasoner.NewQueue(reasoner.Options{NATSURL: url, Timeout: testkit.Patience, Retries: reasoner.NoRetries})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,17 +96,6 @@ func intentOf(c reasoner.Client, r *wire.AgentIntentRequest) <-chan error {
 	return done
 }
 
-func await[T any](t *testing.T, what string, ch <-chan T) T {
-	t.Helper()
-	select {
-	case v := <-ch:
-		return v
-	case <-time.After(time.Minute):
-		t.Fatalf("never: %s", what)
-		panic("not reached")
-	}
-}
-
 // stateOf returns the state of one of the queue's streams.
 func stateOf(t *testing.T, url, stream string) jetstream.StreamState {
 	t.Helper()
@@ -129,6 +118,7 @@ func stateOf(t *testing.T, url, stream string) jetstream.StreamState {
 // A worker is killed in the middle of a job: another one completes it, and
 // there is one result.
 func TestReasoner_WorkerKilled(t *testing.T) {
+	t.Parallel()
 	port := freePort(t)
 	startNATS(t, port, t.TempDir())
 	url := "nats://127.0.0.1:" + port
@@ -157,6 +147,7 @@ func TestReasoner_WorkerKilled(t *testing.T) {
 // A terminated worker leaves unfinished jobs to another one immediately, and
 // exits cleanly.
 func TestReasoner_WorkerStopped(t *testing.T) {
+	t.Parallel()
 	port := freePort(t)
 	startNATS(t, port, t.TempDir())
 	url := "nats://127.0.0.1:" + port
@@ -169,7 +160,7 @@ func TestReasoner_WorkerStopped(t *testing.T) {
 	done := intentOf(queueClient(t, url), todo("a"))
 	await(t, "the model is asked", model.asked)
 	first.signal(syscall.SIGTERM)
-	if code := first.wait(10 * time.Second); code != 0 {
+	if code := first.wait(); code != 0 {
 		t.Errorf("exit code %d:\n%s", code, first.log)
 	}
 	startReasoner(t, "msg=working", args...)
@@ -180,6 +171,7 @@ func TestReasoner_WorkerStopped(t *testing.T) {
 
 // Cancelling a job cancels the request to the model.
 func TestReasoner_CancelRunning(t *testing.T) {
+	t.Parallel()
 	port := freePort(t)
 	startNATS(t, port, t.TempDir())
 	url := "nats://127.0.0.1:" + port
@@ -223,6 +215,7 @@ func postJSON(t *testing.T, url string, body, v any) int {
 // A service with its own store is killed: after a restart the accepted jobs are
 // completed, and their results posted.
 func TestReasoner_ServeKilled(t *testing.T) {
+	t.Parallel()
 	dir, port, natsPort := t.TempDir(), freePort(t), freePort(t)
 	posted := make(chan wire.Callback, 64)
 	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -283,7 +276,7 @@ func TestReasoner_ServeKilled(t *testing.T) {
 		t.Errorf("status %d, %+v", status, resp)
 	}
 	second.signal(syscall.SIGTERM)
-	if code := second.wait(20 * time.Second); code != 0 {
+	if code := second.wait(); code != 0 {
 		t.Errorf("exit code %d:\n%s", code, second.log)
 	}
 }
@@ -291,6 +284,7 @@ func TestReasoner_ServeKilled(t *testing.T) {
 // A service with its own store is killed while it answers: a client that has an
 // answer gets the same one again.
 func TestReasoner_ServeKilledResults(t *testing.T) {
+	t.Parallel()
 	dir, port, natsPort := t.TempDir(), freePort(t), freePort(t)
 	args := []string{
 		"serve", "--listen", "127.0.0.1:" + port, "--data", dir, "--nats-listen", "127.0.0.1:" + natsPort, "--ack-wait", "1s",
@@ -344,11 +338,11 @@ func TestReasoner_SharedQueue(t *testing.T) {
 	url := "nats://127.0.0.1:" + port
 	served := startReasoner(t, "msg=serving", "serve", "--listen", "127.0.0.1:0", "--data", dir, "--nats-listen", "127.0.0.1:"+port, "--workers", "0")
 	second := start(t, nil, filepath.Join(bin, "meup-reasoner"), "worker", "--data", dir, "--nats-listen", "127.0.0.1:0")
-	if code := second.wait(30 * time.Second); code != 1 || !strings.Contains(second.log.String(), "is in use by another process") {
+	if code := second.wait(); code != 1 || !strings.Contains(second.log.String(), "is in use by another process") {
 		t.Errorf("exit code %d:\n%s", code, second.log)
 	}
 	worker := startReasoner(t, "msg=working", "worker", "--nats", url)
-	c, err := reasoner.NewQueue(reasoner.Options{NATSURL: url, Timeout: time.Minute, NATSOptions: []nats.Option{nats.Token("a-token-for-nats")}})
+	c, err := reasoner.NewQueue(reasoner.Options{NATSURL: url, Timeout: testkit.Patience, NATSOptions: []nats.Option{nats.Token("a-token-for-nats")}})
 	if err != nil {
 		t.Fatal(err)
 	}

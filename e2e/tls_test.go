@@ -22,6 +22,7 @@ import (
 
 // The guarantees hold over TLS: bursts, echoes, order.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	pool := certificate(t, dir)
 	g := &gatewayProc{t: t, addr: "127.0.0.1:" + freePort(t), config: filepath.Join(dir, "meup.yaml")}

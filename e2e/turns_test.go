@@ -37,6 +37,7 @@ func read(t *testing.T, addr, who, path string) string {
 // The turns of the real agent contain all its calls with their reasons, and are
 // the same after the gateway was killed and restarted.
 func TestTurns_Agent(t *testing.T) {
+	t.Parallel()
 	s := openAgentStage(t)
 	first := s.ask("what is in networking.md?")
 	s.answer(first)
@@ -79,6 +80,7 @@ func TestTurns_Agent(t *testing.T) {
 // Turns, jobs and sessions are the same at every gateway of a cluster, including
 // one that reads the log again.
 func TestTurns_Cluster(t *testing.T) {
+	t.Parallel()
 	port, store := freePort(t), t.TempDir()
 	startNATS(t, port, store)
 	nats := "nats://127.0.0.1:" + port
@@ -125,6 +127,7 @@ func TestTurns_Cluster(t *testing.T) {
 // TestSearch_Cluster: each gateway of a cluster finds what was sent to another one,
 // and finds it again after it was killed.
 func TestSearch_Cluster(t *testing.T) {
+	t.Parallel()
 	port, store := freePort(t), t.TempDir()
 	startNATS(t, port, store)
 	nats := "nats://127.0.0.1:" + port

@@ -17,6 +17,7 @@ import (
 // The smallest agent of docs/protocol/write-an-agent.md compiles, answers public and
 // private questions once, and resumes at a restarted gateway.
 func TestWriteAnAgent(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile("../docs/protocol/write-an-agent.md")
 	if err != nil {
 		t.Fatal(err)
