@@ -18,11 +18,13 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
-// patience bounds a step in the browser, including its start. It allows for a
-// machine that is busy with other tests.
-const patience = time.Minute
+// patience bounds a step in the browser, including its start. It is longer than that
+// of a script, which says what it waited for.
+const patience = testkit.Patience + time.Minute
 
 // Browser is a running browser with a profile of its own.
 type Browser struct {
@@ -63,7 +65,7 @@ func Start(t testing.TB) *Browser {
 // Tests runs the tests of a package, and ends the browser that they share.
 type Tests struct{ *testing.M }
 
-// Run implements the interface that goleak.VerifyTestMain requires.
+// Run implements the interface that testkit.Main requires.
 func (m Tests) Run() int {
 	code := m.M.Run()
 	if shared.end != nil {

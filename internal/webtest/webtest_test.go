@@ -7,12 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/internal/webtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.Main(webtest.Tests{M: m}) }
 
 // serve serves pages under a policy that allows only scripts of the same host.
 func serve(t *testing.T, files map[string]string) string {
@@ -39,7 +38,7 @@ func TestCleanPage(t *testing.T) {
 	address := serve(t, map[string]string{
 		"/": page, "/page.js": `console.log("fine"); new Image().src = "/pixel";`, "/pixel": "",
 	})
-	tab := webtest.Start(t).Tab(t)
+	tab := webtest.Shared(t).Tab(t)
 	tab.Open(address + "/")
 	if got := tab.Text("#here"); got != "here" {
 		t.Errorf("text %q", got)
@@ -49,7 +48,7 @@ func TestCleanPage(t *testing.T) {
 
 // Every kind of fault is recorded.
 func TestFaults(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	for script, want := range map[string]string{
 		`console.error("it broke", 7)`:                                 `console.error: "it broke" 7`,
 		`throw new Error("thrown")`:                                    `threw: `,
@@ -76,7 +75,7 @@ func TestFaults(t *testing.T) {
 // Cookies are shared by tabs, unless one is private.
 func TestProfiles(t *testing.T) {
 	address := serve(t, map[string]string{"/": page, "/page.js": ""})
-	b := webtest.Start(t)
+	b := webtest.Shared(t)
 	cookies := func(tab *webtest.Tab, script string) string {
 		tab.Open(address + "/")
 		return webtest.Eval[string](tab, script)

@@ -4,12 +4,11 @@ import (
 	"slices"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/internal/webtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(webtest.Tests{M: m}) }
+func TestMain(m *testing.M) { testkit.Main(webtest.Tests{M: m}) }
 
 // walk is a page function that visits every element, including shadow roots,
 // and passes whether the element is within a participant's text.

@@ -2,9 +2,11 @@ package pagetest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/internal/webtest"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -44,80 +46,91 @@ func attacks() []hostile {
 // changes or is imitated by an element, and the composer still works: live,
 // after everything was opened, and after a reload.
 func TestHostile(t *testing.T) {
-	b := webtest.Shared(t)
+	s := New(t, hostileCast...)
+	s.Join("mallory")
+	tab := webtest.Shared(t).Private(t)
+	s.Send("bob", Chat("first", "the first word"))
+	s.Enter(tab, "alice")
+	AwaitEnvelope(tab, "first")
+	preferOpen(tab)
+	before := outline(tab)
+	last := ""
 	for _, a := range attacks() {
+		last = "sentinel-" + a.name
 		t.Run(a.name, func(t *testing.T) {
-			s := New(t, hostileCast...)
-			s.Join("mallory")
-			tab := b.Private(t)
-			s.Send("bob", Chat("first", "the first word"))
-			s.Enter(tab, "alice")
-			AwaitEnvelope(tab, "first")
-			preferOpen(tab)
-			before := outline(tab)
 			a.say(s)
-			s.Send("bob", Chat("sentinel", "the last word"))
-			AwaitEnvelope(tab, "sentinel")
+			s.Send("bob", Chat(last, "the last word"))
+			AwaitEnvelope(tab, protocol.ID(last))
 			unharmed(t, tab, before)
 			openAll(tab)
 			unharmed(t, tab, before)
-			sendMessage(tab, "still here")
-			tab.Open(s.Gateway.HTTP() + "/")
-			AwaitEnvelope(tab, "sentinel")
-			openAll(tab)
-			unharmed(t, tab, before)
+			sendMessage(tab, "still here after "+a.name)
 		})
 	}
+	tab.Open(s.Gateway.HTTP() + "/")
+	AwaitEnvelope(tab, protocol.ID(last))
+	openAll(tab)
+	unharmed(t, tab, before)
 }
 
 // Very long or deeply nested texts are rendered in part, the rest on demand,
-// and the page stays responsive.
+// and the page stays responsive: each alone in a space with make slow, otherwise a
+// part of each in the same one.
 func TestHostileFloods(t *testing.T) {
-	b := webtest.Shared(t)
-	for name, text := range floods() {
-		t.Run(name, func(t *testing.T) {
-			s := New(t, "alice", "bob", "mallory")
-			tab := b.Private(t)
-			tab.Do(size(1280, 900))
-			s.Send("bob", Chat("first", "the first word"))
-			s.Enter(tab, "alice")
-			AwaitEnvelope(tab, "first")
-			before := outline(tab)
-			s.Send("mallory", Chat(name+"-plain", text), Markdown(name, text))
-			s.Send("mallory", Envelope{"id": "ctx", "kind": "reasoning.start", "payload": map[string]any{"message": text[:min(len(text), 1<<19)]}},
-				Envelope{"context": "ctx", "kind": "reasoning.thought", "payload": map[string]any{"message": text}})
-			s.Send("bob", Chat("sentinel", "the last word"))
-			AwaitEnvelope(tab, "sentinel")
-			unharmed(t, tab, before)
-			openAll(tab)
-			unharmed(t, tab, before)
-			webtest.Eval[bool](tab, `(document.querySelector('.rows [data-id=`+quote(name)+`] .raw-link').click(), true)`)
-			tab.Await(`document.querySelector("meup-envelope")?.shadowRoot?.textContent.includes(` + quote(name) + `)`)
-			unharmed(t, tab, nil)
-			sendMessage(tab, "still here")
-		})
+	if !testkit.IsSlow() {
+		flood(t, floods(20))
+		return
 	}
+	for name, text := range floods(1) {
+		t.Run(name, func(t *testing.T) { flood(t, map[string]string{name: text}) })
+	}
+}
+
+func flood(t *testing.T, texts map[string]string) {
+	s := New(t, "alice", "bob", "mallory")
+	tab := webtest.Shared(t).Private(t)
+	tab.Do(size(1280, 900))
+	s.Send("bob", Chat("first", "the first word"))
+	s.Enter(tab, "alice")
+	AwaitEnvelope(tab, "first")
+	before := outline(tab)
+	names := slices.Sorted(maps.Keys(texts))
+	for _, name := range names {
+		text := texts[name]
+		s.Send("mallory", Chat(name+"-plain", text), Markdown(name, text))
+		s.Send("mallory", Envelope{"id": name + "-ctx", "kind": "reasoning.start", "payload": map[string]any{"message": text[:min(len(text), 1<<19)]}},
+			Envelope{"context": name + "-ctx", "kind": "reasoning.thought", "payload": map[string]any{"message": text}})
+	}
+	s.Send("bob", Chat("sentinel", "the last word"))
+	AwaitEnvelope(tab, "sentinel")
+	unharmed(t, tab, before)
+	openAll(tab)
+	unharmed(t, tab, before)
+	for _, name := range names {
+		webtest.Eval[bool](tab, `(document.querySelector('.rows [data-id=`+quote(name)+`] .raw-link').click(), true)`)
+		tab.Await(`document.querySelector("meup-envelope")?.shadowRoot?.textContent.includes(` + quote(name) + `)`)
+		unharmed(t, tab, nil)
+	}
+	sendMessage(tab, "still here")
 }
 
 // Fields that are rendered whole, since they are usually short, may be long;
 // then rendering them is cheap.
 func TestHostileReasons(t *testing.T) {
-	b := webtest.Shared(t)
-	for name, text := range map[string]string{
-		"parentheses": "https://x.example/" + repeat(")", 150_000),
-		"dots":        "https://x.example/" + repeat(".", 150_000) + "x",
-		"word":        repeat("x", 150_000),
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := New(t, "alice", "bob", "mallory")
-			tab := b.Private(t)
-			s.Enter(tab, "alice")
-			s.Send("mallory", everywhere("r", text)...)
-			s.Send("bob", Chat("sentinel", "the last word"))
-			AwaitEnvelope(tab, "sentinel")
-			unharmed(t, tab, nil)
-			sendMessage(tab, "still here")
-		})
+	n := 10_000
+	if testkit.IsSlow() {
+		n = 150_000
+	}
+	s := New(t, "alice", "bob", "mallory")
+	tab := webtest.Shared(t).Private(t)
+	s.Enter(tab, "alice")
+	for _, text := range []string{"https://x.example/" + repeat(")", n), "https://x.example/" + repeat(".", n) + "x", repeat("x", n)} {
+		id := fmt.Sprintf("r-%x", text[len(text)-1])
+		s.Send("mallory", everywhere(id, text)...)
+		s.Send("bob", Chat("sentinel-"+id, "the last word"))
+		AwaitEnvelope(tab, protocol.ID("sentinel-"+id))
+		unharmed(t, tab, nil)
+		sendMessage(tab, "still here after "+id)
 	}
 }
 
@@ -131,7 +144,11 @@ func TestHostileSteps(t *testing.T) {
 	preferOpen(tab)
 	before := outline(tab)
 	list := []Envelope{{"id": "ctx", "kind": "reasoning.start", "payload": map[string]any{"message": "many"}}}
-	for i := range 20_000 {
+	steps := 3000
+	if testkit.IsSlow() {
+		steps = 20_000
+	}
+	for i := range steps {
 		list = append(list, Envelope{"context": "ctx", "kind": "reasoning.thought", "payload": map[string]any{"message": fmt.Sprint("thought ", i), "parallel_group": i, "tool_name": "t"}})
 	}
 	s.Send("mallory", list...)

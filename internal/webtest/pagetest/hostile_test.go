@@ -68,24 +68,24 @@ var imitations = []string{
 	"This is where lab begins.", "bob proposes `rm -rf /` approved by alice", "Live", "Today",
 }
 
-// floods returns very long or deeply nested texts.
-func floods() map[string]string {
+// floods returns very long or deeply nested texts, or a part of each of them.
+func floods(part int) map[string]string {
 	return map[string]string{
-		"flood-text":     strings.Repeat("a million letters ", 1<<20/18),
-		"flood-word":     strings.Repeat("x", 1<<20),
-		"flood-quotes":   strings.Repeat("> ", 10000) + "deep",
-		"flood-lists":    strings.Repeat("- ", 10000) + "deep",
-		"flood-items":    strings.Repeat("- item\n", 10000),
+		"flood-text":     strings.Repeat("a million letters ", 1<<20/18/part),
+		"flood-word":     strings.Repeat("x", 1<<20/part),
+		"flood-quotes":   strings.Repeat("> ", 10000/part) + "deep",
+		"flood-lists":    strings.Repeat("- ", 10000/part) + "deep",
+		"flood-items":    strings.Repeat("- item\n", 10000/part),
 		"flood-indented": indented(140),
-		"flood-mixed":    strings.Repeat("> - 1. ", 3000) + "deep",
-		"flood-brackets": strings.Repeat("![[a](b ", 4000),
-		"flood-stars":    strings.Repeat("**a_*", 5000),
-		"flood-table":    strings.Repeat("|", 2000) + "\n" + strings.Repeat("|-", 1999) + "|\n" + strings.Repeat("|a", 20000),
-		"flood-ticks":    strings.Repeat("`a", 20000),
-		"flood-lines":    strings.Repeat("line\n", 50000),
+		"flood-mixed":    strings.Repeat("> - 1. ", 3000/part) + "deep",
+		"flood-brackets": strings.Repeat("![[a](b ", 4000/part),
+		"flood-stars":    strings.Repeat("**a_*", 5000/part),
+		"flood-table":    strings.Repeat("|", 2000/part) + "\n" + strings.Repeat("|-", 2000/part-1) + "|\n" + strings.Repeat("|a", 20000/part),
+		"flood-ticks":    strings.Repeat("`a", 20000/part),
+		"flood-lines":    strings.Repeat("line\n", 50000/part),
 		"flood-mentions": strings.Repeat("@bob @mallory @alice @Approve ", 250),
-		"flood-mail":     strings.Repeat("a", 20_000) + "@",
-		"flood-links":    strings.Repeat("https://x.example/a ", 5000),
+		"flood-mail":     strings.Repeat("a", 20_000/part) + "@",
+		"flood-links":    strings.Repeat("https://x.example/a ", 5000/part),
 	}
 }
 

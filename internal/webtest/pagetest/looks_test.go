@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/internal/webtest"
 )
 
@@ -64,11 +65,16 @@ func (l look) with(tab *webtest.Tab, scale float64) {
 	}))
 }
 
+// rest waits until the tab is drawn.
+func rest(tab *webtest.Tab) {
+	tab.Await(`document.fonts.status === "loaded" && document.getAnimations().every(a => a.playState !== "running" || a.effect?.getTiming().iterations === Infinity)`)
+	webtest.Eval[bool](tab, `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+}
+
 // shoot writes a screenshot of the tab.
 func shoot(t *testing.T, tab *webtest.Tab, path string) {
 	t.Helper()
-	tab.Await(`document.fonts.status === "loaded" && document.getAnimations().every(a => a.playState !== "running" || a.effect?.getTiming().iterations === Infinity)`)
-	webtest.Eval[bool](tab, `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+	rest(tab)
 	var png []byte
 	tab.Do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		var err error
@@ -86,20 +92,28 @@ func shoot(t *testing.T, tab *webtest.Tab, path string) {
 	}
 }
 
-// pictures returns a function that takes a screenshot of a state of the tab, and
-// reports what axe-core and misfits find in it.
+// pictures returns a function that reports what axe-core and misfits find in a state
+// of the tab; on request it takes a screenshot.
 func (l look) pictures(t *testing.T, tab *webtest.Tab, axe, prefix string) func(name string) {
 	return func(name string) {
 		t.Helper()
-		shoot(t, tab, filepath.Join(screenshotDir, l.name+"-"+prefix+name+".png"))
-		for _, v := range slices.Concat(violations(tab, axe), misfits(tab)) {
+		for _, v := range l.examine(t, tab, axe, prefix+name) {
 			t.Errorf("%s: %s", name, v)
 		}
 	}
 }
 
-// TestLooks takes screenshots of the page in each of its states, and runs
-// axe-core on them.
+func (l look) examine(t *testing.T, tab *webtest.Tab, axe, name string) []string {
+	t.Helper()
+	rest(tab)
+	if *everyLook {
+		shoot(t, tab, filepath.Join(screenshotDir, l.name+"-"+name+".png"))
+	}
+	return slices.Concat(violations(tab, axe), misfits(tab))
+}
+
+// TestLooks runs axe-core on the page in each of its states, and with make slow in
+// each of its looks.
 func TestLooks(t *testing.T) {
 	axe := needsAxe(t)
 	b := webtest.Shared(t)
@@ -111,12 +125,15 @@ func TestLooks(t *testing.T) {
   "team-*": {participants: {ada: {token: ada-token, capabilities: [chat]}}}
 `)
 	seen := make(map[string][]string)
-	for _, l := range some(looks[0], looks[3], looks[4]) {
+	these := some(looks[0], looks[3])
+	if testkit.IsSlow() {
+		these = looks
+	}
+	for _, l := range these {
 		t.Run(l.name, func(t *testing.T) {
 			picture := func(tab *webtest.Tab, name string) {
 				t.Helper()
-				shoot(t, tab, filepath.Join(screenshotDir, l.name+"-"+name+".png"))
-				for _, v := range slices.Concat(violations(tab, axe), misfits(tab)) {
+				for _, v := range l.examine(t, tab, axe, name) {
 					seen[v] = append(seen[v], l.name+" "+name)
 				}
 			}
