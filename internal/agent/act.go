@@ -291,8 +291,7 @@ func (a *Agent) callPeer(ctx context.Context, x *action) contextwindow.Result {
 // response.
 func (a *Agent) await(ctx context.Context, request protocol.ID, asked []protocol.ParticipantID) (*protocol.Envelope, error) {
 	answer := a.inbox.Expect(request)
-	timeout := time.NewTimer(a.opts.ToolTimeout)
-	defer timeout.Stop()
+	timeout := a.opts.After(a.opts.ToolTimeout)
 	var gone <-chan time.Time
 	for {
 		select {
@@ -307,7 +306,7 @@ func (a *Agent) await(ctx context.Context, request protocol.ID, asked []protocol
 			if gone = nil; !a.isConnected(asked[0]) {
 				return nil, fmt.Errorf("%s left the space", asked[0])
 			}
-		case <-timeout.C:
+		case <-timeout:
 			return nil, fmt.Errorf("no answer within %s", a.opts.ToolTimeout)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
@@ -317,7 +316,7 @@ func (a *Agent) await(ctx context.Context, request protocol.ID, asked []protocol
 
 // awayTimer starts or stops the timer for a participant that left: a lost
 // connection may be restored.
-func (*Agent) awayTimer(gone <-chan time.Time, env *protocol.Envelope, who protocol.ParticipantID) <-chan time.Time {
+func (a *Agent) awayTimer(gone <-chan time.Time, env *protocol.Envelope, who protocol.ParticipantID) <-chan time.Time {
 	var p protocol.Presence
 	if json.Unmarshal(env.Payload, &p) != nil || p.Participant.ID != who {
 		return gone
@@ -326,7 +325,7 @@ func (*Agent) awayTimer(gone <-chan time.Time, env *protocol.Envelope, who proto
 		return nil
 	}
 	if gone == nil {
-		return time.After(awayTimeout)
+		return a.opts.After(awayTimeout)
 	}
 	return gone
 }

@@ -132,8 +132,9 @@ type Options struct {
 
 	Telemetry *telemetry.Telemetry // nil: none
 
-	Now    func() time.Time // nil: time.Now
-	Logger *slog.Logger     // nil discards
+	Now    func() time.Time                     // nil: time.Now
+	After  func(time.Duration) <-chan time.Time // nil: time.After
+	Logger *slog.Logger                         // nil discards
 }
 
 func (o Options) withDefaults() Options {
@@ -154,6 +155,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Planner == nil {
 		o.Planner = rules.Rules{}
+	}
+	if o.After == nil {
+		o.After = time.After
 	}
 	if o.Now == nil {
 		o.Now = time.Now

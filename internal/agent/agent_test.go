@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/docserver"
@@ -24,7 +22,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // config is a space with two people and two agents.
 const config = `
@@ -92,6 +90,23 @@ func employ(t *testing.T, g *meuptest.Gateway, who string, opts agent.Options) (
 	}
 	t.Cleanup(stop)
 	return stop
+}
+
+// after returns time.After, with a channel of the test in place of one duration.
+func after(d time.Duration, fire <-chan time.Time) func(time.Duration) <-chan time.Time {
+	return func(other time.Duration) <-chan time.Time {
+		if other == d {
+			return fire
+		}
+		return time.After(other)
+	}
+}
+
+// atOnce returns time.After, with a duration that has passed.
+func atOnce(d time.Duration) func(time.Duration) <-chan time.Time {
+	passed := make(chan time.Time)
+	close(passed)
+	return after(d, passed)
 }
 
 // tools serves a folder, with our own server or with the reference server.

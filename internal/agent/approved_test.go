@@ -12,6 +12,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/twins"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
@@ -125,14 +126,17 @@ func TestCatchUp_ApprovedMeanwhile(t *testing.T) {
 func TestTwins_ApprovedMeanwhile(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice, ghost := join(t, g, "alice"), join(t, g, "planner")
-	busy, seen := make(chan struct{}), make(chan string, 2)
+	busy, seen, late := make(chan struct{}), make(chan string, 2), make(chan time.Time)
 	next := earlierCalls("shall we deploy?", seen)
 	log := &meanwhile{History: g.API(t, "planner")}
 	employ(t, g, "planner", agent.Options{
-		CatchUp: catchup.Auto, History: log, OwnToolsOnly: true, MaxQuestions: 1, WatchInterval: time.Millisecond,
+		CatchUp: catchup.Auto, History: log, OwnToolsOnly: true, MaxQuestions: 1, WatchInterval: time.Millisecond, After: after(twins.ReplyTime, late),
 		Planner: deciding(func(ctx context.Context, s planner.State) (planner.Decision, error) {
 			if s.Question == "wait" {
-				<-busy
+				select {
+				case <-busy:
+				case <-ctx.Done():
+				}
 			}
 			return next.Next(ctx, s)
 		}),
@@ -140,9 +144,11 @@ func TestTwins_ApprovedMeanwhile(t *testing.T) {
 	idle(t, alice, "planner")
 	log.add(func() { close(busy); send(t, alice, approve(proposedErase)) })
 	ask(t, alice, "wait")
+	conversation(t, alice, isKind(protocol.KindReasoningStart))
 	question := ask(t, alice, "shall we deploy?") // waits, so that the other process is the first
 	send(t, ghost, protocol.Envelope{ID: "whole", Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo(question), Payload: []byte(`{"message":"…"}`)})
 	send(t, ghost, proposedErase)
+	close(late)
 	conversation(t, alice, answerTo(question))
 	if got := <-seen; got != "erase unknown" {
 		t.Errorf("the planner got %q", got)

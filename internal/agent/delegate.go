@@ -85,8 +85,7 @@ func (a *Agent) delegate(ctx context.Context, x *action) contextwindow.Result {
 // awaitPart waits until the other agent closes the context of a part. If it
 // stops waiting, it cancels the part.
 func (a *Agent) awaitPart(ctx context.Context, path protocol.ContextPath, who protocol.ParticipantID, box <-chan protocol.Envelope) contextwindow.Result {
-	timeout := time.NewTimer(a.opts.DelegateTimeout)
-	defer timeout.Stop()
+	timeout := a.opts.After(a.opts.DelegateTimeout)
 	var gone <-chan time.Time
 	for {
 		var why string
@@ -104,7 +103,7 @@ func (a *Agent) awaitPart(ctx context.Context, path protocol.ContextPath, who pr
 				continue
 			}
 			why = fmt.Sprintf("%s left the space", who)
-		case <-timeout.C:
+		case <-timeout:
 			why = fmt.Sprintf("no conclusion of %s within %s", who, a.opts.DelegateTimeout)
 		case <-ctx.Done():
 			why = causes.Explain(context.Cause(ctx))

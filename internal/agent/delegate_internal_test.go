@@ -23,7 +23,7 @@ func partEnded() protocol.Envelope {
 // A participant whose return was missed has not left.
 func TestAwaitPart_ReturnIsMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &Agent{opts: Options{Space: connected{}, DelegateTimeout: time.Minute}}
+		a := &Agent{opts: Options{Space: connected{}, DelegateTimeout: time.Minute, After: time.After}}
 		box := make(chan protocol.Envelope, 1)
 		box <- protocol.Envelope{Kind: protocol.KindSystemPresence, Payload: []byte(`{"event":"leave","participant":{"id":"critic"}}`)}
 		time.AfterFunc(2*awayTimeout, func() { box <- partEnded() })
@@ -37,7 +37,7 @@ func TestAwaitPart_ReturnIsMissed(t *testing.T) {
 func TestAwaitPart_AtTheEndOfTheWait(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	a := &Agent{opts: Options{Space: connected{}, DelegateTimeout: time.Minute}}
+	a := &Agent{opts: Options{Space: connected{}, DelegateTimeout: time.Minute, After: time.After}}
 	for range 50 { // the choice of select is random
 		box := make(chan protocol.Envelope, 2)
 		box <- protocol.Envelope{Kind: protocol.KindReasoningThought, Context: "c/p"}

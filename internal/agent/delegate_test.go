@@ -163,7 +163,7 @@ func TestDelegate_Outcomes(t *testing.T) {
 			} else {
 				critic = join(t, g, "critic")
 			}
-			employ(t, g, "planner", asksCritic(agent.Options{DelegateTimeout: test.timeout}))
+			employ(t, g, "planner", asksCritic(agent.Options{DelegateTimeout: test.timeout, After: atOnce(agent.AwayTimeout)}))
 			question := ask(t, alice, "@planner shall we deploy?")
 			start, path := partOf(t, alice)
 			if test.then != nil {

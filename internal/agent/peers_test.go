@@ -125,7 +125,7 @@ func TestPeerTools(t *testing.T) {
 func TestPeerTools_AddedLater(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")
-	employ(t, g, "planner", agent.Options{Planner: deciding(counting)})
+	employ(t, g, "planner", agent.Options{Planner: deciding(counting), After: atOnce(agent.RelistPause)})
 	first := conversation(t, alice, answerTo(ask(t, alice, "how many sheep?")))
 	if text := decode(t, last(first))["message"]; text != "no sheep" {
 		t.Errorf("answer %q", text)
@@ -180,7 +180,7 @@ func TestPeer_Leaves(t *testing.T) {
 	g := meuptest.Start(t, config)
 	silent := keep(t, joinHost(t, g, "carol"), func(json.RawMessage) string { return "" })
 	alice := join(t, g, "alice")
-	employ(t, g, "planner", agent.Options{Planner: deciding(counting)})
+	employ(t, g, "planner", agent.Options{Planner: deciding(counting), After: atOnce(agent.AwayTimeout)})
 	<-silent.listed
 	question := ask(t, alice, "how many sheep?")
 	<-silent.seen
@@ -210,7 +210,7 @@ func TestPeerTools_AfterGrant(t *testing.T) {
 	g := meuptest.Start(t, strings.Replace(config, `[chat, "reasoning/*", "mcp/*", "participant/*"]`, `[chat, "reasoning/*"]`, 1))
 	k := keep(t, joinHost(t, g, "carol"), text("42 sheep"))
 	alice := join(t, g, "alice")
-	employ(t, g, "planner", agent.Options{Planner: deciding(counting)})
+	employ(t, g, "planner", agent.Options{Planner: deciding(counting), After: atOnce(agent.RelistPause)})
 	first := conversation(t, alice, answerTo(ask(t, alice, "how many sheep?")))
 	if text := decode(t, last(first))["message"]; text != "no sheep" {
 		t.Errorf("answer %q", text)

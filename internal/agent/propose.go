@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/causes"
@@ -25,8 +24,7 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 		return refused(x.refusal)
 	}
 	_ = a.runtime.Gate.Wait(ctx) // a pause does not count; if ctx ended, nothing is published
-	expiry := time.NewTimer(a.opts.ProposalTimeout)
-	defer expiry.Stop()
+	expiry := a.opts.After(a.opts.ProposalTimeout)
 	proposed := a.newProposal(x)
 	box := a.inbox.Expect(proposed.ID)
 	defer x.p.q.place.Lend(ctx)()
@@ -46,7 +44,7 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 			if out, decided := a.decided(ctx, x, &proposed, &env); decided {
 				return out
 			}
-		case <-expiry.C:
+		case <-expiry:
 			a.withdraw(proposed, "timeout")
 			return contextwindow.Result{
 				Outcome: contextwindow.Expired,

@@ -71,20 +71,14 @@ func (a *Agent) onJoin() {
 func (a *Agent) pollTools(id protocol.ParticipantID) {
 	for {
 		a.listTools(id)
-		if !waitFor(a.runtime.Work, relistPause) || !a.peers.Finish(id, a.opts.Now()) {
+		select {
+		case <-a.opts.After(relistPause):
+			if !a.peers.Finish(id, a.opts.Now()) {
+				return
+			}
+		case <-a.runtime.Work.Done():
 			return
 		}
-	}
-}
-
-func waitFor(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

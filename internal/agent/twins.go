@@ -59,7 +59,7 @@ func (a *Agent) watch(q *question) {
 		return
 	}
 	ctx := a.runtime.Work
-	w := twins.Watch{You: a.you, Question: q.chat.ID, Inbox: &a.inbox, Publish: a.out.Publish, Interval: a.opts.WatchInterval}
+	w := twins.Watch{You: a.you, Question: q.chat.ID, Inbox: &a.inbox, Publish: a.out.Publish, Interval: a.opts.WatchInterval, After: a.opts.After}
 	for w.Gone(ctx) {
 		reading, cancel := context.WithTimeout(ctx, catchUpTime)
 		work, err := catchup.ReadAttempts(reading, catchup.Options{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/catchup"
+	"github.com/meup-protocol/meup/internal/agent/twins"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/testkit"
@@ -87,13 +88,14 @@ func TestTwins_Takeover(t *testing.T) {
 			alice := join(t, g, "alice")
 			hanging := make(chan int, 8)
 			var end [2]func()
+			late := make(chan time.Time)
 			for i := range end {
 				tools := oneTool(t, "count_sheep", func(ctx context.Context) (string, error) {
 					hanging <- i
 					<-ctx.Done()
 					return "", ctx.Err()
 				})
-				kill, stop := twin(t, g, agent.Options{Tools: tools, Planner: once(callOf("count_sheep", `{"query":"x"}`)), WatchInterval: 50 * time.Millisecond})
+				kill, stop := twin(t, g, agent.Options{Tools: tools, Planner: once(callOf("count_sheep", `{"query":"x"}`)), WatchInterval: 50 * time.Millisecond, After: after(twins.ReplyTime, late)})
 				if end[i] = kill; how == "shut down" {
 					end[i] = stop
 				}
@@ -113,6 +115,7 @@ func TestTwins_Takeover(t *testing.T) {
 				}
 			}
 			end[winner]()
+			close(late)
 			all := conversation(t, alice, answerTo(question))
 			answers := make(map[protocol.ID]int)
 			if calls := countTwins(all, answers); calls != 1 || answers[question] != 1 || len(hanging) != 0 {

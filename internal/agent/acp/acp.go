@@ -51,6 +51,7 @@ type Options struct {
 	MaxTokens       int64         // of a question; 0: any
 	MaxSessions     int           // kept at once; 0: 32
 
+	After   func(time.Duration) <-chan time.Time // of IdleTimeout; nil: time.After
 	Version string
 	Log     *slog.Logger // nil discards
 }
@@ -63,6 +64,9 @@ func (o Options) withDefaults() Options {
 	o.GrantTime = cmp.Or(o.GrantTime, time.Hour)
 	o.CallDelay = cmp.Or(o.CallDelay, 300*time.Millisecond)
 	o.MaxSessions = cmp.Or(o.MaxSessions, 32)
+	if o.After == nil {
+		o.After = time.After
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

@@ -208,17 +208,25 @@ func TestPermission_Capability(t *testing.T) {
 
 // The question of a limit ends with a text that names it.
 func TestTurn_Limits(t *testing.T) {
+	idle := make(chan time.Time, 1)
 	for name, test := range map[string]struct {
 		set  func(*acp.Options, *agent.Options)
 		want string
 	}{
 		"cost":   {func(o *acp.Options, _ *agent.Options) { o.MaxCost = 0.1 }, "this question has cost 0.2500 USD, and may cost 0.1000 (--max-cost)"},
 		"tokens": {func(o *acp.Options, _ *agent.Options) { o.MaxTokens = 500 }, "this question has used 900 tokens, and may use 500 (--max-tokens)"},
-		"idle":   {func(o *acp.Options, _ *agent.Options) { o.IdleTimeout = 100 * time.Millisecond }, "the agent program sent nothing for 100ms"},
+		"idle": {func(o *acp.Options, _ *agent.Options) {
+			o.After = func(time.Duration) <-chan time.Time { return idle }
+		}, "the agent program sent nothing for 30m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := start(t, test.set)
-			if got := l.answer(l.ask("begin a;usage 0.25 900;wait")); got != "I have stopped looking into this: "+test.want+"." {
+			q := l.ask("begin a;usage 0.25 900;wait")
+			l.awaitKind(protocol.KindMCPRequest)
+			if name == "idle" {
+				idle <- time.Time{}
+			}
+			if got := l.answer(q); got != "I have stopped looking into this: "+test.want+"." {
 				t.Errorf("answer %q", got)
 			}
 			l.check(`claude mcp.response`, "-32002", `claude reasoning.cancel`, test.want)

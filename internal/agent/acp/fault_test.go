@@ -37,7 +37,7 @@ func TestStart_Faults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := acp.Options{
-				Command: test.command, Env: append(os.Environ(), test.env), Dir: t.TempDir(), StartTimeout: 30 * time.Second, CancelGrace: time.Second,
+				Command: test.command, Env: append(os.Environ(), test.env), Dir: t.TempDir(), StartTimeout: testkit.Patience, CancelGrace: time.Second,
 				Log: slog.New(slog.DiscardHandler),
 			}
 			if name == "silent" {
@@ -127,7 +127,11 @@ func TestTurn_Canceled(t *testing.T) {
 		}, []string{"claude mcp.response", "claude reasoning.cancel", "shutting down"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := start(t)
+			l := start(t, func(o *acp.Options, _ *agent.Options) {
+				if test.script == "begin a;hang" {
+					o.CancelGrace = time.Millisecond
+				}
+			})
 			q := l.ask(test.script)
 			s := l.awaitKind(protocol.KindReasoningStart)
 			if strings.HasPrefix(test.script, "begin") {
@@ -164,7 +168,7 @@ func TestTurn_Paused(t *testing.T) {
 // The prompt of a paused participant is canceled at once, also if as much waits to be
 // published as may.
 func TestTurn_PausedWhileFlooding(t *testing.T) {
-	l := start(t, func(o *acp.Options, _ *agent.Options) { o.CancelGrace = time.Minute }) // a busy machine is not a reason to kill it
+	l := start(t)
 	canceled := filepath.Join(t.TempDir(), "canceled")
 	q := l.ask("chatter " + canceled)
 	testkit.Eventually(t, "a flood of thoughts", func() bool { return len(l.all()) > 400 })
@@ -231,11 +235,12 @@ func TestTwins(t *testing.T) {
 // knows the calls.
 func TestCatchUp(t *testing.T) {
 	l := start(t)
-	path, _ := l.pipe()
+	path, open := l.pipe()
 	q := l.ask("run a.txt;head;until " + path)
 	l.awaitKind(protocol.KindMCPResponse)
 	l.stop()
-	l.employ(func(o *acp.Options, _ *agent.Options) { o.IdleTimeout = 200 * time.Millisecond })
+	open()
+	l.employ()
 	l.answer(q)
 	l.check("claude reasoning.cancel", "claude reasoning.start re #1", `{\"tool\":\"execute\",\"arguments\":\"{\\\"path\\\":\\\"a.txt\\\"}\",\"result\":\"ran a.txt\"}`)
 	l.closed()

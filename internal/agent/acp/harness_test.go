@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/agent"
@@ -28,7 +26,7 @@ func TestMain(m *testing.M) {
 		runFake()
 		os.Exit(0)
 	}
-	goleak.VerifyTestMain(m)
+	testkit.Main(m)
 }
 
 const config = `
@@ -69,7 +67,7 @@ func (l *lab) employ(set ...func(*acp.Options, *agent.Options)) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	o := acp.Options{Command: []string{self}, Env: os.Environ(), Dir: l.t.TempDir(), CallDelay: 10 * time.Millisecond, CancelGrace: 2 * time.Second, Log: log}
+	o := acp.Options{Command: []string{self}, Env: os.Environ(), Dir: l.t.TempDir(), CallDelay: 10 * time.Millisecond, CancelGrace: testkit.Patience, Log: log}
 	c, err := client.Dial(testkit.Deadline(l.t), client.Options{URL: l.g.URL("lab"), Token: "claude-token", Backoff: client.Backoff{Min: time.Millisecond, Max: 20 * time.Millisecond}})
 	if err != nil {
 		l.t.Fatal(err)

@@ -12,10 +12,10 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/acp"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // installed returns the path of a file of the npm packages, or skips the test.
@@ -120,8 +120,8 @@ func TestPeer_ClaudeCode(t *testing.T) {
 			"PATH=" + filepath.Dir(node) + ":" + os.Getenv("PATH"), "HOME=" + home, "ANTHROPIC_BASE_URL=" + thinkingModel(t), "ANTHROPIC_API_KEY=test",
 			"DISABLE_AUTOUPDATER=1", "ENABLE_TOOL_SEARCH=false", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 		}
-		o.Mode = "default" // the mode that this one chooses asks for no permission
-		o.CancelGrace, o.StartTimeout, o.CallDelay = 10*time.Second, time.Minute, time.Second
+		o.Mode = "default"                                               // the mode that this one chooses asks for no permission
+		o.StartTimeout, o.CallDelay = testkit.Patience, testkit.Patience // it asks for the permission
 	})
 	q := l.ask("Run echo hi, please.")
 	l.decide(true, nil)

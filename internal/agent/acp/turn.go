@@ -181,8 +181,7 @@ func (t *turn) prompt(text string) (reason string, err error) {
 
 // await waits for the end of a prompt, or for the reason to cancel it.
 func (t *turn) await(done <-chan error, paused <-chan struct{}) (ended bool, err error) {
-	idle := time.NewTimer(t.agent.o.IdleTimeout)
-	defer idle.Stop()
+	idle := t.agent.o.After(t.agent.o.IdleTimeout)
 	for {
 		select {
 		case err := <-done:
@@ -194,15 +193,15 @@ func (t *turn) await(done <-chan error, paused <-chan struct{}) (ended bool, err
 		case err := <-t.over:
 			return false, err
 		case <-t.alive:
-			idle.Reset(t.agent.o.IdleTimeout)
-		case <-idle.C:
+			idle = t.agent.o.After(t.agent.o.IdleTimeout)
+		case <-idle:
 			t.mu.Lock()
 			pending := t.pending
 			t.mu.Unlock()
 			if pending == 0 {
 				return false, faultOf(nil, "the agent program sent nothing for %s", t.agent.o.IdleTimeout)
 			}
-			idle.Reset(t.agent.o.IdleTimeout)
+			idle = t.agent.o.After(t.agent.o.IdleTimeout)
 		}
 	}
 }

@@ -51,8 +51,8 @@ func (f First) Wait(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// replyTime is how long a process waits for a reply to its probe.
-const replyTime = 10 * time.Second
+// ReplyTime is how long a process waits for a reply to its probe.
+const ReplyTime = 10 * time.Second
 
 // Watch observes a question that another process of the participant answers.
 type Watch struct {
@@ -61,6 +61,7 @@ type Watch struct {
 	Inbox    *inbox.Inbox
 	Publish  func(context.Context, ...protocol.Envelope) error
 	Interval time.Duration // between probes
+	After    func(time.Duration) <-chan time.Time
 }
 
 // Gone waits until no process works on the question and it is neither answered
@@ -102,15 +103,14 @@ func (w *Watch) probe(ctx context.Context) (alive bool) {
 	if err != nil { // not allowed: nothing is known of the other process
 		return true
 	}
-	timer := time.NewTimer(replyTime)
-	defer timer.Stop()
+	late := w.After(ReplyTime)
 	for {
 		select {
 		case env := <-box:
 			if env.Kind == protocol.KindParticipantStatus && env.From == w.You {
 				return true
 			}
-		case <-timer.C:
+		case <-late:
 			return false
 		case <-ctx.Done():
 			return true

@@ -1,0 +1,6 @@
+package agent
+
+const (
+	AwayTimeout = awayTimeout
+	RelistPause = relistPause
+)
