@@ -183,7 +183,7 @@ func TestTurn_PausedWhileFlooding(t *testing.T) {
 
 // A gateway that restarts in the middle of a prompt loses and doubles nothing.
 func TestTurn_GatewayRestarts(t *testing.T) {
-	l := start(t)
+	l := start(t, func(o *acp.Options, _ *agent.Options) { o.CancelGrace = time.Millisecond }) // it does not end the prompt
 	path, open := l.pipe()
 	q := l.ask("say Before.;begin a;until " + path + ";run b;say After.")
 	l.awaitKind(protocol.KindMCPRequest)
@@ -234,7 +234,7 @@ func TestTwins(t *testing.T) {
 // A process that ends with a question open closes its work; the next one answers, and
 // knows the calls.
 func TestCatchUp(t *testing.T) {
-	l := start(t)
+	l := start(t, func(o *acp.Options, _ *agent.Options) { o.CancelGrace = time.Millisecond }) // it does not end the prompt
 	path, open := l.pipe()
 	q := l.ask("run a.txt;head;until " + path)
 	l.awaitKind(protocol.KindMCPResponse)

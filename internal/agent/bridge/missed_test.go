@@ -33,9 +33,9 @@ func counting() (*atomic.Int64, mcptools.Server) {
 }
 
 // catchingUp configures a bridge that answers the requests of the last minute.
-func catchingUp(t *testing.T, g *meuptest.Gateway, later time.Duration) setup {
+func catchingUp(t *testing.T, g *meuptest.Gateway) setup {
 	t.Helper()
-	return setup{bridge: bridge.Options{Missed: time.Minute, History: g.API(t, "files"), Now: func() time.Time { return time.Now().Add(later) }}}
+	return setup{bridge: bridge.Options{Missed: time.Minute, History: g.API(t, "files")}}
 }
 
 // A bridge that was stopped answers the requests that were sent while it was
@@ -44,7 +44,7 @@ func catchingUp(t *testing.T, g *meuptest.Gateway, later time.Duration) setup {
 func TestMissed_AfterAStop(t *testing.T) {
 	g := meuptest.Start(t, config)
 	n, server := counting()
-	first := employ(t, g, server, catchingUp(t, g, 0))
+	first := employ(t, g, server, catchingUp(t, g))
 	alice := join(t, g, "alice", nil)
 	before := begin(t, alice, callOf(1, "count"))
 	await(t, alice, responseTo(before))
@@ -58,7 +58,7 @@ func TestMissed_AfterAStop(t *testing.T) {
 	ofCarol := begin(t, carol, callOf(4, "count"))
 	_ = carol.Close()
 
-	second := employ(t, g, server, catchingUp(t, g, 0))
+	second := employ(t, g, server, catchingUp(t, g))
 	want := map[protocol.ID]string{meanwhile: `"content"`, withdrawn: `"code":-32002`, again: `"content"`}
 	for range len(want) {
 		env := await(t, alice, func(env *protocol.Envelope) bool { return env.Kind == protocol.KindMCPResponse && env.From == "files" })
@@ -69,7 +69,7 @@ func TestMissed_AfterAStop(t *testing.T) {
 	}
 	ask(t, alice, "tools/call", tool("peek"))
 	second.stop()
-	third := employ(t, g, server, catchingUp(t, g, 0))
+	third := employ(t, g, server, catchingUp(t, g))
 	if got := ask(t, alice, "tools/call", tool("peek")); !strings.Contains(got, "counted 4") || n.Load() != 4 {
 		t.Errorf("%s, %d", got, n.Load())
 	}
@@ -88,7 +88,7 @@ func TestMissed_AfterAStop(t *testing.T) {
 // entriesOf reads the entries of a kind that the bridge may see.
 func entriesOf(t *testing.T, g *meuptest.Gateway, kind string) []protocol.Envelope {
 	t.Helper()
-	page, err := catchingUp(t, g, 0).bridge.History.Envelopes(testkit.Deadline(t), "lab", api.EnvelopeQuery{Kinds: []string{kind}})
+	page, err := catchingUp(t, g).bridge.History.Envelopes(testkit.Deadline(t), "lab", api.EnvelopeQuery{Kinds: []string{kind}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestMissed_AfterAKill(t *testing.T) {
 			_ = killed.Close()
 			count, peek, list := begin(t, alice, callOf(1, "count")), begin(t, alice, callOf(2, "peek")), begin(t, alice, `{"id":3,"method":"tools/list"}`)
 			n, server := counting()
-			employ(t, g, server, catchingUp(t, g, 0))
+			employ(t, g, server, catchingUp(t, g))
 			want := map[protocol.ID]string{count: `"reason":"restarted"`, peek: "counted 0", list: `"tools"`}
 			for range len(want) {
 				env := await(t, alice, func(env *protocol.Envelope) bool { return env.Kind == protocol.KindMCPResponse })
@@ -133,7 +133,7 @@ func TestMissed_NoMarks(t *testing.T) {
 	alice := join(t, g, "alice", nil)
 	call := begin(t, alice, callOf(1, "count"))
 	n, server := counting()
-	employ(t, g, server, catchingUp(t, g, 0))
+	employ(t, g, server, catchingUp(t, g))
 	if env := await(t, alice, responseTo(call)); !strings.Contains(string(env.Payload), `"reason":"restarted"`) || n.Load() != 0 {
 		t.Errorf("%s, called %d times", env.Payload, n.Load())
 	}
@@ -150,9 +150,11 @@ func TestMissed_Window(t *testing.T) {
 		t.Run(test.later.String(), func(t *testing.T) {
 			g := meuptest.Start(t, config)
 			alice := join(t, g, "alice", nil)
-			begin(t, alice, callOf(1, "count"))
+			request := begin(t, alice, callOf(1, "count"))
+			asked := await(t, alice, func(env *protocol.Envelope) bool { return env.ID == request })
 			n, server := counting()
-			s := catchingUp(t, g, test.later)
+			s := catchingUp(t, g)
+			s.bridge.Now = func() time.Time { return asked.TS.Add(test.later) }
 			if test.off {
 				s.bridge.Missed = 0
 			}

@@ -208,7 +208,9 @@ func (b *Bridge) restore(ctx context.Context) {
 		_, err := b.subscribeAtServer(ctx, &mcp.SubscribeParams{URI: uri})
 		if err != nil {
 			b.log.Warn("subscription not renewed", "err", err)
+			continue
 		}
+		b.opts.Notices.Put(resourceUpdated, &mcp.ResourceUpdatedNotificationParams{URI: uri}) // it may have changed meanwhile
 	}
 	if level, ok := b.logLevel.Load().(string); ok {
 		if _, err := b.setServerLevel(ctx, level); err != nil {

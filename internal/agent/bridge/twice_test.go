@@ -20,7 +20,7 @@ func TestTwice_OneResponse(t *testing.T) {
 	n, server := counting()
 	var bridges [2]*employed
 	for i := range bridges {
-		bridges[i] = employ(t, g, server, catchingUp(t, g, 0))
+		bridges[i] = employ(t, g, server, catchingUp(t, g))
 		bridges[i].log.Wait(t, "bridge ready")
 	}
 	alice := join(t, g, "alice", nil)
@@ -63,12 +63,12 @@ func TestTwice_CallsInProgress(t *testing.T) {
 		<-release
 		return text("done"), nil
 	})
-	first := employ(t, g, mcptools.Server{InProcess: m.Server}, catchingUp(t, g, 0))
+	first := employ(t, g, mcptools.Server{InProcess: m.Server}, catchingUp(t, g))
 	alice := join(t, g, "alice", nil)
 	call := begin(t, alice, callOf(1, "slow"))
 	<-running
 	_, server := counting()
-	second := employ(t, g, server, catchingUp(t, g, 0))
+	second := employ(t, g, server, catchingUp(t, g))
 	second.log.Wait(t, "calls from before the start are left to it")
 	close(release)
 	if env := await(t, alice, responseTo(call)); !strings.Contains(string(env.Payload), "done") {
