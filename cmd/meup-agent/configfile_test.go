@@ -168,7 +168,7 @@ func TestConfigurationFile_ExitCodes(t *testing.T) {
 		{write(t, "a: b: c"), nil, program.ExitUsage},
 		{filepath.Join(t.TempDir(), "none.yaml"), nil, program.ExitUsage},
 	} {
-		if got := run(append([]string{"run", "--config", test.path}, test.more...)); got != test.want {
+		if got := run(t.Context(), program.Process(), append([]string{"run", "--config", test.path}, test.more...)); got != test.want {
 			t.Errorf("%s %v: exit code %d, want %d", test.path, test.more, got, test.want)
 		}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -18,11 +17,11 @@ import (
 	"github.com/meup-protocol/meup/internal/testkit"
 )
 
-// draining is a gateway that asks all clients to return in a minute.
+// draining is a gateway that asks all clients to return in an hour.
 func draining(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Retry-After", "60")
+		w.Header().Set("Retry-After", "3600")
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}))
 	t.Cleanup(s.Close)
@@ -45,14 +44,9 @@ func quietServer(t *testing.T) string {
 
 func endWhileWaiting(t *testing.T, args ...string) {
 	t.Helper()
-	bin, err := exec.LookPath("meup-agent")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute/2) // it would wait longer
-	defer cancel()
+	ctx := testkit.Deadline(t)
 	out := new(testkit.Log)
-	p := exec.CommandContext(ctx, bin, append(args, "--gateway", draining(t), "--space", "lab", "--token-env", "HELPER", "--connect-timeout", "5m")...)
+	p := exec.CommandContext(ctx, testkit.Program(t, "meup-agent"), append(args, "--gateway", draining(t), "--space", "lab", "--token-env", "HELPER", "--connect-timeout", "2h")...)
 	p.Env = append(os.Environ(), "HELPER=helper-token")
 	p.Stdout, p.Stderr = out, out
 	if err := p.Start(); err != nil {

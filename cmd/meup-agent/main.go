@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -20,11 +21,13 @@ func main() {
 	if err := program.Protect(); err != nil {
 		fmt.Fprintln(os.Stderr, "meup-agent: other processes of this user can read its secrets:", err)
 	}
-	os.Exit(run(os.Args[1:]))
+	os.Exit(program.Main(run))
 }
 
 // run executes a command line and returns the exit code.
-func run(args []string) int { return program.Run(newRoot(), args) }
+func run(ctx context.Context, env *program.Environment, args []string) int {
+	return program.Run(ctx, env, newRoot(), args)
+}
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{

@@ -9,28 +9,21 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/program/programtest"
 	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// The test binary acts as the program when it is started under the program's
-// name.
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"meup-agent": main})
-}
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", Setup: func(e *testscript.Env) error {
-		e.Setenv("GORACE", os.Getenv("GORACE"))
-		return nil
-	}})
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", Setup: programtest.Path})
 }
 
 const config = `
@@ -50,11 +43,7 @@ type running struct {
 // start starts a command of the agent as the participant helper.
 func start(t *testing.T, g *meuptest.Gateway, token, command string, args ...string) *running {
 	t.Helper()
-	bin, err := exec.LookPath("meup-agent") // installed by testscript
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &running{Cmd: exec.Command(bin, append([]string{command, "--gateway", "ws://" + g.Addr() + "/ws", "--space", "lab", "--token-env", "HELPER"}, args...)...)}
+	p := &running{Cmd: exec.Command(testkit.Program(t, "meup-agent"), append([]string{command, "--gateway", "ws://" + g.Addr() + "/ws", "--space", "lab", "--token-env", "HELPER"}, args...)...)}
 	p.Env = append(os.Environ(), "HELPER="+token)
 	p.Stdout, p.Stderr = &p.log, &p.log
 	if err := p.Start(); err != nil {
@@ -68,8 +57,7 @@ func start(t *testing.T, g *meuptest.Gateway, token, command string, args ...str
 // agent is present.
 func together(t *testing.T, g *meuptest.Gateway, command string, args ...string) (context.Context, *client.Client, *running) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
+	ctx := testkit.Deadline(t)
 	alice, err := client.Dial(ctx, client.Options{URL: g.URL("lab"), Token: "alice-token"})
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +137,7 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"run"}, program.ExitUsage},
 		{[]string{"run", "--gateway", "ws://127.0.0.1:1/ws", "--space", "lab", "--token-file", "/no/such/file"}, program.ExitFailed},
 	} {
-		if got := run(test.args); got != test.want {
+		if got := run(t.Context(), program.Process(), test.args); got != test.want {
 			t.Errorf("%v: exit code %d, want %d", test.args, got, test.want)
 		}
 	}

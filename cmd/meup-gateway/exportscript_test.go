@@ -8,12 +8,15 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
 	"syscall"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // exportCommands are the additional commands of scripts about exports:
@@ -40,9 +43,9 @@ func serveForExport(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: serve CONFIG DATA")
 	}
-	program, err := exec.LookPath("meup-gateway")
+	dir, err := testkit.Programs()
 	ts.Check(err)
-	cmd := exec.Command(program, "serve", "--config", ts.MkAbs(args[0]), "--data", ts.MkAbs(args[1]), "--listen", "127.0.0.1:0", "--log-level", "info", "--log-format", "text")
+	cmd := exec.Command(filepath.Join(dir, "meup-gateway"), "serve", "--config", ts.MkAbs(args[0]), "--data", ts.MkAbs(args[1]), "--listen", "127.0.0.1:0", "--log-level", "info", "--log-format", "text")
 	cmd.Env = append(os.Environ(), "DEPLOY_KEY="+ts.Getenv("DEPLOY_KEY"))
 	stderr, err := cmd.StderrPipe()
 	ts.Check(err)

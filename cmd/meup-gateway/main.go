@@ -11,21 +11,17 @@ import (
 	"github.com/meup-protocol/meup/internal/program"
 )
 
-func main() { os.Exit(run(os.Args[1:])) }
-
-// run executes a command line and returns the exit code.
-func run(args []string) int {
-	ctx, stop := earlysignal.StopContext()
-	defer stop()
+func main() {
 	root := newRoot()
-	// Signals belong to the process, so a test that builds the commands does not
-	// change them.
 	root.PersistentPreRun = func(c *cobra.Command, _ []string) {
 		if c.Name() != "serve" { // the others have nothing to reload
 			earlysignal.ResetHangup()
 		}
 	}
-	return program.RunContext(ctx, root, args)
+	ctx, stop := earlysignal.StopContext()
+	code := program.Run(ctx, program.Process(), root, os.Args[1:])
+	stop()
+	os.Exit(code)
 }
 
 // errReported ends the program with exit code 1; the problem has been reported

@@ -1,20 +1,17 @@
 package main
 
 import (
-	"os"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/meup-protocol/meup/internal/program/programtest"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"meup-gateway": func() { os.Exit(run(os.Args[1:])) }})
-}
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // TestScripts runs the program as a user would.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", Cmds: exportCommands, Setup: func(e *testscript.Env) error {
-		e.Setenv("GORACE", os.Getenv("GORACE"))
-		return nil
-	}})
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", Cmds: exportCommands, Setup: programtest.Path})
 }

@@ -27,9 +27,6 @@ import (
 	"github.com/meup-protocol/meup/internal/testkit"
 )
 
-// stopTimeout bounds the time that a gateway needs to stop.
-const stopTimeout = 10 * time.Second
-
 const serveConfig = `
 spaces:
   lab:
@@ -82,7 +79,7 @@ func (s *serving) end() error {
 	select {
 	case err := <-s.ended:
 		return err
-	case <-time.After(stopTimeout):
+	case <-time.After(testkit.Patience):
 		s.t.Fatalf("the gateway does not stop:\n%s", s)
 		return nil
 	}
@@ -167,19 +164,10 @@ func TestServe_LogOutOfReach(t *testing.T) {
 	s.Wait(t, "msg=serving address=")
 	s.Wait(t, "configuration reloaded")
 	// The streams may be followed again after the connection was made.
-	deadline, tick := time.After(30*time.Second), time.NewTicker(10*time.Millisecond)
-	defer tick.Stop()
-	for {
-		resp, body := s.get("/readyz")
-		if resp.StatusCode == http.StatusOK {
-			break
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("/readyz: %d %s", resp.StatusCode, body)
-		}
-	}
+	testkit.Eventually(t, "the gateway is ready", func() bool {
+		resp, _ := s.get("/readyz")
+		return resp.StatusCode == http.StatusOK
+	})
 	if err := s.end(); err != nil {
 		t.Error(err)
 	}

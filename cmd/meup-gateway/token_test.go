@@ -15,17 +15,14 @@ func TestToken_Interrupted(t *testing.T) {
 	in, typed := io.Pipe()
 	defer func() { _ = typed.Close() }()
 	var out, errs bytes.Buffer
-	root := newRoot()
-	root.SetIn(in)
-	root.SetOut(&out)
-	root.SetErr(&errs)
+	env := &program.Environment{In: in, Out: &out, Err: &errs}
 	done := make(chan int)
-	go func() { done <- program.RunContext(ctx, root, []string{"token", "--hash"}) }()
+	go func() { done <- program.Run(ctx, env, newRoot(), []string{"token", "--hash"}) }()
 	if _, err := typed.Write([]byte("secr")); err != nil { // it is read, so the command waits
 		t.Fatal(err)
 	}
 	cancel()
-	if code := <-done; code != program.ExitInterrupted || out.Len() > 0 || errs.String() != "\n" {
+	if code := <-done; code != program.ExitInterrupted || out.Len() > 0 || errs.String() != "\nmeup-gateway: interrupted\n" {
 		t.Errorf("exit code %d, output %q, errors %q", code, out.String(), errs.String())
 	}
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -13,10 +14,12 @@ import (
 // version is set by the linker for a release.
 var version = "dev"
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() { os.Exit(program.Main(run)) }
 
 // run executes a command line and returns the exit code.
-func run(args []string) int { return program.Run(newRoot(), args) }
+func run(ctx context.Context, env *program.Environment, args []string) int {
+	return program.Run(ctx, env, newRoot(), args)
+}
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{

@@ -16,7 +16,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/pflag"
@@ -26,21 +25,15 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm/models"
 	"github.com/meup-protocol/meup/internal/natsembed"
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/program/programtest"
 	"github.com/meup-protocol/meup/internal/testkit"
 )
 
-// The test binary acts as the program when it is started under the program's
-// name.
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"meup-reasoner": main})
-}
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // TestScripts runs the program as a user would.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", Setup: func(e *testscript.Env) error {
-		e.Setenv("GORACE", os.Getenv("GORACE"))
-		return nil
-	}})
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", Setup: programtest.Path})
 }
 
 // running is the service as a separate process.
@@ -64,11 +57,7 @@ func start(t *testing.T, env []string, args ...string) *running {
 // launch runs the program, and returns when its log has an address.
 func launch(t *testing.T, address *regexp.Regexp, env []string, args ...string) *running {
 	t.Helper()
-	bin, err := exec.LookPath("meup-reasoner") // installed by testscript
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &running{Cmd: exec.Command(bin, append(args, "--log-level", "debug")...)}
+	p := &running{Cmd: exec.Command(testkit.Program(t, "meup-reasoner"), append(args, "--log-level", "debug")...)}
 	p.Env, p.Stdout = append(os.Environ(), env...), &p.stdout
 	stderr, err := p.StderrPipe()
 	if err != nil {
@@ -219,7 +208,7 @@ func TestRecords(t *testing.T) {
 		t.Errorf("%v, file %s, standard output %s", err, raw, &p.stdout)
 	}
 	p = start(t, env)
-	if got := run([]string{"serve", "--listen", "127.0.0.1:0", "--reasoning-log-file", file}); got != program.ExitFailed {
+	if got := run(t.Context(), program.Process(), []string{"serve", "--listen", "127.0.0.1:0", "--reasoning-log-file", file}); got != program.ExitFailed {
 		t.Errorf("a second process has the file of the first one: %d", got)
 	}
 	if status, body := p.ask(t, "GET", "/reasoning_logs?session_id=s1", "", ""); status != 200 || !strings.Contains(body, `"outcome":"use_tools"`) {
@@ -237,21 +226,18 @@ func TestWorker_Observed(t *testing.T) {
 	defer server.Close()
 	address := regexp.MustCompile(`serving metrics" address=(\S+)`)
 	p := launch(t, address, []string{"REASONING_API_TOKEN=token"}, "worker", "--nats", server.URL(), "--metrics-listen", "127.0.0.1:0")
-	c, err := reasonerclient.NewQueue(reasonerclient.Options{NATSURL: server.URL(), NATSOptions: server.ClientOptions(), Timeout: time.Minute})
+	c, err := reasonerclient.NewQueue(reasonerclient.Options{NATSURL: server.URL(), NATSOptions: server.ClientOptions(), Timeout: testkit.Patience})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	deadline := time.Now().Add(time.Minute)
-	for {
+	testkit.Eventually(t, "the worker has made the queue", func() bool {
 		_, err := c.AgentIntent(t.Context(), &wire.AgentIntentRequest{SessionID: "s1", GoalText: "find x", CorrelationID: "c-1"})
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, reasonerclient.ErrNoQueue) || time.Now().After(deadline) {
+		if err != nil && !errors.Is(err, reasonerclient.ErrNoQueue) {
 			t.Fatal(err)
 		}
-	}
+		return err == nil
+	})
 	if status, body := p.ask(t, "GET", "/metrics", "", ""); status != 200 || !strings.Contains(body, "meup_decisions_total") {
 		t.Errorf("%d %s", status, body)
 	}
@@ -280,7 +266,7 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"serve", "--listen", "192.0.2.1:1"}, program.ExitFailed},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
-			if got := run(test.args); got != test.want {
+			if got := run(t.Context(), program.Process(), test.args); got != test.want {
 				t.Errorf("%v: exit code %d, want %d", test.args, got, test.want)
 			}
 		})
@@ -425,18 +411,10 @@ func TestServe_QueueOutOfReach(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	deadline := time.Now().Add(30 * time.Second)
-	tick := time.NewTicker(50 * time.Millisecond) // another process has to notice
-	defer tick.Stop()
-	for {
-		status, body := p.ask(t, "POST", "/agent_intent_async", "", async)
-		if status == 202 {
-			break
-		}
-		if <-tick.C; time.Now().After(deadline) {
-			t.Fatalf("/agent_intent_async: %d %s", status, body)
-		}
-	}
+	testkit.Eventually(t, "asynchronous requests are accepted", func() bool { // another process has to notice
+		status, _ := p.ask(t, "POST", "/agent_intent_async", "", async)
+		return status == 202
+	})
 	<-results
 	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/acpconn"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -24,7 +25,7 @@ func TestACP(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	in, toIn := io.Pipe()
 	fromOut, out := io.Pipe()
-	root := newRoot()
+	root := newRoot(program.Process())
 	root.SetArgs([]string{"acp", "--to", "bob"})
 	root.SetIn(in)
 	root.SetOut(out)
@@ -70,7 +71,7 @@ func TestACP_Faults(t *testing.T) {
 	for want, args := range map[string][]string{"expected the id of a participant": {"acp", "--to", "a b"}, "does not know this token": {"acp"}, "unexpected argument": {"acp", "x"}} {
 		t.Run(want, func(t *testing.T) {
 			t.Setenv("MEUP_TOKEN", "wrong-token")
-			root := newRoot()
+			root := newRoot(program.Process())
 			root.SetArgs(args)
 			root.SetIn(strings.NewReader(""))
 			root.SetOut(io.Discard)

@@ -87,7 +87,7 @@ func runHistory(c *cobra.Command, a *app, f *historyFlags) error {
 	if err != nil {
 		return err
 	}
-	t, err := a.Target(c.ErrOrStderr())
+	t, err := a.Target(c)
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/internal/hookconfig"
@@ -11,17 +9,18 @@ import (
 
 func newHooks(a *app) *cobra.Command {
 	given := func() hookconfig.Place {
-		return hookconfig.Place{Gateway: connect.First(a.Gateway, os.Getenv("MEUP_URL")), Space: connect.First(a.Space, os.Getenv("MEUP_SPACE"))}
+		gateway, space := a.Named()
+		return hookconfig.Place{Gateway: gateway, Space: space}
 	}
 	target := func(c *cobra.Command, at hookconfig.Place) (*hookconfig.Target, error) {
 		s := a.Settings
 		s.Gateway, s.Space = connect.First(given().Gateway, at.Gateway), connect.First(given().Space, at.Space)
-		t, err := s.Target(c.ErrOrStderr())
+		t, err := s.Target(c)
 		if err != nil {
 			return nil, err
 		}
 		env := connect.First(a.TokenEnv, "MEUP_TOKEN")
 		return &hookconfig.Target{Gateway: t.Base, Space: t.Space, Token: t.Token, TokenEnv: env, TokenFile: a.TokenFile, API: t.API}, nil
 	}
-	return hookconfig.NewCommand(hookconfig.Resolver{Given: given, Target: target}, connect.Finish)
+	return hookconfig.NewCommand(hookconfig.Resolver{Env: a.Env, Given: given, Target: target}, connect.Finish)
 }

@@ -18,7 +18,7 @@ import (
 // hooks runs meup hooks with an input.
 func hooks(t *testing.T, input string, args ...string) (string, error) {
 	t.Helper()
-	root := newRoot()
+	root := newRoot(program.Process())
 	var out bytes.Buffer
 	root.SetArgs(append([]string{"hooks"}, args...))
 	root.SetIn(strings.NewReader(input))

@@ -36,7 +36,7 @@ func runJoin(c *cobra.Command, a *app, plain bool) error {
 	if err != nil {
 		return err
 	}
-	t, err := a.Target(c.ErrOrStderr())
+	t, err := a.Target(c)
 	if err != nil {
 		return err
 	}

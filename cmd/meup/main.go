@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"os"
 
@@ -21,13 +22,15 @@ import (
 // version is set by the linker for a release.
 var version = "dev"
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() { os.Exit(program.Main(run)) }
 
 // run executes a command line and returns the exit code.
-func run(args []string) int { return program.Run(newRoot(), args) }
+func run(ctx context.Context, env *program.Environment, args []string) int {
+	return program.Run(ctx, env, newRoot(env), args)
+}
 
-func newRoot() *cobra.Command {
-	var a app
+func newRoot(env *program.Environment) *cobra.Command {
+	a := app{Settings: connect.Settings{Env: env}}
 	root := &cobra.Command{
 		Use:   "meup",
 		Short: "A space of humans, agents and tools, in a terminal",
@@ -86,7 +89,7 @@ func (a *app) style(w io.Writer) (blockrender.Style, error) {
 	case "never":
 		return blockrender.Style{}, nil
 	case "auto":
-		if os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && tui.IsTerminal(w) {
+		if a.Env.Getenv("NO_COLOR") == "" && a.Env.Getenv("TERM") != "dumb" && tui.IsTerminal(w) {
 			return blockrender.Colors(), nil
 		}
 		return blockrender.Style{}, nil

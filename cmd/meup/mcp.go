@@ -30,11 +30,10 @@ It ends when its standard input ends.`,
 }
 
 func runMCP(c *cobra.Command, a *app) error {
-	t, err := a.Target(c.ErrOrStderr())
+	t, err := a.Target(c)
 	if err != nil {
 		return err
 	}
-	defer t.API.Close()
 	if _, err := t.API.SessionIn(c.Context(), t.Space); err != nil {
 		return err
 	}
@@ -47,7 +46,7 @@ func runMCP(c *cobra.Command, a *app) error {
 
 func newACP(a *app) *cobra.Command {
 	return acpserver.NewCommand(program.Version(version), func(c *cobra.Command) (acpserver.Options, error) {
-		t, err := a.Target(c.ErrOrStderr())
+		t, err := a.Target(c)
 		if err != nil {
 			return acpserver.Options{}, err
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/program"
 )
 
 // mcpOver starts meup mcp and connects a client to its standard input and output.
@@ -17,7 +18,7 @@ func mcpOver(t *testing.T, revision string) (session *mcp.ClientSession, ended <
 	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
 	in, toIn := io.Pipe()
 	fromOut, out := io.Pipe()
-	root := newRoot()
+	root := newRoot(program.Process())
 	root.SetArgs([]string{"mcp"})
 	root.SetIn(in)
 	root.SetOut(out)
@@ -86,7 +87,7 @@ func TestMCP_WrongToken(t *testing.T) {
 	t.Setenv("MEUP_SPACE", "lab")
 	t.Setenv("MEUP_TOKEN", "wrong-token")
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	root := newRoot()
+	root := newRoot(program.Process())
 	root.SetArgs([]string{"mcp"})
 	root.SetIn(strings.NewReader(""))
 	root.SetOut(io.Discard)
@@ -106,7 +107,7 @@ func TestMCP_EndOfInput(t *testing.T) {
 	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
 	for i := range 20 {
 		var out strings.Builder
-		root := newRoot()
+		root := newRoot(program.Process())
 		root.SetArgs([]string{"mcp"})
 		root.SetIn(strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}

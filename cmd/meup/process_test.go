@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -18,15 +19,21 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/creack/pty"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
-// process is a program that a script started in the background.
+// process is a command that a script started in the background.
 type process struct {
-	*exec.Cmd
+	name    string
+	signal  func(os.Signal)
+	wait    func() int // returns the exit code
 	reading sync.WaitGroup
 	lines   chan string // of its output
 	seen    []string
-	tty     *terminal // nil: it runs on pipes
+	errs    testkit.Log // what it wrote to standard error in the process of the test
+	tty     *terminal   // nil: it has none
 }
 
 // terminal is a pseudo-terminal.
@@ -35,33 +42,70 @@ type terminal struct {
 	before          *term.State
 }
 
+// startCommand runs a command in the process of the test; a signal ends its context.
+func startCommand(ts *testscript.TestScript, args []string) *process {
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &process{name: "meup", signal: func(os.Signal) { cancel() }}
+	variables := environment(ts)
+	r, w := io.Pipe()
+	env := &program.Environment{
+		In: strings.NewReader(""), Out: w, Err: io.MultiWriter(w, &p.errs), Dir: ts.MkAbs("."),
+		Getenv: func(name string) string { return variables[name] },
+	}
+	code := make(chan int, 1)
+	go func() { // ends with the command; wait waits for it
+		defer w.Close() //nolint:errcheck // never fails
+		code <- run(ctx, env, args)
+	}()
+	p.wait = func() int { defer cancel(); return <-code }
+	p.read(r)
+	return p
+}
+
 // startProcess starts a program in the environment of the script, on a pseudo-terminal if
 // there is one.
-func startProcess(ts *testscript.TestScript, tty *terminal, env []string, name string, args ...string) *process {
-	p := &process{Cmd: exec.Command(name, args...), lines: make(chan string, 4096), tty: tty}
-	p.Env, p.Dir = env, ts.MkAbs(".")
+func startProcess(ts *testscript.TestScript, tty *terminal, name string, args ...string) *process {
+	path := testkit.Program(of(ts).t, name)
+	cmd := exec.Command(path, args...)
+	cmd.Dir = ts.MkAbs(".")
+	for name, value := range environment(ts) {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	p := &process{name: name, tty: tty, signal: func(s os.Signal) { _ = cmd.Process.Signal(s) }}
 	var out io.Reader
 	if tty != nil {
-		p.Stdin, p.Stdout, out = tty.program, tty.program, tty.master
-		p.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+		cmd.Stdin, cmd.Stdout, out = tty.program, tty.program, tty.master
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	} else {
-		pipe, err := p.StdoutPipe()
+		pipe, err := cmd.StdoutPipe()
 		ts.Check(err)
 		out = pipe
 	}
-	p.Stderr = p.Stdout
-	ts.Check(p.Start())
-	p.reading.Go(func() { // ends with the program; stop waits for it
+	cmd.Stderr = cmd.Stdout
+	ts.Check(cmd.Start())
+	p.wait = func() int {
+		if failed, ok := errors.AsType[*exec.ExitError](cmd.Wait()); ok {
+			return failed.ExitCode()
+		}
+		return 0
+	}
+	p.read(out)
+	return p
+}
+
+// read reads the output until it ends.
+func (p *process) read(out io.Reader) {
+	p.lines = make(chan string, 4096)
+	p.reading.Go(func() { // ends with the command; stop waits for it
 		defer close(p.lines)
 		s := bufio.NewScanner(out)
-		if tty != nil {
+		if p.tty != nil {
 			s.Split(linesAndPrompts)
 		}
 		for s.Scan() {
 			p.lines <- s.Text()
 		}
 	})
-	return p
 }
 
 // openTerminal opens a pseudo-terminal.
@@ -84,36 +128,37 @@ func linesAndPrompts(data []byte, atEOF bool) (int, []byte, error) {
 
 // types enters a text at the terminal of a command; ^C is Ctrl-C, and ^M Enter.
 func types(ts *testscript.TestScript, _ bool, args []string) {
-	p := processesOf(ts).running[args[0]]
+	p := of(ts).running[args[0]]
 	_, err := p.tty.master.WriteString(strings.NewReplacer("^C", "\x03", "^M", "\r").Replace(args[1]))
 	ts.Check(err)
 }
 
 // await reads the program's output until a line matches.
 func (p *process) await(ts *testscript.TestScript, line *regexp.Regexp) []string {
-	limit := time.After(time.Minute)
+	limit := time.After(testkit.Patience)
 	for {
 		select {
 		case text, ok := <-p.lines:
 			if !ok {
-				ts.Fatalf("%s ended before printing %s:\n%s", p.Path, line, strings.Join(p.seen, "\n"))
+				ts.Fatalf("%s ended before printing %s:\n%s", p.name, line, strings.Join(p.seen, "\n"))
 			}
 			p.seen = append(p.seen, text)
 			if found := line.FindStringSubmatch(text); found != nil {
 				return found
 			}
 		case <-limit:
-			ts.Fatalf("%s did not print %s:\n%s", p.Path, line, strings.Join(p.seen, "\n"))
+			ts.Fatalf("%s did not print %s:\n%s", p.name, line, strings.Join(p.seen, "\n"))
 		}
 	}
 }
 
-// stop ends the program and returns its exit code.
-func (p *process) stop(s syscall.Signal) int {
-	_ = p.Process.Signal(s)
-	var err error
+// stop ends the command with a signal (0: waits for it) and returns its exit code.
+func (p *process) stop(s syscall.Signal) (code int) {
+	if s != 0 {
+		p.signal(s)
+	}
 	if p.tty != nil { // its output ends when it is closed
-		err = p.Wait()
+		code = p.wait()
 		after, failed := term.GetState(p.tty.program.Fd())
 		if failed != nil || !reflect.DeepEqual(after, p.tty.before) {
 			p.seen = append(p.seen, "the terminal is left in another mode")
@@ -126,75 +171,56 @@ func (p *process) stop(s syscall.Signal) int {
 	}
 	p.reading.Wait()
 	if p.tty == nil {
-		err = p.Wait()
+		code = p.wait()
 	}
-	var failed *exec.ExitError
-	if errors.As(err, &failed) {
-		return failed.ExitCode()
-	}
-	return 0
+	return code
 }
 
-// processes holds the background programs of a script, by name.
-type processes struct{ running map[string]*process }
-
-type processesKey struct{}
-
-func (all *processes) stop() {
-	for _, p := range all.running {
-		p.stop(syscall.SIGTERM)
-	}
-}
-
-func processesOf(ts *testscript.TestScript) *processes {
-	all, ok := ts.Value(processesKey{}).(*processes)
-	if !ok {
-		ts.Fatalf("no processes")
-	}
-	return all
-}
-
-// starts runs a command in the background, under a name; -tty: on a pseudo-terminal.
+// starts runs a command in the background, under a name.
 func starts(ts *testscript.TestScript, _ bool, args []string) {
-	var tty *terminal
-	if args[0] == "-tty" {
-		tty, args = openTerminal(ts), args[1:]
+	var p *process
+	switch args[0] {
+	case "-tty":
+		args = args[1:]
+		p = startProcess(ts, openTerminal(ts), args[1], args[2:]...)
+	case "-process":
+		args = args[1:]
+		p = startProcess(ts, nil, args[1], args[2:]...)
+	default:
+		p = startCommand(ts, args[2:])
 	}
-	path, err := exec.LookPath(args[1]) // installed by testscript
-	ts.Check(err)
-	env := environment(ts)
-	processesOf(ts).running[args[0]] = startProcess(ts, tty, env, path, args[2:]...)
+	of(ts).running[args[0]] = p
 }
 
 // environment returns the script's variables that our programs read.
-func environment(ts *testscript.TestScript) []string {
-	var env []string
-	for _, name := range []string{"PATH", "HOME", "TZ", "TERM", "NO_COLOR", "MEUP_URL", "MEUP_SPACE", "MEUP_TOKEN"} {
-		env = append(env, name+"="+ts.Getenv(name))
+func environment(ts *testscript.TestScript) map[string]string {
+	variables := make(map[string]string)
+	for _, name := range []string{"PATH", "HOME", "TZ", "TERM", "NO_COLOR", "XDG_CONFIG_HOME", "MEUP_URL", "MEUP_SPACE", "MEUP_TOKEN"} {
+		variables[name] = ts.Getenv(name)
 	}
-	return env
+	return variables
 }
 
 // prints waits for output of a background command.
 func prints(ts *testscript.TestScript, _ bool, args []string) {
-	p := processesOf(ts).running[args[0]]
+	p := of(ts).running[args[0]]
 	if p == nil {
 		ts.Fatalf("nothing called %s was started", args[0])
 	}
 	p.await(ts, regexp.MustCompile(args[1]))
 }
 
-// ended ends a command with a signal (0: waits for it), compares its exit code
-// with the expected one, and prints its output.
+// ended ends a command with a signal (0: waits for it), and compares its exit code with the
+// expected one. Its output becomes the standard output, and what it wrote to standard error
+// in the process of the test also the standard error.
 func ended(ts *testscript.TestScript, name, code string, signal syscall.Signal) {
-	all := processesOf(ts)
-	p := all.running[name]
-	delete(all.running, name)
+	p := of(ts).running[name]
+	delete(of(ts).running, name)
 	want, err := strconv.Atoi(code)
 	ts.Check(err)
 	if got := p.stop(signal); got != want {
 		ts.Fatalf("%s ends with exit code %d, not %d:\n%s", name, got, want, strings.Join(p.seen, "\n"))
 	}
-	_, err = ts.Stdout().Write([]byte(strings.Join(p.seen, "\n") + "\n"))
-	ts.Check(err)
+	_, _ = io.WriteString(ts.Stdout(), strings.Join(p.seen, "\n")+"\n") // never fails
+	_, _ = io.WriteString(ts.Stderr(), p.errs.String())
 }

@@ -120,7 +120,7 @@ func runReasoning(c *cobra.Command, a *app, args []string, f *reasoningFlags) er
 	if err != nil {
 		return err
 	}
-	t, err := a.Target(c.ErrOrStderr())
+	t, err := a.Target(c)
 	if err != nil {
 		return err
 	}

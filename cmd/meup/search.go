@@ -83,7 +83,7 @@ func runSearch(c *cobra.Command, a *app, f *searchFlags, text string) error {
 	if err != nil {
 		return err
 	}
-	t, err := a.Target(c.ErrOrStderr())
+	t, err := a.Target(c)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -101,11 +100,11 @@ func runSend(c *cobra.Command, a *app, f *sendFlags, args []string) error {
 	if tui.IsTerminal(c.InOrStdin()) && (f.file == "-" || len(args) == 1 && args[0] == "-") {
 		connect.Warn(c.ErrOrStderr(), "type the message; Ctrl-D on an empty line sends it")
 	}
-	draft, err := program.Interruptible(c.Context(), func() (protocol.Envelope, error) { return f.draft(c.InOrStdin(), args) })
+	draft, err := program.Interruptible(c.Context(), func() (protocol.Envelope, error) { return f.draft(a.Env, c.InOrStdin(), args) })
 	if err != nil {
 		return err
 	}
-	t, err := a.Target(c.ErrOrStderr())
+	t, err := a.Target(c)
 	if err != nil {
 		return err
 	}
@@ -183,7 +182,7 @@ func (f *sendFlags) check(fl *pflag.FlagSet) error {
 }
 
 // draft builds the envelope.
-func (f *sendFlags) draft(in io.Reader, args []string) (protocol.Envelope, error) {
+func (f *sendFlags) draft(env *program.Environment, in io.Reader, args []string) (protocol.Envelope, error) {
 	kind, _ := protocol.ParseKind(f.kind)
 	e := protocol.Envelope{ID: protocol.ID(f.id), Kind: kind}
 	for _, id := range f.to {
@@ -201,14 +200,14 @@ func (f *sendFlags) draft(in io.Reader, args []string) (protocol.Envelope, error
 		}
 		e.Context = path
 	}
-	if e.Payload, err = f.body(in, args); err != nil {
+	if e.Payload, err = f.body(env, in, args); err != nil {
 		return e, err
 	}
 	return e, nil
 }
 
 // body returns the payload: the given one, or the payload of a chat.
-func (f *sendFlags) body(in io.Reader, args []string) (json.RawMessage, error) {
+func (f *sendFlags) body(env *program.Environment, in io.Reader, args []string) (json.RawMessage, error) {
 	if f.payload != "" {
 		if len(args) > 0 {
 			return nil, program.Usagef("use either a text or --payload, not both")
@@ -219,7 +218,7 @@ func (f *sendFlags) body(in io.Reader, args []string) (json.RawMessage, error) {
 		}
 		return json.RawMessage(f.payload), nil
 	}
-	text, err := f.text(in, args)
+	text, err := f.text(env, in, args)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +232,7 @@ func (f *sendFlags) body(in io.Reader, args []string) (json.RawMessage, error) {
 // maxText bounds the text read from a file; a gateway accepts 1 MiB by default.
 const maxText = 32 << 20
 
-func (f *sendFlags) text(in io.Reader, args []string) (string, error) {
+func (f *sendFlags) text(env *program.Environment, in io.Reader, args []string) (string, error) {
 	raw := []byte(strings.Join(args, " "))
 	var err error
 	switch {
@@ -247,7 +246,7 @@ func (f *sendFlags) text(in io.Reader, args []string) (string, error) {
 	case f.file == "" || f.file == "-":
 		raw, err = readText(in)
 	default:
-		raw, err = readFile(f.file)
+		raw, err = readFile(env, f.file)
 	}
 	if err != nil {
 		return "", fmt.Errorf("read text: %w", err)
@@ -262,8 +261,8 @@ func (f *sendFlags) text(in io.Reader, args []string) (string, error) {
 	return string(raw), nil
 }
 
-func readFile(path string) ([]byte, error) {
-	file, err := os.Open(path)
+func readFile(env *program.Environment, path string) ([]byte, error) {
+	file, err := env.Open(path)
 	if err != nil {
 		return nil, err
 	}

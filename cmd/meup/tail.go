@@ -103,7 +103,7 @@ func newTailing(c *cobra.Command, a *app, f *tailFlags) (*tailing, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := a.Target(c.ErrOrStderr())
+	t, err := a.Target(c)
 	if err != nil {
 		return nil, err
 	}

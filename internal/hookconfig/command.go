@@ -35,6 +35,7 @@ type Target struct {
 
 // Resolver finds the space of the hooks.
 type Resolver struct {
+	Env *program.Environment
 	// Given returns the gateway and the space that the user named; "": not named.
 	Given func() Place
 	// Target resolves the space; what the user did not name is taken from the place.
@@ -60,7 +61,7 @@ The settings name an environment variable or a file and never contain a token.`,
 		Args: program.NoArgs,
 		RunE: program.NoCommand,
 	}
-	c.AddCommand(newInstall(target), newUninstall(r), newStatus(r), newSend(target))
+	c.AddCommand(newInstall(r.Env, target), newUninstall(r), newStatus(r), newSend(target))
 	for _, sub := range c.Commands() {
 		run := sub.RunE
 		sub.RunE = func(c *cobra.Command, args []string) error { return finish(c.Context(), run(c, args)) }
@@ -70,6 +71,7 @@ The settings name an environment variable or a file and never contain a token.`,
 
 // place is where the settings are.
 type place struct {
+	env          *program.Environment
 	program      string
 	project, yes bool
 }
@@ -85,7 +87,7 @@ func (p *place) register(c *cobra.Command) {
 	}
 }
 
-func (p *place) path() (string, error) { return layouts[p.program].path(p.project) }
+func (p *place) path() (string, error) { return layouts[p.program].path(p.env, p.project) }
 
 // installed returns the only space whose hooks the settings have and that the user may
 // mean; false: the user named it, or there is none. Errors: there are several.
@@ -121,8 +123,8 @@ func (p *place) installed(given Place) (at Place, found bool, err error) {
 	return given, false, program.Usagef("%s has hooks of several spaces; name one: %s", path, termsafe.Words(strings.Join(texts, ", or ")))
 }
 
-func newInstall(target func(*cobra.Command) (*Target, error)) *cobra.Command {
-	var p place
+func newInstall(env *program.Environment, target func(*cobra.Command) (*Target, error)) *cobra.Command {
+	p := place{env: env}
 	var h Hooks
 	c := &cobra.Command{
 		Use:   "install claude|codex|cursor",
@@ -138,7 +140,7 @@ func newInstall(target func(*cobra.Command) (*Target, error)) *cobra.Command {
 			if err := p.change(c, h.Add); err != nil {
 				return err
 			}
-			if h.TokenFile == "" && os.Getenv(h.TokenEnv) == "" {
+			if h.TokenFile == "" && env.Getenv(h.TokenEnv) == "" {
 				printf(c.ErrOrStderr(), "meup: set the environment variable %s to the token where %s runs\n", h.TokenEnv, h.Program)
 			}
 			if after := layouts[h.Program].after; after != "" {
@@ -179,7 +181,7 @@ func (h *Hooks) complete(p *place, t *Target) error {
 	}
 	var err error
 	if t.TokenFile != "" {
-		if h.TokenFile, err = filepath.Abs(t.TokenFile); err != nil {
+		if h.TokenFile, err = filepath.Abs(p.env.Path(t.TokenFile)); err != nil {
 			return err
 		}
 	}
@@ -194,7 +196,7 @@ func (h *Hooks) complete(p *place, t *Target) error {
 }
 
 func newUninstall(r Resolver) *cobra.Command {
-	var p place
+	p := place{env: r.Env}
 	c := &cobra.Command{
 		Use:   "uninstall claude|codex|cursor",
 		Short: "Removes the hooks of the space from the settings",
@@ -224,7 +226,7 @@ func newUninstall(r Resolver) *cobra.Command {
 }
 
 func newStatus(r Resolver) *cobra.Command {
-	var p place
+	p := place{env: r.Env}
 	c := &cobra.Command{
 		Use:   "status claude|codex|cursor",
 		Short: "Reports whether the hooks are installed, and whether the gateway accepts them",

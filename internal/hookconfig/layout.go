@@ -2,11 +2,12 @@ package hookconfig
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/meup-protocol/meup/internal/program"
 )
 
 // layout describes the settings of an agent.
@@ -166,16 +167,16 @@ func special(r rune) bool {
 }
 
 // path returns the file of the settings.
-func (l *layout) path(project bool) (string, error) {
+func (l *layout) path(env *program.Environment, project bool) (string, error) {
 	if project {
-		return filepath.Join(l.dir, l.file), nil
+		return env.Path(filepath.Join(l.dir, l.file)), nil
 	}
 	if l.env != "" {
-		if dir := os.Getenv(l.env); dir != "" {
+		if dir := env.Getenv(l.env); dir != "" {
 			return filepath.Join(dir, l.file), nil
 		}
 	}
-	home, err := os.UserHomeDir()
+	home, err := env.Home()
 	if err != nil {
 		return "", err
 	}

@@ -56,18 +56,24 @@ func (e *ExitError) Error() string {
 // Unwrap returns the reason for errors.As.
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// Run executes a command like RunContext, until SIGINT or SIGTERM cancels its
-// context; a second signal ends the program at once.
-func Run(root *cobra.Command, args []string) int {
+// Main runs a program in the environment of the process and returns its exit code. SIGINT
+// or SIGTERM cancels its context; a second signal ends it at once.
+func Main(run func(ctx context.Context, env *Environment, args []string) int) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	return RunContext(ctx, root, args)
+	return run(ctx, Process(), os.Args[1:])
 }
 
-// RunContext executes a command, prints its error without characters that
-// control a terminal (it may quote a gateway), and returns the exit code.
-func RunContext(ctx context.Context, root *cobra.Command, args []string) int {
+// Run executes a command with the streams of an environment, prints its error without
+// characters that control a terminal (it may quote a gateway), and returns the exit code.
+// The context of the command ends with it.
+func Run(ctx context.Context, env *Environment, root *cobra.Command, args []string) int {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	root.SetIn(env.In)
+	root.SetOut(env.Out)
+	root.SetErr(env.Err)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Usage(err) })
 	checkShell(root)
@@ -78,7 +84,7 @@ func RunContext(ctx context.Context, root *cobra.Command, args []string) int {
 	case err == nil:
 		return ExitOK
 	case errors.As(err, &usage):
-		fmt.Fprintf(os.Stderr, "%s: %s\nSee %s --help.\n", root.Name(), termsafe.Text(err.Error()), c.CommandPath())
+		fmt.Fprintf(root.ErrOrStderr(), "%s: %s\nSee %s --help.\n", root.Name(), termsafe.Text(err.Error()), c.CommandPath())
 		return ExitUsage
 	}
 	code := ExitFailed
@@ -87,7 +93,7 @@ func RunContext(ctx context.Context, root *cobra.Command, args []string) int {
 		code = other.Code
 	}
 	if other == nil || other.Err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %s\n", root.Name(), termsafe.Text(err.Error()))
+		fmt.Fprintf(root.ErrOrStderr(), "%s: %s\n", root.Name(), termsafe.Text(err.Error()))
 	}
 	return code
 }

@@ -3,8 +3,6 @@ package program
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,7 +10,7 @@ import (
 )
 
 // An error that quotes a gateway cannot control the terminal, and one that was reported is not printed again.
-func TestRunContext_Errors(t *testing.T) {
+func TestRun_Errors(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error
 		want string
@@ -23,18 +21,11 @@ func TestRunContext_Errors(t *testing.T) {
 		"reported before": {fmt.Errorf("check: %w", &ExitError{Code: ExitFailed}), "", ExitFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			printed, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			former := os.Stderr
-			os.Stderr = printed
-			code := RunContext(t.Context(), &cobra.Command{Use: "fruit", RunE: func(*cobra.Command, []string) error { return c.err }}, nil)
-			os.Stderr = former
-			_ = printed.Close()
-			text, err := os.ReadFile(printed.Name())
-			if got := strings.ReplaceAll(string(text), "\r\n", "\n"); err != nil || got != c.want || code != c.code {
-				t.Errorf("exit code %d, printed %q, %v", code, got, err)
+			var printed strings.Builder
+			env := &Environment{Err: &printed}
+			code := Run(t.Context(), env, &cobra.Command{Use: "fruit", RunE: func(*cobra.Command, []string) error { return c.err }}, nil)
+			if printed.String() != c.want || code != c.code {
+				t.Errorf("exit code %d, printed %q", code, printed.String())
 			}
 		})
 	}

@@ -59,7 +59,7 @@ type session struct {
 
 // open reads the directory of the gateway; space "": all of it.
 func open(c *cobra.Command, s *connect.Settings, asJSON bool) (*session, error) {
-	t, err := s.AnySpace(c.ErrOrStderr())
+	t, err := s.AnySpace(c)
 	if err != nil {
 		return nil, err
 	}

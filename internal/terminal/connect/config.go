@@ -15,17 +15,19 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/meup-protocol/meup/internal/program"
 )
 
 // maxConfig bounds the configuration file.
 const maxConfig = 1 << 20
 
 // configPath returns the path of the configuration.
-func configPath() (string, error) {
-	if dir := os.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+func configPath(env *program.Environment) (string, error) {
+	if dir := env.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "meup", "config.yaml"), nil
 	}
-	home, err := os.UserHomeDir()
+	home, err := env.Home()
 	if err != nil {
 		return "", err
 	}

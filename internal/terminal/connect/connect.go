@@ -3,15 +3,16 @@
 package connect
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/client"
@@ -21,8 +22,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Settings are the flags of a connection.
+// Settings are the flags of a connection, and the environment of the command.
 type Settings struct {
+	Env                 *program.Environment
 	Gateway, Space      string
 	TokenEnv, TokenFile string
 	Profile             string
@@ -103,14 +105,20 @@ func withoutUser(s string) string {
 	return s
 }
 
-// Target resolves the connection to a space.
-func (s *Settings) Target(errOut io.Writer) (*Target, error) { return s.resolve(errOut, true) }
+// Target resolves the connection of a command to a space.
+func (s *Settings) Target(c *cobra.Command) (*Target, error) { return s.resolve(c, true) }
 
-// AnySpace resolves the connection to a gateway; the space may be missing.
-func (s *Settings) AnySpace(errOut io.Writer) (*Target, error) { return s.resolve(errOut, false) }
+// AnySpace resolves the connection of a command to a gateway; the space may be missing.
+func (s *Settings) AnySpace(c *cobra.Command) (*Target, error) { return s.resolve(c, false) }
 
-func (s *Settings) resolve(errOut io.Writer, needsSpace bool) (*Target, error) {
-	gateway, space := First(s.Gateway, os.Getenv("MEUP_URL")), First(s.Space, os.Getenv("MEUP_SPACE"))
+// Named returns the gateway and the space of the flags or of the environment; "": neither has one.
+func (s *Settings) Named() (gateway, space string) {
+	return First(s.Gateway, s.Env.Getenv("MEUP_URL")), First(s.Space, s.Env.Getenv("MEUP_SPACE"))
+}
+
+func (s *Settings) resolve(c *cobra.Command, needsSpace bool) (*Target, error) {
+	gateway, space := s.Named()
+	errOut := c.ErrOrStderr()
 	token, err := s.GivenToken(errOut)
 	if err != nil {
 		return nil, err
@@ -129,15 +137,16 @@ func (s *Settings) resolve(errOut io.Writer, needsSpace bool) (*Target, error) {
 		return nil, missingSpace(space)
 	}
 	if token == "" {
-		if token, err = p.readToken(base, errOut); err != nil {
+		if token, err = p.readToken(s.Env, base, errOut); err != nil {
 			return nil, err
 		}
 	}
-	return newTarget(base, space, token)
+	return newTarget(c.Context(), base, space, token)
 }
 
-// New returns the target of a gateway, a space and a token; all are required.
-func New(gateway, space, token string) (*Target, error) {
+// New returns the target of a gateway, a space and a token; all are required. Its idle
+// connections are closed when ctx ends.
+func New(ctx context.Context, gateway, space, token string) (*Target, error) {
 	base, err := gatewayURL(gateway)
 	if err != nil {
 		return nil, err
@@ -145,15 +154,19 @@ func New(gateway, space, token string) (*Target, error) {
 	if !protocol.ValidSpaceName(space) {
 		return nil, missingSpace(space)
 	}
-	return newTarget(base, space, token)
+	return newTarget(ctx, base, space, token)
 }
 
-func newTarget(base *url.URL, space, token string) (*Target, error) {
+func newTarget(ctx context.Context, base *url.URL, space, token string) (*Target, error) {
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, program.Usagef("the token is invalid: expected printable ASCII characters without spaces")
 	}
 	client, err := api.New(api.Options{URL: base.String(), Token: token})
-	return &Target{Base: base, Space: space, Token: token, API: client}, err
+	if err != nil {
+		return nil, err
+	}
+	context.AfterFunc(ctx, client.Close)
+	return &Target{Base: base, Space: space, Token: token, API: client}, nil
 }
 
 // First returns the first text that is not empty.
@@ -190,18 +203,18 @@ func (s *Settings) GivenToken(errOut io.Writer) (string, error) {
 	case s.TokenFile != "" && s.TokenEnv != "":
 		return "", program.Usagef("use either --token-file or --token-env, not both")
 	case s.TokenFile != "":
-		return tokenIn(s.TokenFile, errOut)
+		return tokenIn(s.Env, s.TokenFile, errOut)
 	case s.TokenEnv != "":
-		return tokenOf(s.TokenEnv)
+		return tokenOf(s.Env, s.TokenEnv)
 	}
-	return strings.TrimSpace(os.Getenv("MEUP_TOKEN")), nil
+	return strings.TrimSpace(s.Env.Getenv("MEUP_TOKEN")), nil
 }
 
 // MaxToken bounds a file with a token; tokens of identity providers are long.
 const MaxToken = 64 << 10
 
-func tokenIn(path string, errOut io.Writer) (string, error) {
-	f, err := os.Open(path)
+func tokenIn(env *program.Environment, path string, errOut io.Writer) (string, error) {
+	f, err := env.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("read token: %w", err)
 	}
@@ -217,12 +230,12 @@ func tokenIn(path string, errOut io.Writer) (string, error) {
 	case len(raw) > MaxToken:
 		return "", fmt.Errorf("read token: %s has more than %d bytes", path, MaxToken)
 	}
-	warnIfOpen(errOut, path)
+	warnIfOpen(env, errOut, path)
 	return t, nil
 }
 
-func tokenOf(variable string) (string, error) {
-	if t := strings.TrimSpace(os.Getenv(variable)); t != "" {
+func tokenOf(env *program.Environment, variable string) (string, error) {
+	if t := strings.TrimSpace(env.Getenv(variable)); t != "" {
 		return t, nil
 	}
 	return "", program.Usagef("no token: the environment variable %s is not set", variable)
@@ -230,7 +243,7 @@ func tokenOf(variable string) (string, error) {
 
 // readProfile returns the selected profile, or nil.
 func (s *Settings) readProfile() (*profile, error) {
-	path, err := configPath()
+	path, err := configPath(s.Env)
 	if err != nil {
 		if s.Profile != "" {
 			return nil, program.Usagef("profile %q: %w", s.Profile, err)
@@ -253,7 +266,7 @@ func (s *Settings) readProfile() (*profile, error) {
 
 // readToken returns the profile's token. It is sent to the profile's own
 // gateway only, regardless of the flags and the environment.
-func (p *profile) readToken(base *url.URL, errOut io.Writer) (string, error) {
+func (p *profile) readToken(env *program.Environment, base *url.URL, errOut io.Writer) (string, error) {
 	if p.Token == "" && p.TokenEnv == "" && p.TokenFile == "" {
 		return "", program.Usagef("no token: set MEUP_TOKEN, use --token-file or --token-env, or write a profile with meup login")
 	}
@@ -265,11 +278,11 @@ func (p *profile) readToken(base *url.URL, errOut io.Writer) (string, error) {
 	}
 	switch {
 	case p.TokenEnv != "":
-		return tokenOf(string(p.TokenEnv))
+		return tokenOf(env, string(p.TokenEnv))
 	case p.TokenFile != "":
 		path := string(p.TokenFile)
 		if rest, ok := strings.CutPrefix(path, "~/"); ok {
-			home, err := os.UserHomeDir()
+			home, err := env.Home()
 			if err != nil {
 				return "", program.Usage(fmt.Errorf("read token: %w", err))
 			}
@@ -278,9 +291,9 @@ func (p *profile) readToken(base *url.URL, errOut io.Writer) (string, error) {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(filepath.Dir(p.path), path)
 		}
-		return tokenIn(path, errOut)
+		return tokenIn(env, path, errOut)
 	}
-	warnIfOpen(errOut, p.path)
+	warnIfOpen(env, errOut, p.path)
 	return strings.TrimSpace(string(p.Token)), nil
 }
 
@@ -290,8 +303,8 @@ func Warn(w io.Writer, format string, args ...any) {
 }
 
 // warnIfOpen warns about a token file that other users can read.
-func warnIfOpen(w io.Writer, path string) {
-	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+func warnIfOpen(env *program.Environment, w io.Writer, path string) {
+	if info, err := env.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
 		Warn(w, "warning: %s holds a token and can be read by others; chmod 600 %[1]s", path)
 	}
 }

@@ -44,8 +44,8 @@ func readAll(config string) (*configuration, error) {
 
 // Kept returns the gateway and the space of a profile, or else of the default one; "": there
 // is none.
-func Kept(name string) (gateway, space string) {
-	for _, s := range []Settings{{Profile: name}, {}} {
+func Kept(env *program.Environment, name string) (gateway, space string) {
+	for _, s := range []Settings{{Env: env, Profile: name}, {Env: env}} {
 		if p, err := s.readProfile(); err == nil && p.Gateway != "" {
 			return string(p.Gateway), string(p.Space)
 		}
@@ -55,11 +55,11 @@ func Kept(name string) (gateway, space string) {
 
 // Save writes a profile with its token into the file of the logins, which only its
 // owner can read. The first profile becomes the default. Save returns the path.
-func Save(name string, t *Target) (path string, err error) {
+func Save(env *program.Environment, name string, t *Target) (path string, err error) {
 	if !protocol.ValidSpaceName(name) {
 		return "", program.Usagef("profile %q: expected 1 to 128 of A-Z a-z 0-9 . _ : -", name)
 	}
-	return rewrite(func(config, logins *configuration) error {
+	return rewrite(env, func(config, logins *configuration) error {
 		if config.Profiles[text(name)] != nil {
 			return program.Usagef("profile %q is in your own configuration; choose another name", name)
 		}
@@ -72,8 +72,8 @@ func Save(name string, t *Target) (path string, err error) {
 }
 
 // Remove deletes a profile of meup login, and returns the path of its file.
-func Remove(name string) (path string, err error) {
-	return rewrite(func(_, logins *configuration) error {
+func Remove(env *program.Environment, name string) (path string, err error) {
+	return rewrite(env, func(_, logins *configuration) error {
 		if logins.Profiles[text(name)] == nil {
 			return program.Usagef("meup login wrote no profile %q", name)
 		}
@@ -86,8 +86,8 @@ func Remove(name string) (path string, err error) {
 }
 
 // rewrite changes the file of the logins.
-func rewrite(change func(config, logins *configuration) error) (path string, err error) {
-	file, err := configPath()
+func rewrite(env *program.Environment, change func(config, logins *configuration) error) (path string, err error) {
+	file, err := configPath(env)
 	if err != nil {
 		return "", program.Usage(err)
 	}

@@ -94,7 +94,7 @@ type controlFlags struct {
 // Commands returns the commands that manage spaces, participants and profiles. style
 // returns the colors for an output.
 func Commands(s *connect.Settings, style func(io.Writer) (blockrender.Style, error)) []*cobra.Command {
-	list := []*cobra.Command{newSpaces(s), newWho(s, style), newLogin(s), newLogout()}
+	list := []*cobra.Command{newSpaces(s), newWho(s, style), newLogin(s), newLogout(s)}
 	for i := range controls {
 		list = append(list, newControl(s, &controls[i]))
 	}
@@ -134,7 +134,7 @@ func runControl(c *cobra.Command, s *connect.Settings, k *control, f *controlFla
 	if err != nil {
 		return err
 	}
-	t, err := s.Target(c.ErrOrStderr())
+	t, err := s.Target(c)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -46,10 +45,10 @@ func login(c *cobra.Command, s *connect.Settings, args []string) error {
 	in := program.NewLines(io.LimitReader(c.InOrStdin(), connect.MaxToken))
 	interactive := tui.IsTerminal(c.InOrStdin())
 	settings := *s
-	settings.Gateway, settings.Space = connect.First(settings.Gateway, os.Getenv("MEUP_URL")), connect.First(settings.Space, os.Getenv("MEUP_SPACE"))
+	settings.Gateway, settings.Space = s.Named()
 	var err error
 	if interactive {
-		gateway, space := connect.Kept(name)
+		gateway, space := connect.Kept(s.Env, name)
 		if settings.Gateway, err = ask(c, in, "Gateway", connect.First(settings.Gateway, gateway, "http://127.0.0.1:8080")); err != nil {
 			return err
 		}
@@ -64,7 +63,7 @@ func login(c *cobra.Command, s *connect.Settings, args []string) error {
 	if err != nil {
 		return err
 	}
-	t, err := connect.New(settings.Gateway, settings.Space, token)
+	t, err := connect.New(c.Context(), settings.Gateway, settings.Space, token)
 	if err != nil {
 		return err
 	}
@@ -72,7 +71,7 @@ func login(c *cobra.Command, s *connect.Settings, args []string) error {
 	if err != nil {
 		return err
 	}
-	path, err := connect.Save(name, t)
+	path, err := connect.Save(s.Env, name, t)
 	if err != nil {
 		return err
 	}
@@ -138,7 +137,7 @@ func readHidden(ctx context.Context, terminal uintptr) ([]byte, error) {
 	return raw, err
 }
 
-func newLogout() *cobra.Command {
+func newLogout(s *connect.Settings) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout [PROFILE]",
 		Short: "Removes a profile that login wrote, with its token",
@@ -146,7 +145,7 @@ func newLogout() *cobra.Command {
 the gateway.`,
 		Args: program.Args("[PROFILE]"),
 		RunE: func(c *cobra.Command, args []string) error {
-			path, err := connect.Remove(connect.First(append(args, "default")...))
+			path, err := connect.Remove(s.Env, connect.First(append(args, "default")...))
 			if err == nil {
 				_, err = fmt.Fprintf(c.OutOrStdout(), "Removed from %s.\n", path)
 			}

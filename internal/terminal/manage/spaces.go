@@ -41,7 +41,7 @@ Exit codes: those of meup.`,
 }
 
 func listSpaces(c *cobra.Command, s *connect.Settings, asJSON bool) error {
-	t, err := s.AnySpace(c.ErrOrStderr())
+	t, err := s.AnySpace(c)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func listParticipants(c *cobra.Command, s *connect.Settings, style func(io.Write
 	if err != nil {
 		return err
 	}
-	t, err := s.Target(c.ErrOrStderr())
+	t, err := s.Target(c)
 	if err != nil {
 		return err
 	}

@@ -123,7 +123,7 @@ func (d *decision) send(c *cobra.Command, s *connect.Settings, style styler, arg
 	if err != nil {
 		return nil, nil, err
 	}
-	t, err := s.Target(c.ErrOrStderr())
+	t, err := s.Target(c)
 	if err != nil {
 		return nil, nil, err
 	}

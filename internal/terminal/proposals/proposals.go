@@ -75,7 +75,7 @@ func list(c *cobra.Command, s *connect.Settings, style styler, asJSON bool) erro
 	if err != nil {
 		return err
 	}
-	t, err := s.Target(c.ErrOrStderr())
+	t, err := s.Target(c)
 	if err != nil {
 		return err
 	}

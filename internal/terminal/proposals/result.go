@@ -235,7 +235,7 @@ func showProposal(c *cobra.Command, s *connect.Settings, style styler, args []st
 	if err != nil {
 		return err
 	}
-	t, err := s.Target(c.ErrOrStderr())
+	t, err := s.Target(c)
 	if err != nil {
 		return err
 	}

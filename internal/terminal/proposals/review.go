@@ -47,7 +47,7 @@ func review(c *cobra.Command, s *connect.Settings, style styler) error {
 	if err != nil {
 		return err
 	}
-	t, err := s.Target(c.ErrOrStderr())
+	t, err := s.Target(c)
 	if err != nil {
 		return err
 	}
