@@ -140,14 +140,15 @@ var mayImport = map[string][]string{
 	// Build and test support of the web page.
 	"internal/gateway/web/bundle":   {},
 	"internal/gateway/web/generate": {"internal/gateway/web/bundle"},
-	"internal/webtest":              {},
+	"internal/webtest":              {"internal/testkit"},
 
 	// Types of the TypeScript SDK.
 	"sdk/typescript":          {},
 	"sdk/typescript/generate": {"protocol"},
 
 	// Test support.
-	"internal/testkit": {},
+	"internal/testkit":             {},
+	"internal/program/programtest": {"internal/program", "internal/testkit"},
 
 	"internal/webtest/pagetest": {"protocol", "client", "internal/meuptest", "internal/webtest"},
 

@@ -171,3 +171,23 @@ func isSelector(e ast.Expr, pkg, name string) bool {
 	x, ok := sel.X.(*ast.Ident)
 	return ok && x.Name == pkg
 }
+
+// TestTestsUseTestkit rejects checks for goroutines with the fixed second of goleak, which
+// a busy machine reaches, and random numbers that differ between runs.
+func TestTestsUseTestkit(t *testing.T) {
+	for _, s := range sources(t) {
+		if !s.isTest {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if isSelector(sel, "goleak", "VerifyTestMain") {
+				t.Errorf("%s: use testkit.Main, which waits longer", s.fset.Position(n.Pos()))
+			}
+			return true
+		})
+	}
+}

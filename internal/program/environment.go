@@ -8,15 +8,15 @@ import (
 	"runtime"
 )
 
-// Environment is what a command has from its surroundings besides arguments and signals:
-// streams, variables and a folder. Many commands with different ones can run in a process.
+// Environment has the streams, variables and folder of a command. Many commands with
+// different environments can run in a process.
 type Environment struct {
 	// In, Out and Err are the standard streams; nil: those of the process.
 	In       io.Reader
 	Out, Err io.Writer
 	// Getenv returns the value of a variable; "": it has none.
 	Getenv func(name string) string
-	// Dir is the folder of relative paths; "": that of the process.
+	// Dir is the folder of relative paths; "": the folder of the process.
 	Dir string
 }
 

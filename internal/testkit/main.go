@@ -57,7 +57,7 @@ func Quarantine(t testing.TB, reason string) {
 }
 
 // Main runs the tests of a package, and fails if they leave goroutines behind that do not
-// end. The seed of tests with rapid is that of Rand.
+// end. Tests with rapid have the seed of Rand.
 func Main(m interface{ Run() int }, ignore ...goleak.Option) { os.Exit(Run(m, ignore...)) }
 
 // Run is Main for packages that clean up afterwards: it returns the exit code.

@@ -1,5 +1,5 @@
-// Command gotest runs go test, and says at the end what a reader wants to know: what
-// failed, what was slow, and which tests failed once and passed when they were run again.
+// Command gotest runs go test. At the end it lists the failed tests, the slowest ones, and
+// those that failed once and passed when they were run again.
 //
 //	go run ./scripts/gotest [-each] [-p=3 and other flags of go test] PACKAGES
 //
@@ -7,8 +7,8 @@
 //
 // A test that fails is run again once, alone, when all others have ended. If it passes
 // then, the run goes on, and the test is named as flaky: more than three flaky tests fail
-// the run. What is not run again: a build that fails, a data race, a panic, goroutines
-// that are left, and everything else that is no failure of a single test.
+// the run. Not run again: a build that fails, a data race, a panic, goroutines that are
+// left, and every other failure that no single test has.
 package main
 
 import (
@@ -82,7 +82,7 @@ func run(args []string, out io.Writer) (int, error) {
 // id is a test of a package; test is "" for the package itself.
 type id struct{ pkg, test string }
 
-// result is that of a test, with its subtests, or of a package.
+// result is the result of a test, with its subtests, or of a package.
 type result struct {
 	id
 	outcome string // pass, fail or skip; "": it has not ended
@@ -120,7 +120,7 @@ func (r *results) goTest(flags, packages []string) error {
 		if json.Unmarshal(line, &e) == nil && e.Action != "" {
 			r.add(&e)
 		} else {
-			_, _ = r.out.Write(line) // what go test prints before it tests
+			_, _ = r.out.Write(line) // not an event
 		}
 		if err != nil {
 			break
@@ -166,7 +166,7 @@ func (r *results) add(e *event) {
 	}
 }
 
-// printPackage prints the line of a package that has ended, after what failed in it.
+// printPackage prints the line of a package that has ended, after its failed tests.
 func (r *results) printPackage(p *result) {
 	if p.outcome == "fail" {
 		for _, t := range r.failures(p.pkg) {
@@ -191,7 +191,7 @@ func (r *results) failures(pkg string) (list []*result) {
 // fatal are texts of the output of a package whose tests are not run again.
 var fatal = []string{"panic: ", "fatal error: ", "WARNING: DATA RACE", "goroutines are left: ", "found unexpected goroutines", "test timed out after"}
 
-// again runs the failed tests of each package again. It returns those that passed then,
+// again runs the failed tests of each package again. It returns the ones that passed then,
 // and the number of failures that remain.
 func (r *results) again(flags []string) (flaky []id, failed int, err error) {
 	var once []*result
