@@ -44,7 +44,7 @@ func sameDigest(t *testing.T, space string, journals ...*Journal) replica.Mark {
 // and a gateway that starts from a purged stream, so no copy is verified.
 func TestAudit_CopiesAgree(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	a, b := openTest(t, n.url(), audited), openTest(t, n.url(), audited)
 	journals := []*Journal{a, b}
 	for round := range 3 {
@@ -132,7 +132,7 @@ func TestAudit_WrongCopyIsReplaced(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n := startNATS(t)
+			n := openAccount(t)
 			dir := t.TempDir()
 			keep := func(o *Options) { audited(o); o.ReplicaDir = dir }
 			a, b := openTest(t, n.url(), audited), openTest(t, n.url(), keep)
@@ -194,7 +194,7 @@ func TestAudit_ServerStopsWhileVerifying(t *testing.T) {
 	dir := t.TempDir()
 	three := func(o *Options) {
 		audited(o)
-		o.Replicas, o.AppendTimeout, o.verifyAgain = 3, 20*time.Second, 100*time.Millisecond
+		o.Replicas, o.verifyAgain = 3, 100*time.Millisecond
 	}
 	keep := func(o *Options) { three(o); o.ReplicaDir = dir }
 	a, b, c := openTest(t, urls(nodes), three), openTest(t, urls(nodes), three), openTest(t, urls(nodes), keep)
@@ -210,7 +210,7 @@ func TestAudit_ServerStopsWhileVerifying(t *testing.T) {
 
 	leader := streamLeader(t, a, nodes, "lab")
 	leader.stop()
-	l := &load{unknown: make(map[string]bool)}
+	l := &load{unknown: make(map[string]bool), timeout: testkit.Patience}
 	for i := range 20 {
 		l.append(t, []*Journal{a, b, c}[i%3], "lab", fmt.Sprintf("during-%d", i))
 	}
@@ -257,7 +257,7 @@ func streamLeader(t *testing.T, j *Journal, nodes []*natsServer, space string) *
 // remains of the interrupted verification.
 func TestAudit_KilledWhileVerifying(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	dir := t.TempDir()
 	keep := func(o *Options) { audited(o); o.ReplicaDir = dir }
 	a, b := openTest(t, n.url(), audited), openTest(t, n.url(), keep)

@@ -1,6 +1,7 @@
 package natsjournal
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -18,8 +19,8 @@ import (
 // proxy.
 func openThrough(t *testing.T, n *natsServer, change func(*Options)) (*Journal, *proxy) {
 	t.Helper()
-	p := startProxy(t, fmt.Sprintf("127.0.0.1:%d", n.opts.Port))
-	j := openTest(t, "nats://"+p.address(), change, nats.ReconnectWait(10*time.Millisecond), nats.IgnoreDiscoveredServers())
+	p := startProxy(t, n.address())
+	j := openTest(t, n.urlAt(p.address()), change, nats.ReconnectWait(10*time.Millisecond), nats.IgnoreDiscoveredServers())
 	return j, p
 }
 
@@ -27,7 +28,7 @@ func openThrough(t *testing.T, n *natsServer, change func(*Options)) (*Journal, 
 // however slow the connection is.
 func TestBarrier(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	a := openTest(t, n.url(), nil)
 	b, line := openThrough(t, n, nil)
 	var sunk sync.Map
@@ -65,10 +66,12 @@ func TestBarrier(t *testing.T) {
 func TestBarrier_WithoutNATS(t *testing.T) {
 	t.Parallel()
 	n := startNATS(t)
-	j := openTest(t, n.url(), func(o *Options) { o.AppendTimeout = 200 * time.Millisecond })
-	persistAppend(t, j, "lab", chat("a", "alice"))
+	j := openTest(t, n.url(), nil)
+	mustAppend(t, j, "lab", chat("a", "alice"))
 	n.stop()
-	if err := j.Barrier(t.Context(), "lab"); !errors.Is(err, journal.ErrUnavailable) {
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if err := j.Barrier(ctx, "lab"); !errors.Is(err, journal.ErrUnavailable) {
 		t.Errorf("barrier: %v", err)
 	}
 	n.start()
@@ -79,7 +82,7 @@ func TestBarrier_WithoutNATS(t *testing.T) {
 // by hand.
 func TestBarrier_DeletedTail(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	j := openTest(t, n.url(), func(o *Options) { o.streams = 1 })
 	mustAppend(t, j, "lab", chat("a", "alice"))
 	ack, err := j.js.Publish(t.Context(), j.names.Subject("lab", false), []byte("garbage"))
@@ -105,13 +108,19 @@ func TestBarrier_DeletedTail(t *testing.T) {
 func TestAppend_Outcomes(t *testing.T) { //nolint:tparallel // the cases share a server, one after the other
 	t.Parallel()
 	n := startNATS(t)
-	j, line := openThrough(t, n, func(o *Options) { o.streams = 1; o.AppendTimeout = time.Second })
-	persistAppend(t, j, "lab", chat("before", "alice"))
+	j, line := openThrough(t, n, func(o *Options) { o.streams = 1 })
+	mustAppend(t, j, "lab", chat("before", "alice"))
+	// within appends a draft for a short time.
+	within := func(d time.Duration, id protocol.ID) journal.Result {
+		ctx, cancel := context.WithTimeout(t.Context(), d)
+		defer cancel()
+		return j.Append(ctx, "lab", []journal.Draft{chat(string(id), "alice")})[0]
+	}
 
 	t.Run("nothing was sent", func(t *testing.T) {
 		n.stop()
 		testkit.Eventually(t, "it is noticed", func() bool { return !j.nc.IsConnected() })
-		r := j.Append(t.Context(), "lab", []journal.Draft{chat("a", "alice")})[0]
+		r := within(100*time.Millisecond, "a")
 		if !errors.Is(r.Err, journal.ErrUnavailable) || errors.Is(r.Err, journal.ErrOutcomeUnknown) {
 			t.Errorf("%+v", r)
 		}
@@ -130,8 +139,8 @@ func TestAppend_Outcomes(t *testing.T) { //nolint:tparallel // the cases share a
 			if !j.streams[0].following.Load() { // more delay would keep it so
 				return false
 			}
-			line.delay.Store(int64(4 * time.Second))
-			r := j.Append(t.Context(), "lab", []journal.Draft{chat(string(id), "alice")})[0]
+			line.delay.Store(int64(time.Second))
+			r := within(200*time.Millisecond, id)
 			line.delay.Store(0)
 			if errors.Is(r.Err, journal.ErrUnavailable) {
 				unsent = append(unsent, id)
@@ -166,7 +175,7 @@ func TestAppend_Outcomes(t *testing.T) { //nolint:tparallel // the cases share a
 			t.Fatal(err)
 		}
 		testkit.Eventually(t, "the refusal arrives in time", func() bool {
-			r := j.Append(t.Context(), "lab", []journal.Draft{chat("c", "alice")})[0]
+			r := within(time.Second, "c")
 			if r.Err == nil {
 				t.Fatalf("%+v", r)
 			}

@@ -20,14 +20,7 @@ import (
 // startCluster starts three servers in a cluster.
 func startCluster(t *testing.T) []*natsServer {
 	t.Helper()
-	return startClusterWith(t, func([]*natsServer) {})
-}
-
-// startClusterWith starts three servers, after a call of change with them.
-func startClusterWith(t *testing.T, change func([]*natsServer)) []*natsServer {
-	t.Helper()
 	nodes := newCluster(t)
-	change(nodes)
 	startNodes(t, nodes)
 	return nodes
 }
@@ -52,10 +45,14 @@ func newCluster(t *testing.T) []*natsServer {
 	return nodes
 }
 
-// startNodes starts servers, and returns when they are a cluster.
+// startNodes starts servers that are not started yet, and returns when all of them are a
+// cluster.
 func startNodes(t *testing.T, nodes []*natsServer) {
 	t.Helper()
 	for _, n := range nodes {
+		if n.srv != nil {
+			continue
+		}
 		srv, err := server.NewServer(n.opts.Clone())
 		if err != nil {
 			t.Fatal(err)
@@ -92,7 +89,7 @@ func urls(nodes []*natsServer) string {
 func TestStreamLeaderStopsUnderLoad(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t)
-	three := func(o *Options) { o.Replicas = 3; o.AppendTimeout = 20 * time.Second }
+	three := func(o *Options) { o.Replicas = 3 }
 	a, b := openTest(t, urls(nodes), three), openTest(t, urls(nodes), three)
 	ra, rb := record(a), record(b)
 	l := startLoad(t, "lab", a, b)
@@ -134,32 +131,37 @@ func TestStreamLeaderStopsUnderLoad(t *testing.T) {
 func TestNoMajority(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t)
-	j := openTest(t, urls(nodes), func(o *Options) { o.Replicas = 3; o.AppendTimeout = time.Second })
+	j := openTest(t, urls(nodes), func(o *Options) { o.Replicas = 3; o.streams = 1 })
 	persistAppend(t, j, "lab", chat("a", "alice"))
-	nodes[0].stop()
-	nodes[1].stop()
+	// The leader of stream and cluster stays: without it, the servers would wait for an election.
+	leader := moveLeader(t, nodes, j, func(leader int) bool { return nodes[leader].srv.JetStreamIsLeader() })
+	others := slices.Delete(slices.Clone(nodes), leader, leader+1)
+	for _, n := range others {
+		n.stop()
+	}
 	testkit.Eventually(t, "not ready", func() bool { return j.Ready() != nil })
-	l := &load{unknown: make(map[string]bool)}
+	l := &load{unknown: make(map[string]bool), timeout: time.Second}
 	l.append(t, j, "lab", "b")
 	if l.failed.Load() != 1 {
 		t.Error("acknowledged by a minority")
 	}
-	nodes[0].start()
+	l.timeout = testkit.Patience
+	others[0].start()
 	testkit.Eventually(t, "ready again", func() bool { return j.Ready() == nil })
 	testkit.Eventually(t, "appends again", func() bool { l.append(t, j, "lab", "c"); return l.ok.Load() > 0 })
 }
 
 func TestFewerReplicasThanAsked(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	j := openTest(t, n.url(), func(o *Options) { o.Replicas = 3 })
 	mustAppend(t, j, "lab", chat("a", "alice"))
 	if got := j.replicas.get(); got != 1 {
 		t.Errorf("%d replicas", got)
 	}
-	r := replicas{n: 5}
+	r := replicas{n: 5, wait: time.Hour}
 	for _, want := range []int{3, 1, 1} {
-		r.tried = time.Now().Add(-peersWait)
+		r.tried = time.Now().Add(-r.wait)
 		r.reduce(r.get(), &jetstream.APIError{ErrorCode: codeNoPeers})
 		if r.get() != want {
 			t.Errorf("%d replicas, want %d", r.get(), want)
@@ -176,7 +178,7 @@ func TestReplicasAdded(t *testing.T) {
 		n.opts.Routes = slices.Delete(slices.Clone(n.opts.Routes), i, i+1)
 	}
 	startNodes(t, nodes[:2])
-	three := func(o *Options) { o.Replicas = 3; o.addEvery = 100 * time.Millisecond }
+	three := func(o *Options) { o.Replicas = 3; o.addEvery, o.peersWait = 100*time.Millisecond, time.Millisecond }
 	j := openTest(t, urls(nodes), three)
 	persistAppend(t, j, "lab", chat("a", "alice"))
 	replicasOf := func() (n []int) {
@@ -201,8 +203,10 @@ func TestReplicasAdded(t *testing.T) {
 func TestIsolatedServer(t *testing.T) {
 	t.Parallel()
 	nodes, lines := startClusterWithLines(t)
+	three := func(o *Options) { o.Replicas, o.streams, o.isolation = 3, 1, 200*time.Millisecond }
+	// The rest of the cluster keeps its leaders: an election would take seconds.
+	leadStreamApart(t, nodes, openTest(t, urls(nodes), three))
 	slices.Reverse(nodes) // the one with the lines is the first that gateways connect to
-	three := func(o *Options) { o.Replicas = 3 }
 	j := openTest(t, urls(nodes), three, nats.DontRandomize(), nats.IgnoreDiscoveredServers())
 	persistAppend(t, j, "lab", chat("a", "alice"))
 	if name := j.nc.ConnectedServerName(); name != nodes[0].opts.ServerName {

@@ -31,10 +31,11 @@ type load struct {
 	mu      sync.Mutex
 	acked   []string // "seq id"
 	unknown map[string]bool
+	timeout time.Duration // of an append
 }
 
 func startLoad(t *testing.T, space string, journals ...*Journal) *load {
-	l := &load{stop: make(chan struct{}), unknown: make(map[string]bool)}
+	l := &load{stop: make(chan struct{}), unknown: make(map[string]bool), timeout: testkit.Patience}
 	for w := range 4 {
 		j := journals[w%len(journals)]
 		l.wg.Go(func() {
@@ -52,7 +53,9 @@ func startLoad(t *testing.T, space string, journals ...*Journal) *load {
 }
 
 func (l *load) append(t *testing.T, j *Journal, space, id string) {
-	r := j.Append(context.Background(), space, []journal.Draft{chat(id, "alice")})[0]
+	ctx, cancel := context.WithTimeout(context.Background(), l.timeout)
+	defer cancel()
+	r := j.Append(ctx, space, []journal.Draft{chat(id, "alice")})[0]
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -202,7 +205,7 @@ func damage(t *testing.T, dir, pattern string) {
 
 func TestReplica_Rebuilt(t *testing.T) { //nolint:tparallel // the cases share a server, one after the other
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	dir := t.TempDir()
 	keep := func(o *Options) { o.ReplicaDir = dir }
 	j := openTest(t, n.url(), keep)
@@ -244,7 +247,7 @@ func TestReplica_Rebuilt(t *testing.T) { //nolint:tparallel // the cases share a
 // part. The files are copied while they are written.
 func TestReplicaOfKilledGateway(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	dir := t.TempDir()
 	a := openTest(t, n.url(), func(o *Options) { o.ReplicaDir = dir })
 	ra := record(a)
@@ -268,7 +271,7 @@ func TestReplicaOfKilledGateway(t *testing.T) {
 
 func TestOpen_ReplicaInUse(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	dir := t.TempDir()
 	j := openTest(t, n.url(), func(o *Options) { o.ReplicaDir = dir })
 	mustAppend(t, j, "lab", chat("a", "alice"))
@@ -281,12 +284,12 @@ func TestOpen_ReplicaInUse(t *testing.T) {
 // A consumer that disappears on the server is recreated at the same position.
 func TestLostConsumer(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	a, b := openTest(t, n.url(), nil), openTest(t, n.url(), nil)
 	ra, rb := record(a), record(b)
 	l := startLoad(t, "lab", a, b)
 	s := a.streams[a.names.Bucket("lab")]
-	for range 5 {
+	for range 2 {
 		l.more(t, 20)
 		handle, err := b.js.Stream(t.Context(), s.name)
 		if err != nil {
@@ -308,7 +311,7 @@ func TestLostConsumer(t *testing.T) {
 // each entry once, including those appended meanwhile.
 func TestRepairUnderLoad(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	a, b := openTest(t, n.url(), nil), openTest(t, n.url(), nil)
 	ra, rb := record(a), record(b)
 	l := startLoad(t, "lab", a, b)
@@ -329,7 +332,7 @@ func TestRepairUnderLoad(t *testing.T) {
 // All gateways skip garbage on a stream; none skips a block of a later version.
 func TestForeignMessages(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	j := openTest(t, n.url(), nil)
 	mustAppend(t, j, "lab", chat("a", "alice"))
 	subject := j.names.Subject("lab", false)
@@ -360,7 +363,7 @@ func TestForeignMessages(t *testing.T) {
 
 func TestOpen_ForeignStream(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	j := openTest(t, n.url(), nil)
 	c := j.streams[0].config(1)
 	c.Name, c.Subjects, c.MaxAge = "OTHER_00", []string{"other.00.>"}, time.Hour
@@ -375,7 +378,7 @@ func TestOpen_ForeignStream(t *testing.T) {
 
 func TestOnCommit(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	var drafts atomic.Int64
 	j := openTest(t, n.url(), func(o *Options) {
 		o.OnCommit = func(n, bytes int, took time.Duration) {

@@ -63,7 +63,7 @@ func waitForAgreement(t *testing.T, space string, n int, journals []*Journal, re
 
 func TestGateways_SameOrder(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	a, b := openTest(t, n.url(), nil), openTest(t, n.url(), nil)
 	ra, rb := record(a), record(b)
 	var wg sync.WaitGroup
@@ -89,7 +89,7 @@ func TestGateways_SameOrder(t *testing.T) {
 // and all gateways agree on it.
 func TestDuplicatesAcrossGateways(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	journals := []*Journal{openTest(t, n.url(), nil), openTest(t, n.url(), nil)}
 	const rounds = 40
 	for i := range rounds {
@@ -131,7 +131,7 @@ func TestDuplicatesAcrossGateways(t *testing.T) {
 
 func TestStaleAcrossGateways(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	a, b := openTest(t, n.url(), nil), openTest(t, n.url(), nil)
 	first := mustAppend(t, a, "lab", grant("g-1", 0))[0]
 	old := chat("m-1", "bob")
@@ -167,7 +167,7 @@ func TestStaleAcrossGateways(t *testing.T) {
 // One call needs many blocks, with state entries in between.
 func TestLongCall(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	a, b := openTest(t, n.url(), nil), openTest(t, n.url(), nil)
 	var drafts []journal.Draft
 	for i := range 2*block.MaxDrafts + 100 {

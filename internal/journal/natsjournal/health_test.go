@@ -15,7 +15,7 @@ import (
 // they were removed.
 func TestProveRemoved(t *testing.T) { //nolint:tparallel // the cases share a server, one after the other
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	j := openTest(t, n.url(), func(o *Options) { o.streams = 1 })
 	for _, id := range []string{"a", "b", "c", "d", "e", "f"} { // messages 1 to 6
 		mustAppend(t, j, "lab", chat(id, "alice"))
@@ -70,7 +70,7 @@ func TestProveRemoved(t *testing.T) { //nolint:tparallel // the cases share a se
 // A feed that misses messages which the stream has stops there.
 func TestApplyContiguous_UnprovenGap(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	j := openTest(t, n.url(), func(o *Options) { o.streams = 1 })
 	for _, id := range []string{"a", "b", "c"} {
 		mustAppend(t, j, "lab", chat(id, "alice"))

@@ -108,7 +108,7 @@ func open(o Options) (*Journal, error) {
 		complete:   make(chan struct{}),
 		lagging:    make(map[*stream]bool),
 		purges:     make(map[string]uint64),
-		replicas:   replicas{n: o.Replicas},
+		replicas:   replicas{n: o.Replicas, wait: o.peersWait},
 
 		purgeRequests: make(chan struct{}, 1),
 	}

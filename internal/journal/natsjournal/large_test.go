@@ -35,7 +35,7 @@ func worstJSON(n int) string {
 // ErrTooLarge.
 func TestLargeDrafts(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	j := openTest(t, n.url(), nil)
 	payloads := map[string]string{
 		"plain":  `{"message":"` + strings.Repeat("x", 900<<10) + `"}`,

@@ -1,6 +1,7 @@
 package natsjournal
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -67,7 +68,7 @@ func TestStreamReplaced(t *testing.T) {
 	for _, running := range []bool{true, false} {
 		t.Run(fmt.Sprintf("running=%t", running), func(t *testing.T) {
 			t.Parallel()
-			n := startNATS(t)
+			n := openAccount(t)
 			dir := t.TempDir()
 			keep := func(o *Options) { o.ReplicaDir = dir }
 			j := openTest(t, n.url(), keep)
@@ -200,10 +201,10 @@ func TestStreamLost_OperatorDecides(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n := startNATS(t)
+			n := openAccount(t)
 			dir, dirB := t.TempDir(), t.TempDir()
 			soon := func(o *Options) { o.missingWait = 500 * time.Millisecond }
-			keep := func(o *Options) { soon(o); o.ReplicaDir = dir; o.AppendTimeout = 300 * time.Millisecond }
+			keep := func(o *Options) { soon(o); o.ReplicaDir = dir }
 			j := openTest(t, n.url(), keep)
 			b := openTest(t, n.url(), func(o *Options) { soon(o); o.ReplicaDir = dirB })
 			persistAppend(t, j, "lab", chat("a", "alice"))
@@ -214,7 +215,9 @@ func TestStreamLost_OperatorDecides(t *testing.T) {
 			signal(s.checkRequests)
 			signal(b.streams[s.index].checkRequests)
 			testkit.Eventually(t, "not ready", func() bool { return errors.Is(j.Ready(), errLost) && errors.Is(b.Ready(), errLost) })
-			if r := j.Append(t.Context(), "lab", []journal.Draft{chat("b", "alice")})[0]; !errors.Is(r.Err, journal.ErrUnavailable) {
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			if r := j.Append(ctx, "lab", []journal.Draft{chat("b", "alice")})[0]; !errors.Is(r.Err, journal.ErrUnavailable) {
 				t.Errorf("append: %+v", r)
 			}
 			if got := content(t, j, "lab"); len(got) != 1 || len(keptCopies(t, dir)) > 0 {
@@ -240,7 +243,7 @@ func TestStreamLost_OperatorDecides(t *testing.T) {
 // The data folder belongs to another NATS.
 func TestForeignReplica(t *testing.T) {
 	t.Parallel()
-	n, m := startNATS(t), startNATS(t)
+	n, m := openAccount(t), openAccount(t)
 	dir := t.TempDir()
 	keep := func(o *Options) { o.ReplicaDir = dir }
 	j := openTest(t, n.url(), keep)

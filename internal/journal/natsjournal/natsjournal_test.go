@@ -6,13 +6,16 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net"
+	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
-	"go.uber.org/goleak"
+	"github.com/nats-io/nuid"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/natsconn"
@@ -23,20 +26,83 @@ import (
 // TestMain runs more tests at a time than there are processors: most of the time
 // they wait for timeouts of the journal and elections of NATS.
 func TestMain(m *testing.M) {
-	if err := flag.Set("test.parallel", "4"); err != nil {
+	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
-	goleak.VerifyTestMain(m)
+	testkit.Main(testsOfPackage{m})
 }
 
-// natsServer is a NATS server of a test. It can be stopped and restarted, at
-// the same address, with the same files.
+// testsOfPackage runs the tests, and stops the shared server after them.
+type testsOfPackage struct{ *testing.M }
+
+func (p testsOfPackage) Run() int {
+	code := p.M.Run()
+	stopShared()
+	return code
+}
+
+// shared is the NATS server of all tests that do not stop it.
+var shared = sync.OnceValues(func() (*server.Server, error) {
+	dir, err := os.MkdirTemp("", "natsjournal")
+	if err != nil {
+		return nil, err
+	}
+	var users accountUsers
+	srv, err := startServer(&server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: dir,
+		SyncAlways: true, NoLog: true, NoSigs: true, CustomClientAuthentication: &users,
+	}, &users)
+	stopShared = func() {
+		if srv != nil {
+			stopServer(srv)
+		}
+		_ = os.RemoveAll(dir)
+	}
+	return srv, err
+})
+
+var stopShared = func() {}
+
+// accountUsers lets clients in to the account that their token names.
+type accountUsers struct{ srv *server.Server }
+
+func (u *accountUsers) Check(c server.ClientAuthentication) bool {
+	account, err := u.srv.LookupAccount(c.GetOpts().Token)
+	if err != nil {
+		return false
+	}
+	c.RegisterUser(&server.User{Username: account.Name, Account: account})
+	return true
+}
+
+// natsServer is a NATS server of a test, or an account on the shared one. A server can
+// be stopped and restarted, at the same address, with the same files.
 type natsServer struct {
-	t    *testing.T
-	opts *server.Options
-	srv  *server.Server
+	t       *testing.T
+	opts    *server.Options
+	srv     *server.Server
+	account string
 }
 
+// openAccount returns an account of its own on the shared server.
+func openAccount(t *testing.T) *natsServer {
+	t.Helper()
+	srv, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	account, err := srv.RegisterAccount("test-" + nuid.Next())
+	if err == nil {
+		err = account.EnableJetStream(nil, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := srv.Addr().(*net.TCPAddr).Port
+	return &natsServer{t: t, opts: &server.Options{Port: port}, account: account.Name}
+}
+
+// startNATS starts a server that the test may stop.
 func startNATS(t *testing.T) *natsServer {
 	t.Helper()
 	n := &natsServer{t: t, opts: &server.Options{
@@ -50,23 +116,46 @@ func startNATS(t *testing.T) *natsServer {
 
 func (n *natsServer) start() {
 	n.t.Helper()
-	srv, err := server.NewServer(n.opts.Clone())
+	srv, err := startServer(n.opts.Clone(), nil)
 	if err != nil {
 		n.t.Fatal(err)
-	}
-	srv.Start()
-	if !srv.ReadyForConnections(10 * time.Second) {
-		n.t.Fatal("NATS does not start")
 	}
 	n.srv = srv
 }
 
-func (n *natsServer) stop() {
-	n.srv.Shutdown()
-	n.srv.WaitForShutdown()
+func startServer(o *server.Options, users *accountUsers) (*server.Server, error) {
+	srv, err := server.NewServer(o)
+	if err != nil {
+		return nil, err
+	}
+	if users != nil {
+		users.srv = srv
+	}
+	srv.Start()
+	if !srv.ReadyForConnections(testkit.Patience) {
+		return nil, errors.New("NATS does not start")
+	}
+	return srv, nil
 }
 
-func (n *natsServer) url() string { return fmt.Sprintf("nats://127.0.0.1:%d", n.opts.Port) }
+func (n *natsServer) stop() { stopServer(n.srv) }
+
+func stopServer(srv *server.Server) {
+	srv.Shutdown()
+	srv.WaitForShutdown()
+}
+
+func (n *natsServer) address() string { return fmt.Sprintf("127.0.0.1:%d", n.opts.Port) }
+
+func (n *natsServer) url() string { return n.urlAt(n.address()) }
+
+// urlAt returns the address for clients of a proxy of the server.
+func (n *natsServer) urlAt(address string) string {
+	if n.account == "" {
+		return "nats://" + address
+	}
+	return "nats://" + n.account + "@" + address
+}
 
 // testLog returns a logger that writes to the test's output.
 func testLog(t testing.TB) *slog.Logger {
@@ -90,7 +179,7 @@ func openTest(t *testing.T, url string, change func(*Options), connect ...nats.O
 	t.Helper()
 	o := Options{
 		Conn: dial(t, url, connect...), ReplicaDir: filepath.Join(t.TempDir(), "replica"),
-		Logger: testLog(t), streams: 2, RetainEvery: time.Hour, firstRetain: time.Hour, AppendTimeout: 30 * time.Second,
+		Logger: testLog(t), streams: 2, RetainEvery: time.Hour, firstRetain: time.Hour, AppendTimeout: testkit.Patience,
 	}
 	if change != nil {
 		change(&o)
@@ -192,7 +281,7 @@ func readSpace(j *Journal, space string) (list []string, err error) {
 
 func TestAppendAndRead(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	j := openTest(t, n.url(), nil)
 	var got []string
 	j.Follow(func(space string, entries []*journal.Entry) {

@@ -77,6 +77,7 @@ type Options struct {
 	// Smaller in tests.
 	streams                                           int
 	auditEvery, verifyAgain, missingWait, shorterWait time.Duration
+	peersWait, isolation                              time.Duration
 
 	reasonEvery time.Duration // between two log lines of an Open that waits
 	addEvery    time.Duration // between two attempts to add replicas
@@ -110,6 +111,8 @@ func (o Options) withDefaults() (Options, error) {
 	o.verifyAgain = cmp.Or(o.verifyAgain, defaultVerifyAgain)
 	o.missingWait = cmp.Or(o.missingWait, defaultMissingWait)
 	o.shorterWait = cmp.Or(o.shorterWait, defaultShorterWait)
+	o.peersWait = cmp.Or(o.peersWait, defaultPeersWait)
+	o.isolation = cmp.Or(o.isolation, defaultIsolation)
 	o.reasonEvery = cmp.Or(o.reasonEvery, 5*time.Second)
 	o.addEvery = cmp.Or(o.addEvery, 10*time.Second)
 	o.streams = cmp.Or(o.streams, streamCount)

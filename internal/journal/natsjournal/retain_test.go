@@ -62,7 +62,7 @@ func boundsOf(t *testing.T, j *Journal, space string) bounds {
 // entries, and NATS has no more.
 func TestRetentionAcrossGateways(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	a, b := openTest(t, n.url(), later), openTest(t, n.url(), later)
 	mustAppend(t, a, "lab", chat("m-0", "alice"))
 	mustAppend(t, a, "lab", grant("g-1", 0))
@@ -111,7 +111,7 @@ func TestRetentionAcrossGateways(t *testing.T) {
 // when it is due.
 func TestRetention_SoonAfterStart(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	a := openTest(t, n.url(), later)
 	mustAppend(t, a, "lab", chat("old", "alice"))
 	before := boundsOf(t, a, "lab").oldest
@@ -123,7 +123,7 @@ func TestRetention_SoonAfterStart(t *testing.T) {
 // interrupted trim, have the base of the space.
 func TestRetention_Base(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	folding := func(o *Options) { later(o); o.Fold = journaltest.FoldIDs }
 	a := openTest(t, n.url(), folding)
 	mustAppend(t, a, "lab", chat("x", "alice"))
@@ -153,7 +153,7 @@ func TestRetention_Base(t *testing.T) {
 // TestRetention_LargeBase: a base that NATS cannot store does not stop retention.
 func TestRetention_LargeBase(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	a := openTest(t, n.url(), func(o *Options) {
 		later(o)
 		o.Fold = func(context.Context, string, []byte, iter.Seq2[*journal.Entry, error]) ([]byte, error) {
@@ -185,7 +185,7 @@ func publishRaw(t *testing.T, j *Journal, space string, drafts ...journal.Draft)
 // rebuilt replica must reject the later one as well.
 func TestPurge_RejectedDecision(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	a := openTest(t, n.url(), later)
 	decision := func(id, who string) journal.Draft {
 		d := chat(id, who)
@@ -214,7 +214,7 @@ func TestPurge_RejectedDecision(t *testing.T) {
 // prevent. A rebuilt replica must not accept the retry as an entry.
 func TestPurge_RejectedRetry(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	a := openTest(t, n.url(), later)
 	mustAppend(t, a, "lab", chat("first", "alice"))
 	mustAppend(t, a, "lab", chat("x", "alice"))
@@ -255,7 +255,7 @@ func TestPurge_RejectedRetry(t *testing.T) {
 
 func TestGuards_SurviveRestart(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	dir := t.TempDir()
 	keep := func(o *Options) { o.ReplicaDir = dir }
 	j := openTest(t, n.url(), keep)

@@ -21,8 +21,8 @@ const (
 	defaultMissingWait = 5 * time.Second
 	// defaultShorterWait is the same for a stream that ends before the position.
 	defaultShorterWait = 3 * time.Second
-	// peersWait is the time that a cluster has to place all replicas.
-	peersWait = 5 * time.Second
+	// defaultPeersWait is the time that a cluster has to place all replicas.
+	defaultPeersWait = 5 * time.Second
 	// dedupWindow is how long JetStream remembers the id of a block. Blocks are
 	// resent only for seconds.
 	dedupWindow = 2 * time.Minute
@@ -58,7 +58,8 @@ var (
 type replicas struct {
 	mu    sync.Mutex
 	n     int
-	tried time.Time // when the cluster first had too few peers
+	wait  time.Duration // that a cluster has to place all replicas
+	tried time.Time     // when the cluster first had too few peers
 }
 
 func (r *replicas) get() int {
@@ -94,7 +95,7 @@ func (r *replicas) reduce(from int, err error) bool {
 	if r.tried.IsZero() {
 		r.tried = time.Now()
 	}
-	if hasCode(err, codeNoPeers) && time.Since(r.tried) < peersWait {
+	if hasCode(err, codeNoPeers) && time.Since(r.tried) < r.wait {
 		return false
 	}
 	r.n, r.tried = n, time.Time{}

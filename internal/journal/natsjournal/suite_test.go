@@ -17,7 +17,7 @@ import (
 // fresh returns the address of a server, and a function that gives each test
 // its own streams on it.
 func fresh(t *testing.T) (url string, own func(*Options)) {
-	n := startNATS(t)
+	n := openAccount(t)
 	var count atomic.Int64
 	return n.url(), func(o *Options) { o.Prefix = fmt.Sprintf("SUITE%d", count.Add(1)) }
 }
@@ -52,7 +52,7 @@ func TestSuiteBase(t *testing.T) {
 
 func TestSuiteSnapshots(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	journaltest.RunSnapshots(t, func(t *testing.T, dir string) journal.Journal {
 		return openTest(t, n.url(), func(o *Options) { o.Prefix, o.ReplicaDir = "SNAPSHOTS", dir })
 	})
@@ -64,7 +64,7 @@ func TestSuiteDurable(t *testing.T) {
 	for _, lose := range []bool{false, true} {
 		t.Run(fmt.Sprintf("lose=%t", lose), func(t *testing.T) {
 			t.Parallel()
-			n := startNATS(t)
+			n := openAccount(t)
 			count := 0
 			journaltest.RunDurable(t, func(t *testing.T, dir string) journal.Journal {
 				return openTest(t, n.url(), func(o *Options) {
@@ -82,7 +82,7 @@ func TestSuiteDurable(t *testing.T) {
 // All 64 streams, as in production.
 func TestAllStreams(t *testing.T) {
 	t.Parallel()
-	n := startNATS(t)
+	n := openAccount(t)
 	j := openTest(t, n.url(), func(o *Options) { o.streams = 0; o.Logger = nil })
 	for i := range 200 {
 		mustAppend(t, j, fmt.Sprintf("space.%d", i), chat("a", "alice"))

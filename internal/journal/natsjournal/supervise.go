@@ -22,9 +22,9 @@ const (
 	repairMin = 100 * time.Millisecond
 	repairMax = 30 * time.Second
 	calm      = time.Minute
-	// isolation is how long a server may fail to serve every stream before another
+	// defaultIsolation is how long a server may fail to serve every stream before another
 	// one is tried; it doubles up to maxIsolation with each server that also fails.
-	isolation, maxIsolation = 10 * time.Second, 5 * time.Minute
+	defaultIsolation, maxIsolation = 10 * time.Second, 5 * time.Minute
 )
 
 // repair is a request to repair the replica.
@@ -201,7 +201,7 @@ func (j *Journal) watch() {
 	defer ticker.Stop()
 	j.onConnectionStatus(j.nc.IsConnected())
 	ready := true
-	leaving := natsconn.Leaving{Min: isolation, Max: maxIsolation, Jitter: natsconn.Jitter}
+	leaving := natsconn.Leaving{Min: j.opts.isolation, Max: maxIsolation, Jitter: natsconn.Jitter}
 	for {
 		select {
 		case <-j.life.Done():
