@@ -45,6 +45,7 @@ func posts(posted chan<- *wire.Callback) func(*queue.Options) {
 // Hosts that do not respond block neither the workers nor other hosts. A job is
 // redelivered until there is a slot for its callback.
 func TestCallback_UnresponsiveHosts(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	begun, over, alive := make(chan string, 64), make(chan struct{}), make(chan string, 64)
 	s.worker(func(o *queue.Options) {
@@ -87,6 +88,7 @@ func TestCallback_UnresponsiveHosts(t *testing.T) {
 
 // A worker that stops leaves a callback to the next one.
 func TestShutdown_LeavesCallbacks(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	begun, ended := make(chan string, 1), make(chan error, 1)
 	w := s.worker(hangingCallback(begun, ended), func(o *queue.Options) { o.Drain, o.AckWait = time.Millisecond, time.Hour })
@@ -109,6 +111,7 @@ func TestShutdown_LeavesCallbacks(t *testing.T) {
 
 // Leave does not wait for Drain.
 func TestLeave(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	begun, ended := make(chan struct{}, 1), make(chan error, 1)
 	w := s.worker(decides(hangingDecide(begun, ended)), func(o *queue.Options) { o.Drain = time.Hour })
@@ -126,9 +129,10 @@ func TestLeave(t *testing.T) {
 // A callback that lasts longer than AckWait is posted once: its lease is
 // extended.
 func TestCallback_Slow(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	begun, ended := make(chan string, 8), make(chan error, 8)
-	s.worker(hangingCallback(begun, ended), func(o *queue.Options) { o.JobTimeout = 2 * time.Second })
+	s.worker(hangingCallback(begun, ended), func(o *queue.Options) { o.JobTimeout = 2 * time.Second }, shortLease)
 	s.put(jobOf(callbackRequest("a", "example.org")))
 	receive(t, "the callback begins", begun)
 	_ = receive(t, "the callback is given up", ended)
@@ -148,6 +152,7 @@ func TestCallback_Slow(t *testing.T) {
 // A worker that was too late does not post the result of another worker, nor
 // does it acknowledge the job.
 func TestCallback_LateWorker(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	begun, release := make(chan struct{}, 1), make(chan struct{})
 	posted := make(chan *wire.Callback, 8)
@@ -180,6 +185,7 @@ func (s *site) writeResult(id, body string) {
 // An invalid message in place of a result does not keep the job in the queue
 // forever.
 func TestUnreadableResult(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.open()
 	s.writeResult("a", "no JSON")
@@ -195,6 +201,7 @@ func TestUnreadableResult(t *testing.T) {
 // A correlation id belongs to one request: another request is rejected, whether
 // the first is queued, done or canceled.
 func TestSameID_OtherRequest(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.open()
 	c := s.client()

@@ -33,6 +33,7 @@ func cancelJob(t *testing.T, c reasoner.Client, id string, want bool) {
 }
 
 func TestCancelQueued(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.open()
 	waiting := ask(t, s.client(), request("a"))
@@ -63,6 +64,7 @@ func TestCancelQueued(t *testing.T) {
 }
 
 func TestCancelRunning(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	begun, ended := make(chan struct{}, 1), make(chan error, 1)
 	// Without heartbeats only the notice can end it.
@@ -84,9 +86,10 @@ func TestCancelRunning(t *testing.T) {
 
 // A worker that missed the notice detects the cancellation soon.
 func TestCancelNoticeLost(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	begun, ended := make(chan struct{}, 1), make(chan error, 1)
-	s.worker(decides(hangingDecide(begun, ended)))
+	s.worker(decides(hangingDecide(begun, ended)), shortLease)
 	waiting := ask(t, s.client(), request("a"))
 	receive(t, "the job is begun", begun)
 	data, err := json.Marshal(wire.QueueResult{CorrelationID: "a", State: wire.JobCanceled})
@@ -105,6 +108,7 @@ func TestCancelNoticeLost(t *testing.T) {
 
 // Neither a settled job nor an unknown one can be canceled.
 func TestCancelTooLate(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.worker()
 	c := s.client()
@@ -122,6 +126,7 @@ func TestCancelTooLate(t *testing.T) {
 // Concurrent cancellation and decision: the first one written is the only
 // result, and all clients get it.
 func TestCancelRaces(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.worker()
 	c, canceler := s.client(), s.client()

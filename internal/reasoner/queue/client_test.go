@@ -17,8 +17,12 @@ import (
 
 // Without a worker the client times out; the job is processed later.
 func TestClientTimeout(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.open()
+	if _, err := s.client().AgentIntentAsync(t.Context(), request("a")); err != nil {
+		t.Fatal(err)
+	}
 	c := s.client(func(o *reasoner.Options) { o.Timeout, o.Retries = 50*time.Millisecond, 2 })
 	_, err := c.AgentIntent(t.Context(), request("a"))
 	if !errors.Is(err, reasoner.ErrTimeout) || !strings.Contains(err.Error(), "timeout after 50ms, 3 times") {
@@ -35,6 +39,7 @@ func TestClientTimeout(t *testing.T) {
 
 // A job that is lost while a client waits is submitted again.
 func TestClientSubmitsAgain(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.open()
 	waiting := ask(t, s.client(func(o *reasoner.Options) { o.Timeout, o.Retries = 200*time.Millisecond, 100 }), request("a"))
@@ -53,6 +58,7 @@ func TestClientSubmitsAgain(t *testing.T) {
 }
 
 func TestClientGivesUp(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.open()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -70,6 +76,7 @@ func TestClientGivesUp(t *testing.T) {
 }
 
 func TestClientClosed(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.open()
 	c := s.client()
@@ -88,6 +95,7 @@ func TestClientClosed(t *testing.T) {
 
 // The streams do not exist.
 func TestClientNoQueue(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	c := s.client()
 	if _, err := c.AgentIntent(t.Context(), request("a")); !errors.Is(err, reasoner.ErrNoQueue) {
@@ -104,6 +112,7 @@ func TestClientNoQueue(t *testing.T) {
 
 // The client waits for an unreachable NATS until its timeout.
 func TestClientWaitsForNATS(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	listen := strings.TrimPrefix(s.URL(), "nats://")
 	s.Close()
@@ -127,6 +136,7 @@ func TestClientWaitsForNATS(t *testing.T) {
 }
 
 func TestClientValidates(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.worker(decides(func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 		return &wire.AgentIntentResponse{Status: wire.StatusOK, ToolName: "drop"}, nil
@@ -140,6 +150,7 @@ func TestClientValidates(t *testing.T) {
 }
 
 func TestClientTooLarge(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.open()
 	r := request("a")
@@ -150,6 +161,7 @@ func TestClientTooLarge(t *testing.T) {
 
 // Two queues on one NATS are independent.
 func TestQueueNames(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	for _, name := range []string{"ONE", "TWO"} {
 		s.worker(decides(func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {

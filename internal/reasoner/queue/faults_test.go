@@ -26,6 +26,7 @@ func wantRefusal(t *testing.T, err error, status int, code string) {
 
 // Faults of Decide are reported as over HTTP.
 func TestRefused(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	w := s.worker(decides(func(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 		switch r.GoalText {
@@ -72,6 +73,7 @@ func TestRefused(t *testing.T) {
 // A job that cannot be decoded is settled too; otherwise it would be
 // redelivered forever.
 func TestUnreadable(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.worker()
 	s.putRaw(names.Key("a"), []byte("no JSON"))
@@ -97,6 +99,7 @@ func withKey(id string) *wire.AgentIntentRequest {
 // An API key does not enter the queue, neither through the client nor by other
 // means, and is not disclosed.
 func TestAPIKeys(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	var made atomic.Int32
 	s.worker(counted(&made, decideNow), func(o *queue.Options) {
@@ -126,6 +129,7 @@ func TestAPIKeys(t *testing.T) {
 }
 
 func TestAPIKeysAllowed(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.worker(decides(func(_ context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 		if r.LLM == nil || r.LLM.APIKey != key {
@@ -144,16 +148,22 @@ func TestAPIKeysAllowed(t *testing.T) {
 
 // A full queue rejects new jobs; it drops no queued ones.
 func TestQueueFull(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.open(func(o *queue.Options) { o.MaxJobs = 1 })
 	if _, err := s.client().AgentIntentAsync(t.Context(), request("a")); err != nil {
 		t.Fatal(err)
 	}
-	c := s.client(func(o *reasonerclient.Options) { o.Timeout = 300 * time.Millisecond })
-	if _, err := c.AgentIntentAsync(t.Context(), request("a")); err != nil {
+	if _, err := s.client().AgentIntentAsync(t.Context(), request("a")); err != nil {
 		t.Errorf("the same job: %v", err)
 	}
-	_, err := c.AgentIntentAsync(t.Context(), request("b"))
+	err := s.timesOut(200*time.Millisecond, func(c reasonerclient.Client) error {
+		_, err := c.AgentIntentAsync(t.Context(), request("b"))
+		return err
+	}, func(err error) bool {
+		var refused *reasonerclient.APIError
+		return errors.As(err, &refused)
+	})
 	wantRefusal(t, err, 503, reasonerclient.CodeQueueFull)
 	if n := s.jobs(); n != 1 {
 		t.Errorf("%d jobs", n)
@@ -161,6 +171,7 @@ func TestQueueFull(t *testing.T) {
 }
 
 func TestCorrelationIDs(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.worker()
 	c := s.client()
@@ -182,6 +193,7 @@ func TestCorrelationIDs(t *testing.T) {
 // Results are posted to the URL of a job before the job is removed, and again
 // if a worker dies in between.
 func TestCallback(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	posted := make(chan *wire.Callback, 4)
 	s.worker(func(o *queue.Options) {
@@ -226,6 +238,7 @@ func TestCallback(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	nc := s.conn()
 	for want, o := range map[string]queue.Options{

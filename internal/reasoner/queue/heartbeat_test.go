@@ -14,9 +14,10 @@ import (
 
 // Leases are extended while the stream of results does not respond.
 func TestLease_SlowResults(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	begun, ended := make(chan struct{}, 4), make(chan error, 4)
-	s.worker(decides(hangingDecide(begun, ended)), func(o *queue.Options) { o.Drain = time.Millisecond })
+	s.worker(decides(hangingDecide(begun, ended)), func(o *queue.Options) { o.Drain = time.Millisecond }, shortLease)
 	for _, id := range []string{"a", "b"} {
 		s.put(jobOf(request(id)))
 		receive(t, "the job is begun", begun)
@@ -49,6 +50,7 @@ func TestLease_SlowResults(t *testing.T) {
 // While JetStream does not respond, the status line has an error and the last
 // known counts.
 func TestStatusLineWithoutJetStream(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	l := make(statusLines, 1024)
 	w := s.worker(func(o *queue.Options) {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"go.uber.org/goleak"
 
 	"github.com/meup-protocol/meup/client/reasoner"
 	"github.com/meup-protocol/meup/client/reasoner/wire"
@@ -20,7 +20,14 @@ import (
 	"github.com/meup-protocol/meup/internal/testkit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain runs more tests at a time than there are processors: many wait for time-outs
+// of the queue.
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
+	testkit.Main(m)
+}
 
 var names, _ = wire.NewQueueNames("")
 
@@ -69,10 +76,10 @@ func (s *site) js() jetstream.JetStream {
 	return js
 }
 
-// client has a timeout of a minute and does not retry, by default.
+// client has the timeout of a test and does not retry, by default.
 func (s *site) client(change ...func(*reasoner.Options)) reasoner.Client {
 	s.t.Helper()
-	o := reasoner.Options{Conn: s.conn(), Timeout: time.Minute, Retries: reasoner.NoRetries}
+	o := reasoner.Options{Conn: s.conn(), Timeout: testkit.Patience, Retries: reasoner.NoRetries}
 	for _, f := range change {
 		f(&o)
 	}
@@ -82,6 +89,19 @@ func (s *site) client(change ...func(*reasoner.Options)) reasoner.Client {
 	}
 	s.t.Cleanup(func() { _ = c.Close() })
 	return c
+}
+
+// timesOut calls with a client of a short timeout, and with longer ones until the error
+// shows that the queue was heard: on a busy machine, it may not be heard before.
+func (s *site) timesOut(timeout time.Duration, call func(reasoner.Client) error, heard func(error) bool, change ...func(*reasoner.Options)) error {
+	s.t.Helper()
+	for ; ; timeout *= 2 {
+		short := func(o *reasoner.Options) { o.Timeout = timeout }
+		err := call(s.client(append(change, short)...))
+		if err == nil || heard(err) || timeout > testkit.Patience {
+			return err
+		}
+	}
 }
 
 // running is a running worker.
@@ -98,11 +118,14 @@ func (r *running) stop() {
 	<-r.done
 }
 
+// shortLease redelivers jobs soon whose worker has died.
+func shortLease(o *queue.Options) { o.AckWait = 600 * time.Millisecond }
+
 // open opens the queue without processing it.
 func (s *site) open(change ...func(*queue.Options)) *running {
 	s.t.Helper()
 	o := queue.Options{
-		Conn: s.conn(), Decide: decideNow, AckWait: 600 * time.Millisecond, Drain: 5 * time.Second,
+		Conn: s.conn(), Decide: decideNow, AckWait: time.Minute, Drain: testkit.Patience,
 		Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, f := range change {

@@ -85,6 +85,7 @@ func inQueue(t *testing.T, a *asyncMode) {
 // TestCancel_BothModes: the response to a cancellation and its effect depend on
 // the phase of the job, not on the mode.
 func TestCancel_BothModes(t *testing.T) {
+	t.Parallel()
 	// first submits the job that occupies the one worker or the one callback
 	// slot.
 	for _, phase := range []struct {

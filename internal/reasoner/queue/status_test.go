@@ -43,6 +43,7 @@ func (l statusLines) await(t *testing.T, want string) {
 
 // The status line is printed after a change.
 func TestStatusLine(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	begun, ended := make(chan struct{}, 1), make(chan error, 1)
 	l := make(statusLines, 1024)
@@ -69,6 +70,7 @@ func TestStatusLine(t *testing.T) {
 
 // It is also printed when nothing has changed for StatusEvery.
 func TestStatusLineRepeats(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	l := make(statusLines, 1024)
 	s.worker(func(o *queue.Options) {

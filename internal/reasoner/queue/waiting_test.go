@@ -21,9 +21,18 @@ func waits() (option func(*reasoner.Options), errs <-chan error) {
 	}, ch
 }
 
+// asks returns a function that asks a client.
+func asks(t *testing.T) func(reasoner.Client) error {
+	return func(c reasoner.Client) error {
+		_, err := c.AgentIntent(t.Context(), request("a"))
+		return err
+	}
+}
+
 // TestClientWaits_NoQueue: a client with WaitForQueue waits until a worker
 // creates the queue, and reports that once.
 func TestClientWaits_NoQueue(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	option, errs := waits()
 	done := ask(t, s.client(option), request("a"))
@@ -42,10 +51,10 @@ func TestClientWaits_NoQueue(t *testing.T) {
 // TestClientWaits_NoQueueInTime: the wait is bounded by Timeout, and the error
 // has the reason. Without WaitForQueue the error is immediate.
 func TestClientWaits_NoQueueInTime(t *testing.T) {
-	t.Parallel() // it only waits
+	t.Parallel()
 	s := newSite(t)
 	option, _ := waits()
-	_, err := s.client(option, func(o *reasoner.Options) { o.Timeout = 12 * time.Second }).AgentIntent(t.Context(), request("a"))
+	err := s.timesOut(time.Second, asks(t), func(err error) bool { return errors.Is(err, reasoner.ErrNoQueue) }, option)
 	if !errors.Is(err, reasoner.ErrTimeout) || !errors.Is(err, reasoner.ErrNoQueue) {
 		t.Errorf("got %v", err)
 	}
@@ -58,16 +67,19 @@ func TestClientWaits_NoQueueInTime(t *testing.T) {
 // the answer of one that starts later, and has the reason in the error if none
 // does.
 func TestClientWaits_NoWorker(t *testing.T) {
-	t.Parallel() // it only waits
+	t.Parallel()
 	s := newSite(t)
 	s.open()
 	option, errs := waits()
-	_, err := s.client(option, func(o *reasoner.Options) { o.Timeout = 12 * time.Second }).AgentIntent(t.Context(), request("a"))
+	err := s.timesOut(3*time.Second, asks(t), func(err error) bool { return errors.Is(err, reasoner.ErrNoWorker) }, option)
 	if !errors.Is(err, reasoner.ErrTimeout) || !errors.Is(err, reasoner.ErrNoWorker) {
 		t.Errorf("got %v", err)
 	}
 	if err := receive(t, "the wait", errs); !errors.Is(err, reasoner.ErrNoWorker) {
 		t.Errorf("waits for %v", err)
+	}
+	for len(errs) > 0 {
+		<-errs
 	}
 	done := ask(t, s.client(option), request("b"))
 	if err := receive(t, "the wait", errs); !errors.Is(err, reasoner.ErrNoWorker) {
@@ -81,9 +93,10 @@ func TestClientWaits_NoWorker(t *testing.T) {
 
 // TestClientWaits_NATSAway: a client that starts before NATS waits for it.
 func TestClientWaits_NATSAway(t *testing.T) {
+	t.Parallel()
 	address := testkit.FreeAddress(t)
 	option, errs := waits()
-	o := reasoner.Options{NATSURL: "nats://" + address, NATSToken: "a-token", Timeout: time.Minute, Retries: reasoner.NoRetries}
+	o := reasoner.Options{NATSURL: "nats://" + address, NATSToken: "a-token", Timeout: testkit.Patience, Retries: reasoner.NoRetries}
 	option(&o)
 	c, err := reasoner.NewQueue(o)
 	if err != nil {
