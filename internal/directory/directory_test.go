@@ -11,8 +11,11 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/directory"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
+
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 var start = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
@@ -285,7 +288,7 @@ func TestApply_TokensOfOneParticipant(t *testing.T) {
 // TestDecode_ContinuesAlike: a directory that was stored and restored takes the same
 // decisions about later entries as the one that was folded.
 func TestDecode_ContinuesAlike(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
+	rng := testkit.Rand(t)
 	f := &folder{t: t}
 	step := func(f *folder, r *rand.Rand) error {
 		space, who, n := r.IntN(4), r.IntN(4), r.IntN(12)

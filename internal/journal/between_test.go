@@ -11,8 +11,11 @@ import (
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/memory"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
+
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // countedReader counts the queries of a log.
 type countedReader struct {

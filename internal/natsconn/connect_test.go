@@ -3,7 +3,11 @@ package natsconn
 import (
 	"strings"
 	"testing"
+
+	"github.com/meup-protocol/meup/internal/testkit"
 )
+
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // The error of an invalid address does not contain its password.
 func TestCheckURLs_HidesPassword(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm/llmhttp"
 	"github.com/meup-protocol/meup/internal/agent/llm/models"
 	"github.com/meup-protocol/meup/internal/reasoner/api"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // hostileService returns a service whose model is served by h.
@@ -23,7 +24,7 @@ func hostileService(t *testing.T, h http.HandlerFunc) *Service {
 		h(w, r)
 	}))
 	t.Cleanup(server.Close)
-	return New(Options{ModelTimeout: time.Second, Open: func(name, key string) (llm.Model, error) {
+	return New(Options{ModelTimeout: testkit.Patience, Open: func(name, key string) (llm.Model, error) {
 		return models.Open(name, models.Options{
 			BaseURL: server.URL, Key: key, API: "chat", Retry: llmhttp.Retry{Attempts: 1},
 			HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
@@ -53,21 +54,22 @@ func TestHostileProvider(t *testing.T) {
 		}
 	}
 	for name, test := range map[string]struct {
-		serve http.HandlerFunc
-		step  string
+		serve   http.HandlerFunc
+		step    string
+		endless bool // only the timeout ends it
 	}{
-		"endless text":     {endless(delta("more and more ")), "fallback"},
-		"endless comments": {endless(": wait\n\n"), "fallback"},
-		"endless line":     {endless("data: xxxxxxxxxxxxxxxx"), "fallback"},
-		"endless thinking": {endless(`data: {"choices":[{"index":0,"delta":{"reasoning_content":"hm "}}]}` + "\n\n"), "fallback"},
-		"endless calls":    {endless(`data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"context_fts_search","arguments":"[[[["}}]}}]}` + "\n\n"), "fallback"},
-		"never answers":    {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "fallback"},
+		"endless text":     {endless(delta("more and more ")), "fallback", true},
+		"endless comments": {endless(": wait\n\n"), "fallback", true},
+		"endless line":     {endless("data: xxxxxxxxxxxxxxxx"), "fallback", true},
+		"endless thinking": {endless(`data: {"choices":[{"index":0,"delta":{"reasoning_content":"hm "}}]}` + "\n\n"), "fallback", true},
+		"endless calls":    {endless(`data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"context_fts_search","arguments":"[[[["}}]}}]}` + "\n\n"), "fallback", true},
+		"never answers":    {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "fallback", true},
 		"silent stream": {func(w http.ResponseWriter, r *http.Request) {
 			stream(w)
 			w.WriteHeader(http.StatusOK)
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
-		}, "fallback"},
+		}, "fallback", true},
 		"document of 100 MB": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprint(w, `{"choices":[{"message":{"role":"assistant","content":"`)
@@ -77,31 +79,31 @@ func TestHostileProvider(t *testing.T) {
 				}
 			}
 			fmt.Fprint(w, `"},"finish_reason":"stop"}]}`)
-		}, "fallback"},
+		}, "fallback", false},
 		"text of 6 MB": {func(w http.ResponseWriter, _ *http.Request) {
 			stream(w)
 			for chunk, n := delta(strings.Repeat("word ", 20_000)), 0; n < 60; n++ {
 				fmt.Fprint(w, chunk)
 			}
 			fmt.Fprint(w, streamEnd)
-		}, "llm"},
+		}, "llm", false},
 		"NaN in arguments": {func(w http.ResponseWriter, _ *http.Request) {
 			stream(w)
 			fmt.Fprint(w, `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"context_fts_search","arguments":"{\"query\":NaN}"}}]}}]}`+"\n\n"+streamEnd)
-		}, "fallback"},
+		}, "fallback", false},
 		"NaN in the answer": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprint(w, `{"choices":[{"message":{"role":"assistant","content":"x"}}],"usage":{"prompt_tokens":NaN}}`)
-		}, "fallback"},
+		}, "fallback", false},
 		"negative usage": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprint(w, `{"choices":[{"index":0,"message":{"role":"assistant","content":"So."},"finish_reason":"stop"}],"usage":{"prompt_tokens":-9,"completion_tokens":-9}}`)
-		}, "llm"},
+		}, "llm", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := hostileService(t, test.serve)
-			if name == "text of 6 MB" || name == "document of 100 MB" {
-				s.o.ModelTimeout = time.Minute // it is the size that matters
+			if test.endless {
+				s.o.ModelTimeout = 200 * time.Millisecond
 			}
 			out, err := decide(t, s, withModel+`}`)
 			if err != nil {

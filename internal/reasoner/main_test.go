@@ -4,12 +4,11 @@ import (
 	"encoding/json"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/schemas"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // checkSchema validates a response against its schema.
 func checkSchema(t testing.TB, schema string, v any) {

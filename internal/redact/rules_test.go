@@ -8,7 +8,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/meup-protocol/meup/internal/testkit"
 )
+
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 func detector(t testing.TB) *Set {
 	t.Helper()

@@ -6,7 +6,10 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/safety/safetytest"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
+
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 func random(r *rand.Rand, class string, n int) string { return safetytest.Random(r, class, n) }
 

@@ -9,12 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 var people = []protocol.ParticipantID{"ann", "bob", "cat", "dan"}
 
@@ -208,8 +207,10 @@ func randomQuery(r *rand.Rand, a *archive) Query {
 // with the hits of a scan, for participants, guests and observers, with retention
 // and after reopening the index.
 func TestSearch_AgreesWithAScan(t *testing.T) {
-	for seed := range int64(6) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+	seeds := testkit.Rand(t)
+	for i := range 6 {
+		seed := seeds.Int64()
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			r := rand.New(rand.NewSource(seed))
 			dir := t.TempDir()
 			a := newArchive(t, Options{Dir: dir})

@@ -10,8 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
+
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // memoryLog is a log like a space's: each entry has the senders of the envelopes
 // that it correlates to.

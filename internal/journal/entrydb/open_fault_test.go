@@ -12,11 +12,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
-)
 
-// hangTimeout bounds the duration of an operation that never waits, on a busy
-// machine.
-const hangTimeout = time.Minute
+	"github.com/meup-protocol/meup/internal/testkit"
+)
 
 // mustReturn fails the test with all stacks if f does not return.
 func mustReturn(t *testing.T, what string, f func()) {
@@ -28,7 +26,7 @@ func mustReturn(t *testing.T, what string, f func()) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(hangTimeout):
+	case <-time.After(testkit.Patience):
 		panic(what + " hangs")
 	}
 }
@@ -128,8 +126,10 @@ func finish(t *testing.T, d *DB, h history) {
 // fail at random. Every call returns, and no acknowledged batch is lost.
 func TestReopen_FlickeringDisk(t *testing.T) {
 	killed, before := killedStore(t)
-	for seed := range uint64(30) {
-		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+	seeds := testkit.Rand(t)
+	for i := range 30 {
+		seed := seeds.Uint64()
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			var f faults
 			fs := errorfs.Wrap(killed.CrashClone(vfs.CrashCloneCfg{}), &f)
 			h := slices.Clone(*before)

@@ -7,7 +7,10 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/journaltest"
 	"github.com/meup-protocol/meup/internal/journal/memory"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
+
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 func open(*testing.T) journal.Journal { return memory.New(memory.Options{}) }
 

@@ -47,6 +47,7 @@ func TestPowerCut(t *testing.T) {
 	j := open(t, Options{Dir: "log", FS: fs})
 	acks := acked{seqs: map[protocol.ID]protocol.Seq{}}
 	const calls = 20
+	seeds := testkit.Rand(t)
 	for cut := range 15 {
 		before := len(acks.copy())
 		var wg sync.WaitGroup
@@ -61,7 +62,7 @@ func TestPowerCut(t *testing.T) {
 		sure := acks.copy()
 		clone := fs.CrashClone(vfs.CrashCloneCfg{
 			UnsyncedDataPercent: []int{0, 50, 100}[cut%3],
-			RNG:                 rand.New(rand.NewPCG(uint64(cut), 1)),
+			RNG:                 rand.New(rand.NewPCG(seeds.Uint64(), 1)),
 		})
 		wg.Wait()
 		checkAfterCut(t, clone, sure)

@@ -49,6 +49,7 @@ func TestHandler_RejectedBody(t *testing.T) {
 		{"/healthz", "", 405},
 	} {
 		t.Run(fmt.Sprint(test.path, " ", test.status), func(t *testing.T) {
+			t.Parallel() // the server waits before it ends a connection
 			_, from := a.dial(t, test.path, test.headers)
 			resp, err := http.ReadResponse(from, nil)
 			if err != nil {

@@ -14,16 +14,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/meup-protocol/meup/client/reasoner/wire"
+	"github.com/meup-protocol/meup/internal/testkit"
 
 	"github.com/meup-protocol/meup/internal/reasoner"
 	"github.com/meup-protocol/meup/internal/reasoner/api"
 	"github.com/meup-protocol/meup/schemas"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 const requestKey = "sk-request-0123456789abcdef"
 

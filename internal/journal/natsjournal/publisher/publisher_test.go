@@ -12,8 +12,11 @@ import (
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
+
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 var (
 	errRefused = errors.New("refused")
