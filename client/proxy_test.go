@@ -27,13 +27,12 @@ type cuttingProxy struct {
 	conns int
 }
 
-func newCuttingProxy(t *testing.T, target string, seed uint64) *cuttingProxy {
+func newCuttingProxy(t *testing.T, target string, random *rand.Rand) *cuttingProxy {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	random := rand.New(rand.NewPCG(seed, 2))
 	p := &cuttingProxy{Listener: l, target: target}
 	p.cuts = func() int64 { return 2000 + random.Int64N(20_000) } // only called by serve
 	p.group.Go(p.serve)
@@ -73,10 +72,12 @@ func (p *cuttingProxy) url() string { return "ws://" + p.Addr().String() + "/ws?
 
 func TestProxy_CutsAnywhere(t *testing.T) {
 	const count = 500
-	for seed := range uint64(3) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+	seeds := testkit.Rand(t)
+	for i := range 3 {
+		random := rand.New(rand.NewPCG(seeds.Uint64(), 2))
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			g := meuptest.Start(t, meuptest.Config)
-			line := newCuttingProxy(t, g.Addr(), seed)
+			line := newCuttingProxy(t, g.Addr(), random)
 			through := func(o *client.Options) { o.URL, o.RetryDial = line.url(), true }
 			bob := join(t, g, "bob", through)
 			alice := join(t, g, "alice", func(o *client.Options) { through(o); o.Discard = true })

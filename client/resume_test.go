@@ -25,11 +25,12 @@ func message(i int) protocol.Envelope {
 
 func TestResume_NoGapNoDuplicate(t *testing.T) {
 	const count = 400
-	for seed := range uint64(4) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+	seeds := testkit.Rand(t)
+	for i := range 4 {
+		random := rand.New(rand.NewPCG(seeds.Uint64(), 1))
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			g := newFaultyGateway(t)
 			var mu sync.Mutex
-			random := rand.New(rand.NewPCG(seed, 1))
 			chance := func(p float64) bool {
 				mu.Lock()
 				defer mu.Unlock()

@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/goleak"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/agent"
@@ -33,7 +32,7 @@ func TestMain(m *testing.M) {
 	if address := os.Getenv(programVariable); address != "" {
 		program(address)
 	}
-	goleak.VerifyTestMain(m)
+	testkit.Main(m)
 }
 
 const config = `

@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/meuptest"
@@ -13,7 +11,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // newClient returns a client of a test gateway.
 func newClient(t *testing.T, g *meuptest.Gateway, who string) *api.Client {

@@ -11,12 +11,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/meup-protocol/meup/internal/testkit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // pair returns a connection with a handler, and the ends of its peer.
 func pair(t *testing.T, handle Handler) (c *Conn, in *io.PipeWriter, out io.Reader) {

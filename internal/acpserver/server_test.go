@@ -14,8 +14,6 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/acpconn"
 	"github.com/meup-protocol/meup/internal/acpserver"
@@ -24,7 +22,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 const config = `
 limits: {rate: 100000, burst: 100000, connections: 64, open_contexts: 1000}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability/pattern"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -173,13 +174,14 @@ func (g *generator) near(p any) any {
 // covers and disjoint return true only if that holds for all requests.
 func TestCovers_IsSound(t *testing.T) {
 	t.Parallel()
-	pairs, requests := 40_000, 30
-	if raceEnabled || testing.Short() {
-		pairs = 3_000
+	pairs, requests := 5_000, 30
+	if testkit.IsSlow() {
+		pairs = 40_000
 	}
+	seeds := testkit.Rand(t)
 	covered, apart, witnesses := 0, 0, 0
 	for i := range pairs {
-		g := newGenerator(uint64(i) | 1<<41)
+		g := newGenerator(seeds.Uint64())
 		first := g.capability(0)
 		second := g.relative(first)
 		if g.chance(50) {
@@ -238,8 +240,9 @@ func (r oracleRequest) compiled(g *generator) (*Request, error) {
 
 // Every capability covers itself, so that a holder can grant it unchanged.
 func TestCovers_Itself(t *testing.T) {
-	for i := range 2_000 {
-		g := newGenerator(uint64(i) | 1<<42)
+	seeds := testkit.Rand(t)
+	for range 2_000 {
+		g := newGenerator(seeds.Uint64())
 		c, err := ParseJSON(g.encode(g.capability(0)))
 		if err != nil {
 			t.Fatal(err)

@@ -3,19 +3,22 @@ package capability
 import (
 	"strings"
 	"testing"
+
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
-// TestOracle compares a million decisions with the oracle's and checks that both
+// TestOracle compares many decisions with the oracle's and checks that both
 // results occur.
 func TestOracle(t *testing.T) {
 	t.Parallel()
-	sets, requests := 20_000, 50
-	if raceEnabled || testing.Short() {
-		sets = 1_000
+	sets, requests := 2_000, 50
+	if testkit.IsSlow() {
+		sets = 20_000
 	}
+	seeds := testkit.Rand(t)
 	var allowed, denied, total int
 	for i := range sets {
-		g := newGenerator(uint64(i))
+		g := newGenerator(seeds.Uint64())
 		caps := make([]any, 1+g.r.IntN(4))
 		compiled := make([]*Capability, len(caps))
 		for j := range caps {
@@ -59,13 +62,14 @@ func TestOracle(t *testing.T) {
 // mask a wrong match.
 func TestOracleSingle(t *testing.T) {
 	t.Parallel()
-	n := 300_000
-	if raceEnabled || testing.Short() {
-		n = 20_000
+	n := 30_000
+	if testkit.IsSlow() {
+		n = 300_000
 	}
+	seeds := testkit.Rand(t)
 	matched := 0
 	for i := range n {
-		g := newGenerator(uint64(i) | 1<<40)
+		g := newGenerator(seeds.Uint64())
 		c := g.capability(50)
 		text := g.encode(c)
 		compiled, err := ParseJSON(text)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 	"pgregory.net/rapid"
 )
@@ -111,8 +112,9 @@ var modelVocabulary = []string{
 // modelRequests returns the requests of the participants.
 func modelRequests(t *testing.T) []asked {
 	out := []asked{{&Request{Kind: Observe}, true}}
-	for i := range 40 {
-		g := newGenerator(uint64(i))
+	seeds := testkit.Rand(t)
+	for range 40 {
+		g := newGenerator(seeds.Uint64())
 		r, err := g.request().compiled(g)
 		if err != nil {
 			t.Fatal(err)

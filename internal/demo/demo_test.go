@@ -9,17 +9,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"go.uber.org/goleak"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/planner/rules"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // stage is a scene without pauses, and its visitor.
 type stage struct {
@@ -39,7 +37,7 @@ func start(t *testing.T) *stage {
 		t.Setenv("DEMO_"+strings.ToUpper(string(who)), tokens[who])
 	}
 	g := meuptest.Start(t, config)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 	s := &stage{t: t, ctx: ctx, dir: t.TempDir()}
 	scene, err := Start(ctx, Options{
 		URL: "ws://" + g.Addr() + "/ws", Space: "demo", Tokens: tokens, Visitor: "you", Dir: s.dir, Planner: rules.Rules{}, Pace: -1,

@@ -2,11 +2,11 @@ package proposal
 
 import (
 	"fmt"
-	"math/rand"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -15,26 +15,26 @@ import (
 func TestScan_AgreesWithSettles(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	outcomes := make(map[Outcome]int)
-	for seed := range int64(300) {
-		r := rand.New(rand.NewSource(seed))
-		pick := func(list ...string) string { return list[r.Intn(len(list))] }
+	r := testkit.Rand(t)
+	for n := range 300 {
+		pick := func(list ...string) string { return list[r.IntN(len(list))] }
 		var log []*protocol.Envelope
 		for i := range 40 {
 			e := &protocol.Envelope{
 				ID: protocol.ID(fmt.Sprint("e", i)), Seq: protocol.Seq(i + 1), TS: start.Add(time.Duration(i) * time.Minute),
 				From: protocol.ParticipantID(pick("ann", "bob", "tool")), Context: protocol.ContextPath(pick("", "c1", "c1/c2", "c3")),
 			}
-			switch e.Kind = Kinds[r.Intn(len(Kinds))]; e.Kind {
+			switch e.Kind = Kinds[r.IntN(len(Kinds))]; e.Kind {
 			case protocol.KindMCPProposal:
 				e.Payload = []byte(`{"method":"tools/call","params":{"name":"a"},"participant_id":"tool"` + pick("", `,"expires_at":"2026-03-01T12:10:00Z"`, `,"expires_at":"2026-03-01T14:00:00Z"`) + `}`)
 			case protocol.KindMCPRequest:
 				e.Payload = []byte(`{"method":"tools/call","params":{"name":"` + pick("a", "b") + `"}}`)
-				e.To = []protocol.ParticipantID{"tool", "bob"}[:1+r.Intn(8)/7]
+				e.To = []protocol.ParticipantID{"tool", "bob"}[:1+r.IntN(8)/7]
 			default:
 				e.Payload = []byte(`{"reason":"` + pick("timeout", "unsafe") + `"}`)
 			}
-			if i > 0 && r.Intn(4) > 0 {
-				e.Correlation = protocol.CorrelateTo(protocol.ID(pick(fmt.Sprint("e", r.Intn(i)), "c1", "c2", "c3")))
+			if i > 0 && r.IntN(4) > 0 {
+				e.Correlation = protocol.CorrelateTo(protocol.ID(pick(fmt.Sprint("e", r.IntN(i)), "c1", "c2", "c3")))
 			}
 			log = append(log, e)
 		}
@@ -58,7 +58,7 @@ func TestScan_AgreesWithSettles(t *testing.T) {
 			got, by := scan.Outcome(p, now)
 			outcomes[got]++
 			if got != want {
-				t.Fatalf("seed %d, %s: %q by %+v, want %q", seed, p.ID, got, by, want)
+				t.Fatalf("log %d, %s: %q by %+v, want %q", n, p.ID, got, by, want)
 			}
 		}
 	}

@@ -12,13 +12,14 @@ import (
 
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/ring"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // next reads from a cursor until it has reached a Seq.
 func next(t *testing.T, c *space.Cursor, upTo protocol.Seq) []protocol.ID {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 	defer cancel()
 	var ids []protocol.ID
 	for {

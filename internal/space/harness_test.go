@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/frame"
 	"github.com/meup-protocol/meup/internal/journal"
@@ -21,11 +19,12 @@ import (
 	"github.com/meup-protocol/meup/internal/space/admission"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/internal/space/ring"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 	"github.com/meup-protocol/meup/schemas"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // room is a space on its own hub, over a log in memory.
 type room struct {
@@ -199,13 +198,11 @@ func (m *member) leave() {
 	<-m.done
 }
 
-const patience = 20 * time.Second
-
 var errLate = errors.New("it did not come in time")
 
 // await waits until the received frames satisfy until, or the connection ends.
 func (m *member) await(until func() bool) error {
-	late := time.After(patience)
+	late := time.After(testkit.Patience)
 	for {
 		m.mu.Lock()
 		ok, changed := until(), m.changed

@@ -1,7 +1,6 @@
 package space_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -20,10 +20,12 @@ import (
 // naive reading of the log yields for it: in order, each entry once.
 func TestSpace_DeliveryMatchesLog(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(16) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+	seeds := testkit.Rand(t)
+	for i := range 16 {
+		random := rand.New(rand.NewPCG(seeds.Uint64(), 1))
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			runModel(t, rand.New(rand.NewPCG(seed, 1)))
+			runModel(t, random)
 		})
 	}
 }
@@ -57,8 +59,7 @@ func runModel(t *testing.T, random *rand.Rand) {
 	close(over)
 	reading.Wait()
 	// A drained member has received everything.
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
+	ctx := testkit.Deadline(t)
 	if err := r.hub.Drain(ctx); err != nil {
 		t.Fatal(err)
 	}

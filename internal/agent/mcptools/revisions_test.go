@@ -86,7 +86,7 @@ func (h heard) options() mcptools.Options {
 // await returns when the server has sent the notification.
 func (h heard) await(t *testing.T, method string) {
 	t.Helper()
-	timeout := time.After(20 * time.Second)
+	timeout := time.After(testkit.Patience)
 	for {
 		select {
 		case got := <-h:
@@ -293,7 +293,7 @@ func TestKilledOverHTTP(t *testing.T) {
 		first := program(t, revision, addr)
 		h := make(heard, 1000)
 		opts := h.options()
-		opts.CallTimeout = 20 * time.Second
+		opts.CallTimeout = testkit.Patience
 		set := start(t, opts, mcptools.Server{URL: "http://user:hush@" + addr + "/mcp?key=hush"})
 		call(t, set, "pid", `{}`)
 		hangs(t, set)

@@ -3,7 +3,7 @@ package telemetry
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }

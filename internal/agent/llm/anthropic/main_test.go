@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write what is made now into testdata")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 func testdata(t testing.TB, name string) []byte {
 	t.Helper()
