@@ -11,9 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/sdk/conformance/clienttest"
 	"github.com/meup-protocol/meup/sdk/conformance/gatewaytest"
 	"github.com/meup-protocol/meup/sdk/conformance/vector"
@@ -27,11 +26,8 @@ func TestMain(m *testing.M) {
 	if mutation := os.Getenv(botVariable); mutation != "" {
 		os.Exit(runMutant(mutation))
 	}
-	goleak.VerifyTestMain(m)
+	testkit.Main(m)
 }
-
-// patience bounds one step of a vector.
-const patience = 30 * time.Second
 
 // programs are the programs under test of the SDKs. A program that the tree does not have is not
 // tested. command returns the interpreter, or the reason why the program cannot run here.
@@ -94,7 +90,7 @@ func runClient(t *testing.T, o clienttest.Options) {
 			t.Parallel()
 			var frames bytes.Buffer
 			o := o
-			o.Output, o.Step = &frames, patience
+			o.Output, o.Step = &frames, testkit.Patience
 			if err := clienttest.Run(t.Context(), &v, o); err != nil {
 				t.Errorf("%s\n%v\nAll frames:\n%s", v.About, err, &frames)
 			}
@@ -149,7 +145,7 @@ func newSuite(t *testing.T, url string, step time.Duration) *gatewaytest.Suite {
 }
 
 func TestGateway(t *testing.T) {
-	suite := newSuite(t, meuptest.Start(t, config).HTTP(), patience)
+	suite := newSuite(t, meuptest.Start(t, config).HTTP(), testkit.Patience)
 	for _, v := range load(t, "gateway") {
 		t.Run(v.Name, func(t *testing.T) {
 			if err := suite.Run(t.Context(), &v); err != nil {

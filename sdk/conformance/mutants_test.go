@@ -21,6 +21,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/sdk/conformance/clienttest"
 	"github.com/meup-protocol/meup/sdk/conformance/vector"
 )
@@ -239,7 +240,7 @@ func TestClient_MutantsFail(t *testing.T) {
 		})
 	}
 	t.Run("proxy alone", func(t *testing.T) {
-		if err := play("proxy", "call", patience); err != nil {
+		if err := play("proxy", "call", testkit.Patience); err != nil {
 			t.Error(err)
 		}
 	})
@@ -252,7 +253,7 @@ func TestClient_MutantsFail(t *testing.T) {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			var err error
-			for _, step := range []time.Duration{time.Second, 3 * time.Second, patience} { // the longer ones if the machine is slow
+			for _, step := range []time.Duration{time.Second, 3 * time.Second, 30 * time.Second, testkit.Patience} { // the longer ones if the machine is slow
 				var failed *vector.Failure
 				switch err = play(name, mutant.vector, step); {
 				case err == nil:
@@ -346,7 +347,7 @@ func TestGateway_MutantsFail(t *testing.T) {
 	gateway := meuptest.Start(t, config)
 	for _, v := range list {
 		t.Run("proxy alone: "+v.Name, func(t *testing.T) {
-			if err := playMutant(t, gateway, &proxy{}, v, patience); err != nil {
+			if err := playMutant(t, gateway, &proxy{}, v, testkit.Patience); err != nil {
 				t.Error(err)
 			}
 		})

@@ -16,21 +16,13 @@ import (
 	"syscall"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 func TestMain(m *testing.M) {
-	code := m.Run()
+	code := testkit.Run(m)
 	if installed.dir != "" {
 		_ = os.RemoveAll(installed.dir)
-	}
-	if code == 0 {
-		if err := goleak.Find(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
 	}
 	os.Exit(code)
 }

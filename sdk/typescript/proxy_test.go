@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -18,9 +20,10 @@ type cuttingProxy struct {
 	target string
 	group  sync.WaitGroup
 
-	mu   sync.Mutex
-	cuts int
-	open map[net.Conn]bool
+	mu     sync.Mutex
+	random *rand.Rand
+	cuts   int
+	open   map[net.Conn]bool
 }
 
 func newCuttingProxy(t *testing.T, target string, cuts int) *cuttingProxy {
@@ -29,7 +32,7 @@ func newCuttingProxy(t *testing.T, target string, cuts int) *cuttingProxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &cuttingProxy{Listener: l, target: target, cuts: cuts, open: make(map[net.Conn]bool)}
+	p := &cuttingProxy{Listener: l, target: target, random: testkit.Rand(t), cuts: cuts, open: make(map[net.Conn]bool)}
 	p.group.Go(p.serve)
 	t.Cleanup(func() {
 		_ = l.Close()
@@ -82,7 +85,10 @@ func (p *cuttingProxy) pass(in, out net.Conn) {
 	var cut sync.Once
 	copyTo := func(dst, src net.Conn) {
 		defer end()
-		n, _ := io.CopyN(dst, src, 1000+rand.Int64N(8000))
+		p.mu.Lock()
+		length := 1000 + p.random.Int64N(8000)
+		p.mu.Unlock()
+		n, _ := io.CopyN(dst, src, length)
 		if n < 1000 {
 			return // ended by a peer
 		}

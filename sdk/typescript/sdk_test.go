@@ -110,11 +110,16 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// The connection is cut 100 times while chats and questions pass in both directions.
+// The connection is cut 20 times, 100 with make slow, while chats and questions pass in
+// both directions.
 func TestCuts(t *testing.T) {
+	cuts := 20
+	if testkit.IsSlow() {
+		cuts = 100
+	}
 	g := meuptest.Start(t, config)
 	alice := g.API(t, "alice")
-	line := newCuttingProxy(t, g.Addr(), 100)
+	line := newCuttingProxy(t, g.Addr(), cuts)
 	bot := start(t, "http://"+line.Addr().String(), "planner", "test/cuts.mjs")
 	connected(t, alice, "planner")
 	asked := 0

@@ -26,7 +26,7 @@ for name in ("meup", "asyncio", "websockets.server", "websockets.client"):  # th
 
 URL = os.environ.get("MEUP_TEST_URL", "")
 # PATIENCE bounds each test.
-PATIENCE = 120.0
+PATIENCE = 300.0
 
 
 class BoundedTest(unittest.IsolatedAsyncioTestCase):
