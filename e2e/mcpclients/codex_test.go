@@ -3,7 +3,6 @@ package mcpclients
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -112,7 +112,7 @@ env_key = "SCRIPTED_KEY"
 		t.Fatal(err)
 	}
 	env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "SCRIPTED_KEY=k", "SPACE_TOKEN=" + who + "-token"}
-	c := exec.CommandContext(t.Context(), built(t, "github.com/meup-protocol/meup/cmd/meup"), "hooks", "install", "codex", "--yes", "--gateway", g.HTTP(), "--space", "lab", "--token-env", "SPACE_TOKEN")
+	c := exec.CommandContext(t.Context(), testkit.Program(t, "meup"), "hooks", "install", "codex", "--yes", "--gateway", g.HTTP(), "--space", "lab", "--token-env", "SPACE_TOKEN")
 	c.Env = env
 	if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), "written\n") {
 		t.Fatalf("install: %v\n%s", err, out)
@@ -123,9 +123,7 @@ env_key = "SCRIPTED_KEY"
 // startCodex starts codex in an empty folder.
 func startCodex(t *testing.T, env []string, args ...string) (c *exec.Cmd, out *bytes.Buffer) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	t.Cleanup(cancel)
-	c, out = exec.CommandContext(ctx, codexProgram(t), args...), new(bytes.Buffer)
+	c, out = exec.CommandContext(testkit.Deadline(t), codexProgram(t), args...), new(bytes.Buffer)
 	c.Dir, c.Env, c.WaitDelay, c.Stderr = t.TempDir(), env, time.Second, out
 	return c, out
 }
@@ -149,8 +147,7 @@ func logOf(t *testing.T, g *meuptest.Gateway) spaceLog {
 
 func (l spaceLog) await(kind protocol.Kind) protocol.Envelope {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(l.t.Context(), time.Minute)
-	defer cancel()
+	ctx := testkit.Deadline(l.t)
 	q := api.EnvelopeQuery{Kinds: []string{string(kind)}}
 	if err := l.Await(ctx, "lab", q); err != nil {
 		l.t.Fatalf("%s: %v", kind, err)
@@ -209,6 +206,7 @@ func (l spaceLog) wantLines(want ...string) {
 // An unmodified Codex without a terminal publishes its work, makes a call that
 // another participant approved, and answers a message that arrived in the meantime.
 func TestCodex_Exec(t *testing.T) {
+	t.Parallel()
 	codexProgram(t)
 	g := meuptest.Start(t, codexConfig)
 	l := logOf(t, g)
@@ -296,6 +294,7 @@ func (a *appServer) read(found func(id int, method string, result json.RawMessag
 // An unmodified Codex asks the space before its user, and makes a call that another
 // participant approved without a question.
 func TestCodex_Permission(t *testing.T) {
+	t.Parallel()
 	codexProgram(t)
 	g := meuptest.Start(t, codexConfig)
 	l := logOf(t, g)

@@ -54,8 +54,10 @@ var ownStream = map[string]bool{"2025-11-25 server-server-sse-polling server-sse
 
 // Every check that the fixture passes alone, it passes through a space.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	for _, revision := range []string{"2026-07-28", "2025-11-25"} {
 		t.Run(revision, func(t *testing.T) {
+			t.Parallel()
 			node(t)
 			alone, _ := conformance(t, direct(t), revision)
 			through, why := conformance(t, authorized(t, bridged(t), "alice-token", "&participant=fixture"), revision)

@@ -62,39 +62,24 @@ func run(t *testing.T, env []string, name string, args ...string) (out string, e
 	return string(text), err
 }
 
-// build builds the program of a package once.
-var build = struct {
-	sync.Mutex
-	dir string
-}{}
-
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "mcpclients")
-	if err != nil {
-		panic(err)
-	}
-	build.dir = dir
-	code := m.Run()
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
-}
-
-// built returns the path of the program of a package.
-func built(t *testing.T, pkg string) string {
+// fixture returns the server of the conformance suite, built once.
+func fixture(t *testing.T) string {
 	t.Helper()
-	build.Lock()
-	defer build.Unlock()
-	path := filepath.Join(build.dir, filepath.Base(pkg))
-	if _, err := os.Stat(path); err == nil {
-		return path
-	}
-	if err := testkit.Build(path, pkg); err != nil {
+	path, err := buildFixture()
+	if err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-const fixture = "github.com/modelcontextprotocol/go-sdk/conformance/everything-server"
+var buildFixture = sync.OnceValues(func() (string, error) {
+	root, err := testkit.Root()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(root, ".tools", "everything-server")
+	return path, testkit.Build(path, "github.com/modelcontextprotocol/go-sdk/conformance/everything-server")
+})
 
 // start starts a program that the end of the test kills.
 func start(t *testing.T, env []string, name string, args ...string) {
@@ -120,7 +105,7 @@ func start(t *testing.T, env []string, name string, args ...string) {
 func bridged(t *testing.T) *meuptest.Gateway {
 	t.Helper()
 	g := meuptest.Start(t, config)
-	start(t, []string{"MEUP_TOKEN=fixture-token"}, built(t, "github.com/meup-protocol/meup/cmd/meup-agent"), "bridge", "--gateway", "ws://"+g.Addr()+"/ws", "--space", "lab", "--mcp", built(t, fixture))
+	start(t, []string{"MEUP_TOKEN=fixture-token"}, testkit.Program(t, "meup-agent"), "bridge", "--gateway", "ws://"+g.Addr()+"/ws", "--space", "lab", "--mcp", fixture(t))
 	testkit.Eventually(t, "the bridge answers", func() bool {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, authorized(t, g, "alice-token", "&participant=fixture"), bytes.NewReader([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)))
 		if err != nil {
@@ -146,7 +131,7 @@ func direct(t *testing.T) string {
 	}
 	address := l.Addr().String()
 	_ = l.Close() // the fixture listens there
-	start(t, nil, built(t, fixture), "-http="+address, "-stateless")
+	start(t, nil, fixture(t), "-http="+address, "-stateless")
 	testkit.Eventually(t, "the fixture listens", func() bool {
 		c, err := net.Dial("tcp", address)
 		if err == nil {

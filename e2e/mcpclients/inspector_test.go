@@ -9,6 +9,7 @@ import (
 
 // The Inspector lists and uses what a space offers, and one bridged server alone.
 func TestInspector(t *testing.T) {
+	t.Parallel()
 	g := bridged(t)
 	program := installed(t, "@modelcontextprotocol/inspector/clients/launcher/build/index.js")
 	inspect := func(query string, args ...string) map[string]any {
