@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -27,25 +26,22 @@ var a2aBindings = []a2a.TransportProtocol{a2a.TransportProtocolJSONRPC, a2a.Tran
 // An agent with the JavaScript SDK of A2A asks over both bindings, is cut off and
 // continues, decides on a proposal, and gets the answer.
 func TestA2A_JavaScript(t *testing.T) {
-	node, modules := nodeModules(t, "@a2a-js/sdk")
+	t.Parallel()
+	nodeModules(t, "@a2a-js/sdk")
+	var runs []map[string]string
+	var played sync.WaitGroup
+	t.Cleanup(played.Wait)
 	for _, binding := range a2aBindings {
 		for _, decision := range []string{"", "approve", "reject"} {
-			t.Run(string(binding)+" "+decision, func(t *testing.T) {
-				g := meuptest.Start(t, aguiConfig)
-				played := make(chan struct{})
-				go func() { defer close(played); actor{t: t, g: g}.answers(decision != "") }()
-				c := exec.CommandContext(t.Context(), node, "testdata/a2a.mjs")
-				c.Env = []string{"MODULES=" + modules, "ADDRESS=" + g.HTTP() + "/a2a/lab", "TOKEN=alice-token", "BINDING=" + string(binding), "DECISION=" + decision}
-				var errors strings.Builder
-				c.Stderr = &errors
-				out, err := c.Output()
-				if err != nil || errors.Len() > 0 {
-					t.Fatalf("%v\n%s%s", err, out, errors.String())
-				}
-				<-played
-				checkA2A(t, string(out), decision)
-			})
+			g := meuptest.Start(t, aguiConfig)
+			played.Go(func() { actor{t: t, g: g}.answers(decision != "") })
+			runs = append(runs, map[string]string{"ADDRESS": g.HTTP() + "/a2a/lab", "BINDING": string(binding), "DECISION": decision})
 		}
+	}
+	outs := nodeRuns(t, "@a2a-js/sdk", "a2a.mjs", []string{"TOKEN=alice-token"}, runs)
+	played.Wait()
+	for i, run := range runs {
+		t.Run(run["BINDING"]+" "+run["DECISION"], func(t *testing.T) { checkA2A(t, outs[i], run["DECISION"]) })
 	}
 }
 
@@ -142,7 +138,9 @@ func TestA2A_Go(t *testing.T) {
 		t.Run(string(binding), func(t *testing.T) {
 			g := meuptest.Start(t, aguiConfig)
 			c, a := a2aClient(t, g, "alice-token", "lab/agents/planner", binding), actor{t: t, g: g}
-			go a.answers(true)
+			var played sync.WaitGroup
+			defer played.Wait()
+			played.Go(func() { a.answers(true) })
 			ctx := t.Context()
 			// The first result is the proposal, the second one the answer.
 			result, err := c.SendMessage(ctx, a2aText("m1", "why?"))

@@ -6,17 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand"
 	"net/http"
 	"net/http/httptrace"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -59,8 +58,7 @@ func (c *cutter) request(ctx context.Context, operation, params string) *http.Re
 // stream reads a stream and cuts it after so many bytes; below 0: not.
 func (c *cutter) stream(operation, params string, limit int64) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute) // a stream without an end fails the test
-	defer cancel()
+	ctx := testkit.Deadline(c.t) // a stream without an end fails the test
 	resp, err := http.DefaultClient.Do(c.request(ctx, operation, params))
 	if err != nil {
 		c.t.Fatal(err)
@@ -143,20 +141,28 @@ func (c *cutter) wait(params string) {
 	}
 }
 
-// Connections are cut 200 times in the middle of a stream, a wait and an approval, and
+// cutsOf returns how many connections a test cuts: n with make slow, otherwise a tenth.
+func cutsOf(n int) int {
+	if testkit.IsSlow() {
+		return n
+	}
+	return n / 10
+}
+
+// Connections are cut again and again in the middle of a stream, a wait and an approval, and
 // the gateway restarts three times, once while a proposal waits. Every event arrives once and in order, and the log has
 // one question and one decision.
 func TestA2A_Cuts(t *testing.T) {
 	for _, binding := range a2aBindings {
-		t.Run(string(binding), func(t *testing.T) { cutA2A(t, binding, 100) })
+		t.Run(string(binding), func(t *testing.T) {
+			t.Parallel()
+			cutA2A(t, binding, cutsOf(100))
+		})
 	}
 }
 
 func cutA2A(t *testing.T, binding a2a.TransportProtocol, cuts int) {
-	seed := time.Now().UnixNano()
-	random := rand.New(rand.NewSource(seed))
-	t.Logf("seed %d", seed)
-	const thoughts = 150
+	random, thoughts := testkit.Rand(t), cuts*3/2
 	g := meuptest.Start(t, aguiConfig)
 	var restarts sync.RWMutex
 	a, c := actor{t, g, &restarts}, &cutter{t: t, g: g, binding: binding}
@@ -187,7 +193,7 @@ func cutA2A(t *testing.T, binding a2a.TransportProtocol, cuts int) {
 		if n > cuts+50 {
 			t.Fatalf("the task does not end: %s at %s", c.state, c.cursor)
 		}
-		limit := int64(random.Intn(6000))
+		limit := random.Int64N(6000)
 		if n >= cuts {
 			limit = -1
 		}
@@ -211,7 +217,7 @@ func cutA2A(t *testing.T, binding a2a.TransportProtocol, cuts int) {
 			}
 		case n%5 == 0:
 			c.wait(asks)
-		case n%5 == 1:
+		case n%5 == 1 || c.task == "": // the first stream may have been cut before the task
 			c.stream("SendStreamingMessage", asks, limit)
 		default:
 			c.stream("SubscribeToTask", fmt.Sprintf(`{"id":%q}`, c.task), limit)

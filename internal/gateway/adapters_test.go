@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/meup-protocol/meup/client/api"
@@ -69,7 +70,9 @@ func TestAdapters_Presence(t *testing.T) {
 		}
 	}()
 	<-watching
-	go actor{t: t, g: g}.answers(false)
+	var played sync.WaitGroup
+	defer played.Wait()
+	played.Go(func() { actor{t: t, g: g}.answers(false) })
 	for range 3 {
 		if status, out := runAGUI(t, g, "guest-token", fmt.Sprintf(aguiInput, "")); status != http.StatusOK {
 			t.Fatal(status, out)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/hookconfig"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -124,8 +125,7 @@ func runClaude(t *testing.T, settings []byte, who string, model func(string, []s
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	t.Cleanup(cancel)
+	ctx, cancel := context.WithCancel(testkit.Deadline(t))
 	c := exec.CommandContext(ctx, program, args...)
 	c.Dir, c.WaitDelay = work, time.Second
 	c.Env = []string{
@@ -156,6 +156,11 @@ func TestClaudeCode(t *testing.T) {
 		{"asked by the space", "claude", true, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			if test.headless {
+				testkit.Slow(t) // the program takes seconds; TestHooks_Headless has the same answers
+			}
+			t.Parallel()
+			claudeCode(t)
 			g := meuptest.Start(t, hooksConfig)
 			wait, _ := startClaude(t, g, test.who, hookconfig.Hooks{Program: "claude", Headless: test.headless})
 			p := awaitKind(t, g, protocol.KindMCPProposal, 0)
@@ -193,8 +198,11 @@ func TestClaudeCode(t *testing.T) {
 
 // Claude Code whose turn has ended is woken by a message.
 func TestClaudeCode_Woken(t *testing.T) {
+	testkit.Slow(t) // the program takes seconds; TestHooks_WaitsForChat has the same answers
+	t.Parallel()
+	claudeCode(t)
 	g := meuptest.Start(t, strings.Replace(hooksConfig, "params: {name: Read}", "params: {name: Bash}", 1))
-	wait, stop := startClaude(t, g, "claude", hookconfig.Hooks{Program: "claude", Wait: time.Minute})
+	wait, stop := startClaude(t, g, "claude", hookconfig.Hooks{Program: "claude", Wait: testkit.Patience})
 	e := awaitKind(t, g, protocol.KindReasoningConclusion, 0)
 	if status, body := postAs(t, g, "alice-token", "/api/spaces/lab/envelopes", `{"kind":"chat","to":["claude"],"payload":{"message":"where is the zebra?"}}`); status != http.StatusOK {
 		t.Fatal(status, body)
@@ -213,6 +221,8 @@ func TestClaudeCode_Woken(t *testing.T) {
 // Claude Code with the MCP server of docs/connect.md lists the space's tools, says
 // something, and uses a tool of another participant.
 func TestClaudeCode_MCP(t *testing.T) {
+	t.Parallel()
+	claudeCode(t)
 	g := meuptest.Start(t, mcpNodeConfig)
 	bridgeTo(t, g, "lamp-token", lamp())
 	config := fmt.Sprintf(`{"mcpServers":{"meup":{"type":"http","url":"%s/mcp?space=lab","headers":{"Authorization":"Bearer ${SPACE_TOKEN}"}}}}`, g.HTTP())

@@ -2,7 +2,6 @@ package gateway_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -15,13 +14,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/gateway/httpapi"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -138,8 +137,7 @@ func parseConfig(t *testing.T, yaml string) *config.Config {
 // dial connects, and records the error if the gateway rejects the connection.
 func (d *discreet) dial(query string, o *websocket.DialOptions) (*websocket.Conn, int) {
 	d.t.Helper()
-	ctx, cancel := context.WithTimeout(d.t.Context(), patience)
-	defer cancel()
+	ctx := testkit.Deadline(d.t)
 	ws, resp, err := websocket.Dial(ctx, "ws://"+d.addr+"/ws"+query, o)
 	if err == nil {
 		d.t.Cleanup(func() { _ = ws.CloseNow() })
@@ -174,8 +172,7 @@ func bearer(token string) *websocket.DialOptions {
 // on the way.
 func (d *discreet) until(ws *websocket.Conn, kind protocol.Kind, text string) []byte {
 	d.t.Helper()
-	ctx, cancel := context.WithTimeout(d.t.Context(), patience)
-	defer cancel()
+	ctx := testkit.Deadline(d.t)
 	for {
 		_, frame, err := ws.Read(ctx)
 		if err != nil {
@@ -198,8 +195,7 @@ func (d *discreet) until(ws *websocket.Conn, kind protocol.Kind, text string) []
 // ends reads up to the close frame and records its reason.
 func (d *discreet) ends(ws *websocket.Conn) {
 	d.t.Helper()
-	ctx, cancel := context.WithTimeout(d.t.Context(), patience)
-	defer cancel()
+	ctx := testkit.Deadline(d.t)
 	for {
 		_, frame, err := ws.Read(ctx)
 		if err == nil {
@@ -267,8 +263,7 @@ func TestSecrets_NotDisclosed(t *testing.T) {
 	for _, path := range []string{"/healthz", "/readyz", "/version"} {
 		d.holds(path, d.get(path))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
+	ctx := testkit.Deadline(t)
 	drained := make(chan error, 1)
 	go func() { drained <- d.gw.Drain(ctx) }() // waited for below
 	d.ends(alice)
@@ -424,9 +419,7 @@ func (d *discreet) reloads(bob *websocket.Conn) {
 
 func (d *discreet) get(path string) string {
 	d.t.Helper()
-	ctx, cancel := context.WithTimeout(d.t.Context(), 10*time.Second)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.addr+path, http.NoBody)
+	r, err := http.NewRequestWithContext(d.t.Context(), http.MethodGet, "http://"+d.addr+path, http.NoBody)
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package gateway_test
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 func TestConnLimits_LeaveDescriptorsForTheLog(t *testing.T) {
@@ -48,7 +48,7 @@ func tcpDial(t *testing.T, g *meuptest.Gateway, text string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(testkit.Patience)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(c, text); err != nil {
@@ -104,8 +104,7 @@ func TestBodies_OverHTTP2(t *testing.T) {
 	defer server.Close()
 	client := server.Client()
 	defer client.CloseIdleConnections()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
+	ctx := testkit.Deadline(t)
 	send := func(path string, body io.Reader) (int, string) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+path, body)
@@ -157,7 +156,7 @@ func TestSideServer_UnsentBodies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		if err := conn.SetDeadline(time.Now().Add(testkit.Patience)); err != nil {
 			t.Fatal(err)
 		}
 		_, _ = io.WriteString(conn, c.request)
@@ -188,8 +187,7 @@ func TestSilentUpgrades_DoNotBlockJoins(t *testing.T) {
 	if _, err := io.ReadAll(first); err != nil {
 		t.Errorf("the oldest connection: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
+	ctx := testkit.Deadline(t)
 	ws, _, err := websocket.Dial(ctx, "ws://"+g.Addr()+"/", nil)
 	if err != nil {
 		t.Fatal(err)

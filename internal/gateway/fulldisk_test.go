@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // fullDisk fails every write while it is set.
@@ -74,8 +74,7 @@ func TestFullDisk_ReadersContinue(t *testing.T) {
 		}
 	}
 	ws := dial(t, g, "bob", "since=0")
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
+	ctx := testkit.Deadline(t)
 	for _, want := range []string{"system.welcome", "hello"} {
 		if typ, frame, err := ws.Read(ctx); err != nil || typ != websocket.MessageText || !strings.Contains(string(frame), want) {
 			t.Fatalf("want %s, got %s: %v", want, frame, err)

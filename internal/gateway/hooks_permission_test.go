@@ -7,9 +7,9 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -181,8 +181,7 @@ func TestHooks_Shutdown(t *testing.T) {
 	fires(t, g, "claude", "PreToolUse", nil, askFor(askClaude))
 	held := holdPermission(t, g, "claude", nil)
 	awaitKind(t, g, protocol.KindMCPProposal, 0)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := testkit.Deadline(t)
 	if err := g.Gateway().Drain(ctx); err != nil {
 		t.Error(err)
 	}

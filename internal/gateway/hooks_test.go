@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -9,10 +8,10 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -125,8 +124,7 @@ func wantStory(t *testing.T, g *meuptest.Gateway, who string, want ...string) []
 func awaitKind(t *testing.T, g *meuptest.Gateway, kind protocol.Kind, since protocol.Seq) protocol.Envelope {
 	t.Helper()
 	c, q := apiAs(t, g, "alice"), api.EnvelopeQuery{Since: since, Kinds: []string{string(kind)}}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := testkit.Deadline(t)
 	if err := c.Await(ctx, "lab", q); err != nil {
 		t.Fatal(err)
 	}

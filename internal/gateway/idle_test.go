@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // An idle connection retains no memory for the frames that were written to it,
@@ -19,7 +20,7 @@ func TestIdleConnection_HoldsNoWelcome(t *testing.T) {
 		capabilities[i] = fmt.Sprintf("x.%040d", i)
 	}
 	var yaml strings.Builder
-	yaml.WriteString("spaces: {lab: {participants: {\n")
+	yaml.WriteString("idle_timeout: 0\nspaces: {lab: {participants: {\n")
 	for i := range connections {
 		fmt.Fprintf(&yaml, "  p%d: {token: token-%d, capabilities: [%s]},\n", i, i, strings.Join(capabilities, ", "))
 	}
@@ -43,10 +44,6 @@ func TestIdleConnection_HoldsNoWelcome(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The average welcome is 220 kB here.
-	each := (heap() - before) / connections
-	t.Logf("%d bytes for each connection", each)
-	if each > 100<<10 {
-		t.Errorf("a connection holds %d bytes", each)
-	}
+	// The average welcome is 220 kB here. What others use for a moment is not counted.
+	testkit.Eventually(t, "a connection holds less than 100 kB", func() bool { return heap() < before+connections*100<<10 })
 }

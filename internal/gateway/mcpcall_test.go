@@ -47,6 +47,7 @@ type toldAnswer struct {
 func TestMCP_Call(t *testing.T) {
 	for _, revision := range mcpRevisions {
 		t.Run(revision, func(t *testing.T) {
+			t.Parallel() // it waits
 			g := meuptest.Start(t, decideConfig)
 			serveClock(t, g)
 			alice, bob, eve := mcpClientOf(t, g, "alice-token", revision), mcpClientOf(t, g, "bob-token", revision), mcpClientOf(t, g, "eve-token", revision)

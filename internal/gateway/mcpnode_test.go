@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -45,17 +44,7 @@ type nodeStep struct {
 // prints, in order.
 func nodeClient(t *testing.T, g *meuptest.Gateway, era string) (next func(step string) nodeStep, end func()) {
 	t.Helper()
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Skip("no node on this machine")
-	}
-	modules, err := filepath.Abs("../../.tools/node/node_modules")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(modules, "@modelcontextprotocol/client")); err != nil {
-		t.Skip("the MCP client is not installed; run make install-npm")
-	}
+	node, modules := nodeModules(t, "@modelcontextprotocol/client")
 	c := exec.CommandContext(t.Context(), node, "testdata/mcpclient.mjs")
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "MODULES=" + modules, "ERA=" + era, "ADDRESS=" + g.HTTP() + "/mcp", "TOKEN=bob-token"}
 	var errors strings.Builder
@@ -107,6 +96,8 @@ func nodeClient(t *testing.T, g *meuptest.Gateway, era string) (next func(step s
 func TestMCP_TypeScriptClient(t *testing.T) {
 	for _, era := range []string{"legacy", "2026-07-28"} {
 		t.Run(era, func(t *testing.T) {
+			t.Parallel()
+			nodeModules(t, "@modelcontextprotocol/client")
 			g := meuptest.Start(t, mcpNodeConfig)
 			unplug := bridgeTo(t, g, "lamp-token", lamp())
 			next, end := nodeClient(t, g, era)

@@ -5,15 +5,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // mcpClientOf connects a client that speaks one revision of MCP.
@@ -76,6 +79,7 @@ func texts(list []toldMessage) string {
 func TestMCP_Conversation(t *testing.T) {
 	for _, revision := range mcpRevisions {
 		t.Run(revision, func(t *testing.T) {
+			t.Parallel() // it waits
 			g := meuptest.Start(t, mcpConfig)
 			alice, bob, eve := mcpClientOf(t, g, "alice-token", revision), mcpClientOf(t, g, "bob-token", revision), mcpClientOf(t, g, "eve-token", revision)
 			first := call[toldSent](t, alice, "say", map[string]any{"message": "where is the zebra?", "key": "1"})
@@ -216,17 +220,13 @@ func awaitPresent(t *testing.T, g *meuptest.Gateway, id string) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	for ctx := t.Context(); ctx.Err() == nil; {
-		list, err := c.Participants(ctx, "lab")
+	testkit.Eventually(t, id+" is present", func() bool {
+		list, err := c.Participants(t.Context(), "lab")
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, p := range list {
-			if string(p.ID) == id {
-				return
-			}
-		}
-	}
+		return slices.ContainsFunc(list, func(p protocol.Participant) bool { return string(p.ID) == id })
+	})
 }
 
 func TestMCP_WaitWakes(t *testing.T) {
@@ -259,25 +259,26 @@ func TestMCP_WaitingLeavesSlots(t *testing.T) {
 			bob, eve := mcpClientOf(t, g, "bob-token", revision), mcpClientOf(t, g, "eve-token", revision)
 			ctx, cancel := context.WithCancel(t.Context())
 			var waiting sync.WaitGroup
+			var ended atomic.Int64
 			for range 12 {
 				waiting.Go(func() {
 					_, _ = bob.CallTool(ctx, &mcp.CallToolParams{Name: "wait", Arguments: map[string]any{"seconds": 50}})
+					ended.Add(1)
 				})
 			}
 			awaitPresent(t, g, "bob")
-			start := time.Now()
 			for range 20 {
 				call[told](t, eve, "read", nil)
 			}
-			if took := time.Since(start); took > 40*time.Second {
-				t.Errorf("20 reads took %s", took)
+			if n := ended.Load(); n > 0 {
+				t.Errorf("%d waits ended before the reads", n)
 			}
 			cancel()
 			waiting.Wait()
-			for open := true; open; { // until no connection is left
+			testkit.Eventually(t, "no connection is left", func() bool {
 				_, text := ask(t, g, http.MethodGet, "/metrics", "", "")
-				open = !strings.Contains(text, "\nmeup_connections{state=\"open\"} 0\n")
-			}
+				return strings.Contains(text, "\nmeup_connections{state=\"open\"} 0\n")
+			})
 		})
 	}
 }

@@ -6,16 +6,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand"
 	"net/http"
 	"os/exec"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -105,6 +104,8 @@ func questions(t *testing.T, g *meuptest.Gateway) (list []protocol.Envelope) {
 
 // The client of npm lists models, asks, streams, and continues conversations.
 func TestOpenAI_Client(t *testing.T) {
+	t.Parallel()
+	nodeModules(t, "openai")
 	g := meuptest.Start(t, aguiConfig)
 	actor{t: t, g: g}.responder()
 	out := runOpenAI(t, g, "lab/planner", "why?", "models,chat,stream,follow,response,responses,faults")
@@ -144,6 +145,8 @@ func TestOpenAI_Client(t *testing.T) {
 // A question to the space is for all; a proposal waits while the stream is open, and is
 // decided elsewhere, not by the chat.
 func TestOpenAI_Proposal(t *testing.T) {
+	t.Parallel()
+	nodeModules(t, "openai")
 	g := meuptest.Start(t, aguiConfig)
 	a := actor{t: t, g: g}
 	var played sync.WaitGroup
@@ -298,15 +301,14 @@ func TestOpenAI_SpaceNames(t *testing.T) {
 	}
 }
 
-// Connections are cut 200 times in the middle of responses: each retry continues with the
+// Connections are cut again and again in the middle of responses: each retry continues with the
 // same question, and its last one has the same answer.
 func TestOpenAI_Cuts(t *testing.T) {
-	seed := time.Now().UnixNano()
-	random := rand.New(rand.NewSource(seed))
-	t.Logf("seed %d", seed)
+	t.Parallel()
+	random := testkit.Rand(t)
 	g := meuptest.Start(t, aguiConfig)
 	a := actor{t: t, g: g}
-	const cuts, thoughts = 200, 60
+	cuts, thoughts := cutsOf(200), 60
 	var played sync.WaitGroup
 	played.Go(func() {
 		q := a.next(protocol.KindChat, 0)
@@ -335,7 +337,7 @@ func TestOpenAI_Cuts(t *testing.T) {
 			a.next(protocol.KindMCPProposal, 0)
 			a.does("alice", "approval", "mcp.request", "", "files", "p", `{"jsonrpc":"2.0","id":1,`+writeCall+`}`)
 		}
-		cutOpenAI(t, g, `,"stream":true`, int64(random.Intn(4000)))
+		cutOpenAI(t, g, `,"stream":true`, random.Int64N(4000))
 	}
 	played.Wait()
 	streamed := cutOpenAI(t, g, `,"stream":true`, -1)
@@ -368,8 +370,7 @@ func withoutTime(body string) string {
 // below 0: not.
 func cutOpenAI(t *testing.T, g *meuptest.Gateway, more string, limit int64) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a stream without an end fails the test
-	defer cancel()
+	ctx := testkit.Deadline(t) // a stream without an end fails the test
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, g.HTTP()+"/v1/chat/completions", strings.NewReader(chatBody("lab", `{"role":"user","content":"why?"}`, more)))
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -27,24 +26,30 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // The AI SDK exports with both encodings, in one batch and span by span.
 func TestOTLP_VercelAISDK(t *testing.T) {
-	node, modules := nodeModules(t, "ai")
+	t.Parallel()
+	nodeModules(t, "ai")
+	var runs []map[string]string
+	var gateways []*meuptest.Gateway
 	for _, test := range []struct{ encoding, compression, simple string }{
 		{"http", "none", ""}, {"proto", "gzip", ""}, {"http", "gzip", "yes"}, {"proto", "none", "yes"},
 	} {
-		t.Run(strings.Join([]string{test.encoding, test.compression, test.simple}, " "), func(t *testing.T) {
-			g := meuptest.Start(t, aguiConfig)
-			c := exec.CommandContext(t.Context(), node, "testdata/otlp.mjs")
-			c.Env = []string{"MODULES=" + modules, "ADDRESS=" + g.HTTP(), "TOKEN=planner-token", "ENCODING=" + test.encoding, "COMPRESSION=" + test.compression, "SIMPLE=" + test.simple}
-			out, err := c.CombinedOutput()
-			if err != nil || strings.TrimSpace(string(out)) != "the file is short" {
-				t.Fatalf("%v\n%s", err, out)
+		g := meuptest.Start(t, aguiConfig)
+		gateways = append(gateways, g)
+		runs = append(runs, map[string]string{"ADDRESS": g.HTTP(), "ENCODING": test.encoding, "COMPRESSION": test.compression, "SIMPLE": test.simple})
+	}
+	outs := nodeRuns(t, "ai", "otlp.mjs", []string{"TOKEN=planner-token"}, runs)
+	for i, run := range runs {
+		t.Run(strings.Join([]string{run["ENCODING"], run["COMPRESSION"], run["SIMPLE"]}, " "), func(t *testing.T) {
+			if strings.TrimSpace(outs[i]) != "the file is short" {
+				t.Fatal(outs[i])
 			}
-			lines, log := story(t, g, "alice")
+			lines, log := story(t, gateways[i], "alice")
 			for _, want := range []string{
 				"planner reasoning.start", "planner reasoning.thought", "planner mcp.request to [planner]", "planner mcp.response", "planner reasoning.conclusion",
 			} {
@@ -54,7 +59,7 @@ func TestOTLP_VercelAISDK(t *testing.T) {
 			}
 			contains(t, lines, `"name":"read"`, `"arguments":{"path":"a.txt"}`, `"text":"the text"`, `"message":"the file is short"`,
 				`"input_tokens":7`, `"model":"mock-model"`, `"message":"calls read"`)
-			if first := log[0]; test.simple == "" && first.ParsePayload().Get("message").Text() != "how long is the file?" {
+			if first := log[0]; run["SIMPLE"] == "" && first.ParsePayload().Get("message").Text() != "how long is the file?" {
 				t.Errorf("%s", first.Payload)
 			}
 			if n := len(log); n != 7 {
@@ -96,13 +101,14 @@ func provider(t *testing.T, address, token string, batch bool) *sdktrace.TracerP
 	t.Helper()
 	exporter, err := otlptracehttp.New(t.Context(), otlptracehttp.WithEndpointURL(address+"/v1/traces"),
 		otlptracehttp.WithHeaders(map[string]string{"Authorization": "Bearer " + token, "Meup-Space": "lab"}), otlptracehttp.WithCompression(otlptracehttp.GzipCompression),
-		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: true, InitialInterval: 10 * time.Millisecond, MaxInterval: 100 * time.Millisecond, MaxElapsedTime: time.Minute}))
+		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: true, InitialInterval: 10 * time.Millisecond, MaxInterval: 100 * time.Millisecond, MaxElapsedTime: testkit.Patience}),
+		otlptracehttp.WithTimeout(testkit.Patience))
 	if err != nil {
 		t.Fatal(err)
 	}
 	option := sdktrace.WithSyncer(exporter)
 	if batch {
-		option = sdktrace.WithBatcher(exporter)
+		option = sdktrace.WithBatcher(exporter, sdktrace.WithExportTimeout(testkit.Patience))
 	}
 	p := sdktrace.NewTracerProvider(option)
 	t.Cleanup(func() { _ = p.Shutdown(context.WithoutCancel(t.Context())) })

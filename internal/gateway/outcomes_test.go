@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -36,8 +35,7 @@ type outcome struct {
 // publish sends an envelope and returns its answer.
 func publish(t *testing.T, ws *websocket.Conn, frame string) outcome {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
+	ctx := testkit.Deadline(t)
 	if err := ws.Write(ctx, websocket.MessageText, []byte(frame)); err != nil {
 		t.Fatal(err)
 	}
@@ -109,8 +107,7 @@ spaces:
 	part := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
 	token := part(`{"alg":"RS256","kid":"k"}`) + "." +
 		part(fmt.Sprintf(`{"iss":"http://127.0.0.1:1","aud":"meup","sub":"carol","exp":%d}`, time.Now().Add(time.Hour).Unix())) + "." + part("signature")
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
+	ctx := testkit.Deadline(t)
 	ws, resp, err := websocket.Dial(ctx, "ws://"+g.Addr()+"/", nil)
 	if err != nil {
 		t.Fatal(err, resp)

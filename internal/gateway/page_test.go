@@ -33,7 +33,8 @@ func testPage(t *testing.T) fstest.MapFS {
 // signed in. Pages of another port of the same host, to which browsers send the
 // cookie too, have no access.
 func TestPageInBrowser(t *testing.T) {
-	b := webtest.Start(t)
+	t.Parallel()
+	b := webtest.Shared(t)
 	page := testPage(t)
 	g := meuptest.Start(t, meuptest.Config, func(o *gateway.Options) { o.Page = page })
 	code := g.Gateway().NewLoginCode("alice-token")
@@ -106,13 +107,14 @@ func attack(t *testing.T, b *webtest.Browser, g *meuptest.Gateway) {
 // The bundled page signs in by a link and renders, under its own policy and
 // without console messages.
 func TestBundledPageInBrowser(t *testing.T) {
-	b := webtest.Start(t)
+	t.Parallel()
+	b := webtest.Shared(t)
 	g := meuptest.Start(t, meuptest.Config)
 	if !g.Gateway().HasPage() {
 		t.Fatal("the program has no page")
 	}
 	code := g.Gateway().NewLoginCode("alice-token")
-	tab := b.Tab(t)
+	tab := b.Private(t) // the cookies of the other test are of this host too
 	tab.Open(g.HTTP() + "/#code=" + code)
 	tab.Await(`document.querySelector("meup-space-page")`)
 	if got := webtest.Eval[string](tab, "location.href + document.cookie + JSON.stringify({...localStorage, ...sessionStorage})"); strings.Contains(got, code) || strings.Contains(got, "alice-token") {

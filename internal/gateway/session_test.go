@@ -2,7 +2,6 @@ package gateway_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
@@ -14,7 +13,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"github.com/coder/websocket"
 
@@ -75,8 +73,7 @@ func (b *browser) own(more ...string) http.Header {
 // do sends a request, keeps the cookies, and returns the response and its body.
 func (b *browser) do(method, path, body string, header http.Header) (*http.Response, string) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), 30*time.Second) // an event stream that must not start
-	defer cancel()
+	ctx := testkit.Deadline(b.t) // an event stream that must not start
 	req, err := http.NewRequestWithContext(ctx, method, b.g.HTTP()+path, strings.NewReader(body))
 	if err != nil {
 		b.t.Fatal(err)
@@ -212,8 +209,7 @@ func TestSpaces_OfGlob(t *testing.T) {
 	spaces("bob-secret-token", `{"spaces":[{"name":"lab","seq":0},{"name":"team-red","seq":1}]}`)
 	spaces("carol-secret-token", `{"spaces":[{"name":"team-secret","seq":1}]}`)
 
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
+	ctx := testkit.Deadline(t)
 	ws, _, err := websocket.Dial(ctx, "ws://"+b.g.Addr()+"/ws?space=team-blue", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer bob-secret-token"}}})
 	if err != nil {
 		t.Fatal(err)

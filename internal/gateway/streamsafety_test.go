@@ -8,11 +8,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -100,8 +100,7 @@ spaces:
 		"one chunk": nil, "two": {45}, "three": {40, 55}, "thirds": {third, 2 * third}, "byte by byte": every(text),
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-			defer cancel()
+			ctx := testkit.Deadline(t)
 			g := meuptest.Start(t, participants)
 			alice := dial(t, g, "alice", "echo=false")
 			readers := map[string]streamReader{

@@ -12,12 +12,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/tools/txtar"
 
 	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
 	"github.com/meup-protocol/meup/internal/jsonmatch"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // Conversations runs every conversation of a folder: txtar files with a script
@@ -109,16 +109,15 @@ func Conversations(t *testing.T, dir string) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no conversations in %s", dir)
 	}
-	build := buildOnce(t)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
-			run(t, file, build)
+			run(t, file)
 		})
 	}
 }
 
-func run(t *testing.T, file string, build func() (string, error)) {
+func run(t *testing.T, file string) {
 	archive, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -131,15 +130,10 @@ func run(t *testing.T, file string, build func() (string, error)) {
 	if configuration == "" {
 		configuration = Config
 	}
-	programs := newPrograms(t, build, files)
+	programs := newPrograms(t, files)
 	c := &conversation{
 		t: t, files: files, gateway: Start(t, configuration), client: programs.client(), programs: programs,
 		peers: make(map[string]*peer), listeners: make(map[string]*listener), vars: make(jsonmatch.Vars),
-	}
-	if programs.needed(files) {
-		if _, err := build(); err != nil { // outside of the time of a line
-			t.Fatal(err)
-		}
 	}
 	if files["turns.json"] != "" {
 		c.startModel(t)
@@ -208,11 +202,9 @@ func (c *conversation) awaitDrained() {
 	}
 }
 
-// patience bounds how long a line waits for its expectation.
-const patience = 30 * time.Second
-
+// do runs a line, which waits for its expectation.
 func (c *conversation) do(line string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testkit.Patience)
 	defer cancel()
 	who, rest, _ := strings.Cut(line, " ")
 	switch {

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway"
@@ -114,7 +113,7 @@ func (g *Gateway) start() {
 // Stop drains the gateway.
 func (g *Gateway) Stop() {
 	g.stop(func(gw *gateway.Gateway) error {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), testkit.Patience)
 		defer cancel()
 		return gw.Drain(ctx)
 	})
@@ -134,6 +133,7 @@ func (g *Gateway) stop(end func(*gateway.Gateway) error) {
 	if err := <-done; err != nil {
 		g.t.Errorf("serve: %v", err)
 	}
+	http.DefaultClient.CloseIdleConnections() // a request over one of them would fail after a restart
 }
 
 // Restart cuts all connections and starts the gateway again with the same

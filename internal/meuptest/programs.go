@@ -28,25 +28,15 @@ const serviceAddress = "127.0.0.1:9000"
 // programs are the programs of this repository, as shell commands of a
 // conversation run them.
 type programs struct {
-	build func() (dir string, err error)
-
 	home    string // the working directory of the commands
 	address string // of the Reasoning API; "": none was started
 	nats    string // URL of its NATS server; "": none was started
 	started map[string]*process
 }
 
-// buildOnce returns a function that builds the programs when it is first called.
-func buildOnce(t *testing.T) func() (string, error) {
-	dir := t.TempDir()
-	return sync.OnceValues(func() (string, error) {
-		return dir, testkit.Build(dir+"/", "github.com/meup-protocol/meup/cmd/...")
-	})
-}
-
 // newPrograms returns the programs for the files of one conversation.
-func newPrograms(t *testing.T, build func() (string, error), files map[string]string) *programs {
-	p := &programs{build: build, home: t.TempDir(), started: make(map[string]*process)}
+func newPrograms(t *testing.T, files map[string]string) *programs {
+	p := &programs{home: t.TempDir(), started: make(map[string]*process)}
 	for name, text := range files {
 		path := filepath.Join(p.home, name)
 		err := os.MkdirAll(filepath.Dir(path), 0o700)
@@ -60,23 +50,13 @@ func newPrograms(t *testing.T, build func() (string, error), files map[string]st
 	return p
 }
 
-// needed reports whether a file is one for sh.
-func (*programs) needed(files map[string]string) bool {
-	for name := range files {
-		if strings.HasSuffix(name, ".sh") {
-			return true
-		}
-	}
-	return false
-}
-
 // shell returns the command that runs a file with sh. The environment has only
 // the variables that the commands of a conversation need.
 func (c *conversation) shell(file string) (*exec.Cmd, error) {
 	if _, ok := c.files[file]; !ok {
 		return nil, fmt.Errorf("the conversation has no file %q", file)
 	}
-	dir, err := c.programs.build()
+	dir, err := testkit.Programs()
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // modelTurn is one element of turns.json, an answer of the scripted model.
@@ -146,7 +147,7 @@ func (c *conversation) clientDoes(ctx context.Context, line string) error {
 		return c.outcome(nil, err, strings.TrimSpace(line[strings.LastIndex(line, " fails ")+1:]))
 	}
 	o.HTTPClient, o.NATSURL, o.WaitForQueue = c.client, cmp.Or(o.NATSURL, c.programs.nats), true
-	o.Timeout = cmp.Or(o.Timeout, patience)
+	o.Timeout = cmp.Or(o.Timeout, testkit.Patience)
 	o.Tools = strings.Fields(c.files["tools.txt"])
 	client, err := reasoner.Open(o)
 	if err != nil {

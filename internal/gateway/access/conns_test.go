@@ -2,6 +2,7 @@ package access_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -11,9 +12,8 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
-
-const timeout = 20 * time.Second
 
 // served is an HTTP server whose connections are counted. A request to /admit
 // has a participant and lasts until the test ends it.
@@ -44,7 +44,7 @@ func serveCounted(t *testing.T, l access.ConnLimits) *served {
 		<-s.leave
 	})
 	server := &http.Server{
-		ReadHeaderTimeout: timeout, ConnContext: s.conns.Context, ConnState: s.conns.StateChanged,
+		ReadHeaderTimeout: testkit.Patience, ConnContext: s.conns.Context, ConnState: s.conns.StateChanged,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			access.HoldBody(w, r)
 			mux.ServeHTTP(w, r)
@@ -80,23 +80,16 @@ func (s *served) dial(from, text string) net.Conn {
 // waitFor waits for these numbers of connections.
 func (s *served) waitFor(unauthenticated, authenticated int) {
 	s.t.Helper()
-	tick := time.NewTicker(time.Millisecond) // the server's goroutines send no other signal
-	defer tick.Stop()
-	for deadline := time.Now().Add(timeout); ; <-tick.C {
+	testkit.Eventually(s.t, fmt.Sprintf("%d unauthenticated and %d authenticated connections", unauthenticated, authenticated), func() bool {
 		u, a := s.conns.Counts()
-		if u == unauthenticated && a == authenticated {
-			return
-		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("%d unauthenticated and %d authenticated connections, want %d and %d", u, a, unauthenticated, authenticated)
-		}
-	}
+		return u == unauthenticated && a == authenticated
+	})
 }
 
 // isClosed waits for the server to close c.
 func isClosed(t *testing.T, c net.Conn) {
 	t.Helper()
-	if err := c.SetReadDeadline(time.Now().Add(timeout)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(testkit.Patience)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadAll(c); errors.Is(err, os.ErrDeadlineExceeded) {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
@@ -36,18 +37,23 @@ var Patterns = []string{"GET " + pathOpenAPI, "GET " + pathAsyncAPI, "GET " + pa
 // of a gateway of this version. It needs no token: the descriptions are the same for
 // all, and tools that read them rarely send one.
 func New(version string, patterns []string) http.Handler {
-	return &server{documents: map[string][]byte{
-		pathOpenAPI:  encode(describe(version, patterns)),
-		pathAsyncAPI: encode(describeFrames(version)),
+	return &server{documents: map[string]func() []byte{
+		pathOpenAPI:  sync.OnceValue(func() []byte { return encode(describe(version, patterns)) }),
+		pathAsyncAPI: sync.OnceValue(func() []byte { return encode(describeFrames(version)) }),
 	}}
 }
 
-type server struct{ documents map[string][]byte }
+// server has the descriptions, which are made when they are first asked for.
+type server struct{ documents map[string]func() []byte }
 
 // ServeHTTP returns a description or a schema. Clients revalidate it by its tag, so
 // none is from an earlier version of the gateway.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	text, ok := s.documents[r.URL.Path]
+	var text []byte
+	document, ok := s.documents[r.URL.Path]
+	if ok {
+		text = document()
+	}
 	contentType := "application/json"
 	if name, below := strings.CutPrefix(r.URL.Path, pathSchemas); below {
 		contentType = "application/schema+json"

@@ -12,13 +12,13 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
-	"go.uber.org/goleak"
 
 	"github.com/meup-protocol/meup/internal/gateway/apidoc"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // service is a running gateway with its descriptions.
 type service struct {

@@ -17,8 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/meup-protocol/meup/internal/gateway/control"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/pebblejournal"
@@ -26,7 +24,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // rounds is how many backups are made and restored under load.
 var rounds = flag.Int("backups", 3, "how many backups are made under load")

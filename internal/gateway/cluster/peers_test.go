@@ -12,14 +12,13 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
-	"go.uber.org/goleak"
 
 	"github.com/meup-protocol/meup/internal/natsconn"
 	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // startServer starts a NATS server; port -1 selects a free one.
 func startServer(t *testing.T, port int) *server.Server {
@@ -29,7 +28,7 @@ func startServer(t *testing.T, port int) *server.Server {
 		t.Fatal(err)
 	}
 	srv.Start()
-	if !srv.ReadyForConnections(10 * time.Second) {
+	if !srv.ReadyForConnections(testkit.Patience) {
 		t.Fatal("NATS does not start")
 	}
 	t.Cleanup(func() { stopServer(srv) })
@@ -56,7 +55,7 @@ func connect(t *testing.T, url string) *nats.Conn {
 func join(t *testing.T, nc *nats.Conn) *Peers {
 	t.Helper()
 	p, err := Join(Options{
-		Conn: nc, Interval: 100 * time.Millisecond, Expiry: 600 * time.Millisecond,
+		Conn: nc, Interval: 100 * time.Millisecond, Expiry: 20 * 100 * time.Millisecond,
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	if err != nil {
@@ -122,7 +121,7 @@ func TestOnRoster(t *testing.T) {
 			if got != want {
 				t.Errorf("told %s, want %s", got, want)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(testkit.Patience):
 			t.Fatalf("not told %s", want)
 		}
 	}
@@ -180,6 +179,7 @@ func TestLiveMessages(t *testing.T) {
 // A gateway is removed when its connection ends without a bye message, as with
 // kill -9.
 func TestExpiry_DeadGateway(t *testing.T) {
+	t.Parallel() // it waits
 	url := startServer(t, -1).ClientURL()
 	a, b := connect(t, url), connect(t, url)
 	pa, pb := join(t, a), join(t, b)
@@ -195,6 +195,7 @@ func TestExpiry_DeadGateway(t *testing.T) {
 // During an outage of NATS no gateway is declared dead. Afterwards the rosters
 // are as before, with the changes during the outage.
 func TestOutageOfNATS(t *testing.T) {
+	t.Parallel() // it waits
 	srv := startServer(t, -1)
 	url, port := srv.ClientURL(), srv.Addr().(*net.TCPAddr).Port
 	a, b, c := join(t, connect(t, url)), join(t, connect(t, url)), join(t, connect(t, url))

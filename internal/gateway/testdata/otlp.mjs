@@ -1,4 +1,4 @@
-// A program with the AI SDK and its telemetry, which calls a tool and answers.
+// A program with the AI SDK and its telemetry, which calls a tool and answers, for each of RUNS.
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
@@ -6,7 +6,6 @@ const require = createRequire(pathToFileURL(process.env.MODULES + '/x.cjs'));
 const { generateText, stepCountIs, tool, jsonSchema } = require('ai');
 const { MockLanguageModelV2 } = require('ai/test');
 const { BasicTracerProvider, BatchSpanProcessor, SimpleSpanProcessor } = require('@opentelemetry/sdk-trace-base');
-const { OTLPTraceExporter } = require('@opentelemetry/exporter-trace-otlp-' + process.env.ENCODING);
 
 // The context manager of @opentelemetry/context-async-hooks in short: spans get their parents.
 const { AsyncLocalStorage } = require('node:async_hooks');
@@ -20,25 +19,29 @@ context.setGlobalContextManager({
 	disable() { return this; },
 });
 
-const exporter = new OTLPTraceExporter({
-	url: process.env.ADDRESS + '/v1/traces?space=lab',
-	headers: { Authorization: 'Bearer ' + process.env.TOKEN },
-	compression: process.env.COMPRESSION,
-});
-const processor = process.env.SIMPLE ? new SimpleSpanProcessor(exporter) : new BatchSpanProcessor(exporter);
-const provider = new BasicTracerProvider({ spanProcessors: [processor] });
-const usage = { inputTokens: 7, outputTokens: 3, totalTokens: 10 };
-const answers = [
-	{ content: [{ type: 'tool-call', toolCallId: 'c1', toolName: 'read', input: '{"path":"a.txt"}' }], finishReason: 'tool-calls', usage, warnings: [] },
-	{ content: [{ type: 'text', text: 'the file is short' }], finishReason: 'stop', usage, warnings: [] },
-];
-const result = await generateText({
-	model: new MockLanguageModelV2({ modelId: 'mock-model', doGenerate: async () => answers.shift() }),
-	prompt: 'how long is the file?',
-	tools: { read: tool({ description: 'reads', inputSchema: jsonSchema({ type: 'object', properties: { path: { type: 'string' } } }), execute: async () => 'the text' }) },
-	stopWhen: stepCountIs(3),
-	experimental_telemetry: { isEnabled: true, functionId: 'reader', tracer: provider.getTracer('ai') },
-});
-await provider.forceFlush();
-await provider.shutdown();
-console.log(result.text);
+for (const { ADDRESS, COMPRESSION, ENCODING, SIMPLE } of JSON.parse(process.env.RUNS)) {
+	const { OTLPTraceExporter } = require('@opentelemetry/exporter-trace-otlp-' + ENCODING);
+	const exporter = new OTLPTraceExporter({
+		url: ADDRESS + '/v1/traces?space=lab',
+		headers: { Authorization: 'Bearer ' + process.env.TOKEN },
+		compression: COMPRESSION,
+	});
+	const processor = SIMPLE ? new SimpleSpanProcessor(exporter) : new BatchSpanProcessor(exporter);
+	const provider = new BasicTracerProvider({ spanProcessors: [processor] });
+	const usage = { inputTokens: 7, outputTokens: 3, totalTokens: 10 };
+	const answers = [
+		{ content: [{ type: 'tool-call', toolCallId: 'c1', toolName: 'read', input: '{"path":"a.txt"}' }], finishReason: 'tool-calls', usage, warnings: [] },
+		{ content: [{ type: 'text', text: 'the file is short' }], finishReason: 'stop', usage, warnings: [] },
+	];
+	const result = await generateText({
+		model: new MockLanguageModelV2({ modelId: 'mock-model', doGenerate: async () => answers.shift() }),
+		prompt: 'how long is the file?',
+		tools: { read: tool({ description: 'reads', inputSchema: jsonSchema({ type: 'object', properties: { path: { type: 'string' } } }), execute: async () => 'the text' }) },
+		stopWhen: stepCountIs(3),
+		experimental_telemetry: { isEnabled: true, functionId: 'reader', tracer: provider.getTracer('ai') },
+	});
+	await provider.forceFlush();
+	await provider.shutdown();
+	console.log(result.text);
+	console.log();
+}

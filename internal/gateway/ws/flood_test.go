@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // rawConn is a WebSocket connection whose frames the test builds itself.
@@ -30,7 +31,7 @@ func dialRaw(t *testing.T, g *meuptest.Gateway, query string) *rawConn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(testkit.Patience)); err != nil {
 		t.Fatal(err)
 	}
 	fmt.Fprintf(c, "GET /ws?space=lab&%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer alice-token\r\nConnection: Upgrade\r\n"+

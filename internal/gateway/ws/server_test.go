@@ -19,9 +19,8 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
-
-const patience = 20 * time.Second
 
 func bearer(who string) http.Header {
 	return http.Header{"Authorization": {"Bearer " + who + "-token"}}
@@ -29,8 +28,7 @@ func bearer(who string) http.Header {
 
 func dial(t *testing.T, url string, o *websocket.DialOptions) *websocket.Conn {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
+	ctx := testkit.Deadline(t)
 	ws, _, err := websocket.Dial(ctx, url, o)
 	if err != nil {
 		t.Fatal(err)
@@ -44,8 +42,7 @@ func dial(t *testing.T, url string, o *websocket.DialOptions) *websocket.Conn {
 // notice.
 func read(t *testing.T, ws *websocket.Conn) (id, kind string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
+	ctx := testkit.Deadline(t)
 	for {
 		_, frame, err := ws.Read(ctx)
 		if err != nil {
@@ -133,8 +130,7 @@ func TestStreamFrames_OfAnyLength(t *testing.T) {
 
 func readRaw(t *testing.T, ws *websocket.Conn) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
+	ctx := testkit.Deadline(t)
 	_, frame, err := ws.Read(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +208,7 @@ func (s *tcpMember) write(data string) {
 
 func (s *tcpMember) readUntil(text string) {
 	s.t.Helper()
-	_ = s.SetReadDeadline(time.Now().Add(patience))
+	_ = s.SetReadDeadline(time.Now().Add(testkit.Patience))
 	var got []byte
 	buf := make([]byte, 4096)
 	for !bytes.Contains(got, []byte(text)) {
@@ -247,7 +243,7 @@ func TestBrokenFrames(t *testing.T) {
 			_ = s.Close()
 			continue
 		}
-		_ = s.SetReadDeadline(time.Now().Add(patience))
+		_ = s.SetReadDeadline(time.Now().Add(testkit.Patience))
 		if _, err := io.Copy(io.Discard, s.Conn); errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%s: not cut off: %v", name, err)
 		}
@@ -270,7 +266,7 @@ func TestDrain_NewConnections(t *testing.T) {
 	}()
 	last.readUntil("\x03\xe9") // 1001, which it does not answer
 	for path, want := range map[string]int{"/ws?space=lab": http.StatusServiceUnavailable, "/": http.StatusServiceUnavailable} {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 		_, resp, err := websocket.Dial(ctx, "ws://"+g.Addr()+path, &websocket.DialOptions{HTTPHeader: bearer("alice")})
 		cancel()
 		if err == nil || resp == nil || resp.StatusCode != want {

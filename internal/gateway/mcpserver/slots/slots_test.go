@@ -6,12 +6,11 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"go.uber.org/goleak"
-
 	"github.com/meup-protocol/meup/internal/gateway/mcpserver/slots"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // A request that waits leaves its slot to others, and takes one to go on.
 func TestShare_Await(t *testing.T) {

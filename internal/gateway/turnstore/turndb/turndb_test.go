@@ -10,14 +10,14 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 func openDB(t rapid.TB, fs vfs.FS) *DB {
 	t.Helper()
