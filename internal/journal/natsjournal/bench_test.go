@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
@@ -17,18 +16,14 @@ import (
 
 func benchServer(b *testing.B, syncAlways bool) string {
 	b.Helper()
-	srv, err := server.NewServer(&server.Options{
+	srv, err := startServer(&server.Options{
 		Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: b.TempDir(),
 		SyncAlways: syncAlways, NoLog: true, NoSigs: true,
-	})
+	}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
-	srv.Start()
-	if !srv.ReadyForConnections(10 * time.Second) {
-		b.Fatal("NATS does not start")
-	}
-	b.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
+	b.Cleanup(func() { stopServer(srv) })
 	return srv.ClientURL()
 }
 

@@ -198,9 +198,27 @@ func TestReplicasAdded(t *testing.T) {
 	persistAppend(t, j, "lab", chat("b", "alice"))
 }
 
+// A gateway that is connected to a server which does not serve the log connects to another
+// one.
+func TestUnservingServer(t *testing.T) {
+	t.Parallel()
+	n, other := startNATS(t), &natsServer{t: t, opts: &server.Options{
+		ServerName: "without-streams", Host: "127.0.0.1", Port: testkit.FreePort(t), NoLog: true, NoSigs: true,
+	}}
+	other.start()
+	t.Cleanup(other.stop)
+	j := openTest(t, urls([]*natsServer{other, n}), func(o *Options) { o.isolation = 100 * time.Millisecond },
+		nats.DontRandomize(), nats.IgnoreDiscoveredServers())
+	if name := j.nc.ConnectedServerName(); name == other.opts.ServerName || j.nc.Stats().Reconnects == 0 {
+		t.Errorf("connected to %s after %d reconnects", name, j.nc.Stats().Reconnects)
+	}
+	mustAppend(t, j, "lab", chat("a", "alice"))
+}
+
 // A server that lost the other servers serves nothing. A gateway that is
 // connected to it connects to another one.
 func TestIsolatedServer(t *testing.T) {
+	testkit.Slow(t)
 	t.Parallel()
 	nodes, lines := startClusterWithLines(t)
 	three := func(o *Options) { o.Replicas, o.streams, o.isolation = 3, 1, 200*time.Millisecond }
