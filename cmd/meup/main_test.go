@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 //	                        starts -tty: as a process on a terminal
 //	types NAME TEXT         enters a text at its terminal; ^C is Ctrl-C, and ^M Enter
 //	prints NAME REGEXP      waits for a line of its output
+//	late NAME               ends its --timeout, which does not end by itself
 //	interrupted NAME CODE   ends it with Ctrl-C; its output becomes the standard output
 //	ended NAME CODE         waits until it ends by itself
 //	logged ID [PARTICIPANT] waits until the log has that envelope, visible to the participant
@@ -52,6 +53,7 @@ func TestScripts(t *testing.T) {
 		"starts":      starts,
 		"prints":      prints,
 		"types":       types,
+		"late":        func(ts *testscript.TestScript, _ bool, args []string) { of(ts).running[args[0]].late() },
 		"interrupted": func(ts *testscript.TestScript, _ bool, args []string) { ended(ts, args[0], args[1], syscall.SIGINT) },
 		"ended":       func(ts *testscript.TestScript, _ bool, args []string) { ended(ts, args[0], args[1], 0) },
 		"logged":      logged,

@@ -33,6 +33,7 @@ type process struct {
 	lines   chan string // of its output
 	seen    []string
 	errs    testkit.Log // what it wrote to standard error in the process of the test
+	late    func()      // ends its --timeout
 	tty     *terminal   // nil: it has none
 }
 
@@ -48,9 +49,15 @@ func startCommand(ts *testscript.TestScript, args []string) *process {
 	p := &process{name: "meup", signal: func(os.Signal) { cancel() }}
 	variables := environment(ts)
 	r, w := io.Pipe()
+	timeout := make(chan func(), 1)
+	p.late = func() { (<-timeout)() }
 	env := &program.Environment{
 		In: strings.NewReader(""), Out: w, Err: io.MultiWriter(w, &p.errs), Dir: ts.MkAbs("."),
 		Getenv: func(name string) string { return variables[name] },
+		AfterFunc: func(_ time.Duration, f func()) *time.Timer {
+			timeout <- f
+			return time.NewTimer(testkit.Patience) // has no effect
+		},
 	}
 	code := make(chan int, 1)
 	go func() { // ends with the command; wait waits for it

@@ -33,7 +33,7 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 	}
 	ctx, cancel := context.WithCancelCause(c.Context())
 	defer cancel(nil)
-	deadline := time.AfterFunc(f.timeout, func() { cancel(context.DeadlineExceeded) })
+	deadline := a.Env.After(f.timeout, func() { cancel(context.DeadlineExceeded) })
 	defer deadline.Stop()
 	opts := t.DialOptions(c.ErrOrStderr())
 	opts.Filter = protocol.Filter{Kinds: []string{string(protocol.KindChat), string(protocol.KindChatAcknowledge), "reasoning/*", string(protocol.KindSystemPresence)}}

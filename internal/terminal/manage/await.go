@@ -24,9 +24,10 @@ const (
 
 // awaitRoster returns the roster when all of these participants are connected. It also
 // waits for a gateway that does not listen yet. After a second, it reports the reason once.
-func awaitRoster(ctx context.Context, errOut io.Writer, t *connect.Target, names []protocol.ParticipantID, timeout time.Duration) (*api.Roster, error) {
-	late, cancel := context.WithTimeout(ctx, timeout)
+func awaitRoster(ctx context.Context, env *program.Environment, errOut io.Writer, t *connect.Target, names []protocol.ParticipantID, timeout time.Duration) (*api.Roster, error) {
+	late, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer env.After(timeout, cancel).Stop()
 	again := time.NewTicker(rosterInterval)
 	defer again.Stop()
 	quiet := time.After(quietTime)

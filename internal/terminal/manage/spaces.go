@@ -112,7 +112,7 @@ func listParticipants(c *cobra.Command, s *connect.Settings, style func(io.Write
 		for _, name := range f.wait {
 			names = append(names, protocol.ParticipantID(name))
 		}
-		roster, err = awaitRoster(c.Context(), c.ErrOrStderr(), t, names, f.timeout)
+		roster, err = awaitRoster(c.Context(), s.Env, c.ErrOrStderr(), t, names, f.timeout)
 	} else {
 		roster, err = t.API.Roster(c.Context(), t.Space)
 	}
