@@ -203,28 +203,33 @@ spaces:
     participants:
       alice: {token: alice-token, capabilities: ["*"]}
 `)
-			for i, most := range []int{95, 1} { // 16 MiB
-				if refused := floodRefused(t, g, c.text); refused > most || i == 0 && refused == 0 {
-					t.Errorf("connection %d: %d envelopes were refused before the end", i, refused)
-				}
+			if refused := floodRefused(t, g, c.text); refused > 95 || refused == 0 { // 16 MiB
+				t.Errorf("%d envelopes were refused before the end", refused)
 			}
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.HTTP()+"/api/spaces/lab/envelopes",
-				strings.NewReader(`{"kind":"chat","payload":{"message":"x"}}`))
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.Header.Set("Authorization", "Bearer alice-token")
-			resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			body, _ := io.ReadAll(resp.Body)
-			_ = resp.Body.Close()
-			if resp.StatusCode != http.StatusTooManyRequests || !strings.Contains(string(body), "refused_bytes") {
-				t.Errorf("%d %s", resp.StatusCode, body)
-			}
+			// A busy machine takes so long between two of them that some bytes are permitted again.
+			testkit.Eventually(t, "another connection and HTTP are refused", func() bool {
+				return floodRefused(t, g, c.text) <= 1 && refusedOverHTTP(t, g)
+			})
 		})
 	}
+}
+
+// refusedOverHTTP reports whether a chat of alice is refused for the bytes of rejected ones.
+func refusedOverHTTP(t *testing.T, g *meuptest.Gateway) bool {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.HTTP()+"/api/spaces/lab/envelopes",
+		strings.NewReader(`{"kind":"chat","payload":{"message":"x"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer alice-token")
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	return resp.StatusCode == http.StatusTooManyRequests && strings.Contains(string(body), "refused_bytes")
 }
 
 // floodRefused sends a text repeatedly until the gateway closes with 1008, and
