@@ -67,7 +67,7 @@ func (l *lab) employ(set ...func(*acp.Options, *agent.Options)) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	o := acp.Options{Command: []string{self}, Env: os.Environ(), Dir: l.t.TempDir(), CallDelay: 10 * time.Millisecond, CancelGrace: testkit.Patience, Log: log}
+	o := acp.Options{Command: []string{self}, Env: os.Environ(), Dir: l.t.TempDir(), CallDelay: testkit.Patience, CancelGrace: testkit.Patience, Log: log}
 	c, err := client.Dial(testkit.Deadline(l.t), client.Options{URL: l.g.URL("lab"), Token: "claude-token", Backoff: client.Backoff{Min: time.Millisecond, Max: 20 * time.Millisecond}})
 	if err != nil {
 		l.t.Fatal(err)

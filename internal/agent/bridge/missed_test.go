@@ -159,6 +159,9 @@ func TestMissed_Window(t *testing.T) {
 				s.bridge.Missed = 0
 			}
 			e := employ(t, g, server, s)
+			if test.want > 0 {
+				await(t, alice, responseTo(request))
+			}
 			ask(t, alice, "tools/call", tool("peek"))
 			e.stop() // waits for all calls
 			if n.Load() != test.want {

@@ -32,14 +32,14 @@ func TestRules_EverythingServer(t *testing.T) {
 		{"Give me 5 resource links", `get-resource-links {"count":5}`, ""},
 	} {
 		t.Run(test.question, func(t *testing.T) {
-			steps, d := sessionWith(t, set, test.question, 0)
+			steps, d := session(t, set, test.question, 0)
 			if len(steps) != 1 || len(steps[0].Calls) != 1 || shownBare(steps[0].Calls) != test.call || !strings.Contains(d.Answer, test.want) {
 				t.Errorf("%q: %s\n%s", test.question, d.Answer, trace(steps))
 			}
 		})
 	}
 	for _, question := range []string{"What is the sum of 2?", "What is the sum of 1, 2 and 3?", "Run the simulated research on cats", "toggle simulated logging"} {
-		if steps, d := sessionWith(t, set, question, 0); strings.Contains(trace(steps), "get-sum") || strings.Contains(trace(steps), "simulat") || d.Answer == "" {
+		if steps, d := session(t, set, question, 0); strings.Contains(trace(steps), "get-sum") || strings.Contains(trace(steps), "simulat") || d.Answer == "" {
 			t.Errorf("%q: %s\n%s", question, d.Answer, trace(steps))
 		}
 	}

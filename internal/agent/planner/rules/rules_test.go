@@ -53,18 +53,7 @@ var docs = map[string]string{
 }
 
 // session runs the planner with real tools until it finishes.
-func session(t *testing.T, server mcptools.Server, question string, maxSteps int) ([]contextwindow.Record, planner.Decision) {
-	t.Helper()
-	set, err := mcptools.Start(t.Context(), []mcptools.Server{server}, mcptools.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = set.Close() }()
-	return sessionWith(t, set, question, maxSteps)
-}
-
-// sessionWith is session with running servers.
-func sessionWith(t *testing.T, set *mcptools.Set, question string, maxSteps int) ([]contextwindow.Record, planner.Decision) {
+func session(t *testing.T, set *mcptools.Set, question string, maxSteps int) ([]contextwindow.Record, planner.Decision) {
 	t.Helper()
 	var tools []planner.Tool
 	for _, x := range set.Tools() {
@@ -107,9 +96,9 @@ func sessionWith(t *testing.T, set *mcptools.Set, question string, maxSteps int)
 	}
 }
 
-// servers returns servers of the folder: the project's own and, if it is
+// servers starts servers of the folder: the project's own and, if it is
 // installed, the reference implementation's.
-func servers(t *testing.T, dir string) map[string]mcptools.Server {
+func servers(t *testing.T, dir string) map[string]*mcptools.Set {
 	t.Helper()
 	own, closeDir, err := docserver.New(dir, "test")
 	if err != nil {
@@ -120,10 +109,20 @@ func servers(t *testing.T, dir string) map[string]mcptools.Server {
 	if path := mcptoolstest.FindFilesystemServer(); path != "" {
 		all["server-filesystem"] = mcptools.Server{Command: []string{path, dir}}
 	}
-	return all
+	sets := make(map[string]*mcptools.Set)
+	for name, server := range all {
+		set, err := mcptools.Start(t.Context(), []mcptools.Server{server}, mcptools.Options{StartTimeout: testkit.Patience, CallTimeout: testkit.Patience})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = set.Close() })
+		sets[name] = set
+	}
+	return sets
 }
 
 func TestRules_AnswersFromFolder(t *testing.T) {
+	sets := servers(t, folder(t, "docs", docs))
 	for _, test := range []struct {
 		question string
 		want     []string // in the answer
@@ -143,7 +142,7 @@ func TestRules_AnswersFromFolder(t *testing.T) {
 		{"hello", []string{"Ask me"}, nil, ""},
 	} {
 		t.Run(test.question, func(t *testing.T) {
-			for name, server := range servers(t, folder(t, "docs", docs)) {
+			for name, server := range sets {
 				steps, d := session(t, server, test.question, 0)
 				for _, want := range test.want {
 					if !strings.Contains(d.Answer, want) {
