@@ -92,7 +92,7 @@ race: install-npm install-python install-chromium ## the same tests with the rac
 
 .PHONY: slow
 slow: race ## the race detector everywhere; faults, floods and attacks at full size, on a disk, with new random seeds; every fuzz target for FUZZ_SECONDS (15)
-	MEUP_TEST_SLOW=1 MEUP_TEST_SEED=$(SEED) $(GOTEST) -each $(TEST_FLAGS) -shuffle=on -timeout=0 $(TEST_PKGS)
+	MEUP_TEST_SLOW=1 MEUP_TEST_SEED=$(SEED) $(GOTEST) -each $(TEST_FLAGS) -count=1 -shuffle=on -timeout=0 $(TEST_PKGS)
 	scripts/fuzz.sh $(FUZZ_SECONDS)
 
 # The seed of random tests in make slow.

@@ -18,10 +18,15 @@ const (
 	seedEnv = "MEUP_TEST_SEED" // the seed of random tests
 )
 
-// seed is fixed, so that a run that fails can be repeated. Another one is for make slow.
-var seed = flag.Uint64("seed", defaultSeed(), "seed of random tests")
+// seedFlag is the seed of random tests. It is fixed, so that a run that fails can be
+// repeated.
+var seedFlag = flag.Uint64("seed", 0, "seed of random tests; 0: from "+seedEnv+", otherwise 1")
 
-func defaultSeed() uint64 {
+func seed() uint64 {
+	if *seedFlag != 0 {
+		return *seedFlag
+	}
+	// Read when a test runs, so that the go command knows that the result depends on it.
 	if n, err := strconv.ParseUint(os.Getenv(seedEnv), 10, 64); err == nil {
 		return n
 	}
@@ -31,8 +36,9 @@ func defaultSeed() uint64 {
 // Rand returns random numbers that are the same in each run with the same flag -seed.
 func Rand(t testing.TB) *rand.Rand {
 	t.Helper()
-	t.Logf("-seed %d", *seed)
-	return rand.New(rand.NewPCG(*seed, 0))
+	n := seed()
+	t.Logf("-seed %d", n)
+	return rand.New(rand.NewPCG(n, 0))
 }
 
 // IsSlow reports whether tests run that take minutes.
@@ -64,7 +70,7 @@ func Main(m interface{ Run() int }, ignore ...goleak.Option) { os.Exit(Run(m, ig
 func Run(m interface{ Run() int }, ignore ...goleak.Option) int {
 	flag.Parse()
 	if f := flag.Lookup("rapid.seed"); f != nil && f.Value.String() == f.DefValue {
-		if err := f.Value.Set(strconv.FormatUint(*seed, 10)); err != nil {
+		if err := f.Value.Set(strconv.FormatUint(seed(), 10)); err != nil {
 			panic(err)
 		}
 	}
@@ -77,6 +83,9 @@ func Run(m interface{ Run() int }, ignore ...goleak.Option) int {
 		goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server/ats.Register.func1"),
 		goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server.(*fileStore).flushStreamStateLoop"))
 	err := goleak.Find(ignore...)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "waiting for goroutines to end:", err)
+	}
 	for late := time.Now().Add(Patience); err != nil && time.Now().Before(late); {
 		err = goleak.Find(ignore...) // itself waits for a second
 	}
