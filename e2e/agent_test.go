@@ -208,7 +208,7 @@ func TestAgent_ModelLost(t *testing.T) {
 		llmtest.Turn{Text: "I think about this for a long time.", CutAfter: 3},
 		llmtest.Turn{Text: "Here I am again."},
 	))
-	s := openAgentStage(t, flags...)
+	s := openAgentStageWith(t, flags...)
 	if text := s.answer(s.ask("Well?")); !strings.Contains(text, "I have stopped looking into this") {
 		t.Errorf("answer %q", text)
 	}
@@ -237,7 +237,7 @@ func TestAgent_Killed(t *testing.T) {
 		return llmtest.Turn{Text: "Sorry for the break."}
 	})
 	t.Cleanup(func() { close(hang) })
-	s := openAgentStage(t, flags...)
+	s := openAgentStageWith(t, append(flags, "--mcp", os.Args[0]+" "+hangingServer+" unused")...)
 	question := s.ask("What does one sound like?")
 	start := s.until("the start", of(protocol.KindReasoningStart))
 	s.until("the response", of(protocol.KindMCPResponse))
@@ -276,7 +276,7 @@ func TestAgent_GatewayKilled(t *testing.T) {
 		}
 		return llmtest.Turn{Text: "It sounds like " + r.LastResult()}
 	})
-	s := openAgentStage(t, flags...)
+	s := openAgentStageWith(t, append(flags, "--mcp", os.Args[0]+" "+hangingServer+" unused")...)
 	question := s.ask("What does one sound like?")
 	if _, err := server.Asked(t.Context(), 1); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // maxEarlyPackages bounds how many packages of the gateway are initialized
@@ -19,9 +21,13 @@ const maxEarlyPackages = 45
 func TestSignal_BeforeMain(t *testing.T) {
 	t.Parallel()
 	g := prepareGateway(t, labConfig)
+	rounds := 2
+	if testkit.IsSlow() {
+		rounds = 5
+	}
 	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM} {
 		t.Run(s.String(), func(t *testing.T) {
-			for range 5 {
+			for range rounds {
 				cmd := exec.Command(filepath.Join(bin, "meup-gateway"), g.args...)
 				cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1") // a line for each package
 				out, err := cmd.StderrPipe()

@@ -106,6 +106,7 @@ func TestTurns_Cluster(t *testing.T) {
 	say(b, "dave", `{"id":"jr","kind":"mcp.request","context":"j0","payload":{"method":"tools/call","params":{"name":"sweep"}}}`)
 	say(a, "carol", `{"id":"ja","kind":"mcp.response","context":"j0","correlationId":"jr","payload":{"result":{}}}`)
 	say(b, "dave", `{"id":"je","kind":"reasoning.conclusion","context":"j0","payload":{"message":"swept"}}`)
+	var c *gatewayProc // starts when the first gateway has everything
 	history := func(path string, ready func(h *api.History) bool) {
 		t.Helper()
 		want := ""
@@ -114,7 +115,9 @@ func TestTurns_Cluster(t *testing.T) {
 			var h api.History
 			return json.Unmarshal([]byte(want), &h) == nil && len(h.Turns) > 0 && h.Turns[len(h.Turns)-1].Response != nil && ready(&h)
 		})
-		c := startGateway(t, labConfig, "--nats", nats)
+		if c == nil {
+			c = startGateway(t, labConfig, "--nats", nats)
+		}
 		for _, g := range []*gatewayProc{b, c} {
 			eventually(t, "another gateway returns the same of "+path, func() bool { return read(t, g.addr, "alice", path) == want })
 		}
