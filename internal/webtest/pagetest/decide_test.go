@@ -160,7 +160,7 @@ func TestDecide_Looks(t *testing.T) {
 	axe := needsAxe(t)
 	b := webtest.Shared(t)
 	s := decideStage(t)
-	for _, l := range some(looks[0], looks[3]) {
+	for _, l := range some(looks[3], looks[0]) {
 		t.Run(l.name, func(t *testing.T) {
 			tab := b.Private(t)
 			l.with(tab, 1)

@@ -51,7 +51,7 @@ func TestEveryday_Keyboard(t *testing.T) {
 	axe := needsAxe(t)
 	b := webtest.Shared(t)
 	s := everydayStage(t)
-	for _, l := range some(looks[0], looks[3]) {
+	for _, l := range []look{looks[0], looks[3]} {
 		t.Run(l.name, func(t *testing.T) {
 			tab := b.Private(t)
 			l.with(tab, 1)

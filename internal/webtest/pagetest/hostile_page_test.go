@@ -33,12 +33,12 @@ func attacks() []hostile {
 		{"fields", mallory(fields)},
 		{"answers", mallory(answers(markup[0]))},
 		{"prototypes", mallory(polluting())},
-		{"types", mallory(wrong())},
 		{"names", func(s *Stage) {
 			for i, who := range hostileCast[3:] {
 				s.Send(who, Chat(fmt.Sprintf("name-%d", i), "I am "+who), Envelope{"id": fmt.Sprintf("name-r-%d", i), "kind": "reasoning.start", "payload": map[string]any{"message": "mine"}})
 			}
 		}},
+		{"types", mallory(wrong())}, // it pauses participants
 	}
 }
 

@@ -23,12 +23,16 @@ var forReadme = flag.Bool("screenshots", false, "write the screenshots and the r
 
 var everyLook = flag.Bool("looks", false, "take the pictures of every state at every size, light and dark (half an hour)")
 
-// some returns these looks, or all on request.
+// some returns the first of these looks, all of them with make slow, or all looks on
+// request. The tests begin with different ones.
 func some(these ...look) []look {
-	if *everyLook {
+	switch {
+	case *everyLook:
 		return looks
+	case testkit.IsSlow():
+		return these
 	}
-	return these
+	return these[:1]
 }
 
 // pace returns the pause between the steps of a scene, which only its pictures need.
@@ -125,8 +129,8 @@ func TestLooks(t *testing.T) {
   "team-*": {participants: {ada: {token: ada-token, capabilities: [chat]}}}
 `)
 	seen := make(map[string][]string)
-	these := some(looks[0], looks[3])
-	if testkit.IsSlow() {
+	these := []look{looks[0], looks[3]}
+	if testkit.IsSlow() || *everyLook {
 		these = looks
 	}
 	for _, l := range these {

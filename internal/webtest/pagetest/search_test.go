@@ -56,7 +56,7 @@ func TestSearch_States(t *testing.T) {
 	axe := needsAxe(t)
 	b := webtest.Shared(t)
 	s := Perform(t, time.Millisecond)
-	for _, l := range some(looks[0], looks[3]) {
+	for _, l := range some(looks[3], looks[0]) {
 		t.Run(l.name, func(t *testing.T) {
 			tab := b.Private(t)
 			l.with(tab, 1)

@@ -113,7 +113,7 @@ func inPanel(panel, selector string) string {
 func TestStates_Panels(t *testing.T) {
 	axe := needsAxe(t)
 	b := webtest.Shared(t)
-	for _, l := range some(looks[0], looks[3]) {
+	for _, l := range some(looks[3], looks[0]) {
 		t.Run(l.name, func(t *testing.T) {
 			s := Perform(t, time.Millisecond)
 			s.Send("ada", Envelope{"kind": "capability.grant", "payload": map[string]any{"recipient": "planner", "capabilities": []any{"x.deploy"}, "ttl_seconds": 3600, "reason": "for the rollout"}})

@@ -133,7 +133,7 @@ func TestThreads_Looks(t *testing.T) {
 	b := webtest.Shared(t)
 	s := threadStage(t)
 	s.Send("planner", propose("p", "r", "push_tag", map[string]any{"tag": "v1"}))
-	for _, l := range some(looks[0], looks[3], looks[4]) {
+	for _, l := range some(looks[3], looks[0], looks[4]) {
 		t.Run(l.name, func(t *testing.T) {
 			tab := b.Private(t)
 			l.with(tab, 1)

@@ -20,7 +20,7 @@ func TestTrace(t *testing.T) {
 		reasons("u-1", "thought", "r-usage", map[string]any{"message": "Five messages.", "metadata": map[string]any{
 			"usage": map[string]any{"input_tokens": 1200, "output_tokens": 80}, "cost": 0.0042}}),
 		reasons("u-end", "conclusion", "r-usage", map[string]any{"message": "Done."}))
-	for _, l := range some(looks[0], looks[3]) {
+	for _, l := range some(looks[3], looks[0]) {
 		t.Run(l.name, func(t *testing.T) {
 			tab := b.Private(t)
 			l.with(tab, 1)
