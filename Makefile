@@ -112,11 +112,11 @@ fuzz: ## every fuzz target for FUZZ_SECONDS (15), two at a time
 
 .PHONY: chaos
 chaos: ## the programs under faults for CHAOS_TIME (20m) each scenario of docs/reliability.md; CHAOS_ARGS has further options
-	$(GO) test -count 1 -timeout 0 -run 'TestChaos' -v ./e2e -args -chaos $(CHAOS_TIME) $(CHAOS_ARGS)
+	MEUP_TEST_SLOW=1 MEUP_TEST_SEED=$(SEED) $(GO) test -count 1 -timeout 0 -run 'TestChaos' -v ./e2e -args -chaos $(CHAOS_TIME) $(CHAOS_ARGS)
 
 .PHONY: attack
 attack: ## attacks on a gateway, each for ATTACK_TIME (20s), with the bound on the acknowledgements of others
-	$(GO) test -count 1 -timeout 0 -v ./e2e/attack -args -attack $(ATTACK_TIME) -attack.ack 5ms
+	MEUP_TEST_SLOW=1 $(GO) test -count 1 -timeout 0 -v ./e2e/attack -args -attack $(ATTACK_TIME) -attack.ack 5ms
 
 .PHONY: conformance
 conformance: ## the MCP conformance suite, and MCP clients of others, through a space
