@@ -52,7 +52,7 @@ type Gateway struct {
 // and set may change the options. The gateway stops with the test.
 func Start(t testing.TB, yaml string, set ...func(*gateway.Options)) *Gateway {
 	t.Helper()
-	g := &Gateway{t: t, dir: t.TempDir(), yaml: yaml, set: set, addr: "127.0.0.1:0"}
+	g := &Gateway{t: t, dir: t.TempDir(), yaml: yaml, set: set, addr: testkit.FreeAddress(t)}
 	g.start()
 	t.Cleanup(g.Stop)
 	return g
