@@ -66,7 +66,7 @@ func (l *lines) enters(line string) {
 
 func (l *lines) sees(text string) string {
 	l.t.Helper()
-	late := time.After(patience)
+	late := time.After(testkit.Patience)
 	for {
 		l.mu.Lock()
 		got, changed := l.written.String(), l.changed

@@ -22,18 +22,16 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/internal/terminal/tui"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // TestMain checks for leaked goroutines. The key reader of the library leaks if
 // a key arrives at the moment in which its program ends.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/charmbracelet/ultraviolet.(*TerminalReader).sendEvents"))
+	testkit.Main(m, goleak.IgnoreAnyFunction("github.com/charmbracelet/ultraviolet.(*TerminalReader).sendEvents"))
 }
 
 var update = flag.Bool("update", false, "write the golden files anew")
-
-// patience bounds the wait for a screen.
-const patience = 30 * time.Second
 
 // terminal is a pseudo-terminal with an emulator that displays the output, and
 // the program on it.
@@ -108,7 +106,7 @@ func (x *terminal) end() error {
 	case err := <-x.ended:
 		x.ended <- err
 		return err
-	case <-time.After(patience):
+	case <-time.After(testkit.Patience):
 		x.t.Fatal("the program does not end")
 	}
 	return nil
@@ -181,7 +179,7 @@ func (x *terminal) show() string {
 // wait waits until the screen satisfies a condition, and returns it.
 func (x *terminal) wait(what string, wanted func(screen string) bool) string {
 	x.t.Helper()
-	late := time.After(patience)
+	late := time.After(testkit.Patience)
 	for {
 		x.mu.Lock()
 		screen, changed := x.show(), x.changed
