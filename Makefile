@@ -82,12 +82,16 @@ TEST_PKGS  ?= ./e2e ./cmd/meup ./internal/webtest/pagetest ./internal/gateway ./
 # Packages that own concurrency.
 RACE_PKGS ?= ./...
 
+.PHONY: programs
+programs: ## all programs, for tests, as testkit.Programs builds them
+	$(GO) build -ldflags "-s -w" -o .tools/programs/ ./cmd/...
+
 .PHONY: test
-test: install-npm install-python install-chromium test-web ## all tests that a change must pass
+test: install-npm install-python install-chromium programs test-web ## all tests that a change must pass
 	$(if $(MEMORY),TMPDIR=$(MEMORY)) $(GOTEST) $(TEST_FLAGS) $(TEST_PKGS)
 
 .PHONY: race
-race: install-npm install-python install-chromium ## the same tests with the race detector, in random order: RACE_PKGS=packages
+race: install-npm install-python install-chromium programs ## the same tests with the race detector, in random order: RACE_PKGS=packages
 	CGO_ENABLED=1 $(if $(MEMORY),TMPDIR=$(MEMORY)) $(GOTEST) $(TEST_FLAGS) -race -shuffle=on $(RACE_PKGS)
 
 .PHONY: slow
@@ -99,7 +103,7 @@ slow: race ## the race detector everywhere; faults, floods and attacks at full s
 SEED ?= $(shell echo $$RANDOM)
 
 .PHONY: test-web
-test-web: ## types and tests of the web page, and whether its bundle is current
+test-web: programs ## types and tests of the web page, and whether its bundle is current
 	scripts/test-web.sh all
 
 .PHONY: check-web

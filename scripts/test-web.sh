@@ -10,8 +10,7 @@ scripts/install-web.sh
 
 (cd internal/gateway/web && go run ./generate -check)
 if [[ ${1:-} == all ]]; then
-	go build -o .tools/programs/ ./cmd/meup-gateway # where the tests in Go have it, too
-	export MEUP_GATEWAY=$PWD/.tools/programs/meup-gateway
+	export MEUP_GATEWAY=$PWD/.tools/programs/meup-gateway # make programs
 	cd web
 	npm run --silent typecheck
 	node ../sdk/typescript/build.mjs # for the conformance vectors, too

@@ -71,7 +71,7 @@ func TestScripts(t *testing.T) {
 	}})
 }
 
-// script is what runs beside a script.
+// script has the parts that run beside a script.
 type script struct {
 	t       testing.TB
 	gateway *meuptest.Gateway

@@ -32,7 +32,7 @@ type process struct {
 	reading sync.WaitGroup
 	lines   chan string // of its output
 	seen    []string
-	errs    testkit.Log // what it wrote to standard error in the process of the test
+	errs    testkit.Log // standard error in the process of the test
 	late    func()      // ends its --timeout
 	tty     *terminal   // nil: it has none
 }
@@ -218,7 +218,7 @@ func prints(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // ended ends a command with a signal (0: waits for it), and compares its exit code with the
-// expected one. Its output becomes the standard output, and what it wrote to standard error
+// expected one. Its output becomes the standard output, and its errors
 // in the process of the test also the standard error.
 func ended(ts *testscript.TestScript, name, code string, signal syscall.Signal) {
 	p := of(ts).running[name]

@@ -49,7 +49,7 @@ func nodeModules(t *testing.T, pkg string) (node, modules string) {
 }
 
 // nodeRuns runs a script of testdata, which does the same for each of a list of runs, and
-// returns what it printed for each.
+// returns the output of each.
 func nodeRuns(t *testing.T, pkg, script string, env []string, runs []map[string]string) []string {
 	t.Helper()
 	node, modules := nodeModules(t, pkg)

@@ -44,6 +44,6 @@ func TestIdleConnection_HoldsNoWelcome(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The average welcome is 220 kB here. What others use for a moment is not counted.
+	// The average welcome is 220 kB here. Memory that others use for a moment is not counted.
 	testkit.Eventually(t, "a connection holds less than 100 kB", func() bool { return heap() < before+connections*100<<10 })
 }

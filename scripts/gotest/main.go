@@ -1,5 +1,5 @@
 // Command gotest runs go test. At the end it lists the failed tests, the slowest ones, and
-// those that failed once and passed when they were run again.
+// the flaky ones, which passed when they were run again.
 //
 //	go run ./scripts/gotest [-each] [-p=3 and other flags of go test] PACKAGES
 //
@@ -172,8 +172,14 @@ func (r *results) printPackage(p *result) {
 		for _, t := range r.failures(p.pkg) {
 			_, _ = r.out.Write(t.output.Bytes())
 		}
+		_, _ = r.out.Write(p.output.Bytes())
+		return
 	}
-	_, _ = r.out.Write(p.output.Bytes())
+	for line := range strings.Lines(p.output.String()) {
+		if strings.HasPrefix(line, "ok ") {
+			_, _ = io.WriteString(r.out, line)
+		}
+	}
 }
 
 // failures returns the failed tests of a package. One that had not ended when the process
