@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,9 +17,10 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// answered returns which of the texts an agent answers, of those before the
-// last one, which it always answers.
-func answered(t *testing.T, g *meuptest.Gateway, c *client.Client, chats []protocol.Envelope) string {
+// answered returns the texts that an agent answers, by their indexes. It waits for the
+// ones that it expects, and for a question asked afterwards, which is answered later than
+// others that were asked before: they are handled concurrently, but each is short.
+func answered(t *testing.T, g *meuptest.Gateway, c *client.Client, chats []protocol.Envelope, want string) string {
 	t.Helper()
 	names := make(map[protocol.ID]string)
 	for i, chat := range chats {
@@ -28,25 +30,20 @@ func answered(t *testing.T, g *meuptest.Gateway, c *client.Client, chats []proto
 		}
 		names[receipt.ID] = fmt.Sprint(i)
 	}
-	sure := ask(t, c, "hello", "planner")
-	open := 1
 	got := make(map[string]bool)
-	conversation(t, c, func(env *protocol.Envelope) bool {
-		if env.From != "planner" {
-			return false
-		}
-		switch env.Kind {
-		case protocol.KindReasoningStart:
-			open++
-		case protocol.KindChat:
-			open--
-			got[names[env.Correlation.First()]] = true
-			if env.Correlation.Names(sure) {
-				open--
+	await := func(done func() bool) {
+		conversation(t, c, func(env *protocol.Envelope) bool {
+			if env.From == "planner" && env.Kind == protocol.KindChat {
+				got[names[env.Correlation.First()]] = true
 			}
-		}
-		return open == 0
+			return done()
+		})
+	}
+	await(func() bool {
+		return !slices.ContainsFunc(strings.Fields(want), func(name string) bool { return !got[name] })
 	})
+	names[ask(t, c, "hello", "planner")] = "later"
+	await(func() bool { return got["later"] })
 	var list []string
 	for i := range chats {
 		if got[fmt.Sprint(i)] {
@@ -94,7 +91,7 @@ func TestIsQuestion(t *testing.T) {
 			g := meuptest.Start(t, config)
 			c := join(t, g, test.who)
 			employ(t, g, "planner", agent.Options{Answer: test.mode, Name: "helper", MaxHops: 100})
-			if got := answered(t, g, c, chats); got != test.want {
+			if got := answered(t, g, c, chats, test.want); got != test.want {
 				t.Errorf("%s, %s speaks: answered %s, want %s", test.mode, test.who, got, test.want)
 			}
 		})
@@ -106,7 +103,7 @@ func TestAuto_OtherAgents(t *testing.T) {
 	alice := join(t, g, "alice")
 	join(t, g, "critic")
 	employ(t, g, "planner", agent.Options{})
-	if got := answered(t, g, alice, []protocol.Envelope{client.Chat("hello"), client.Chat("@planner hello")}); got != "1" {
+	if got := answered(t, g, alice, []protocol.Envelope{client.Chat("hello"), client.Chat("@planner hello")}, "1"); got != "1" {
 		t.Errorf("answered %s", got)
 	}
 }
