@@ -61,7 +61,7 @@ func startCommand(ts *testscript.TestScript, args []string) *process {
 	}
 	code := make(chan int, 1)
 	go func() { // ends with the command; wait waits for it
-		defer w.Close() //nolint:errcheck // never fails
+		defer w.Close()
 		code <- run(ctx, env, args)
 	}()
 	p.wait = func() int { defer cancel(); return <-code }

@@ -50,7 +50,7 @@ var Programs = sync.OnceValues(func() (dir string, err error) {
 		}
 	}
 	dir = filepath.Join(root, ".tools", "programs")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return "", err
 	}
 	unlock, err := lockedfile.MutexAt(filepath.Join(dir, ".lock")).Lock()

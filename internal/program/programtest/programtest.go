@@ -36,11 +36,12 @@ func Commands(name string, run Command) map[string]func(*testscript.TestScript, 
 		"exits": func(ts *testscript.TestScript, _ bool, args []string) {
 			want, err := strconv.Atoi(args[0])
 			ts.Check(err)
-			got := 0
+			var got int
 			if args[1] == name {
 				got = call(ts, run, args[2:])
-			} else if got, err = execute(ts, args[1:]); err != nil {
-				ts.Fatalf("%v", err)
+			} else {
+				got, err = execute(ts, args[1:])
+				ts.Check(err)
 			}
 			if got != want {
 				ts.Fatalf("%s ends with exit code %d, not %d", strings.Join(args[1:], " "), got, want)

@@ -79,7 +79,7 @@ func TestClientWaits_NoWorker(t *testing.T) {
 		t.Errorf("waits for %v", err)
 	}
 	for len(errs) > 0 {
-		<-errs
+		_ = <-errs
 	}
 	done := ask(t, s.client(option), request("b"))
 	if err := receive(t, "the wait", errs); !errors.Is(err, reasoner.ErrNoWorker) {
