@@ -72,8 +72,8 @@ CERTS ?=
 export GORACE = atexit_sleep_ms=20
 
 # Where there is room in memory, the temporary files of tests are there: a sync to
-# disk costs milliseconds.
-MEMORY     := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 {print "/dev/shm"}')
+# disk costs milliseconds. Programs may be forbidden there.
+MEMORY     := $(shell [[ -w /dev/shm ]] && ! grep -q ' /dev/shm .*noexec' /proc/mounts && df -Pk /dev/shm | awk 'NR == 2 && $$4 > 4000000 {print "/dev/shm"}')
 TEST_FLAGS := -vet=off -ldflags=-w -timeout=$(TEST_TIMEOUT) -p=$(TEST_P)
 GOTEST     := $(GO) run ./scripts/gotest
 # Packages that take long start first.
@@ -82,21 +82,32 @@ TEST_PKGS  ?= ./e2e ./cmd/meup ./internal/webtest/pagetest ./internal/gateway ./
 # Packages that own concurrency.
 RACE_PKGS ?= ./...
 
+# What tests need: packages of the network arrive while those of Go are compiled.
+.PHONY: prepare
+prepare:
+	@$(MAKE) --no-print-directory --jobs=4 --output-sync compile install-npm install-web install-system
+
+# One after the other, because of the lock of the system's packages.
+.PHONY: install-system
+install-system:
+	@$(MAKE) --no-print-directory --jobs=1 install-python install-chromium
+
 .PHONY: programs
 programs: ## all programs, for tests, as testkit.Programs builds them
 	$(GO) build -ldflags "-s -w" -o .tools/programs/ ./cmd/...
 
 .PHONY: test
-test: install-npm install-python install-chromium programs test-web ## all tests that a change must pass
+test: prepare test-web ## all tests that a change must pass
 	$(if $(MEMORY),TMPDIR=$(MEMORY)) $(GOTEST) $(TEST_FLAGS) $(TEST_PKGS)
 
 .PHONY: race
-race: install-npm install-python install-chromium programs ## the same tests with the race detector, in random order: RACE_PKGS=packages
+race: prepare programs ## the same tests with the race detector, in random order: RACE_PKGS=packages
 	CGO_ENABLED=1 $(if $(MEMORY),TMPDIR=$(MEMORY)) $(GOTEST) $(TEST_FLAGS) -race -shuffle=on $(RACE_PKGS)
 
 .PHONY: slow
 slow: race ## the race detector everywhere; faults, floods and attacks at full size, on a disk, with new random seeds; every fuzz target for FUZZ_SECONDS (15)
-	MEUP_TEST_SLOW=1 MEUP_TEST_SEED=$(SEED) $(GOTEST) -each $(TEST_FLAGS) -count=1 -shuffle=on -timeout=0 $(TEST_PKGS)
+	mkdir -p .tools/tmp
+	TMPDIR=$(CURDIR)/.tools/tmp MEUP_TEST_SLOW=1 MEUP_TEST_SEED=$(SEED) $(GOTEST) -each $(TEST_FLAGS) -count=1 -shuffle=on -timeout=4h $(TEST_PKGS)
 	scripts/fuzz.sh $(FUZZ_SECONDS)
 
 # The seed of random tests in make slow.
@@ -161,8 +172,8 @@ fmt: ## format the Go sources
 	scripts/gofiles.sh | xargs -0 gofmt -s -w
 
 .PHONY: compile
-compile: ## all packages, for the build cache
-	$(GO) build ./...
+compile: ## all packages, for the build cache, without linking programs
+	$(GO) build $$($(GO) list -f '{{if and .GoFiles (ne .Name "main")}}{{.ImportPath}}{{end}}' ./...)
 
 .PHONY: lint
 lint: ## golangci-lint, as .golangci.yml says

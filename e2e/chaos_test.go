@@ -163,6 +163,9 @@ func (c *chaos) occur(faults []fault) {
 		}
 		c.t.Logf("%8v %s: %d acknowledged", c.worlds[0].now().Round(time.Millisecond), f.name, c.acked()-before)
 	}
+	if c.d == 0 && ctx.Err() != nil {
+		c.t.Fatal("not all faults have occurred")
+	}
 }
 
 // progress waits until more than n envelopes are acknowledged, or ctx ends: the next

@@ -173,7 +173,7 @@ func isSelector(e ast.Expr, pkg, name string) bool {
 }
 
 // TestTestsUseTestkit rejects checks for goroutines with the fixed second of goleak, which
-// a busy machine reaches, and random numbers that differ between runs.
+// a busy machine reaches.
 func TestTestsUseTestkit(t *testing.T) {
 	for _, s := range sources(t) {
 		if !s.isTest {

@@ -44,7 +44,7 @@ var Programs = sync.OnceValues(func() (dir string, err error) {
 	if err != nil {
 		return "", err
 	}
-	for _, part := range []string{"cmd", "client", "internal", "protocol", "schemas"} {
+	for _, part := range []string{"cmd", "client", "internal", "protocol", "schemas", "sdk"} {
 		if err := filepath.WalkDir(filepath.Join(root, part), skipTestdata); err != nil {
 			return "", err
 		}
@@ -61,8 +61,25 @@ var Programs = sync.OnceValues(func() (dir string, err error) {
 	return dir, Build(dir+"/", "github.com/meup-protocol/meup/cmd/...")
 })
 
+// Reads declares folders that programs of other languages read in a test, so that the go
+// command runs it again when a file there has changed: it sees only what Go opens.
+func Reads(t testing.TB, folders ...string) {
+	t.Helper()
+	for _, dir := range folders {
+		err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() && d.Name() == "node_modules" {
+				return fs.SkipDir
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func skipTestdata(_ string, d fs.DirEntry, err error) error {
-	if err == nil && d.IsDir() && (d.Name() == "testdata" || d.Name() == "dist" || strings.HasPrefix(d.Name(), ".")) {
+	if err == nil && d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")) {
 		return fs.SkipDir
 	}
 	return err

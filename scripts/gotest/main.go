@@ -21,6 +21,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -87,7 +88,25 @@ type result struct {
 	id
 	outcome string // pass, fail or skip; "": it has not ended
 	seconds float64
+	fatal   bool // its output matches fatal
 	output  bytes.Buffer
+	cut     bytes.Buffer // the newest output, if there is more than maxOutput
+}
+
+func (t *result) write(text string) {
+	if t.output.Len() < maxOutput {
+		t.output.WriteString(text)
+		return
+	}
+	t.cut.WriteString(text)
+	if n := t.cut.Len() - maxOutput; n > maxOutput {
+		t.cut.Next(n)
+	}
+}
+
+func (t *result) print(out io.Writer) {
+	_, _ = out.Write(t.output.Bytes())
+	_, _ = out.Write(t.cut.Bytes())
 }
 
 type results struct {
@@ -127,8 +146,9 @@ func (r *results) goTest(flags, packages []string) error {
 		}
 	}
 	err = cmd.Wait()
-	if _, failed := errors.AsType[*exec.ExitError](err); failed && r.count("fail")+r.packages("fail") > 0 {
-		return nil
+	// go test exits with 1 if tests failed, and with 2 if packages were not built, too.
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() > 0 && r.packages("fail") > 0 {
+		err = nil
 	}
 	return err
 }
@@ -146,9 +166,8 @@ func (r *results) add(e *event) {
 		r.tests[key] = t
 	}
 	if e.Action == "output" {
-		if t.output.Len() < maxOutput {
-			t.output.WriteString(e.Output)
-		}
+		t.write(e.Output)
+		t.fatal = t.fatal || fatal.MatchString(e.Output)
 		return
 	}
 	if sub || e.Action != "pass" && e.Action != "fail" && e.Action != "skip" {
@@ -161,8 +180,8 @@ func (r *results) add(e *event) {
 	case e.Test != "" && r.each && e.Elapsed >= 1:
 		fmt.Fprintf(r.out, "%s %s (%s) %.1f s\n", e.Action, e.Test, short(e.Package), e.Elapsed)
 	}
-	if t.outcome != "fail" {
-		t.output = bytes.Buffer{}
+	if t.outcome != "fail" && !t.fatal {
+		t.output, t.cut = bytes.Buffer{}, bytes.Buffer{}
 	}
 }
 
@@ -170,9 +189,9 @@ func (r *results) add(e *event) {
 func (r *results) printPackage(p *result) {
 	if p.outcome == "fail" {
 		for _, t := range r.failures(p.pkg) {
-			_, _ = r.out.Write(t.output.Bytes())
+			t.print(r.out)
 		}
-		_, _ = r.out.Write(p.output.Bytes())
+		p.print(r.out)
 		return
 	}
 	for line := range strings.Lines(p.output.String()) {
@@ -183,10 +202,11 @@ func (r *results) printPackage(p *result) {
 }
 
 // failures returns the failed tests of a package. One that had not ended when the process
-// did has failed with it.
+// did has failed with it. A test with a fatal output may have passed: the report of a data
+// race is among the output of any test.
 func (r *results) failures(pkg string) (list []*result) {
 	for _, t := range r.tests {
-		if t.pkg == pkg && t.test != "" && (t.outcome == "fail" || t.outcome == "") {
+		if t.pkg == pkg && t.test != "" && (t.outcome == "fail" || t.outcome == "" || t.fatal) {
 			list = append(list, t)
 		}
 	}
@@ -194,20 +214,21 @@ func (r *results) failures(pkg string) (list []*result) {
 	return list
 }
 
-// fatal are texts of the output of a package whose tests are not run again.
-var fatal = []string{"panic: ", "fatal error: ", "WARNING: DATA RACE", "goroutines are left: ", "found unexpected goroutines", "test timed out after"}
+// fatal matches output of packages whose tests are not run again.
+var fatal = regexp.MustCompile("^(panic: |fatal error: |goroutines are left: |WARNING: DATA RACE)|race detected (during execution|outside) of test")
 
 // again runs the failed tests of each package again. It returns the ones that passed then,
 // and the number of failures that remain.
 func (r *results) again(flags []string) (flaky []id, failed int, err error) {
 	var once []*result
+	for _, p := range r.list(func(t *result) bool { return t.test == "" && t.outcome == "" }) {
+		fmt.Fprintf(r.out, "FAILED %s: has not ended\n", short(p.pkg))
+		failed++
+	}
 	for _, p := range r.list(func(t *result) bool { return t.test == "" && t.outcome == "fail" }) {
 		tests := r.failures(p.pkg)
-		output := p.output.String()
-		for _, t := range tests {
-			output += t.output.String()
-		}
-		if len(tests) == 0 || slices.ContainsFunc(fatal, func(text string) bool { return strings.Contains(output, text) }) {
+		isFatal := slices.ContainsFunc(tests, func(t *result) bool { return t.fatal || t.outcome == "" })
+		if len(tests) == 0 || isFatal || p.fatal {
 			fmt.Fprintf(r.out, "FAILED %s: not run again\n", short(p.pkg))
 			failed += max(1, len(tests))
 			continue

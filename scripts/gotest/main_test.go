@@ -11,7 +11,7 @@ import (
 )
 
 // module has packages that fail in the ways that gotest tells apart. Test T of a package
-// that is flaky fails as long as its folder has no file "again".
+// that is flaky fails as long as its folder has no file "T.again".
 const module = `
 -- go.mod --
 module example.org/m
@@ -81,6 +81,35 @@ import "testing"
 func TestFirst(*testing.T) {}
 
 func TestPanics(*testing.T) { panic("at the disco") }
+-- dies/dies_test.go --
+package dies
+
+import (
+	"os"
+	"testing"
+)
+
+func TestDies(t *testing.T) {
+	if _, err := os.Stat("again"); err != nil {
+		os.WriteFile("again", nil, 0o600)
+		os.Exit(3)
+	}
+}
+
+func TestLater(*testing.T) {}
+-- race/race_test.go --
+package race
+
+import (
+	"fmt"
+	"testing"
+)
+
+func TestRace(*testing.T) {
+	fmt.Println("WARNING: DATA RACE")
+}
+
+func TestOther(t *testing.T) { t.Error("race detected during execution of test") }
 -- leak/leak_test.go --
 package leak
 
@@ -133,6 +162,16 @@ func TestRun(t *testing.T) {
 			args: []string{"./panics"}, code: 1,
 			want: []string{"at the disco", "FAILED example.org/m/panics: not run again", "\n1 passed, 1 failed, 0 skipped\n"},
 			lack: []string{"again: "},
+		},
+		"process ends": {
+			args: []string{"./dies"}, code: 1,
+			want: []string{"FAILED example.org/m/dies: not run again"},
+			lack: []string{"again: ", "FLAKY"},
+		},
+		"data race": {
+			args: []string{"./race"}, code: 1,
+			want: []string{"WARNING: DATA RACE", "FAILED example.org/m/race: not run again"},
+			lack: []string{"again: ", "FLAKY"},
 		},
 		"goroutines left": {
 			args: []string{"./leak"}, code: 1,

@@ -118,7 +118,7 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-/** Waits until something holds; fails after half a minute. */
+/** Waits until something holds; fails after five minutes. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   for (let i = 0; i < 15000; i++) {
     if (await holds()) return;

@@ -105,7 +105,7 @@ func TestBarrier_DeletedTail(t *testing.T) {
 }
 
 // The error of a failed append shows whether the draft may be in the log.
-func TestAppend_Outcomes(t *testing.T) { //nolint:tparallel // the cases share a server, one after the other
+func TestAppend_Outcomes(t *testing.T) {
 	t.Parallel()
 	n := startNATS(t)
 	j, line := openThrough(t, n, func(o *Options) { o.streams = 1 })

@@ -203,7 +203,7 @@ func damage(t *testing.T, dir, pattern string) {
 	}
 }
 
-func TestReplica_Rebuilt(t *testing.T) { //nolint:tparallel // the cases share a server, one after the other
+func TestReplica_Rebuilt(t *testing.T) {
 	t.Parallel()
 	n := openAccount(t)
 	dir := t.TempDir()

@@ -13,7 +13,7 @@ import (
 
 // A gap in the delivered messages is skipped only if the stream proves that
 // they were removed.
-func TestProveRemoved(t *testing.T) { //nolint:tparallel // the cases share a server, one after the other
+func TestProveRemoved(t *testing.T) {
 	t.Parallel()
 	n := openAccount(t)
 	j := openTest(t, n.url(), func(o *Options) { o.streams = 1 })
