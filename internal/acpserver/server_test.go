@@ -197,6 +197,7 @@ func TestServer_SDK(t *testing.T) {
 	if err != nil {
 		t.Skip("no node on this machine")
 	}
+	testkit.Reads(t, "testdata")
 	sdk, err := filepath.Abs("../../.tools/node/node_modules/@agentclientprotocol/sdk/dist/v1/stable/acp.js")
 	if err != nil {
 		t.Fatal(err)

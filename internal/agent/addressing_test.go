@@ -18,8 +18,7 @@ import (
 )
 
 // answered returns the texts that an agent answers, by their indexes. It waits for the
-// ones that it expects, and for a question asked afterwards, which is answered later than
-// others that were asked before: they are handled concurrently, but each is short.
+// expected ones, then for the answer to a later question, and until no context is open.
 func answered(t *testing.T, g *meuptest.Gateway, c *client.Client, chats []protocol.Envelope, want string) string {
 	t.Helper()
 	names := make(map[protocol.ID]string)
@@ -31,9 +30,14 @@ func answered(t *testing.T, g *meuptest.Gateway, c *client.Client, chats []proto
 		names[receipt.ID] = fmt.Sprint(i)
 	}
 	got := make(map[string]bool)
+	open := 0
 	await := func(done func() bool) {
 		conversation(t, c, func(env *protocol.Envelope) bool {
-			if env.From == "planner" && env.Kind == protocol.KindChat {
+			switch {
+			case env.From == "planner" && env.Kind == protocol.KindReasoningStart:
+				open++
+			case env.From == "planner" && env.Kind == protocol.KindChat:
+				open--
 				got[names[env.Correlation.First()]] = true
 			}
 			return done()
@@ -43,7 +47,7 @@ func answered(t *testing.T, g *meuptest.Gateway, c *client.Client, chats []proto
 		return !slices.ContainsFunc(strings.Fields(want), func(name string) bool { return !got[name] })
 	})
 	names[ask(t, c, "hello", "planner")] = "later"
-	await(func() bool { return got["later"] })
+	await(func() bool { return got["later"] && open == 0 })
 	var list []string
 	for i := range chats {
 		if got[fmt.Sprint(i)] {

@@ -35,6 +35,7 @@ spaces:
 // skips the test.
 func nodeModules(t *testing.T, pkg string) (node, modules string) {
 	t.Helper()
+	testkit.Reads(t, "testdata")
 	node, err := exec.LookPath("node")
 	if err != nil {
 		t.Skip("no node on this machine")

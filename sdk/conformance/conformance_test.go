@@ -104,6 +104,7 @@ func TestClient_Go(t *testing.T) {
 }
 
 func TestClient_SDKs(t *testing.T) {
+	testkit.Reads(t, "../python", "../typescript")
 	for _, p := range programs {
 		file, err := filepath.Abs(p.file)
 		if err != nil {

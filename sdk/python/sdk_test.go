@@ -54,6 +54,7 @@ const needs = "import sys, websockets; assert sys.version_info >= (3, 11)"
 // without it, the test is skipped if the machine has none.
 func interpreter(t *testing.T) string {
 	t.Helper()
+	testkit.Reads(t, ".", "../../schemas")
 	path, err := os.ReadFile(interpreterFile)
 	if err == nil {
 		python := strings.TrimSpace(string(path))

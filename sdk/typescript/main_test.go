@@ -39,6 +39,7 @@ var installed struct {
 // compiler the test is skipped, or fails in CI (if the environment has CI).
 func install(t *testing.T) (dir string, node []string) {
 	t.Helper()
+	testkit.Reads(t, ".")
 	missing := func(what string) {
 		if ci := os.Getenv("CI"); ci != "" && ci != "false" {
 			t.Fatal(what)

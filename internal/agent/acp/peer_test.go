@@ -42,6 +42,7 @@ func TestPeer_SDKAgent(t *testing.T) {
 	for _, approve := range []bool{true, false} {
 		t.Run(fmt.Sprint(approve), func(t *testing.T) {
 			l := start(t, func(o *acp.Options, _ *agent.Options) {
+				testkit.Reads(t, "testdata")
 				script, err := filepath.Abs("testdata/agent.mjs")
 				if err != nil {
 					t.Fatal(err)
