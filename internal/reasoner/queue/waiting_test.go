@@ -79,7 +79,9 @@ func TestClientWaits_NoWorker(t *testing.T) {
 		t.Errorf("waits for %v", err)
 	}
 	for len(errs) > 0 {
-		_ = <-errs
+		if err := <-errs; !errors.Is(err, reasoner.ErrNoWorker) {
+			t.Errorf("waits for %v", err)
+		}
 	}
 	done := ask(t, s.client(option), request("b"))
 	if err := receive(t, "the wait", errs); !errors.Is(err, reasoner.ErrNoWorker) {
