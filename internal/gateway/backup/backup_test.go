@@ -223,7 +223,7 @@ func TestBackup_Stopped(t *testing.T) {
 func TestCreate_Interrupted(t *testing.T) {
 	for _, test := range []struct {
 		name      string
-		interrupt func(r *running, cancel context.CancelFunc)
+		interrupt func(r *running, cancel context.CancelFunc) // the backup notices it later
 		want      string
 	}{
 		{"command", func(_ *running, cancel context.CancelFunc) { cancel() }, "context canceled"},
@@ -241,7 +241,14 @@ func TestCreate_Interrupted(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, err = create(ctx, o, &interrupted{to, func() { test.interrupt(r, cancel) }}, time.Now())
+				_, err = create(ctx, o, &interrupted{destination: to, do: func(ctx context.Context) {
+					test.interrupt(r, cancel)
+					select {
+					case <-ctx.Done():
+					case <-testkit.Deadline(t).Done():
+						t.Error("the backup does not notice it")
+					}
+				}}, time.Now())
 				if err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("got %v", err)
 				}
@@ -260,11 +267,17 @@ func TestCreate_Interrupted(t *testing.T) {
 // interrupted calls do before the last file is added.
 type interrupted struct {
 	destination
-	do func()
+	do  func(context.Context)
+	ctx context.Context // of the backup
+}
+
+func (d *interrupted) add(ctx context.Context, name string, size int64, r io.Reader, p *progress) error {
+	d.ctx = ctx
+	return d.destination.add(ctx, name, size, r, p)
 }
 
 func (d *interrupted) finish() (int64, error) {
-	d.do()
+	d.do(d.ctx)
 	return d.destination.finish()
 }
 
@@ -278,7 +291,7 @@ func TestCreate_Twice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = create(t.Context(), o, &interrupted{to, func() {
+	_, err = create(t.Context(), o, &interrupted{destination: to, do: func(context.Context) {
 		if _, err := Create(t.Context(), Options{Data: data, To: filepath.Join(out, "second.tar.gz"), Version: "v1"}); err == nil || !strings.Contains(err.Error(), "another backup is running") {
 			t.Errorf("the second: %v", err)
 		}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -38,7 +39,7 @@ func TestQuestions(t *testing.T) {
 	x.enters("/reasoning 7")
 	x.sees("✗ No reasoning data for turn 7 in this thread.")
 	x.enters("/reasoning all")
-	x.sees("turn 2", "outcome:")
+	x.wait("the reasoning of both turns", regexp.MustCompile(`Reasoning — thread \S+, turn 2\n(?s:.*)outcome: `).MatchString)
 	x.enters("/new")
 	x.enters("something else")
 	x.sees("thread 2, turn 1", "Reasoning (turn 1)")
