@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -183,10 +184,12 @@ func TestAGUI_Client(t *testing.T) {
 	}
 }
 
+var delta = regexp.MustCompile(`"delta":"([^"]*)"`)
+
 func checkAGUI(t *testing.T, out, decision string) {
 	t.Helper()
 	for _, want := range []string{
-		`"delta":"first "`, `"delta":"I read the file"`, `"toolCallName":"read"`, `"content":"the text"`, `"delta":"that is it"`,
+		`"toolCallName":"read"`, `"content":"the text"`, `"delta":"that is it"`,
 		`"subagentRunId":"n","name":"files"`, `"delta":"within the part"`, `"type":"SUBAGENT_FINISHED"`,
 		map[string]string{"": `"delta":"done"`, "approve": `"delta":"written"`, "reject": `"delta":"not written"`}[decision],
 		map[string]string{"": `"ids":[]`, "approve": `"content":"written"`, "reject": `rejected by alice: no thanks`}[decision],
@@ -200,7 +203,15 @@ func checkAGUI(t *testing.T, out, decision string) {
 	if n := strings.Count(out, `"type":"RUN_STARTED"`); n != starts || strings.Count(out, `"type":"RUN_FINISHED"`) != starts {
 		t.Errorf("%d runs", n)
 	}
-	for _, once := range []string{`"delta":"first "`, `"delta":"within the part"`, `"content":"the text"`} {
+	// Deltas that wait together are sent as one.
+	var thoughts strings.Builder
+	for _, found := range delta.FindAllStringSubmatch(out, -1) {
+		thoughts.WriteString(found[1])
+	}
+	if n := strings.Count(thoughts.String(), "first I read the file"); n != 1 {
+		t.Errorf("%d times the thought in %q", n, thoughts.String())
+	}
+	for _, once := range []string{`"delta":"within the part"`, `"content":"the text"`} {
 		if n := strings.Count(out, once); n != 1 {
 			t.Errorf("%d times %s", n, once)
 		}
