@@ -88,7 +88,7 @@ func (l *load) count() int {
 	return len(l.acked)
 }
 
-// enough reports whether nobody waits for more.
+// enough reports whether the goal is reached.
 func (l *load) enough() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -203,7 +204,8 @@ func checkAGUI(t *testing.T, out, decision string) {
 	if n := strings.Count(out, `"type":"RUN_STARTED"`); n != starts || strings.Count(out, `"type":"RUN_FINISHED"`) != starts {
 		t.Errorf("%d runs", n)
 	}
-	// Deltas that wait together are sent as one.
+	// A text that grows is not in the log: a run that reads later has the whole thought
+	// (TestAGUI_Grows).
 	var thoughts strings.Builder
 	for _, found := range delta.FindAllStringSubmatch(out, -1) {
 		thoughts.WriteString(found[1])
@@ -234,6 +236,55 @@ func runAGUI(t *testing.T, g *meuptest.Gateway, token, input string, header ...s
 		}
 	}
 	return status, events
+}
+
+// A run that follows live has a thought as it grows, and then what is missing of it.
+func TestAGUI_Grows(t *testing.T) {
+	t.Parallel()
+	g := meuptest.Start(t, aguiConfig)
+	a := actor{t: t, g: g}
+	live := make(chan struct{})
+	var played sync.WaitGroup
+	defer played.Wait()
+	played.Go(func() {
+		q := a.next(protocol.KindChat, 0)
+		a.does("planner", "s", "reasoning.start", "", "", string(q.ID), `{"message":"thinking about it"}`)
+		a.does("planner", "o", "stream.open", "s", "", "", `{"stream_id":"grows","description":"a thought that grows"}`)
+		a.does("planner", "b", "reasoning.thought", "s", "", "", `{"message":"before"}`)
+		select {
+		case <-live:
+		case <-testkit.Deadline(t).Done():
+		}
+		a.does("planner", "d", "stream.data", "s", "", "", `{"stream_id":"grows","data":"first "}`)
+		a.does("planner", "e", "stream.close", "s", "", "", `{"stream_id":"grows"}`)
+		a.does("planner", "t", "reasoning.thought", "s", "", "", `{"message":"first I read the file","stream_id":"grows"}`)
+		a.does("planner", "c", "reasoning.conclusion", "s", "", "", `{"message":"that is it"}`)
+		a.does("planner", "a", "chat", "", "alice", string(q.ID), `{"message":"done"}`)
+	})
+	r, err := http.NewRequestWithContext(testkit.Deadline(t), http.MethodPost, g.HTTP()+"/api/spaces/lab/agui", strings.NewReader(fmt.Sprintf(aguiInput, "")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer alice-token")
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var deltas []string
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		found := delta.FindStringSubmatch(lines.Text())
+		if found == nil {
+			continue
+		}
+		if deltas = append(deltas, found[1]); found[1] == "before" {
+			close(live)
+		}
+	}
+	if want := []string{"before", "first ", "I read the file", "that is it", "done"}; !slices.Equal(deltas, want) {
+		t.Errorf("deltas %q, want %q", deltas, want)
+	}
 }
 
 const aguiInput = `{"threadId":"t","runId":"r","state":{},"tools":[],"context":[],"messages":[{"id":"m","role":"user","content":"why?"}]%s}`

@@ -215,7 +215,7 @@ func (r *results) failures(pkg string) (list []*result) {
 }
 
 // fatal matches output of packages whose tests are not run again.
-var fatal = regexp.MustCompile("^(panic: |fatal error: |goroutines are left: |WARNING: DATA RACE)|race detected (during execution|outside) of test")
+var fatal = regexp.MustCompile("^(panic: |fatal error: |goroutines are left: |WARNING: DATA RACE)|found unexpected goroutines|race detected (during execution|outside) of test")
 
 // again runs the failed tests of each package again. It returns the ones that passed then,
 // and the number of failures that remain.

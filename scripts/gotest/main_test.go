@@ -110,6 +110,12 @@ func TestRace(*testing.T) {
 }
 
 func TestOther(t *testing.T) { t.Error("race detected during execution of test") }
+-- leaks/leaks_test.go --
+package leaks
+
+import "testing"
+
+func TestLeaks(t *testing.T) { t.Error("found unexpected goroutines:\n[Goroutine 7]") }
 -- leak/leak_test.go --
 package leak
 
@@ -172,6 +178,11 @@ func TestRun(t *testing.T) {
 			args: []string{"./race"}, code: 1,
 			want: []string{"WARNING: DATA RACE", "FAILED example.org/m/race: not run again"},
 			lack: []string{"again: ", "FLAKY"},
+		},
+		"goroutines left by a test": {
+			args: []string{"./leaks"}, code: 1,
+			want: []string{"FAILED example.org/m/leaks: not run again"},
+			lack: []string{"again: "},
 		},
 		"goroutines left": {
 			args: []string{"./leak"}, code: 1,
