@@ -10,7 +10,6 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -29,7 +28,7 @@ func TestBridge_CleanShutdown(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, alice, p := together(t, meuptest.Start(t, config), "bridge", "--mcp", testkit.Program(t, "meup-agent")+" docserver '"+dir+"'", "--log-format", "json", "--log-level", "debug")
+			ctx, alice, p := together(t, meuptest.Start(t, config), "bridge", "--mcp", "meup-agent docserver '"+dir+"'", "--log-format", "json", "--log-level", "debug")
 			res, err := alice.Request(ctx, []protocol.ParticipantID{"helper"}, "tools/call",
 				map[string]any{"name": "read_text_file", "arguments": map[string]string{"path": "deploy.md"}}, client.RequestOptions{})
 			if err != nil || !strings.Contains(string(res), "How to deploy") {
@@ -64,7 +63,7 @@ func TestBridge_Warnings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := meuptest.Start(t, strings.Replace(config, `[chat, "reasoning/*", "mcp/*"]`, c.capabilities, 1))
-			ctx, alice, p := together(t, g, "bridge", append(c.args, "--mcp", testkit.Program(t, "meup-agent")+" docserver '"+t.TempDir()+"'")...)
+			ctx, alice, p := together(t, g, "bridge", append(c.args, "--mcp", "meup-agent docserver '"+t.TempDir()+"'")...)
 			_, err := alice.Request(ctx, []protocol.ParticipantID{"helper"}, "tools/list", nil, client.RequestOptions{})
 			if (err != nil) != (name == "pins required") {
 				t.Error(err)

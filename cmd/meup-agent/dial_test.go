@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/program/programtest"
 	"github.com/meup-protocol/meup/internal/testkit"
 )
 
@@ -46,7 +47,7 @@ func endWhileWaiting(t *testing.T, args ...string) {
 	t.Helper()
 	ctx := testkit.Deadline(t)
 	out := new(testkit.Log)
-	p := exec.CommandContext(ctx, testkit.Program(t, "meup-agent"), append(args, "--gateway", draining(t), "--space", "lab", "--token-env", "HELPER", "--connect-timeout", "2h")...)
+	p := exec.CommandContext(ctx, programtest.Program(t, "meup-agent"), append(args, "--gateway", draining(t), "--space", "lab", "--token-env", "HELPER", "--connect-timeout", "2h")...)
 	p.Env = append(os.Environ(), "HELPER=helper-token")
 	p.Stdout, p.Stderr = out, out
 	if err := p.Start(); err != nil {

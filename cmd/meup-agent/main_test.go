@@ -20,10 +20,10 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { programtest.Main(m, "meup-agent", main) }
 
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", Setup: programtest.Path})
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", Setup: programtest.Race})
 }
 
 const config = `
@@ -43,7 +43,7 @@ type running struct {
 // start starts a command of the agent as the participant helper.
 func start(t *testing.T, g *meuptest.Gateway, token, command string, args ...string) *running {
 	t.Helper()
-	p := &running{Cmd: exec.Command(testkit.Program(t, "meup-agent"), append([]string{command, "--gateway", "ws://" + g.Addr() + "/ws", "--space", "lab", "--token-env", "HELPER"}, args...)...)}
+	p := &running{Cmd: exec.Command(programtest.Program(t, "meup-agent"), append([]string{command, "--gateway", "ws://" + g.Addr() + "/ws", "--space", "lab", "--token-env", "HELPER"}, args...)...)}
 	p.Env = append(os.Environ(), "HELPER="+token)
 	p.Stdout, p.Stderr = &p.log, &p.log
 	if err := p.Start(); err != nil {

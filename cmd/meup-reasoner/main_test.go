@@ -29,11 +29,11 @@ import (
 	"github.com/meup-protocol/meup/internal/testkit"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { programtest.Main(m, "meup-reasoner", main) }
 
 // TestScripts runs the program as a user would.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", Setup: programtest.Path})
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", Setup: programtest.Race})
 }
 
 // running is the service as a separate process.
@@ -57,7 +57,7 @@ func start(t *testing.T, env []string, args ...string) *running {
 // launch runs the program, and returns when its log has an address.
 func launch(t *testing.T, address *regexp.Regexp, env []string, args ...string) *running {
 	t.Helper()
-	p := &running{Cmd: exec.Command(testkit.Program(t, "meup-reasoner"), append(args, "--log-level", "debug")...)}
+	p := &running{Cmd: exec.Command(programtest.Program(t, "meup-reasoner"), append(args, "--log-level", "debug")...)}
 	p.Env, p.Stdout = append(os.Environ(), env...), &p.stdout
 	stderr, err := p.StderrPipe()
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -69,6 +70,33 @@ func execute(ts *testscript.TestScript, args []string) (int, error) {
 		return failed.ExitCode(), nil
 	}
 	return 0, err
+}
+
+// Main runs the tests of a program. In them, the test binary is the program under its name:
+// it has the race detector where the tests have it, and counts for the coverage.
+func Main(m *testing.M, name string, main func()) {
+	testscript.Main(tests{m}, map[string]func(){name: main})
+}
+
+type tests struct{ *testing.M }
+
+// Run runs the tests as testkit.Main does.
+func (t tests) Run() int { return testkit.Run(t.M) }
+
+// Program returns the path of the program of Main.
+func Program(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Race gives the settings of the race detector to a script.
+func Race(e *testscript.Env) error {
+	e.Setenv("GORACE", os.Getenv("GORACE"))
+	return nil
 }
 
 // Path puts the programs of this repository into the PATH of a script.
