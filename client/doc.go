@@ -20,8 +20,8 @@
 // durable in the log. A lost connection neither loses nor duplicates it: the
 // client sends it again with the same id, which the gateway recognizes. The log
 // has the envelopes in the order in which the client sent them, unless the
-// gateway temporarily rejected one (rate_limited, unavailable) while later ones
-// were in flight. To rule that out, wait for each receipt.
+// gateway temporarily rejected one (rate_limited, unavailable, outcome_unknown)
+// while later ones were in flight. To rule that out, wait for each receipt.
 //
 // # Slow receivers
 //

@@ -120,6 +120,7 @@ func TestCluster_TwoGateways(t *testing.T) {
 	b.restart()
 	l.more(100)
 
+	l.outage()
 	nats.kill()
 	eventually(t, "the gateways say that they are not ready", func() bool {
 		return get(a.addr, "/readyz", "") == http.StatusServiceUnavailable && get(b.addr, "/readyz", "") == http.StatusServiceUnavailable

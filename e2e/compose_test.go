@@ -281,6 +281,7 @@ func TestCompose(t *testing.T) {
 	gateways[killed].kill()
 	t.Log("killed", killed)
 	l.more(10)
+	l.outage()
 	servers["nats-1"].kill()
 	t.Log("killed nats-1")
 	l.more(10)

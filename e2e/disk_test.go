@@ -26,6 +26,7 @@ func TestFullDisk(t *testing.T) {
 	l := startLoad(t, g.dial(t, "alice", client.Position{}), g.dial(t, "bob", client.Position{}))
 	l.more(200)
 
+	l.outage()
 	ballast := filepath.Join(dir, "ballast")
 	if err := os.WriteFile(ballast, make([]byte, 64<<20), 0o600); err == nil {
 		t.Fatal("the disk did not fill up")

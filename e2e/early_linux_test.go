@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/meup-protocol/meup/internal/testkit"
 )
 
@@ -30,14 +32,21 @@ func TestSignal_BeforeMain(t *testing.T) {
 			for range rounds {
 				cmd := exec.Command(filepath.Join(bin, "meup-gateway"), g.args...)
 				cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1") // a line for each package
-				out, err := cmd.StderrPipe()
+				out, in, err := os.Pipe()
 				if err != nil {
 					t.Fatal(err)
 				}
+				// A page of lines, a fifth of them: the process waits for its reader long before main.
+				if _, err := unix.FcntlInt(in.Fd(), unix.F_SETPIPE_SZ, os.Getpagesize()); err != nil {
+					t.Fatal(err)
+				}
+				cmd.Stderr = in
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
 				}
+				_ = in.Close()
 				initialized, serving := signalEarly(cmd.Process, bufio.NewScanner(out), s)
+				_ = out.Close()
 				if err := cmd.Wait(); err != nil {
 					t.Errorf("after an early %v: %v", s, err)
 				}
