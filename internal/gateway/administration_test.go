@@ -33,6 +33,7 @@ spaces:
       root: {token: root-token, capabilities: ["*"]}
       lead: {token: lead-token, capabilities: [{kind: "admin/*", payload: {space: "team-*"}}]}
       clerk: {token: clerk-token, capabilities: [{kind: "admin.participant.put", payload: {capabilities: ["chat", "reasoning/*"]}}]}
+      desk: {token: desk-token, capabilities: [{kind: "admin.participant.put", payload: {capabilities: ["chat"]}}, "admin.token.*"]}
       reader: {token: reader-token, capabilities: [chat]}
   "glob-*":
     participants: {gale: {token: gale-token, capabilities: ["*"]}}
@@ -442,6 +443,36 @@ func TestAdministration_LimitedAdministrator(t *testing.T) {
 	if !errors.Is(err, &protocol.Error{Code: protocol.CodeInvalidEnvelope}) {
 		t.Errorf("an addressed change: %v", err)
 	}
+}
+
+// TestAdministration_StrongerParticipant: who may give few capabilities neither gets a
+// token of a participant that has more, nor lowers it to get one.
+func TestAdministration_StrongerParticipant(t *testing.T) {
+	o := newOffice(t, adminConfig)
+	token := func(who string) string {
+		return fmt.Sprintf(`{"space":"lab","participant_id":%q,"token_sha256":%q}`, who, digest("desk-for-"+who))
+	}
+	o.do(protocol.KindAdminParticipantPut, `{"space":"lab","participant_id":"boss","capabilities":["*"]}`)
+	o.do(protocol.KindAdminParticipantPut, `{"space":"lab","participant_id":"mixed","capabilities":["chat","mcp.request"]}`)
+	o.do(protocol.KindAdminParticipantPut, `{"space":"lab","participant_id":"nobody"}`)
+	for _, who := range []string{"boss", "mixed"} {
+		o.refused("desk", protocol.CodeCannotDelegate, "", protocol.KindAdminTokenIssue, "%s", token(who))
+		o.refused("desk", protocol.CodeCannotDelegate, "", protocol.KindAdminParticipantPut, `{"space":"lab","participant_id":%q,"capabilities":["chat"]}`, who)
+		o.want(401, "lab", "desk-for-"+who)
+	}
+	if _, err := o.try("desk", protocol.KindAdminParticipantPut, `{"space":"lab","participant_id":"dora","capabilities":["chat"]}`); err != nil {
+		t.Error(err)
+	}
+	for _, who := range []string{"dora", "nobody"} {
+		if _, err := o.try("desk", protocol.KindAdminTokenIssue, "%s", token(who)); err != nil {
+			t.Errorf("a token of %s: %v", who, err)
+		}
+		o.want(200, "lab", "desk-for-"+who)
+	}
+	o.issue("lab", "boss", "root-for-boss", "")
+	// What became stronger after its token was issued gets no further one.
+	o.do(protocol.KindAdminParticipantPut, `{"space":"lab","participant_id":"dora","capabilities":["chat","decide"]}`)
+	o.refused("desk", protocol.CodeCannotDelegate, "", protocol.KindAdminTokenIssue, `{"space":"lab","participant_id":"dora","token_sha256":%q}`, digest("again"))
 }
 
 // TestAdministration_OtherSpaces: no other space accepts the kinds, and a gateway

@@ -1,7 +1,9 @@
 package authority
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/capability"
@@ -72,7 +74,37 @@ func (st *State) CheckChange(e *protocol.Envelope, payload protocol.Value) error
 	if err == nil {
 		_, err = st.Directory.Apply(change)
 	}
+	if err == nil {
+		err = st.checkIdentityTaken(e, &change)
+	}
 	return inPayload(err)
+}
+
+// checkIdentityTaken rejects a token for a participant, and new capabilities of it, if
+// the sender may not give it the capabilities that it has: a bearer of the token acts
+// with all of them, and one who may lower them first would act under its name.
+func (st *State) checkIdentityTaken(e *protocol.Envelope, c *directory.Change) error {
+	if c.Kind != protocol.KindAdminTokenIssue && c.Kind != protocol.KindAdminParticipantPut {
+		return nil
+	}
+	p := st.Directory.Space(c.Space).Participant(c.Participant)
+	if p == nil || len(p.Capabilities) == 0 {
+		return nil
+	}
+	list := make([]json.RawMessage, 0, len(p.Capabilities))
+	for _, has := range p.Capabilities {
+		list = append(list, json.RawMessage(has.String()))
+	}
+	payload, err := json.Marshal(map[string]any{"space": c.Space, "participant_id": c.Participant, "capabilities": list, "limits": p.Limits})
+	if err != nil {
+		return fmt.Errorf("capabilities of %s: %w", c.Participant, err)
+	}
+	put := protocol.Envelope{Kind: protocol.KindAdminParticipantPut, Payload: payload}
+	if allowed, _ := st.Rights(e.From, &put, e.TS); allowed {
+		return nil
+	}
+	return protocol.Errorf(protocol.CodeCannotDelegate, "%s in %s has capabilities that you may not give: your own would have to allow an %s with all of them.",
+		c.Participant, c.Space, protocol.KindAdminParticipantPut)
 }
 
 func (st *State) checkKnown(id protocol.ParticipantID) error {
