@@ -81,7 +81,7 @@ func apiAs(t *testing.T, g *meuptest.Gateway, who string) *api.Client {
 // replaced by their numbers.
 func story(t *testing.T, g *meuptest.Gateway, who string) (lines []string, log []protocol.Envelope) {
 	t.Helper()
-	page, err := apiAs(t, g, who).Envelopes(t.Context(), "lab", api.EnvelopeQuery{Limit: 200})
+	page, err := apiAs(t, g, who).Envelopes(t.Context(), "lab", api.EnvelopeQuery{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
