@@ -58,8 +58,11 @@ func TestMCP_ClientsThatDoNotRead(t *testing.T) {
 	var calls sync.WaitGroup
 	for range slots {
 		calls.Go(func() {
-			serve(&stuck{header: make(http.Header), written: written, end: end},
-				`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"lamp__steps","arguments":{},"_meta":{"progressToken":"p"}}}`)
+			w := &stuck{header: make(http.Header), written: written, end: end}
+			serve(w, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"lamp__steps","arguments":{},"_meta":{"progressToken":"p"}}}`)
+			if got := w.header.Get("X-Accel-Buffering"); got != "no" {
+				t.Errorf("X-Accel-Buffering is %q: a proxy may hold progress back", got)
+			}
 		})
 	}
 	for range slots {

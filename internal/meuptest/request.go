@@ -154,7 +154,7 @@ func (c *conversation) openEvents(who, rest string) error {
 		cancel()
 		return err
 	}
-	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
+	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" || resp.Header.Get("X-Accel-Buffering") != "no" {
 		cancel()
 		return fmt.Errorf("status %d: %s", resp.StatusCode, c.record(resp).body)
 	}

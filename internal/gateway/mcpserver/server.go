@@ -111,6 +111,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w = f
 	if c.asks.token || c.of != "" {
+		w.Header().Set("X-Accel-Buffering", "no") // a proxy passes each event on at once
 		s.stream.ServeHTTP(w, r)
 		return
 	}
