@@ -53,7 +53,7 @@ func (f *deciderFlags) register(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.rulesBehind, "rules-behind", false, "let the rules decide if the model or the Reasoning API fails")
 	fl.StringVar(&f.instructions, "instructions", "", "instructions for the model: the role of the agent and its rules")
 	fl.StringVar(&f.instructionsFile, "instructions-file", "", "file that holds the instructions")
-	fl.IntVar(&f.contextTokens, "context-tokens", 0, "size of the context window of the model; 0: 128000")
+	fl.IntVar(&f.contextTokens, "context-tokens", 0, fmt.Sprintf("size of the context window of the model, in tokens, at least %d; 0: %d", planner.MinWindow, planner.DefaultBudget))
 	fl.StringVar(&f.utilization, "context-utilization", "full", "how much of the context window to use: full, half, low (a quarter)")
 	fl.StringVar(&f.summarization, "summarization-model", "", "PROVIDER:NAME of a model that summarizes long results, one request each (none: previews)")
 	fl.StringVar(&f.effort, "effort", "", "how much the model thinks: low, medium, high; empty: the default of the model")
@@ -74,8 +74,11 @@ func (f *deciderFlags) check() error {
 	if !slices.Contains([]string{"", "chat", "responses"}, f.api) {
 		return program.Usagef("--api %q: expected chat or responses", f.api)
 	}
-	if f.contextTokens < 0 || f.maxTokens < 0 {
-		return program.Usagef("--context-tokens and --max-tokens must not be negative")
+	if f.maxTokens < 0 {
+		return program.Usagef("--max-tokens must not be negative")
+	}
+	if f.contextTokens != 0 && f.contextTokens < planner.MinWindow {
+		return program.Usagef("--context-tokens %d: must be 0 or at least %d", f.contextTokens, planner.MinWindow)
 	}
 	if f.instructions != "" && f.instructionsFile != "" {
 		return program.Usagef("--instructions and --instructions-file: one of them")

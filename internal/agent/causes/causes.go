@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/client/reasoner"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/redact"
@@ -69,6 +70,8 @@ func Explain(cause error) string {
 		return "the model's answer was cut off"
 	case errors.Is(cause, context.DeadlineExceeded):
 		return "it took too long"
+	case errors.Is(cause, contextwindow.ErrTooLarge):
+		return "the instructions and the question do not fit the context window of the model"
 	case errors.As(cause, &network):
 		return "the model or the Reasoning API cannot be reached"
 	}

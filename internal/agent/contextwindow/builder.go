@@ -43,16 +43,19 @@ func ParseUtilization(s string) (Utilization, error) {
 	return Full, fmt.Errorf("context utilization must be full, half or low, not %q", s)
 }
 
-// of returns the share of a budget.
-func (u Utilization) of(budget int) int {
+// Divisor returns the number by which a budget is divided.
+func (u Utilization) Divisor() int {
 	switch u {
 	case Half:
-		return budget / 2
+		return 2
 	case Low:
-		return budget / 4
+		return 4
 	}
-	return budget
+	return 1
 }
+
+// of returns the share of a budget.
+func (u Utilization) of(budget int) int { return budget / u.Divisor() }
 
 // Options configure a Builder. The zero value is valid.
 type Options struct {

@@ -50,12 +50,15 @@ type ModelOptions struct {
 	Logger *slog.Logger     // nil discards
 }
 
-// DefaultBudget is the default of ModelOptions.Budget.
-const DefaultBudget = 128_000
+// Values of ModelOptions.Budget.
+const (
+	DefaultBudget = 128_000
+	MinWindow     = 4_096 // below, there is no room for the instructions and a question
+)
 
 // Bounds of a Model's work.
 const (
-	minBudget     = 2_000
+	minBudget     = 2_000 // after utilization: room for the system prompt and a question
 	answerReserve = 4_096 // tokens reserved for the answer if MaxTokens is 0
 	maxCalls      = 16    // calls in one step, which run concurrently
 	toolShare     = 0.5   // of the window without the answer, for the definitions of tools
@@ -121,11 +124,12 @@ func (m *Model) window() float64 {
 }
 
 // budget returns the estimated tokens that the answer and the offered tools,
-// which may change from step to step, leave for the context.
+// which may change from step to step, leave for the context, before utilization.
 func (m *Model) budget(o *offer) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return max(min(minBudget, m.opts.Budget), int(m.window()/m.ratio)-estimateTools(o.tools))
+	least := min(minBudget, m.opts.Budget) * m.opts.Utilization.Divisor()
+	return max(least, int(m.window()/m.ratio)-estimateTools(o.tools))
 }
 
 // toolBudget returns the estimated tokens that the definitions of all tools may

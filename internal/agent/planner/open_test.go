@@ -182,6 +182,19 @@ func TestOpen_Utilization(t *testing.T) {
 	}
 }
 
+// A small share of a small window has room for the instructions and a question.
+func TestOpen_SmallWindow(t *testing.T) {
+	for _, window := range []int{planner.MinWindow, 8000} {
+		for _, share := range []contextwindow.Utilization{contextwindow.Full, contextwindow.Half, contextwindow.Low} {
+			server := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Text: "Two."}))
+			m := open(t, planner.Options{ModelName: "openai:scripted", BaseURL: server.URL(), ModelOptions: planner.ModelOptions{Budget: window, Utilization: share}})
+			if _, err := m.Next(t.Context(), result("two lines")); err != nil {
+				t.Errorf("%d tokens, %s: %v", window, share, err)
+			}
+		}
+	}
+}
+
 func TestRulesDecideBehindAModelThatDoesNot(t *testing.T) {
 	for _, behind := range []bool{false, true} {
 		server := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Status: http.StatusForbidden, Message: "no credit"}))
