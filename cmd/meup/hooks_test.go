@@ -138,9 +138,8 @@ func TestHooks_SpaceOfTheSettings(t *testing.T) {
 	}
 }
 
-// The command that agents start for an event: its failures let the agent go on, or
-// block the call with --fail-closed, and are never usage errors, which have the same
-// exit code.
+// The command that agents start for an event: its failures block a call, unless the settings
+// have --fail-open, and let the agent go on after all other events.
 func TestHooks_Send(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
@@ -172,7 +171,7 @@ func TestHooks_Send(t *testing.T) {
 		{"an unset variable", prompt, at + " --token-env NONE_SUCH", "", "NONE_SUCH is not set"},
 		{"a wrong token", prompt, at + " --token-env HOME", "", "does not know this token"},
 		{"no gateway", prompt, "http://127.0.0.1:1/api/spaces/lab/hooks/codex --token-env SPACE_TOKEN", "", "refused"},
-		{"no event", "", at + " --token-env SPACE_TOKEN", "", "not a JSON object"},
+		{"no event", "", at + " --token-env SPACE_TOKEN --timeout 0s", "", "deadline"},
 		{"too large", strings.Repeat(" ", 1<<20+1), at + " --token-env SPACE_TOKEN", "", "more than 1048576 bytes"},
 		{"no gateway but another server", prompt, other.URL + "/api/spaces/lab/hooks/codex --token-env SPACE_TOKEN", "", "no JSON object"},
 		{"a redirect", prompt, other.URL + "/moved/api/spaces/lab/hooks/codex --token-env SPACE_TOKEN", "", "HTTP status 307"},
@@ -183,31 +182,66 @@ func TestHooks_Send(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("HOME", "no-such-token")
-			for _, closed := range []bool{false, true} {
-				args := append([]string{"send"}, strings.Fields(test.args)...)
-				want := 1
-				if closed {
-					args = append(args, "--fail-closed")
-					if want = 2; test.name == "an unknown flag" {
-						want = 1
-					}
+			for _, open := range []bool{false, true} {
+				args := []string{"send"}
+				if open {
+					args = append(args, "--fail-open")
 				}
-				out, err := hooks(t, test.event, args...)
+				want := 1
+				if !open && (test.event == "" || strings.HasPrefix(test.event, " ")) { // it may be a call
+					want = 2
+				}
+				out, err := hooks(t, test.event, append(args, strings.Fields(test.args)...)...)
 				if test.failure == "" {
 					if err != nil || out != test.out {
 						t.Errorf("%v %q", err, out)
 					}
 					continue
 				}
-				var coded *program.ExitError
-				if !errors.As(err, &coded) || coded.Code != want || !strings.Contains(err.Error(), test.failure) {
-					t.Errorf("fail closed %t: %v", closed, err)
-				}
+				wantExit(t, err, want, test.failure)
 				if strings.Contains(out, "{") {
 					t.Errorf("an answer: %s", out)
 				}
 			}
+			for _, gate := range []string{"PreToolUse", "PermissionRequest", "preToolUse", "beforeShellExecution", "beforeMCPExecution"} {
+				if test.event != prompt || test.failure == "" {
+					break
+				}
+				event := strings.Replace(prompt, "UserPromptSubmit", gate, 1)
+				for _, args := range [][]string{{"send"}, {"send", "--fail-closed"}} {
+					out, err := hooks(t, event, append(args, strings.Fields(test.args)...)...)
+					if test.name != "a wrong token" {
+						wantExit(t, err, 2, test.failure)
+					} else if err != nil || !strings.Contains(out, `"deny"`) || !strings.Contains(out, test.failure) {
+						t.Errorf("%v %s, want a denial of the gateway", err, out)
+					}
+				}
+				_, err := hooks(t, event, append([]string{"send", "--fail-open"}, strings.Fields(test.args)...)...)
+				wantExit(t, err, 1, test.failure)
+			}
 		})
+	}
+	for _, test := range []struct {
+		name, event string
+		want        int
+	}{
+		{"a large result", `{"tool_response":"` + strings.Repeat("x", 1<<20) + `","hook_event_name":"PostToolUse"}`, 1},
+		{"a large call", `{"tool_input":{"hook_event_name":"Stop","command":"` + strings.Repeat("x", 1<<20) + `"},"hook_event_name":"PreToolUse"}`, 2},
+		{"a call that is cut", `{"tool_input":{"hook_event_name":"Stop","command":"` + strings.Repeat("x", 1<<20), 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := hooks(t, test.event, "send", at, "--token-env", "SPACE_TOKEN")
+			wantExit(t, err, test.want, "more than 1048576 bytes")
+		})
+	}
+}
+
+// wantExit fails unless an error has an exit code and a text.
+func wantExit(t *testing.T, err error, code int, text string) {
+	t.Helper()
+	var coded *program.ExitError
+	if !errors.As(err, &coded) || coded.Code != code || !strings.Contains(err.Error(), text) {
+		t.Errorf("%v, want the exit code %d and the text %q", err, code, text)
 	}
 }
 

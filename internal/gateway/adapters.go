@@ -14,8 +14,6 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/openaiapi"
 	"github.com/meup-protocol/meup/internal/gateway/otlpreceiver"
 	"github.com/meup-protocol/meup/internal/gateway/resourcemeta"
-	"github.com/meup-protocol/meup/internal/space"
-	"github.com/meup-protocol/meup/protocol"
 )
 
 // adapters returns what makes the routes of the configured adapters.
@@ -73,8 +71,8 @@ func (g *Gateway) hooks(cfg *config.Config) func(api http.Handler) httpapi.HookH
 	}
 	return func(api http.Handler) httpapi.HookHandler {
 		server := hooks.New(hooks.Options{API: api, Logger: g.log})
-		return func(w http.ResponseWriter, r *http.Request, s *space.Space, id protocol.ParticipantID, body []byte, release func()) {
-			server.Serve(w, r, hooks.Caller{ID: id, Space: s, Removed: s == nil, Release: release}, body)
+		return func(w http.ResponseWriter, r *http.Request, h httpapi.Hook) {
+			server.Serve(w, r, hooks.Caller{ID: h.Participant, Space: h.Space, Release: h.Release, Refused: h.Refused}, h.Body)
 		}
 	}
 }

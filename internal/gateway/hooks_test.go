@@ -453,13 +453,13 @@ func TestHooks_Refusals(t *testing.T) {
 		{"an unknown event", path, "bob-token", `{"hook_event_name":"Tomorrow","session_id":"s"}`, http.StatusOK, "{}"},
 		{"no event", path, "bob-token", `{}`, http.StatusOK, "{}"},
 		{"fields of other types", path, "bob-token", `{"hook_event_name":["Stop"],"session_id":{"a":1},"tool_input":7}`, http.StatusOK, "{}"},
-		{"no JSON", path, "bob-token", `{`, http.StatusBadRequest, "not a JSON object"},
-		{"no object", path, "bob-token", `[]`, http.StatusBadRequest, "not a JSON object"},
-		{"a name twice", path, "bob-token", `{"session_id":"a","session_id":"b"}`, http.StatusBadRequest, "not a JSON object"},
+		{"no JSON, and calls may pass", path + "?fail=open", "bob-token", `{`, http.StatusBadRequest, "not a JSON object"},
+		{"no object, and calls may pass", path + "?fail=open", "bob-token", `[]`, http.StatusBadRequest, "not a JSON object"},
 		{"a long id", path, "bob-token", `{"session_id":"` + strings.Repeat("x", 300) + `"}`, http.StatusBadRequest, "session_id"},
-		{"a long body", path, "bob-token", `{"x":"` + strings.Repeat("x", 1<<20) + `"}`, http.StatusRequestEntityTooLarge, "1048576"},
+		{"a long body", path, "bob-token", `{"hook_event_name":"Stop","x":"` + strings.Repeat("x", 1<<20) + `"}`, http.StatusRequestEntityTooLarge, "1048576"},
 		{"a bad setting", path + "?wait=-1", "bob-token", `{}`, http.StatusBadRequest, "wait"},
 		{"another bad setting", path + "?prompts=all", "bob-token", `{}`, http.StatusBadRequest, "prompts"},
+		{"a third bad setting", path + "?fail=closed", "bob-token", `{}`, http.StatusBadRequest, "fail"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if status, body := postAs(t, g, test.token, test.path, test.body); status != test.status || !strings.Contains(body, test.want) {

@@ -157,7 +157,7 @@ func newInstall(env *program.Environment, target func(*cobra.Command) (*Target, 
 	fl.BoolVar(&p.yes, "yes", false, "do not ask before writing")
 	fl.BoolVar(&h.Prompts, "prompts", false, "publish the user's prompts as chats, and the final texts as their answers")
 	fl.BoolVar(&h.Headless, "headless", false, "for claude -p: wait for permissions before a call, since there is no user to ask")
-	fl.BoolVar(&h.FailClosed, "fail-closed", false, "block calls of tools while the gateway cannot be reached")
+	fl.BoolVar(&h.FailOpen, "fail-open", false, "leave calls to the agent's own rules while the space cannot be asked; they are blocked otherwise")
 	fl.DurationVar(&h.Wait, "wait", 0, "how long the end of a turn waits for a message (at most 1h)")
 	fl.DurationVar(&h.Approval, "approval", 0, "how long a call waits for a decision (default 9m50s; 1m if Codex would ask its user)")
 	fl.StringVar(&h.Command, "command", "", "the program meup in the commands of Codex and Cursor (default this one, with --project meup)")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,7 +63,7 @@ func (h *Hooks) handler(event string) any {
 	case "codex":
 		return commandHook{Type: "command", Command: h.command(event), Timeout: h.seconds(event), Status: "Asking the space " + h.Space}
 	case "cursor":
-		out := cursorHook{Command: h.command(event), Timeout: h.seconds(event), FailClosed: h.FailClosed && event == "preToolUse"}
+		out := cursorHook{Command: h.command(event), Timeout: h.seconds(event), FailClosed: h.blocks(event)}
 		if h.Wait > 0 && event == "stop" {
 			out.LoopLimit = json.RawMessage("null") // Cursor stops after 5 messages otherwise
 		}
@@ -72,11 +73,17 @@ func (h *Hooks) handler(event string) any {
 		Type: "http", URL: h.url().String(), Headers: map[string]string{"Authorization": "Bearer ${" + h.TokenEnv + "}"},
 		Allowed: []string{h.TokenEnv}, Timeout: h.seconds(event),
 	}
-	if h.FailClosed && event == "PreToolUse" {
+	if h.blocks(event) {
 		out.Failure = "block"
 	}
 	return out
 }
+
+// gates are the events whose answer allows or denies a call.
+var gates = []string{"PreToolUse", "PermissionRequest", "preToolUse", "beforeShellExecution", "beforeMCPExecution"}
+
+// blocks reports whether a call is blocked if the hook of an event fails.
+func (h *Hooks) blocks(event string) bool { return !h.FailOpen && slices.Contains(gates, event) }
 
 // requestHook is a hook of Claude Code.
 type requestHook struct {
@@ -144,8 +151,8 @@ func (h *Hooks) command(event string) string {
 	} else {
 		parts = append(parts, "--token-env", h.TokenEnv)
 	}
-	if h.FailClosed && strings.EqualFold(event, "PreToolUse") {
-		parts = append(parts, "--fail-closed")
+	if h.FailOpen {
+		parts = append(parts, "--fail-open")
 	}
 	return strings.Join(parts, " ")
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,14 +21,16 @@ import (
 )
 
 // Bounds of an event and of its answer, in bytes. The gateway accepts events of
-// 1 MiB.
+// 1 MiB; of larger ones only the name is read.
 const (
+	maxStdin  = 64 << 20
 	maxEvent  = 1 << 20
 	maxAnswer = 1 << 20
 )
 
 // Exit codes of send for all agents: with failed they go on as without the hook,
-// with blocked they do not make the call.
+// with blocked they do not make the call. Some of them continue a turn that ends with
+// blocked, so other events fail with failed.
 const (
 	failed  = 1
 	blocked = 2
@@ -36,7 +39,14 @@ const (
 // newSend returns the command that agents start for an event.
 func newSend(target func(*cobra.Command) (*Target, error)) *cobra.Command {
 	var timeout time.Duration
-	var failClosed bool
+	var failOpen bool
+	fail := func(event []byte, err error) error {
+		text := termsafe.Words(err.Error())
+		if failOpen || !isGate(event) {
+			return &program.ExitError{Code: failed, Err: errors.New(text)}
+		}
+		return &program.ExitError{Code: blocked, Err: errors.New("the space could not be asked about this call, so it is not made: " + text)}
+	}
 	c := &cobra.Command{
 		Use:   "send URL",
 		Short: "Sends an event of an agent to the gateway and prints its answer",
@@ -44,33 +54,52 @@ func newSend(target func(*cobra.Command) (*Target, error)) *cobra.Command {
 and prints the answer for the agent. Coding agents start it; install writes it
 into their settings.
 
-Exit codes: 0 with an answer, 1 if the event could not be sent, so the agent's
-own rules decide, 2 instead of 1 with --fail-closed, so the agent does not make
-the call.`,
+Exit codes: 0 with an answer, 2 if an event about a call could not be sent, so the
+agent does not make the call, and 1 for all other events and with --fail-open, so
+the agent's own rules decide.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			err := send(c, args, target, timeout)
-			switch {
-			case err == nil:
-				return nil
-			case failClosed:
-				return &program.ExitError{Code: blocked, Err: fmt.Errorf("the space could not be asked: %s", termsafe.Words(err.Error()))}
+			event, err := io.ReadAll(io.LimitReader(c.InOrStdin(), maxStdin))
+			if err != nil {
+				return fail(nil, fmt.Errorf("read the event: %w", err))
 			}
-			return &program.ExitError{Code: failed, Err: errors.New(termsafe.Words(err.Error()))}
+			if err := send(c, args, target, timeout, event, failOpen); err != nil {
+				return fail(event, err)
+			}
+			return nil
 		},
 	}
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &program.ExitError{Code: failed, Err: err} })
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		event, _ := io.ReadAll(io.LimitReader(c.InOrStdin(), maxStdin)) // an event that is not known may be a call
+		return fail(event, err)
+	})
 	c.Flags().DurationVar(&timeout, "timeout", 10*time.Minute, "how long to wait for the answer")
-	c.Flags().BoolVar(&failClosed, "fail-closed", false, "exit with 2 if the event cannot be sent")
+	c.Flags().BoolVar(&failOpen, "fail-open", false, "exit with 1 if an event about a call cannot be sent")
+	c.Flags().Bool("fail-closed", true, "the default; in settings of earlier versions")
+	_ = c.Flags().MarkHidden("fail-closed") // it exists
 	return c
 }
 
-func send(c *cobra.Command, args []string, target func(*cobra.Command) (*Target, error), timeout time.Duration) error {
+// isGate reports whether the answer to an event allows or denies a call, or may do so because
+// the event cannot be read.
+func isGate(event []byte) bool {
+	var e struct {
+		Name string `json:"hook_event_name"`
+	}
+	return json.Unmarshal(event, &e) != nil || slices.Contains(gates, e.Name)
+}
+
+func send(c *cobra.Command, args []string, target func(*cobra.Command) (*Target, error), timeout time.Duration, event []byte, failOpen bool) error {
 	if len(args) != 1 {
 		return errors.New("expected the URL of the hooks, https://host/api/spaces/NAME/hooks/AGENT")
 	}
 	at, gateway, space, err := parseAddress(args[0])
 	if err != nil {
 		return err
+	}
+	if failOpen {
+		q := at.Query()
+		q.Set("fail", "open")
+		at.RawQuery = q.Encode()
 	}
 	// The token of a profile is sent to the profile's own gateway only.
 	if err := errors.Join(c.Flags().Set("gateway", gateway), c.Flags().Set("space", space)); err != nil {
@@ -79,10 +108,6 @@ func send(c *cobra.Command, args []string, target func(*cobra.Command) (*Target,
 	t, err := target(c)
 	if err != nil {
 		return err
-	}
-	event, err := io.ReadAll(io.LimitReader(c.InOrStdin(), maxEvent+1))
-	if err != nil {
-		return fmt.Errorf("read the event: %w", err)
 	}
 	if len(event) > maxEvent {
 		return fmt.Errorf("the event has more than %d bytes", maxEvent)

@@ -29,8 +29,9 @@ type Hooks struct {
 	Headless  bool          // the agent has no terminal
 	Wait      time.Duration // how long the end of a turn waits for a chat
 	Approval  time.Duration // how long a call waits for a decision; 0: the gateway's time
-	// FailClosed blocks calls while the gateway cannot be reached.
-	FailClosed bool
+	// FailOpen leaves the calls about which the space cannot be asked to the agent's own
+	// rules. They are blocked otherwise.
+	FailOpen bool
 }
 
 // The times of the gateway; agents end a hook after 10 minutes by default.
@@ -44,6 +45,9 @@ func (h *Hooks) url() *url.URL {
 	q := url.Values{}
 	if h.Approval > 0 {
 		q.Set("approval", strconv.Itoa(int(h.Approval/time.Second)))
+	}
+	if h.FailOpen {
+		q.Set("fail", "open")
 	}
 	if h.Prompts {
 		q.Set("prompts", "chat")

@@ -96,11 +96,12 @@ func TestHooks_Commands(t *testing.T) {
 		{"Codex", "codex", "PermissionRequest", `{"type":"command","command":"/usr/bin/meup hooks send http://127.0.0.1:8080/api/spaces/lab/hooks/codex --timeout 1m5s --token-env MEUP_TOKEN","timeout":70,"statusMessage":"Asking the space lab"}`, func(*Hooks) {}},
 		{"a call of Codex", "codex", "PreToolUse", `{"type":"command","command":"/usr/bin/meup hooks send http://127.0.0.1:8080/api/spaces/lab/hooks/codex --timeout 9m55s --token-env MEUP_TOKEN","timeout":600,"statusMessage":"Asking the space lab"}`, func(*Hooks) {}},
 		{"the end of Codex", "codex", "SessionEnd", `{"type":"command","command":"/usr/bin/meup hooks send http://127.0.0.1:8080/api/spaces/lab/hooks/codex --timeout 2s --token-env MEUP_TOKEN","timeout":3,"statusMessage":"Asking the space lab"}`, func(*Hooks) {}},
-		{"quoted, with a file", "codex", "PreToolUse", `{"type":"command","command":"'/my '\\''tools/meup' hooks send 'http://127.0.0.1:8080/api/spaces/lab/hooks/codex?approval=60&prompts=chat' --timeout 1m5s --token-file '/my token' --fail-closed","timeout":70,"statusMessage":"Asking the space lab"}`, func(h *Hooks) {
-			h.Command, h.TokenFile, h.Approval, h.Prompts, h.FailClosed = "/my 'tools/meup", "/my token", time.Minute, true, true
+		{"quoted, with a file", "codex", "PreToolUse", `{"type":"command","command":"'/my '\\''tools/meup' hooks send 'http://127.0.0.1:8080/api/spaces/lab/hooks/codex?approval=60&fail=open&prompts=chat' --timeout 1m5s --token-file '/my token' --fail-open","timeout":70,"statusMessage":"Asking the space lab"}`, func(h *Hooks) {
+			h.Command, h.TokenFile, h.Approval, h.Prompts, h.FailOpen = "/my 'tools/meup", "/my token", time.Minute, true, true
 		}},
-		{"Cursor", "cursor", "postToolUse", `{"command":"/usr/bin/meup hooks send http://127.0.0.1:8080/api/spaces/lab/hooks/cursor --timeout 7s --token-env MEUP_TOKEN","timeout":10}`, func(h *Hooks) { h.FailClosed = true }},
-		{"a call of Cursor", "cursor", "preToolUse", `{"command":"/usr/bin/meup hooks send http://127.0.0.1:8080/api/spaces/lab/hooks/cursor --timeout 9m55s --token-env MEUP_TOKEN --fail-closed","timeout":600,"failClosed":true}`, func(h *Hooks) { h.FailClosed = true }},
+		{"Cursor", "cursor", "postToolUse", `{"command":"/usr/bin/meup hooks send http://127.0.0.1:8080/api/spaces/lab/hooks/cursor --timeout 7s --token-env MEUP_TOKEN","timeout":10}`, func(*Hooks) {}},
+		{"a call of Cursor", "cursor", "preToolUse", `{"command":"/usr/bin/meup hooks send http://127.0.0.1:8080/api/spaces/lab/hooks/cursor --timeout 9m55s --token-env MEUP_TOKEN","timeout":600,"failClosed":true}`, func(*Hooks) {}},
+		{"a call of Cursor that may fail", "cursor", "preToolUse", `{"command":"/usr/bin/meup hooks send 'http://127.0.0.1:8080/api/spaces/lab/hooks/cursor?fail=open' --timeout 9m55s --token-env MEUP_TOKEN --fail-open","timeout":600}`, func(h *Hooks) { h.FailOpen = true }},
 		{"a waiting Cursor", "cursor", "stop", `{"command":"/usr/bin/meup hooks send 'http://127.0.0.1:8080/api/spaces/lab/hooks/cursor?wait=60' --timeout 1m55s --token-env MEUP_TOKEN","timeout":120,"loop_limit":null}`, func(h *Hooks) { h.Wait = time.Minute }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -126,7 +127,7 @@ func TestHooks_AddChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.Prompts, h.Headless, h.FailClosed, h.Wait, h.Approval = true, true, true, 5*time.Minute, time.Hour
+	h.Prompts, h.Headless, h.FailOpen, h.Wait, h.Approval = true, true, true, 5*time.Minute, time.Hour
 	second, err := h.Add(first)
 	if err != nil {
 		t.Fatal(err)
@@ -137,19 +138,36 @@ func TestHooks_AddChanged(t *testing.T) {
 	if err := json.Unmarshal(second, &got); err != nil {
 		t.Fatal(err)
 	}
-	const query = "?approval=3600&headless=true&prompts=chat&wait=300"
+	const query = "?approval=3600&fail=open&headless=true&prompts=chat&wait=300"
 	for event, timeout := range map[string]int{"PreToolUse": 3610, "PermissionRequest": 3610, "Stop": 360, "SessionEnd": 10} {
 		groups := got.Hooks[event]
 		last := groups[len(groups)-1].Hooks[0]
 		if last.URL != "http://127.0.0.1:8080/api/spaces/lab/hooks/claude"+query || last.Timeout != timeout || last.Headers["Authorization"] != "Bearer ${MEUP_TOKEN}" || last.Allowed[0] != "MEUP_TOKEN" {
 			t.Errorf("%s: %+v", event, last)
 		}
-		if (last.Failure == "block") != (event == "PreToolUse") {
-			t.Errorf("%s: onFailure %q", event, last.Failure)
+		if last.Failure != "" {
+			t.Errorf("%s: onFailure is %q of hooks that may fail", event, last.Failure)
 		}
 	}
 	if n := len(got.Hooks["Stop"]); n != 2 {
 		t.Errorf("%d hooks of Stop", n)
+	}
+}
+
+// A hook that gates a call blocks it if the hook fails, unless the user chose otherwise.
+func TestHooks_Failure(t *testing.T) {
+	for _, open := range []bool{false, true} {
+		h := hooksOf(t)
+		h.FailOpen = open
+		for _, event := range layouts["claude"].events {
+			want := ""
+			if !open && (event == "PreToolUse" || event == "PermissionRequest") {
+				want = "block"
+			}
+			if got := h.handler(event).(requestHook).Failure; got != want {
+				t.Errorf("%s, fail open %t: onFailure is %q, want %q", event, open, got, want)
+			}
+		}
 	}
 }
 

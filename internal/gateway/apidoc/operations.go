@@ -103,5 +103,5 @@ var operations = map[string]operation{
 	"POST /v1/responses":                            {id: "responses", tag: tagAdapters, docs: specOpenAI, types: "text/event-stream", summary: "Asks a question as a response."},
 	"GET /v1/responses/{id}":                        {id: "response", tag: tagAdapters, docs: specOpenAI, types: "text/event-stream", summary: "Returns a response."},
 	"POST /v1/traces":                               {id: "traces", tag: tagAdapters, docs: specOTLP, summary: "Receives traces over OTLP/HTTP, in JSON or Protobuf.", params: "space Meup-Space"},
-	"POST /api/spaces/{space}/hooks/{program}":      {id: "hooks", tag: tagAdapters, params: "prompts wait approval headless", body: "any", out: "any", summary: "Receives a hook of a coding agent: claude, codex or cursor."},
+	"POST /api/spaces/{space}/hooks/{program}":      {id: "hooks", tag: tagAdapters, params: "prompts wait approval headless fail", body: "any", out: "any", summary: "Receives a hook of a coding agent: claude, codex or cursor."},
 }

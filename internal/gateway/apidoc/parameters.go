@@ -79,6 +79,7 @@ var parameters = map[string]parameter{
 	"wait":               {schema: seconds, text: "how long Stop waits for a chat, in seconds"},
 	"approval":           {schema: seconds, text: "how long a call waits for its decision, in seconds"},
 	"headless":           {schema: boolean, text: "the agent has no user who could decide"},
+	"fail":               {schema: oneOf("open"), text: "leaves a call whose event cannot be served to the rules of the agent"},
 	"agui.to":            {schema: list, text: "the participants that are asked"},
 	"traces.space":       {schema: text, text: aSpace},
 	"Meup-Space":         {schema: text, text: aSpace, in: "header"},

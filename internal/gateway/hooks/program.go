@@ -35,8 +35,11 @@ type program struct {
 	encode   func(*event, answer) any // returns the body of an answer
 }
 
-// beforeCalls are the events whose answer allows or denies a call.
-var beforeCalls = []string{"PreToolUse", "preToolUse", "beforeShellExecution", "beforeMCPExecution"}
+// permissionRequest is the event that asks for a permission after the one before the call.
+const permissionRequest = "PermissionRequest"
+
+// gates are the events whose answer allows or denies a call.
+var gates = []string{permissionRequest, "PreToolUse", "preToolUse", "beforeShellExecution", "beforeMCPExecution"}
 
 // fields are the names of fields that differ between agents.
 type fields struct{ session, prompt, agent, response, failure string }
@@ -45,7 +48,7 @@ var programs = map[string]*program{
 	"claude": {
 		events: map[string]handler{
 			"PreToolUse":         (*hook).beforeTool,
-			"PermissionRequest":  (*hook).permissionRequest,
+			permissionRequest:    (*hook).permissionRequest,
 			"Stop":               (*hook).stop,
 			"UserPromptSubmit":   (*hook).promptAnswered,
 			"MessageDisplay":     withoutAnswer((*hook).messageDisplayed),
@@ -63,15 +66,15 @@ var programs = map[string]*program{
 	},
 	"codex": {
 		events: map[string]handler{
-			"PreToolUse":        (*hook).beforeTool,
-			"PermissionRequest": (*hook).permissionRequest,
-			"Stop":              (*hook).stop,
-			"UserPromptSubmit":  (*hook).promptAnswered,
-			"PostToolUse":       withoutAnswer((*hook).afterTool),
-			"SubagentStart":     withoutAnswer((*hook).subagentStarted),
-			"SubagentStop":      withoutAnswer((*hook).subagentStopped),
-			"Interrupt":         withoutAnswer((*hook).interrupted),
-			"SessionEnd":        withoutAnswer((*hook).sessionEnded),
+			"PreToolUse":       (*hook).beforeTool,
+			permissionRequest:  (*hook).permissionRequest,
+			"Stop":             (*hook).stop,
+			"UserPromptSubmit": (*hook).promptAnswered,
+			"PostToolUse":      withoutAnswer((*hook).afterTool),
+			"SubagentStart":    withoutAnswer((*hook).subagentStarted),
+			"SubagentStop":     withoutAnswer((*hook).subagentStopped),
+			"Interrupt":        withoutAnswer((*hook).interrupted),
+			"SessionEnd":       withoutAnswer((*hook).sessionEnded),
 		},
 		fields:    fields{"session_id", "turn_id", "agent_id", "tool_response", "error"},
 		userWaits: true, detached: true,

@@ -11,7 +11,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -30,6 +29,7 @@ import (
 const (
 	maxHeld     = 256              // requests that wait for a decision or a chat; a participant has no more than connections
 	hookTimeout = 30 * time.Second // of a request that does not wait
+	gateTimeout = 20 * time.Second // before the agent ends the hook before a call
 
 	defaultApproval = 590 * time.Second // agents end a hook after 10 minutes by default
 	userApproval    = time.Minute       // while the user waits for the question
@@ -39,14 +39,15 @@ const (
 
 // Caller is the participant whose agent sent a request.
 type Caller struct {
-	Removed bool // from the space, which is nil then
-	ID      protocol.ParticipantID
+	ID protocol.ParticipantID
 	// Space is the space of the request.
 	Space interface {
 		Rights(id protocol.ParticipantID, e *protocol.Envelope) (allowed, named bool)
 	}
 	// Release returns the memory that is reserved for the request, before it waits.
 	Release func()
+	// Refused is why the request is not served; nil: it is.
+	Refused error
 }
 
 // Options configures a Server.
@@ -75,33 +76,38 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c Caller, body []
 		access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "There are hooks for %s.", strings.Join(Programs, ", ")))
 		return
 	}
+	refuse := func(err error) { refuse(w, r, agent, body, err) }
+	if c.Refused != nil {
+		refuse(c.Refused)
+		return
+	}
 	token, source, err := auth.FromRequest(r)
 	if err != nil || source != auth.SourceHeader {
-		access.WriteError(w, protocol.Errorf(protocol.CodeUnauthorized, "Send a token: Authorization: Bearer TOKEN."))
+		refuse(protocol.Errorf(protocol.CodeUnauthorized, "Send a token: Authorization: Bearer TOKEN."))
 		return
 	}
 	settings, err := readSettings(r, agent)
 	if err != nil {
-		access.WriteError(w, access.BadRequest(err.Error()))
+		refuse(access.BadRequest(err.Error()))
 		return
 	}
 	e, err := decode(agent, body)
 	if err != nil {
-		access.WriteError(w, access.BadRequest(err.Error()))
+		refuse(access.BadRequest(err.Error()))
 		return
 	}
 	handle := agent.events[e.name]
-	if handle == nil || e.session == "" { // an agent may have events that are not known here
-		writeAnswer(w, &e, answer{})
+	switch {
+	case e.session == "" && slices.Contains(gates, e.name):
+		refuse(access.BadRequest("the event has no " + agent.fields.session))
 		return
-	}
-	if c.Removed {
-		answerRemoved(w, &e, r.PathValue("space"))
+	case handle == nil || e.session == "": // an agent may have events that are not known here
+		writeAnswer(w, &e, answer{})
 		return
 	}
 	client, err := selfapi.New(s.options.API, r, token, s.options.Logger)
 	if err != nil {
-		access.WriteError(w, protocol.Errorf(protocol.CodeUnauthorized, "The token cannot be one of this gateway."))
+		refuse(protocol.Errorf(protocol.CodeUnauthorized, "The token cannot be one of this gateway."))
 		return
 	}
 	h := &hook{
@@ -110,29 +116,17 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c Caller, body []
 	}
 	out, err := handle(h)
 	if err != nil {
-		if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
-			return // the agent disconnected
+		if !errors.Is(err, context.Canceled) || r.Context().Err() == nil { // else the agent disconnected, or the gateway ends
+			s.options.Logger.Warn("hook failed", "space", h.space, "participant", c.ID, "event", h.name, "error", err)
 		}
-		s.options.Logger.Warn("hook failed", "space", h.space, "participant", c.ID, "event", h.name, "error", err)
-		access.WriteError(w, h.failure(err))
+		refuseEvent(w, r, agent, h.name, failure(err))
 		return
 	}
 	writeAnswer(w, &h.event, out)
 }
 
-// answerRemoved denies the calls of a participant that was removed from the space, whose
-// agent would take an error for no answer.
-func answerRemoved(w http.ResponseWriter, e *event, space string) {
-	if !slices.Contains(beforeCalls, e.name) {
-		access.WriteError(w, protocol.Errorf(protocol.CodeKicked, "The participant was removed from the space %s until it is invited again.", space))
-		return
-	}
-	h := &hook{event: *e}
-	writeAnswer(w, e, h.answerTool("deny", fmt.Sprintf("The participant was removed from the space %s.", space)))
-}
-
 // failure returns the error of a hook as the response of the API.
-func (h *hook) failure(err error) *protocol.Error {
+func failure(err error) *protocol.Error {
 	var refused *protocol.Error
 	if errors.As(err, &refused) {
 		return refused
@@ -150,8 +144,13 @@ type settings struct {
 	permission time.Duration
 }
 
+// failsOpen reports whether the address leaves a call whose event cannot be served to the
+// agent's own rules.
+func failsOpen(r *http.Request) bool { return r.URL.Query().Get("fail") == "open" }
+
 var (
 	errPrompts  = errors.New("prompts: expected chat")
+	errFail     = errors.New("fail: expected open")
 	errHeadless = errors.New("headless: expected true or false")
 )
 
@@ -163,6 +162,9 @@ func readSettings(r *http.Request, p *program) (settings, error) {
 		out.prompts = true
 	default:
 		return out, errPrompts
+	}
+	if text := q.Get("fail"); text != "" && text != "open" {
+		return out, errFail
 	}
 	if text := q.Get("headless"); text != "" {
 		headless, ok := access.Boolean(text)

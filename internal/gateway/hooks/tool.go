@@ -28,7 +28,7 @@ func (h *hook) callPayload(more ...any) json.RawMessage {
 // otherwise "deny", also while the participant is paused. If the agent does not
 // support "ask", the answer waits for the decision of the space.
 func (h *hook) beforeTool() (answer, error) {
-	ctx, cancel := context.WithTimeout(h.ctx, hookTimeout)
+	ctx, cancel := context.WithTimeout(h.ctx, gateTimeout)
 	defer cancel()
 	out, err := h.announce(ctx)
 	if refused(err, protocol.CodePaused) {

@@ -1,7 +1,7 @@
 package httpapi
 
 import (
-	"errors"
+	"io"
 	"net/http"
 	"time"
 
@@ -10,62 +10,74 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// HookHandler answers the hook of a coding agent. release returns the memory that
-// is reserved for the request. Without a space, the participant was removed from it.
-type HookHandler func(w http.ResponseWriter, r *http.Request, s *space.Space, id protocol.ParticipantID, body []byte, release func())
-
-// kickedHook responds to the hooks of a participant that was removed: an agent takes an
-// error for no answer, and would make its calls by its own rules.
-func (s *Server) kickedHook(next HookHandler) func(http.ResponseWriter, *http.Request, error) {
-	return func(w http.ResponseWriter, r *http.Request, err error) {
-		if !errors.Is(err, &protocol.Error{Code: protocol.CodeKicked}) {
-			access.WriteError(w, err)
-			return
-		}
-		hold, ok := s.budget.Take("hooks of removed participants", 2*maxHook)
-		defer hold.Release()
-		if !ok {
-			access.WriteError(w, busy())
-			return
-		}
-		body, readErr := access.ReadBody(w, r, maxHook, hookTimeout)
-		if readErr != nil {
-			access.WriteError(w, readErr)
-			return
-		}
-		next(w, r, nil, "", body, hold.Release)
-	}
+// Hook is a request that the hook of a coding agent sends.
+type Hook struct {
+	Space       *space.Space
+	Participant protocol.ParticipantID
+	Body        []byte
+	// Release returns the memory that is reserved for the request.
+	Release func()
+	// Refused is why the request is not served; nil: it is. Space and Participant are
+	// not known then, and Body is only the beginning of it.
+	Refused error
 }
 
-// Bounds of the body of a hook.
+// HookHandler answers the hooks of coding agents, also those that are refused: an agent
+// takes an error for no answer, and would make its calls by its own rules.
+type HookHandler func(w http.ResponseWriter, r *http.Request, h Hook)
+
+// Bounds of the body of a hook, in bytes.
 const (
-	maxHook     = 1 << 20 // bytes
+	maxHook     = 1 << 20
+	refusedHook = 64 << 10 // is read of a request that is refused, to find its event
 	hookTimeout = 15 * time.Second
 )
 
-// hooks reads the body of a hook within the memory of its participant.
-func (s *Server) hooks(next HookHandler) spaceHandler {
-	return func(w http.ResponseWriter, r *http.Request, v caller) {
+// hooks reads the bodies of hooks within the memory of their participants.
+func (s *Server) hooks(next HookHandler) http.HandlerFunc {
+	refuse := func(w http.ResponseWriter, r *http.Request, err error) { s.refuseHook(next, w, r, err) }
+	serve := s.inSpaceOr(func(w http.ResponseWriter, r *http.Request, v caller) {
 		size := r.ContentLength
 		if size > maxHook {
-			body := access.OpenBody(w, r, maxSendBytes, hookTimeout)
-			defer body.Close()
-			body.Discard() // clients read no response before they have sent the body
-			access.WriteError(w, tooLarge(maxHook))
+			refuse(w, r, tooLarge(maxHook))
 			return
 		}
 		if size < 0 {
 			size = maxHook
 		}
 		if !v.hold.Grow(4 * size) { // the body, its index, and what is published of it
-			access.WriteError(w, busy())
+			refuse(w, r, busy())
 			return
 		}
-		body, err := access.ReadBody(w, r, maxHook, hookTimeout)
-		if err != nil {
-			access.WriteError(w, err)
+		body := access.OpenBody(w, r, maxHook, hookTimeout)
+		defer body.Close()
+		h := Hook{Space: v.space, Participant: v.id, Release: v.hold.Release}
+		var err error
+		if h.Body, err = io.ReadAll(body); err != nil {
+			h = Hook{Body: h.Body, Release: v.hold.Release, Refused: access.BodyError(err, maxHook)}
+		}
+		next(w, r, h)
+	}, refuse)
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := access.CheckHost(r, s.options.Origins); err != nil {
+			refuse(w, r, err)
 			return
 		}
-		next(w, r, v.space, v.id, body, v.hold.Release)
+		serve(w, r)
 	}
+}
+
+// refuseHook reads the beginning of the body, and passes the refusal on. It discards the rest,
+// because clients read no response before they have sent the body.
+func (s *Server) refuseHook(next HookHandler, w http.ResponseWriter, r *http.Request, refused error) {
+	hold, ok := s.budget.Take("refused hooks", 2*refusedHook)
+	defer hold.Release()
+	h := Hook{Release: hold.Release, Refused: refused}
+	if ok {
+		body := access.OpenBody(w, r, maxSendBytes, hookTimeout)
+		defer body.Close()
+		h.Body, _ = io.ReadAll(io.LimitReader(body, refusedHook)) // a part may have the event
+		body.Discard()
+	}
+	next(w, r, h)
 }

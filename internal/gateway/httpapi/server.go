@@ -134,7 +134,7 @@ func (s *Server) routes() {
 	}
 	if s.options.Hooks != nil {
 		hooks := s.options.Hooks(s)
-		handle("POST /api/spaces/{space}/hooks/{program}", access.Patient(s.ownHosts(s.inSpaceOr(s.hooks(hooks), s.kickedHook(hooks)))))
+		handle("POST /api/spaces/{space}/hooks/{program}", access.Patient(s.hooks(hooks)))
 	}
 	if s.options.Metrics != nil {
 		handle("GET /metrics", s.ownHosts(s.options.Metrics))
@@ -236,7 +236,7 @@ type spaceHandler func(w http.ResponseWriter, r *http.Request, v caller)
 
 // inSpace authorizes the sender of a request for the space in its path.
 func (s *Server) inSpace(next spaceHandler) http.HandlerFunc {
-	return s.inSpaceOr(next, func(w http.ResponseWriter, _ *http.Request, err error) { access.WriteError(w, err) })
+	return s.inSpaceOr(next, writeRefusal)
 }
 
 // inSpaceOr is inSpace with another response to requests that are not authorized.
@@ -247,12 +247,20 @@ func (s *Server) inSpaceOr(next spaceHandler, refuse func(http.ResponseWriter, *
 			refuse(w, r, err)
 			return
 		}
-		s.serve(w, r, caller{space: sp, id: identity.Participant, identity: identity}, next)
+		s.serveOr(w, r, caller{space: sp, id: identity.Participant, identity: identity}, next, refuse)
 	}
 }
 
+// writeRefusal responds to a request that is refused.
+func writeRefusal(w http.ResponseWriter, _ *http.Request, err error) { access.WriteError(w, err) }
+
 // serve charges a request to its participant before it does any work.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, v caller, next spaceHandler) {
+	s.serveOr(w, r, v, next, writeRefusal)
+}
+
+// serveOr is serve with another response to requests that are not within the limits.
+func (s *Server) serveOr(w http.ResponseWriter, r *http.Request, v caller, next spaceHandler, refuse func(http.ResponseWriter, *http.Request, error)) {
 	hold, ok := s.budget.Take(v.identity.Holder(), requestBytes)
 	defer hold.Release()
 	refused := busy()
@@ -263,7 +271,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, v caller, next sp
 		refused = protocol.AsError(v.space.ChargeRead(v.id))
 	}
 	if refused != nil {
-		access.WriteError(w, refused)
+		refuse(w, r, refused)
 		return
 	}
 	v.hold = &hold
