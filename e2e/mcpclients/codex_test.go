@@ -46,7 +46,8 @@ func codexProgram(t *testing.T) string {
 }
 
 // scriptedResponses is an OpenAI Responses API whose model calls a command, reports
-// its result, and answers a message.
+// its result, and answers a message. The command is to leave the sandbox, unless the prompt
+// says otherwise.
 func scriptedResponses(t *testing.T) string {
 	t.Helper()
 	message := func(text string) map[string]any {
@@ -65,11 +66,14 @@ func scriptedResponses(t *testing.T) string {
 		case strings.Contains(last, "zebra"):
 			items = append(items, message("In the yard."))
 		default:
+			arguments := `{"cmd":"echo hi > out; cat out","justification":"Print hi","sandbox_permissions":"require_escalated"}`
+			if strings.Contains(last, "in the sandbox") {
+				arguments = `{"cmd":"echo hi > out; cat out"}`
+			}
 			items = append(items,
 				map[string]any{"type": "reasoning", "id": "rs_1", "summary": []any{map[string]any{"type": "summary_text", "text": "I should run it."}}, "encrypted_content": "x"},
 				message("I will run it."),
-				map[string]any{"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "exec_command",
-					"arguments": `{"cmd":"echo hi > out; cat out","justification":"Print hi","sandbox_permissions":"require_escalated"}`})
+				map[string]any{"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "exec_command", "arguments": arguments})
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
 		event := func(kind string, fields map[string]any) {
