@@ -413,6 +413,30 @@ func TestHooks_RestartOnPrivateChat(t *testing.T) {
 	}
 }
 
+// Another participant that uses the id of an end does not end the turn.
+func TestHooks_ForeignEndAfterRestart(t *testing.T) {
+	for _, end := range []string{"concluded", "canceled"} {
+		t.Run(end, func(t *testing.T) {
+			g := meuptest.Start(t, hooksConfig+"data: "+t.TempDir()+"\n")
+			fires(t, g, "claude", "UserPromptSubmit", nil, none)
+			if status, body := postAs(t, g, "alice-token", "/api/spaces/lab/envelopes", `{"id":"q","kind":"chat","to":["claude"],"payload":{"message":"a secret"}}`); status != http.StatusOK {
+				t.Fatal(status, body)
+			}
+			if _, body := fire(t, g, "claude", "", "Stop", nil); !strings.Contains(body, "a secret") {
+				t.Fatal(body)
+			}
+			_, log := story(t, g, "alice")
+			takeID(t, g, end, string(log[len(log)-1].ID), "s1")
+			before, _ := story(t, g, "bob")
+			g.Restart()
+			fires(t, g, "claude", "PreToolUse", map[string]any{"tool_name": "Read"}, permissionDecision("allow", "The capabilities of claude in the space lab name this call."))
+			if after, _ := story(t, g, "bob"); len(after) != len(before) {
+				t.Errorf("bob sees the private work\n%s", strings.Join(after[len(before):], "\n"))
+			}
+		})
+	}
+}
+
 // A participant that may not reason is told so once, in the form of its program.
 func TestHooks_NotShown(t *testing.T) {
 	config := strings.Replace(hooksConfig, `mute: {token: mute-token, capabilities: [chat, "reasoning/*"]}`, `mute: {token: mute-token, capabilities: [chat]}`, 1)

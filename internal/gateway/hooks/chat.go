@@ -248,7 +248,7 @@ func (h *hook) awaitChats() []*protocol.Envelope {
 // deliver makes the agent go on with chats, in a new turn that answers them.
 func (h *hook) deliver(ctx context.Context, chats []*protocol.Envelope) (answer, error) {
 	var text strings.Builder
-	t := &turn{prompt: h.prompt, to: audience(chats[0])}
+	t := &turn{prompt: h.prompt, to: audience(chats[0]), whole: true}
 	var asked []protocol.ID
 	for _, e := range chats {
 		line := chatLine(e)

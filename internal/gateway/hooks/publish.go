@@ -97,7 +97,7 @@ func (h *hook) promptSubmitted(ctx context.Context) error {
 	if err := h.cancelTurn(ctx, "interrupted by another prompt"); err != nil {
 		return err
 	}
-	t := &turn{prompt: h.prompt}
+	t := &turn{prompt: h.prompt, whole: h.prompt != ""}
 	text := short(h.text("prompt"), maxMessage)
 	key := h.prompt
 	if key == "" {
@@ -190,13 +190,14 @@ func (h *hook) resume(ctx context.Context) (*turn, error) {
 
 // reopen returns the turn of a context that chats began, unless it has ended.
 func (h *hook) reopen(ctx context.Context, start *protocol.Envelope) (*turn, error) {
-	for _, end := range []string{"concluded", "canceled"} {
-		_, err := h.client.Envelope(ctx, h.space, h.id(end, string(start.ID)))
-		if err == nil || !refused(err, protocol.CodeNotFound) {
-			return nil, err
-		}
-	}
 	t, since := &turn{path: protocol.ContextPath(start.ID), prompt: h.prompt, to: start.To}, start.Seq
+	ends, err := h.client.Envelopes(ctx, h.space, api.EnvelopeQuery{ // others can use the id of an end first
+		From: []protocol.ParticipantID{h.caller.ID}, Kinds: []string{string(protocol.KindReasoningConclusion), string(protocol.KindReasoningCancel)},
+		Contexts: []string{string(t.path)}, Descending: true, Limit: maxStarts,
+	})
+	if err != nil || slices.ContainsFunc(ends.Envelopes, func(e protocol.Envelope) bool { return e.Context == t.path }) {
+		return nil, err
+	}
 	var lines strings.Builder
 	for _, id := range start.Correlation.IDs {
 		text, err := h.client.Envelope(ctx, h.space, id)

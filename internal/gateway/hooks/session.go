@@ -13,6 +13,7 @@ const (
 	maxSessions  = 512             // the oldest are forgotten
 	maxOwn       = maxSessions / 8 // of one participant
 	maxCalls     = 64              // without a result, of a session
+	maxUses      = 1024            // calls of a turn with a result; with more, the log is asked
 	maxAgents    = 64              // subagents at work, of a session
 	maxMessages  = 2               // messages of which only a part was displayed, of a session
 	maxDelivered = 128             // chats, of a session
@@ -40,7 +41,7 @@ func (s *sessions) get(key sessionKey) *session {
 	if found == nil {
 		s.makeRoom(key)
 		found = &session{
-			key: key, agents: make(map[string]protocol.ContextPath), calls: make(map[string]*call),
+			key: key, agents: make(map[string]protocol.ContextPath), calls: make(map[string]*call), uses: make(map[string]int),
 			texts: make(map[string]string), delivered: recent.New[protocol.ID, struct{}](maxDelivered),
 		}
 		s.list[key] = found
@@ -97,7 +98,9 @@ type session struct {
 	hidden    bool                               // the space does not show it
 	warned    bool                               // the user was told
 	agents    map[string]protocol.ContextPath    // contexts of subagents
-	calls     map[string]*call                   // without a result, by tool_use_id; a random id if no event announced it
+	calls     map[string]*call                   // without a result, by their keys; a random one if no event announced it
+	announced uint64                             // calls so far
+	uses      map[string]int                     // of the open turn: how often a call was finished, by its use
 	texts     map[string]string                  // the displayed parts of messages, by message_id
 	pending   *message                           // complete, and not published yet
 	since     protocol.Seq                       // chats up to here were considered
@@ -112,6 +115,9 @@ type turn struct {
 	to      []protocol.ParticipantID // who may see it; nil: all participants
 	replyTo []protocol.ID            // the chats that its end answers
 	chats   string                   // identifies the text of the delivered chats; "": a prompt began it
+	// whole is set if the session knows all calls of the turn. Otherwise the log is asked
+	// about earlier ones.
+	whole bool
 }
 
 // message is a text that the agent displayed.
@@ -122,9 +128,14 @@ type message struct {
 // call is a call of a tool that has no result yet. The session's lock guards it.
 type call struct {
 	agent    string
+	toolUse  string // id that the agent gave it; not unique
+	use      string // identifies the call but for its occurrence; "": no event announced it
+	n        int    // how many calls with this use were before it in the turn
+	order    uint64 // number of the call in its session
 	turn     *turn
 	path     protocol.ContextPath
 	sum      string      // of the name and the arguments
+	asked    bool        // the agent had to ask its user
 	request  protocol.ID // that records the call; "": it was not admitted
 	thought  protocol.ID
 	proposal protocol.ID        // "": none
@@ -201,6 +212,7 @@ func (s *session) end() (t *turn, left []*call) {
 	}
 	clear(s.agents)
 	clear(s.texts)
+	clear(s.uses)
 	return t, left
 }
 
@@ -214,34 +226,77 @@ func (s *session) markDelivered(chats ...protocol.ID) {
 }
 
 // add records a call, unless there are too many.
-func (s *session) add(id string, c *call) {
+func (s *session) add(key string, c *call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.calls) < maxCalls {
-		s.calls[id] = c
+	if len(s.calls) >= maxCalls {
+		s.forget()
+		return
+	}
+	s.announced++
+	c.order = s.announced
+	s.calls[key] = c
+}
+
+// forget makes the log be asked about the calls of the open turn.
+func (s *session) forget() {
+	clear(s.uses)
+	if s.turn != nil {
+		s.turn.whole = false
 	}
 }
 
-// take returns a call and forgets it; nil if it is not known.
-func (s *session) take(id string) *call {
+// take returns a call, which is finished, and forgets it; nil if it is not known.
+func (s *session) take(key string) *call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.calls[id]
-	delete(s.calls, id)
+	c := s.calls[key]
+	delete(s.calls, key)
+	if c == nil || c.use == "" || c.turn != s.turn {
+		return c
+	}
+	if len(s.uses) >= maxUses {
+		s.forget()
+	}
+	s.uses[c.use] = c.n + 1
 	return c
 }
 
-// announced returns the id of a call that was announced, by the name and the
-// arguments, for events without tool_use_id; "": there is none.
-func (s *session) announced(agent, sum string) string {
+// occurrences returns how many calls with a use are finished, and whether the next one is
+// known: it is open, or the session knows all calls of the turn.
+func (s *session) occurrences(t *turn, use string) (n int, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for id, c := range s.calls {
-		if c.sum == sum && c.agent == agent {
-			return id
+	n = s.uses[use]
+	_, open := s.calls[keyOf(use, n)]
+	return n, open || t.whole
+}
+
+// count records the occurrence of a call that is announced.
+func (s *session) count(c *call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.n > 0 && c.turn == s.turn {
+		s.uses[c.use] = c.n
+	}
+}
+
+// find returns the key of the open call that an event is about; "": there is none. Agents use
+// ids of calls again, and some events have none: the arguments count too.
+func (s *session) find(agent, toolUse, sum string) (key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var best *call
+	for k, c := range s.calls {
+		same := c.sum == sum
+		if c.agent != agent || toolUse == "" && !same || toolUse != "" && c.toolUse != toolUse {
+			continue
+		}
+		if best == nil || same && best.sum != sum || same == (best.sum == sum) && c.order > best.order {
+			key, best = k, c
 		}
 	}
-	return ""
+	return key
 }
 
 // grant records that the space approved a call; sum identifies it if its arguments

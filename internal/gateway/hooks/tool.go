@@ -3,9 +3,11 @@ package hooks
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -46,12 +48,16 @@ func (h *hook) announce(ctx context.Context) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	c := &call{agent: h.agent, turn: t, path: path, sum: h.sum()}
-	if c.thought, err = h.publishCallThought(ctx, t, path); err != nil {
+	c := &call{agent: h.agent, toolUse: h.toolUse, turn: t, path: path, sum: h.sum()}
+	key, err := h.identify(ctx, c)
+	if err != nil {
+		return answer{}, err
+	}
+	if c.thought, err = h.publishCallThought(ctx, t, path, key); err != nil {
 		return answer{}, err
 	}
 	request := protocol.Envelope{
-		ID: h.id("call", h.toolUse), Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{h.caller.ID}, Context: path,
+		ID: h.id("call", key), Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{h.caller.ID}, Context: path,
 		Correlation: protocol.CorrelateTo(c.thought),
 	}
 	request.Payload = h.callPayload("jsonrpc", "2.0", "id", string(request.ID))
@@ -67,7 +73,7 @@ func (h *hook) announce(ctx context.Context) (answer, error) {
 	}
 	c.named = allowed && named && !h.program.asks
 	c.granted = c.named
-	h.session.add(h.toolUse, c)
+	h.session.add(key, c)
 	switch {
 	case allowed && named:
 		return h.answerTool("allow", fmt.Sprintf("The capabilities of %s in the space %s name this call.", h.caller.ID, h.space)), nil
@@ -76,8 +82,9 @@ func (h *hook) announce(ctx context.Context) (answer, error) {
 	}
 	if may, _ := h.caller.Space.Rights(h.caller.ID, &protocol.Envelope{Kind: protocol.KindMCPProposal, Context: path, Payload: h.callPayload()}); may {
 		if h.headless {
-			return h.proposeBefore(c)
+			return h.proposeBefore(key, c)
 		}
+		c.asked = true
 		return h.answerTool("ask", fmt.Sprintf("The space %s lets %s make this call with the approval of a participant.", h.space, h.caller.ID)), nil
 	}
 	return h.answerTool("deny", fmt.Sprintf("The capabilities of %s in the space %s allow neither this call nor a proposal of it.", h.caller.ID, h.space)), nil
@@ -89,13 +96,13 @@ func (h *hook) answerTool(decision, reason string) answer {
 
 // publishCallThought publishes the thought that explains a call: the text that was displayed
 // before it, or a summary of the call.
-func (h *hook) publishCallThought(ctx context.Context, t *turn, path protocol.ContextPath) (protocol.ID, error) {
+func (h *hook) publishCallThought(ctx context.Context, t *turn, path protocol.ContextPath, key string) (protocol.ID, error) {
 	text := cmp.Or(short(h.text("agent_message"), maxMessage), h.summary())
 	if m := h.session.takePending(h.agent); m != nil && m.text != "" {
 		text = m.text
 	}
 	e := protocol.Envelope{
-		ID: h.id("thought", h.toolUse), Kind: protocol.KindReasoningThought, To: t.to, Context: path,
+		ID: h.id("thought", key), Kind: protocol.KindReasoningThought, To: t.to, Context: path,
 		Payload: object("message", text, "tool_name", h.tool),
 	}
 	return e.ID, h.publishOptional(ctx, e)
@@ -117,21 +124,23 @@ func (h *hook) publishResult(ctx context.Context, text string, failed bool) erro
 	if err != nil {
 		return err
 	}
-	if h.toolUse == "" {
-		h.toolUse = cmp.Or(h.session.announced(h.agent, h.sum()), uuid.NewString())
-	}
-	c := h.session.take(h.toolUse)
+	key := h.session.find(h.agent, h.toolUse, h.sum())
+	c := h.session.take(key)
 	if c == nil {
-		if c, err = h.recall(ctx, t, path); err != nil {
+		if key, c, err = h.recall(ctx, t, path); err != nil || c == nil {
 			return err
 		}
 	}
 	h.settleProposal(ctx, c)
 	requests := h.requests(c)
-	if len(requests) == 0 { // the user approved the call outside of the space
+	if len(requests) == 0 {
+		what := "The space was not asked about " + h.summary()
+		if c.asked || c.proposal != "" {
+			what = "The user approved " + h.summary()
+		}
 		return h.publishOptional(ctx, protocol.Envelope{
-			ID: h.id("result", h.toolUse), Kind: protocol.KindReasoningObservation, To: c.turn.to, Context: c.path,
-			Payload: object("message", "The user approved "+h.summary()+"\n\n"+short(text, maxResult)),
+			ID: h.id("result", key), Kind: protocol.KindReasoningObservation, To: c.turn.to, Context: c.path,
+			Payload: object("message", what+"\n\n"+short(text, maxResult)),
 		})
 	}
 	result := map[string]any{"content": []any{map[string]string{"type": "text", "text": short(text, maxResult)}}}
@@ -139,30 +148,81 @@ func (h *hook) publishResult(ctx context.Context, text string, failed bool) erro
 		result["isError"] = true
 	}
 	return h.publishOptional(ctx, protocol.Envelope{
-		ID: h.id("result", h.toolUse), Kind: protocol.KindMCPResponse, To: c.turn.to, Context: c.path,
+		ID: h.id("result", key), Kind: protocol.KindMCPResponse, To: c.turn.to, Context: c.path,
 		Correlation: protocol.Correlation{IDs: requests, Array: len(requests) > 1},
 		Payload:     object("jsonrpc", "2.0", "id", string(requests[0]), "result", result),
 	})
 }
 
-// recall finds a call that another gateway announced, or this one before a restart.
-func (h *hook) recall(ctx context.Context, t *turn, path protocol.ContextPath) (*call, error) {
-	c := &call{turn: t, path: path}
-	for id, to := range map[protocol.ID]*protocol.ID{h.id("call", h.toolUse): &c.request, h.id("proposal", h.toolUse): &c.proposal} {
-		_, err := h.client.Envelope(ctx, h.space, id)
-		switch {
-		case err == nil:
-			*to = id
-		case !refused(err, protocol.CodeNotFound):
-			return nil, err
+// keyOf returns the key of a call, from which the ids of its envelopes are derived.
+func keyOf(use string, n int) string { return use + "/" + strconv.Itoa(n) }
+
+// identify sets the use of a call and its occurrence, and returns its key. Agents use ids of calls
+// again, some in each answer of the model, so a call is another one if the turn or the
+// arguments differ, or if the one before is finished.
+func (h *hook) identify(ctx context.Context, c *call) (key string, err error) {
+	c.use = string(h.id("use", string(c.turn.path), h.agent, h.toolUse, hex.EncodeToString([]byte(c.sum))))
+	n, known := h.session.occurrences(c.turn, c.use)
+	for c.n = n; !known; c.n++ {
+		used := protocol.ParticipantID("")
+		for _, part := range []string{"thought", "call", "proposal"} {
+			if used == "" {
+				if used, err = h.sender(ctx, h.id(part, keyOf(c.use, c.n))); err != nil {
+					return "", err
+				}
+			}
+		}
+		if used == "" {
+			break
 		}
 	}
-	return c, nil
+	h.session.count(c)
+	return keyOf(c.use, c.n), nil
+}
+
+// sender returns who published the envelope with an id; "": nobody.
+func (h *hook) sender(ctx context.Context, id protocol.ID) (protocol.ParticipantID, error) {
+	text, err := h.client.Envelope(ctx, h.space, id)
+	if refused(err, protocol.CodeNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	e, err := protocol.DecodeDelivered(text)
+	return e.From, err
+}
+
+// recall finds a call that another gateway announced, or this one before a restart; nil: its
+// result is published.
+func (h *hook) recall(ctx context.Context, t *turn, path protocol.ContextPath) (key string, c *call, err error) {
+	use := string(h.id("use", string(t.path), h.agent, cmp.Or(h.toolUse, uuid.NewString()), hex.EncodeToString([]byte(h.sum()))))
+	for n := 0; ; n++ {
+		key, c = keyOf(use, n), &call{turn: t, path: path}
+		for id, to := range map[protocol.ID]*protocol.ID{h.id("call", key): &c.request, h.id("proposal", key): &c.proposal} {
+			from, err := h.sender(ctx, id)
+			if err != nil {
+				return "", nil, err
+			}
+			if from == h.caller.ID {
+				*to = id
+			}
+		}
+		if c.request == "" && c.proposal == "" {
+			if n > 0 {
+				return "", nil, nil
+			}
+			return key, c, nil
+		}
+		if from, err := h.sender(ctx, h.id("result", key)); err != nil || from != h.caller.ID {
+			return key, c, err
+		}
+	}
 }
 
 // toolDenied closes a call that the agent's own rules denied.
 func (h *hook) toolDenied(ctx context.Context) error {
-	if c := h.session.take(h.toolUse); c != nil {
+	if c := h.session.take(h.session.find(h.agent, h.toolUse, h.sum())); c != nil {
 		return h.settle(ctx, []*call{c})
 	}
 	return nil
@@ -203,8 +263,8 @@ func (h *hook) allowed(out *decision) (answer, error) {
 
 // proposeBefore is permissionRequest for an agent without a terminal, which denies
 // what it would ask its user.
-func (h *hook) proposeBefore(c *call) (answer, error) {
-	out, err := h.propose(h.toolUse, c, h.approval)
+func (h *hook) proposeBefore(key string, c *call) (answer, error) {
+	out, err := h.propose(key, c, h.approval)
 	switch {
 	case err != nil:
 		return answer{}, err
