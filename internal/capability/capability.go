@@ -52,7 +52,7 @@ func (c *Capability) match(r *Request, w *pattern.Work) bool {
 	if !c.kind.Spend(len(r.Kind), w) {
 		return c.deny
 	}
-	return c.kind.Match(r.Kind) && (c.plain || c.matchRest(r, c.mode(), w))
+	return c.kind.Match(r.Kind) && (c.plain || c.matchRest(r, c.mode(r), w))
 }
 
 // kindOnly reports whether the capability selects by the kind alone.
@@ -66,9 +66,12 @@ func (c *Capability) NamesRecipient(id protocol.ParticipantID) bool {
 	return c.to != nil && c.to.Lists(id)
 }
 
-func (c *Capability) mode() pattern.Mode {
-	if c.deny {
+func (c *Capability) mode(r *Request) pattern.Mode {
+	switch {
+	case c.deny:
 		return pattern.Deny
+	case c.payload != nil && r.Payload.Get("params").Get("arguments").Get("command").Exists():
+		return pattern.Allow | pattern.Command
 	}
 	return pattern.Allow
 }

@@ -24,7 +24,7 @@ func (s *Set) Explain(r *Request) []string {
 
 func (c *Capability) explain(r *Request) string {
 	var x pattern.Mismatch
-	m, w := c.mode(), newWork(r)
+	m, w := c.mode(r), newWork(r)
 	switch {
 	case !c.kind.Match(r.Kind):
 		x = pattern.Mismatch{Pointer: "/kind", Pattern: quote(c.kind.String()), Value: quote(string(r.Kind))}

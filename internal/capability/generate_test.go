@@ -32,7 +32,7 @@ var (
 		"*.request", "/reasoning\\/(start|thought)/", "c*", "*.*",
 	}
 	someTexts = []string{
-		"tools/call", "read_a", "read_b", "delete_a", "delete_file", "a", "b", "", "a/b", "a/b/c", "/etc/passwd", "/tmp/x", "/tmp/a/b",
+		"tools/call", "read_a", "read_b", "delete_a", "delete_file", "a", "b", "", "a/b", "a/b/c", "/etc/passwd", "/tmp/x", "/tmp/a/b", "/tmp/../etc", "a/..", "..",
 	}
 	someTextPatterns = []string{
 		"read_*", "*_a", "delete_*", "**", "*", "a*", "a/*", "a/**", "**/b", "**b*", "/tmp/**", "/tmp/*", "/^delete_/", "/_a$/", "/a|b/", "*/b/**", "a/*/c", "!*", "!**", "!", "",

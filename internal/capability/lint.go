@@ -86,7 +86,7 @@ func (c *Capability) never() string {
 	if c.context != nil && c.context.Never(c.deny, validContext) {
 		return "no context matches " + c.context.Source
 	}
-	if c.payload != nil && !c.payload.MayBeObject(c.mode()) {
+	if c.payload != nil && !c.payload.MayBeObject(c.mode(&Request{})) {
 		return fmt.Sprintf("the payload is an object, which %s does not match", c.payload.Source)
 	}
 	return ""

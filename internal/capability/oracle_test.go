@@ -155,11 +155,15 @@ func oracleHolds(p, s string, deny bool) bool {
 	if tooLong(p, s) {
 		return deny
 	}
-	if rest, ok := strings.CutPrefix(p, "!"); ok {
-		return !oracleText(rest, s)
+	rest, negated := strings.CutPrefix(p, "!")
+	if !deny && strings.Contains(rest, "*") && strings.Trim(rest, "*") != "" && !(len(rest) > 2 && rest[0] == '/' && rest[len(rest)-1] == '/') && oracleClimbs.MatchString(s) {
+		return false
 	}
-	return oracleText(p, s)
+	return oracleText(rest, s) != negated
 }
+
+// oracleClimbs finds a text with a segment "..".
+var oracleClimbs = regexp.MustCompile(`(?i)(^|[/\\?#%=:,;"'\s])(\.|%2e){2}($|[/\\?#%=:,;"'\s])`)
 
 func oracleTo(p any, to []string, deny bool) bool {
 	alts, array := p.([]any)

@@ -66,7 +66,7 @@ func (t *text) covers(u *text, w *Work) bool {
 	case u.negate:
 		return false
 	case u.class == textExact:
-		return holds(t, u.exact, Allow, w)
+		return holds(t, u.exact, Allow|Command, w)
 	case u.class == textRegexp || t.negate:
 		return false
 	}

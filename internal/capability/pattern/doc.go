@@ -35,7 +35,13 @@
 //	!text on a number …   no                        yes
 //	empty array           like an absent field, except for "**"
 //	text over 64 KiB      no regexp matches         every regexp matches
+//	text with a ..        no glob matches           as written
+//	text of a command     no glob matches           as written
 //	all steps used        nothing matches           everything matches
+//
+// A text with a .. has it as a segment of a path. A text of a command is one with ; & | < > $ ` ( )
+// or a line break, in a call whose arguments have a command. A negated glob does not match them
+// either; "*" and "**" are no globs: they match every text.
 //
 // A pattern in a deny rule matches at least the requests that it matches in an
 // allowing rule. Absence is only detected for names and indexes, never through a

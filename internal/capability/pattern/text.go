@@ -19,6 +19,9 @@ const (
 	Allow    Mode = 0
 	Deny     Mode = 1 << 0
 	modeDeep Mode = 1 << 1 // below "**": absence matches nothing
+	// Command is the mode of an allowing rule for a call whose arguments have a command, which
+	// a shell may run.
+	Command Mode = 1 << 2
 )
 
 func (m Mode) deny() bool { return m&Deny != 0 }
@@ -143,11 +146,49 @@ func holds[T string | []byte](t *text, s T, m Mode, w *Work) bool {
 	if len(s) >= len(t.prefix) && string(s[:len(t.prefix)]) == t.prefix {
 		steps += len(s) * t.weight / 64
 	}
+	if t.negate {
+		steps += len(s) / 64
+	}
 	if t.class == textRegexp && len(s) > maxRegexpText || !w.Spend(steps) {
 		return m.deny()
 	}
-	return matches(t, s) != t.negate
+	return matches(t, s) != t.negate && !(t.class == textGlob && !m.deny() && uncertain(s, m))
 }
+
+// uncertain reports whether a text may name another file or run another command than the one it
+// looks like, so that no glob of an allowing rule says anything about it.
+func uncertain[T string | []byte](s T, m Mode) bool {
+	for i := range len(s) {
+		if m&Command != 0 && strings.IndexByte(";&|<>$`()\n\r", s[i]) >= 0 {
+			return true
+		}
+		if i > 0 && !isEdge(s[i-1]) {
+			continue
+		}
+		first := dot(s[i:])
+		if first == 0 {
+			continue
+		}
+		if second := dot(s[i+first:]); second > 0 && (i+first+second == len(s) || isEdge(s[i+first+second])) {
+			return true
+		}
+	}
+	return false
+}
+
+// dot returns the length of the dot with which a text begins, as URLs may write it; 0: none.
+func dot[T string | []byte](s T) int {
+	switch {
+	case len(s) > 0 && s[0] == '.':
+		return 1
+	case len(s) > 2 && s[0] == '%' && s[1] == '2' && s[2]|0x20 == 'e':
+		return 3
+	}
+	return 0
+}
+
+// isEdge reports whether a segment of a path may begin or end at the byte.
+func isEdge(c byte) bool { return strings.IndexByte("/\\?#%=:,;\"' \t\n\r", c) >= 0 }
 
 // holdsValue is holds for a JSON string. It copies the text only if that was
 // written with escapes.
