@@ -84,6 +84,19 @@ test("approvals for more than once grant the tool at its host, for a time", () =
   assert.deepEqual(pattern, { kind: "mcp.request", to: ["files"], payload: { method: "tools/call", params: { name: "push_*", arguments: { tag: "v1*" } } } });
 });
 
+test("an approval of a command for longer allows the same command only", () => {
+  const rule = (command: unknown, scope: "context" | "minutes"): unknown =>
+    capabilityFor(proposed({ command, description: "x" }, { context: "r/s" }, "Bash").proposal, scope, "claude", { tool: "", args: {}, seconds: 0 });
+  const exact = (command: string): unknown => ({ kind: "mcp.request", to: ["claude"], payload: { method: "tools/call", params: { name: "Bash", arguments: { command } } } });
+  assert.deepEqual(rule("git log; rm", "minutes"), exact("git log; rm"));
+  assert.deepEqual(rule("ls *", "context"), { ...(exact("/^ls \\*$/") as object), context: "r" });
+  assert.deepEqual(rule("x".repeat(300), "minutes"), exact("x".repeat(300)));
+  for (const command of ["*".repeat(300), ["bash", "-c", "ls"]]) {
+    assert.equal(rule(command, "minutes"), null, "no pattern matches only this command");
+    assert.deepEqual(scopesOf(proposed({ command }, { context: "r" }, "Bash").proposal), ["once", "pattern"]);
+  }
+});
+
 test("a name that has the form of a pattern allows only itself", () => {
   assert.equal(exactPattern("read_file"), "read_file");
   assert.equal(exactPattern("docs/a b.md"), "docs/a b.md");

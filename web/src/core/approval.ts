@@ -13,7 +13,8 @@ import type { Capability, Draft, ParticipantID } from "@sdk/types.js";
  *
  *   once     this call
  *   context  calls of the same tool in the same outermost context, for at most an hour
- *   minutes  calls of the same tool, for ten minutes
+ *   minutes  calls of the same tool, for ten minutes; of one that runs commands, both are
+ *            for the same command
  *   pattern  calls that match patterns of the user
  */
 export type Scope = "once" | "context" | "minutes" | "pattern";
@@ -30,9 +31,12 @@ export interface Patterns {
 const MAX_ARGS = 8;
 const CONTEXT_SECONDS = 3600;
 const MINUTES_SECONDS = 600;
+/** Maximum size of a regular expression in a capability, in bytes. */
+const MAX_REGEXP = 256;
 
 /** Returns the scopes that a proposal can be approved for. */
 export function scopesOf(p: Proposal): readonly Scope[] {
+  if (commandOf(p) === null) return ["once", "pattern"];
   return ["once", ...(p.context === "" ? [] : (["context"] as const)), "minutes", "pattern"];
 }
 
@@ -58,7 +62,9 @@ export function capabilityFor(p: Proposal, scope: Scope, host: ParticipantID, pa
   const base = { kind: "mcp.request", to: [exactPattern(host)] };
   const isTool = p.method === "tools/call";
   if (scope !== "pattern") {
-    const payload = { method: exactPattern(p.method), ...(isTool && { params: { name: exactPattern(p.tool) } }) };
+    const limits = commandOf(p);
+    if (limits === null) return null;
+    const payload = { method: exactPattern(p.method), ...(isTool && { params: { name: exactPattern(p.tool), ...limits } }) };
     return { ...base, payload, ...(scope === "context" && { context: exactPattern(outermost(p)) }) };
   }
   const args = Object.fromEntries(Object.entries(patterns.args).filter(([, x]) => x !== ""));
@@ -73,6 +79,15 @@ export function grantFor(p: Proposal, scope: Scope, host: ParticipantID, pattern
   const seconds = scope === "context" ? CONTEXT_SECONDS : scope === "minutes" ? MINUTES_SECONDS : patterns.seconds;
   const draft = grant(p.from, [capability], seconds, `allowed with the approval of ${p.tool}`);
   return { ...draft, correlationId: p.id };
+}
+
+/** Returns the pattern of the command of a call; {} for a call without one, null if no pattern matches only this command. */
+function commandOf(p: Proposal): { arguments?: { command: string } } | null {
+  if (p.method !== "tools/call" || !isObject(p.args) || !("command" in p.args)) return {};
+  const command = p.args["command"];
+  if (typeof command !== "string") return null;
+  const pattern = exactPattern(command);
+  return pattern !== command && new TextEncoder().encode(pattern).length > MAX_REGEXP ? null : { arguments: { command: pattern } };
 }
 
 function outermost(p: Proposal): string {
