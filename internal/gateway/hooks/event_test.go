@@ -122,6 +122,13 @@ func TestSessions_Bounds(t *testing.T) {
 		for range 10 {
 			s.display(strings.Repeat("m", len(s.texts)), strings.Repeat("z", 20<<10), "", false)
 		}
+		s.turn = &turn{}
+		for use := range maxUses + 2 {
+			s.count(&call{use: fmt.Sprint(use), n: 1, turn: s.turn})
+		}
+		if len(s.uses) > maxUses {
+			t.Fatalf("%d uses of calls are remembered, want at most %d", len(s.uses), maxUses)
+		}
 		if len(s.calls) > maxCalls || len(s.texts) > maxMessages {
 			t.Fatal(len(s.calls), len(s.texts))
 		}

@@ -276,9 +276,13 @@ func (s *session) occurrences(t *turn, use string) (n int, known bool) {
 func (s *session) count(c *call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.n > 0 && c.turn == s.turn {
-		s.uses[c.use] = c.n
+	if c.n == 0 || c.turn != s.turn {
+		return
 	}
+	if len(s.uses) >= maxUses {
+		s.forget()
+	}
+	s.uses[c.use] = c.n
 }
 
 // find returns the key of the open call that an event is about; "": there is none. Agents use

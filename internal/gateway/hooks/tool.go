@@ -134,13 +134,13 @@ func (h *hook) publishResult(ctx context.Context, text string, failed bool) erro
 	h.settleProposal(ctx, c)
 	requests := h.requests(c)
 	if len(requests) == 0 {
-		what := "The space was not asked about " + h.summary()
+		message := "The space was not asked about " + h.summary()
 		if c.asked || c.proposal != "" {
-			what = "The user approved " + h.summary()
+			message = "The user approved " + h.summary()
 		}
 		return h.publishOptional(ctx, protocol.Envelope{
 			ID: h.id("result", key), Kind: protocol.KindReasoningObservation, To: c.turn.to, Context: c.path,
-			Payload: object("message", what+"\n\n"+short(text, maxResult)),
+			Payload: object("message", message+"\n\n"+short(text, maxResult)),
 		})
 	}
 	result := map[string]any{"content": []any{map[string]string{"type": "text", "text": short(text, maxResult)}}}

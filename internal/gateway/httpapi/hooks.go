@@ -22,7 +22,7 @@ type Hook struct {
 	Refused error
 }
 
-// HookHandler answers the hooks of coding agents, also those that are refused: an agent
+// HookHandler answers the hooks of coding agents, including refused ones: an agent
 // takes an error for no answer, and would make its calls by its own rules.
 type HookHandler func(w http.ResponseWriter, r *http.Request, h Hook)
 
