@@ -36,6 +36,12 @@ const (
 // *SyntaxError.
 func ParseJSON(src []byte, maxDepth int) (*Doc, error) { return strictjson.Parse(src, maxDepth) }
 
+// ParseForeignJSON parses JSON of a program that is not a client of this protocol, see
+// [strictjson.ParseForeign]. The error is a *SyntaxError.
+func ParseForeignJSON(src []byte, maxDepth int) (*Doc, error) {
+	return strictjson.ParseForeign(src, maxDepth)
+}
+
 // ParseDecimal parses a valid JSON number. All zeros are equal.
 func ParseDecimal(raw []byte) Decimal { return strictjson.ParseDecimal(raw) }
 

@@ -9,12 +9,13 @@ import (
 // parser builds the nodes of a Doc in one pass. Its methods return false once
 // err is set.
 type parser struct {
-	src      []byte
-	pos      int
-	nodes    []node
-	maxDepth int
-	open     []uint32 // containers that enclose pos, outermost first
-	err      *SyntaxError
+	src        []byte
+	pos        int
+	nodes      []node
+	maxDepth   int
+	duplicates bool     // keys may occur again
+	open       []uint32 // containers that enclose pos, outermost first
+	err        *SyntaxError
 }
 
 func (p *parser) fail(detail string) bool {
@@ -120,7 +121,7 @@ func (p *parser) object(depth int) bool {
 		if !p.string() {
 			return false
 		}
-		if !seen.add(p, key) {
+		if !p.duplicates && !seen.add(p, key) {
 			return p.fail("duplicate key")
 		}
 		p.space()

@@ -1,5 +1,5 @@
-// Package strictjson parses JSON that all parsers read alike, keeps the text of
-// each value, and compares values.
+// Package strictjson parses JSON that all parsers read alike, turns JSON of other
+// programs into such JSON, keeps the text of each value, and compares values.
 package strictjson
 
 import (
@@ -77,11 +77,13 @@ func Parse(src []byte, maxDepth int) (*Doc, error) {
 }
 
 // Parse is the function Parse into an existing Doc.
-func (d *Doc) Parse(src []byte, maxDepth int) error {
+func (d *Doc) Parse(src []byte, maxDepth int) error { return d.parse(src, maxDepth, false) }
+
+func (d *Doc) parse(src []byte, maxDepth int, duplicates bool) error {
 	if uint64(len(src)) >= 1<<31 {
 		return &SyntaxError{Detail: "text too long"}
 	}
-	p := parser{src: src, maxDepth: maxDepth, nodes: make([]node, 0, nodesOf(src))}
+	p := parser{src: src, maxDepth: maxDepth, duplicates: duplicates, nodes: make([]node, 0, nodesOf(src))}
 	p.space()
 	if p.value(0) {
 		p.space()
