@@ -291,7 +291,6 @@ func TestA2A_Errors(t *testing.T) {
 		code       int
 	}{
 		{"no JSON", `{`, version, -32700},
-		{"two keys", `{"jsonrpc":"2.0","jsonrpc":"2.0","id":1,"method":"GetTask"}`, version, -32700},
 		{"batch", `[]`, version, -32600},
 		{"no version of JSON-RPC", `{"id":1,"method":"GetTask"}`, version, -32600},
 		{"id", `{"jsonrpc":"2.0","id":{},"method":"GetTask"}`, version, -32600},

@@ -168,22 +168,9 @@ func object(members ...any) json.RawMessage {
 // clean returns JSON of the program in a form that an envelope takes: without duplicate
 // keys and lone surrogates, and not too deep. nil: it is too deep.
 func clean(raw json.RawMessage) json.RawMessage {
-	const depth = protocol.MaxDepth - 8 // of the payload around it
-	if _, err := protocol.ParseJSON(raw, depth); err == nil {
-		return raw
-	}
-	var v any
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if d.Decode(&v) != nil {
-		return nil
-	}
-	text, err := json.Marshal(v)
+	doc, err := protocol.ParseForeignJSON(raw, protocol.MaxDepth-8) // of the payload around it
 	if err != nil {
 		return nil
 	}
-	if _, err := protocol.ParseJSON(text, depth); err != nil {
-		return nil
-	}
-	return text
+	return doc.Root().Raw()
 }

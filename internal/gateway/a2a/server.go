@@ -153,7 +153,7 @@ func isSupported(version string) bool { return version == "1.0" || strings.HasPr
 
 // readRPC reads a request of JSON-RPC.
 func (c *call) readRPC() (operation string, err error) {
-	doc, err := protocol.ParseJSON(c.Body, protocol.MaxDepth)
+	doc, err := protocol.ParseForeignJSON(c.Body, protocol.MaxDepth)
 	if err != nil {
 		return "", fail(wire.ErrParseError, "The body must be JSON: "+err.Error()+".")
 	}
@@ -189,7 +189,7 @@ func (c *call) readREST(rest string) (operation string, err error) {
 	if !strings.HasPrefix(operation, "Send") {
 		text = adapter.Object(append(pairs(c.r.URL.Query()), "id", id)...)
 	}
-	doc, err := protocol.ParseJSON(text, protocol.MaxDepth)
+	doc, err := protocol.ParseForeignJSON(text, protocol.MaxDepth)
 	if err != nil {
 		return "", fail(wire.ErrParseError, "The body must be JSON: "+err.Error()+".")
 	}

@@ -38,7 +38,7 @@ type resumed struct {
 // decode reads a RunAgentInput, and the recipients of the address, which count if the
 // input names none.
 func decode(body []byte, to []string) (*input, error) {
-	doc, err := protocol.ParseJSON(body, protocol.MaxDepth)
+	doc, err := protocol.ParseForeignJSON(body, protocol.MaxDepth)
 	if err != nil {
 		return nil, access.BadRequest("The body must be a RunAgentInput as JSON: " + err.Error() + ".")
 	}

@@ -37,7 +37,7 @@ var errNotObject = errors.New("the body is not a JSON object")
 
 // decode reads the body of a hook of a program.
 func decode(p *program, body []byte) (event, error) {
-	doc, err := protocol.ParseJSON(body, protocol.MaxDepth)
+	doc, err := protocol.ParseForeignJSON(body, protocol.MaxDepth)
 	if err != nil {
 		return event{}, fmt.Errorf("the body is not a JSON object: %w", err)
 	}

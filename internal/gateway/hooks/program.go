@@ -169,7 +169,7 @@ func completeCursor(e *event) {
 
 // embedded parses JSON within a text; no value if it is none.
 func embedded(text []byte) protocol.Value {
-	doc, err := protocol.ParseJSON(text, protocol.MaxDepth)
+	doc, err := protocol.ParseForeignJSON(text, protocol.MaxDepth)
 	if err != nil {
 		return protocol.Value{}
 	}

@@ -131,7 +131,9 @@ func (s *server) callerOf(r *http.Request, q *adapter.Request) (*caller, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &caller{server: s, client: q.Client, space: space, you: you, of: protocol.ParticipantID(of), asks: asksOf(q.Body)}, nil
+	c := &caller{server: s, client: q.Client, space: space, you: you, of: protocol.ParticipantID(of)}
+	c.asks, q.Body = asksOf(q.Body)
+	return c, nil
 }
 
 // asks is what decides how a request is handled, before the SDK reads it.
@@ -141,17 +143,19 @@ type asks struct {
 	token  bool   // the client wants progress
 }
 
-// asksOf reads the body of a request. What it cannot read, the SDK rejects.
-func asksOf(body []byte) asks {
-	doc, err := protocol.ParseJSON(body, protocol.MaxDepth)
+// asksOf reads the body of a request, and returns it as the SDK is to read it. What it
+// cannot read, the SDK rejects.
+func asksOf(body []byte) (asks, []byte) {
+	doc, err := protocol.ParseForeignJSON(body, protocol.MaxDepth)
 	if err != nil {
-		return asks{}
+		return asks{}, body
 	}
+	body = doc.Root().Raw()
 	if doc.Root().Type() == protocol.TypeArray {
-		return asks{method: methodList} // a batch of an early revision may contain it
+		return asks{method: methodList}, body // a batch of an early revision may contain it
 	}
 	params := doc.Root().Get("params")
-	return asks{doc.Root().Get("method").Text(), params.Get("name").Text(), params.Get("_meta").Get(progress.Token).Exists()}
+	return asks{doc.Root().Get("method").Text(), params.Get("name").Text(), params.Get("_meta").Get(progress.Token).Exists()}, body
 }
 
 // timeout bounds the time of a request.

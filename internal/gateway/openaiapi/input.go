@@ -37,7 +37,7 @@ type input struct {
 
 // decode reads a request: of chat completions, or of responses.
 func decode(body []byte, responses bool) (*input, error) {
-	doc, err := protocol.ParseJSON(body, protocol.MaxDepth)
+	doc, err := protocol.ParseForeignJSON(body, protocol.MaxDepth)
 	if err != nil {
 		return nil, invalid("", "The body must be a JSON object: "+err.Error()+".")
 	}

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // Bounds of a request.
@@ -155,7 +156,13 @@ func messages(body []byte, d protoreflect.MessageDescriptor, depth int, n *int) 
 func traces(body []byte, kind string) (data *tracepb.TracesData, err error) {
 	data = new(tracepb.TracesData)
 	if kind == jsonType {
-		err = protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(body, data)
+		lenient := protojson.UnmarshalOptions{DiscardUnknown: true}
+		if err = lenient.Unmarshal(body, data); err != nil { // it rejects lone surrogates and duplicate keys
+			var doc *protocol.Doc
+			if doc, err = protocol.ParseForeignJSON(body, maxNesting); err == nil {
+				err = lenient.Unmarshal(doc.Root().Raw(), data)
+			}
+		}
 	} else {
 		err = proto.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(body, data)
 	}

@@ -16,7 +16,7 @@ func messageText(raw string, asked bool) string {
 	if raw == "" || raw[0] != '{' && raw[0] != '[' && raw[0] != '"' {
 		return textutil.Shorten(raw, maxText)
 	}
-	doc, err := protocol.ParseJSON([]byte(raw), protocol.MaxDepth)
+	doc, err := protocol.ParseForeignJSON([]byte(raw), protocol.MaxDepth)
 	if err != nil {
 		return textutil.Shorten(raw, maxText)
 	}
@@ -86,7 +86,7 @@ func argumentsOf(raw string) json.RawMessage {
 	if raw == "" {
 		return json.RawMessage("{}")
 	}
-	doc, err := protocol.ParseJSON([]byte(raw), protocol.MaxDepth-4)
+	doc, err := protocol.ParseForeignJSON([]byte(raw), protocol.MaxDepth-4)
 	if err == nil && doc.Root().Type() == protocol.TypeObject && len(raw) <= maxText {
 		return doc.Root().Raw()
 	}
