@@ -86,3 +86,43 @@ func TestAdapters_ForeignJSON(t *testing.T) {
 		})
 	}
 }
+
+// Of every tool of /mcp that takes JSON of another tool, numbers and keys reach the
+// other participants as they were written.
+func TestMCP_ArgumentsAreExact(t *testing.T) {
+	const exact = `{"big":9007199254740993,"one":1.0,"small":1e-7,"list":[{"x":100000000000000000000}],"text":"\u00e9"}`
+	fields := map[string]string{ // the other arguments of each tool that has such a field
+		"call.arguments": `"participant":"files","tool":"read","seconds":1`, "propose.arguments": `"participant":"files","tool":"read"`,
+	}
+	g := meuptest.Start(t, aguiConfig)
+	tools, err := mcpClient(t, g, "alice-token", "?space=lab").ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range tools.Tools {
+		schema, _ := tool.InputSchema.(map[string]any)
+		properties, _ := schema["properties"].(map[string]any)
+		for field, about := range properties {
+			if about, _ := about.(map[string]any); about["type"] != "object" || about["properties"] != nil {
+				continue
+			}
+			others, ok := fields[tool.Name+"."+field]
+			if !ok {
+				t.Errorf("%s.%s takes any JSON and is not tested here", tool.Name, field)
+				continue
+			}
+			delete(fields, tool.Name+"."+field)
+			body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool.Name + `","arguments":{` + others + `,"` + field + `":` + exact + `}}}`
+			if status, answer := postAs(t, g, "alice-token", "/mcp?space=lab", body); status != http.StatusOK {
+				t.Fatalf("%s: %d %s, want 200", tool.Name, status, answer)
+			}
+			lines, _ := story(t, g, "watcher")
+			if last := lines[len(lines)-1]; !strings.Contains(last, `"arguments":`+exact) {
+				t.Errorf("%s.%s: published as %s, want the arguments %s", tool.Name, field, last, exact)
+			}
+		}
+	}
+	for field := range fields {
+		t.Errorf("no tool has the field %s", field)
+	}
+}

@@ -71,7 +71,14 @@ func (c *caller) endWith(ctx context.Context) (context.Context, func()) {
 // addTool adds a tool whose result is structured.
 func addTool[In, Out any](server *mcp.Server, tool *mcp.Tool, run func(*caller, context.Context, In) (Out, error)) {
 	tool.InputSchema, tool.OutputSchema = mcpschema.Of[In](), mcpschema.Of[Out]()
-	mcp.AddTool(server, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
+	mcp.AddTool(server, tool, func(ctx context.Context, req *mcp.CallToolRequest, checked In) (*mcp.CallToolResult, Out, error) {
+		in := checked // through float64, which rounds numbers
+		if raw := req.Params.Arguments; len(raw) > 0 {
+			in = *new(In)
+			if err := json.Unmarshal(raw, &in); err != nil {
+				return nil, *new(Out), err
+			}
+		}
 		out, err := run(callerOf(ctx), ctx, in)
 		return nil, out, err
 	})
