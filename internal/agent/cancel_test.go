@@ -152,10 +152,12 @@ func TestHugeResultIsCutAndMarked(t *testing.T) {
 		}
 		var p struct {
 			Result struct {
-				Meta map[string]map[string]int `json:"_meta"`
+				Meta struct {
+					Truncated map[string]int `json:"meup/truncated"`
+				} `json:"_meta"`
 			}
 		}
-		if err := json.Unmarshal(all[i].Payload, &p); err != nil || p.Result.Meta["meup/truncated"]["text_bytes"] != 14<<17 {
+		if err := json.Unmarshal(all[i].Payload, &p); err != nil || p.Result.Meta.Truncated["text_bytes"] != 14<<17 {
 			t.Errorf("meta %v, %v", p.Result.Meta, err)
 		}
 	}

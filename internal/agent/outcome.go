@@ -44,8 +44,8 @@ func errorOf(r contextwindow.Result) error {
 }
 
 // fit returns the result unchanged if it fits into an envelope. A result that
-// is too large, or nested too deeply for the gateway, is reduced to its text,
-// truncated and marked.
+// is too large, or nested too deeply for the gateway, is reduced to the items that
+// fit, and marked.
 func (a *Agent) fit(res mcptools.Result) json.RawMessage {
 	limit := maxResult
 	if most := a.opts.Space.Welcome().You.Limits.MessageBytes; most > 0 {

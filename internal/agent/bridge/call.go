@@ -202,8 +202,9 @@ func checkResult(result json.RawMessage, room int) *client.RPCError {
 // the gateway, and truncates the message.
 func fitFault(f *client.RPCError, room int) *client.RPCError {
 	fitting := *f
-	if _, err := protocol.ParseJSON(fitting.Data, protocol.MaxDepth-envelopeDepth); err != nil {
-		fitting.Data = nil
+	fitting.Data = nil
+	if doc, err := protocol.ParseForeignJSON(f.Data, protocol.MaxDepth-envelopeDepth); err == nil {
+		fitting.Data = doc.Root().Raw()
 	}
 	if len(mustMarshal(fitting)) > room {
 		fitting.Data = mustMarshal(map[string]any{"reason": TooLarge, "bytes": len(f.Data) + len(f.Message), "limit": room})

@@ -100,16 +100,14 @@ func (b *Bridge) callTool(c *call) (outcome, error) {
 	}
 	done := b.forwardMeta(c, params)
 	defer done()
-	var res *mcp.CallToolResult
-	raw, err := b.opts.Server.Do(c.ctx, func(ctx context.Context, session *mcp.ClientSession) (_ mcp.Result, err error) {
-		res, err = session.CallTool(ctx, params)
-		return res, err
+	raw, err := b.opts.Server.Do(c.ctx, func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
+		return session.CallTool(ctx, params)
 	})
 	if err != nil {
 		return outcome{}, err
 	}
-	whole := mcptools.ResultOf(raw, res)
-	return outcome{result: raw, cut: func(limit int) json.RawMessage { return mcptools.Fit(whole, limit) }}, nil
+	whole := mcptools.ResultOf(raw)
+	return outcome{result: whole.JSON, cut: func(limit int) json.RawMessage { return mcptools.Fit(whole, limit) }}, nil
 }
 
 func (b *Bridge) setLevel(c *call) (outcome, error) {

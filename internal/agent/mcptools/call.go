@@ -8,6 +8,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // Op performs a request to a server over a session; the result may be nil.
@@ -84,23 +86,43 @@ func (s *server) do(ctx context.Context, op Op) (json.RawMessage, error) {
 func doOnce(ctx context.Context, session *mcp.ClientSession, op Op) (json.RawMessage, error) {
 	ctx, keep := withCapture(ctx)
 	res, err := op(ctx, session)
-	if err != nil {
-		if keep.raw() != nil {
-			err = &badResponse{err}
+	raw := strict(keep.raw())
+	if err != nil && raw != nil {
+		// The SDK rejects a result with one item of a type that it does not know.
+		if _, isCall := res.(*mcp.CallToolResult); isCall && ctx.Err() == nil && isToolResult(raw) {
+			return raw, nil
 		}
+		err = &badResponse{err}
+	}
+	if err != nil {
 		return nil, err
 	}
-	if raw := keep.raw(); raw != nil {
+	if raw != nil {
 		return raw, nil
 	}
 	if res == nil {
 		return json.RawMessage(`{}`), nil
 	}
-	raw, err := json.Marshal(res) // from the SDK's cache
+	raw, err = json.Marshal(res) // from the SDK's cache
 	if err != nil {
 		return nil, fmt.Errorf("marshal result: %w", err)
 	}
 	return raw, nil
+}
+
+// strict returns the result of a server as JSON that an envelope takes, unless it is
+// none, or nested too deeply.
+func strict(raw json.RawMessage) json.RawMessage {
+	if doc, err := protocol.ParseForeignJSON(raw, maxResultDepth); err == nil {
+		return doc.Root().Raw()
+	}
+	return raw
+}
+
+// isToolResult reports whether raw has a list of items.
+func isToolResult(raw json.RawMessage) bool {
+	doc, err := protocol.ParseJSON(raw, maxResultDepth)
+	return err == nil && hasContent(doc.Root())
 }
 
 // badResponse is a response of the server that cannot be decoded.

@@ -45,3 +45,55 @@ func TestFitFills(t *testing.T) {
 		}
 	})
 }
+
+// Each item of a result is kept that fits; the others are named.
+func TestFit_ItemByItem(t *testing.T) {
+	image := `{"type":"image","mimeType":"image/png","data":"` + strings.Repeat("A", 1_200_000) + `"}`
+	const audio, caption = `{"type":"audio","mimeType":"audio/wav","data":"AAAA"}`, `{"type":"text","text":"a cat"}`
+	const label = `{"type":"text","text":"[image image/png: 1200049 bytes left out]"}`
+	deep := strings.Repeat("[", 60) + strings.Repeat("]", 60)
+	for name, test := range map[string]struct{ result, want string }{
+		"lone surrogates": {
+			`{"content":[{"type":"text","text":"half \ud83d"},{"type":"image","data":""}],"structuredContent":{"n":1.0,"n":9007199254740993}}`,
+			`{"content":[{"type":"text","text":"half \ufffd"},{"type":"image","data":""}],"structuredContent":{"n":9007199254740993}}`,
+		},
+		"an unknown type": {`{"content":[{"type":"video","data":"AAAA"}]}`, `{"content":[{"type":"video","data":"AAAA"}]}`},
+		"a large image": {
+			`{"content":[` + image + `,` + audio + `,` + caption + `],"structuredContent":{"n":1.0},"isError":true,"_meta":{"x":1}}`,
+			`{"content":[` + label + `,` + audio + `,` + caption + `],"isError":true,"structuredContent":{"n":1.0},"_meta":{"x":1,"meup/truncated":{"bytes":1200209,"text_bytes":5,"text_kept":5,"omitted":1}}}`,
+		},
+		"deep structured content": {
+			`{"content":[` + audio + `],"structuredContent":` + deep + `}`,
+			`{"content":[` + audio + `],"isError":false,"_meta":{"meup/truncated":{"bytes":208,"text_bytes":0,"text_kept":0,"omitted":1}}}`,
+		},
+		"a deep item": {
+			`{"content":[{"type":"video","of":` + deep + `},` + caption + `]}`,
+			`{"content":[{"type":"text","text":"[video: 142 bytes left out]"},` + caption + `],"isError":false,"_meta":{"meup/truncated":{"bytes":187,"text_bytes":5,"text_kept":5,"omitted":1}}}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := string(mcptools.Fit(mcptools.ResultOf(json.RawMessage(test.result)), 1<<20)); got != test.want {
+				t.Errorf("got  %.1000s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+// However many items a result has, it fits.
+func TestFit_ManyItems(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		var items []any
+		for range rapid.IntRange(1, 40).Draw(rt, "items") {
+			kind := rapid.SampledFrom([]string{"text", "image", "video"}).Draw(rt, "type")
+			items = append(items, map[string]string{"type": kind, "text": rapid.String().Draw(rt, "text"), "data": strings.Repeat("A", rapid.IntRange(0, 500).Draw(rt, "data"))})
+		}
+		raw, err := json.Marshal(map[string]any{"content": items})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		limit := rapid.IntRange(200, 2000).Draw(rt, "limit")
+		if got := mcptools.Fit(mcptools.ResultOf(raw), limit); len(got) > limit || !json.Valid(got) {
+			rt.Fatalf("%d bytes, want at most %d of valid JSON: %s", len(got), limit, got)
+		}
+	})
+}

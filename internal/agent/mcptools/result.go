@@ -1,73 +1,104 @@
 package mcptools
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sort"
+	"iter"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// ResultOf returns the result of a call whose CallToolResult was decoded as
-// res.
-func ResultOf(raw json.RawMessage, res *mcp.CallToolResult) Result {
-	return Result{JSON: raw, Text: textOf(res), IsError: res.IsError}
+// ResultOf returns the result of a call from a CallToolResult. Content of unknown
+// types stays in it.
+func ResultOf(raw json.RawMessage) Result {
+	doc, err := protocol.ParseForeignJSON(raw, maxResultDepth)
+	if err != nil {
+		return Result{JSON: raw}
+	}
+	root := doc.Root()
+	return Result{JSON: root.Raw(), Text: textOf(root), IsError: root.Get("isError").Bool()}
 }
+
+// maxResultDepth is the nesting that is read of a result. What is nested too deeply
+// for an envelope is left out of it.
+const maxResultDepth = 1000
 
 // textOf joins the text parts of a result; parts of other types are replaced by
 // a label.
-func textOf(res *mcp.CallToolResult) string {
+func textOf(res protocol.Value) string {
 	var parts []string
-	for _, c := range res.Content {
-		switch c := c.(type) {
-		case *mcp.TextContent:
-			parts = append(parts, c.Text)
-		case *mcp.ImageContent:
-			parts = append(parts, "[image "+c.MIMEType+"]")
-		case *mcp.AudioContent:
-			parts = append(parts, "[audio "+c.MIMEType+"]")
-		case *mcp.ResourceLink:
-			parts = append(parts, "[resource "+c.URI+"]")
-		case *mcp.EmbeddedResource:
-			parts = append(parts, embedded(c))
+	for c := range contents(res) {
+		if text, ok := textIn(c); ok {
+			parts = append(parts, text)
+		} else {
+			parts = append(parts, "["+labelOf(c)+"]")
 		}
 	}
-	if len(parts) == 0 && res.StructuredContent != nil {
-		if raw, err := json.Marshal(res.StructuredContent); err == nil {
-			return string(raw)
-		}
+	if structured := res.Get("structuredContent"); len(parts) == 0 && structured.Exists() {
+		return string(structured.Raw())
 	}
 	return strings.Join(parts, "\n\n")
 }
 
-func embedded(c *mcp.EmbeddedResource) string {
-	switch {
-	case c.Resource == nil:
-		return "[resource]"
-	case c.Resource.Text != "":
-		return c.Resource.Text
+// contents yields the items of a result, of which the content of older servers is the
+// only one.
+func contents(res protocol.Value) iter.Seq[protocol.Value] {
+	content := res.Get("content")
+	if content.Type() == protocol.TypeObject {
+		return func(yield func(protocol.Value) bool) { yield(content) }
 	}
-	return "[resource " + c.Resource.URI + "]"
+	return content.Elements
 }
+
+// textIn returns the text of an item that has one.
+func textIn(c protocol.Value) (string, bool) {
+	switch c.Get("type").Text() {
+	case "text":
+		return c.Get("text").Text(), true
+	case "resource":
+		text := c.Get("resource").Get("text").Text()
+		return text, text != ""
+	}
+	return "", false
+}
+
+// labelOf describes an item without its content.
+func labelOf(c protocol.Value) string {
+	kind := c.Get("type").Text()
+	if kind == "resource_link" {
+		kind = "resource"
+	}
+	about := cmp.Or(c.Get("mimeType").Text(), c.Get("uri").Text())
+	if kind == "resource" {
+		about = cmp.Or(c.Get("uri").Text(), c.Get("resource").Get("uri").Text())
+	}
+	return textutil.Shorten(strings.TrimSpace(cmp.Or(kind, "content")+" "+about), maxLabel)
+}
+
+const maxLabel = 200 // bytes
 
 // ParseResult decodes a CallToolResult from the server of another participant.
 func ParseResult(raw json.RawMessage) (Result, error) {
-	doc, err := protocol.ParseJSON(raw, protocol.MaxDepth)
+	doc, err := protocol.ParseForeignJSON(raw, protocol.MaxDepth)
 	if err != nil {
 		return Result{}, fmt.Errorf("read tool result: %w", err)
 	}
-	if root := doc.Root(); !root.Get("content").Exists() && !root.Get("structuredContent").Exists() {
+	if root := doc.Root(); !hasContent(root) && !root.Get("structuredContent").Exists() {
 		return Result{}, errors.New("read tool result: it has no content")
 	}
-	var res mcp.CallToolResult
-	if err := json.Unmarshal(raw, &res); err != nil {
-		return Result{}, fmt.Errorf("read tool result: %w", err)
-	}
-	return Result{JSON: raw, Text: textOf(&res), IsError: res.IsError}, nil
+	return ResultOf(raw), nil
+}
+
+// hasContent reports whether a result has a list of items.
+func hasContent(res protocol.Value) bool {
+	t := res.Get("content").Type()
+	return t == protocol.TypeArray || t == protocol.TypeObject
 }
 
 // ParseToolList decodes the payload of a response to tools/list: at most 1,000
@@ -95,49 +126,3 @@ func ParseToolList(payload json.RawMessage) (tools []Tool, next string, err erro
 
 // envelopeDepth is the maximum nesting that an envelope adds to a result.
 const envelopeDepth = 8
-
-// Fit returns a tool's result unchanged if it has at most limit bytes and is
-// not nested too deeply for an envelope. Otherwise it returns only the result's
-// text, truncated to limit and marked. If even the mark does not fit, the
-// result is longer than limit.
-func Fit(res Result, limit int) json.RawMessage {
-	if len(res.JSON) <= limit {
-		if _, err := protocol.ParseJSON(res.JSON, protocol.MaxDepth-envelopeDepth); err == nil {
-			return res.JSON
-		}
-	}
-	// The length of a text as JSON depends on its characters.
-	most := min(len(res.Text), limit)
-	tooMuch := sort.Search(most+1, func(n int) bool { return len(cutResult(res, n)) > limit })
-	return cutResult(res, max(0, tooMuch-1))
-}
-
-// cutResult returns the result with the first n bytes of its text.
-func cutResult(res Result, n int) json.RawMessage {
-	type part struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	type truncated struct {
-		Bytes    int `json:"bytes"`
-		Text     int `json:"text_bytes"`
-		TextKept int `json:"text_kept"`
-	}
-	kept := strings.ToValidUTF8(res.Text[:n], "")
-	text := kept
-	if len(kept) < len(res.Text) {
-		text += fmt.Sprintf("\n[cut: the first %d of %d bytes]", len(kept), len(res.Text))
-	}
-	raw, err := json.Marshal(struct {
-		Content []part         `json:"content"`
-		IsError bool           `json:"isError"`
-		Meta    map[string]any `json:"_meta"`
-	}{
-		[]part{{"text", text}}, res.IsError,
-		map[string]any{"meup/truncated": truncated{len(res.JSON), len(res.Text), len(kept)}},
-	})
-	if err != nil { // impossible: only strings and numbers
-		return json.RawMessage(`{"content":[]}`)
-	}
-	return raw
-}

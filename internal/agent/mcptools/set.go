@@ -119,15 +119,13 @@ func (s *Set) Call(ctx context.Context, name string, args json.RawMessage) (Resu
 	if len(args) > 0 {
 		params.Arguments = args
 	}
-	var res *mcp.CallToolResult
-	raw, err := s.do(ctx, t.server, func(ctx context.Context, session *mcp.ClientSession) (_ mcp.Result, err error) {
-		res, err = session.CallTool(ctx, params)
-		return res, err
+	raw, err := s.do(ctx, t.server, func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
+		return session.CallTool(ctx, params)
 	})
 	if err != nil {
 		return Result{}, fmt.Errorf("call %s: %w", name, err)
 	}
-	return ResultOf(raw, res), nil
+	return ResultOf(raw), nil
 }
 
 // Do runs op over a session with the only server of the set, and returns the
