@@ -172,6 +172,13 @@ func (p *webPage) click(s spot) {
 	p.Do(chromedp.MouseClickXY(p.middle(s)))
 }
 
+// decide clicks a button of a card that has kept its place.
+func (p *webPage) decide(s spot) {
+	p.t.Helper()
+	p.Steady(s.find())
+	p.click(s)
+}
+
 func (p *webPage) middle(s spot) (x, y float64) {
 	p.t.Helper()
 	p.sees(s)

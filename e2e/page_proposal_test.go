@@ -46,7 +46,7 @@ func pageProposals(s *pageStage) {
 	if text := p.read(card); !strings.Contains(text, `"path": "networking.md"`) || !strings.Contains(text, "The port is written there.") {
 		s.Errorf("the card says %q", text)
 	}
-	p.click(at("button", "Approve").in(card))
+	p.decide(at("button", "Approve").in(card))
 	p.sees(withText("article", like("Approved by alice, done", "3 lines")).in(at("tabpanel", "Proposals")))
 	p.sees(at("tab", "Proposals"))
 	other.sees(at("tab", "Proposals"))
@@ -63,7 +63,7 @@ func pageProposals(s *pageStage) {
 	p.click(at("button", "Reject…").in(second))
 	p.choose(at("combobox", "Reason").in(room), "Unsafe")
 	p.fill(at("textbox", "Message to guide").in(room), "the file is private")
-	p.click(at("button", "Reject").in(room))
+	p.decide(at("button", "Reject").in(room))
 	p.sees(withText("article", like("Rejected by alice", "unsafe: the file is private")).in(at("tabpanel", "Proposals")))
 	p.sees(messageWith("It came to this:", "rejected by alice: unsafe"))
 	p.sees(at("tab", "Proposals"))
@@ -114,7 +114,7 @@ func pageFates(s *pageStage) {
 	// It names no host: a person chooses one.
 	p.is(at("button", "Approve").in(panel), "disabled", "")
 	p.choose(at("combobox", like("does not name the participant")).in(panel), "guide")
-	p.click(at("button", "Approve").in(panel))
+	p.decide(at("button", "Approve").in(panel))
 	p.sees(withText("article", like("waits.txt", "Approved by alice, running")).in(panel))
 	p.sees(at("tab", "Proposals"))
 
@@ -126,7 +126,7 @@ func pageFates(s *pageStage) {
 	card := withText("article", like("waits.txt", "Approve", "Reject…")).in(bobs)
 	late.sees(card)
 	late.click(at("button", "Reject…").in(card))
-	late.click(at("button", "Reject").in(bobs))
+	late.decide(at("button", "Reject").in(bobs))
 	late.sees(withText("article", like("waits.txt", "Already decided by alice")).in(bobs))
 	late.sees(at("tab", "Proposals, 1 awaiting approval")) // failing.txt, whose approval is not visible either
 
@@ -149,7 +149,7 @@ func pageDecisionCounts(s *pageStage) {
 	b := block("scout")
 	p.sees(head(b, "Waiting for you · "))
 	p.panel("Proposals")
-	p.click(at("button", "Approve").in(at("article", "scout proposes read_text_file").in(room)))
+	p.decide(at("button", "Approve").in(at("article", "scout proposes read_text_file").in(room)))
 	request := host.await("the approved call", func(env *protocol.Envelope) bool { return env.Kind == protocol.KindMCPRequest })
 	p.sees(head(b, "Working · "))
 	p.sees(withText("listitem", like("read_text_file")).in(b))

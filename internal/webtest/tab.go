@@ -87,6 +87,19 @@ func (x *Tab) Text(selector string) string {
 	return x.Await("document.querySelector(" + strconv.Quote(selector) + ")?.textContent")
 }
 
+// Steady waits until the element of an expression has kept its place for a second, as
+// the page requires of what is decided on.
+func (x *Tab) Steady(element string) {
+	x.t.Helper()
+	Eval[bool](x, `(window.steady = undefined, true)`)
+	x.Await(`(() => {
+		const r = (` + element + `)?.getBoundingClientRect(), now = performance.now();
+		const place = r === undefined ? "" : r.left + " " + r.top;
+		if (window.steady?.place !== place) window.steady = { place, since: now };
+		return place !== "" && now - window.steady.since > 1000;
+	})()`)
+}
+
 // AwaitFault waits for a fault that contains this text.
 func (x *Tab) AwaitFault(text string) {
 	x.t.Helper()

@@ -30,6 +30,13 @@ func press(t *testing.T, tab *webtest.Tab, element string) {
 	tab.Await(`(() => { const x = ` + element + `; if (!x || x.disabled) return false; x.click(); return true; })()`)
 }
 
+// decide presses a button of a card that has kept its place.
+func decide(t *testing.T, tab *webtest.Tab, element string) {
+	t.Helper()
+	tab.Steady(element)
+	press(t, tab, element)
+}
+
 // choose selects an option of a select element.
 func choose(t *testing.T, tab *webtest.Tab, element, value string) {
 	t.Helper()
@@ -96,7 +103,7 @@ func TestDecide_InConversation(t *testing.T) {
 	}
 
 	choose(t, tab, inForm("edit", "select[name=scope]"), "minutes")
-	press(t, tab, inForm("edit", "button[type=submit]"))
+	decide(t, tab, inForm("edit", "button[type=submit]"))
 	tab.Await(card("edit") + ` === undefined`)
 	tab.Await(`document.querySelector(".toast").textContent.includes("access granted to planner")`)
 	s.Send("files", Envelope{"kind": "mcp.response", "context": "r/inner", "correlationId": s.history("mcp.request")[0]["id"], "payload": map[string]any{"result": map[string]any{}}})
@@ -119,7 +126,7 @@ func TestDecide_InConversation(t *testing.T) {
 	press(t, tab, inForm("tag", "button[type=submit]"))
 	tab.Await(inForm("tag", "[role=alert]") + `?.textContent.startsWith("Invalid JSON")`)
 	webtest.Eval[bool](tab, `((x) => { x.value = '{"tag": 12345678901234567890}'; return true; })(`+inForm("tag", "textarea")+`)`)
-	press(t, tab, inForm("tag", "button[type=submit]"))
+	decide(t, tab, inForm("tag", "button[type=submit]"))
 	tab.Await(card("tag") + ` === undefined`)
 	requests := s.history("mcp.request")
 	sent, err := json.Marshal(requests[len(requests)-1]["payload"])
@@ -129,7 +136,7 @@ func TestDecide_InConversation(t *testing.T) {
 
 	s.Send("planner", propose("remove", "r", "delete_file", map[string]any{"path": "a"}))
 	press(t, tab, inForm("remove", ".button.bad"))
-	press(t, tab, card("remove")+`?.querySelector("meup-reject-form")?.shadowRoot?.querySelector(".button.bad")`)
+	decide(t, tab, card("remove")+`?.querySelector("meup-reject-form")?.shadowRoot?.querySelector(".button.bad")`)
 	tab.Await(card("remove") + ` === undefined && document.activeElement?.className === "talk"`)
 	tab.Await(title + `.startsWith("Working · ")`)
 	s.Send("planner", Envelope{"kind": "reasoning.conclusion", "context": "r", "payload": map[string]any{"message": "Done."}})

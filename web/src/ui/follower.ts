@@ -1,7 +1,9 @@
 /**
  * Keeps the scroll position of a box: at the end it stays at the end; elsewhere
- * the first visible row keeps its place when content above changes its size. A
- * ResizeObserver measures after layout and before paint.
+ * the first visible row keeps its place when content above changes its size. While
+ * the pointer is on a row to decide, that row keeps its place, and the end is followed
+ * again when the pointer has left it. A ResizeObserver measures after layout and
+ * before paint.
  */
 
 /** Distance from the end that counts as the end, in pixels. */
@@ -13,8 +15,11 @@ export class Follower {
   private anchor: Element | null = null;
   private offset = 0;
   private held = false;
+  /** The row to decide under the pointer. */
+  private pointed: Element | null = null;
   private readonly sizes: ResizeObserver;
   private readonly onScroll = (): void => this.scrolled();
+  private readonly onPointer = (e: PointerEvent): void => this.point(e.type !== "pointerleave" && e.target instanceof Element ? e.target.closest(".row.decide") : null);
 
   /** `moved` is called when other rows may have to be rendered. */
   constructor(
@@ -26,11 +31,15 @@ export class Follower {
     this.sizes.observe(box);
     this.sizes.observe(content);
     box.addEventListener("scroll", this.onScroll, { passive: true });
+    box.addEventListener("pointerover", this.onPointer);
+    box.addEventListener("pointerleave", this.onPointer);
   }
 
   stop(): void {
     this.sizes.disconnect();
     this.box.removeEventListener("scroll", this.onScroll);
+    this.box.removeEventListener("pointerover", this.onPointer);
+    this.box.removeEventListener("pointerleave", this.onPointer);
   }
 
   get atEnd(): boolean {
@@ -58,6 +67,13 @@ export class Follower {
     requestAnimationFrame(() => requestAnimationFrame(() => this.settle()));
   }
 
+  private point(row: Element | null): void {
+    if (row === this.pointed) return;
+    this.pointed = row;
+    if (row !== null) this.rememberAnchor();
+    else if (this.following) this.box.scrollTop = this.box.scrollHeight;
+  }
+
   private settle(): void {
     if (!this.held) return;
     this.held = false;
@@ -78,10 +94,11 @@ export class Follower {
   private resized(): void {
     // Apply a scroll whose event is still pending.
     if (this.following && this.box.scrollTop < this.lastTop - 1 && !this.atEnd) this.following = false;
-    if (this.following) this.box.scrollTop = this.box.scrollHeight;
-    else this.restore();
+    const kept = !this.following || this.pointed?.isConnected === true;
+    if (kept) this.restore();
+    else this.box.scrollTop = this.box.scrollHeight;
     this.lastTop = this.box.scrollTop;
-    if (!this.following) this.rememberAnchor();
+    if (kept) this.rememberAnchor();
     if (this.held) {
       this.held = false;
       this.following = this.atEnd;
@@ -89,9 +106,14 @@ export class Follower {
     this.moved();
   }
 
-  /** Records the first visible row and its offset. */
+  /** Records the row under the pointer that is to be decided, or the first visible one, and its offset. */
   private rememberAnchor(): void {
     const top = this.box.getBoundingClientRect().top;
+    if (this.pointed?.isConnected === true) {
+      this.anchor = this.pointed;
+      this.offset = this.anchor.getBoundingClientRect().top - top;
+      return;
+    }
     const rows = this.content.querySelector(".rows")?.children;
     let low = 0;
     let high = rows?.length ?? 0;

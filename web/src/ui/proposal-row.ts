@@ -1,6 +1,7 @@
 /**
  * A proposal in the conversation. A pending one is a card on which it is decided;
- * the card's module is loaded with the first one. A decided one is a short text.
+ * the card's module is loaded with the first one. A decided one is a short text;
+ * a card that is decided while the user is near keeps its place until then.
  */
 
 import { type TemplateResult, html, nothing } from "lit";
@@ -12,6 +13,7 @@ import { envelopeLink } from "./envelope-link.js";
 import { argsLine, clock } from "./format.js";
 import { icon } from "./icons.js";
 import { thought } from "./prose.js";
+import { Nearness } from "./panels/decision-guard.js";
 import type { SpaceShell } from "./shell.js";
 import { plain, who } from "./text.js";
 
@@ -28,15 +30,21 @@ export class ProposalRow extends PageElement {
   declare past: boolean;
   /** The card could not be loaded. */
   declare private failed: boolean;
+  /** The proposal whose card is rendered. */
+  private shown: ID = "";
+  private readonly nearness = new Nearness(this, "meup-proposal");
 
   protected override render(): TemplateResult {
     const p = this.proposal;
-    if (p.status !== "pending" || this.failed) return this.summary(p);
+    const held = p.status !== "pending" && this.shown === p.id && this.nearness.near;
+    this.shown = "";
+    if ((p.status !== "pending" && !held) || this.failed) return this.summary(p);
     if (!loaded) {
       void this.load();
       return this.summary(p);
     }
-    return html`<meup-proposal-card .inline=${true} .shell=${this.shell} .proposal=${p} .state=${this.state} .past=${this.past} @decided=${this.decided}></meup-proposal-card>`;
+    this.shown = p.id;
+    return html`<meup-proposal-card .inline=${true} .held=${held} .shell=${this.shell} .proposal=${p} .state=${this.state} .past=${this.past} @decided=${this.decided}></meup-proposal-card>`;
   }
 
   private summary(p: Proposal): TemplateResult {
@@ -63,7 +71,7 @@ export class ProposalRow extends PageElement {
     this.requestUpdate();
   }
 
-  /** The card of a settled proposal disappears: keyboard focus moves to the conversation. */
+  /** The card of a settled proposal will disappear: keyboard focus moves to the conversation. */
   private readonly decided = (): void => {
     this.closest<HTMLElement>(".talk")?.focus({ preventScroll: true });
   };

@@ -1,6 +1,7 @@
 /** A proposal: the proposer, the call with its arguments and rationale, and the actions on it. */
 
-import { LitElement, type TemplateResult, html, nothing } from "lit";
+import { LitElement, type PropertyValues, type TemplateResult, html, nothing } from "lit";
+import { look } from "@sdk/json.js";
 import { withdraw } from "../../core/drafts.js";
 import type { Proposal, SpaceState } from "../../core/state.js";
 import type { Draft } from "@sdk/types.js";
@@ -15,6 +16,7 @@ import { exact, goButton, monogram, parts, envelopeButton, refused, when } from 
 import type { Approval } from "./approve-form.js";
 import "./approve-form.js";
 import { proposedArgs } from "./proposal-args.js";
+import { DecisionGuard } from "./decision-guard.js";
 import { cardStyles } from "./proposal-style.js";
 import { renderOutcome } from "./proposal-outcome.js";
 import "./reject-form.js";
@@ -27,6 +29,7 @@ export class ProposalCard extends LitElement {
     past: { attribute: false },
     chosen: { type: Boolean, reflect: true },
     inline: { type: Boolean },
+    held: { type: Boolean, reflect: true },
     rejecting: { state: true },
     busy: { state: true },
     error: { state: true },
@@ -42,10 +45,26 @@ export class ProposalCard extends LitElement {
   declare chosen: boolean;
   /** Rendered in the conversation, where it happened. */
   declare inline: boolean;
+  /** Settled, and kept in its place while the user is near. */
+  declare held: boolean;
   declare private rejecting: boolean;
   declare private busy: boolean;
   declare private error: string;
   declare private all: boolean;
+  private readonly guard = new DecisionGuard(this);
+
+  protected override willUpdate(changed: PropertyValues): void {
+    if (changed.has("held")) this.style.minHeight = this.held === true && this.hasUpdated ? `${this.getBoundingClientRect().height}px` : "";
+  }
+
+  protected override updated(): void {
+    this.guard.watch(this.proposal.status === "pending" && !this.past ? this.content(this.proposal) : "");
+  }
+
+  /** What the user decides on: another text is another decision. */
+  private content(p: Proposal): string {
+    return look([p.id, p.from, p.method, p.params ?? null, p.owner, p.rationale]);
+  }
 
   protected override render(): TemplateResult {
     const p = this.proposal;
@@ -123,8 +142,9 @@ export class ProposalCard extends LitElement {
   }
 
   private async send(draft: Draft): Promise<boolean> {
+    this.error = this.guard.refusal();
+    if (this.error !== "") return false;
     this.busy = true;
-    this.error = "";
     const sent = await this.shell.send(draft);
     this.busy = false;
     if (!sent.ok) {

@@ -12,6 +12,16 @@ export const cardStyles = css`
   .card[data-status="pending"] {
     border-color: var(--wait);
   }
+  :host([held]) {
+    display: block;
+  }
+  :host([held]) .card {
+    min-height: inherit;
+    align-content: start;
+    background: var(--sunk);
+    color: var(--quiet);
+    filter: grayscale(1);
+  }
   :host([chosen]) .card {
     outline: 2px solid var(--accent);
     outline-offset: 1px;

@@ -1,4 +1,7 @@
-/** Pending proposals, and the outcomes of decided ones. */
+/**
+ * Pending proposals, and the outcomes of decided ones. What is decided while the user
+ * is near keeps its place among the pending ones until then.
+ */
 
 import { type TemplateResult, css, html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
@@ -9,6 +12,7 @@ import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";
 import { OlderState } from "./older-state.js";
 import { parts } from "./parts.js";
+import { Nearness } from "./decision-guard.js";
 import "./proposal-card.js";
 
 /** The number of decided proposals shown initially and added by each step. */
@@ -29,6 +33,9 @@ export class Proposals extends PanelElement {
   declare private most: number;
   private shownFor: unknown = null;
   private olderState: OlderState | null = null;
+  private readonly nearness = new Nearness(this, "meup-proposal-card");
+  /** The proposals in the upper list. */
+  private upper: ReadonlySet<ID> = new Set();
 
   constructor() {
     super();
@@ -38,13 +45,22 @@ export class Proposals extends PanelElement {
   protected override render(): TemplateResult {
     const { proposals, pending } = this.state;
     const waiting = [...this.older(), ...pending.flatMap((id) => proposals.get(id) ?? [])];
-    const decided = [...proposals.values()].filter((p) => p.status !== "pending").sort((a, b) => (b.decidedAt ?? b.at) - (a.decidedAt ?? a.at));
+    const upper = this.nearness.near ? this.withKept(waiting) : waiting;
+    this.upper = new Set(upper.map((p) => p.id));
+    const decided = [...proposals.values()].filter((p) => p.status !== "pending" && !this.upper.has(p.id)).sort((a, b) => (b.decidedAt ?? b.at) - (a.decidedAt ?? a.at));
     if (proposals.size + waiting.length === 0) return this.none();
     return html`
       <h3 class="section waiting" tabindex="-1" aria-live="polite">${waiting.length === 0 ? "No proposals awaiting approval" : `${waiting.length.toLocaleString()} awaiting approval`}</h3>
-      ${this.cards(waiting)} ${decided.length === 0 ? nothing : html`<h3 class="section">Decided</h3>`} ${this.cards(decided.slice(0, this.shownCount(decided)))}
+      ${this.cards(upper, true)} ${decided.length === 0 ? nothing : html`<h3 class="section">Decided</h3>`} ${this.cards(decided.slice(0, this.shownCount(decided)))}
       ${decided.length > this.shownCount(decided) ? html`<p class="section"><button class="words" @click=${() => (this.most += PAGE)}>Show more</button></p>` : nothing}
     `;
+  }
+
+  /** Adds the proposals of the upper list that were decided meanwhile, in their places. */
+  private withKept(waiting: readonly Proposal[]): readonly Proposal[] {
+    const pending = new Set(waiting.map((p) => p.id));
+    const kept = [...this.upper].flatMap((id) => (pending.has(id) ? [] : (this.state.proposals.get(id) ?? [])));
+    return [...waiting, ...kept].sort((a, b) => a.seq - b.seq);
   }
 
   /** Pending proposals that are older than the loaded history. */
@@ -64,15 +80,15 @@ export class Proposals extends PanelElement {
     </div>`;
   }
 
-  private cards(list: readonly Proposal[]): unknown {
+  private cards(list: readonly Proposal[], upper = false): unknown {
     return repeat(
       list,
       (p) => p.id,
-      (p) => html`<meup-proposal-card data-id=${p.id} .shell=${this.shell} .proposal=${p} .state=${this.state} .past=${this.shell.past} .chosen=${this.chosen === p.id} @decided=${this.decided}></meup-proposal-card>`,
+      (p) => html`<meup-proposal-card data-id=${p.id} .held=${upper && p.status !== "pending"} .shell=${this.shell} .proposal=${p} .state=${this.state} .past=${this.shell.past} .chosen=${this.chosen === p.id} @decided=${this.decided}></meup-proposal-card>`,
     );
   }
 
-  /** The decided card moves to another list: keyboard focus moves to the heading. */
+  /** The decided card will move to another list: keyboard focus moves to the heading. */
   private readonly decided = (): void => {
     this.renderRoot.querySelector<HTMLElement>(".waiting")?.focus({ preventScroll: true });
   };

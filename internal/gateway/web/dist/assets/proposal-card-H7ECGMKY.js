@@ -1,2 +1,0 @@
-import{a}from"/assets/chunk-JYHLRHOR.js";import"/assets/chunk-6NDKMN3O.js";import"/assets/chunk-XUXW3L7Q.js";import"/assets/chunk-4EJ6HRJZ.js";import"/assets/chunk-BQX6YNMI.js";import"/assets/chunk-AEJNZ2QC.js";import"/assets/chunk-URRM4PYW.js";import"/assets/chunk-KBYAXHMJ.js";import"/assets/chunk-OMM35DFZ.js";import"/assets/chunk-TZMTLOK3.js";import"/assets/chunk-UUO2J6FF.js";export{a as ProposalCard};
-//# sourceMappingURL=/assets/proposal-card-H7ECGMKY.js.map

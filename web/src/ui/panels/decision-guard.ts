@@ -1,0 +1,126 @@
+/**
+ * Guards decisions on a card against a press that was meant for other content:
+ * cards move when others appear, are settled or change their size.
+ */
+
+import type { ReactiveController, ReactiveControllerHost } from "lit";
+
+/** How long a card must have kept its place and its content before a press counts, milliseconds. */
+export const STEADY = 700;
+/** The interval at which the place is measured, milliseconds. */
+const INTERVAL = 100;
+
+/** The refusal of a press that came too early. */
+const TOO_EARLY = "Not sent: this card has just appeared, moved or changed. Check the call, then decide again.";
+
+interface Press {
+  readonly content: string;
+  readonly refusal: string;
+}
+
+/** The guard of one card. A decision is pressed and released on the same steady card. */
+export class DecisionGuard implements ReactiveController {
+  private content = "";
+  private place = "";
+  private since = 0;
+  private pressed: Press | null = null;
+  private timer: ReturnType<typeof setInterval> | undefined;
+
+  constructor(private readonly card: ReactiveControllerHost & HTMLElement) {
+    card.addController(this);
+  }
+
+  hostConnected(): void {
+    this.since = performance.now();
+    this.card.addEventListener("pointerdown", this.press, { capture: true });
+    this.card.addEventListener("keydown", this.key, { capture: true });
+  }
+
+  hostDisconnected(): void {
+    this.watch("");
+    this.card.removeEventListener("pointerdown", this.press, { capture: true });
+    this.card.removeEventListener("keydown", this.key, { capture: true });
+  }
+
+  /** Notes the content that the card shows; "" if there is nothing to decide. */
+  watch(content: string): void {
+    if (content !== this.content) {
+      this.content = content;
+      this.since = performance.now();
+    }
+    if (content === "") {
+      clearInterval(this.timer);
+      this.timer = undefined;
+      return;
+    }
+    this.timer ??= setInterval(() => this.measure(), INTERVAL);
+  }
+
+  /** Returns why a decision at this moment does not count; "" if it does. */
+  refusal(): string {
+    const { pressed } = this;
+    this.pressed = null;
+    if (pressed !== null && (pressed.refusal !== "" || pressed.content !== this.content)) return TOO_EARLY;
+    return this.unsteady();
+  }
+
+  private unsteady(): string {
+    this.measure();
+    return performance.now() - this.since < STEADY ? TOO_EARLY : "";
+  }
+
+  private measure(): void {
+    const { left, top } = this.card.getBoundingClientRect();
+    const place = `${Math.round(left)} ${Math.round(top)}`;
+    if (place === this.place) return;
+    this.place = place;
+    this.since = performance.now();
+  }
+
+  private readonly press = (): void => {
+    this.pressed = { content: this.content, refusal: this.unsteady() };
+  };
+
+  private readonly key = (e: KeyboardEvent): void => {
+    if (e.key === "Enter" || e.key === " ") this.press();
+  };
+}
+
+/**
+ * Tells whether the pointer or the keyboard focus is in an element, or was until a
+ * moment ago. What is there keeps its place until then.
+ */
+export class Nearness implements ReactiveController {
+  private pointer = false;
+  private focus = false;
+  private left = -Infinity;
+
+  /** Focus counts in elements that match the selector. */
+  constructor(
+    private readonly host: ReactiveControllerHost & HTMLElement,
+    private readonly selector: string,
+  ) {
+    host.addController(this);
+    host.addEventListener("pointerenter", () => (this.pointer = true));
+    host.addEventListener("pointerleave", () => this.leave({ pointer: false }));
+    host.addEventListener("focusin", (e) => (this.focus = e.composedPath().some((x) => x instanceof Element && x.matches(this.selector))));
+    host.addEventListener("focusout", () => this.leave({ focus: false }));
+  }
+
+  hostDisconnected(): void {
+    this.pointer = false;
+    this.focus = false;
+  }
+
+  get near(): boolean {
+    return this.pointer || this.focus || performance.now() - this.left < STEADY;
+  }
+
+  private leave(change: { pointer?: false; focus?: false }): void {
+    if (!this.pointer && !this.focus) return;
+    Object.assign(this, change);
+    if (this.pointer || this.focus) return;
+    this.left = performance.now();
+    setTimeout(() => this.host.requestUpdate(), STEADY);
+  }
+}
