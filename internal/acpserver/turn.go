@@ -196,8 +196,8 @@ func (t *turn) call(ctx context.Context, e *ask.Event) {
 		"sessionUpdate": "tool_call", "toolCallId": e.Ref, "kind": "other", "status": "in_progress",
 		"title": titleOf(e.Envelope.From, host, name, params),
 	}
-	if a := params.Get("arguments"); a.Exists() {
-		update["rawInput"] = json.RawMessage(a.Raw())
+	if _, shown := proposal.Shown(payload); len(shown) > 0 {
+		update["rawInput"] = json.RawMessage(shown)
 	}
 	if e.Type == ask.Proposed {
 		update["status"] = "pending"

@@ -89,7 +89,7 @@ var mayImport = map[string][]string{
 	"internal/gateway/adapter":            {"protocol", "client/api", "internal/ask", "internal/gateway/access", "internal/gateway/auth", "internal/gateway/selfapi", "internal/limit"},
 	"internal/gateway/agui":               {"protocol", "internal/gateway/access", "internal/gateway/adapter", "internal/ask", "internal/proposal"},
 	"internal/gateway/a2a":                {"protocol", "client/api", "internal/gateway/access", "internal/gateway/adapter", "internal/ask", "internal/proposal"},
-	"internal/gateway/openaiapi":          {"protocol", "client/api", "internal/ask", "internal/capability", "internal/gateway/access", "internal/gateway/adapter", "internal/outcome", "internal/recent", "internal/textutil"},
+	"internal/gateway/openaiapi":          {"protocol", "client/api", "internal/ask", "internal/capability", "internal/gateway/access", "internal/gateway/adapter", "internal/outcome", "internal/proposal", "internal/recent", "internal/textutil"},
 	"internal/gateway/otlpreceiver":       {"protocol", "client/api", "internal/gateway/access", "internal/gateway/adapter", "internal/limit", "internal/recent", "internal/textutil"},
 	"internal/ask":                        {"protocol", "client/api", "internal/answers", "internal/capability", "internal/proposal", "internal/recent"},
 	"internal/gateway/hooks":              {"protocol", "client/api", "internal/gateway/access", "internal/gateway/adapter", "internal/gateway/auth", "internal/gateway/selfapi", "internal/proposal", "internal/recent", "internal/textutil"},

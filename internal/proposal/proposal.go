@@ -76,6 +76,44 @@ func canonicalCall(payload protocol.Value) []byte {
 	return append(out, strings.Join(members, ",")...)
 }
 
+// WithoutMeta encodes the parameters of a call without the metadata of their sender
+// (_meta), which is not part of the call; nil: there are none.
+func WithoutMeta(params protocol.Value) []byte {
+	if !params.Get("_meta").Exists() {
+		return params.Raw()
+	}
+	out := []byte{'{'}
+	for key, value := range params.Members {
+		if key.EqualText("_meta") {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, key.Raw()...), ':'), value.Raw()...)
+	}
+	return append(out, '}')
+}
+
+// Shown returns the name and the parameters with which a call is shown to those who
+// decide on it. They contain all that an approval sends: the arguments of a tool if
+// the call has nothing else, and otherwise all parameters except the metadata of the
+// sender. The parameters are nil if there are none.
+func Shown(payload protocol.Value) (name string, params []byte) {
+	name = payload.Get("method").Text()
+	all := payload.Get("params")
+	tool := all.Get("name").Text()
+	if name != "tools/call" || tool == "" {
+		return name, WithoutMeta(all)
+	}
+	for key := range all.Members {
+		if !key.EqualText("name") && !key.EqualText("arguments") && !key.EqualText("_meta") {
+			return tool, WithoutMeta(all)
+		}
+	}
+	return tool, all.Get("arguments").Raw()
+}
+
 // Expired reports whether a proposed call has expired.
 func (c Call) Expired(now time.Time) bool { return !c.ExpiresAt.IsZero() && !now.Before(c.ExpiresAt) }
 
@@ -171,12 +209,12 @@ var ErrNoHost = errors.New("it does not name the participant that runs the tool"
 var errNoMethod = errors.New("it names no method")
 
 // Approval returns the request that makes a proposed call: exactly its method
-// and parameters, addressed to the host, or to the participant to if the
-// proposal names none. id becomes the id of the request. The error is
+// and parameters without the metadata of the proposer, addressed to the host, or to
+// the participant to if the proposal names none. id becomes the id of the request. The error is
 // ErrNoHost, or reports that the proposal cannot be parsed.
 func Approval(p *protocol.Envelope, id protocol.ID, to protocol.ParticipantID) (protocol.Envelope, error) {
 	payload := p.ParsePayload()
-	method, params := payload.Get("method"), payload.Get("params")
+	method, params := payload.Get("method"), WithoutMeta(payload.Get("params"))
 	if method.Text() == "" {
 		return protocol.Envelope{}, fmt.Errorf("read proposal %s: %w", p.ID, errNoMethod)
 	}
@@ -191,8 +229,8 @@ func Approval(p *protocol.Envelope, id protocol.ID, to protocol.ParticipantID) (
 	}
 	body := protocol.AppendString([]byte(`{"jsonrpc":"2.0","id":`), string(id))
 	body = append(append(body, `,"method":`...), method.Raw()...)
-	if params.Exists() {
-		body = append(append(body, `,"params":`...), params.Raw()...)
+	if len(params) > 0 {
+		body = append(append(body, `,"params":`...), params...)
 	}
 	if edited {
 		body = append(body, `,"edited":true`...)

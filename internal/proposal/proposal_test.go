@@ -56,6 +56,7 @@ func TestApproval(t *testing.T) {
 		{"proposer is the host", `"payload":{"method":"m","params":{"n":1.00},"participant_id":"scout"}`, "", "scout", exact},
 		{"host chosen", `"to":["alice"],"payload":{"method":"m","params":{"n":1.00}}`, "bob", "bob", exact},
 		{"named host chosen", `"payload":{"method":"m","params":{"n":1.00},"participant_id":"files"}`, "files", "files", exact},
+		{"metadata of the proposer", `"payload":{"method":"m","params":{"_meta":{"a":1},"n":1.00},"participant_id":"files"}`, "", "files", exact},
 		{"another host chosen", `"payload":{"method":"m","params":{"n":1.00},"participant_id":"files"}`, "bob", "bob", edited},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -70,6 +71,18 @@ func TestApproval(t *testing.T) {
 			}
 			if !slices.Equal(e.To, []protocol.ParticipantID{c.host}) || string(e.Payload) != c.payload {
 				t.Errorf("to %v: %s, want %s: %s", e.To, e.Payload, c.host, c.payload)
+			}
+		})
+	}
+}
+
+// TestShown runs the cases of the parameters that are shown to those who decide.
+func TestShown(t *testing.T) {
+	for c := range rules(t, "shown").Elements {
+		t.Run(c.Get("name").Text(), func(t *testing.T) {
+			name, params := proposal.Shown(c.Get("payload"))
+			if want := string(c.Get("params").Raw()); name != c.Get("tool").Text() || string(params) != want {
+				t.Errorf("%s %s, want %s %s", name, params, c.Get("tool").Text(), want)
 			}
 		})
 	}

@@ -3,13 +3,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { capabilityFor, exactPattern, grantFor, patternsOf, scopesOf } from "../src/core/approval.js";
-import { approveEdited } from "../src/core/drafts.js";
+import { shownParams } from "@sdk/proposal.js";
+import { approve, approveEdited } from "../src/core/drafts.js";
 import { type DiffLine, difference, fileEdit } from "../src/core/edits.js";
 import { Space } from "../src/core/space.js";
 import type { Block, Proposal } from "../src/core/state.js";
 import { blockTitle } from "../src/core/time.js";
 import { waitOf } from "../src/core/waiting.js";
 import { EVERYTHING } from "../src/ui/panel.js";
+import { pretty } from "../src/ui/text.js";
 import { rows } from "../src/ui/rows.js";
 import { Scribe } from "./support.js";
 
@@ -49,12 +51,25 @@ test("file edits are recognized only if nothing of the arguments is left out", (
   assert.deepEqual(shape("Edit", { file_path: "a.md", old_string: "x", new_string: "y", replace_all: true }), ["a.md", ["-x|+y"], { replace_all: true }]);
   assert.deepEqual(shape("edit_file", { path: "a", edits: [{ oldText: "1", newText: "2" }, { oldText: "", newText: "3" }] }), ["a", ["-1|+2", "+3"], {}]);
   assert.deepEqual(shape("write_file", { path: "a", content: "one\ntwo", mode: 420 }), ["a", ["+one|+two"], { mode: 420 }]);
-  assert.deepEqual(shape("apply_patch", { path: "a", patch: "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n z" }), ["a", ["@--- a|@+++ b|@@@ -1 +1 @@|-x|+y| z"], {}]);
+  assert.deepEqual(shape("apply_patch", { path: "a", patch: "--- a\n+++ b\n@@ -1,2 +1,2 @@\n-x\n+y\n z\n" }), ["a", ["@--- a|@+++ b|@@@ -1,2 +1,2 @@|-x|+y| z"], {}]);
   assert.equal(shape("edit_file", { path: "a", edits: [{ oldText: "1", newText: "2", hidden: "rm -rf" }] }), null);
   assert.equal(shape("edit_file", { path: "a", edits: "all" }), null);
   assert.equal(shape("search", { path: "a", content: "x" }), null, "not a tool that writes");
   assert.equal(shape("Edit", { path: 7, old_string: "x", new_string: "y" }), null);
   assert.equal(shape("Edit", null), null);
+});
+
+test("no line of a patch is taken for an unchanged one unless the patch is a strict unified difference", () => {
+  const strict = "--- a\n+++ b\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n@@ -9 +9 @@ f()\n-x\n+y\n\\ No newline at end of file";
+  const signs = (patch: string): string => (fileEdit("apply_patch", { path: "a", patch })?.changes ?? []).flat().map((x) => x.sign).join("");
+  assert.equal(signs(strict), "@@@ -+ @-+@");
+  for (const line of ["*** Delete File: main.go", "*** Move to: b", "rename from a", "rename to b", "new mode 100755", "GIT binary patch", "", "one"]) {
+    for (const patch of [`${line}\n${strict}`, `${strict}\n${line}\n@@ -1 +1 @@\n-x\n+y`, strict.replace(" one", line)]) {
+      assert.doesNotMatch(signs(patch), / /u, patch);
+      assert.equal(fileEdit("apply_patch", { path: "a", patch })?.changes.flat().map((x) => (x.sign === "@" ? "" : x.sign) + x.text).join("\n"), patch);
+    }
+  }
+  assert.doesNotMatch(signs(strict.replace("-1,3", "-1,9")), / /u, "the hunk announces more lines than it has");
 });
 
 function proposed(args: unknown, more = {}, tool = "push_tag"): { proposal: Proposal; space: Space; s: Scribe } {
@@ -116,6 +131,23 @@ test("an edited call says so, and keeps the other parameters", () => {
   const draft = approveEdited(proposal, "i", { tag: "v2" });
   assert.deepEqual(draft.payload, { jsonrpc: "2.0", id: "i", method: "tools/call", params: { name: "push_tag", arguments: { tag: "v2" } }, edited: true });
   assert.deepEqual([draft.to, draft.correlationId], [["files"], proposal.id]);
+});
+
+test("an approval sends what is shown: all parameters, without the metadata of the proposer", () => {
+  const { proposal } = proposed({ tag: "v1" });
+  const params = { name: "push_tag", arguments: { tag: "v1" }, task: { ttl: 9 }, _meta: { progressToken: 1 } };
+  const p = { ...proposal, params };
+  assert.deepEqual(approve(p, "i").payload["params"], { name: "push_tag", arguments: { tag: "v1" }, task: { ttl: 9 } });
+  assert.deepEqual(approveEdited(p, "i", {}).payload["params"], { name: "push_tag", arguments: {}, task: { ttl: 9 } });
+  assert.deepEqual(shownParams("tools/call", params), { name: "push_tag", arguments: { tag: "v1" }, task: { ttl: 9 } });
+});
+
+test("arguments of any depth are shown completely", () => {
+  let deep: unknown = "rm\u202e";
+  for (let i = 0; i < 60; i++) deep = i % 2 === 0 ? [deep] : { a: deep };
+  const text = pretty(deep);
+  assert.ok(text.includes("rm\u202e"), text);
+  assert.deepEqual(JSON.parse(text), deep);
 });
 
 test("the heading of a block separates work from waiting", () => {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { approve, reject, withdraw } from "../src/core/drafts.js";
 import { parse, stringify } from "@sdk/json.js";
-import { answers, proposed as readProposal, settles } from "@sdk/proposal.js";
+import { answers, proposed as readProposal, settles, shownParams } from "@sdk/proposal.js";
 import { candidates, undecided } from "../src/core/proposal.js";
 import { envelope } from "@sdk/read.js";
 import { Reducer } from "../src/core/reducer.js";
@@ -210,6 +210,7 @@ test("a rejected decision is explained", () => {
 declare const REPOSITORY: string;
 
 interface Cases {
+  readonly shown: readonly { readonly name: string; readonly payload: { readonly method: string; readonly params: unknown }; readonly params?: unknown }[];
   readonly settles: readonly { readonly name: string; readonly proposal: unknown; readonly envelope: unknown; readonly outcome: string }[];
   readonly answers: readonly { readonly name: string; readonly request: unknown; readonly envelope: unknown; readonly counts: boolean }[];
 }
@@ -226,6 +227,10 @@ function reduced(p: Envelope, e: Envelope): string {
   r.apply({ ...e, seq: 2 });
   const { status } = r.state.proposals.get(p.id) as Proposal;
   return status === "pending" ? "" : status === "approved" ? "fulfilled" : status;
+}
+
+for (const c of cases.shown) {
+  test(`shown: ${c.name}`, () => assert.deepEqual(shownParams(c.payload.method, c.payload.params), c.params));
 }
 
 for (const c of cases.settles) {

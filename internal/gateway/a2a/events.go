@@ -9,6 +9,7 @@ import (
 	wire "github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/meup-protocol/meup/internal/ask"
+	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -115,12 +116,13 @@ func toolOf(payload protocol.Value) string {
 // callOf returns a request or a proposal as data.
 func callOf(e *protocol.Envelope) map[string]any {
 	payload := e.ParsePayload()
-	data := map[string]any{"call": e.ID, "name": toolOf(payload)}
+	name, params := proposal.Shown(payload)
+	data := map[string]any{"call": e.ID, "name": name}
 	if len(e.To) == 1 {
 		data["host"] = e.To[0]
 	}
-	if a := payload.Get("params").Get("arguments"); a.Exists() {
-		data["arguments"] = json.RawMessage(a.Raw())
+	if len(params) > 0 {
+		data["arguments"] = json.RawMessage(params)
 	}
 	return data
 }

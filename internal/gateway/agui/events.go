@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/ask"
+	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -245,12 +246,8 @@ func (r *run) thought(e *ask.Event) {
 
 // call sends a request or a proposal.
 func (r *run) call(e *ask.Event) {
-	params := e.Envelope.ParsePayload().Get("params")
-	name := cmp.Or(params.Get("name").Text(), e.Envelope.ParsePayload().Get("method").Text())
-	arguments := "{}"
-	if a := params.Get("arguments"); a.Exists() {
-		arguments = string(a.Raw())
-	}
+	name, params := proposal.Shown(e.Envelope.ParsePayload())
+	arguments := cmp.Or(string(params), "{}")
 	id, path := string(e.Envelope.ID), e.Envelope.Context
 	if r.find(path) == nil {
 		path = ""

@@ -7,6 +7,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/ask"
 	"github.com/meup-protocol/meup/internal/outcome"
+	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/internal/recent"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
@@ -116,8 +117,7 @@ func describe(e *ask.Event) string {
 
 // callText returns the tool of a call, its host, and its arguments.
 func callText(e *protocol.Envelope, payload protocol.Value) string {
-	params := payload.Get("params")
-	text := cmp.Or(params.Get("name").Text(), payload.Get("method").Text())
+	text, params := proposal.Shown(payload)
 	host := protocol.ParticipantIn(payload, "participant_id")
 	if len(e.To) == 1 {
 		host = e.To[0]
@@ -125,8 +125,8 @@ func callText(e *protocol.Envelope, payload protocol.Value) string {
 	if host != "" {
 		text += " at " + string(host)
 	}
-	if a := params.Get("arguments"); a.Len() > 0 {
-		text += " with " + textutil.Shorten(string(a.Raw()), maxArguments)
+	if len(params) > len("{}") {
+		text += " with " + textutil.Shorten(string(params), maxArguments)
 	}
 	return text
 }

@@ -91,7 +91,7 @@ func (p *Proposal) read(payload protocol.Value) {
 	params := payload.Get("params")
 	call := proposal.ReadCall(payload)
 	p.owner, p.expires = call.Host, call.ExpiresAt
-	p.method, p.params = payload.Get("method").Text(), params.Raw()
+	p.method, p.params = payload.Get("method").Text(), proposal.WithoutMeta(params)
 	p.tool = p.method
 	if name := params.Get("name").Text(); p.method == "tools/call" && name != "" {
 		p.tool = name

@@ -147,13 +147,10 @@ func Describe(e *protocol.Envelope, now time.Time) *Info {
 	}
 	root := e.ParsePayload()
 	p.Owner = protocol.ParticipantIn(root, "participant_id")
-	p.Tool = root.Get("method").Text()
-	params := root.Get("params")
-	if name := params.Get("name").Text(); p.Tool == "tools/call" && name != "" {
-		p.Tool, params = name, params.Get("arguments")
-	}
-	if params.Type() == protocol.TypeObject {
-		p.Params = params.Raw()
+	tool, params := proposal.Shown(root)
+	p.Tool = tool
+	if len(params) > 0 {
+		p.Params = params
 	}
 	return p
 }

@@ -34,6 +34,23 @@ export function proposed(p: Envelope): Proposed {
   };
 }
 
+/** Returns the parameters of a call without the metadata of their sender (_meta), which is not part of the call. */
+export function withoutMeta(params: unknown): unknown {
+  if (!isObject(params) || !("_meta" in params)) return params;
+  const { _meta, ...rest } = params;
+  return rest;
+}
+
+/**
+ * Returns the parameters with which a call is shown to those who decide on it:
+ * all that an approval sends. They are the arguments of a tool if the call has
+ * nothing else, and otherwise all parameters except the metadata of the sender.
+ */
+export function shownParams(method: string, params: unknown): unknown {
+  if (method !== "tools/call" || !isObject(params) || str(params["name"]) === "") return withoutMeta(params);
+  return Object.keys(params).every((k) => k === "name" || k === "arguments" || k === "_meta") ? params["arguments"] : withoutMeta(params);
+}
+
 /** Returns how an envelope after the proposal settles it. */
 export function settles(p: Proposed, e: Envelope): Settled {
   if (closesContext(e.kind)) return ends(e, p.context) ? "expired" : "pending";

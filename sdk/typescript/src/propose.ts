@@ -4,7 +4,7 @@ import type { Client } from "./client.js";
 import { realClock } from "./clock.js";
 import { isRejected } from "./errors.js";
 import { newID } from "./ids.js";
-import { type Settled, proposed, settles } from "./proposal.js";
+import { type Settled, proposed, settles, withoutMeta } from "./proposal.js";
 import { field, str } from "./read.js";
 import { type Requests, resultOf } from "./requests.js";
 import { type ToolResult, toolResult } from "./tools.js";
@@ -131,7 +131,7 @@ export async function propose(client: Client, requests: Requests, call: Proposed
   }
 }
 
-/** Makes a proposed call: exactly it, addressed to the participant that runs the tool. Returns the result. */
+/** Makes a proposed call: exactly it, without the metadata of the proposer, addressed to the participant that runs the tool. Returns the result. */
 export async function approve(client: Client, requests: Requests, proposal: Envelope, o: { readonly participant?: ParticipantID; readonly timeout?: number; readonly signal?: AbortSignal } = {}): Promise<ToolResult> {
   const p = proposed(proposal);
   const host = o.participant ?? p.owner;
@@ -147,7 +147,7 @@ export async function approve(client: Client, requests: Requests, proposal: Enve
         to: [host],
         ...(proposal.context !== undefined && { context: proposal.context }),
         correlationId: proposal.id,
-        payload: { jsonrpc: "2.0", id, method: p.method, ...(p.params !== undefined && { params: p.params as Payload }), ...(edited && { edited }) },
+        payload: { jsonrpc: "2.0", id, method: p.method, ...(p.params !== undefined && { params: withoutMeta(p.params) as Payload }), ...(edited && { edited }) },
       },
       { signal: wait.signal },
     );

@@ -1,6 +1,7 @@
 /** Envelopes that a user can send. */
 
 import { obj } from "@sdk/read.js";
+import { withoutMeta } from "@sdk/proposal.js";
 import type { Proposal } from "./state.js";
 import type { Capability, ContextPath, Draft, ID, ParticipantID } from "@sdk/types.js";
 
@@ -33,7 +34,7 @@ export function thoughtInside(path: ContextPath, text: string): Draft {
 }
 
 /**
- * Makes a proposed call, unchanged. It is addressed only to the participant
+ * Makes a proposed call, unchanged, without the metadata of the proposer. It is addressed only to the participant
  * that runs the tool: the one in the proposal, or the given host.
  */
 export function approve(p: Proposal, id: ID, host = p.owner): Draft {
@@ -42,14 +43,14 @@ export function approve(p: Proposal, id: ID, host = p.owner): Draft {
     to: [host],
     correlationId: p.id,
     ...(p.context !== "" && { context: p.context }),
-    payload: { jsonrpc: "2.0", id, method: p.method, ...(p.params !== undefined && { params: p.params }) },
+    payload: { jsonrpc: "2.0", id, method: p.method, ...(p.params !== undefined && { params: withoutMeta(p.params) }) },
   };
 }
 
 /** Makes a proposed tool call with other arguments. */
 export function approveEdited(p: Proposal, id: ID, args: unknown, host = p.owner): Draft {
   const draft = approve(p, id, host);
-  const params = p.method === "tools/call" ? { ...obj(p.params), arguments: args } : args;
+  const params = p.method === "tools/call" ? { ...obj(withoutMeta(p.params)), arguments: args } : args;
   return { ...draft, payload: { ...draft.payload, params, edited: true } };
 }
 

@@ -7,7 +7,7 @@
 import { isObject } from "@sdk/read.js";
 import type { Payload } from "@sdk/types.js";
 
-/** A line of a difference. `" "` is unchanged. */
+/** A line of a difference. `" "` is unchanged; `"@"` is another line of a patch. */
 export interface DiffLine {
   readonly sign: " " | "+" | "-" | "@";
   readonly text: string;
@@ -78,12 +78,49 @@ function replacement(v: Payload, before: string, after: string): readonly DiffLi
   return typeof a === "string" && typeof b === "string" ? difference(a, b) : null;
 }
 
+/**
+ * Returns the lines of a patch. Lines are unchanged only in a strict unified
+ * difference, whose hunks have as many lines as they announce. In any other patch
+ * a tool may read them as commands: no line of it is unchanged.
+ */
 function patchLines(text: string): readonly DiffLine[] {
-  return lines(text).map((line) => {
-    const sign = line.charAt(0);
-    if (/^(?:\+\+\+|---|@@|diff |index )/u.test(line)) return { sign: "@", text: line };
-    return sign === "+" || sign === "-" ? { sign, text: line.slice(1) } : { sign: " ", text: sign === " " ? line.slice(1) : line };
-  });
+  const all = lines(text);
+  return unified(all.at(-1) === "" ? all.slice(0, -1) : all) ?? all.map(changed);
+}
+
+function changed(text: string): DiffLine {
+  const sign = text.charAt(0);
+  return (sign === "+" || sign === "-") && !HEAD.test(text) ? { sign, text: text.slice(1) } : { sign: "@", text };
+}
+
+/** Lines between the hunks of a unified difference. */
+const HEAD = /^(?:--- |\+\+\+ |diff --git |index [0-9a-f]+\.\.[0-9a-f]+)/u;
+const HUNK = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/u;
+
+/** Returns the lines of a strict unified difference; null for another text. */
+function unified(all: readonly string[]): readonly DiffLine[] | null {
+  const out: DiffLine[] = [];
+  let before = 0;
+  let after = 0;
+  for (const text of all) {
+    const sign = text.charAt(0);
+    const inside = before > 0 || after > 0;
+    const hunk = inside ? null : HUNK.exec(text);
+    if (hunk !== null) {
+      before = Number(hunk[1] ?? "1");
+      after = Number(hunk[2] ?? "1");
+    }
+    if (hunk !== null || (!inside && HEAD.test(text)) || text === "\\ No newline at end of file") {
+      out.push({ sign: "@", text });
+      continue;
+    }
+    if (!inside || (sign !== " " && sign !== "+" && sign !== "-")) return null;
+    if (sign !== "+") before--;
+    if (sign !== "-") after--;
+    if (before < 0 || after < 0) return null;
+    out.push({ sign, text: text.slice(1) });
+  }
+  return before > 0 || after > 0 ? null : out;
 }
 
 function lines(text: string): readonly string[] {

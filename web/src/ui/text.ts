@@ -87,9 +87,12 @@ export function initials(id: string): string {
   return letters.join("").toUpperCase();
 }
 
-/** Formats a value as indented JSON. Long numbers keep their digits. */
+/** Values that are nested more deeply are on one line, as the indentation would be most of the text. */
+const MAX_INDENT = 24;
+
+/** Formats a value as indented JSON. Long numbers keep their digits, and nothing is left out. */
 export function pretty(value: unknown, depth = 0): string {
-  if (depth > 24) return "…";
+  if (depth > MAX_INDENT) return look(value);
   const pad = "  ".repeat(depth + 1);
   const end = "\n" + "  ".repeat(depth);
   if (Array.isArray(value)) {

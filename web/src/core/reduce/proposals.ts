@@ -1,8 +1,8 @@
 /** Proposals and their outcomes. */
 
-import { field, obj, recipients, str, textOf } from "@sdk/read.js";
+import { field, recipients, str, textOf } from "@sdk/read.js";
 import { canonical } from "@sdk/json.js";
-import { decision, fulfills, settles } from "@sdk/proposal.js";
+import { decision, fulfills, settles, shownParams } from "@sdk/proposal.js";
 import type { ProposalStatus } from "../state.js";
 import type { ID, Millis, ParticipantID } from "@sdk/types.js";
 import { answer } from "./answers.js";
@@ -70,9 +70,8 @@ function approve(c: Ctx, e: Logged, call: Noted): void {
   const p = c.t.edit(c.t.proposals, call.id);
   if (p === undefined) return;
   p.request = e.env.id;
-  const params = field(e.env.payload, "params");
-  const args = call.method === "tools/call" ? field(obj(params), "arguments") : params;
-  if (!same(args, p.args)) p.approvedArgs = args ?? null;
+  const sent = shownParams(str(field(e.env.payload, "method")), field(e.env.payload, "params"));
+  if (!same(sent, shownParams(p.method, p.params))) p.approvedArgs = sent ?? null;
 }
 
 /** Undoes the expiry of a call with its context. */

@@ -1,8 +1,9 @@
-/** The arguments of a proposed call: a difference for a file edit, JSON otherwise, and an editor for them. */
+/** The arguments of a proposed call, or all its parameters if it has more: a difference for a file edit, JSON otherwise, and an editor for them. */
 
 import { type TemplateResult, html, nothing } from "lit";
 import { type DiffLine, type FileEdit, fileEdit } from "../../core/edits.js";
 import { parse } from "@sdk/json.js";
+import { shownParams } from "@sdk/proposal.js";
 import type { Proposal } from "../../core/state.js";
 import { pretty } from "../text.js";
 import { exact } from "./parts.js";
@@ -14,9 +15,11 @@ const AROUND = 3;
 
 /** Renders the arguments. `showAll` is called when the user asks for the rest of long ones. */
 export function proposedArgs(p: Proposal, all: boolean, showAll: () => void): TemplateResult {
-  const edit = p.method === "tools/call" ? fileEdit(p.tool, p.args) : null;
-  const title = p.method === "tools/call" ? "Arguments" : html`Parameters of <code>${exact(p.method)}</code>`;
-  const text = pretty(p.args ?? {});
+  const shown = shownParams(p.method, p.params);
+  const only = p.method === "tools/call" && shown === p.args; // nothing else is sent
+  const edit = only ? fileEdit(p.tool, p.args) : null;
+  const title = only ? "Arguments" : html`Parameters of <code>${exact(p.method)}</code>`;
+  const text = pretty(shown ?? {});
   const cut = text.length > MAX && !all;
   const more = cut ? html`<button class="words small" @click=${showAll}>Show all ${text.length.toLocaleString()} characters</button>` : nothing;
   const code = html`<pre tabindex="0" aria-label="Arguments">${exact(cut ? text.slice(0, MAX) : text)}</pre>`;

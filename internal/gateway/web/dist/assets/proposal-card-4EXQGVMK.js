@@ -1,2 +1,0 @@
-import{a}from"/assets/chunk-CDVJ4GZO.js";import"/assets/chunk-IY4KBVA4.js";import"/assets/chunk-PM6OQ6B3.js";import"/assets/chunk-U7F47YDA.js";import"/assets/chunk-4EJ6HRJZ.js";import"/assets/chunk-2ZTFSMTO.js";import"/assets/chunk-ZFWBLH5I.js";import"/assets/chunk-URRM4PYW.js";import"/assets/chunk-RY7GHUKW.js";import"/assets/chunk-P33X67WM.js";import"/assets/chunk-QDPCPEF3.js";import"/assets/chunk-YVO3FGYY.js";export{a as ProposalCard};
-//# sourceMappingURL=/assets/proposal-card-4EXQGVMK.js.map
