@@ -178,6 +178,33 @@ func TestDecision_TypedAsMessage(t *testing.T) {
 	}
 }
 
+// TestProposal_WithoutNumber checks that a decision without a number, which may be meant
+// for a proposal that was withdrawn as it was typed, is about no other one.
+func TestProposal_WithoutNumber(t *testing.T) {
+	now := time.Date(2026, 11, 20, 9, 15, 0, 0, time.UTC)
+	m := New(protocol.Welcome{You: protocol.You{ID: "alice"}}, Options{Now: func() time.Time { return now }})
+	receive := func(e protocol.Envelope) { m.Apply(Received{e}) }
+	propose := func(id protocol.ID) {
+		receive(protocol.Envelope{ID: id, From: "guide", Kind: protocol.KindMCPProposal, Payload: []byte(`{"method":"m","participant_id":"guide"}`)})
+	}
+	propose("p1")
+	if b, sentence := m.proposals.choose("", now); b == nil {
+		t.Fatalf("the only proposal is not found: %s", sentence)
+	}
+	receive(protocol.Envelope{ID: "w", From: "guide", Kind: protocol.KindMCPWithdraw, Correlation: protocol.CorrelateTo("p1"), Payload: []byte(`{"reason":"no_longer_needed"}`)})
+	propose("p2")
+	if b, sentence := m.proposals.choose("", now); b != nil || sentence != "Another proposal ended a moment ago: name the one that you mean, 2." {
+		t.Errorf("found %v: %q, want a request for the number", b, sentence)
+	}
+	if b, sentence := m.proposals.choose("2", now); b == nil {
+		t.Errorf("the named proposal is not found: %s", sentence)
+	}
+	now = now.Add(ambiguous)
+	if b, sentence := m.proposals.choose("", now); b == nil {
+		t.Errorf("the only proposal is not found later: %s", sentence)
+	}
+}
+
 // TestProposal_Expires checks that proposals expire without an envelope, by the gateway's
 // clock.
 func TestProposal_Expires(t *testing.T) {
@@ -191,7 +218,7 @@ func TestProposal_Expires(t *testing.T) {
 	if p := m.proposals.pending; len(p) != 1 || p[0].Proposal.env.ID != "p2" || !m.Busy() {
 		t.Fatalf("%d proposals are pending", len(p))
 	}
-	if _, sentence := m.proposals.choose("p1"); !strings.HasSuffix(sentence, " is not pending: expired: no decision in time.") {
+	if _, sentence := m.proposals.choose("p1", now); !strings.HasSuffix(sentence, " is not pending: expired: no decision in time.") {
 		t.Error(sentence)
 	}
 	now = now.Add(time.Minute)

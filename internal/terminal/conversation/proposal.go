@@ -40,7 +40,12 @@ type proposals struct {
 	pending []*Block
 	past    []*Block
 	count   int
+	gone    time.Time // when another participant settled one, or it expired
 }
+
+// ambiguous is the time after the end of a proposal during which a decision has to name the
+// one that it is about: it may be meant for the one that is gone.
+const ambiguous = 10 * time.Second
 
 // decide handles a proposal, or an envelope that settles one.
 func (m *Model) decide(env *protocol.Envelope) {
@@ -99,6 +104,9 @@ func (p *Proposal) read(payload protocol.Value) {
 }
 
 func (m *Model) settleProposal(b *Block, how string) {
+	if !b.Proposal.deciding {
+		m.proposals.gone = m.now()
+	}
 	b.Proposal.Decided = how
 	m.proposals.pending = slices.DeleteFunc(m.proposals.pending, func(x *Block) bool { return x == b })
 	m.proposals.past = append(m.proposals.past, b)
@@ -118,9 +126,9 @@ func (m *Model) expireProposals() {
 	}
 }
 
-// choose finds a proposal by its number or its id; with "", the only open one.
-// The sentence explains why none was found.
-func (p *proposals) choose(which string) (b *Block, sentence string) {
+// choose finds a proposal by its number or its id; with "", the only open one, unless
+// another one ended a moment ago. The sentence explains why none was found.
+func (p *proposals) choose(which string, now time.Time) (b *Block, sentence string) {
 	meant := func(b *Block) bool {
 		return strconv.Itoa(b.Proposal.Number) == which || b.Proposal.env.ID == protocol.ID(which)
 	}
@@ -131,6 +139,8 @@ func (p *proposals) choose(which string) (b *Block, sentence string) {
 	switch {
 	case len(p.pending) == 0:
 		return nil, "No proposals awaiting approval."
+	case which == "" && len(p.pending) == 1 && now.Sub(p.gone) < ambiguous:
+		return nil, fmt.Sprintf("Another proposal ended a moment ago: name the one that you mean, %d.", p.pending[0].Proposal.Number)
 	case which == "" && len(p.pending) == 1:
 		return p.pending[0], ""
 	case which == "":
@@ -164,7 +174,7 @@ const maxListed = 200
 // listProposals lists the open proposals, or shows one completely.
 func (m *Model) listProposals(which string) {
 	if which != "" {
-		b, sentence := m.proposals.choose(which)
+		b, sentence := m.proposals.choose(which, m.now())
 		if b == nil {
 			m.printLines(ErrorBlock, sentence)
 			return
@@ -208,7 +218,7 @@ func (p *Proposal) Hint() string {
 // names.
 func (m *Model) approve(args string) {
 	which, host, _ := strings.Cut(args, " ")
-	b, sentence := m.proposals.choose(which)
+	b, sentence := m.proposals.choose(which, m.now())
 	if b == nil {
 		m.printLines(ErrorBlock, sentence)
 		return
@@ -238,13 +248,13 @@ func (m *Model) approve(args string) {
 // reject rejects a proposed call.
 func (m *Model) reject(args string) {
 	which, reason, _ := strings.Cut(args, " ")
-	if b, _ := m.proposals.choose(which); b == nil || which == "" {
+	if b, _ := m.proposals.choose(which, m.now()); b == nil || which == "" {
 		which, reason = "", args // no number: the only one
 		if _, err := strconv.Atoi(strings.TrimSpace(args)); err == nil {
 			which = strings.TrimSpace(args)
 		}
 	}
-	b, sentence := m.proposals.choose(which)
+	b, sentence := m.proposals.choose(which, m.now())
 	reason = strings.TrimSpace(reason)
 	switch {
 	case b == nil:

@@ -98,7 +98,7 @@ func Decide(c *cobra.Command, t *connect.Target, in *program.Lines, e *protocol.
 // the proposal is settled otherwise. Other inputs have a line for each proposal.
 func ask(c *cobra.Command, t *connect.Target, in *program.Lines, e *protocol.Envelope) (*protocol.Envelope, error) {
 	if !tui.IsTerminal(c.InOrStdin()) {
-		return answer(c.Context(), in, c.OutOrStdout(), e)
+		return answer(c.Context(), in, c.OutOrStdout(), e, 0)
 	}
 	in.Discard() // before the question is not for it
 	ctx, cancel := context.WithCancel(c.Context())
@@ -110,7 +110,7 @@ func ask(c *cobra.Command, t *connect.Target, in *program.Lines, e *protocol.Env
 			cancel()
 		}
 	})
-	decision, err := answer(ctx, in, c.OutOrStdout(), e)
+	decision, err := answer(ctx, in, c.OutOrStdout(), e, tooEarly)
 	cancel()
 	watching.Wait()
 	if settlement != nil && errors.Is(err, program.ErrInterrupted) && c.Context().Err() == nil {
@@ -144,11 +144,20 @@ func awaitSettled(ctx context.Context, t *connect.Target, e *protocol.Envelope) 
 // ErrQuit ends a review: no further proposal is to be asked for.
 var ErrQuit = &program.ExitError{Code: program.ExitOK}
 
-// answer reads the decision on a proposal; nil: none.
-func answer(ctx context.Context, in *program.Lines, out io.Writer, p *protocol.Envelope) (*protocol.Envelope, error) {
+// tooEarly is the time after a question at a terminal in which an answer does not count: it
+// was meant for the question before.
+const tooEarly = 700 * time.Millisecond
+
+// answer reads the decision on a proposal; nil: none. An answer counts only if it comes at
+// least this time after the question.
+func answer(ctx context.Context, in *program.Lines, out io.Writer, p *protocol.Envelope, early time.Duration) (*protocol.Envelope, error) {
 	for {
+		asked := time.Now()
 		line, err := in.Ask(ctx, out, "Approve? [y]es, [n]o, [s]kip, [q]uit: ")
 		switch {
+		case err == nil && time.Since(asked) < early:
+			fmt.Fprintln(out, "The question has just appeared: answer it again.")
+			continue
 		case errors.Is(err, io.EOF), line == "q", line == "quit":
 			return nil, ErrQuit
 		case err != nil:
