@@ -95,10 +95,10 @@ func WithoutMeta(params protocol.Value) []byte {
 	return append(out, '}')
 }
 
-// Shown returns the name and the parameters with which a call is shown to those who
-// decide on it. They contain all that an approval sends: the arguments of a tool if
-// the call has nothing else, and otherwise all parameters except the metadata of the
-// sender. The parameters are nil if there are none.
+// Shown returns the name and the parameters with which a call is shown for a decision.
+// They contain all that an approval sends: the arguments of a tool if the call has
+// nothing else, and otherwise all parameters except the metadata of the sender. The
+// parameters are nil if there are none.
 func Shown(payload protocol.Value) (name string, params []byte) {
 	name = payload.Get("method").Text()
 	all := payload.Get("params")

@@ -76,7 +76,7 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// TestShown runs the cases of the parameters that are shown to those who decide.
+// TestShown runs the cases of the parameters that are shown for a decision.
 func TestShown(t *testing.T) {
 	for c := range rules(t, "shown").Elements {
 		t.Run(c.Get("name").Text(), func(t *testing.T) {

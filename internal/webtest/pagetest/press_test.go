@@ -1,8 +1,10 @@
 package pagetest
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -104,40 +106,41 @@ func TestPress_PanelKeepsPlaces(t *testing.T) {
 	tab.Clean()
 }
 
-// TestPress_CardThatMoved checks that a press on a card that has just come below the
-// pointer is refused with a sentence, and counts once the card rests.
+// moved is an expression that moves the panel and does something with a button at once.
+func moved(button, then string) string {
+	return `((x) => { const m = document.querySelector("meup-proposals"); m.style.paddingTop = (parseInt(m.style.paddingTop || "0") + 20) + "px"; ` + then + `; return true; })(` + button + `)`
+}
+
+// TestPress_CardThatMoved checks that a press on a card that has just moved is refused
+// with a sentence, also if it is released later, and counts once the card rests.
 func TestPress_CardThatMoved(t *testing.T) {
 	s, tab := pressStage(t)
 	s.two()
 	openPanel(t, tab, "proposals")
-	tab.Steady(approveIn(inList("first")))
-	x, y := middle(tab, approveIn(inList("first")))
-	s.Send("planner", withdrawal("first"))
-	tab.Await(approveIn(inList("first")) + ` == null`)
-	tab.Do(chromedp.MouseClickXY(x, y))
-	tab.Await(inList("second") + `.shadowRoot.querySelector("[role=alert]")?.textContent.includes("has just appeared, moved or changed")`)
-	if got := s.made(); len(got) > 0 {
-		t.Errorf("calls were made for %q, want none", got)
+	button := approveIn(inList("first"))
+	refused := func(which string) {
+		t.Helper()
+		tab.Await(inList("first") + `.shadowRoot.querySelector("[role=alert]")?.textContent.includes("has just appeared, moved or changed")`)
+		if got := s.made(); len(got) > 0 {
+			t.Errorf("%s: calls were made for %q, want none", which, got)
+		}
 	}
+	tab.Steady(button)
+	webtest.Eval[bool](tab, moved(button, `x.click()`))
+	refused("a press on a card that has just moved")
 
-	// The button was pressed while the card moved, and is released when it rests.
-	s.Send("planner", outside("third"), withdrawal("second"))
-	tab.Do(chromedp.MouseEvent(chromedp.MouseMoved, 5, 5))
-	tab.Await(approveIn(inList("third")) + ` && ` + approveIn(inList("second")) + ` == null && !` + inList("second") + `.held`)
-	x, y = middle(tab, approveIn(inList("third")))
-	tab.Do(chromedp.MouseEvent(chromedp.MouseMoved, x, y), chromedp.MouseEvent(chromedp.MousePressed, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
-	tab.Steady(approveIn(inList("third")))
-	tab.Do(chromedp.MouseEvent(chromedp.MouseReleased, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
-	tab.Await(inList("third") + `.shadowRoot.querySelector("[role=alert]")?.textContent.includes("has just appeared, moved or changed")`)
-	if got := s.made(); len(got) > 0 {
-		t.Errorf("calls were made for %q, want none", got)
-	}
-	tab.Steady(approveIn(inList("third")))
-	x, y = middle(tab, approveIn(inList("third"))) // the sentence is below the button
+	tab.Steady(button)
+	webtest.Eval[bool](tab, moved(button, `x.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true, composed: true }))`))
+	tab.Steady(button)
+	webtest.Eval[bool](tab, `((card, x) => { card.error = ""; x.click(); return true; })(`+inList("first")+`, `+button+`)`)
+	refused("a press that was released later")
+
+	tab.Steady(button)
+	x, y := middle(tab, button)
 	tab.Do(chromedp.MouseClickXY(x, y))
-	tab.Await(inList("third") + `.shadowRoot.textContent.includes("Approved by ada")`)
-	if got := s.made(); !slices.Equal(got, []string{"third"}) {
-		t.Errorf("calls were made for %q, want third", got)
+	tab.Await(inList("first") + `.shadowRoot.textContent.includes("Approved by ada")`)
+	if got := s.made(); !slices.Equal(got, []string{"first"}) {
+		t.Errorf("calls were made for %q, want first", got)
 	}
 	tab.Clean()
 }
@@ -170,4 +173,63 @@ func TestPress_ConversationRests(t *testing.T) {
 	tab.Await(inRows("first") + ` === null`)
 	tab.Await(`((box) => box.scrollHeight - box.scrollTop - box.clientHeight < 2)(document.querySelector(".talk"))`)
 	tab.Clean()
+}
+
+// TestPress_CardShowsAllParameters checks that a card shows all that an approval sends, also
+// deep inside, and that the metadata of the proposer is not sent.
+func TestPress_CardShowsAllParameters(t *testing.T) {
+	s, tab := pressStage(t)
+	var deep any = "hidden\u202e"
+	for range 40 {
+		deep = []any{deep}
+	}
+	s.Send("planner", Envelope{"id": "whole", "kind": "mcp.proposal", "payload": map[string]any{
+		"method": "tools/call", "participant_id": "files", "params": map[string]any{
+			"name": "copy", "arguments": map[string]any{"to": deep}, "task": map[string]any{"ttl": 9}, "_meta": map[string]any{"secret": 1}}}})
+	tab.Await(approveIn(inRows("whole")))
+	text := webtest.Eval[string](tab, inRows("whole")+`.shadowRoot.textContent`)
+	for _, want := range []string{"Parameters of tools/call", `"task"`, `"ttl": 9`, "hidden⟨U+202E⟩", "This call contains invisible characters."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the card lacks %q: %s", want, text)
+		}
+	}
+	if strings.Contains(text, "secret") {
+		t.Errorf("the card shows the metadata of the proposer: %s", text)
+	}
+	decide(t, tab, approveIn(inRows("whole")))
+	tab.Await(inRows("whole") + ` === null`)
+	sent, err := json.Marshal(s.history("mcp.request")[0]["payload"])
+	if err != nil || strings.Contains(string(sent), "_meta") || !strings.Contains(string(sent), `"task":{"ttl":9}`) {
+		t.Errorf("the call: %s (%v), want the task and no metadata", sent, err)
+	}
+	tab.Clean()
+}
+
+// TestPress_Looks takes pictures of a card that was decided under the pointer and of a
+// refused press, and runs axe-core on them.
+func TestPress_Looks(t *testing.T) {
+	axe := needsAxe(t)
+	s := NewWith(t, []string{"files"}, map[string][]string{"ada": {"*", "observe"}, "planner": {"chat", "mcp.proposal", "mcp.withdraw"}})
+	s.Join("files", "planner")
+	for _, l := range some(looks[0], looks[3]) {
+		t.Run(l.name, func(t *testing.T) {
+			first, second := "first-"+l.name, "second-"+l.name
+			s.Send("planner", outside(first), outside(second))
+			tab := webtest.Shared(t).Private(t)
+			l.with(tab, 1)
+			s.Enter(tab, "ada")
+			openPanel(t, tab, "proposals")
+			picture := l.pictures(t, tab, axe, "press-")
+			tab.Await(approveIn(inList(first)))
+			webtest.Eval[bool](tab, moved(approveIn(inList(first)), `x.click()`))
+			tab.Await(inList(first) + `.shadowRoot.querySelector("[role=alert]")`)
+			picture("refused")
+			webtest.Eval[bool](tab, `(document.querySelector("meup-proposals").dispatchEvent(new PointerEvent("pointerenter")), true)`)
+			s.Send("planner", withdrawal(first))
+			tab.Await(inList(first) + `.held`)
+			picture("held")
+			s.Send("planner", withdrawal(second))
+			tab.Clean()
+		})
+	}
 }

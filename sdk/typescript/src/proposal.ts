@@ -42,7 +42,7 @@ export function withoutMeta(params: unknown): unknown {
 }
 
 /**
- * Returns the parameters with which a call is shown to those who decide on it:
+ * Returns the parameters with which a call is shown for a decision:
  * all that an approval sends. They are the arguments of a tool if the call has
  * nothing else, and otherwise all parameters except the metadata of the sender.
  */

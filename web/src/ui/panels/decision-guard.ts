@@ -56,10 +56,11 @@ export class DecisionGuard implements ReactiveController {
     this.timer ??= setInterval(() => this.measure(), INTERVAL);
   }
 
-  /** Returns why a decision at this moment does not count; "" if it does. */
-  refusal(): string {
+  /** Returns why a decision on this content at this moment does not count; "" if it does. */
+  refusal(content: string): string {
     const { pressed } = this;
     this.pressed = null;
+    if (content !== this.content) return TOO_EARLY; // it was not rendered yet
     if (pressed !== null && (pressed.refusal !== "" || pressed.content !== this.content)) return TOO_EARLY;
     return this.unsteady();
   }

@@ -54,7 +54,9 @@ export class ProposalCard extends LitElement {
   private readonly guard = new DecisionGuard(this);
 
   protected override willUpdate(changed: PropertyValues): void {
-    if (changed.has("held")) this.style.minHeight = this.held === true && this.hasUpdated ? `${this.getBoundingClientRect().height}px` : "";
+    if (!changed.has("held")) return;
+    this.style.minHeight = this.held === true && this.hasUpdated ? `${this.getBoundingClientRect().height}px` : "";
+    if (this.held) this.error = "";
   }
 
   protected override updated(): void {
@@ -142,7 +144,7 @@ export class ProposalCard extends LitElement {
   }
 
   private async send(draft: Draft): Promise<boolean> {
-    this.error = this.guard.refusal();
+    this.error = this.guard.refusal(this.content(this.proposal));
     if (this.error !== "") return false;
     this.busy = true;
     const sent = await this.shell.send(draft);

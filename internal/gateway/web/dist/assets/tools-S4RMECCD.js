@@ -1,4 +1,4 @@
-import{a as $}from"/assets/chunk-W6SOXONP.js";import{a as f,i as w}from"/assets/chunk-KQN7DLEW.js";import"/assets/chunk-FRBNZT6T.js";import{a as b,b as d,e as q,j as x,k as R}from"/assets/chunk-FMJBSXRZ.js";import{a as p}from"/assets/chunk-ARHI4AGL.js";import{c as v,f as n,j as c}from"/assets/chunk-XRBJVCOP.js";import{K as g,Q as l,S as y,b as h,c as t,f as o}from"/assets/chunk-HQBZJECN.js";var k=200,u=class extends n{static properties={...n.properties,text:{state:!0},requested:{state:!0},error:{state:!0}};static styles=[b,R,h`
+import{a as $}from"/assets/chunk-W6SOXONP.js";import{a as f,i as w}from"/assets/chunk-ETZJP6OR.js";import"/assets/chunk-BVVITESE.js";import{a as b,b as d,e as q,j as x,k as R}from"/assets/chunk-FMJBSXRZ.js";import{a as p}from"/assets/chunk-ARHI4AGL.js";import{c as v,f as n,j as c}from"/assets/chunk-XRBJVCOP.js";import{K as g,Q as l,S as y,b as h,c as t,f as o}from"/assets/chunk-HQBZJECN.js";var k=200,u=class extends n{static properties={...n.properties,text:{state:!0},requested:{state:!0},error:{state:!0}};static styles=[b,R,h`
       .owner {
         margin: var(--space-5) 0 var(--space-2);
       }
@@ -44,4 +44,4 @@ import{a as $}from"/assets/chunk-W6SOXONP.js";import{a as f,i as w}from"/assets/
             ${this.requested.has(r.id)?t`<span class="faint" role="status">Requested. No response yet.</span>`:t`<button class="button small" aria-label=${`Request tools of ${l(r.id)}`} @click=${()=>{this.ask(r.id)}}>Request</button>`}
           </li>`)}
       </ul>`:t`<p class="quiet section">You cannot request tool lists.</p>`}async ask(e){this.error="";let r=await this.shell.send(w(e,f()));r.ok?this.requested=new Set([...this.requested,e]):this.error=r.refusal}};g("meup-tools",u);export{u as Tools};
-//# sourceMappingURL=/assets/tools-X7RATK3V.js.map
+//# sourceMappingURL=/assets/tools-S4RMECCD.js.map

@@ -1,2 +1,0 @@
-import{a}from"/assets/chunk-KRMX36K2.js";import"/assets/chunk-CFNIQGBL.js";import"/assets/chunk-PM6OQ6B3.js";import"/assets/chunk-TIZOF6AL.js";import"/assets/chunk-4EJ6HRJZ.js";import"/assets/chunk-KQN7DLEW.js";import"/assets/chunk-FRBNZT6T.js";import"/assets/chunk-2GVYNAT5.js";import"/assets/chunk-URRM4PYW.js";import"/assets/chunk-FMJBSXRZ.js";import"/assets/chunk-ARHI4AGL.js";import"/assets/chunk-XRBJVCOP.js";import"/assets/chunk-HQBZJECN.js";export{a as ProposalCard};
-//# sourceMappingURL=/assets/proposal-card-22Y5FVHO.js.map
