@@ -1,2 +1,0 @@
-import{a}from"/assets/chunk-SZVGK4MW.js";import"/assets/chunk-CFNIQGBL.js";import"/assets/chunk-4E3Y5Y66.js";import"/assets/chunk-TIZOF6AL.js";import"/assets/chunk-4EJ6HRJZ.js";import"/assets/chunk-ETZJP6OR.js";import"/assets/chunk-BVVITESE.js";import"/assets/chunk-2GVYNAT5.js";import"/assets/chunk-URRM4PYW.js";import"/assets/chunk-FMJBSXRZ.js";import"/assets/chunk-ARHI4AGL.js";import"/assets/chunk-XRBJVCOP.js";import"/assets/chunk-HQBZJECN.js";export{a as ProposalCard};
-//# sourceMappingURL=/assets/proposal-card-7DBAIK26.js.map
