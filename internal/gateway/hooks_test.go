@@ -285,12 +285,18 @@ func TestHooks_NoToolUseID(t *testing.T) {
 // takeID makes alice use the id that the adapter derives from a subject.
 func takeID(t *testing.T, g *meuptest.Gateway, parts ...string) {
 	t.Helper()
+	takeIDFor(t, g, "bob", parts...)
+}
+
+// takeIDFor is takeID with an envelope that who sees.
+func takeIDFor(t *testing.T, g *meuptest.Gateway, who string, parts ...string) {
+	t.Helper()
 	text, err := json.Marshal([]any{"lab", "claude", parts})
 	if err != nil {
 		t.Fatal(err)
 	}
 	sum := sha256.Sum256(text)
-	e := fmt.Sprintf(`{"id":"hook-%x","kind":"chat","to":["bob"],"payload":{"message":"mine"}}`, sum[:16])
+	e := fmt.Sprintf(`{"id":"hook-%x","kind":"chat","to":[%q],"payload":{"message":"mine"}}`, sum[:16], who)
 	if status, body := postAs(t, g, "alice-token", "/api/spaces/lab/envelopes", e); status != http.StatusOK {
 		t.Fatal(status, body)
 	}
@@ -426,7 +432,7 @@ func TestHooks_ForeignEndAfterRestart(t *testing.T) {
 				t.Fatal(body)
 			}
 			_, log := story(t, g, "alice")
-			takeID(t, g, end, string(log[len(log)-1].ID), "s1")
+			takeIDFor(t, g, "claude", end, string(log[len(log)-1].ID), "s1")
 			before, _ := story(t, g, "bob")
 			g.Restart()
 			fires(t, g, "claude", "PreToolUse", map[string]any{"tool_name": "Read"}, permissionDecision("allow", "The capabilities of claude in the space lab name this call."))
