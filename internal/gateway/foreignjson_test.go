@@ -126,3 +126,23 @@ func TestMCP_ArgumentsAreExact(t *testing.T) {
 		t.Errorf("no tool has the field %s", field)
 	}
 }
+
+// A call of another participant's tool has the arguments and the metadata as they were
+// written, and so has its result.
+func TestMCP_ForeignToolIsExact(t *testing.T) {
+	const exact, meta = `{"n":9007199254740993,"one":1.0}`, `{"trace":{"id":9007199254740993,"ratio":1.0}}`
+	g := meuptest.Start(t, foreignConfig)
+	bridgeTo(t, g, "lamp-token", lamp())
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"lamp__precise","arguments":` + exact + `,"_meta":` + meta + `}}`
+	status, answer := postAs(t, g, "alice-token", "/mcp?space=lab", body)
+	if status != http.StatusOK || !strings.Contains(answer, `"structuredContent":`+exact) {
+		t.Errorf("%d %s, want the result %s", status, answer, exact)
+	}
+	lines, _ := story(t, g, "alice")
+	log := strings.Join(lines, "\n")
+	for _, want := range []string{`"arguments":` + exact, `"trace":{"id":9007199254740993,"ratio":1.0}`} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log has no %s:\n%s", want, log)
+		}
+	}
+}

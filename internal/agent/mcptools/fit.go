@@ -12,8 +12,8 @@ import (
 )
 
 // Fit returns a tool's result unchanged if it has at most limit bytes and is not nested
-// too deeply for an envelope. Otherwise it returns what fits of it, marked: the smaller
-// items before the larger ones, the beginning of the first text that does not fit, and
+// too deeply for an envelope. Otherwise it returns the items that fit, marked: the smaller
+// ones before the larger ones, the beginning of the first text that does not fit, and
 // labels of the others. If even the mark does not fit, the result is longer than limit.
 func Fit(res Result, limit int) json.RawMessage {
 	if len(res.JSON) <= limit {
@@ -53,7 +53,7 @@ const (
 type item struct {
 	place  place
 	raw    []byte // with the key of a member; nil: nested too deeply
-	label  []byte // of content: stands for it if it is left out
+	label  []byte // of content: replaces it if it is left out
 	text   string
 	isText bool
 	kept   []byte // raw, the beginning of the text, or the label; nil: nothing

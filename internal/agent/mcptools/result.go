@@ -10,7 +10,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -25,8 +24,8 @@ func ResultOf(raw json.RawMessage) Result {
 	return Result{JSON: root.Raw(), Text: textOf(root), IsError: root.Get("isError").Bool()}
 }
 
-// maxResultDepth is the nesting that is read of a result. What is nested too deeply
-// for an envelope is left out of it.
+// maxResultDepth is the nesting that is read of a result. Items that are nested too
+// deeply for an envelope are left out of it.
 const maxResultDepth = 1000
 
 // textOf joins the text parts of a result; parts of other types are replaced by
@@ -78,10 +77,8 @@ func labelOf(c protocol.Value) string {
 	if kind == "resource" {
 		about = cmp.Or(c.Get("uri").Text(), c.Get("resource").Get("uri").Text())
 	}
-	return textutil.Shorten(strings.TrimSpace(cmp.Or(kind, "content")+" "+about), maxLabel)
+	return strings.TrimSpace(fmt.Sprintf("%.40s %.200s", cmp.Or(kind, "content"), about))
 }
-
-const maxLabel = 200 // bytes
 
 // ParseResult decodes a CallToolResult from the server of another participant.
 func ParseResult(raw json.RawMessage) (Result, error) {

@@ -147,6 +147,11 @@ func (c *caller) relay(ctx context.Context, r *relayed) (mcp.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	for name, value := range c.asks.meta.Members { // the SDK has rounded its numbers
+		if _, given := r.meta[name.Text()]; given && value.Type() != protocol.TypeString {
+			r.meta[name.Text()] = json.RawMessage(value.Raw())
+		}
+	}
 	e := requestTo(r.host, id, r.method, r.withMeta())
 	receipt, err := c.client.Send(ctx, c.space, e)
 	if errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}) && r.method == methodCall {

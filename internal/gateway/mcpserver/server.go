@@ -141,6 +141,7 @@ type asks struct {
 	method string
 	name   string // of a tool
 	token  bool   // the client wants progress
+	meta   protocol.Value
 }
 
 // asksOf reads the body of a request, and returns it as the SDK is to read it. What it
@@ -155,7 +156,8 @@ func asksOf(body []byte) (asks, []byte) {
 		return asks{method: methodList}, body // a batch of an early revision may contain it
 	}
 	params := doc.Root().Get("params")
-	return asks{doc.Root().Get("method").Text(), params.Get("name").Text(), params.Get("_meta").Get(progress.Token).Exists()}, body
+	meta := params.Get("_meta")
+	return asks{doc.Root().Get("method").Text(), params.Get("name").Text(), meta.Get(progress.Token).Exists(), meta}, body
 }
 
 // timeout bounds the time of a request.

@@ -86,6 +86,7 @@ func (c *Client) decode(s *stream, d Decoder, stopped *bool) error {
 		}
 		return c.readError("", err)
 	}
+	var split halves
 	for n := 1; !*stopped; n++ {
 		ev, err := s.next()
 		switch {
@@ -100,6 +101,7 @@ func (c *Client) decode(s *stream, d Decoder, stopped *bool) error {
 		if len(bytes.TrimSpace(ev.Data)) == 0 {
 			continue
 		}
+		ev.Data = split.join(ev.Data)
 		last, err := d.Event(ev)
 		if last || err != nil {
 			return c.readError(fmt.Sprintf(": event %d", n), err)

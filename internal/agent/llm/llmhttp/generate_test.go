@@ -83,6 +83,7 @@ func TestGenerate(t *testing.T) {
 		"complete at its end":    {"", []string{data("a", "b", "c")}, false, "a b c [a b c]"},
 		"cut":                    {"", []string{data("a", "b")}, false, "a b error: read answer of acme: answer cut off"},
 		"blank events":           {"", []string{data("", "a", "  ", ".")}, false, "a [a]"},
+		"an emoji in two events": {"", []string{data(`{"t":"\ud83d"}`, `{"t":"\ude00"}`, ".")}, false, `{"t":""} {"t":"\ud83d\ude00"} [{"t":""} {"t":"\ud83d\ude00"}]`},
 		"invalid":                {"", []string{data("a", "odd")}, false, "a error: read answer of acme: event 2: odd word"},
 		"busy":                   {"", []string{data("busy"), data("a", ".")}, false, "a [a]"},
 		"busy after a piece":     {"", []string{data("a", "busy"), data("b", ".")}, false, "a error: acme refused (503)"},

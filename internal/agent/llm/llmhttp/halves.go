@@ -1,0 +1,79 @@
+package llmhttp
+
+import (
+	"bytes"
+	"regexp"
+)
+
+// halves joins surrogate pairs that a server has split over two events: it sends the
+// text of one token each, and the JSON of each has one half.
+type halves struct {
+	pending map[string]string // the first half, by the key of its text
+}
+
+// half finds a text in JSON, and its key.
+var half = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"\s*:\s*"((?:[^"\\]|\\.)*)"`)
+
+const escapeLength = len(`\ud83d`)
+
+// join returns the data of an event, without a first half at the end of a text and with
+// the one that belongs before a text. A half without the other one is lost.
+func (h *halves) join(data []byte) []byte {
+	if len(h.pending) == 0 && !bytes.Contains(data, []byte(`\ud`)) && !bytes.Contains(data, []byte(`\uD`)) {
+		return data
+	}
+	var out []byte
+	done := 0
+	for _, at := range half.FindAllSubmatchIndex(data, -1) {
+		key, text := string(data[at[2]:at[3]]), data[at[4]:at[5]]
+		if len(text) == 0 {
+			continue
+		}
+		first, waits := h.pending[key]
+		delete(h.pending, key)
+		out = append(out, data[done:at[4]]...)
+		if waits && isHalf(text[:min(len(text), escapeLength)], 'c') {
+			out = append(out, first...)
+		} else if waits {
+			out = append(out, `\ufffd`...)
+		}
+		if end := firstHalf(text); end < len(text) {
+			if h.pending == nil {
+				h.pending = make(map[string]string)
+			}
+			h.pending[key] = string(text[end:])
+			text = text[:end]
+		}
+		out = append(out, text...)
+		done = at[5]
+	}
+	return append(out, data[done:]...)
+}
+
+// firstHalf returns where the first half at the end of a text begins; its end if there
+// is none.
+func firstHalf(text []byte) int {
+	for i := 0; i < len(text); {
+		switch {
+		case text[i] != '\\':
+			i++
+		case i+escapeLength == len(text) && isHalf(text[i:], '8'):
+			return i
+		case text[i+1] == 'u':
+			i += escapeLength
+		default:
+			i += 2
+		}
+	}
+	return len(text)
+}
+
+// isHalf reports whether an escape is a half of a surrogate pair: a first one from 8,
+// a second one from c.
+func isHalf(escape []byte, from byte) bool {
+	if len(escape) != escapeLength || escape[0] != '\\' || escape[1] != 'u' || escape[2]|0x20 != 'd' {
+		return false
+	}
+	c := escape[3] | 0x20 // a letter in lower case; digits have the bit
+	return from == '8' && (c == '8' || c == '9' || c == 'a' || c == 'b') || from == 'c' && c >= 'c' && c <= 'f'
+}
