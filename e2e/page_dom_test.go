@@ -175,6 +175,7 @@ func (p *webPage) click(s spot) {
 // decide clicks a button of a card that has kept its place.
 func (p *webPage) decide(s spot) {
 	p.t.Helper()
+	p.middle(s) // it is scrolled into view
 	p.Steady(s.find())
 	p.click(s)
 }
