@@ -118,7 +118,7 @@ func TestAdapters_Configured(t *testing.T) {
 func TestAdapters_Refusals(t *testing.T) {
 	cfg, _ := config.Parse("test.yaml", []byte(mcpConfig), os.LookupEnv, os.ReadFile)
 	g := meuptest.Start(t, mcpConfig)
-	paths := []string{"/api/spaces/{space}/hooks/claude"}
+	paths := []string{"/api/spaces/{space}/hooks/claude?fail=open"} // a call is denied otherwise, with the status 200
 	for _, r := range gateway.Routes(cfg) {
 		if path, ok := strings.CutPrefix(r.Pattern, "POST "); ok {
 			paths = append(paths, path)
