@@ -70,7 +70,7 @@ func (g *Gateway) openLog(ctx context.Context, cfg *config.Config) error {
 			return fmt.Errorf("open the log: %w", err)
 		}
 	case cfg.Data == InMemory:
-		g.journal = memory.New(memory.Options{Retention: retention})
+		g.journal = memory.New(memory.Options{Retention: retention, Logger: g.log})
 	default:
 		warnUnused(cfg.Data, replicaDir, "the data folder contains a replica of a JetStream log, which is ignored: no NATS is configured", g.log)
 		j, err := pebblejournal.Open(pebblejournal.Options{

@@ -19,57 +19,53 @@ const clockJump = time.Minute
 // once, or the entries with its time would expire; when it is corrected, the time
 // before the jump is the retention time again.
 type RetentionClock struct {
-	wall    func() time.Time
-	elapsed func() time.Duration // monotonic
-	log     *slog.Logger
+	source func() time.Time
+	log    *slog.Logger
 
-	last        time.Time
-	lastElapsed time.Duration
-	jumped      bool
+	read   time.Time // last reading of source
+	last   wallTime
+	jumped bool
 }
 
-// NewRetentionClock returns a clock that starts at the wall clock's time. wall
-// nil is time.Now. elapsed returns the monotonic time since any fixed moment;
-// nil is the system's monotonic clock, or if wall is set, the time that passes
-// on wall. A jump of the wall clock is logged.
-func NewRetentionClock(wall func() time.Time, elapsed func() time.Duration, log *slog.Logger) *RetentionClock {
-	if elapsed == nil && wall != nil {
-		elapsed = func() time.Duration { return wall().Sub(time.Unix(0, 0)) }
+// wallTime is a reading of the wall clock: the time since 1970. It is no [time.Time],
+// because two of these are compared by the monotonic clock if both have a reading of it.
+type wallTime time.Duration
+
+func wallOf(t time.Time) wallTime { return wallTime(t.UnixNano()) }
+
+// NewRetentionClock returns a clock that starts at the time of source; nil is time.Now.
+// Real time is the monotonic clock, if source has readings of it, and otherwise the time
+// that passes on source. A jump of the wall clock is logged.
+func NewRetentionClock(source func() time.Time, log *slog.Logger) *RetentionClock {
+	if source == nil {
+		source = time.Now
 	}
-	if wall == nil {
-		wall = time.Now
-	}
-	if elapsed == nil {
-		start := time.Now()
-		elapsed = func() time.Duration { return time.Since(start) }
-	}
-	return &RetentionClock{wall: wall, elapsed: elapsed, log: log, last: wall(), lastElapsed: elapsed()}
+	read := source()
+	return &RetentionClock{source: source, log: log, read: read, last: wallOf(read)}
 }
 
-// Now returns the retention time.
+// Now returns the retention time, which has no monotonic reading.
 func (c *RetentionClock) Now() time.Time {
 	now, ahead := c.advance()
 	if jumped := ahead > clockJump; jumped != c.jumped {
 		c.jumped = jumped
-		c.log.Warn("the system clock jumped; retention follows it slowly", "ahead", ahead)
+		if jumped {
+			c.log.Warn("the system clock jumped ahead; retention follows it slowly: correct the clock if it is wrong", "ahead", ahead)
+		} else {
+			c.log.Info("retention follows the system clock again")
+		}
 	}
-	return now
+	return time.Unix(0, int64(now))
 }
 
 // advance returns the retention time, and by how much the wall clock is ahead
 // of it.
-func (c *RetentionClock) advance() (now time.Time, ahead time.Duration) {
-	wall, elapsed := c.wall(), c.elapsed()
-	limit := c.last.Add(maxClockRate * (elapsed - c.lastElapsed))
-	c.lastElapsed = elapsed
-	switch {
-	case wall.After(limit):
-		c.last = limit
-	case wall.After(c.last):
-		c.last = wall
-	}
-	if wall.Before(c.last) {
-		return wall, 0
-	}
-	return c.last, wall.Sub(c.last)
+func (c *RetentionClock) advance() (now wallTime, ahead time.Duration) {
+	read := c.source()
+	wall, elapsed := wallOf(read), max(0, read.Sub(c.read))
+	c.read = read
+	limit := c.last + wallTime(maxClockRate*elapsed)
+	c.last = max(c.last, min(wall, limit))
+	now = min(wall, c.last)
+	return now, time.Duration(wall - now)
 }

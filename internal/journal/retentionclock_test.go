@@ -3,10 +3,12 @@ package journal
 import (
 	"testing"
 	"time"
+
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 func TestRetentionClock(t *testing.T) {
-	start := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	start := time.Now()
 	type step struct{ elapsed, wall, want, ahead time.Duration } // all since start
 	tests := []struct {
 		name  string
@@ -26,15 +28,28 @@ func TestRetentionClock(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			var now step
-			c := NewRetentionClock(func() time.Time { return start.Add(now.wall) }, func() time.Duration { return now.elapsed }, nil)
+			now := start
+			c := NewRetentionClock(func() time.Time { return now }, nil)
 			for i, s := range test.steps {
-				now = s
+				now = testkit.ClockReading(t, start, s.wall, s.elapsed)
 				got, ahead := c.advance()
-				if got.Sub(start) != s.want || ahead != s.ahead {
-					t.Errorf("step %d: %v, ahead %v; want %v, %v", i, got.Sub(start), ahead, s.want, s.ahead)
+				if since := time.Duration(got - wallOf(start)); since != s.want || ahead != s.ahead {
+					t.Errorf("step %d: %v, ahead %v; want %v, %v", i, since, ahead, s.want, s.ahead)
 				}
 			}
 		})
+	}
+}
+
+// TestRetentionClock_WithoutMonotonic: a clock that has no other one beside it jumps back.
+func TestRetentionClock_WithoutMonotonic(t *testing.T) {
+	start := time.Now().Round(0)
+	now := start
+	c := NewRetentionClock(func() time.Time { return now }, nil)
+	for _, since := range []time.Duration{time.Hour, -time.Hour, time.Minute, 2 * time.Hour} {
+		now = start.Add(since)
+		if got := c.Now(); !got.Equal(now) {
+			t.Errorf("after %v: %v, want %v", since, got, now)
+		}
 	}
 }

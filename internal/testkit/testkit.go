@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 // Patience bounds how long tests wait for something that must happen. A test that
@@ -123,4 +124,20 @@ func (l *Log) Wait(t testing.TB, what string) string {
 			t.Fatalf("%q is not in the log:\n%s", what, text)
 		}
 	}
+}
+
+// ClockReading returns a reading of time.Now at a machine on which elapsed has passed since
+// the reading start and on which the wall clock shows wall more than then. They differ
+// after somebody has set the clock.
+func ClockReading(t testing.TB, start time.Time, wall, elapsed time.Duration) time.Time {
+	t.Helper()
+	r := start.Add(elapsed)
+	// The first word of a time.Time with a monotonic reading is a bit, 33 bits of seconds
+	// and 30 bits of nanoseconds of the wall clock.
+	seconds := int64((wall - elapsed) / time.Second)
+	*(*uint64)(unsafe.Pointer(&r)) += uint64(seconds) << 30 //nolint:gosec // nothing else sets the two clocks apart
+	if got := time.Duration(r.UnixNano() - start.UnixNano()); r.Sub(start) != elapsed || got != elapsed+time.Duration(seconds)*time.Second {
+		t.Fatalf("a time.Time has another layout: %v and %v have passed, want %v and %v", got, r.Sub(start), wall, elapsed)
+	}
+	return r
 }

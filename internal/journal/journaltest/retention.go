@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -97,4 +99,26 @@ func testRetentionOfEverything(t *testing.T, open openRetaining) {
 		t.Errorf("the number %d was given out again after %d", next[0], q[2])
 	}
 	s.want(t, "lab", journal.Query{}, next...)
+}
+
+// A clock with a monotonic reading, like time.Now's, jumps ahead by more than the age.
+func testRetentionAfterClockJump(t *testing.T, open openRetaining) {
+	began := time.Now()
+	var jump, readings atomic.Int64
+	clock := func() time.Time {
+		readings.Add(1)
+		elapsed := time.Since(began)
+		return testkit.ClockReading(t, began, elapsed+time.Duration(jump.Load()), elapsed)
+	}
+	s := follow(t, open(t, journal.Retention{Age: time.Hour}, clock))
+	want := s.must(t, "lab", draft("old", at(clock().Add(-2*time.Hour))), draft("a", at(clock())))[1:]
+	s.waitFor(t, want...)
+	jump.Store(int64(2 * time.Hour))
+	before, n := readings.Load(), 0
+	eventually(t, "some rounds of retention have the time after the jump", func() bool {
+		n++
+		want = append(want, s.must(t, "lab", draft(protocol.ID(fmt.Sprintf("later-%d", n)), at(clock())))...)
+		return readings.Load()-before-int64(n) >= 3 // the others are retention's
+	})
+	s.want(t, "lab", journal.Query{}, want...)
 }

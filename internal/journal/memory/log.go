@@ -97,7 +97,7 @@ func (j *Journal) trim() {
 	if j.opt.Retention == (journal.Retention{}) {
 		return
 	}
-	now := j.opt.Clock()
+	now := j.clock.Now()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for {

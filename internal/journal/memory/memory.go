@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -28,8 +29,11 @@ import (
 type Options struct {
 	// Retention is applied by every Append, so that memory is always bounded.
 	Retention journal.Retention
-	// Clock determines the age of entries; nil: time.Now.
+	// Clock determines the age of entries, within the limits of
+	// [journal.RetentionClock]; nil: time.Now.
 	Clock func() time.Time
+	// Logger receives warnings for operators; nil: discarded.
+	Logger *slog.Logger
 }
 
 // Journal implements [journal.Journal].
@@ -39,6 +43,7 @@ type Journal struct {
 	sink  journal.Sink // set before the first Append
 
 	appendMu sync.Mutex // held by an Append from the first draft to the sink
+	clock    *journal.RetentionClock
 
 	mu        sync.RWMutex // locked while appendMu is held
 	spaces    map[string]*log
@@ -51,12 +56,13 @@ var _ journal.Journal = (*Journal)(nil)
 
 // New returns an empty journal.
 func New(o Options) *Journal {
-	if o.Clock == nil {
-		o.Clock = time.Now
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Journal{
 		opt:    o,
 		logID:  uuid.NewString(),
+		clock:  journal.NewRetentionClock(o.Clock, o.Logger),
 		sink:   func(string, []*journal.Entry) {},
 		spaces: map[string]*log{}, snapshots: map[string][]byte{},
 	}

@@ -53,6 +53,7 @@ type Journal struct {
 	auditor *auditor
 
 	purgeRequests chan struct{} // runs the added purges
+	clockAhead    bool          // at the last round of retention; owned by retain
 
 	life context.Context // ends after Close has waited for every Append
 	end  context.CancelFunc

@@ -61,7 +61,7 @@ type Options struct {
 	AppendTimeout time.Duration
 
 	// Now is the clock that determines the age of entries, within the limits of
-	// [journal.RetentionClock]; nil: time.Now.
+	// [journal.RetentionClock]; nil: time.Now. The time of NATS is used if it is earlier.
 	Now func() time.Time
 	// Logger receives warnings and errors for operators; nil: discarded.
 	Logger *slog.Logger

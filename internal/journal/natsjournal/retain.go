@@ -19,7 +19,7 @@ import (
 func (j *Journal) retain() {
 	next := time.NewTimer(natsconn.Jitter(min(j.opts.RetainEvery, j.opts.firstRetain)))
 	defer next.Stop()
-	clock := journal.NewRetentionClock(j.opts.Now, nil, j.log)
+	clock := journal.NewRetentionClock(j.opts.Now, j.log)
 	for {
 		select {
 		case <-j.life.Done():
@@ -31,13 +31,41 @@ func (j *Journal) retain() {
 				next.Reset(natsconn.Jitter(min(j.opts.RetainEvery, j.opts.firstRetain)))
 				continue
 			}
-			if err := j.propose(j.life, clock.Now()); err != nil {
+			now, err := j.retentionTime(clock.Now())
+			if err == nil {
+				err = j.propose(j.life, now)
+			}
+			if err != nil {
 				j.log.Warn("retention", "error", err)
 			}
 			j.purgeAll(j.life) // retry failed purges
 			next.Reset(natsconn.Jitter(j.opts.RetainEvery))
 		}
 	}
+}
+
+// retentionTime returns the time of this gateway or that of NATS, whichever is earlier: one
+// clock that is ahead must not drop the log of all gateways. NATS's is the time of the
+// server that leads the first stream.
+func (j *Journal) retentionTime(own time.Time) (time.Time, error) {
+	if j.opts.Retention.Age == 0 {
+		return own, nil
+	}
+	ctx, cancel := context.WithTimeout(j.life, apiWait)
+	defer cancel()
+	handle, err := j.js.Stream(ctx, j.names.Stream(0))
+	if err != nil {
+		return own, fmt.Errorf("ask NATS for its time: %w", noAnswer(err))
+	}
+	server := handle.CachedInfo().TimeStamp
+	if ahead := own.Sub(server); ahead > time.Minute && !j.clockAhead {
+		j.log.Warn("the clock of this gateway is ahead of NATS; retention follows NATS: correct the clock that is wrong", "ahead", ahead)
+	}
+	j.clockAhead = own.Sub(server) > time.Minute
+	if server.Before(own) {
+		return server, nil
+	}
+	return own, nil
 }
 
 // propose publishes a control block for each space above its limits. If several

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -117,6 +119,34 @@ func TestRetention_SoonAfterStart(t *testing.T) {
 	before := boundsOf(t, a, "lab").oldest
 	openTest(t, n.url(), func(o *Options) { later(o); o.firstRetain = time.Millisecond }) // sooner than it is ready
 	testkit.Eventually(t, "the old entry is dropped", func() bool { return boundsOf(t, a, "lab").oldest > before })
+}
+
+// A gateway that starts with a clock that is ahead drops nothing before its age by the time
+// of NATS.
+func TestRetention_ClockAhead(t *testing.T) {
+	t.Parallel()
+	n := openAccount(t)
+	var rounds atomic.Int64
+	var log testkit.Log
+	a := openTest(t, n.url(), func(o *Options) {
+		o.Retention.Age, o.RetainEvery, o.firstRetain = time.Hour, 20*time.Millisecond, time.Millisecond
+		o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		o.Now = func() time.Time {
+			rounds.Add(1)
+			return time.Now().Round(0).Add(2 * time.Hour)
+		}
+	})
+	mustAppend(t, a, "lab", chat("old", "alice"))
+	now := chat("now", "alice")
+	now.Envelope.TS = time.Now()
+	mustAppend(t, a, "lab", now)
+	waitForAgreement(t, "lab", 1, []*Journal{a})
+	before := rounds.Load()
+	testkit.Eventually(t, "three rounds of retention", func() bool { return rounds.Load() >= before+3 })
+	if got := content(t, a, "lab"); len(got) != 1 {
+		t.Errorf("left: %q, want the entry of this minute", got)
+	}
+	log.Wait(t, "is ahead of NATS")
 }
 
 // TestRetention_Base: a gateway that reads the log after the purge, and one of an

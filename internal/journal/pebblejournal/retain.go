@@ -13,7 +13,7 @@ import (
 func (j *Journal) retain(ctx context.Context) {
 	tick := time.NewTicker(j.opt.RetentionEvery)
 	defer tick.Stop()
-	clock := journal.NewRetentionClock(j.opt.Clock, nil, j.log)
+	clock := journal.NewRetentionClock(j.opt.Clock, j.log)
 	for {
 		if err := j.trim(ctx, clock.Now()); err != nil && !errors.Is(err, journal.ErrUnavailable) {
 			j.log.Warn("retention pass ended early", "error", err)
