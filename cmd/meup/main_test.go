@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 //	late NAME               ends its --timeout, which does not end by itself
 //	interrupted NAME CODE   ends it with Ctrl-C; its output becomes the standard output
 //	ended NAME CODE         waits until it ends by itself
+//	reads waits as a person does before approving: an approval that comes with its question does not count
 //	logged ID [PARTICIPANT] waits until the log has that envelope, visible to the participant
 func TestScripts(t *testing.T) {
 	commands := programtest.Commands("meup", run)
@@ -53,6 +54,7 @@ func TestScripts(t *testing.T) {
 		"starts":      starts,
 		"prints":      prints,
 		"types":       types,
+		"reads":       func(*testscript.TestScript, bool, []string) { <-time.After(time.Second) },
 		"late":        func(ts *testscript.TestScript, _ bool, args []string) { of(ts).running[args[0]].late() },
 		"interrupted": func(ts *testscript.TestScript, _ bool, args []string) { ended(ts, args[0], args[1], syscall.SIGINT) },
 		"ended":       func(ts *testscript.TestScript, _ bool, args []string) { ended(ts, args[0], args[1], 0) },

@@ -144,20 +144,17 @@ func awaitSettled(ctx context.Context, t *connect.Target, e *protocol.Envelope) 
 // ErrQuit ends a review: no further proposal is to be asked for.
 var ErrQuit = &program.ExitError{Code: program.ExitOK}
 
-// tooEarly is the time after a question at a terminal in which an answer does not count: it
+// tooEarly is the time after a question at a terminal in which an approval does not count: it
 // was meant for the question before.
 const tooEarly = 700 * time.Millisecond
 
-// answer reads the decision on a proposal; nil: none. An answer counts only if it comes at
+// answer reads the decision on a proposal; nil: none. An approval counts only if it comes at
 // least this time after the question.
 func answer(ctx context.Context, in *program.Lines, out io.Writer, p *protocol.Envelope, early time.Duration) (*protocol.Envelope, error) {
 	for {
 		asked := time.Now()
 		line, err := in.Ask(ctx, out, "Approve? [y]es, [n]o, [s]kip, [q]uit: ")
 		switch {
-		case err == nil && time.Since(asked) < early:
-			fmt.Fprintln(out, "The question has just appeared: answer it again.")
-			continue
 		case errors.Is(err, io.EOF), line == "q", line == "quit":
 			return nil, ErrQuit
 		case err != nil:
@@ -165,6 +162,8 @@ func answer(ctx context.Context, in *program.Lines, out io.Writer, p *protocol.E
 		case line == "", line == "s", line == "skip":
 			fmt.Fprintf(out, "Skipped: it waits for a decision%s; meup proposals approve %s decides later.\n", Describe(p, time.Now()).expires(" and "), p.ID)
 			return nil, nil
+		case (line == "y" || line == "yes") && time.Since(asked) < early:
+			fmt.Fprintln(out, "The question has just appeared: answer it again.")
 		case line == "y", line == "yes":
 			e, err := proposal.Approval(p, newID(), "")
 			if errors.Is(err, proposal.ErrNoHost) {
