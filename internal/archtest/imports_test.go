@@ -70,9 +70,9 @@ var mayImport = map[string][]string{
 	"internal/journal":               {"protocol"},
 	"internal/journal/entrydb":       {"protocol", "internal/compaction", "internal/journal"},
 	"internal/journal/memory":        {"protocol", "internal/journal"},
-	"internal/journal/pebblejournal": {"protocol", "internal/journal", "internal/journal/entrydb"},
+	"internal/journal/pebblejournal": {"protocol", "internal/journal", "internal/journal/entrydb", "internal/proposal"},
 	"internal/journal/natsjournal":   {"protocol", "internal/journal", "internal/journal/natsjournal/block", "internal/journal/natsjournal/position", "internal/journal/natsjournal/publisher", "internal/journal/natsjournal/replica", "internal/natsconn"},
-	"internal/journal/journaltest":   {"protocol", "internal/journal"},
+	"internal/journal/journaltest":   {"protocol", "internal/journal", "internal/testkit"},
 
 	"internal/journal/natsjournal/block":     {"protocol", "internal/journal", "internal/natsconn"},
 	"internal/journal/natsjournal/position":  {},

@@ -44,13 +44,9 @@ func (j *Journal) retain() {
 	}
 }
 
-// retentionTime returns the time of this gateway or that of NATS, whichever is earlier: one
-// clock that is ahead must not drop the log of all gateways. NATS's is the time of the
-// server that leads the first stream.
+// retentionTime returns the earlier one of the times of this gateway and of the leader of the
+// first stream: one clock that is ahead must not drop the log of all gateways.
 func (j *Journal) retentionTime(own time.Time) (time.Time, error) {
-	if j.opts.Retention.Age == 0 {
-		return own, nil
-	}
 	ctx, cancel := context.WithTimeout(j.life, apiWait)
 	defer cancel()
 	handle, err := j.js.Stream(ctx, j.names.Stream(0))
@@ -58,14 +54,12 @@ func (j *Journal) retentionTime(own time.Time) (time.Time, error) {
 		return own, fmt.Errorf("ask NATS for its time: %w", noAnswer(err))
 	}
 	server := handle.CachedInfo().TimeStamp
-	if ahead := own.Sub(server); ahead > time.Minute && !j.clockAhead {
+	ahead := own.Sub(server)
+	if ahead > time.Minute && !j.clockAhead {
 		j.log.Warn("the clock of this gateway is ahead of NATS; retention follows NATS: correct the clock that is wrong", "ahead", ahead)
 	}
-	j.clockAhead = own.Sub(server) > time.Minute
-	if server.Before(own) {
-		return server, nil
-	}
-	return own, nil
+	j.clockAhead = ahead > time.Minute
+	return own.Add(-max(0, ahead)), nil
 }
 
 // propose publishes a control block for each space above its limits. If several
