@@ -56,6 +56,14 @@ func (b *Batch) Put(space string, e *journal.Entry) error {
 	return nil
 }
 
+// Settle changes an entry of the database, which has no such reference: it settles a
+// proposal.
+func (b *Batch) Settle(space string, e *journal.Entry, proposal protocol.ID) {
+	b.bytes -= b.rowBytes(space, e, len(journal.AppendEntry(nil, e)))
+	e.Settles = proposal
+	_ = b.Put(space, e) // it has a Seq
+}
+
 // Encoded returns the encoding of the entry that Put added last. It is valid
 // until the next Put.
 func (b *Batch) Encoded() []byte { return b.val }

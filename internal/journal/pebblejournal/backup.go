@@ -61,6 +61,9 @@ func OpenStored(dir string, log *slog.Logger) (*Stored, error) {
 }
 
 func (s *Stored) load() error {
+	if _, err := checkFormat(s.db); err != nil {
+		return err
+	}
 	id, err := s.db.Meta(logIDKey)
 	if err != nil {
 		return err

@@ -43,7 +43,13 @@ func TestCheckpoint_DuringAppends(t *testing.T) {
 		})
 	}
 	for copied := range 5 {
-		testkit.Eventually(t, "writers go on", func() bool { return acknowledged[0].Load() >= int64(20*(copied+1)) })
+		testkit.Eventually(t, "all writers go on", func() bool {
+			least := acknowledged[0].Load()
+			for w := range writers {
+				least = min(least, acknowledged[w].Load())
+			}
+			return least >= int64(20*(copied+1))
+		})
 		var before [writers]int64
 		for w := range writers {
 			before[w] = acknowledged[w].Load()

@@ -36,6 +36,10 @@ const markSyncEvery = time.Second
 // has lost its end. It is rejected unless Options.AcceptLoss is set, which
 // gives it another log id.
 func (j *Journal) loadMeta() error {
+	old, err := checkFormat(j.db)
+	if err != nil {
+		return err
+	}
 	id, err := j.db.Meta(logIDKey)
 	if err != nil {
 		return err
@@ -52,6 +56,11 @@ func (j *Journal) loadMeta() error {
 	loss := lostEntries(acknowledged, known, appended, counted)
 	if loss != nil && !j.opt.AcceptLoss {
 		return errors.Join(fmt.Errorf("%w; %s", loss, lossRemedies), m.file.Close())
+	}
+	if old {
+		if err := j.upgrade(); err != nil {
+			return errors.Join(fmt.Errorf("upgrade the log to format %d: %w", format, err), m.file.Close())
+		}
 	}
 	if err := j.identify(id, m, loss); err != nil {
 		return errors.Join(fmt.Errorf("write the id of the log: %w", err), m.file.Close())

@@ -1,0 +1,127 @@
+package pebblejournal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/entrydb"
+	"github.com/meup-protocol/meup/internal/proposal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Formats of a folder, stored under formatKey:
+//
+//	none  entries may not name the proposal that they settle
+//	2     all entries that settle a proposal name it
+const (
+	formatKey = "format"
+	format    = 2
+)
+
+// ErrNewer means that a later version of the gateway wrote the folder.
+var ErrNewer = errors.New("this folder was written by a newer meup")
+
+// upgradeBytes bounds the memory of a batch of an upgrade.
+const upgradeBytes = 1 << 20
+
+// checkFormat reports whether the folder has an earlier format. Err: ErrNewer.
+func checkFormat(db *entrydb.DB) (old bool, err error) {
+	value, err := db.Meta(formatKey)
+	if err != nil || value == nil {
+		return err == nil, err
+	}
+	n, err := strconv.Atoi(string(value))
+	if err != nil {
+		return false, fmt.Errorf("the format of the log cannot be read: %w", err)
+	}
+	if n > format {
+		return false, fmt.Errorf("%w (format %d, this build reads up to %d); its entries were not changed. Start that version, or restore a backup of this one", ErrNewer, n, format)
+	}
+	return n < format, nil
+}
+
+// upgrade makes all entries that settle a proposal name it. It can be interrupted.
+func (j *Journal) upgrade() error {
+	spaces, err := j.db.Spaces()
+	if err != nil {
+		return err
+	}
+	b, settled := j.db.NewBatch(), 0
+	for _, space := range spaces {
+		n, err := j.settleAll(b, space)
+		if err != nil {
+			return fmt.Errorf("find the decisions on proposals in %s: %w", space, err)
+		}
+		settled += n
+	}
+	b.SetMeta(formatKey, []byte(strconv.Itoa(format)))
+	if err := b.Commit(true); err != nil {
+		return err
+	}
+	if len(spaces) > 0 {
+		j.log.Info("the log has a new format", "format", format, "decisions", settled)
+	}
+	return nil
+}
+
+// proposed is a proposal of a space.
+type proposed struct {
+	envelope protocol.Envelope
+	call     proposal.Call
+	settled  bool
+}
+
+// settleAll adds to the batch what the decisions of a space settle, and commits it when
+// it is large.
+func (j *Journal) settleAll(b *entrydb.Batch, space string) (n int, err error) {
+	proposals := map[protocol.ID]*proposed{}
+	for e, err := range j.db.Range(context.Background(), space, journal.Query{}) {
+		if err != nil {
+			return n, err
+		}
+		env := &e.Envelope
+		switch env.Kind {
+		case protocol.KindMCPProposal:
+			proposals[env.ID] = &proposed{
+				envelope: protocol.Envelope{ID: env.ID, From: env.From, Context: env.Context},
+				call:     proposal.CallOf(env),
+			}
+		case protocol.KindMCPRequest, protocol.KindMCPReject, protocol.KindMCPWithdraw:
+			p := theOne(proposals, env.Correlation.IDs)
+			if p == nil || p.settled {
+				continue
+			}
+			if e.Settles == "" {
+				if proposal.SettlesCall(&p.envelope, p.call, env) == proposal.Pending {
+					continue
+				}
+				b.Settle(space, e, p.envelope.ID)
+				n++
+			}
+			p.settled = true
+		}
+		if b.Bytes() > upgradeBytes {
+			if err := b.Commit(false); err != nil {
+				return n, err
+			}
+		}
+	}
+	return n, nil
+}
+
+// theOne returns the proposal among these ids; nil if there is none, or more than one.
+func theOne(proposals map[protocol.ID]*proposed, ids []protocol.ID) (found *proposed) {
+	for _, id := range ids {
+		p := proposals[id]
+		if p != nil && found != nil && p != found {
+			return nil
+		}
+		if p != nil {
+			found = p
+		}
+	}
+	return found
+}
