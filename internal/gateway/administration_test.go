@@ -470,7 +470,7 @@ func TestAdministration_StrongerParticipant(t *testing.T) {
 		o.want(200, "lab", "desk-for-"+who)
 	}
 	o.issue("lab", "boss", "root-for-boss", "")
-	// What became stronger after its token was issued gets no further one.
+	// A participant that became stronger after its token was issued gets no further one.
 	o.do(protocol.KindAdminParticipantPut, `{"space":"lab","participant_id":"dora","capabilities":["chat","decide"]}`)
 	o.refused("desk", protocol.CodeCannotDelegate, "", protocol.KindAdminTokenIssue, `{"space":"lab","participant_id":"dora","token_sha256":%q}`, digest("again"))
 }

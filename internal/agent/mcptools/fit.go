@@ -107,7 +107,7 @@ func shallow(key []byte, v protocol.Value) []byte {
 	return slices.Concat(key, []byte{':'}, v.Raw())
 }
 
-// choose decides what is kept of each item.
+// choose decides which part of each item is kept.
 func (r *reduced) choose(limit int) {
 	bySize := make([]*item, len(r.items))
 	room := limit // beside the labels of all items that are not kept

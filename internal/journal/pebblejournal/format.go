@@ -74,7 +74,7 @@ type proposed struct {
 	settled  bool
 }
 
-// settleAll adds to the batch what the decisions of a space settle, and commits it when
+// settleAll adds to the batch the proposals that the decisions of a space settle, and commits it when
 // it is large.
 func (j *Journal) settleAll(b *entrydb.Batch, space string) (n int, err error) {
 	proposals := map[protocol.ID]*proposed{}

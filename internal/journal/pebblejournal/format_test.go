@@ -62,7 +62,7 @@ func TestOpen_Format1(t *testing.T) {
 	}
 }
 
-// Retention drops what an upgrade has added.
+// Retention drops the additions of an upgrade.
 func TestOpen_Format1Dropped(t *testing.T) {
 	j := open(t, Options{Dir: stored(t, "format1"), Retention: journal.Retention{Age: time.Hour}, RetentionEvery: time.Millisecond,
 		Clock: func() time.Time { return time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC) }})
