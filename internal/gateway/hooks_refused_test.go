@@ -67,7 +67,7 @@ func TestHooks_CallNotServed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer c.Close() //nolint:errcheck // only read
+		defer c.Close()
 		_, err = fmt.Fprintf(c, "POST /api/spaces/lab/hooks/claude HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer wide-token\r\nContent-Length: 1000\r\n\r\n{\"hook_event_name\":\"PreToolUse\",")
 		if err == nil {
 			err = c.(*net.TCPConn).CloseWrite()
