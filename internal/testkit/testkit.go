@@ -44,13 +44,14 @@ func Eventually(t testing.TB, what string, condition func() bool) {
 
 // FreePort returns a TCP port of 127.0.0.1 that nothing else uses before the test
 // ends, so that a server can be started, stopped and started again there. It is
-// below the ports that systems give to connections and to listeners at port 0.
+// below the ports that systems give to connections and to listeners at port 0, and
+// above 10080, which browsers do not connect to.
 // The UDP socket of the same number marks it as taken for the tests of all
 // processes.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	for range 1000 {
-		port := 10_000 + rand.IntN(22_000)
+		port := 10_100 + rand.IntN(21_900)
 		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 		mark, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", address)
 		if err != nil {
