@@ -4,8 +4,11 @@ package testkit
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io/fs"
 	"math/rand/v2"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -74,6 +77,24 @@ func FreePort(t testing.TB) int {
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(FreePort(t)))
+}
+
+// CopyFolder copies a folder that a program is using, as a crash would leave it: it begins
+// again if a file is removed meanwhile, which the program needs no more.
+func CopyFolder(t testing.TB, to, from string) {
+	t.Helper()
+	for {
+		err := os.CopyFS(to, os.DirFS(from))
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(to); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // Log is a log in memory. Its methods may be called concurrently.

@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -33,9 +34,7 @@ func fill(t *testing.T, dir string) {
 			flush(d)
 		}
 	}
-	if err := os.CopyFS(dir, os.DirFS(living)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.CopyFolder(t, dir, living)
 }
 
 // TestDamagedFile overwrites the middle of a file of each kind. Opening the

@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // killed returns a copy of the folder of a log that was killed after it
@@ -30,9 +31,7 @@ func killed(t *testing.T, n int) string {
 			t.Fatal(r.Err)
 		}
 	}
-	if err := os.CopyFS(dir, os.DirFS(living)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.CopyFolder(t, dir, living)
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
