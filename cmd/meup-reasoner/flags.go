@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/reasoner"
 	"github.com/meup-protocol/meup/internal/reasoner/httpapi"
@@ -42,7 +43,7 @@ type commonFlags struct {
 
 // Bounds of --context-tokens, the same as of context_tokens in a request.
 const (
-	minContextTokens = 4096
+	minContextTokens = planner.MinWindow
 	maxContextTokens = 10_000_000
 )
 

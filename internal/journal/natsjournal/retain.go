@@ -32,7 +32,7 @@ func (j *Journal) retain() {
 				continue
 			}
 			now, err := j.retentionTime(clock.Now())
-			if err == nil {
+			if err == nil || j.opts.Retention.Age == 0 { // the other limits need no time
 				err = j.propose(j.life, now)
 			}
 			if err != nil {
