@@ -15,27 +15,12 @@ import (
 // root is the path of the repository, relative to this package.
 const root = "../.."
 
-// Bounds of the code that a reader has to keep in mind at once, in lines.
-const (
-	maxFile     = 500
-	maxFunction = 75
-	maxPackage  = 2600
-)
-
-// longTables are functions that may be longer, since they consist of a flat
-// table: "file: function" and why.
-var longTables = map[string]string{}
-
 // source is one Go file of the repository.
 type source struct {
 	path   string // from the root
 	isTest bool
 	file   *ast.File
 	fset   *token.FileSet
-}
-
-func (s *source) lines(n ast.Node) int {
-	return s.fset.Position(n.End()).Line - s.fset.Position(n.Pos()).Line + 1
 }
 
 // sources returns all Go files of the repository, files for other systems
@@ -85,46 +70,6 @@ func skipForeign(path, name string) error {
 		return filepath.SkipDir
 	}
 	return nil
-}
-
-func TestFilesAreShort(t *testing.T) {
-	for _, s := range sources(t) {
-		if n := s.fset.File(s.file.Pos()).LineCount(); n > maxFile && !s.isTest {
-			t.Errorf("%s has %d lines, more than %d: look for the second idea in it", s.path, n, maxFile)
-		}
-	}
-}
-
-func TestPackagesAreShort(t *testing.T) {
-	lines := make(map[string]int)
-	for _, s := range sources(t) {
-		if !s.isTest {
-			lines[filepath.Dir(s.path)] += s.fset.File(s.file.Pos()).LineCount()
-		}
-	}
-	for dir, n := range lines {
-		if n > maxPackage {
-			t.Errorf("the package in %s has %d lines, more than %d: split it at an interface", dir, n, maxPackage)
-		}
-	}
-}
-
-func TestFunctionsAreShort(t *testing.T) {
-	for _, s := range sources(t) {
-		if s.isTest {
-			continue
-		}
-		for _, d := range s.file.Decls {
-			f, ok := d.(*ast.FuncDecl)
-			if !ok || f.Body == nil {
-				continue
-			}
-			name := s.path + ": " + f.Name.Name
-			if n := s.lines(f); n > maxFunction && longTables[name] == "" {
-				t.Errorf("%s has %d lines, more than %d", name, n, maxFunction)
-			}
-		}
-	}
 }
 
 func TestPackagesSayWhatTheyAre(t *testing.T) {
