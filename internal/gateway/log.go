@@ -55,6 +55,16 @@ func warnUnused(data, folder, message string, log *slog.Logger) {
 	}
 }
 
+// hadLog reports whether a data folder has had an embedded log: it has indexes of a log,
+// which a gateway makes after it, and no replica.
+func hadLog(data string) bool {
+	has := func(folder string) bool {
+		_, err := os.Stat(filepath.Join(data, folder))
+		return err == nil
+	}
+	return (has(searchIndex) || has(turnsIndex)) && !has(replicaDir)
+}
+
 // openLog opens the configured log: JetStream, memory, or the embedded log.
 func (g *Gateway) openLog(ctx context.Context, cfg *config.Config) error {
 	retention := journal.Retention{Age: cfg.Retention.Age, Bytes: cfg.Retention.Bytes}
@@ -74,7 +84,7 @@ func (g *Gateway) openLog(ctx context.Context, cfg *config.Config) error {
 	default:
 		warnUnused(cfg.Data, replicaDir, "the data folder contains a replica of a JetStream log, which is ignored: no NATS is configured", g.log)
 		j, err := pebblejournal.Open(pebblejournal.Options{
-			Dir: filepath.Join(cfg.Data, embeddedDir), FS: g.options.fs, AcceptLoss: g.options.AcceptLoss,
+			Dir: filepath.Join(cfg.Data, embeddedDir), FS: g.options.fs, MustExist: hadLog(cfg.Data), AcceptLoss: g.options.AcceptLoss,
 			Retention: retention, Fold: turnstore.Fold, Logger: g.log, OnCommit: g.metrics.Committed,
 		})
 		if err != nil {

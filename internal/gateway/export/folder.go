@@ -32,7 +32,7 @@ func OpenFolder(ctx context.Context, data, space string, mask turns.Masker, log 
 	if _, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("no log in %s: %w", data, err)
 	}
-	j, err := pebblejournal.Open(pebblejournal.Options{Dir: dir, Logger: log})
+	j, err := pebblejournal.Open(pebblejournal.Options{Dir: dir, MustExist: true, Logger: log})
 	if errors.Is(err, entrydb.ErrInUse) {
 		return nil, fmt.Errorf("the log in %s is in use by a running gateway: stop it, or use --gateway URL and --token-env NAME", data)
 	}

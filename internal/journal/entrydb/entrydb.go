@@ -41,6 +41,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 
@@ -129,6 +130,18 @@ func Open(o Options) (*DB, error) {
 	return d, nil
 }
 
+// Exists reports whether a folder has a database. It changes nothing.
+func Exists(fs vfs.FS, dir string) (bool, error) {
+	if _, err := fs.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	found, err := pebble.Peek(dir, fs)
+	if err != nil {
+		return false, fmt.Errorf("open log in %s: %w", dir, describeFormat(err))
+	}
+	return found.Exists, nil
+}
+
 // FS returns the file system of the database's folder.
 func (d *DB) FS() vfs.FS { return d.fs }
 
@@ -170,6 +183,19 @@ func openPebble(dir string, o *pebble.Options) (pdb *pebble.DB, err error) {
 	return pebble.Open(dir, o)
 }
 
+// ErrNewer means that a later version of the gateway wrote the folder.
+var ErrNewer = errors.New("this folder was written by a newer meup")
+
+// describeFormat marks the error of a format of Pebble that this build does not know.
+// Pebble has no value for it.
+func describeFormat(err error) error {
+	if strings.Contains(err.Error(), "written in unknown format major version") {
+		return fmt.Errorf("%w (%w, this build reads up to %d); nothing was changed. Start that version, or restore a backup of this one",
+			ErrNewer, err, pebble.FormatNewest)
+	}
+	return err
+}
+
 // ErrInUse means that the store is open already, usually in a running gateway.
 var ErrInUse = errors.New("another process has it open")
 
@@ -186,7 +212,7 @@ func describeOpenError(err error, g *failStopFS) error {
 	case isLocked(err):
 		return fmt.Errorf("%w: %w", ErrInUse, err)
 	}
-	return err
+	return describeFormat(err)
 }
 
 // isLocked reports whether err is the error of the lock file. Pebble has no

@@ -2,7 +2,6 @@ package pebblejournal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -21,13 +20,10 @@ const (
 	format    = 2
 )
 
-// ErrNewer means that a later version of the gateway wrote the folder.
-var ErrNewer = errors.New("this folder was written by a newer meup")
-
 // upgradeBytes bounds the memory of a batch of an upgrade.
 const upgradeBytes = 1 << 20
 
-// checkFormat reports whether the folder has an earlier format. Err: ErrNewer.
+// checkFormat reports whether the folder has an earlier format. Err: entrydb.ErrNewer.
 func checkFormat(db *entrydb.DB) (old bool, err error) {
 	value, err := db.Meta(formatKey)
 	if err != nil || value == nil {
@@ -38,7 +34,7 @@ func checkFormat(db *entrydb.DB) (old bool, err error) {
 		return false, fmt.Errorf("the format of the log cannot be read: %w", err)
 	}
 	if n > format {
-		return false, fmt.Errorf("%w (format %d, this build reads up to %d); its entries were not changed. Start that version, or restore a backup of this one", ErrNewer, n, format)
+		return false, fmt.Errorf("%w (format %d, this build reads up to %d); its entries were not changed. Start that version, or restore a backup of this one", entrydb.ErrNewer, n, format)
 	}
 	return n < format, nil
 }

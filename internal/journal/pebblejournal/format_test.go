@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -96,14 +97,113 @@ func TestOpen_NewerFormat(t *testing.T) {
 		if err == nil {
 			j.Close()
 		}
-		if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "format 3, this build reads up to 2") || !strings.Contains(err.Error(), dir) {
+		if !errors.Is(err, entrydb.ErrNewer) || !strings.Contains(err.Error(), "format 3, this build reads up to 2") || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%+v: %v, want that a newer meup wrote it, both formats and the folder", o, err)
 		}
 	}
-	if s, err := OpenStored(dir, nil); !errors.Is(err, ErrNewer) {
+	if s, err := OpenStored(dir, nil); !errors.Is(err, entrydb.ErrNewer) {
 		if err == nil {
 			s.Close()
 		}
 		t.Errorf("a backup: %v, want that a newer meup wrote it", err)
+	}
+}
+
+// A folder of a later format of Pebble is refused too.
+func TestOpen_NewerStore(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "log")
+	if err := open(t, Options{Dir: dir}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	markers, err := filepath.Glob(filepath.Join(dir, "marker.format-version.*"))
+	if err != nil || len(markers) != 1 {
+		t.Fatalf("markers %v, %v, want one", markers, err)
+	}
+	if err := os.Rename(markers[0], filepath.Join(dir, "marker.format-version.000099.999")); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []Options{{Dir: dir}, {Dir: dir, AcceptLoss: true}} {
+		j, err := Open(o)
+		if err == nil {
+			j.Close()
+		}
+		if !errors.Is(err, entrydb.ErrNewer) || !strings.Contains(err.Error(), "nothing was changed") || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%+v: %v, want that a newer meup wrote it, and the folder", o, err)
+		}
+	}
+}
+
+// A folder whose store, or the file that names the store's files, is missing is not taken for a new one.
+func TestOpen_StoreMissing(t *testing.T) {
+	for name, test := range map[string]struct {
+		left      []string // patterns of the files that are left
+		mustExist bool
+		want      string
+	}{
+		"nothing":     {nil, true, "the log is missing"},
+		"lock":        {[]string{"LOCK"}, true, "the log is missing"},
+		"mark":        {[]string{"LOCK", markFile}, false, "its store is missing, 1 entries are lost"},
+		"no manifest": {[]string{"LOCK", markFile, "*.sst", "*.log", "marker.format*", "OPTIONS*"}, false, "its store is missing, 1 entries are lost"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "log")
+			j := open(t, Options{Dir: dir})
+			j.one("lab", "a")
+			if err := j.Close(); err != nil {
+				t.Fatal(err)
+			}
+			var left []string
+			for _, pattern := range test.left {
+				found, err := filepath.Glob(filepath.Join(dir, pattern))
+				if err != nil || len(found) == 0 {
+					t.Fatalf("%s: %v, %v", pattern, found, err)
+				}
+				left = append(left, found...)
+			}
+			list := func() (paths []string) {
+				names, err := os.ReadDir(dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, n := range names {
+					paths = append(paths, filepath.Join(dir, n.Name()))
+				}
+				return paths
+			}
+			for _, path := range list() {
+				if !slices.Contains(left, path) {
+					if err := os.Remove(path); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			before := list()
+			o := Options{Dir: dir, MustExist: test.mustExist}
+			for range 2 {
+				j, err := Open(o)
+				if err == nil {
+					j.Close()
+				}
+				if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "--accept-loss") {
+					t.Errorf("%v, want %q, the folder and --accept-loss", err, test.want)
+				}
+			}
+			if after := list(); !slices.Equal(after, before) {
+				t.Errorf("the folder has %v, want %v", after, before)
+			}
+			o.AcceptLoss = true
+			j = open(t, o)
+			j.one("lab", "b")
+			if err := j.Close(); err != nil {
+				t.Fatal(err)
+			}
+			o.AcceptLoss = false
+			j = open(t, o)
+			defer j.Close()
+			// Pebble may find entries in a write-ahead log that is left.
+			if list := read(t, j, "lab"); len(list) == 0 || list[len(list)-1].Envelope.ID != "b" {
+				t.Errorf("the log has %v, want the entry that was written after the loss", list)
+			}
+		})
 	}
 }

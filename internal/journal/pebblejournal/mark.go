@@ -76,6 +76,27 @@ func (j *Journal) loadMeta() error {
 	return nil
 }
 
+// checkMissing returns an error if a folder that must have a log, or whose mark counts
+// entries, has none: its store, or the file that names the files of the store, is missing.
+// Pebble would make an empty store there, and remove the files of the old one.
+func checkMissing(fs vfs.FS, dir string, mustExist bool) error {
+	exists, err := entrydb.Exists(fs, dir)
+	if err != nil || exists {
+		return err
+	}
+	acknowledged, _, err := readMark(fs, dir)
+	switch {
+	case err != nil:
+		return fmt.Errorf("open log in %s: read the mark of acknowledged entries: %w", dir, err)
+	case acknowledged > 0:
+		return fmt.Errorf("open log in %s: %d entries were acknowledged and the log holds 0 of them: its store is missing, %d entries are lost; %s",
+			dir, acknowledged, acknowledged, lossRemedies)
+	case mustExist:
+		return fmt.Errorf("open log in %s: the log is missing, with all its entries; %s", dir, lossRemedies)
+	}
+	return nil
+}
+
 // appendedEntries returns the number of entries that were ever appended; counted is
 // false if there were none.
 func appendedEntries(db *entrydb.DB) (counted bool, n uint64, err error) {

@@ -21,6 +21,7 @@
 package pebblejournal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +44,8 @@ type Options struct {
 	// FS has the folder; nil is the machine's file system.
 	FS vfs.FS
 
+	// MustExist means that Open creates no log, unless AcceptLoss is set.
+	MustExist bool
 	// AcceptLoss opens a log that lacks entries which it once acknowledged. That
 	// is an error otherwise.
 	AcceptLoss bool
@@ -126,6 +129,11 @@ func Open(o Options) (*Journal, error) {
 	}
 	if o.OnCommit == nil {
 		o.OnCommit = func(int, int, time.Duration) {}
+	}
+	if o.Dir != "" && !o.AcceptLoss {
+		if err := checkMissing(cmp.Or(o.FS, vfs.Default), o.Dir, o.MustExist); err != nil {
+			return nil, err
+		}
 	}
 	db, err := entrydb.Open(entrydb.Options{Dir: o.Dir, FS: o.FS, CutDamage: o.AcceptLoss, Logger: o.Logger})
 	if errors.Is(err, entrydb.ErrDamagedWAL) {
