@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"math"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -114,6 +115,9 @@ func open(s Schema, o Options) (*DB, error) {
 	store, err := pebble.Open(o.Dir, db.storeOptions(o.FS, compactions))
 	if err != nil {
 		compactions.Unregister()
+		if strings.Contains(err.Error(), "unknown format major version") { // a later version of Pebble wrote it
+			err = fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
 		return nil, fmt.Errorf("open: %w", db.Failed(err))
 	}
 	opened.Store(true)

@@ -85,6 +85,17 @@ func TestOpen_BegunAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
+		"later version": func(t *testing.T, fs vfs.FS) {
+			db := openDB(t, fs)
+			if err := errors.Join(db.Store().Set(keyVersion, []byte("3"), pebble.NoSync), db.Close()); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"later version of Pebble": func(t *testing.T, fs vfs.FS) {
+			files(t, fs, "marker.format-version", func(path string) error {
+				return fs.Rename(path, fs.PathJoin(dir, "marker.format-version.000099.999"))
+			})
+		},
 		"damaged tables":     func(t *testing.T, fs vfs.FS) { files(t, fs, ".sst", overwrite(t, fs)) },
 		"damaged manifest":   func(t *testing.T, fs vfs.FS) { files(t, fs, "MANIFEST", overwrite(t, fs)) },
 		"no tables any more": func(t *testing.T, fs vfs.FS) { files(t, fs, ".sst", fs.Remove) },
