@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"iter"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -185,7 +184,7 @@ var ErrTruncated = errors.New("answer cut off")
 // Error is a provider's refusal. Its text never contains a key.
 type Error struct {
 	Provider   string
-	Status     int    // of HTTP; 0 for a refusal within a stream
+	Status     int    // of HTTP, or of a refusal within a stream; 0 if that has none
 	Code       string // the provider's code, such as rate_limit_exceeded
 	Message    string
 	RetryAfter time.Duration // the provider's delay; 0 if it sent none
@@ -245,8 +244,7 @@ func (e *Error) Temporary() bool {
 		"insufficient_system_resource": // DeepSeek's
 		return true
 	}
-	status, err := strconv.Atoi(e.Code) // vLLM's and OpenRouter's are statuses
-	return err == nil && (status == 429 || status >= 500)
+	return false
 }
 
 // TooLong reports whether the request exceeded the context window of the model.

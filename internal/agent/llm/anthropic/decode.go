@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
@@ -60,10 +61,12 @@ type usage struct {
 	} `json:"output_tokens_details"`
 }
 
-// apiError is the body of a refusal.
+// apiError is the body of a refusal. Compatible servers may send a code instead
+// of the type.
 type apiError struct {
-	Type    string `json:"type"`
-	Message string `json:"message"`
+	Type    string          `json:"type"`
+	Code    json.RawMessage `json:"code"`
+	Message string          `json:"message"`
 }
 
 // answer is an incomplete answer. The zero value is ready to use; on is
@@ -91,6 +94,9 @@ func (a *answer) applyEvent(name string, data []byte) error {
 	}
 	if ev.Type == "" {
 		ev.Type = name
+	}
+	if ev.Type == "" && ev.Error != nil { // of a server that is compatible
+		ev.Type = "error"
 	}
 	if a.bytes += len(data); a.bytes > maxBytes {
 		return fmt.Errorf("read event: %w: more than %d MiB", errTooLarge, maxBytes>>20)
@@ -258,6 +264,9 @@ func refusedWith(e *apiError) error {
 		e = &apiError{}
 	}
 	if e.Type == "" {
+		e.Type = strings.Trim(string(e.Code), `"`)
+	}
+	if e.Type == "" || e.Type == "null" {
 		e.Type = "api_error"
 	}
 	return &refused{*e}

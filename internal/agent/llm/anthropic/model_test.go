@@ -199,12 +199,17 @@ func TestGenerate_BusyInStream(t *testing.T) {
 	inStream := func(code string) reply {
 		return reply{status: http.StatusOK, stream: true, body: fmt.Appendf(nil, busy, code)}
 	}
+	numbered := func(code string) reply { // of a compatible server
+		return reply{status: http.StatusOK, stream: true, body: fmt.Appendf(nil, "data: {\"error\":{\"code\":%s,\"message\":\"Busy\"}}\n\n", code)}
+	}
 	for name, tc := range map[string]struct {
 		replies []reply
 		code    string // "": none
 	}{
 		"overloaded":   {[]reply{inStream("overloaded_error"), sse(t, "text.sse")}, ""},
 		"too many":     {[]reply{inStream("rate_limit_error"), sse(t, "text.sse")}, ""},
+		"a number":     {[]reply{numbered("502"), sse(t, "text.sse")}, ""},
+		"digits":       {[]reply{numbered(`"529"`), sse(t, "text.sse")}, ""},
 		"one document": {[]reply{{status: http.StatusOK, body: testdata(t, "error_529.json")}, sse(t, "text.sse")}, ""},
 		"twice":        {[]reply{inStream("overloaded_error"), inStream("overloaded_error")}, "overloaded_error"},
 		"both ways":    {[]reply{{status: 529, body: testdata(t, "error_529.json")}, inStream("overloaded_error")}, "overloaded_error"},

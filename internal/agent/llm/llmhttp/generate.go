@@ -124,13 +124,15 @@ func (c *Client) readError(at string, err error) error {
 // request because of the error of an answer that has not begun.
 func Adapt(ask func() iter.Seq2[llm.Event, error], adapt func(error) bool) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
+		begun := false
 		for again := true; again; {
 			again = false
 			for event, err := range ask() {
-				if err != nil && adapt(err) {
+				if err != nil && !begun && adapt(err) {
 					again = true
 					break
 				}
+				begun = true
 				if !yield(event, err) {
 					return
 				}

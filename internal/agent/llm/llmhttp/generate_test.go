@@ -24,7 +24,7 @@ func (w *words) Event(ev Event) (last bool, err error) {
 	case ".":
 		return true, nil
 	case "busy":
-		return false, &llm.Error{Provider: "acme", Code: "503"}
+		return false, &llm.Error{Provider: "acme", Status: 503}
 	case "odd":
 		return false, errors.New("odd word")
 	default:
@@ -86,7 +86,7 @@ func TestGenerate(t *testing.T) {
 		"an emoji in two events": {"", []string{data(`{"t":"\ud83d"}`, `{"t":"\ude00"}`, ".")}, false, `{"t":""} {"t":"\ud83d\ude00"} [{"t":""} {"t":"\ud83d\ude00"}]`},
 		"invalid":                {"", []string{data("a", "odd")}, false, "a error: read answer of acme: event 2: odd word"},
 		"busy":                   {"", []string{data("busy"), data("a", ".")}, false, "a [a]"},
-		"busy after a piece":     {"", []string{data("a", "busy"), data("b", ".")}, false, "a error: acme refused (503)"},
+		"busy after a piece":     {"", []string{data("a", "busy"), data("b", ".")}, false, "a error: acme refused with status 503"},
 		"whole, busy at the end": {"", []string{data("a", "busy"), data("b", ".")}, true, "[b]"},
 		"one document":           {"application/json", []string{"a"}, false, "a [a]"},
 		"an empty document":      {"application/json", []string{"\n\n"}, false, "error: read answer of acme: the answer is empty: answer cut off"},
@@ -152,6 +152,23 @@ func TestGenerate_Canceled(t *testing.T) {
 	}
 	if !errors.Is(last, context.Canceled) {
 		t.Error(last)
+	}
+}
+
+// TestAdapt_Begun checks that an answer of which a piece was passed on is not
+// requested again.
+func TestAdapt_Begun(t *testing.T) {
+	asked := 0
+	got := collect(Adapt(func() iter.Seq2[llm.Event, error] {
+		asked++
+		return func(yield func(llm.Event, error) bool) {
+			if yield(llm.Event{Delta: llm.Delta{Text: "piece"}}, nil) {
+				yield(llm.Event{}, errors.New("refused"))
+			}
+		}
+	}, func(error) bool { return asked == 1 }))
+	if want := "piece error: refused"; got != want || asked != 1 {
+		t.Errorf("got %q after %d requests, want %q after one", got, asked, want)
 	}
 }
 

@@ -3,6 +3,7 @@ package llmhttp
 import (
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/textutil"
@@ -18,8 +19,12 @@ const (
 )
 
 // Refusal returns the error for a provider's code and message, masked and
-// shortened for logs. Status is 0 for a refusal within a stream.
+// shortened for logs. Status is 0 for a refusal within a stream: there, a code
+// that is a number is the status, as vLLM and OpenRouter send it.
 func (c *Client) Refusal(status int, code, message string) *llm.Error {
+	if n, err := strconv.Atoi(code); status == 0 && err == nil && n >= 400 && n <= 599 {
+		status, code = n, ""
+	}
 	return &llm.Error{
 		Provider: c.Provider,
 		Status:   status,

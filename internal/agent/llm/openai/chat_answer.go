@@ -89,6 +89,9 @@ func (a *chatAnswer) add(data []byte) error {
 }
 
 func (a *chatAnswer) choice(ch choice) error {
+	if some(ch.Error) {
+		return a.model.refusal(ch.Error)
+	}
 	a.begun = true
 	d := ch.Delta
 	if d == nil {

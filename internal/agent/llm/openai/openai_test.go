@@ -57,8 +57,11 @@ func TestRefusals(t *testing.T) {
 		io.WriteString(w, "data: {\"error\":{\"message\":\"overloaded, sk-secret-key\",\"code\":503}}\n\n")
 	})
 	_, err = llm.Ask(t.Context(), m, question, nil)
-	if !errors.As(err, &e) || e.Status != 0 || e.Code != "503" || e.Message != "overloaded, [key]" {
-		t.Fatalf("%v", err)
+	if !errors.As(err, &e) || e.Status != 503 || e.Code != "" || e.Message != "overloaded, [key]" {
+		t.Fatalf("%v, want the status 503", err)
+	}
+	if got, want := e.Public(), "the model's provider answered with status 503"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -78,6 +81,8 @@ func TestGenerate_BusyInStream(t *testing.T) {
 	}{
 		"at once":         {fmt.Sprintf("data: "+busy+"\n\n", 503), "text/event-stream", 2, "Hi"},
 		"too many":        {fmt.Sprintf("data: "+busy+"\n\n", 429), "text/event-stream", 2, "Hi"},
+		"overloaded":      {fmt.Sprintf("data: "+busy+"\n\n", 529), "text/event-stream", 2, "Hi"},
+		"in a choice":     {fmt.Sprintf(`data: {"choices":[{"index":0,"finish_reason":"error",`+busy[1:]+"]}\n\n", 502), "text/event-stream", 2, "Hi"},
 		"in one document": {fmt.Sprintf(busy, 503), "application/json", 2, "Hi"},
 		"in a call":       {fmt.Sprintf("data: "+call+"\n\ndata: "+busy+"\n\n", 503), "text/event-stream", 2, "Hi"},
 		"not for long":    {fmt.Sprintf("data: "+busy+"\n\n", 400), "text/event-stream", 1, ""},

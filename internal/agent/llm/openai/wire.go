@@ -24,6 +24,8 @@ type choice struct {
 	Delta        *delta `json:"delta"`
 	Message      *delta `json:"message"`
 	FinishReason str    `json:"finish_reason"`
+
+	Error json.RawMessage `json:"error"` // OpenRouter's
 }
 
 type delta struct {
