@@ -17,6 +17,7 @@ type chatAnswer struct {
 	id, name string
 	refused  bool
 	tags     thinkTags
+	written  writtenCalls
 	calls    calls
 	kept     replayBuilder
 	usage    llm.Usage
@@ -24,9 +25,15 @@ type chatAnswer struct {
 	finish   string // the finish_reason
 }
 
-func newChatAnswer(m *Model, emit func(llm.Delta)) *chatAnswer {
+// newChatAnswer returns the decoder of an answer to a request, with or without
+// tools.
+func newChatAnswer(m *Model, hasTools bool, emit func(llm.Delta)) *chatAnswer {
 	a := &chatAnswer{model: m, pieces: pieces{emit: emit}}
+	a.written = writtenCalls{text: a.addText}
 	a.tags = thinkTags{text: a.addText, thinking: a.addThinking}
+	if hasTools {
+		a.tags.text = a.written.write
+	}
 	return a
 }
 
@@ -128,7 +135,11 @@ func (a *chatAnswer) delta(d *delta) error {
 		a.refused = true
 		a.addText(string(d.Refusal))
 	}
-	for _, c := range d.ToolCalls {
+	called := d.ToolCalls
+	if d.FunctionCall != nil && len(called) == 0 {
+		called = []callDelta{{Index: new(int), Function: *d.FunctionCall}}
+	}
+	for _, c := range called {
 		if err := a.calls.add(c); err != nil {
 			return err
 		}
@@ -155,6 +166,7 @@ func (a *chatAnswer) reasoning(d *delta) {
 // Response returns the complete answer.
 func (a *chatAnswer) Response() llm.Response {
 	a.tags.end()
+	a.written.end(&a.calls)
 	calls, extra := a.calls.finish(a.model.newID)
 	text, thinking := splitUnopened(a.text.String(), a.thinking.String())
 	return llm.Response{

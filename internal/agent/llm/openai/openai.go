@@ -14,7 +14,7 @@
 //   - Thinking arrives as reasoning_content (DeepSeek, older vLLM), as reasoning
 //     (OpenRouter, Ollama, newer vLLM), as reasoning_details (OpenRouter: raw
 //     text, summaries, and encrypted pieces without a text), or within
-//     <think> tags at the beginning of the content. All of them become
+//     <think> or [THINK] tags at the beginning of the content. All of them become
 //     thinking, none of them text. If a server omits the opening tag (because
 //     the template contained it), the thinking is recognized only in the
 //     complete answer; until then it arrives as deltas of text.
@@ -26,7 +26,9 @@
 //     requires reasoning_details in the same turns. Thinking within tags is
 //     not returned.
 //   - A missing call id is generated. Arguments may have any of the forms that
-//     servers use. Calls are distinguished by index, by id, or by their order.
+//     servers use. Calls are distinguished by index, by id, or by their order. The
+//     older function_call is a call, and so is a text in <tool_call> tags at the end
+//     of the content, from a server that does not parse the model's calls.
 //   - An answer is complete with a finish_reason or [DONE]; without either it
 //     was cut off.
 //
@@ -164,7 +166,9 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Eve
 		if m.api == Responses {
 			return m.client.Generate(ctx, "/responses", m.responsesBody(req, sent, items), req.Whole, m.responsesDecoder)
 		}
-		return m.client.Generate(ctx, "/chat/completions", m.chatBody(req, sent), req.Whole, m.chatDecoder)
+		return m.client.Generate(ctx, "/chat/completions", m.chatBody(req, sent), req.Whole, func(emit func(llm.Delta)) llmhttp.Decoder {
+			return newChatAnswer(m, len(req.Tools) > 0, emit)
+		})
 	}, func(err error) bool {
 		switch v := m.deviation(req, err); {
 		case v&^sent != 0:
@@ -177,8 +181,6 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Eve
 		return false
 	})
 }
-
-func (m *Model) chatDecoder(emit func(llm.Delta)) llmhttp.Decoder { return newChatAnswer(m, emit) }
 
 func (m *Model) responsesDecoder(emit func(llm.Delta)) llmhttp.Decoder {
 	return newResponsesAnswer(m, emit)

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -106,6 +107,81 @@ func TestGenerate_BusyInStream(t *testing.T) {
 				t.Errorf("got %+v", resp)
 			}
 		})
+	}
+}
+
+// TestGenerate_Forms checks the forms in which servers send thinking and calls: in
+// tags, which arrive byte by byte, and in the field of older ones.
+func TestGenerate_Forms(t *testing.T) {
+	tools := []llm.Tool{{Name: "list"}, {Name: "read"}}
+	const list = `<tool_call>
+{"name": "list", "arguments": {"path": "</tool_call>"}}
+</tool_call>`
+	for name, tc := range map[string]struct {
+		content, rest  string // of the message; its other members
+		tools          []llm.Tool
+		text, thinking string
+		calls          string
+	}{
+		"thinking of Mistral":   {content: "[THINK]Two folders.[/THINK]\nDone [THINK].", text: "Done [THINK].", thinking: "Two folders."},
+		"another closing tag":   {content: "[THINK]a</think>b[/THINK]c", text: "c", thinking: "a</think>b"},
+		"an unopened tag":       {content: "Two.[/THINK]\n\nDone.", text: "Done.", thinking: "Two."},
+		"a call":                {content: list, tools: tools, calls: `list {"path": "</tool_call>"}`},
+		"calls after a text":    {content: "<think>Hm.</think>I look.\n" + list + "\n" + `<tool_call>{"name":"read","parameters":{}}</tool_call>` + "\n", tools: tools, text: "I look.\n", thinking: "Hm.", calls: `list {"path": "</tool_call>"} read {}`},
+		"arguments in a string": {content: `<tool_call>{"name":"list","arguments":"{\"a\":1}"}`, tools: tools, calls: `list {"a":1}`},
+		"a call in a sentence":  {content: "Write " + list + " at the end.", tools: tools, text: "Write " + list + " at the end."},
+		"a call in a fence":     {content: "```\n" + list + "\n```", tools: tools, text: "```\n" + list + "\n```"},
+		"no call":               {content: "<tool_call>list</tool_call>", tools: tools, text: "<tool_call>list</tool_call>"},
+		"the begin of a tag":    {content: "a <tool_", tools: tools, text: "a <tool_"},
+		"without tools":         {content: list, text: list},
+		"function_call":         {rest: `"function_call":{"name":"list","arguments":"{\"a\":1}"}`, tools: tools, calls: `list {"a":1}`},
+		"both fields":           {rest: `"function_call":{"name":"list","arguments":"{}"},"tool_calls":[{"index":0,"id":"c","function":{"name":"list","arguments":"{}"}}]`, tools: tools, calls: `list {}`},
+	} {
+		for _, whole := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, whole %v", name, whole), func(t *testing.T) {
+				var transcript bytes.Buffer
+				chunk := func(members string) {
+					fmt.Fprintf(&transcript, "data: {\"choices\":[{\"index\":0,\"delta\":{%s}}]}\n\n", members)
+				}
+				for _, b := range []byte(tc.content) {
+					chunk(fmt.Sprintf(`"content":%q`, string(b)))
+				}
+				if name, arguments, cut := strings.Cut(tc.rest, `,"arguments":`); name != "" && cut && !strings.Contains(arguments, "tool_calls") {
+					chunk(name + "}") // in pieces, with the arguments by themselves
+					chunk(`"function_call":{"arguments":` + arguments)
+				} else if tc.rest != "" {
+					chunk(tc.rest)
+				}
+				transcript.WriteString("data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n")
+				m := serve(t, answers("text/event-stream", transcript.Bytes()))
+				pieces := ""
+				on := func(d llm.Delta) {
+					if d.Kind == llm.TextDelta {
+						pieces += d.Text
+					}
+				}
+				if whole {
+					on = nil
+				}
+				resp, err := llm.Ask(t.Context(), m, llm.Request{Messages: question.Messages, Tools: tc.tools}, on)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var calls []string
+				for _, c := range resp.Message.Calls {
+					calls = append(calls, c.Name+" "+string(c.Arguments))
+				}
+				if resp.Message.Text != tc.text || resp.Thinking != tc.thinking || strings.Join(calls, " ") != tc.calls {
+					t.Errorf("text %q, thinking %q, calls %q; want %q, %q, %q", resp.Message.Text, resp.Thinking, calls, tc.text, tc.thinking, tc.calls)
+				}
+				if (resp.Stop == llm.StopTools) != (tc.calls != "") {
+					t.Errorf("stop %q with the calls %q", resp.Stop, calls)
+				}
+				if !whole && pieces != tc.text && name != "an unopened tag" {
+					t.Errorf("pieces %q, want %q", pieces, tc.text)
+				}
+			})
+		}
 	}
 }
 

@@ -7,14 +7,19 @@ const (
 	closeTag = "</think>"
 )
 
-// thinkTags splits content that begins with <think>…</think>, once or several
-// times, into thinking and text. Later tags are part of the answer. A tag may
-// arrive in pieces: a possible beginning of a tag is held back until it is
-// complete.
+// tagPairs are the tags around thinking: of DeepSeek's and Qwen's models, and of
+// Mistral's.
+var tagPairs = [][2]string{{openTag, closeTag}, {"[THINK]", "[/THINK]"}}
+
+// thinkTags splits content that begins with <think>…</think> or
+// [THINK]…[/THINK], once or several times, into thinking and text. Later tags are
+// part of the answer. A tag may arrive in pieces: a possible beginning of a tag is
+// held back until it is complete.
 type thinkTags struct {
 	text, thinking func(string)
 
 	state    tagState
+	closing  string // the tag that ends the thinking
 	held     string
 	thoughts int // tags opened
 }
@@ -49,16 +54,18 @@ func (t *thinkTags) write(s string) {
 // start finds an opening tag and returns the text to process next.
 func (t *thinkTags) start(s string) string {
 	trimmed := strings.TrimLeft(s, " \t\r\n")
-	switch {
-	case strings.HasPrefix(trimmed, openTag):
-		t.state = inThinking
-		if t.thoughts++; t.thoughts > 1 {
-			t.thinking("\n\n")
+	for _, tag := range tagPairs {
+		if rest, opened := strings.CutPrefix(trimmed, tag[0]); opened {
+			t.state, t.closing = inThinking, tag[1]
+			if t.thoughts++; t.thoughts > 1 {
+				t.thinking("\n\n")
+			}
+			return rest
 		}
-		return trimmed[len(openTag):]
-	case strings.HasPrefix(openTag, trimmed):
-		t.held = s
-		return ""
+		if strings.HasPrefix(tag[0], trimmed) {
+			t.held = s
+			return ""
+		}
 	}
 	t.state = inText
 	if t.thoughts > 0 {
@@ -68,13 +75,13 @@ func (t *thinkTags) start(s string) string {
 }
 
 func (t *thinkTags) think(s string) string {
-	before, after, closed := strings.Cut(s, closeTag)
+	before, after, closed := strings.Cut(s, t.closing)
 	if closed {
 		t.thinking(before)
 		t.state = atStart
 		return after
 	}
-	n := partial(s, closeTag)
+	n := partial(s, t.closing)
 	t.thinking(s[:len(s)-n])
 	t.held = s[len(s)-n:]
 	return ""
@@ -107,9 +114,11 @@ func partial(s, tag string) int {
 // splitUnopened splits a complete text with a closing tag but no opening tag: some
 // templates put the opening tag into the prompt.
 func splitUnopened(text, thinking string) (string, string) {
-	before, after, closed := strings.Cut(text, closeTag)
-	if !closed || thinking != "" || strings.Contains(before, openTag) {
-		return text, thinking
+	for _, tag := range tagPairs {
+		before, after, closed := strings.Cut(text, tag[1])
+		if closed && thinking == "" && !strings.Contains(before, tag[0]) {
+			return strings.TrimLeft(after, " \t\r\n"), strings.TrimSpace(before)
+		}
 	}
-	return strings.TrimLeft(after, " \t\r\n"), strings.TrimSpace(before)
+	return text, thinking
 }

@@ -35,16 +35,19 @@ type delta struct {
 	Reasoning        str               `json:"reasoning"`
 	ReasoningDetails []json.RawMessage `json:"reasoning_details"`
 	ToolCalls        []callDelta       `json:"tool_calls"`
+	FunctionCall     *function         `json:"function_call"` // before there were tool_calls
 }
 
 type callDelta struct {
-	Index    *int `json:"index"`
-	ID       str  `json:"id"`
-	Function struct {
-		Name      str       `json:"name"`
-		Arguments arguments `json:"arguments"`
-	} `json:"function"`
+	Index        *int            `json:"index"`
+	ID           str             `json:"id"`
+	Function     function        `json:"function"`
 	ExtraContent json.RawMessage `json:"extra_content"`
+}
+
+type function struct {
+	Name      str       `json:"name"`
+	Arguments arguments `json:"arguments"`
 }
 
 // str is a string; null and other types are "".
