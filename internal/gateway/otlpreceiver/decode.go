@@ -2,15 +2,19 @@ package otlpreceiver
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -186,6 +190,7 @@ type span struct {
 	failed            bool
 	failure           string
 	texts             map[field]value
+	messages          map[field]map[int]*message // of numbered attributes
 	kind              kind
 
 	children []*span // of the same request
@@ -193,6 +198,20 @@ type span struct {
 }
 
 func (s *span) get(f field) string { return s.texts[f].text }
+
+// agent returns the name of the agent of a span, or "".
+func (s *span) agent() string {
+	if s.kind == agent {
+		return cmp.Or(s.get(agentName), s.get(entityName))
+	}
+	return s.get(agentName)
+}
+
+// tool returns the name of the tool that a span calls.
+func (s *span) tool() string { return cmp.Or(s.get(toolName), s.get(entityName), s.name) }
+
+// message is a message of a conversation with a model.
+type message struct{ role, text string }
 
 // ownScope begins the names of the instrumentation of this project's programs. Their
 // work is in the space already.
@@ -242,6 +261,7 @@ func readSpan(in *tracepb.Span, kind string) (*span, bool) {
 	for _, e := range in.GetEvents() {
 		s.read(e.GetAttributes())
 	}
+	s.joinMessages()
 	s.kind = kindOf(s)
 	return s, true
 }
@@ -267,6 +287,7 @@ func (s *span) read(list []*commonpb.KeyValue) {
 	for _, kv := range list {
 		n, known := names[kv.GetKey()]
 		if !known {
+			s.readMessage(kv)
 			continue
 		}
 		if has, given := s.texts[n.field]; given && has.rank <= n.rank {
@@ -276,6 +297,67 @@ func (s *span) read(list []*commonpb.KeyValue) {
 			s.texts[n.field] = value{n.rank, text}
 		}
 	}
+}
+
+// readMessage adds an attribute of a single message.
+func (s *span) readMessage(kv *commonpb.KeyValue) {
+	for _, n := range numbered {
+		rest, found := strings.CutPrefix(kv.GetKey(), n.prefix)
+		if !found {
+			continue
+		}
+		digits, member, _ := strings.Cut(rest, ".")
+		member = "." + member
+		i, err := strconv.Atoi(digits)
+		if err != nil || member != n.text && member != n.role {
+			return
+		}
+		if s.messages == nil {
+			s.messages = make(map[field]map[int]*message)
+		}
+		if s.messages[n.field] == nil {
+			s.messages[n.field] = make(map[int]*message)
+		}
+		m := s.messages[n.field][i]
+		if m == nil {
+			m = new(message)
+			s.messages[n.field][i] = m
+		}
+		if member == n.text {
+			m.text = valueText(kv.GetValue())
+		} else {
+			m.role = valueText(kv.GetValue())
+		}
+		return
+	}
+}
+
+// joinMessages sets the input and the output from single messages: the input is the last
+// message of the user, or the last one if no roles are given.
+func (s *span) joinMessages() {
+	for f, list := range s.messages {
+		var texts []string
+		asked := message{}
+		for _, i := range slices.Sorted(maps.Keys(list)) {
+			m := list[i]
+			if m.text == "" {
+				continue
+			}
+			texts = append(texts, m.text)
+			if m.role == "user" || asked.role != "user" {
+				asked = *m
+			}
+		}
+		text := asked.text
+		if f == output {
+			text = strings.Join(texts, "\n")
+		}
+		given := strings.TrimSpace(s.get(f))
+		if text != "" && (given == "" || given[0] == '{' || given[0] == '[') {
+			s.texts[f] = value{text: text}
+		}
+	}
+	s.messages = nil
 }
 
 // valueText returns a value as a text: a string as it is, others as JSON.

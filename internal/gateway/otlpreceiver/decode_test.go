@@ -157,6 +157,86 @@ func TestKindOf_Conventions(t *testing.T) {
 	}
 }
 
+// Of a tool of OpenLLMetry, the name of the entity is the tool's, and that of an agent is
+// not.
+func TestSpan_Names(t *testing.T) {
+	for _, test := range []struct {
+		attributes  map[string]string
+		tool, agent string
+	}{
+		{map[string]string{"traceloop.span.kind": "tool", "traceloop.entity.name": "read", "gen_ai.agent.name": "lead"}, "read", "lead"},
+		{map[string]string{"traceloop.span.kind": "tool", "traceloop.entity.name": "read"}, "read", ""},
+		{map[string]string{"traceloop.span.kind": "agent", "traceloop.entity.name": "lead"}, "", "lead"},
+		{map[string]string{"traceloop.span.kind": "task", "traceloop.entity.name": "fetch"}, "", ""},
+		{map[string]string{"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "read", "gen_ai.agent.name": "lead"}, "read", "lead"},
+	} {
+		s := spanWith(t, test.attributes)
+		if s.kind == tool && s.tool() != test.tool || s.agent() != test.agent {
+			t.Errorf("%v: tool %q of agent %q, want %q of %q", test.attributes, s.tool(), s.agent(), test.tool, test.agent)
+		}
+	}
+}
+
+// The messages of a conversation by number count more than the JSON of a provider.
+func TestSpan_NumberedMessages(t *testing.T) {
+	for name, test := range map[string]struct {
+		attributes    map[string]string
+		input, output string
+	}{
+		"a provider's JSON": {map[string]string{
+			"openinference.span.kind": "LLM", "input.value": `{"contents":[]}`, "output.value": `{"id":"1","choices":[{"message":{"content":"because"}}]}`,
+			"llm.input_messages.0.message.role": "system", "llm.input_messages.0.message.content": "be kind",
+			"llm.input_messages.1.message.role": "user", "llm.input_messages.1.message.content": "why?",
+			"llm.input_messages.10.message.role": "user", "llm.input_messages.10.message.content": "why then?",
+			"llm.input_messages.2.message.role": "assistant", "llm.input_messages.2.message.content": "hm",
+			"llm.output_messages.1.message.content": "it is so", "llm.output_messages.0.message.content": "because",
+		}, "why then?", "because\nit is so"},
+		"a text": {map[string]string{"openinference.span.kind": "LLM", "output.value": "because", "llm.output_messages.0.message.content": "no"}, "", "because"},
+		"OpenLLMetry": {map[string]string{
+			"llm.request.type": "chat", "gen_ai.prompt.0.role": "system", "gen_ai.prompt.0.content": "be kind", "gen_ai.prompt.1.role": "user", "gen_ai.prompt.1.content": "why?",
+			"gen_ai.completion.0.content": "because",
+		}, "why?", "because"},
+		"without roles": {map[string]string{"llm.request.type": "chat", "gen_ai.prompt.0.content": "a", "gen_ai.prompt.1.content": "b", "gen_ai.prompt.x.content": "c"}, "b", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := spanWith(t, test.attributes)
+			if in, out := messageText(s.get(input), true), messageText(s.get(output), false); in != test.input || out != test.output {
+				t.Errorf("input %q, output %q, want %q, %q", in, out, test.input, test.output)
+			}
+		})
+	}
+}
+
+// spanWith returns a span with the attributes.
+func spanWith(t *testing.T, attributes map[string]string) *span {
+	t.Helper()
+	in := &tracepb.Span{TraceId: bytes.Repeat([]byte{1}, 16), SpanId: bytes.Repeat([]byte{2}, 8)}
+	for key, text := range attributes {
+		in.Attributes = append(in.Attributes, &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: text}}})
+	}
+	s, ok := readSpan(in, protobufType)
+	if !ok {
+		t.Fatal("the span is invalid")
+	}
+	return s
+}
+
+func TestArgumentsOf_Wrapped(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"args":[],"kwargs":{"path":"a","n":1.0}}`:                                          `{"path":"a","n":1.0}`,
+		`{"args":["a"],"kwargs":{}}`:                                                         `{"args":["a"],"kwargs":{}}`,
+		`{"args":[],"kwargs":{},"path":"a"}`:                                                 `{"args":[],"kwargs":{},"path":"a"}`,
+		`{"input_str":"{'path': 'a'}","tags":[],"inputs":{"path":"a"},"kwargs":{"color":1}}`: `{"path":"a"}`,
+		`{"input_str":"a","inputs":null}`:                                                    `{"input_str":"a","inputs":null}`,
+		`{"path":"a"}`:                                                                       `{"path":"a"}`,
+		`plain`:                                                                              `{"input":"plain"}`,
+	} {
+		if got := string(argumentsOf(raw)); got != want {
+			t.Errorf("%s: %s, want %s", raw, got, want)
+		}
+	}
+}
+
 func TestMessageText_Forms(t *testing.T) {
 	for _, test := range []struct {
 		raw   string
@@ -168,6 +248,8 @@ func TestMessageText_Forms(t *testing.T) {
 		{`{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}`, true, "c"},
 		{`[{"role":"assistant","parts":[{"type":"text","content":"x"},{"type":"tool_call","name":"read"}]}]`, false, "x\ncalls read"},
 		{`{"prompt":"why?"}`, true, "why?"},
+		{`{"args":["why?"],"kwargs":{}}`, true, "why?"},
+		{`{"args":[],"kwargs":{"prompt":"why?"}}`, true, "why?"},
 		{`{"rows":3}`, false, `{"rows":3}`},
 		{`{"broken`, false, `{"broken`},
 	} {

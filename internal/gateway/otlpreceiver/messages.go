@@ -20,7 +20,10 @@ func messageText(raw string, asked bool) string {
 	if err != nil {
 		return textutil.Shorten(raw, maxText)
 	}
-	list := doc.Root()
+	list := unwrapped(doc.Root())
+	if args := list.Get("args"); args.Len() > 0 && list.Get("kwargs").Exists() {
+		list = args
+	}
 	for _, key := range []string{"messages", "prompt"} {
 		if v := list.Get(key); v.Exists() {
 			list = v
@@ -48,6 +51,20 @@ func messageText(raw string, asked bool) string {
 		text = raw
 	}
 	return textutil.Shorten(text, maxText)
+}
+
+// unwrapped returns the arguments in an input of OpenLLMetry: {"args":[],"kwargs":{…}} of a
+// function in Python that was called with named arguments, {"input_str":…,"inputs":{…},…}
+// of a tool of LangChain. Other values are returned as they are.
+func unwrapped(v protocol.Value) protocol.Value {
+	named, inputs := v.Get("kwargs"), v.Get("inputs")
+	switch {
+	case v.Len() == 2 && v.Get("args").Type() == protocol.TypeArray && v.Get("args").Len() == 0 && named.Type() == protocol.TypeObject:
+		return named
+	case v.Get("input_str").Exists() && inputs.Type() == protocol.TypeObject:
+		return inputs
+	}
+	return v
 }
 
 // partText returns the text of a message, or of a part of one.
@@ -88,7 +105,7 @@ func argumentsOf(raw string) json.RawMessage {
 	}
 	doc, err := protocol.ParseForeignJSON([]byte(raw), protocol.MaxDepth-4)
 	if err == nil && doc.Root().Type() == protocol.TypeObject && len(raw) <= maxText {
-		return doc.Root().Raw()
+		return unwrapped(doc.Root()).Raw()
 	}
 	return object("input", textutil.Shorten(raw, maxText))
 }

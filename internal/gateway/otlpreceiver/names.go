@@ -12,6 +12,7 @@ const (
 	traceloopKind
 	requestType
 	agentName
+	entityName // of Traceloop: the name of an agent, or of a tool
 	model
 	provider
 	inputTokens
@@ -43,9 +44,10 @@ var names = table(map[field][]string{
 	traceloopKind:     {"traceloop.span.kind"},
 	requestType:       {"llm.request.type"},
 
-	agentName: {"gen_ai.agent.name", "agent.name", "traceloop.entity.name", "ai.telemetry.functionId", "graph.node.id"},
-	model:     {"gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "ai.response.model", "ai.model.id", "embedding.model_name", "llm.request.model"},
-	provider:  {"gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "ai.model.provider"},
+	agentName:  {"gen_ai.agent.name", "agent.name", "ai.telemetry.functionId", "graph.node.id"},
+	entityName: {"traceloop.entity.name"},
+	model:      {"gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "ai.response.model", "ai.model.id", "embedding.model_name", "llm.request.model"},
+	provider:   {"gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "ai.model.provider"},
 
 	inputTokens:  {"gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt", "ai.usage.inputTokens", "ai.usage.promptTokens", "llm.usage.prompt_tokens"},
 	outputTokens: {"gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion", "ai.usage.outputTokens", "ai.usage.completionTokens", "llm.usage.completion_tokens"},
@@ -56,11 +58,10 @@ var names = table(map[field][]string{
 
 	input: {
 		"gen_ai.input.messages", "gen_ai.prompt", "input.value", "traceloop.entity.input", "ai.prompt", "ai.prompt.messages",
-		"gen_ai.prompt.0.content", "llm.input_messages.0.message.content",
 	},
 	output: {
 		"gen_ai.output.messages", "gen_ai.completion", "output.value", "traceloop.entity.output", "ai.response.text", "ai.response.object",
-		"gen_ai.completion.0.content", "llm.output_messages.0.message.content", "ai.response.toolCalls",
+		"ai.response.toolCalls",
 	},
 	session: {"gen_ai.conversation.id", "session.id", "traceloop.association.properties.session_id", "ai.telemetry.metadata.sessionId"},
 
@@ -76,6 +77,19 @@ func table(fields map[field][]string) map[string]name {
 		}
 	}
 	return all
+}
+
+// numbered are the attributes of single messages: a prefix, the number of the message, and
+// a suffix of its text or its role. They count more than another attribute of the field
+// with JSON, which is the whole request or answer in the form of some provider.
+var numbered = []struct {
+	prefix, text, role string
+	field              field
+}{
+	{"llm.input_messages.", ".message.content", ".message.role", input},
+	{"llm.output_messages.", ".message.content", ".message.role", output},
+	{"gen_ai.prompt.", ".content", ".role", input},
+	{"gen_ai.completion.", ".content", ".role", output},
 }
 
 // kind is what a span is about.

@@ -164,7 +164,7 @@ func (x *export) open(ctx context.Context, key protocol.ID, root, first *span) e
 	if root != nil {
 		about = root
 	}
-	text := cmp.Or(messageText(about.get(input), true), messageText(first.get(input), true), about.get(agentName), about.name)
+	text := cmp.Or(messageText(about.get(input), true), messageText(first.get(input), true), about.agent(), about.name)
 	sessionID := about.get(session)
 	if !protocol.ValidID(sessionID) {
 		sessionID = ""
@@ -214,7 +214,7 @@ func (x *export) span(ctx context.Context, path protocol.ContextPath, s *span) e
 	switch {
 	case nests:
 		id := x.id("start", s.trace, s.id)
-		text := cmp.Or(messageText(s.get(input), true), s.get(agentName), s.name)
+		text := cmp.Or(messageText(s.get(input), true), s.agent(), s.name)
 		err := x.once(ctx, s, protocol.Envelope{
 			ID: id, Kind: protocol.KindReasoningStart, Context: path, Payload: object("message", text, "metadata", s.metadata("opentelemetry")),
 		})
@@ -247,7 +247,7 @@ func (x *export) step(ctx context.Context, path protocol.ContextPath, s *span) e
 	if s.kind != tool {
 		return x.once(ctx, s, thought)
 	}
-	name := cmp.Or(s.get(toolName), s.get(agentName), s.name)
+	name := s.tool()
 	thought.Payload = object("message", "Calls "+name+".", "tool_name", name, "metadata", s.metadata(""))
 	request := x.id("request", s.trace, s.id)
 	result := object("jsonrpc", "2.0", "id", string(request), "result", map[string]any{
@@ -288,7 +288,7 @@ func (s *span) problem() string {
 func (s *span) metadata(approach string) map[string]any {
 	m := map[string]any{"trace_id": s.trace, "span_id": s.id, "span_name": s.name}
 	for key, text := range map[string]string{
-		"approach": approach, "service": s.service, "agent": s.get(agentName), "model": s.get(model), "provider": s.get(provider),
+		"approach": approach, "service": s.service, "agent": s.agent(), "model": s.get(model), "provider": s.get(provider),
 		"error_type": s.get(errorType),
 	} {
 		if text != "" {
