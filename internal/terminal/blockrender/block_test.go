@@ -59,10 +59,10 @@ func TestSentences(t *testing.T) {
 	if got := NoTurn(7); got != "  ✗ No reasoning data for turn 7 in this thread." {
 		t.Error(got)
 	}
-	if got := Query(&api.Turn{TurnNumber: 2}, "", Style{}); got != "  ─ Turn 2 had no tool calls.\n" {
+	if got := Query(&api.Turn{TurnNumber: 2}, "", Style{}); got != "  ─ Turn 2 had no tool calls that you can see.\n" {
 		t.Error(got)
 	}
-	if got := Query(&api.Turn{TurnNumber: 2, Truncated: true}, "", Style{}); got != "  ─ Turn 2 had no tool calls.\n"+Truncated(2)+"\n" {
+	if got := Query(&api.Turn{TurnNumber: 2, Truncated: true}, "", Style{}); got != "  ─ Turn 2 had no tool calls that you can see.\n"+Truncated(2)+"\n" {
 		t.Error(got)
 	}
 	if got := Query(&api.Turn{TurnNumber: 3, ToolCalls: []api.ToolCall{{Name: "x"}}}, "", Style{}); got != "  ─ No reasoning recorded for turn 3.\n" {
