@@ -137,8 +137,7 @@ type CancelRequest struct {
 type CancelResponse struct {
 	OK    bool   `json:"ok"`
 	Error string `json:"error,omitempty"`
-	// Message explains an Error that is a code: the status is 4xx or 5xx, and
-	// the request has Accept-Version: v1.
+	// Message explains an Error that is a code: the status is 4xx or 5xx.
 	Message string `json:"message,omitempty"`
 }
 
@@ -174,7 +173,7 @@ type WorkflowIntentResponse struct {
 	Trace      []TraceItem     `json:"trace"`
 }
 
-// ErrorBody is the body of a response with a 4xx or 5xx status.
+// ErrorBody describes an error.
 type ErrorBody struct {
 	Error   string `json:"error"`   // a code, such as invalid_request
 	Message string `json:"message"` // a sentence with the remedy
@@ -183,11 +182,12 @@ type ErrorBody struct {
 	Path string `json:"path,omitempty"`
 }
 
-// ErrorResponse is the body of such a response to a request with
-// Accept-Version: v1, except of a cancellation: an AgentIntentResponse or a
-// WorkflowIntentResponse with status error.
+// ErrorResponse is the body of a response with a 4xx or 5xx status: an
+// AgentIntentResponse or a WorkflowIntentResponse with the status error, also where
+// the request asks for no decision.
 type ErrorResponse struct {
-	Status     string      `json:"status"` // error
+	Status     string      `json:"status"`       // error
+	OK         *bool       `json:"ok,omitempty"` // false, of a cancellation
 	DurationMS int64       `json:"duration_ms"`
 	IntentID   string      `json:"intent_id"`
 	Finish     bool        `json:"finish"` // false

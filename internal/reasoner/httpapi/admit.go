@@ -96,7 +96,7 @@ func Local(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := checkLocal(r); err != nil {
 			f := api.FaultOf(err)
-			write(w, f.Status, f.Body())
+			write(w, f.Status, errorResponse(r, f, err))
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -103,8 +103,7 @@ type handler struct {
 //
 //	GET  /schema, /openapi.json  the schemas and a description, without a token
 //
-// Error responses have a wire.ErrorBody, or a wire.ErrorResponse if the request
-// has Accept-Version: v1.
+// Error responses have a wire.ErrorResponse.
 func New(o Options) http.Handler {
 	o.MaxBody = cmp.Or(o.MaxBody, DefaultMaxBody)
 	o.MaxConcurrent = cmp.Or(o.MaxConcurrent, DefaultMaxConcurrent)
@@ -286,19 +285,17 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) int 
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", `Bearer realm="meup-reasoner"`)
 	}
-	if !names(r.Header.Get("Accept-Version"), wire.Version) { // the version selects the form of errors
-		return write(w, f.Status, f.Body())
-	}
 	w.Header().Set("Content-Version", wire.Version)
-	return write(w, f.Status, versionedError(r.URL.Path, f, err))
+	return write(w, f.Status, errorResponse(r, f, err))
 }
 
-// versionedError returns the body of an error for clients that request v1.
-func versionedError(path string, f *api.Fault, err error) any {
-	if path == "/agent_intent_cancel" {
-		return wire.CancelResponse{Error: f.Code, Message: f.Message}
-	}
+// errorResponse returns the body of an error: an intent with the status error, and
+// a cancellation that is not ok.
+func errorResponse(r *http.Request, f *api.Fault, err error) wire.ErrorResponse {
 	out := wire.ErrorResponse{Status: wire.StatusError, Trace: []wire.TraceItem{}, ErrorBody: f.Body()}
+	if r.URL.Path == "/agent_intent_cancel" {
+		out.OK = new(bool)
+	}
 	var intent *api.IntentError
 	if errors.As(err, &intent) {
 		out.IntentID, out.DurationMS = intent.ID, intent.Took.Milliseconds()
@@ -312,7 +309,7 @@ func versionedError(path string, f *api.Fault, err error) any {
 func write(w http.ResponseWriter, status int, body any) int {
 	raw, err := json.Marshal(body)
 	if err != nil { // a planner's arguments are not JSON
-		status, raw = http.StatusInternalServerError, []byte(`{"error":"internal","message":"The answer could not be written."}`)
+		status, raw = http.StatusInternalServerError, []byte(`{"status":"error","error":"internal","message":"The answer could not be written."}`)
 	}
 	header := w.Header()
 	header.Set("Content-Type", "application/json")

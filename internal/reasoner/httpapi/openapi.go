@@ -78,12 +78,11 @@ func operation(path string, r *route) openapi.Operation {
 	if r.doc.response != "" {
 		success = openapi.Ref(r.doc.response)
 	}
-	failure := openapi.Object{"anyOf": []any{openapi.Ref("error"), openapi.Ref("error.v1")}}
 	op := openapi.Operation{
 		Method: r.method, Path: path, ID: strings.Trim(strings.ReplaceAll(path, ".", "_"), "/"), Summary: r.doc.summary, Open: r.open,
 		Responses: openapi.Object{
 			status:    openapi.Object{"description": "The response.", "content": openapi.JSON(success)},
-			"default": openapi.Object{"description": "An error. Its form depends on Accept-Version.", "content": openapi.JSON(failure)},
+			"default": openapi.Object{"description": "An error.", "content": openapi.JSON(openapi.Ref("error"))},
 		},
 	}
 	if r.doc.request != "" {
@@ -94,7 +93,7 @@ func operation(path string, r *route) openapi.Operation {
 	}
 	if !r.open {
 		op.Parameters = append(op.Parameters, openapi.Object{"name": "Accept-Version", "in": "header", "schema": openapi.Object{"type": "string"},
-			"description": wire.Version + ": errors have the form error.v1; otherwise error"})
+			"description": wire.Version + ", the default"})
 	}
 	return op
 }

@@ -148,9 +148,9 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// TestErrors_Version1: a request that names v1 gets errors as intents with the
-// status error; other requests get the short form.
-func TestErrors_Version1(t *testing.T) {
+// TestErrors: errors are intents with the status error, whether the request names
+// a version or not.
+func TestErrors(t *testing.T) {
 	a := serveAll(t, "token")
 	const bearer, v1 = "Authorization: Bearer token", "Accept-Version: v1"
 	for name, test := range map[string]struct {
@@ -163,10 +163,11 @@ func TestErrors_Version1(t *testing.T) {
 		"invalid":       {"/agent_intent", `{}`, []string{bearer}, 422, "error-"},
 		"decision":      {"/agent_intent", `{"session_id":"a","goal_text":"g","forced_tool":"x","tools":[{"name":"y"}]}`, []string{bearer}, 422, "agent-"},
 		"workflow":      {"/workflow_intent", `{"run_id":"r","workflow_name":"w","current_node":"z","params":{"workflow":{"nodes":[{"id":"a"}]}}}`, []string{bearer}, 400, "wf-"},
-		"cancellation":  {"/agent_intent_cancel", `{}`, []string{bearer}, 422, ""},
+		"cancellation":  {"/agent_intent_cancel", `{}`, []string{bearer}, 422, "error-"},
 		"unknown path":  {"/nothing", `{}`, []string{bearer}, 404, "error-"},
 		"asynchronous":  {"/agent_intent_async", example, []string{bearer}, 400, "error-"},
 		"wrong content": {"/agent_intent", example, []string{bearer, "Content-Type: text/plain"}, 415, "error-"},
+		"other version": {"/agent_intent", example, []string{bearer, "Accept-Version: v9"}, 406, "error-"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, accept := range []string{"", v1, "Accept-Version: v3, v1", "Accept-Version: *"} {
@@ -182,16 +183,9 @@ func TestErrors_Version1(t *testing.T) {
 				if err := json.Unmarshal([]byte(body), &got); err != nil || got.Error == "" || got.Message == "" {
 					t.Errorf("%s: %v %s", accept, err, body)
 				}
-				if !strings.Contains(accept, "v1") {
-					if got.Status != "" || got.IntentID != "" || got.Trace != nil || strings.Contains(body, `"ok"`) {
-						t.Errorf("%q: %s", accept, body)
-					}
-					checkSchema(t, "error", json.RawMessage(body))
-					continue
-				}
-				checkSchema(t, "error.v1", json.RawMessage(body))
-				if test.id == "" && !strings.Contains(body, `"ok":false`) || test.id != "" && (got.Status != "error" || !strings.HasPrefix(got.IntentID, test.id)) {
-					t.Errorf("%s: %s", accept, body)
+				checkSchema(t, "error", json.RawMessage(body))
+				if cancels := test.path == "/agent_intent_cancel"; got.Status != "error" || !strings.HasPrefix(got.IntentID, test.id) || cancels != strings.Contains(body, `"ok":false`) {
+					t.Errorf("%q: %s", accept, body)
 				}
 			}
 		})
