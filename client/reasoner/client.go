@@ -20,7 +20,7 @@
 //
 // A response with a tool that was not offered is a [*ValidationError]. The
 // offered tools are the request's own tools, or else Options.Tools; if both are
-// empty, every name is valid.
+// empty, [wire.SearchTool] and the tool that the request forces.
 package reasoner
 
 import (
@@ -61,13 +61,16 @@ func (o *Options) validate(req *wire.AgentIntentRequest, resp *wire.AgentIntentR
 		return nil, &APIError{Status: http.StatusOK, Code: resp.Error, Message: resp.Message}
 	}
 	offered := o.Tools
-	if len(req.Tools) > 0 {
+	switch {
+	case len(req.Tools) > 0:
 		offered = make([]string, 0, len(req.Tools))
 		for _, t := range req.Tools {
 			offered = append(offered, t.Name)
 		}
+	case len(offered) == 0:
+		offered = []string{wire.SearchTool, req.ForcedTool}
 	}
-	if resp.ToolName != "" && len(offered) > 0 && !slices.Contains(offered, resp.ToolName) {
+	if resp.ToolName != "" && !slices.Contains(offered, resp.ToolName) {
 		return nil, &ValidationError{Tool: resp.ToolName, Offered: offered}
 	}
 	return resp, nil

@@ -78,7 +78,7 @@ func TestEndpoints(t *testing.T) {
 			answer(w, 200, wire.WorkflowIntentResponse{Status: wire.StatusOK, NextNode: "n"})
 		}
 	})
-	c := newClient(t, reasoner.Options{URL: url + "/api/"})
+	c := newClient(t, reasoner.Options{URL: url + "/api/", Tools: []string{"t"}})
 	resp, err := c.AgentIntent(t.Context(), request())
 	if err != nil || resp.ToolName != "t" || string(resp.ToolArgs) != `{"q":1}` || resp.IntentID != `{"session_id":"s","goal_text":"g","correlation_id":"c"}` {
 		t.Errorf("%+v, %v", resp, err)
@@ -201,21 +201,27 @@ func TestValidation(t *testing.T) {
 		chosen  string
 		request []string
 		options []string
+		forced  string
 		refused bool
 	}{
-		{"offered by the request", "read", []string{"read", "search"}, nil, false},
-		{"not offered by the request", "drop", []string{"read", "search"}, nil, true},
-		{"not offered by the options", "drop", nil, []string{"read"}, true},
-		{"offered by the options", "read", nil, []string{"read"}, false},
-		{"the request takes precedence", "drop", []string{"read"}, []string{"drop"}, true},
-		{"nothing offered", "drop", nil, nil, false},
-		{"finished", "", []string{"read"}, nil, false},
+		{"offered by the request", "read", []string{"read", "search"}, nil, "", false},
+		{"not offered by the request", "drop", []string{"read", "search"}, nil, "", true},
+		{"not offered by the options", "drop", nil, []string{"read"}, "", true},
+		{"offered by the options", "read", nil, []string{"read"}, "", false},
+		{"the request takes precedence", "drop", []string{"read"}, []string{"drop"}, "", true},
+		{"nothing offered", "drop", nil, nil, "", true},
+		{"nothing offered, the tool of the API", "context.fts_search", nil, nil, "", false},
+		{"nothing offered, forced", "drop", nil, nil, "drop", false},
+		{"nothing offered, another one forced", "drop", nil, nil, "read", true},
+		{"finished", "", []string{"read"}, nil, "", false},
+		{"finished, nothing offered", "", nil, nil, "", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			url, _ := service(t, func(w http.ResponseWriter, _ *http.Request) {
 				answer(w, 200, wire.AgentIntentResponse{Status: wire.StatusOK, ToolName: test.chosen, Finish: test.chosen == ""})
 			})
 			r := request()
+			r.ForcedTool = test.forced
 			for _, name := range test.request {
 				r.Tools = append(r.Tools, wire.Tool{Name: name})
 			}

@@ -42,7 +42,8 @@ type Options struct {
 	Timeout time.Duration
 	// Retries is the number of retries; 0: 2.
 	Retries int
-	// Tools are the tools that a response may name if the request offers none.
+	// Tools are the tools that a response may name if the request offers none;
+	// empty: wire.SearchTool and the tool that the request forces.
 	Tools []string
 
 	// Options of New.

@@ -13,19 +13,16 @@ import (
 
 const envLogLevel = "REASONING_LOG_LEVEL"
 
-// replaced are variables of earlier implementations of the API without effect
-// here, with their replacements.
-var replaced = map[string]string{
-	"REASONING_QUEUE_POLL_MS": "workers are notified of jobs and do not poll; remove the variable",
-}
+// envQueuePoll has no effect: workers are notified of jobs.
+const envQueuePoll = "REASONING_QUEUE_POLL_MS"
 
-// known are the variables that this program or clients of the API read, and
+// known are the variables that this program or clients of the API read or ignore, and
 // that begin with one of knownPrefixes.
 var (
 	knownPrefixes = []string{"REASONING_LOG_", "REASONING_QUEUE_", "REASONING_API_", "REASONING_NATS_"}
 	known         = []string{
 		envLogLevel, envLogFile, envLogStdout,
-		"REASONING_QUEUE_WORKER", "REASONING_QUEUE_WORKERS", "REASONING_QUEUE_STATUS_MS", "REASONING_QUEUE_STATUS_POLL_MS",
+		"REASONING_QUEUE_WORKER", "REASONING_QUEUE_WORKERS", "REASONING_QUEUE_STATUS_MS", "REASONING_QUEUE_STATUS_POLL_MS", envQueuePoll,
 		reasoner.EnvURL, reasoner.EnvToken, reasoner.EnvTimeout, reasoner.EnvRetries, reasoner.EnvVersion, reasoner.EnvNATS,
 	}
 )
@@ -34,17 +31,13 @@ var (
 // reasoning-api.
 var serviceLink = regexp.MustCompile(`_(SERVICE_HOST|SERVICE_PORT|PORT)(_[A-Z0-9_]+)?$`)
 
-// checkEnvironment returns an error if a variable of the API's specification has
-// a value without effect here. Unknown variables with its prefixes may be
-// misspelled; a process that has one does not start.
+// checkEnvironment returns an error for an unknown variable with a prefix of the
+// API's, which may be misspelled, and for an unknown transport.
 func checkEnvironment() error {
 	for _, variable := range os.Environ() {
 		name, value, _ := strings.Cut(variable, "=")
 		if value == "" || slices.Contains(known, name) {
 			continue
-		}
-		if instead := replaced[name]; instead != "" {
-			return program.Usagef("the environment variable %s is not supported: %s", name, instead)
 		}
 		prefixed := slices.ContainsFunc(knownPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 		if prefixed && !serviceLink.MatchString(name) {
@@ -67,7 +60,7 @@ func warnIgnored(log *slog.Logger) {
 	for _, variable := range os.Environ() {
 		name, value, _ := strings.Cut(variable, "=")
 		uvicorn := strings.HasPrefix(name, "UVICORN_") && name != envHost && name != envPort && !serviceLink.MatchString(name)
-		if value != "" && (uvicorn || name == "MONGO_URI" || name == "MONGO_HOST") {
+		if value != "" && (uvicorn || name == "MONGO_URI" || name == "MONGO_HOST" || name == envQueuePoll) {
 			log.Warn("the environment variable has no effect", "name", name)
 		}
 	}

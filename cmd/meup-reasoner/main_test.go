@@ -333,7 +333,7 @@ func TestEnvironment(t *testing.T) {
 		{"REASONING_LOG_LEVEL", "loud", "--log-level"},
 		{"REASONING_LOG_FORMAT", "json", "REASONING_LOG_FORMAT is unknown"},
 		{"REASONING_LOG_FORMAT", "", ""},
-		{"REASONING_QUEUE_POLL_MS", "50", "do not poll"},
+		{"REASONING_QUEUE_POLL_MS", "50", ""},
 		{"REASONING_QUEUE_WORKER_COUNT", "2", "REASONING_QUEUE_WORKER_COUNT is unknown"},
 		{"REASONING_API_TIMEOUT_MS", "50", ""},
 		{"REASONING_API_PORT_9000_TCP_ADDR", "10.0.0.1", ""},
@@ -365,10 +365,11 @@ func TestEnvironment(t *testing.T) {
 func TestEnvironment_Ignored(t *testing.T) {
 	t.Setenv("MONGO_URI", "mongodb://user:password@host")
 	t.Setenv("UVICORN_WORKERS", "4")
+	t.Setenv("REASONING_QUEUE_POLL_MS", "50")
 	t.Setenv("UVICORN_HOST", "127.0.0.1")
 	var log bytes.Buffer
 	warnIgnored(slog.New(slog.NewTextHandler(&log, nil)))
-	if text := log.String(); strings.Count(text, "has no effect") != 2 || !strings.Contains(text, "name=MONGO_URI") || strings.Contains(text, "password") {
+	if text := log.String(); strings.Count(text, "has no effect") != 3 || !strings.Contains(text, "name=MONGO_URI") || !strings.Contains(text, "name=REASONING_QUEUE_POLL_MS") || strings.Contains(text, "password") {
 		t.Errorf("%s", text)
 	}
 }

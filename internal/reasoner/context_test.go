@@ -236,7 +236,7 @@ func TestSummaries_OwnModel(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if c := traceContext(out); c.Summarized != test.want || c.Previews != 3-test.want || out.ToolName != SearchTool {
+				if c := traceContext(out); c.Summarized != test.want || c.Previews != 3-test.want || out.ToolName != wire.SearchTool {
 					t.Errorf("%+v", c)
 				}
 			}

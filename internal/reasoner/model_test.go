@@ -56,7 +56,7 @@ func TestModelDecides(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out.ToolName != SearchTool || string(out.ToolArgs) != `{"query":"authenticate"}` || out.Finish {
+	if out.ToolName != wire.SearchTool || string(out.ToolArgs) != `{"query":"authenticate"}` || out.Finish {
 		t.Errorf("%+v %s", out, out.ToolArgs)
 	}
 	steps := traceSteps(out)
@@ -161,7 +161,7 @@ func TestModel_Fallback(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if out.ToolName != SearchTool || string(out.ToolArgs) != `{"query":"Find auth logic"}` || out.Trace[0].Step != "fallback" ||
+			if out.ToolName != wire.SearchTool || string(out.ToolArgs) != `{"query":"Find auth logic"}` || out.Trace[0].Step != "fallback" ||
 				!strings.Contains(out.Trace[0].Detail, test.why) && name != "cut" {
 				t.Errorf("%+v", out)
 			}
@@ -201,7 +201,7 @@ func TestForcedTool_WithoutModel(t *testing.T) {
 	server := llmtest.Start(t, llmtest.Turns())
 	s, _ := newModelService(t, server, Options{})
 	out, err := decide(t, s, withModel+`,"forced_tool":"context.fts_search"}`)
-	if err != nil || out.ToolName != SearchTool || len(server.Requests()) != 0 {
+	if err != nil || out.ToolName != wire.SearchTool || len(server.Requests()) != 0 {
 		t.Errorf("%+v, %v, %d requests", out, err, len(server.Requests()))
 	}
 }

@@ -28,8 +28,8 @@ func TestRecord(t *testing.T) {
 	_, _ = chooseNode(t, s, triage)
 	_, _ = chooseNode(t, s, strings.Replace(triage, `"read","outputs"`, `"nowhere","outputs"`, 1))
 	want := []wire.LogRecord{
-		{Type: wire.JobAgentIntent, SessionID: "s", IntentID: "agent-1", CorrelationID: "c-1", Status: "ok", Outcome: "use_tools", Source: "model", Model: "gpt-x", ToolName: SearchTool},
-		{Type: wire.JobAgentIntent, SessionID: "s", IntentID: "agent-2", Status: "ok", Outcome: "use_tools", Source: "fallback", Model: "gpt-x", ToolName: SearchTool, Error: "400"},
+		{Type: wire.JobAgentIntent, SessionID: "s", IntentID: "agent-1", CorrelationID: "c-1", Status: "ok", Outcome: "use_tools", Source: "model", Model: "gpt-x", ToolName: wire.SearchTool},
+		{Type: wire.JobAgentIntent, SessionID: "s", IntentID: "agent-2", Status: "ok", Outcome: "use_tools", Source: "fallback", Model: "gpt-x", ToolName: wire.SearchTool, Error: "400"},
 		{Type: wire.JobAgentIntent, SessionID: "s", IntentID: "agent-3", Status: "error", Outcome: "refused", Error: api.CodeUnknownTool},
 		{Type: wire.JobWorkflowIntent, SessionID: "r1", IntentID: "wf-4", Status: "ok", Outcome: "enter_node", Source: "model", Model: "gpt-x"},
 	}

@@ -142,7 +142,7 @@ func TestReport_InventedNames(t *testing.T) {
 	}
 	metrics := metricsOf(t, s.o.Telemetry)
 	if strings.Contains(metrics, "invented") || !strings.Contains(metrics, `model="real"`) || !strings.Contains(metrics, `gen_ai_request_model="real"`) ||
-		!strings.Contains(metrics, `gen_ai_request_model="_OTHER"`) || !strings.Contains(metrics, `tool="`+SearchTool+`"`) || strings.Contains(metrics, `tool="_OTHER"`) {
+		!strings.Contains(metrics, `gen_ai_request_model="_OTHER"`) || !strings.Contains(metrics, `tool="`+wire.SearchTool+`"`) || strings.Contains(metrics, `tool="_OTHER"`) {
 		t.Errorf("%s", metrics)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/planner/rules"
@@ -15,12 +17,9 @@ import (
 	"github.com/meup-protocol/meup/internal/textutil"
 )
 
-// SearchTool is the tool that the service assumes when a request names none.
-const SearchTool = "context.fts_search"
-
 // knownTools are the tools of a request that names none.
 var knownTools = []planner.Tool{{
-	Name:        SearchTool,
+	Name:        wire.SearchTool,
 	Description: "Full-text search over the indexed files of the repository and its notes.",
 	InputSchema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","minLength":1,"description":"what to look for, in words"}},"required":["query"]}`),
 	ReadOnly:    true, Hinted: true,

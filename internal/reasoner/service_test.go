@@ -59,11 +59,11 @@ func TestRules(t *testing.T) {
 	}{
 		"search is favoured": {
 			body: `{"session_id":"s","goal_text":"Find auth logic",` + searchTools + `}`,
-			tool: SearchTool, args: `{"query":"Find auth logic"}`, step: "rules",
+			tool: wire.SearchTool, args: `{"query":"Find auth logic"}`, step: "rules",
 		},
 		"a dash does not exclude a word": {
 			body: `{"session_id":"s","goal_text":"- Find --auth logic in x-y -- now",` + searchTools + `}`,
-			tool: SearchTool, args: `{"query":"Find auth logic in x-y  now"}`, step: "rules",
+			tool: wire.SearchTool, args: `{"query":"Find auth logic in x-y  now"}`, step: "rules",
 		},
 		"no results of the agent's memory": {
 			body: `{"session_id":"s","goal_text":"Find auth logic","history":[
@@ -106,7 +106,7 @@ func TestRules(t *testing.T) {
 		},
 		"a sentence is no search": {
 			body: `{"session_id":"s","goal_text":"Find auth logic","history":["The user is in a hurry.",{"role":"user","content":"quick"}]}`,
-			tool: SearchTool, args: `{"query":"Find auth logic"}`, step: "rules",
+			tool: wire.SearchTool, args: `{"query":"Find auth logic"}`, step: "rules",
 		},
 		"max_steps": {
 			body:  `{"session_id":"s","goal_text":"Find auth logic","max_steps":2,"history":[{"tool":"grep","args":{},"error":"none"},"a",{"tool":"grep","args":{},"error":"none"}]}`,
@@ -114,7 +114,7 @@ func TestRules(t *testing.T) {
 		},
 		"max_steps are calls, not sentences": {
 			body: `{"session_id":"s","goal_text":"Find auth logic","max_steps":2,"history":["a",{"role":"user","content":"b"},{"role":"assistant","content":"c"}]}`,
-			tool: SearchTool, args: `{"query":"Find auth logic"}`, step: "rules",
+			tool: wire.SearchTool, args: `{"query":"Find auth logic"}`, step: "rules",
 		},
 		"max_steps with results": {
 			body:  `{"session_id":"s","goal_text":"Find auth logic","max_steps":1,"history":[{"tool":"grep","args":{},"result":"auth.rb:1"}]}`,
@@ -122,7 +122,7 @@ func TestRules(t *testing.T) {
 		},
 		"stuck before any search": {
 			body: `{"session_id":"s","goal_text":"Find auth logic","agent_state":{"stuck":true},"history":[{"tool":"grep","args":{},"error":"none"}]}`,
-			tool: SearchTool, args: `{"query":"Find auth logic"}`, step: "rules",
+			tool: wire.SearchTool, args: `{"query":"Find auth logic"}`, step: "rules",
 		},
 		"stuck": {
 			body:  `{"session_id":"s","goal_text":"Find auth logic","agent_state":{"stuck":true},"history":[{"tool":"context.fts_search","args":{"query":"Find auth logic"},"result":[]}],` + searchTools + `}`,
@@ -130,7 +130,7 @@ func TestRules(t *testing.T) {
 		},
 		"forced": {
 			body: `{"session_id":"s","goal_text":"Find auth logic","forced_tool":"context.fts_search"}`,
-			tool: SearchTool, args: `{"query":"Find auth logic"}`, step: "forced_tool",
+			tool: wire.SearchTool, args: `{"query":"Find auth logic"}`, step: "forced_tool",
 		},
 		"forced beyond max_steps": {
 			body: `{"session_id":"s","goal_text":"read lib/auth.rb","forced_tool":"read_file","max_steps":1,"history":[{"tool":"grep","args":{},"error":"none"}],` + searchTools + `}`,

@@ -5,6 +5,9 @@ package wire
 
 import "encoding/json"
 
+// SearchTool is the tool that a service knows for a request that offers none.
+const SearchTool = "context.fts_search"
+
 // Version is the value of the header Accept-Version.
 const Version = "v1"
 

@@ -84,7 +84,7 @@ func TestPool_PostsResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := p.all()
-	if len(got) != 1 || got[0].JobID != id || got[0].CorrelationID != "c-1" || got[0].ToolName != reasoner.SearchTool {
+	if len(got) != 1 || got[0].JobID != id || got[0].CorrelationID != "c-1" || got[0].ToolName != wire.SearchTool {
 		t.Fatalf("%+v", got)
 	}
 	checkSchema(t, got[0])
