@@ -70,6 +70,12 @@ func TestRules(t *testing.T) {
 				{"tool_name":"context.fts_search","tool_args":{"query":"auth"},"result":"No results: no envelope has any of the words.\n"}]}`,
 			final: "found nothing", step: "rules",
 		},
+		"a word of one letter": {
+			body: `{"session_id":"s","goal_text":"Find x"}`, tool: wire.SearchTool, args: `{"query":"Find x"}`, step: "rules",
+		},
+		"a search that names nothing": {
+			body: `{"session_id":"s","goal_text":"find it"}`, tool: wire.SearchTool, args: `{"query":"find it"}`, step: "rules",
+		},
 		"nothing is asked": {
 			body: `{"session_id":"s","goal_text":"Hello!"}`, final: "Hello", step: "rules",
 		},

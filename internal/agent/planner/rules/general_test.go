@@ -105,6 +105,11 @@ func TestRules_GeneralTools(t *testing.T) {
 		{"find auth logic", []planner.Tool{tool("clock", `{}`), tool("context.fts_search", queryTool)}, `context.fts_search {"query":"auth logic"}`},
 		{"what is it about?", []planner.Tool{tool("context.fts_search", queryTool)}, `context.fts_search {"query":"what is it about?"}`},
 		{"hello", []planner.Tool{tool("context.fts_search", queryTool)}, ``},
+		{"hello x", []planner.Tool{tool("context.fts_search", queryTool)}, ``},
+		{"Find x", []planner.Tool{tool("context.fts_search", queryTool)}, `context.fts_search {"query":"x"}`},
+		{"find it", []planner.Tool{tool("context.fts_search", queryTool)}, `context.fts_search {"query":"find it"}`},
+		{"look it up", []planner.Tool{tool("context.fts_search", queryTool)}, `context.fts_search {"query":"look it up"}`},
+		{"find a b in auth", []planner.Tool{tool("context.fts_search", queryTool)}, `context.fts_search {"query":"auth"}`},
 		{"search project for TODOs", []planner.Tool{tool("context.fts_search", queryTool), tool("memory.search", queryTool)}, `context.fts_search {"query":"todos"}`},
 		{"天気は？", []planner.Tool{tool("web_search", queryTool)}, `web_search {"query":"天気は"}`},
 	} {

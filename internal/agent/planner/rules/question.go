@@ -22,6 +22,7 @@ type question struct {
 	assigned map[string]string // values of "name: value" and "name=value", by lower-case name
 	numbers  []json.Number
 	lists    bool // asks for a listing
+	seeks    bool // asks for a search
 	places   bool // mentions folders or files
 }
 
@@ -53,6 +54,7 @@ var (
 	placeWords = wordSet(`folder folders directory directories dir dirs docs doc document documents documentation
 		file files repo repository workspace project disk path available here everything things`)
 	listWords = wordSet(`list show what which contents contents contain contains available are whats`)
+	seekWords = wordSet(`find search look list show read explain`)
 )
 
 func wordSet(s string) map[string]bool {
@@ -82,12 +84,21 @@ func parse(text string) question {
 		q.files = append(q.files, strings.Trim(name, "."))
 	}
 	q.words = words(fileName.ReplaceAllString(text, " "))
+	var letters []string // words of one letter
 	for _, w := range q.words {
 		q.lists = q.lists || listWords[w]
+		q.seeks = q.seeks || seekWords[w]
 		q.places = q.places || placeWords[w]
-		if !placeWords[w] && !stopWords[w] && utf8.RuneCountInString(w) > 1 && len(q.keywords) < maxKeywords && !slices.Contains(q.keywords, w) {
+		switch {
+		case placeWords[w] || stopWords[w] || len(q.keywords) == maxKeywords || slices.Contains(q.keywords, w):
+		case utf8.RuneCountInString(w) == 1:
+			letters = append(letters, w)
+		default:
 			q.keywords = append(q.keywords, w)
 		}
+	}
+	if q.seeks && len(q.keywords) == 0 {
+		q.keywords = letters[:min(len(letters), maxKeywords)]
 	}
 	return q
 }
@@ -120,7 +131,8 @@ func (q *question) asks() bool {
 	return len(q.keywords) > 0 || len(q.files) > 0 || len(q.numbers) > 0 || q.places
 }
 
-func (q *question) hasMark() bool { return strings.ContainsAny(q.text, "?？") }
+// wants reports whether the question asks for something that it does not name.
+func (q *question) wants() bool { return q.seeks || strings.ContainsAny(q.text, "?？") }
 
 // matches returns the number of keywords that occur in a text.
 func (q *question) matches(text string) int {

@@ -38,7 +38,7 @@ func (Rules) Next(ctx context.Context, s planner.State) (planner.Decision, error
 		return r.force()
 	case len(s.Tools) == 0:
 		return finish("I have no tools to look that up with, so I cannot say anything about it.", "There are no tools to work with.", 0.1), nil
-	case !r.q.asks() && (!r.q.hasMark() || r.box.hasFiles() || !slices.ContainsFunc(r.box.others, (*tool).isSearch)):
+	case !r.q.asks() && (!r.q.wants() || r.box.hasFiles() || !slices.ContainsFunc(r.box.others, (*tool).isSearch)):
 		return r.introduce(), nil
 	}
 	for _, decide := range []func() (planner.Decision, bool){r.divide, r.callNamed, r.useFiles, r.callLikely} {
@@ -53,7 +53,7 @@ func (Rules) Next(ctx context.Context, s planner.State) (planner.Decision, error
 // find, as opposed to a greeting.
 func AsksAnything(text string) bool {
 	q := parse(text)
-	return q.asks() || q.hasMark()
+	return q.asks() || q.wants()
 }
 
 // run is the state of one decision.

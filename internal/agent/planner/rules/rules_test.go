@@ -140,6 +140,8 @@ func TestRules_AnswersFromFolder(t *testing.T) {
 		{"Tell me about unicorns", []string{"nothing about “unicorns”", "`README.md`"}, nil, "read_text_file"},
 		{"what is in nowhere.md?", []string{"nothing about “nowhere.md”"}, nil, "search_files"},
 		{"hello", []string{"Ask me"}, nil, ""},
+		{"find it", []string{"Ask me"}, nil, ""},
+		{"find z", []string{"nothing about “z”"}, nil, "search_files"},
 	} {
 		t.Run(test.question, func(t *testing.T) {
 			for name, server := range sets {
