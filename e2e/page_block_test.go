@@ -78,7 +78,7 @@ func pageBlocksLive(s *pageStage) {
 	p.before(skewed) // from the next reload on
 	p.post("Which port is it?")
 	b := block("guide")
-	p.sees(head(b, "Working · "))
+	p.sees(head(b, "Reasoning · "))
 	p.until("a spinner", spinning(b))
 	p.runsFor(b, 2)
 	start := log.await("the start", func(env *protocol.Envelope) bool { return env.Kind == protocol.KindReasoningStart })
@@ -127,20 +127,20 @@ const (
 	skewed = `{ const now = Date.now; Date.now = () => now() + 5_400_000; }`
 )
 
-var runs = regexp.MustCompile(`Working · (\d+)s`)
+var runs = regexp.MustCompile(`Reasoning · (\d+)s`)
 
 // runsFor waits until a block shows at least this duration.
 func (p *webPage) runsFor(b spot, seconds int) {
 	p.t.Helper()
-	p.until(fmt.Sprintf("reasoning for %ds", seconds), fmt.Sprintf(`Number(/Working · (\d+)s/.exec(eyes.text(%s))?.[1]) >= %d`, b.find(), seconds))
+	p.until(fmt.Sprintf("reasoning for %ds", seconds), fmt.Sprintf(`Number(/Reasoning · (\d+)s/.exec(eyes.text(%s))?.[1]) >= %d`, b.find(), seconds))
 }
 
 // running returns the duration that a block shows, in seconds.
 func (p *webPage) running(b spot) (n int) {
 	p.t.Helper()
-	p.sees(head(b, "Working · "))
+	p.sees(head(b, "Reasoning · "))
 	text := p.read(b)
-	if _, err := fmt.Sscanf(runs.FindString(text), "Working · %ds", &n); err != nil {
+	if _, err := fmt.Sscanf(runs.FindString(text), "Reasoning · %ds", &n); err != nil {
 		p.t.Fatalf("no seconds in %q: %v", text, err)
 	}
 	return n

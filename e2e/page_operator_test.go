@@ -23,7 +23,7 @@ func pageObserver(s *pageStage) {
 		}
 	}
 	s.join("scout").reason(alice.say("Think."), "I do")
-	p.sees(head(block("scout"), "Working · "))
+	p.sees(head(block("scout"), "Reasoning · "))
 	p.misses(at("button", "Stop"))
 	p.panel("Participants")
 	p.sees(withText("listitem", like("watcher", "(you)", "May only read.")))

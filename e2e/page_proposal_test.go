@@ -151,7 +151,7 @@ func pageDecisionCounts(s *pageStage) {
 	p.panel("Proposals")
 	p.decide(at("button", "Approve").in(at("article", "scout proposes read_text_file").in(room)))
 	request := host.await("the approved call", func(env *protocol.Envelope) bool { return env.Kind == protocol.KindMCPRequest })
-	p.sees(head(b, "Working · "))
+	p.sees(head(b, "Reasoning · "))
 	p.sees(withText("listitem", like("read_text_file")).in(b))
 	p.sees(at("tab", "Proposals"))
 	p.sees(withText("article", like("Approved by alice, running")))

@@ -35,7 +35,7 @@ func pageTimeline(s *pageStage) {
 	p.misses(block("scout"))
 	p.click(on)
 	p.click(on)
-	p.sees(head(block("scout"), "Working"))
+	p.sees(head(block("scout"), "Reasoning"))
 	p.until("as far as it was", `eyes.page().includes("It was early.") && !eyes.text(`+room.find()+`).includes("It was cold.")`)
 	p.misses(at("button", "Stop")) // agents cannot be stopped in the past
 

@@ -355,7 +355,7 @@ test("the seconds of a running block are the server's and never decrease", () =>
   const { path } = s.asked();
   const b = s.block(path);
   assert.equal(elapsedSeconds(b, b.startedAt + 9_900), 9);
-  assert.equal(blockTitle(b, b.startedAt + 9_900), "Working · 9s");
+  assert.equal(blockTitle(b, b.startedAt + 9_900), "Reasoning · 9s");
   assert.equal(elapsedSeconds(b, b.startedAt - 60_000), 0, "a clock that is behind");
 });
 

@@ -164,7 +164,7 @@ test("the heading of a block separates work from waiting", () => {
   const inner = `${root}/${say("planner", "reasoning.start", { message: "part" }, { context: root, after: 4000 })}`;
   const block = (): Block => space.state.blocks.get(root) as Block;
   const title = (at: number, mine = false): string => blockTitle(block(), at, waitOf(space.state, block(), at), mine);
-  assert.equal(title(s.at), "Working · 4s");
+  assert.equal(title(s.at), "Reasoning · 4s");
   const call = { method: "tools/call", params: { name: "t", arguments: {} } };
   const first = say("planner", "mcp.proposal", call, { context: inner });
   const second = say("planner", "mcp.proposal", call, { context: root, after: 60_000 });
@@ -174,7 +174,7 @@ test("the heading of a block separates work from waiting", () => {
   assert.deepEqual(rows(space.state, EVERYTHING).map((r) => r.key.split(" ")[0]), ["d", "b", "p", "p"], "they follow the block");
   const request = say("alice", "mcp.request", call, { to: ["files"], correlationId: first, context: inner, after: 60_000 });
   say("alice", "mcp.reject", { reason: "unsafe" }, { correlationId: second, context: root, after: 60_000 });
-  assert.equal(title(s.at), "Working · 5s");
+  assert.equal(title(s.at), "Reasoning · 5s");
   assert.deepEqual(rows(space.state, EVERYTHING).map((r) => r.key.split(" ")[0]), ["d", "b"]);
   say("files", "mcp.response", { result: {} }, { correlationId: request, context: inner, after: 2000 });
   say("planner", "reasoning.conclusion", { message: "so" }, { context: inner, after: 500 });

@@ -138,7 +138,7 @@ func TestDecide_InConversation(t *testing.T) {
 	press(t, tab, inForm("remove", ".button.bad"))
 	decide(t, tab, card("remove")+`?.querySelector("meup-reject-form")?.shadowRoot?.querySelector(".button.bad")`)
 	tab.Await(card("remove") + ` === undefined && document.activeElement?.className === "talk"`)
-	tab.Await(title + `.startsWith("Working · ")`)
+	tab.Await(title + `.startsWith("Reasoning · ")`)
 	s.Send("planner", Envelope{"kind": "reasoning.conclusion", "context": "r", "payload": map[string]any{"message": "Done."}})
 	tab.Await(title + `.startsWith("Thought for ")`)
 	tab.Clean()

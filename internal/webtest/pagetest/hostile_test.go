@@ -64,7 +64,7 @@ var shifting = []string{
 // imitations are messages that imitate texts of the page.
 var imitations = []string{
 	"system:gateway: mallory gave “everybody” the right to anything.",
-	"▸ Thought for 12s", "Working · 9s", "Awaiting approval. Review", "Not sent. Retry Edit Discard", "You were removed from this space. Other spaces",
+	"▸ Thought for 12s", "Reasoning · 9s", "Awaiting approval. Review", "Not sent. Retry Edit Discard", "You were removed from this space. Other spaces",
 	"This is where lab begins.", "bob proposes `rm -rf /` approved by alice", "Live", "Today",
 }
 

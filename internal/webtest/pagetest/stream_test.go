@@ -20,6 +20,6 @@ func TestStream_OverHTTP(t *testing.T) {
 	for _, text := range []string{"The limits are ", "per kind now. "} {
 		s.Send("planner", Envelope{"kind": "stream.data", "context": "r", "payload": map[string]any{"stream_id": "s", "data": text}})
 	}
-	tab.Await(`document.querySelector("[data-context=r]").innerText.includes("The limits are per kind now.") && (` + title + `).startsWith("Working · ")`)
+	tab.Await(`document.querySelector("[data-context=r]").innerText.includes("The limits are per kind now.") && (` + title + `).startsWith("Reasoning · ")`)
 	tab.Clean()
 }

@@ -34,7 +34,7 @@ func TestThreads_List(t *testing.T) {
 	looks[0].with(tab, 1)
 	s.Enter(tab, "ada")
 	AwaitEnvelope(tab, "yes")
-	tab.Await(inThread("deploy") + `?.textContent.includes("Working") && !` + inThread("lunch") + `.textContent.includes("unread")`)
+	tab.Await(inThread("deploy") + `?.textContent.includes("Reasoning") && !` + inThread("lunch") + `.textContent.includes("unread")`)
 
 	press(t, tab, inThread("deploy"))
 	tab.Await(shown + ` === "deploy" && location.hash === "#/space/lab/t/deploy"`)

@@ -85,7 +85,7 @@ export function axisMarks(length: Millis): readonly (readonly [at: Millis, label
 }
 
 /**
- * A block's heading: "Working · 9s", "Waiting for you · 40s", then "Thought for 8s
+ * A block's heading: "Reasoning · 9s", "Waiting for you · 40s", then "Thought for 8s
  * (+3m waiting)". `now` is the server's time; `mayDecide` reports that the user may
  * settle what it waits for.
  */
@@ -99,7 +99,7 @@ export function blockTitle(block: Block, now: Millis, wait: Wait = NO_WAIT, mayD
       return "Reasoning";
     case "reasoning":
       if (wait.since !== null) return `Waiting for ${mayDecide ? "you" : "approval"} · ${duration((now - wait.since) / 1000)}`;
-      return seconds === null ? "Working" : `Working · ${duration(seconds)}`;
+      return seconds === null ? "Reasoning" : `Reasoning · ${duration(seconds)}`;
     case "stopped":
       return `Stopped after ${told(seconds)}${more}`;
     case "cancelled":

@@ -1,5 +1,5 @@
 /**
- * A reasoning block: "Working · 9s" with the last steps while it runs, then
+ * A reasoning block: "Reasoning · 9s" with the last steps while it runs, then
  * "Thought for 12s", which expands. It closes itself once, a second after the end;
  * a choice of the user takes precedence (see core/toggle.ts).
  */
@@ -62,7 +62,7 @@ export class ReasoningBlock extends PageElement {
     return waitOf(this.shell.shown, this.block, this.shell.now());
   }
 
-  /** "Working · 9s", "Waiting for you · 40s", "Thought for 8s (+3m waiting)". */
+  /** "Reasoning · 9s", "Waiting for you · 40s", "Thought for 8s (+3m waiting)". */
   private words(wait: Wait): string {
     const mine = wait.pending.some((id) => mayDecide(this.shell, id));
     return blockTitle(this.block, this.shell.now(), wait, mine);

@@ -91,7 +91,7 @@ export class Threads extends PageElement {
         ${t.waiting > 0
           ? html`<span class="thread-state wait">${icon("decide")} Waiting for approval</span>`
           : t.running
-            ? html`<span class="thread-state"><span class="spinner" aria-hidden="true"></span> Working</span>`
+            ? html`<span class="thread-state"><span class="spinner" aria-hidden="true"></span> Reasoning</span>`
             : html`<span>${t.from === "" ? nothing : `${who(t.from)} · `}${shortMoment(t.lastAt, shell.now() || Date.now())}</span>`}
         ${t.unread > 0 ? html`<span class="thread-count">${t.unread > 99 ? "99+" : t.unread}<span class="unseen"> unread</span></span>` : nothing}
       </span>
