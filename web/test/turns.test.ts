@@ -52,6 +52,17 @@ function decisions(h: History): readonly Decision[] {
   return h.turns.flatMap((t) => (t.reasonings ?? (t.reasoning === undefined ? [] : [t.reasoning])).flatMap((r) => r.tool_decisions));
 }
 
+/** The calls of a batch, by the number of the batch; calls outside of contexts have none on the page. */
+function batches(list: readonly { readonly context: string; readonly group: number | null; readonly id: ID }[]): readonly (readonly ID[])[] {
+  const groups = new Map<string, ID[]>();
+  for (const { context, group, id } of list) {
+    if (context === "" || group === null) continue;
+    const key = `${context} ${group}`;
+    groups.set(key, [...(groups.get(key) ?? []), id]);
+  }
+  return [...groups.values()];
+}
+
 /** The page shows each part of a turn: who was asked what, and how it ended. */
 function asked(s: SpaceState, turn: Turn): number {
   const parts = (turn.reasonings ?? (turn.reasoning === undefined ? [] : [turn.reasoning])).flatMap((r) => r.parts ?? []);
@@ -120,6 +131,9 @@ for (const name of readdirSync(CASES).filter((n) => n.endsWith(".txtar"))) {
         assert.deepEqual(got, { id: d.call_id, outcome: d.outcome, answeredBy: d.answered_by ?? "", decidedBy: d.decided_by ?? "" });
         compared++;
       }
+      const made = decisions(parsed as unknown as History);
+      const told = batches(made.map((d) => ({ context: d.context, group: d.parallel_group, id: d.call_id })));
+      assert.deepEqual(batches(made.map((d) => ({ ...(calls.get(d.call_id) as Call), context: d.context }))), told);
       const whole = new Reducer({ fromStart: true });
       for (const env of logOf(files.get("log") ?? "")) whole.apply(env); // the gateway reads turns from all of the log
       const { turns, job_id: job } = parsed as unknown as History & { readonly job_id?: string };

@@ -76,13 +76,12 @@ type contextKey struct {
 // contextState is the reasoning of one participant in one context.
 type contextState struct {
 	contextKey
-	thoughts  []*thought
-	calls     []*call // that have not ended
-	group     int     // that the last thoughts announced; -1: none
-	due       bool
-	awaited   int     // calls that the last thoughts announced and that have not begun
-	ungrouped []*call // open ones that overlap and that no thought gave a group
-	running   int     // of the loose ones
+	thoughts []*thought
+	calls    []*call // that have not ended
+	group    int     // that the last thoughts announced; -1: none
+	due      bool
+	awaited  int   // calls that the last thoughts announced and that have not begun
+	lead     *call // the first one of the batch that the next call joins; nil: none
 }
 
 // thought is a reasoning.thought.
@@ -263,6 +262,7 @@ func (b *Builder) addThought(it *Item) {
 		b.continueStep(s, group)
 		s.group = -1
 	}
+	s.lead = nil
 	t := &thought{it: it, state: s}
 	if announces {
 		s.group, t.awaited = it.group, true
@@ -284,7 +284,7 @@ func (b *Builder) addNote(it *Item) {
 	t := &thought{it: it, state: s}
 	b.inOrder = append(b.inOrder, t)
 	b.thoughts[env.ID] = t
-	s.group = -1
+	s.group, s.lead = -1, nil
 	b.continueStep(s, -1)
 }
 

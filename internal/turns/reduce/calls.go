@@ -13,8 +13,8 @@ type call struct {
 	it          *Item
 	state       *contextState
 	explainedBy *thought
-	group       int // -1: none
-	grouped     bool
+	group       int    // -1: none
+	lead        *call  // the first one of the batch; nil: a thought gave the group
 	fulfillment *Item  // the request that fulfills the proposal
 	outcome     string // "": none yet
 	end         *Item
@@ -186,6 +186,7 @@ func (b *Builder) answer(c *call, it *Item) {
 			return
 		}
 		b.offers[it.Env().ID] = offer{c, it}
+		c.answered()
 		if c.outcome == "" && len(c.offers) < maxOfferers && !slices.ContainsFunc(c.offers, func(o *Item) bool { return o.Env().From == it.Env().From }) {
 			c.offers = append(c.offers, it)
 		}
@@ -291,12 +292,15 @@ func (b *Builder) end(c *call, outcome string, it *Item, assumed bool) bool {
 	s := c.state
 	s.calls = slices.DeleteFunc(s.calls, func(other *call) bool { return other == c })
 	s.due = true
-	if !c.grouped {
-		if s.running--; s.running == 0 {
-			s.ungrouped = nil
-		}
-	}
+	c.answered()
 	return true
+}
+
+// answered ends the batch of a call: calls after it were made with its answer.
+func (c *call) answered() {
+	if c.lead != nil && c.state.lead == c.lead {
+		c.state.lead = nil
+	}
 }
 
 // numbering numbers the batches of one agent in a turn.
@@ -312,8 +316,8 @@ type givenGroup struct {
 	value int
 }
 
-// number sets the group of a call: the group of its thought, or the group of the
-// calls that it overlaps with.
+// number sets the group of a call: the group of its thought, or that of the calls
+// which its participant made before it, with no step and no answer between them.
 func (b *Builder) number(c *call) {
 	n := b.numbering[c.state.from]
 	if n == nil {
@@ -321,22 +325,18 @@ func (b *Builder) number(c *call) {
 		b.numbering[c.state.from] = n
 	}
 	if c.explainedBy != nil && c.explainedBy.it.group >= 0 {
-		c.grouped = true
 		c.group = n.assign(givenGroup{c.state.path.Root(), c.explainedBy.it.group})
 		return
 	}
-	s := c.state
-	s.ungrouped = append(s.ungrouped, c)
-	s.running++
-	if len(s.ungrouped) < 2 {
+	if c.state.lead == nil {
+		c.state.lead, c.lead = c, c
 		return
 	}
-	group := s.ungrouped[0].group
-	if group < 0 {
-		group = n.free()
-		s.ungrouped[0].group = group
+	c.lead = c.state.lead
+	if c.lead.group < 0 {
+		c.lead.group = n.free()
 	}
-	c.group = group
+	c.group = c.lead.group
 }
 
 func (n *numbering) assign(g givenGroup) int {

@@ -32,7 +32,8 @@
 // of the envelopes that it may see.
 //
 // Calls of one batch share a parallel_group: the one in their thoughts, or else
-// one derived from calls that overlap within a context. A number that another
+// one derived from calls that a participant made in a context before any of them
+// was answered, without a step of its reasoning between them. A number that another
 // batch of the turn has already becomes the lowest free one (a restarted agent
 // counts from 0 again).
 //

@@ -10,6 +10,7 @@ import type { ContextPath, ID, Outcome, ParticipantID } from "@sdk/types.js";
 import { rootOf, settle } from "./blocks.js";
 import { type Noted, callOf, edit, end } from "./calls.js";
 import type { Ctx, Logged } from "./context.js";
+import { endBatch } from "./groups.js";
 
 /** A second participant that offers an answer makes it ambiguous already. */
 const MAX_OFFERERS = 2;
@@ -41,6 +42,7 @@ export function answer(c: Ctx, call: Noted, e: Logged): void {
   if (source === "answerer") endBy(c, call, e, false);
   if (source !== "offerer" || (call.outcome !== "pending" && !call.assumed)) return;
   c.t.offers.set(e.env.id, { call: call.id, answer: e });
+  endBatch(c, call.context, call.from, call.lead);
   if (call.outcome !== "pending" || call.assumed || call.offers.length >= MAX_OFFERERS) return;
   if (call.offers.some((id) => c.t.offers.get(id)?.answer.env.from === e.env.from)) return;
   edit(c, call, (old) => ({ ...old, offers: [...old.offers, e.env.id] }));

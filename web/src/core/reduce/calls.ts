@@ -9,7 +9,7 @@ import type { Block, Call, CallStep, Step, ThoughtStep } from "../state.js";
 import type { ContextPath, ID, Millis, Outcome } from "@sdk/types.js";
 import { insertStep, replaceStep, settle } from "./blocks.js";
 import type { Ctx, Logged } from "./context.js";
-import { announced, over, overlap } from "./groups.js";
+import { announced, endBatch, join } from "./groups.js";
 import type { Mut } from "./tables.js";
 
 /** A call with the reducer's own fields, which are not rendered. */
@@ -18,6 +18,8 @@ export interface Noted extends Call {
   readonly names: string;
   /** Set if a thought numbered the call. */
   readonly numbered: boolean;
+  /** The first call of its batch; "": it has none, or a thought numbered it. */
+  readonly lead: ID;
   /** The number that thoughts gave to its batch. */
   readonly batch: number | null;
   /** Set if the asker did not correlate to the answer: another answer may replace it. */
@@ -108,6 +110,7 @@ function newCall(e: Logged, context: ContextPath, method: string, proposed: bool
     reason: "",
     names: "",
     numbered: false,
+    lead: "",
     batch: null,
     assumed: false,
     offers: [],
@@ -160,9 +163,9 @@ function number(c: Ctx, b: Mut<Block>, call: Noted, why: Step | null): Noted {
     const group = why?.type === "call" ? value : announced(c, b.path, call.from, value);
     return { ...call, group, numbered: true };
   }
-  const { group, first } = overlap(c, b.path, call.from, call.id);
-  if (first !== "") change(c, b, first, (old) => ({ ...old, group }));
-  return { ...call, group };
+  const { group, lead, numbersLead } = join(c, b.path, call.from, call.id);
+  if (numbersLead) change(c, b, lead, (old) => ({ ...old, group }));
+  return { ...call, group, lead };
 }
 
 /** Replaces the call with an id. */
@@ -198,7 +201,7 @@ export function end(c: Ctx, call: Noted, e: { readonly at: Millis }, outcome: Ou
   const bad = (more.failed === true ? 1 : 0) - (call.failed ? 1 : 0);
   edit(c, call, (old) => ({ ...old, assumed: false, offers: [], outcome, endedAt: e.at, durationMs: Math.max(0, e.at - old.startedAt), ...more }));
   if (call.context === "") return;
-  if (first && !call.numbered) over(c, call.context, call.from);
+  if (first) endBatch(c, call.context, call.from, call.lead);
   const b = c.t.edit(c.t.blocks, call.context);
   if (b !== undefined) b.counts = { ...b.counts, pending: b.counts.pending - (first ? 1 : 0), errors: b.counts.errors + bad };
 }

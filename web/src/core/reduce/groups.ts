@@ -1,23 +1,24 @@
 /**
- * Parallel calls. Thoughts may declare a batch (`parallel_group`); overlapping
- * calls of one agent in one context are a batch in any case.
+ * Parallel calls. Thoughts may declare a batch (`parallel_group`). Other calls of
+ * one agent in one context are a batch if it made them before any of them was
+ * answered, without a step of its reasoning between them.
  */
 
 import type { ContextPath, ID } from "@sdk/types.js";
 import { rootOf } from "./blocks.js";
 import type { Ctx } from "./context.js";
-import type { Numbering, Strand } from "./tables.js";
+import type { Numbering } from "./tables.js";
 
 /** Maximum number of numbered batches of an agent in an outermost context. */
 const MAX_NUMBERS = 512;
 
-const NONE: Strand = { running: 0, first: "", group: null };
 const FRESH: Numbering = { used: [], given: [] };
 
-/** The number of a call, and whether the first call of its batch receives it too. */
+/** The number of a call, the first call of its batch, and whether that call receives the number too. */
 export interface Grouped {
   readonly group: number | null;
-  readonly first: ID;
+  readonly lead: ID;
+  readonly numbersLead: boolean;
 }
 
 function strandKey(path: ContextPath, from: string): string {
@@ -38,25 +39,23 @@ export function announced(c: Ctx, path: ContextPath, from: string, value: number
   return number;
 }
 
-/** Starts a call that no thought has numbered. */
-export function overlap(c: Ctx, path: ContextPath, from: string, id: ID): Grouped {
-  const key = strandKey(path, from);
-  const s = c.t.strands.get(key) ?? NONE;
-  if (s.running === 0) {
-    c.t.strands.set(key, { running: 1, first: id, group: null });
-    return { group: null, first: "" };
-  }
-  const group = s.group ?? take(c, path, from);
-  c.t.strands.set(key, { ...s, running: s.running + 1, group });
-  return { group, first: s.group === null ? s.first : "" };
-}
-
-/** Ends a call that no thought has numbered. */
-export function over(c: Ctx, path: ContextPath, from: string): void {
+/** Adds a call that no thought has numbered to its batch. */
+export function join(c: Ctx, path: ContextPath, from: string, id: ID): Grouped {
   const key = strandKey(path, from);
   const s = c.t.strands.get(key);
-  if (s === undefined || s.running <= 1) c.t.strands.delete(key);
-  else c.t.strands.set(key, { ...s, running: s.running - 1 });
+  if (s === undefined) {
+    c.t.strands.set(key, { lead: id, group: null });
+    return { group: null, lead: id, numbersLead: false };
+  }
+  const group = s.group ?? take(c, path, from);
+  c.t.strands.set(key, { ...s, group });
+  return { group, lead: s.lead, numbersLead: s.group === null };
+}
+
+/** Ends the batch of a call that was answered; without `lead`, the batch that a step ends. */
+export function endBatch(c: Ctx, path: ContextPath, from: string, lead?: ID): void {
+  const key = strandKey(path, from);
+  if (lead === undefined || c.t.strands.get(key)?.lead === lead) c.t.strands.delete(key);
 }
 
 function take(c: Ctx, path: ContextPath, from: string): number {

@@ -7,6 +7,7 @@ import type { ContextPath, ID, ParticipantID, Payload } from "@sdk/types.js";
 import { acceptIn, acceptWithin } from "./answers.js";
 import { attach, child, ensure, enter, insertStep, opens, replaceStep, rootOf, settle, take } from "./blocks.js";
 import { type Ctx, type Logged, answered, closing } from "./context.js";
+import { endBatch } from "./groups.js";
 import { merge } from "./streams.js";
 import type { Mut } from "./tables.js";
 
@@ -97,7 +98,10 @@ export function think(c: Ctx, e: Logged): void {
   if (b === undefined) return;
   b.counts = { ...b.counts, thoughts: b.counts.thoughts + 1 };
   const step = readThought(e, c.t.version);
-  if (step.type !== "other") acceptIn(c, e.env.from, b.path, step.type === "thought" && step.tool !== "" ? step.group : null);
+  if (step.type !== "other") {
+    endBatch(c, b.path, e.env.from);
+    acceptIn(c, e.env.from, b.path, step.type === "thought" && step.tool !== "" ? step.group : null);
+  }
   const grown = merge(c, e);
   if (grown === null || !replaceStep(c, b, grown.key, (old) => ({ ...step, key: old.key, seq: old.seq }))) {
     insertStep(c, b, grown === null ? step : { ...step, key: grown.key, seq: grown.seq });

@@ -45,10 +45,10 @@ export interface Stream {
   readonly merged: boolean;
 }
 
-/** Calls in progress of one agent in a context that have no number of their own. */
+/** The batch that the next call of one agent in a context joins. */
 export interface Strand {
-  readonly running: number;
-  readonly first: ID;
+  /** Its first call. */
+  readonly lead: ID;
   readonly group: number | null;
 }
 
