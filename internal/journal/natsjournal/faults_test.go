@@ -359,6 +359,10 @@ func TestForeignMessages(t *testing.T) {
 	if list := content(t, j, "lab"); len(list) != 2 {
 		t.Errorf("%q", list)
 	}
+	_, err := Open(t.Context(), Options{Conn: dial(t, n.url()), ReplicaDir: t.TempDir(), streams: len(j.streams)})
+	if !errors.Is(err, block.ErrNewer) || !strings.Contains(err.Error(), j.streamOf("lab").name+" was written by a newer meup") || !strings.Contains(err.Error(), "format 2, this build reads 1") {
+		t.Errorf("another start: %v, want that a newer meup wrote the stream, its name and both formats", err)
+	}
 }
 
 func TestOpen_ForeignStream(t *testing.T) {

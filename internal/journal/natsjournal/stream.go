@@ -139,6 +139,9 @@ func (s *stream) run(ctx context.Context) {
 		if errors.Is(err, errUnsuitable) {
 			s.j.failOpen(fmt.Errorf("stream %s: %w", s.name, err))
 		}
+		if errors.Is(err, block.ErrNewer) {
+			s.j.failOpen(fmt.Errorf("stream %s was written by a newer meup (%w); its entries were not changed. Start that version", s.name, err))
+		}
 		s.log.Debug("stream is followed anew", "reason", err)
 		if s.local.Pos.Seq != start || errors.Is(err, errAgain) {
 			pause = restartMin

@@ -159,7 +159,7 @@ func Decode(data []byte) (Block, error) {
 		return Block{}, ErrInvalid
 	}
 	if data[1] != version {
-		return Block{}, ErrNewer
+		return Block{}, fmt.Errorf("%w: format %d, this build reads %d", ErrNewer, data[1], version)
 	}
 	body := data[HeaderSize:]
 	switch data[2] {
@@ -227,7 +227,7 @@ func decodeDraft(body []byte) (*journal.Draft, []byte, error) {
 		return nil, nil, fmt.Errorf("%w: length of a draft", ErrInvalid)
 	}
 	if size > 0 && body[0] > journal.MaxVersion {
-		return nil, nil, ErrNewer
+		return nil, nil, fmt.Errorf("%w: an entry of format %d, this build reads up to %d", ErrNewer, body[0], journal.MaxVersion)
 	}
 	e, err := journal.DecodeEntry(body[:size])
 	if err != nil {
