@@ -325,6 +325,17 @@ func (s *contextState) explanation(tool string) *thought {
 	return nil
 }
 
+// latest returns the last thought with a text, which explains the next call unless
+// that names another one; nil: none.
+func (s *contextState) latest() *thought {
+	for _, t := range slices.Backward(s.thoughts) {
+		if !t.it.raw && t.it.text.text != "" {
+			return t
+		}
+	}
+	return nil
+}
+
 // isClosed reports whether a context, or one around it, is closed.
 func (b *Builder) isClosed(path protocol.ContextPath) bool {
 	for ; path != ""; path = path.Parent() {

@@ -24,7 +24,8 @@
 // are no rationale, a line each, in order; observations, hypotheses and
 // questions are part of it, and the rationale of a call that names them. A
 // thought that names a tool is held back from it until its context is closed,
-// since the call may still follow. A model's raw thinking ("raw": true) is
+// since the call may still follow; from the narrative of an event, so is the last
+// thought of a context. A model's raw thinking ("raw": true) is
 // neither.
 //
 // Details are what an agent gives in addition to its texts: references, the metadata of

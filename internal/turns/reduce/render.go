@@ -206,7 +206,7 @@ func (b *Builder) reasonings(k Key, d *Display) []api.Reasoning {
 		}
 		r := api.Reasoning{
 			SessionID: k.Session, ThreadID: k.Thread, JobID: k.Job, TurnNumber: k.Turn, Agent: agent,
-			AskedBy: asker, Narrative: b.narrative(agent, d), ToolDecisions: decisions, Parts: parts,
+			AskedBy: asker, Narrative: b.narrative(agent, false, d), ToolDecisions: decisions, Parts: parts,
 		}
 		b.renderDetails(&r, d)
 		if r.StartedAt, r.CompletedAt = b.span(agent); len(decisions)+len(parts) > 0 || r.Narrative != "" || asker == "" && r.HasDetails() {
@@ -293,15 +293,16 @@ func later(a, b time.Time) time.Time {
 }
 
 // Decisions returns the narrative and the newest decisions of an agent, most of
-// them at most, and whether there are more. It reports nothing for a participant
-// that is no agent.
+// them at most, and whether there are more. The narrative lacks thoughts that may
+// become the rationale of the next call. It reports nothing for a participant that
+// is no agent.
 func (b *Builder) Decisions(agent protocol.ParticipantID, most int, d *Display) (narrative string, list []api.Decision, more bool) {
 	calls := b.callsOf(agent)
 	if len(calls) == 0 || !b.isAgent(agent) {
 		return "", nil, false
 	}
 	older := max(0, len(calls)-most)
-	return b.narrative(agent, d), b.decisions(calls[older:], d), older > 0
+	return b.narrative(agent, true, d), b.decisions(calls[older:], d), older > 0
 }
 
 func (b *Builder) callsOf(agent protocol.ParticipantID) []*call {
@@ -372,11 +373,12 @@ func (c *call) rationale(d *Display) string {
 	return textutil.Shorten(d.of(c.explainedBy.it).text, maxRationale)
 }
 
-// narrative is the text of an agent's thoughts that are no rationales.
-func (b *Builder) narrative(agent protocol.ParticipantID, d *Display) string {
+// narrative is the text of an agent's thoughts that are no rationales; settled:
+// and that can become none.
+func (b *Builder) narrative(agent protocol.ParticipantID, settled bool, d *Display) string {
 	var out strings.Builder
 	for _, t := range b.inOrder {
-		if t.state.from != agent || !b.isNarrative(t) {
+		if t.state.from != agent || !b.isNarrative(t) || settled && b.mayExplain(t) {
 			continue
 		}
 		if out.Len() > maxNarrative {
@@ -388,6 +390,11 @@ func (b *Builder) narrative(agent protocol.ParticipantID, d *Display) string {
 		out.WriteString(d.of(t.it).text)
 	}
 	return textutil.Shorten(out.String(), maxNarrative)
+}
+
+// mayExplain reports whether a thought may become the rationale of the next call.
+func (b *Builder) mayExplain(t *thought) bool {
+	return t == t.state.latest() && !t.divides && !b.isClosed(t.state.path)
 }
 
 // isNarrative reports whether a thought is part of the narrative.
