@@ -7,8 +7,12 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/protocol"
@@ -195,4 +199,107 @@ func TestCluster_SharedLimits(t *testing.T) {
 			return refused != nil && refused.Code == protocol.CodeTooMany
 		})
 	}
+}
+
+// The store of NATS is replaced by an older copy. No gateway serves, one with a new data
+// folder included, until one is started with --restore-log. Then everything that was
+// acknowledged is in the log, and what was revoked or settled stays so.
+func TestCluster_StoreReplaced(t *testing.T) {
+	t.Parallel()
+	port, store := freePort(t), filepath.Join(t.TempDir(), "store")
+	nats := startNATS(t, port, store)
+	url := "nats://127.0.0.1:" + port
+	var gateways []*gatewayProc
+	for range 3 {
+		gateways = append(gateways, startGateway(t, labConfig, "--nats", url))
+	}
+	var acked []protocol.ID
+	send := func(from, id, envelope string) {
+		t.Helper()
+		eventually(t, id+" is acknowledged", func() bool {
+			code := post(t, gateways[len(acked)%3].addr, from, envelope)
+			if code != "" && code != string(protocol.CodeUnavailable) && code != string(protocol.CodeOutcomeUnknown) {
+				t.Fatalf("%s: %s", id, code)
+			}
+			return code == ""
+		})
+		acked = append(acked, protocol.ID(id))
+	}
+	chat := func(n int) {
+		id := fmt.Sprintf("chat-%d", n)
+		send("bob", id, fmt.Sprintf(`{"id":%q,"kind":"chat","payload":{"message":"x"}}`, id))
+	}
+	for n := range 20 {
+		chat(n)
+	}
+	send("carol", "plan", proposalBody("plan", time.Now().Add(time.Hour)))
+	send("carol", "note-0", `{"id":"note-0","kind":"x.note"}`)
+	nats.kill()
+	older := filepath.Join(t.TempDir(), "older")
+	if err := os.CopyFS(older, os.DirFS(store)); err != nil {
+		t.Fatal(err)
+	}
+	nats = startNATS(t, port, store)
+	ready := func(list ...*gatewayProc) {
+		t.Helper()
+		for _, g := range list {
+			eventually(t, "the gateway is ready", func() bool { return get(g.addr, "/readyz", "") == http.StatusOK })
+		}
+	}
+	ready(gateways...)
+	for n := range 20 {
+		chat(100 + n)
+	}
+	send("alice", "revoke", `{"id":"revoke","kind":"capability.revoke","payload":{"recipient":"carol","capabilities":["x.note"]}}`)
+	send("alice", "approve", requestBody("approve", "plan"))
+	// kept returns the acknowledged envelopes that a gateway has.
+	kept := func(g *gatewayProc) (ids []protocol.ID) {
+		for _, e := range history(t, g.addr, "alice") { // others do not see her approval
+			if slices.Contains(acked, e.ID) {
+				ids = append(ids, e.ID)
+			}
+		}
+		return ids
+	}
+	for _, g := range gateways {
+		eventually(t, "the log is at each gateway", func() bool { return slices.Equal(kept(g), acked) })
+	}
+
+	nats.kill()
+	startNATS(t, port, older)
+	gateways = append(gateways, prepareGateway(t, labConfig, "--nats", url))
+	gateways[3].start()
+	for i, g := range gateways {
+		eventually(t, fmt.Sprintf("gateway %d says why it is not ready", i), func() bool { return strings.Contains(g.log.String(), "NATS has lost a part of the log") })
+	}
+	for i, g := range gateways[:3] {
+		if code := post(t, g.addr, "carol", `{"kind":"x.note"}`); code != string(protocol.CodeUnavailable) {
+			t.Errorf("before the decision, gateway %d answers %q to a revoked kind", i, code)
+		}
+		if status := get(g.addr, "/readyz", ""); status != http.StatusServiceUnavailable {
+			t.Errorf("before the decision, gateway %d is ready: %d", i, status)
+		}
+	}
+	if status := get(gateways[3].addr, "/readyz", ""); status != http.StatusServiceUnavailable {
+		t.Errorf("before the decision, the new gateway is ready: %d", status)
+	}
+
+	gateways[1].signal(syscall.SIGTERM)
+	gateways[1].wait()
+	gateways[1].args = append(gateways[1].args, "--restore-log")
+	gateways[1].start()
+	ready(gateways...)
+	for i, g := range gateways {
+		if code := post(t, g.addr, "carol", `{"kind":"x.note"}`); code != string(protocol.CodeCapabilityViolation) {
+			t.Errorf("gateway %d answers %q to a revoked kind", i, code)
+		}
+		again := fmt.Sprintf("approve-%d", i)
+		if code := post(t, g.addr, "alice", requestBody(again, "plan")); code != string(protocol.CodeProposalSettled) {
+			t.Errorf("gateway %d answers %q to a second approval", i, code)
+		}
+		if ids := kept(g); !slices.Equal(ids, acked) {
+			t.Errorf("gateway %d has %q, want %q", i, ids, acked)
+		}
+	}
+	chat(200)
 }

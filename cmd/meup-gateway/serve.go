@@ -29,6 +29,7 @@ type serveFlags struct {
 	config     string
 	watch      bool
 	acceptLoss bool
+	restoreLog bool
 	// settings are the flags that override the environment and the file, by the
 	// names of config.Set. Empty ones are not set.
 	settings map[string]*string
@@ -62,6 +63,7 @@ exits with 0.`,
 	fl.StringVar(&f.config, "config", "", "configuration file (required)")
 	fl.BoolVar(&f.watch, "watch", false, "reload when the file or the TLS certificate changes")
 	fl.BoolVar(&f.acceptLoss, "accept-loss", false, "start even if the log is damaged or acknowledged envelopes are missing")
+	fl.BoolVar(&f.restoreLog, "restore-log", false, "start, and put envelopes that the log on NATS has lost back from the copy in the data folder; with --accept-loss, also if another gateway has a longer copy")
 	setting := func(name, usage string) { f.settings[name] = fl.String(name, "", usage) }
 	setting("listen", "address to listen on, host:port")
 	setting("data", "folder of the embedded log; :memory: stores nothing")
@@ -116,6 +118,9 @@ func serve(ctx context.Context, f serveFlags, w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if f.restoreLog && (cfg.NATS == "" || cfg.Data == gateway.InMemory) {
+		return program.Usagef("--restore-log is for a log on NATS, of which the data folder has a copy: use meup-gateway restore for a backup")
+	}
 	log, err := program.NewLogger(w, cfg.Log.Level, cfg.Log.Format)
 	if err != nil {
 		return err
@@ -128,7 +133,7 @@ func serve(ctx context.Context, f serveFlags, w io.Writer) error {
 		return program.ListenError(cfg.Listen, "listen", err)
 	}
 	g, err := gateway.New(ctx, gateway.Options{
-		Config: cfg, Logger: log, Version: buildVersion(), AcceptLoss: f.acceptLoss, CertificateEvery: f.certificateEvery(),
+		Config: cfg, Logger: log, Version: buildVersion(), AcceptLoss: f.acceptLoss, RestoreLog: f.restoreLog, CertificateEvery: f.certificateEvery(),
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())

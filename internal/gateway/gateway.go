@@ -38,6 +38,9 @@ type Options struct {
 	// AcceptLoss opens a log that lacks entries it once acknowledged, which is
 	// an error otherwise.
 	AcceptLoss bool
+	// RestoreLog puts entries that a log on NATS has lost back from the copy in the
+	// data folder.
+	RestoreLog bool
 	// CertificateEvery is the interval at which the files of the TLS certificate are
 	// read; default a minute.
 	CertificateEvery time.Duration

@@ -109,7 +109,7 @@ func (g *Gateway) openNATS(ctx context.Context, cfg *config.Config, retention jo
 		replicas = defaultReplicas // or as many as there are servers
 	}
 	options := natsjournal.Options{
-		Conn: conn, Replicas: replicas, ReplicaDir: dir, AcceptLoss: g.options.AcceptLoss,
+		Conn: conn, Replicas: replicas, ReplicaDir: dir, AcceptLoss: g.options.AcceptLoss, RestoreLog: g.options.RestoreLog,
 		Retention: retention, Fold: turnstore.Fold, Logger: g.log, OnCommit: g.metrics.Committed,
 	}
 	j, err := natsjournal.Open(ctx, options)

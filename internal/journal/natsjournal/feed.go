@@ -141,13 +141,13 @@ func (f *feed) receive(m *nats.Msg) {
 	}
 }
 
-// decode decodes a message of a stream. An epoch belongs to the stream,
+// decode decodes a message of a stream. An epoch and a hold belong to the stream,
 // everything else to a space.
 func decode(n block.Names, index int, m *nats.Msg) replica.Message {
 	it := replica.Message{ID: m.Header.Get(jetstream.MsgIDHeader)}
 	it.Block, it.Err = block.Decode(m.Data)
 	if m.Subject == n.Epoch(index) {
-		if it.Err == nil && it.Block.Epoch == "" {
+		if it.Err == nil && it.Block.Epoch == "" && it.Block.Hold.Seq == 0 {
 			it.Err = fmt.Errorf("%w: no epoch", block.ErrInvalid)
 		}
 		return it
@@ -155,7 +155,7 @@ func decode(n block.Names, index int, m *nats.Msg) replica.Message {
 	var ok bool
 	if it.Space, ok = n.Space(index, m.Subject); !ok {
 		it.Err = fmt.Errorf("%w: subject of no space", block.ErrInvalid)
-	} else if it.Block.Epoch != "" {
+	} else if it.Block.Epoch != "" || it.Block.Hold.Seq > 0 {
 		it.Err = fmt.Errorf("%w: epoch of a space", block.ErrInvalid)
 	}
 	return it

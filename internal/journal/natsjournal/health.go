@@ -65,8 +65,11 @@ func (s *stream) assess(a checkResult, f *feed, c *checks, live bool) error {
 		c.next = time.Now().Add(checkAgain)
 		return nil
 	}
-	if live {
+	switch {
+	case live:
 		s.setHealth(nil)
+	case s.local.Hold.Seq > 0:
+		s.setHealth(s.heldError())
 	}
 	if a.gaps == s.gaps {
 		s.local.MarkComparable(a.info.State.LastSeq)

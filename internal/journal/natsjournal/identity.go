@@ -7,39 +7,22 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nuid"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
 )
 
 // ErrForeignReplica means that the folder has a copy of another log.
 var ErrForeignReplica = errors.New("the data folder belongs to another log")
 
-// errLost means that NATS has less than the local copy and that only an
-// operator can decide which of them to keep.
-var errLost = errors.New("NATS has lost the log, or a part of it, that the local copy has. " +
-	"Restore the streams of NATS, or accept the loss by a start with --accept-loss, which keeps the copy in a folder of its own")
+// errComparing keeps the local copy in its place while other streams need it.
+var errComparing = errors.New("the local copy is needed until each stream is compared with it")
 
 // errReplaced means that the local copy of a stream is not a copy of the stream
 // on NATS.
 var errReplaced = errors.New("the local copy is built anew")
-
-// logMetadata is the key of a stream's metadata that names its log.
-const logMetadata = "meup-log"
-
-// logName returns the name of the log that a stream belongs to. Streams without
-// metadata, which were created before it was introduced, use their creation
-// time.
-func logName(info *jetstream.StreamInfo) string {
-	if name := info.Config.Metadata[logMetadata]; name != "" {
-		return name
-	}
-	return strconv.FormatInt(info.Created.UnixNano(), 36)
-}
 
 // identifyLog compares the log on NATS with the local copy, before any stream
 // is followed. It creates the first stream if it does not exist, so that
@@ -59,8 +42,8 @@ func (j *Journal) identifyLog(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if hasEntries && found != mine {
-		reason := fmt.Errorf("%w: no stream %s is there, and %s has a copy of log %s", errLost, j.names.Stream(0), j.replica.Dir(), mine)
+	if hasEntries && found != mine && (found != "" || !j.opts.RestoreLog) {
+		reason := fmt.Errorf("%w: no stream %s is there, and %s has a copy of log %s. %s", errLost, j.names.Stream(0), j.replica.Dir(), mine, remedies)
 		if found != "" {
 			reason = fmt.Errorf("%w: %s has a copy of log %s, and NATS at %s has log %s",
 				ErrForeignReplica, j.replica.Dir(), mine, j.nc.ConnectedUrlRedacted(), found)
@@ -74,6 +57,9 @@ func (j *Journal) identifyLog(ctx context.Context) error {
 	}
 	if found == "" {
 		j.logName = nuid.Next()
+		if hasEntries && j.opts.RestoreLog {
+			j.logName = mine
+		}
 		if _, err := j.streams[0].ensure(ctx); err != nil {
 			return err
 		}
@@ -81,6 +67,19 @@ func (j *Journal) identifyLog(ctx context.Context) error {
 	}
 	j.logName = found
 	return j.replica.SetName(found)
+}
+
+// logMetadata is the key of a stream's metadata that names its log.
+const logMetadata = "meup-log"
+
+// logName returns the name of the log that a stream belongs to. Streams without
+// metadata, which were created before it was introduced, use their creation
+// time.
+func logName(info *jetstream.StreamInfo) string {
+	if name := info.Config.Metadata[logMetadata]; name != "" {
+		return name
+	}
+	return strconv.FormatInt(info.Created.UnixNano(), 36)
 }
 
 // findLog returns the name of the log on NATS; "" if no stream exists.
@@ -109,7 +108,7 @@ func (s *stream) identify(ctx context.Context, info *jetstream.StreamInfo) error
 	}
 	if s.local.Pos.Seq == 0 {
 		s.announce = s.announce || s.local.Pos.Created != 0 && s.local.Pos.Created != created
-	} else if why, err := s.compare(ctx, info, created); err != nil {
+	} else if why, err := s.compare(ctx, info); err != nil {
 		return err
 	} else if why != "" {
 		return s.startOver(why)
@@ -124,99 +123,131 @@ func (s *stream) identify(ctx context.Context, info *jetstream.StreamInfo) error
 		s.sinkCreated, s.sinkSeq = created, 0
 	}
 	s.local.Identified(created)
+	s.use.Store(unneeded)
 	return nil
 }
 
 // compare returns the reason why the local copy of the stream is invalid; "" if
 // it is valid. An error means that the comparison must be retried, or needs the
-// operator.
-func (s *stream) compare(ctx context.Context, info *jetstream.StreamInfo, created int64) (why string, err error) {
+// operator: a stream that lacks entries of the copy does not go on by itself.
+func (s *stream) compare(ctx context.Context, info *jetstream.StreamInfo) (why string, err error) {
 	st := info.State
-	replaced, shorter := s.local.Pos.Created != created, st.LastSeq < s.local.Pos.Seq
-	if st.Msgs == 0 {
-		// Retention keeps at least its own control block, so no gateway purged all of
-		// this.
-		if !s.j.acceptsLoss() {
-			return "", fmt.Errorf("%w: the stream is empty, the copy in %s has messages up to %d", errLost, s.j.replica.Dir(), s.local.Pos.Seq)
-		}
-		return "the stream is empty, and the loss was accepted", s.publishEpoch(ctx, true)
-	}
+	replaced := s.local.Pos.Created != info.Created.UnixNano()
+	empty := st.Msgs == 0 // retention keeps at least its own control block
+	allPurged := empty && st.LastSeq > 0
+	purged := allPurged
 	switch {
-	case replaced:
-		return "the stream was deleted and made again", nil
-	case shorter && elapsedSince(&s.shorter) < s.j.opts.shorterWait: // a new leader may lag for a moment
-		return "", errShorter
-	case shorter:
-		return "the stream lost messages", s.publishEpoch(ctx, false)
+	case empty:
+	case st.LastSeq < s.local.Pos.Seq:
+		if elapsedSince(&s.shorter) < s.j.opts.shorterWait { // a new leader may lag for a moment
+			return "", errShorter
+		}
+	default:
+		m, err := s.getMsg(ctx, s.local.Pos.Seq)
+		switch {
+		case errors.Is(err, jetstream.ErrMsgNotFound):
+			if purged, err = s.isPurged(ctx); err != nil {
+				return "", err
+			}
+			if !replaced && !purged {
+				return "", nil // retention removed it
+			}
+		case err != nil:
+			return "", fmt.Errorf("look at message %d: %w", s.local.Pos.Seq, err)
+		case s.local.Pos.Time == m.Time.UnixNano(), s.local.Pos.Time == 0 && !replaced:
+			s.announce = s.announce || replaced // NATS has restored it, and its log has another id now
+			return "", nil
+		}
 	}
-	same, err := s.hasLastRead(ctx)
-	if err != nil || same {
+	last, after, err := s.lastDecision(ctx)
+	if err != nil {
 		return "", err
 	}
-	return "the stream lost messages and has others in their place", s.publishEpoch(ctx, false)
-}
-
-// hasLastRead reports whether the stream has the last message that was read, or
-// may have had it before retention removed it.
-func (s *stream) hasLastRead(ctx context.Context) (bool, error) {
-	if s.local.Pos.Time == 0 {
-		return true, nil
+	if decided, err := s.isDecision(last); err != nil {
+		return "", err
+	} else if decided {
+		return "it was decided how the log goes on without messages that NATS has lost", nil
 	}
-	m, err := s.getMsg(ctx, s.local.Pos.Seq)
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return true, nil
-	}
+	l, err := s.findLoss(ctx, info)
 	if err != nil {
-		return false, fmt.Errorf("look at message %d: %w", s.local.Pos.Seq, err)
+		return "", err
 	}
-	return m.Time.UnixNano() == s.local.Pos.Time, nil
+	if l.entries == 0 {
+		return "NATS has lost messages, but no entry", nil
+	}
+	if last.Hold.Seq < s.local.Pos.Seq && !allPurged && s.j.opts.copyOf == "" {
+		if err := s.holdBack(ctx, info, after); err != nil {
+			return "", err
+		}
+		return "", errAgain // the stream has one more message
+	}
+	switch {
+	case !s.j.decides():
+		return "", s.describeLoss(l, info)
+	case !s.j.opts.RestoreLog:
+		return "the loss of messages on NATS was accepted", s.decide(ctx, allPurged)
+	case purged && !replaced:
+		// Copies could not tell its new messages from the ones that they had read.
+		return "", fmt.Errorf("%w: the stream was purged. Remove it (nats stream rm %s), and the entries are put into a new one", errLost, s.name)
+	case last.Hold.Seq > s.local.Pos.Seq && !s.j.opts.AcceptLoss:
+		if err := s.needCopy(restored); err != nil {
+			return "", err
+		}
+		return "", fmt.Errorf("%w: the copy at %s has messages of it up to %d, this one up to %d. Start that gateway with --restore-log, too; "+
+			"or this one with --restore-log and --accept-loss, if that copy is lost", errLonger, last.Hold.By, last.Hold.Seq, s.local.Pos.Seq)
+	}
+	if s.use.Load() != restored {
+		if err := s.restore(ctx, l); err != nil {
+			return "", err
+		}
+	}
+	// No gateway goes on before each stream has its entries.
+	if err := s.needCopy(restored); err != nil {
+		return "", err
+	}
+	return "the entries that NATS had lost were put back", s.decide(ctx, false)
 }
 
-// acceptsLoss reports whether the operator has accepted the loss of messages on
-// NATS before this start.
-func (j *Journal) acceptsLoss() bool {
-	select {
-	case <-j.complete:
-		return false
-	default:
-		return j.opts.AcceptLoss
-	}
-}
-
-// startOver requests that the replica is rebuilt from the streams.
+// startOver requests that the replica is rebuilt from the streams, when each of them is
+// valid or an operator has decided on its loss.
 func (s *stream) startOver(why string) error {
 	s.announce = true
+	if err := s.needCopy(unneeded); err != nil {
+		return err
+	}
 	err := fmt.Errorf("%w: %s", errReplaced, why)
 	s.j.repair(repair{reason: err, stream: s.name, wipe: true})
 	return err
 }
 
-// publishEpoch begins a new epoch of a stream that has lost messages, unless
-// another gateway has begun an epoch that the local copy does not have. reset
-// means that all earlier messages are void.
-func (s *stream) publishEpoch(ctx context.Context, reset bool) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*apiWait)
-	defer cancel()
-	subject := s.j.names.Epoch(s.index)
-	last, err := s.handle.GetLastMsgForSubject(ctx, subject)
-	var after uint64
-	switch {
-	case errors.Is(err, jetstream.ErrMsgNotFound):
-	case err != nil:
-		return fmt.Errorf("look for the epoch: %w", err)
-	default:
-		if b, err := block.Decode(last.Data); err == nil && b.Epoch != s.local.Epoch {
-			return nil
+// The local copy of all streams is used until a loss was decided on in each of them.
+const (
+	needed   int32 = iota // it was not compared with the stream yet, or awaits a decision
+	restored              // the stream has everything of it, but no epoch yet
+	unneeded              // it is valid, or will be made again
+)
+
+// needCopy records the use of the copy for this stream. An error means that another stream
+// has not come as far.
+func (s *stream) needCopy(use int32) error {
+	s.use.Store(use)
+	for _, other := range s.j.streams {
+		if other.use.Load() < use {
+			return fmt.Errorf("%w: %s", errComparing, other.name)
 		}
-		after = last.Sequence
-	}
-	_, err = s.j.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: block.EncodeEpoch(nuid.Next(), reset)},
-		jetstream.WithExpectStream(s.name), jetstream.WithExpectLastSequencePerSubject(after))
-	firstElsewhere := hasCode(err, jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant)
-	if err != nil && !firstElsewhere {
-		return fmt.Errorf("begin a new epoch: %w", err)
 	}
 	return nil
+}
+
+// decides reports whether the operator has decided on a loss before this start: accept
+// or restore.
+func (j *Journal) decides() bool {
+	select {
+	case <-j.complete:
+		return false
+	default:
+		return j.opts.AcceptLoss || j.opts.RestoreLog
+	}
 }
 
 // LogID implements [journal.Journal]. All gateways see the same creation time

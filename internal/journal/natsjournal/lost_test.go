@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
 	"github.com/meup-protocol/meup/internal/testkit"
 )
 
@@ -61,8 +62,16 @@ func recreateStream(t *testing.T, j *Journal, space string, drafts ...journal.Dr
 	}
 }
 
+// refuses waits until the gateway serves the log no more, because NATS lost a part of it, and
+// returns the reason.
+func refuses(t *testing.T, j *Journal) string {
+	t.Helper()
+	testkit.Eventually(t, "not ready because of a loss", func() bool { return errors.Is(j.Ready(), errLost) })
+	return j.Ready().Error()
+}
+
 // The stream was deleted and recreated, either while the gateway ran or before
-// it started.
+// it started. The gateway goes on when an operator has accepted that.
 func TestStreamReplaced(t *testing.T) {
 	t.Parallel()
 	for _, running := range []bool{true, false} {
@@ -78,17 +87,21 @@ func TestStreamReplaced(t *testing.T) {
 				t.Fatal("the spaces share a stream")
 			}
 			before, other := logIDOf(t, j, "lab"), logIDOf(t, j, "x")
-			replaced, untouched := watchReplaced(j, "lab"), watchReplaced(openTest(t, n.url(), nil), "x")
 			tool := openTest(t, n.url(), nil)
+			replaced, untouched := watchReplaced(tool, "lab"), watchReplaced(openTest(t, n.url(), nil), "x")
 			if !running {
 				closeTest(t, j)
 			}
 			recreateStream(t, tool, "lab", chat("z", "alice"))
-			if !running {
-				j = openTest(t, n.url(), keep)
-			} else {
-				testkit.Eventually(t, "the replacement is announced", func() bool { return replaced.Load() == 1 })
+			if running {
+				refuses(t, j)
+				if got := content(t, j, "lab"); len(got) != 2 || len(keptCopies(t, dir)) > 0 {
+					t.Errorf("before the decision the copy has %q; kept %q", got, keptCopies(t, dir))
+				}
+				closeTest(t, j)
 			}
+			j = openTest(t, n.url(), func(o *Options) { keep(o); o.AcceptLoss = true })
+			testkit.Eventually(t, "the replacement is announced", func() bool { return replaced.Load() == 1 && tool.Ready() == nil })
 			if got := content(t, j, "lab"); len(got) != 1 || !strings.HasSuffix(got[0], " z") {
 				t.Errorf("the log has %q", got)
 			}
@@ -113,11 +126,20 @@ func TestStreamReplaced(t *testing.T) {
 	}
 }
 
-// NATS restarts without the last messages. Gateways that have read them, one
-// that has not and one that starts later agree on a new id.
+// NATS restarts without the last messages. A gateway that has read them refuses, until an
+// operator accepts the loss or has the entries put back. Then it, one that has not read them
+// and one that starts later agree on the log and on a new id.
 func TestStreamLostItsTail(t *testing.T) {
 	t.Parallel()
-	for name, overwritten := range map[string]bool{"shorter": false, "overwritten": true} {
+	for name, test := range map[string]struct {
+		overwritten, restored bool
+		want                  []string
+	}{
+		"shorter":               {false, false, []string{"a", "b"}},
+		"shorter, restored":     {false, true, []string{"a", "b", "c"}},
+		"overwritten":           {true, false, []string{"a", "b", "d", "e"}},
+		"overwritten, restored": {true, true, []string{"a", "b", "d", "e", "c"}},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := startNATS(t)
@@ -130,12 +152,9 @@ func TestStreamLostItsTail(t *testing.T) {
 			waitForAgreement(t, "lab", 2, []*Journal{a, b})
 			before := logIDOf(t, a, "lab")
 			old := backup(t, n)
-			testkit.Eventually(t, "c is appended", func() bool {
-				return b.Append(t.Context(), "lab", []journal.Draft{chat("c", "alice")})[0].Err == nil
-			})
+			persistAppend(t, b, "lab", chat("c", "alice"))
 			waitForAgreement(t, "lab", 3, []*Journal{a, b})
 			closeTest(t, b)
-			replacedA := watchReplaced(a, "lab")
 			line.down.Store(true)
 			line.cut()
 			n.stop()
@@ -143,18 +162,39 @@ func TestStreamLostItsTail(t *testing.T) {
 			n.start()
 			b = openTest(t, n.url(), one)
 			replacedB := watchReplaced(b, "lab")
-			if overwritten {
+			if test.overwritten {
 				mustAppend(t, b, "lab", chat("d", "alice"))
 				mustAppend(t, b, "lab", chat("e", "alice"))
 			}
 			line.down.Store(false)
-			testkit.Eventually(t, "it is announced", func() bool { return replacedA.Load() == 1 && replacedB.Load() == 1 })
-			want := 2
-			if overwritten {
-				want = 4 // a, b, d, e
+			reason := refuses(t, a)
+			for _, part := range []string{"the same up to message 2", "at message 3 (", "missing on NATS: 1", dir, "--restore-log", "--accept-loss"} {
+				if !strings.Contains(reason, part) {
+					t.Errorf("the reason does not name %q: %s", part, reason)
+				}
 			}
-			waitForAgreement(t, "lab", want, []*Journal{a, b})
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			if r := a.Append(ctx, "lab", []journal.Draft{chat("f", "alice")})[0]; !errors.Is(r.Err, journal.ErrUnavailable) {
+				t.Errorf("append before the decision: %+v", r)
+			}
+			if got := content(t, a, "lab"); len(got) != 3 || len(keptCopies(t, dir)) > 0 || replacedB.Load() > 0 {
+				t.Errorf("before the decision the copy has %q; kept %q; %d notifications", got, keptCopies(t, dir), replacedB.Load())
+			}
+			closeTest(t, a)
+			a = openTest(t, n.url(), func(o *Options) {
+				one(o)
+				o.ReplicaDir, o.RestoreLog, o.AcceptLoss = dir, test.restored, !test.restored
+			})
+			testkit.Eventually(t, "it is announced", func() bool { return replacedB.Load() == 1 })
+			list := waitForAgreement(t, "lab", len(test.want), []*Journal{a, b})
+			for i, id := range test.want {
+				if !strings.HasSuffix(list[i], " "+id) {
+					t.Errorf("the log is %q, want %q", list, test.want)
+				}
+			}
 			late := openTest(t, n.url(), one)
+			waitForAgreement(t, "lab", len(test.want), []*Journal{a, late})
 			if id := logIDOf(t, a, "lab"); id == before || id != logIDOf(t, b, "lab") || id != logIDOf(t, late, "lab") {
 				t.Errorf("log ids %q, %q and %q, before %q", id, logIDOf(t, b, "lab"), logIDOf(t, late, "lab"), before)
 			}
@@ -162,6 +202,311 @@ func TestStreamLostItsTail(t *testing.T) {
 				t.Errorf("copies kept: %q", keptCopies(t, dir))
 			}
 		})
+	}
+}
+
+// All gateways have read messages that NATS has lost. All refuse, and the decision at one of them
+// decides for all.
+func TestStreamWentBack_OneDecidesForAll(t *testing.T) {
+	t.Parallel()
+	for _, restored := range []bool{true, false} {
+		t.Run(fmt.Sprintf("restored=%t", restored), func(t *testing.T) {
+			t.Parallel()
+			n := startNATS(t)
+			dirs := []string{t.TempDir(), t.TempDir(), t.TempDir()}
+			open := func(i int, change func(o *Options)) *Journal {
+				return openTest(t, n.url(), func(o *Options) { o.shorterWait, o.ReplicaDir = 500*time.Millisecond, dirs[i]; change(o) })
+			}
+			same := func(*Options) {}
+			j := []*Journal{open(0, same), open(1, same), open(2, same)}
+			spaces := []string{"lab", "x"} // of different streams
+			for _, space := range spaces {
+				mustAppend(t, j[0], space, grant("granted-"+space, 0))
+			}
+			old := backup(t, n)
+			settle := chat("approved", "alice")
+			settle.Settles = "proposal"
+			for _, space := range spaces {
+				persistAppend(t, j[1], space, grant("revoked-"+space, 1<<52))
+				persistAppend(t, j[2], space, settle)
+				waitForAgreement(t, space, 3, j)
+			}
+			n.stop()
+			n.opts.StoreDir = old
+			n.start()
+			for _, k := range j {
+				refuses(t, k)
+			}
+			// A gateway without a copy does not serve what NATS has left.
+			empty := startTest(t, n.url(), nil)
+			reason := refuses(t, empty)
+			if !slices.ContainsFunc(dirs, func(dir string) bool { return strings.Contains(reason, ":"+dir+" has messages up to 3") }) {
+				t.Errorf("the reason names no copy: %s", reason)
+			}
+			closeTest(t, j[1])
+			j[1] = open(1, func(o *Options) { o.RestoreLog, o.AcceptLoss = restored, !restored })
+			testkit.Eventually(t, "all are ready", func() bool {
+				return j[0].Ready() == nil && j[1].Ready() == nil && j[2].Ready() == nil && empty.Ready() == nil
+			})
+			want := 1
+			if restored {
+				want = 3
+			}
+			again := settle
+			again.Envelope.ID = "approved-again"
+			for _, space := range spaces {
+				waitForAgreement(t, space, want, append(j, empty, openTest(t, n.url(), nil)))
+				var settled *journal.SettledError
+				if r := j[2].Append(t.Context(), space, []journal.Draft{again})[0]; errors.As(r.Err, &settled) != restored {
+					t.Errorf("a second decision on the proposal in %s: %+v", space, r)
+				}
+			}
+		})
+	}
+}
+
+// A stream that went back ends with an epoch that the copy has from before. That is no
+// decision on this loss.
+func TestStreamWentBack_OlderEpoch(t *testing.T) {
+	t.Parallel()
+	n := startNATS(t)
+	j := openTest(t, n.url(), func(o *Options) { o.streams, o.shorterWait = 1, 500*time.Millisecond })
+	epoch := func(name string) {
+		t.Helper()
+		before := logIDOf(t, j, "lab")
+		testkit.Eventually(t, "the epoch is published", func() bool {
+			_, err := j.js.Publish(t.Context(), j.names.Epoch(0), block.EncodeEpoch(name, false))
+			return err == nil
+		})
+		testkit.Eventually(t, "the epoch has begun", func() bool { return logIDOf(t, j, "lab") != before })
+	}
+	mustAppend(t, j, "lab", chat("a", "alice"))
+	epoch("first")
+	old := backup(t, n)
+	epoch("second")
+	persistAppend(t, j, "lab", chat("b", "alice"))
+	n.stop()
+	n.opts.StoreDir = old
+	n.start()
+	refuses(t, j)
+	if got := content(t, j, "lab"); len(got) != 2 {
+		t.Errorf("the copy has %q", got)
+	}
+}
+
+// A gateway that serves with a copy that was behind stops when another one finds a loss, and
+// it goes on by itself when the complete store of NATS is back.
+func TestStreamWentBack_StoreRestored(t *testing.T) {
+	t.Parallel()
+	n := startNATS(t)
+	one := func(o *Options) { o.streams, o.shorterWait = 1, 500*time.Millisecond }
+	a, line := openThrough(t, n, one)
+	persistAppend(t, a, "lab", chat("a", "alice"))
+	old := backup(t, n)
+	persistAppend(t, a, "lab", chat("b", "alice"))
+	line.down.Store(true)
+	line.cut()
+	n.stop()
+	complete := n.opts.StoreDir
+	n.opts.StoreDir = old
+	n.start()
+	behind := openTest(t, n.url(), one)
+	line.down.Store(false)
+	refuses(t, a)
+	refuses(t, behind)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if r := behind.Append(ctx, "lab", []journal.Draft{chat("c", "alice")})[0]; !errors.Is(r.Err, journal.ErrUnavailable) {
+		t.Errorf("append at a gateway that is held back: %+v", r)
+	}
+	n.stop()
+	n.opts.StoreDir = complete
+	n.start()
+	testkit.Eventually(t, "both are ready", func() bool { return a.Ready() == nil && behind.Ready() == nil })
+	persistAppend(t, behind, "lab", chat("c", "alice"))
+	waitForAgreement(t, "lab", 3, []*Journal{a, behind, openTest(t, n.url(), one)})
+}
+
+// The gateway that accepts the loss has a copy without a loss.
+func TestStreamWentBack_AcceptedElsewhere(t *testing.T) {
+	t.Parallel()
+	n := startNATS(t)
+	one := func(o *Options) { o.streams, o.shorterWait = 1, 500*time.Millisecond }
+	a := openTest(t, n.url(), one)
+	persistAppend(t, a, "lab", chat("a", "alice"))
+	old := backup(t, n)
+	persistAppend(t, a, "lab", chat("b", "alice"))
+	n.stop()
+	n.opts.StoreDir = old
+	n.start()
+	refuses(t, a)
+	b := openTest(t, n.url(), func(o *Options) { one(o); o.AcceptLoss = true })
+	testkit.Eventually(t, "the other gateway follows", func() bool { return a.Ready() == nil })
+	waitForAgreement(t, "lab", 1, []*Journal{a, b})
+}
+
+// Each of two gateways has more of another stream. Each puts back what it has more of, and
+// waits for the other one.
+func TestRestoreLog_LongestCopy(t *testing.T) {
+	t.Parallel()
+	n := startNATS(t)
+	dirA, dirB := t.TempDir(), t.TempDir()
+	options := func(dir string, restore, accept bool) func(o *Options) {
+		return func(o *Options) {
+			o.shorterWait, o.ReplicaDir, o.RestoreLog, o.AcceptLoss = 500*time.Millisecond, dir, restore, accept
+		}
+	}
+	a, b := openTest(t, n.url(), options(dirA, false, false)), openTest(t, n.url(), options(dirB, false, false))
+	persistAppend(t, a, "lab", chat("a", "alice"))
+	persistAppend(t, a, "x", chat("a", "alice"))
+	waitForAgreement(t, "lab", 1, []*Journal{a, b})
+	waitForAgreement(t, "x", 1, []*Journal{a, b})
+	closeTest(t, b)
+	old, other := backup(t, n), backup(t, n)
+	for _, id := range []string{"b", "c"} {
+		persistAppend(t, a, "lab", chat(id, "alice"))
+	}
+	persistAppend(t, a, "x", chat("b", "alice"))
+	closeTest(t, a)
+	n.stop()
+	n.opts.StoreDir = other
+	n.start()
+	b = openTest(t, n.url(), options(dirB, false, false))
+	persistAppend(t, b, "lab", chat("b", "alice"))
+	for _, id := range []string{"b", "c"} {
+		persistAppend(t, b, "x", chat(id, "alice"))
+	}
+	closeTest(t, b)
+	n.stop()
+	n.opts.StoreDir = old
+	n.start()
+
+	b = startTest(t, n.url(), options(dirB, false, false))
+	refuses(t, b)
+	a = startTest(t, n.url(), options(dirA, true, false))
+	longer := func(j *Journal, space string) func() bool {
+		return func() bool { return errors.Is(j.streamOf(space).healthErr(), errLonger) }
+	}
+	testkit.Eventually(t, "A waits for the gateway that has more of x", longer(a, "x"))
+	closeTest(t, b)
+	b = startTest(t, n.url(), options(dirB, true, false))
+	waitOpen(t, a)
+	waitOpen(t, b)
+	waitForAgreement(t, "lab", 3, []*Journal{a, b})
+	waitForAgreement(t, "x", 3, []*Journal{a, b})
+}
+
+// A stream that was purged by hand, and has other messages since, does not go on by itself.
+// What the copy has is put into a new stream.
+func TestStreamPurged(t *testing.T) {
+	t.Parallel()
+	n := openAccount(t)
+	dir := t.TempDir()
+	keep := func(o *Options) { o.ReplicaDir, o.missingWait = dir, time.Millisecond }
+	a := openTest(t, n.url(), keep)
+	mustAppend(t, a, "lab", grant("g", 0))
+	mustAppend(t, a, "lab", chat("a", "alice"))
+	closeTest(t, a)
+	s := a.streamOf("lab")
+	handle, err := a.js.Stream(t.Context(), s.name)
+	if err == nil {
+		err = handle.Purge(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := openTest(t, n.url(), nil)
+	mustAppend(t, b, "lab", chat("b", "alice"))
+	a = startTest(t, n.url(), func(o *Options) { keep(o); o.RestoreLog = true })
+	if reason := refuses(t, a); !strings.Contains(reason, "nats stream rm "+s.name) {
+		testkit.Eventually(t, "the reason names the way out", func() bool { return strings.Contains(a.Ready().Error(), "nats stream rm "+s.name) })
+	}
+	refuses(t, b)
+	closeTest(t, b)
+	if err := a.js.DeleteStream(t.Context(), s.name); err != nil {
+		t.Fatal(err)
+	}
+	waitOpen(t, a)
+	late := openTest(t, n.url(), nil)
+	list := waitForAgreement(t, "lab", 2, []*Journal{a, late})
+	if !strings.HasSuffix(list[0], " g") || !strings.HasSuffix(list[1], " a") {
+		t.Errorf("the log has %q", list)
+	}
+}
+
+// A stream that has lost messages, but no entry, goes on by itself.
+func TestStreamLostNoEntry(t *testing.T) {
+	t.Parallel()
+	n := startNATS(t)
+	j := openTest(t, n.url(), func(o *Options) { o.streams, o.shorterWait = 1, 500*time.Millisecond })
+	persistAppend(t, j, "lab", chat("a", "alice"))
+	old := backup(t, n)
+	testkit.Eventually(t, "a message without entries is stored", func() bool {
+		_, err := j.js.Publish(t.Context(), j.names.Subject("lab", false), block.EncodeTrim(1))
+		return err == nil
+	})
+	persistBarrier(t, j, "lab")
+	n.stop()
+	n.opts.StoreDir = old
+	n.start()
+	persistAppend(t, j, "lab", chat("b", "alice"))
+	waitForAgreement(t, "lab", 2, []*Journal{j, openTest(t, n.url(), func(o *Options) { o.streams = 1 })})
+}
+
+// NATS lost all streams. The entries that retention has left are put back, with the base of
+// the others; an id that was used before is a retry.
+func TestRestoreLog_AllStreamsGone(t *testing.T) {
+	t.Parallel()
+	n := openAccount(t)
+	dir := t.TempDir()
+	keep := func(o *Options) { o.ReplicaDir, o.missingWait = dir, time.Millisecond }
+	j := openTest(t, n.url(), keep)
+	name := j.logName
+	mustAppend(t, j, "lab", chat("dropped", "alice"))
+	mustAppend(t, j, "lab", grant("g", 0))
+	kept := mustAppend(t, j, "lab", chat("a", "alice"), chat("b", "bob"))
+	mustAppend(t, j, "x", chat("c", "alice"))
+	for control, data := range map[string][]byte{"base": block.EncodeBase(journal.Base{Data: []byte("folded"), Before: kept[0]}), "trim": block.EncodeTrim(kept[0])} {
+		if err := j.publishControl(t.Context(), control, "lab", kept[0], data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testkit.Eventually(t, "the first entry is dropped", func() bool { return len(content(t, j, "lab")) == 3 })
+	persistBarrier(t, j, "lab")
+	closeTest(t, j)
+	for _, s := range j.streams {
+		if err := j.js.DeleteStream(t.Context(), s.name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j = openTest(t, n.url(), func(o *Options) { keep(o); o.RestoreLog = true })
+	if j.logName != name {
+		t.Errorf("the log is %s, and was %s", j.logName, name)
+	}
+	late := openTest(t, n.url(), nil)
+	list := waitForAgreement(t, "lab", 3, []*Journal{j, late})
+	for i, id := range []string{"g", "a", "b"} {
+		if !strings.HasSuffix(list[i], " "+id) {
+			t.Errorf("entry %d is %s, want %s", i, list[i], id)
+		}
+	}
+	waitForAgreement(t, "x", 1, []*Journal{j, late})
+	for _, k := range []*Journal{j, late} {
+		if base, err := k.Base("lab"); err != nil || string(base.Data) != "folded" {
+			t.Errorf("the base is %+v, %v", base, err)
+		}
+		if r := k.Append(t.Context(), "lab", []journal.Draft{chat("b", "bob")})[0]; !r.Retry {
+			t.Errorf("an id that was put back: %+v", r)
+		}
+	}
+	if len(keptCopies(t, dir)) != 1 {
+		t.Errorf("copies kept: %q", keptCopies(t, dir))
+	}
+	closeTest(t, j)
+	j = openTest(t, n.url(), func(o *Options) { keep(o); o.RestoreLog = true })
+	waitForAgreement(t, "lab", 3, []*Journal{j, late})
+	if len(keptCopies(t, dir)) != 1 {
+		t.Errorf("a restore without a loss keeps copies: %q", keptCopies(t, dir))
 	}
 }
 

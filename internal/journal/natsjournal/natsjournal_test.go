@@ -177,6 +177,14 @@ func dial(t testing.TB, url string, options ...nats.Option) *nats.Conn {
 // that an overloaded machine keeps.
 func openTest(t *testing.T, url string, change func(*Options), connect ...nats.Option) *Journal {
 	t.Helper()
+	j := startTest(t, url, change, connect...)
+	waitOpen(t, j)
+	return j
+}
+
+// startTest is openTest without the wait for the end of the log.
+func startTest(t *testing.T, url string, change func(*Options), connect ...nats.Option) *Journal {
+	t.Helper()
 	o := Options{
 		Conn: dial(t, url, connect...), ReplicaDir: filepath.Join(t.TempDir(), "replica"),
 		Logger: testLog(t), streams: 2, RetainEvery: time.Hour, firstRetain: time.Hour, AppendTimeout: testkit.Patience,
@@ -184,14 +192,23 @@ func openTest(t *testing.T, url string, change func(*Options), connect ...nats.O
 	if change != nil {
 		change(&o)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), testkit.Patience)
-	defer cancel()
-	j, err := Open(ctx, o)
+	j, err := open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { closeTest(t, j) })
 	return j
+}
+
+func waitOpen(t *testing.T, j *Journal) {
+	t.Helper()
+	select {
+	case <-j.complete:
+	case err := <-j.fatal:
+		t.Fatal(err)
+	case <-time.After(testkit.Patience):
+		t.Fatal(j.Ready())
+	}
 }
 
 func closeTest(t *testing.T, j *Journal) {

@@ -49,6 +49,10 @@ type Options struct {
 	// AcceptLoss opens a log that lacks entries which it once acknowledged. That
 	// is an error otherwise.
 	AcceptLoss bool
+	// RestoreLog opens such a log, too, after it has put the entries of the replica
+	// that NATS lacks back into the streams. It waits for the gateway that has the
+	// longest copy of a stream, unless AcceptLoss is set as well.
+	RestoreLog bool
 
 	// Retention bounds the size of the log; all gateways should agree.
 	Retention journal.Retention

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"sync/atomic"
 	"time"
 
@@ -53,6 +52,7 @@ type stream struct {
 	// following is set while a feed delivers and no messages are known to be
 	// missing.
 	following atomic.Bool
+	use       atomic.Int32 // of the local copy: needed, restored or unneeded
 	progress  position.Progress
 	ends      position.SharedCall
 	replicas  atomic.Int32 // that it had when it was last opened; 0: it was not
@@ -67,14 +67,17 @@ type stream struct {
 	// announce is set from the moment when the local copy turns out to be of
 	// another log until the new one is complete. Meanwhile the sink receives
 	// nothing.
-	announce bool
-	gaps     int              // passed so far
-	handle   jetstream.Stream // as of the last session
-	first    uint64           // the stream's first sequence, according to its leader
-	missing  time.Time        // since when the stream does not exist, or zero
-	shorter  time.Time        // since when the stream ends before the position, or zero
-	failures int              // consecutive sessions that ended before they had caught up
-	stalled  uint64           // 1 above the position at the last check, if the stream had more
+	announce  bool
+	gaps      int              // passed so far
+	handle    jetstream.Stream // as of the last session
+	first     uint64           // the stream's first sequence, according to its leader
+	missing   time.Time        // since when the stream does not exist, or zero
+	shorter   time.Time        // since when the stream ends before the position, or zero
+	foundLoss *loss            // the last result of findLoss
+	reported  string           // the last loss that was logged
+	restored  int              // blocks that were put back
+	failures  int              // consecutive sessions that ended before they had caught up
+	stalled   uint64           // 1 above the position at the last check, if the stream had more
 
 	// The sink has received the entries up to sinkSeq, of the stream created at
 	// sinkCreated. Both outlive the replica, so that no entry is delivered twice.
@@ -122,6 +125,8 @@ func (s *stream) load() error {
 		return err
 	}
 	s.missing, s.shorter, s.stalled = time.Time{}, time.Time{}, 0
+	s.foundLoss = nil
+	s.use.Store(needed)
 	s.progress.Reset(s.local.Pos.Seq)
 	return nil
 }
@@ -136,6 +141,10 @@ func (s *stream) run(ctx context.Context) {
 			return
 		}
 		s.setHealth(err)
+		s.reportLoss(err)
+		if !isAny(err, errComparing, errReplaced, errLonger) {
+			s.use.Store(needed)
+		}
 		if errors.Is(err, errUnsuitable) {
 			s.j.failOpen(fmt.Errorf("stream %s: %w", s.name, err))
 		}
@@ -192,10 +201,21 @@ func (s *stream) session(ctx context.Context) error {
 		// The consumer's pending count is no measure: its server may lag.
 		var last uint64
 		if last, err = s.lastStored(ctx, s.handle); err == nil {
-			err = s.read(ctx, f, last)
+			err = s.read(ctx, f, false, func() bool { return s.local.Pos.Seq >= last })
 		}
 	}
 	release()
+	if err == nil && s.local.Hold.Seq > 0 && s.j.opts.copyOf == "" {
+		if s.j.opts.AcceptLoss && s.j.decides() {
+			err = s.decide(ctx, false)
+		}
+		held := s.heldError()
+		s.setHealth(held)
+		s.reportLoss(held)
+		if err == nil {
+			err = s.read(ctx, f, false, func() bool { return s.local.Hold.Seq == 0 })
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -219,22 +239,22 @@ func (s *stream) session(ctx context.Context) error {
 	}
 	s.following.Store(true)
 	defer s.following.Store(false)
-	return s.read(ctx, f, endOfStream)
+	if err := s.read(ctx, f, true, func() bool { return s.local.Hold.Seq > 0 && s.j.opts.copyOf == "" }); err != nil {
+		return err
+	}
+	return s.heldError()
 }
 
-// endOfStream is a sequence that no stream reaches.
-const endOfStream = math.MaxUint64
-
-// read applies the messages of the feed until the position reaches a sequence.
-// An error means that a new feed is needed.
-func (s *stream) read(ctx context.Context, f *feed, until uint64) error {
+// read applies the messages of the feed until done returns true. live means that
+// there is nothing to catch up with. An error means that a new feed is needed.
+func (s *stream) read(ctx context.Context, f *feed, live bool, done func() bool) error {
 	c := &checks{s: s, next: time.Now().Add(checkEvery), results: make(chan checkResult, 1)}
 	defer c.workers.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ticker := time.NewTicker(silenceCheckEvery)
 	defer ticker.Stop()
-	for s.local.Pos.Seq < until {
+	for !done() {
 		select {
 		case it := <-f.items:
 			if err := s.applyContiguous(ctx, gather(it, f.items)); err != nil {
@@ -257,7 +277,7 @@ func (s *stream) read(ctx context.Context, f *feed, until uint64) error {
 			}
 		case a := <-c.results:
 			c.running = false
-			if err := s.assess(a, f, c, until == endOfStream); err != nil {
+			if err := s.assess(a, f, c, live); err != nil {
 				return err
 			}
 		}

@@ -130,8 +130,10 @@ func (s *stream) create(ctx context.Context) (jetstream.Stream, error) {
 		if elapsedSince(&s.missing) < s.j.opts.missingWait {
 			return nil, errMissing
 		}
-		if !s.j.acceptsLoss() {
-			return nil, fmt.Errorf("%w: the stream is not there, the copy in %s has messages up to %d", errLost, s.j.replica.Dir(), s.local.Pos.Seq)
+		if l, err := s.findLoss(ctx, nil); err != nil {
+			return nil, err
+		} else if l.entries > 0 && !s.j.decides() {
+			return nil, s.describeLoss(l, nil)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*apiWait)

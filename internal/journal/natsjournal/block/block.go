@@ -20,11 +20,11 @@ const ControlOverhead = 1 << 10
 //
 //	magic    1 byte
 //	version  1 byte
-//	type     1 byte: drafts, packed drafts, trim, epoch
+//	type     1 byte: drafts, packed drafts, trim, epoch, base, hold
 //	body
 //
 // The body of a trim is a Seq. The body of an epoch is a byte, 1 if all earlier
-// messages are void, and its name. The body of drafts has one section for each
+// messages are void, and its name; the one of a hold is its message and who has it. The body of drafts has one section for each
 // Append: the number of drafts, and for each draft its CheckedAtStateSeq, its
 // length and the encoded entry. Numbers are unsigned varints. A packed body is
 // compressed as a whole, which is done only if it would not fit otherwise.
@@ -43,6 +43,7 @@ const (
 	typeTrim   = 3
 	typeEpoch  = 4
 	typeBase   = 5 // gateways of earlier versions skip it
+	typeHold   = 6 // they skip it, too
 )
 
 // MaxDrafts is the maximum number of drafts in a block, and the distance
@@ -68,14 +69,21 @@ var (
 	ErrNewer = errors.New("block was written by a later version of the gateway")
 )
 
-// Block is a decoded message. Exactly one of the fields Calls, Trim, Base and Epoch
-// is set.
+// Block is a decoded message. Exactly one of the fields Calls, Trim, Base, Epoch and
+// Hold is set.
 type Block struct {
 	Calls [][]*journal.Draft // the drafts of each Append
 	Trim  protocol.Seq       // the space is trimmed below it
 	Base  journal.Base       // of the space
 	Epoch string
 	Reset bool // the epoch begins with an empty log
+	Hold  Hold
+}
+
+// Hold stops a stream that has lost entries until an epoch begins.
+type Hold struct {
+	Seq uint64 // the last message of the copy that shows the loss
+	By  string // where that copy is
 }
 
 // AppendDraft appends the encoded draft.
@@ -153,6 +161,11 @@ func EncodeEpoch(name string, reset bool) []byte {
 	return append(header, name...)
 }
 
+// EncodeHold builds a block that holds a stream back.
+func EncodeHold(h Hold) []byte {
+	return append(binary.AppendUvarint([]byte{magic, version, typeHold}, h.Seq), h.By...)
+}
+
 // Decode decodes a message. Err: ErrInvalid, ErrNewer.
 func Decode(data []byte) (Block, error) {
 	if len(data) < HeaderSize || data[0] != magic {
@@ -180,6 +193,12 @@ func Decode(data []byte) (Block, error) {
 			return Block{}, fmt.Errorf("%w: epoch", ErrInvalid)
 		}
 		return Block{Epoch: string(body[1:]), Reset: body[0] != 0}, nil
+	case typeHold:
+		seq, by, ok := cutUvarint(body)
+		if !ok || seq == 0 {
+			return Block{}, fmt.Errorf("%w: hold", ErrInvalid)
+		}
+		return Block{Hold: Hold{Seq: seq, By: string(by)}}, nil
 	case typePacked:
 		unpacked, err := unpack(body)
 		if err != nil {

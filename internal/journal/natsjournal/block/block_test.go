@@ -57,6 +57,10 @@ func TestDecode(t *testing.T) {
 	if b, err := Decode(EncodeTrim(12)); err != nil || b.Trim != 12 {
 		t.Errorf("trim: %+v, %v", b, err)
 	}
+	hold := Hold{Seq: 12, By: "host:/data"}
+	if b, err := Decode(EncodeHold(hold)); err != nil || b.Hold != hold {
+		t.Errorf("hold: %+v, %v", b, err)
+	}
 }
 
 func TestDecode_Invalid(t *testing.T) {
@@ -71,17 +75,18 @@ func TestDecode_Invalid(t *testing.T) {
 		data []byte
 		want error
 	}{
-		"empty":          {nil, ErrInvalid},
-		"text":           {[]byte("hello"), ErrInvalid},
-		"newer":          {newer, ErrNewer},
-		"no drafts":      {good[:HeaderSize], ErrInvalid},
-		"cut":            {good[:len(good)-3], ErrInvalid},
-		"too many":       {many, ErrInvalid},
-		"trim of all":    {EncodeTrim(0), ErrInvalid},
-		"base of all":    {EncodeBase(journal.Base{}), ErrInvalid},
-		"not packed":     {[]byte{magic, version, typePacked, 1, 2, 3}, ErrInvalid},
-		"unknown type":   {[]byte{magic, version, 99}, ErrInvalid},
-		"more of a trim": {append(EncodeTrim(5), 1), ErrInvalid},
+		"empty":           {nil, ErrInvalid},
+		"text":            {[]byte("hello"), ErrInvalid},
+		"newer":           {newer, ErrNewer},
+		"no drafts":       {good[:HeaderSize], ErrInvalid},
+		"cut":             {good[:len(good)-3], ErrInvalid},
+		"too many":        {many, ErrInvalid},
+		"trim of all":     {EncodeTrim(0), ErrInvalid},
+		"base of all":     {EncodeBase(journal.Base{}), ErrInvalid},
+		"hold of nothing": {EncodeHold(Hold{}), ErrInvalid},
+		"not packed":      {[]byte{magic, version, typePacked, 1, 2, 3}, ErrInvalid},
+		"unknown type":    {[]byte{magic, version, 99}, ErrInvalid},
+		"more of a trim":  {append(EncodeTrim(5), 1), ErrInvalid},
 	} {
 		if _, err := Decode(test.data); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)
@@ -95,6 +100,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(EncodeTrim(12))
 	f.Add(EncodeBase(journal.Base{Data: []byte("folded"), Before: 12}))
 	f.Add(EncodeEpoch("e", true))
+	f.Add(EncodeHold(Hold{Seq: 12, By: "host:/data"}))
 	f.Add([]byte{magic, version, typeDrafts, 1, 0, 0})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b, err := Decode(data)
@@ -109,13 +115,13 @@ func FuzzDecode(f *testing.F) {
 			total += len(call)
 		}
 		kinds := 0
-		for _, is := range []bool{total > 0, b.Trim > 0, b.Base.Before > 0, b.Epoch != ""} {
+		for _, is := range []bool{total > 0, b.Trim > 0, b.Base.Before > 0, b.Epoch != "", b.Hold.Seq > 0} {
 			if is {
 				kinds++
 			}
 		}
 		if kinds != 1 || total > MaxDrafts {
-			t.Errorf("%d drafts, trim %d, base %d and epoch %q", total, b.Trim, b.Base.Before, b.Epoch)
+			t.Errorf("%d drafts, trim %d, base %d, epoch %q and hold %+v", total, b.Trim, b.Base.Before, b.Epoch, b.Hold)
 		}
 	})
 }

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"math"
+	"slices"
 	"strconv"
 	"sync/atomic"
 
@@ -83,12 +85,17 @@ func decodePosition(b []byte) (p Position, err error) {
 
 func metaPosition(stream string) string { return "position/" + stream }
 func metaEpoch(stream string) string    { return "epoch/" + stream }
+func metaHold(stream string) string     { return "hold/" + stream }
+
+// metaHadEpoch is the key of an epoch that the stream has or had.
+func metaHadEpoch(stream, epoch string) string { return "had/" + stream + "/" + epoch }
 
 // Stream applies the messages of one stream to the replica. One goroutine at a
 // time uses it; Marks and LogID are safe for concurrent use.
 type Stream struct {
 	Pos   Position
-	Epoch string // the name of the current epoch, "" before the first one
+	Epoch string     // the name of the current epoch, "" before the first one
+	Hold  block.Hold // Seq is 0 unless the stream is held back
 	Marks Marks
 
 	r      *Replica
@@ -124,9 +131,66 @@ func (s *Stream) Load() error {
 		return err
 	}
 	s.Epoch = string(data)
+	s.Hold = block.Hold{}
+	if data, err = s.r.db.Meta(metaHold(s.name)); err != nil {
+		return err
+	}
+	if len(data) > 0 {
+		b, err := block.Decode(data)
+		if err != nil {
+			return fmt.Errorf("hold: %w", err)
+		}
+		s.Hold = b.Hold
+	}
 	s.comparable = notComparable
 	s.Marks.clear()
 	return nil
+}
+
+// HadEpoch reports whether the replica has applied the beginning of an epoch.
+func (s *Stream) HadEpoch(epoch string) (bool, error) {
+	if epoch == s.Epoch { // of replicas that kept only this one, too
+		return true, nil
+	}
+	data, err := s.r.db.Meta(metaHadEpoch(s.name, epoch))
+	return len(data) > 0, err
+}
+
+// Spaces returns the spaces that a function selects, also while the replica is
+// incomplete.
+func (s *Stream) Spaces(mine func(space string) bool) ([]string, error) {
+	spaces, err := s.r.db.Spaces()
+	slices.Sort(spaces)
+	return slices.DeleteFunc(spaces, func(space string) bool { return !mine(space) }), err
+}
+
+// Entries yields the entries of a space from a message on, at most limit (0: all), also
+// while the replica is incomplete.
+func (s *Stream) Entries(ctx context.Context, space string, from uint64, limit int) iter.Seq2[*journal.Entry, error] {
+	return s.r.db.Range(ctx, space, journal.Query{After: block.Seq(from, 0) - 1, Limit: limit})
+}
+
+// LastState returns the Seq of the newest state entry of all spaces, 0 if there is none,
+// also while the replica is incomplete.
+func (s *Stream) LastState(spaces []string) (last protocol.Seq, err error) {
+	for _, space := range spaces {
+		seq, err := s.r.db.LastState(space)
+		if err != nil {
+			return 0, err
+		}
+		last = max(last, seq)
+	}
+	return last, nil
+}
+
+// Trims returns the base of a space, and the Seq below which it was trimmed, also while
+// the replica is incomplete.
+func (s *Stream) Trims(space string) (base journal.Base, below protocol.Seq, err error) {
+	if base, err = s.r.db.Base(space); err != nil {
+		return base, 0, err
+	}
+	below, err = floorOf(s.r.db, space)
+	return base, below, err
 }
 
 // Identified records that the replica has a part of the stream that was created
@@ -259,12 +323,13 @@ type pass struct {
 	state  map[string]protocol.Seq // last state entry by space
 	marks  []Mark
 	epoch  string // begun by the last message
+	hold   block.Hold
 	guards guards
 	blocks []Applied
 }
 
 func (s *Stream) newPass() *pass {
-	return &pass{s: s, batch: s.r.db.NewBatch(), pos: s.Pos, state: make(map[string]protocol.Seq), guards: make(guards)}
+	return &pass{s: s, batch: s.r.db.NewBatch(), pos: s.Pos, hold: s.Hold, state: make(map[string]protocol.Seq), guards: make(guards)}
 }
 
 // add decides the drafts of a message.
@@ -286,6 +351,14 @@ func (p *pass) add(m Message) error {
 		p.advance(m)
 		p.epoch = m.Block.Epoch
 		p.batch.SetMeta(metaEpoch(p.s.name), []byte(p.epoch))
+		p.batch.SetMeta(metaHadEpoch(p.s.name, p.epoch), []byte{1})
+		p.hold = block.Hold{}
+		p.batch.DeleteMeta(metaHold(p.s.name))
+		return nil
+	case m.Block.Hold.Seq > 0:
+		p.advance(m)
+		p.hold = m.Block.Hold
+		p.batch.SetMeta(metaHold(p.s.name), block.EncodeHold(p.hold))
 		return nil
 	}
 	out := Applied{Seq: m.Seq, ID: m.ID, Space: m.Space}
@@ -364,7 +437,7 @@ func (p *pass) commit() error {
 	if err := p.batch.Commit(false); err != nil {
 		return err
 	}
-	s.Pos = p.pos
+	s.Pos, s.Hold = p.pos, p.hold
 	if p.epoch != "" {
 		s.Epoch = p.epoch
 		s.setLogID()
