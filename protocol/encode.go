@@ -137,5 +137,5 @@ func FromGateway(id ID, kind Kind, now time.Time, payload any) (Envelope, error)
 	if err != nil {
 		return Envelope{}, err
 	}
-	return Envelope{ID: id, TS: now, From: GatewayID, Kind: kind, Payload: raw}, nil
+	return Envelope{ID: id, TS: now.UTC(), From: GatewayID, Kind: kind, Payload: raw}, nil
 }

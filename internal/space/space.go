@@ -105,7 +105,10 @@ func (s *Space) Delivered() uint64 {
 func (s *Space) config() *authority.Config { return s.state.Load().Config }
 func (s *Space) journal() journal.Journal  { return s.hub.services.Journal }
 func (s *Space) observer() Observer        { return s.hub.services.Observer }
-func (s *Space) now() time.Time            { return s.hub.services.Clock().UTC() }
+
+// now returns a reading of the clock. Two readings are compared by real time, which a wall
+// clock that is set does not change; a reading and a time of the log by the wall clock.
+func (s *Space) now() time.Time { return s.hub.services.Clock() }
 
 func (s *Space) members() []*Member { return s.connected.All() }
 

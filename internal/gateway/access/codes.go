@@ -66,9 +66,12 @@ func (c *LoginCodes) Redeem(code string, now time.Time) (token string, ok bool) 
 	return token, true
 }
 
-// forget deletes expired codes; mu is held.
+// forget deletes expired codes; mu is held. A code expires by the wall clock too: real time
+// does not count while the machine is suspended.
 func (c *LoginCodes) forget(now time.Time) {
-	c.codes = slices.DeleteFunc(c.codes, func(l loginCode) bool { return !now.Before(l.expires) })
+	c.codes = slices.DeleteFunc(c.codes, func(l loginCode) bool {
+		return !now.Before(l.expires) || !now.Round(0).Before(l.expires.Round(0))
+	})
 }
 
 // Redeem exchanges a login code for its token. An unknown code counts as a

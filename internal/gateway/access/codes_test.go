@@ -8,6 +8,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/limit"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -40,6 +41,23 @@ func TestLoginCodes(t *testing.T) {
 }
 
 // Of many concurrent redemptions, one succeeds.
+// A code does not outlive a suspended machine, nor a wall clock that was set back.
+func TestLoginCodes_ClockIsSet(t *testing.T) {
+	for name, passed := range map[string]struct{ wall, elapsed time.Duration }{
+		"suspended": {access.CodeLifetime, time.Second},
+		"set back":  {-2 * time.Hour, access.CodeLifetime},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var codes access.LoginCodes
+			start := time.Now()
+			code := codes.New("token", start)
+			if token, ok := codes.Redeem(code, testkit.ClockReading(t, start, passed.wall, passed.elapsed)); ok {
+				t.Errorf("the code gives %q after its time", token)
+			}
+		})
+	}
+}
+
 func TestLoginCode_ConcurrentRedeem(t *testing.T) {
 	var codes access.LoginCodes
 	code := codes.New("token", noon)

@@ -168,7 +168,7 @@ func (b *batch) check(ctx context.Context, p *Pending) error {
 
 	p.draft = journal.Draft{Envelope: *sent, State: sent.Kind.ChangesState(), Parsed: p.In.Payload}
 	e := &p.draft.Envelope
-	e.From, e.TS = b.from.ID, b.now
+	e.From, e.TS = b.from.ID, b.now.UTC()
 	if e.ID == "" {
 		e.ID = s.NewID()
 		p.ID = e.ID

@@ -128,6 +128,6 @@ func (s *Space) endStream(id string) {
 
 // publishRest delivers text of a stream that was held back.
 func (s *Space) publishRest(d *journal.Draft) {
-	d.Envelope.ID, d.Envelope.TS = s.NewID(), s.Now()
+	d.Envelope.ID, d.Envelope.TS = s.NewID(), s.Now().UTC()
 	s.PublishLive(d)
 }

@@ -211,8 +211,12 @@ func sameList(a, b []json.RawMessage) bool {
 	return slices.EqualFunc(a, b, func(x, y json.RawMessage) bool { return string(x) == string(y) })
 }
 
-// GrantsExpired reports whether a grant expired between the two times.
+// GrantsExpired reports whether a grant expired between the two times, or is in force
+// again because the wall clock was set back.
 func (st *State) GrantsExpired(last, now time.Time) bool {
+	if last, now = last.Round(0), now.Round(0); now.Before(last) {
+		last, now = now, last
+	}
 	at, ok := st.Ledger.NextExpiry(last)
 	return ok && !at.After(now)
 }
