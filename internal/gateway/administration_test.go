@@ -322,6 +322,56 @@ func TestAdministration_EndedToken(t *testing.T) {
 	})
 }
 
+// TestAdministration_Parted: a change is acknowledged although a gateway that is parted
+// from NATS does not know it. There, the revoked token reads and sends nothing: the log is
+// not available. It is refused when that gateway has read the log.
+func TestAdministration_Parted(t *testing.T) {
+	t.Parallel()
+	server, err := natsembed.Start(context.Background(), natsembed.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	nats := strings.TrimPrefix(server.URL(), "nats://")
+	proxy := newCutProxy(t, nats)
+	yaml := func(address string) string { return adminConfig + "nats: nats://" + address + "\nreplicas: 1\n" }
+	here, there := newOffice(t, yaml(nats)), newOffice(t, yaml(proxy.l.Addr().String()))
+	here.do(protocol.KindAdminParticipantPut, `{"space":"lab","participant_id":"bob","capabilities":["chat"]}`)
+	here.issue("lab", "bob", "one", "")
+	there.becomes(200, "lab", "one")
+	bob, err := api.New(api.Options{URL: there.HTTP(), Token: "one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	say := func(message string) error {
+		_, err := bob.Send(t.Context(), "lab", protocol.Envelope{Kind: protocol.KindChat, Payload: fmt.Appendf(nil, `{"message":%q}`, message)})
+		return err
+	}
+	if err := say("before"); err != nil {
+		t.Fatal(err)
+	}
+
+	_ = proxy.l.Close()
+	proxy.kill()
+	here.do(protocol.KindAdminTokenRevoke, `{"space":"lab","participant_id":"bob","all":true}`)
+	here.want(401, "lab", "one")
+	if err := say("parted"); !errors.Is(err, &protocol.Error{Code: protocol.CodeUnavailable}) {
+		t.Errorf("sent at the parted gateway: %v, want that its log is not available", err)
+	}
+	if got := there.request("lab", "one"); got != http.StatusServiceUnavailable {
+		t.Errorf("read at the parted gateway: %d, want %d: it cannot know that the token was revoked", got, http.StatusServiceUnavailable)
+	}
+	newCutProxyAt(t, proxy.l.Addr().String(), nats)
+	there.becomes(401, "lab", "one")
+	page, err := here.API(t, "alice").Envelopes(t.Context(), "lab", api.EnvelopeQuery{Kinds: []string{"chat"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(page.Envelopes) != 1 {
+		t.Errorf("%d chats, want the one from before", len(page.Envelopes))
+	}
+}
+
 // TestAdministration_LateGateway: a gateway that joins later has what was made before.
 func TestAdministration_LateGateway(t *testing.T) {
 	t.Parallel()

@@ -32,7 +32,12 @@ type cutProxy struct {
 
 func newCutProxy(t *testing.T, to string) *cutProxy {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	return newCutProxyAt(t, "127.0.0.1:0", to)
+}
+
+func newCutProxyAt(t *testing.T, address, to string) *cutProxy {
+	t.Helper()
+	l, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
