@@ -83,6 +83,8 @@ type Options struct {
 	auditEvery, verifyAgain, missingWait, shorterWait time.Duration
 	peersWait, isolation                              time.Duration
 
+	natsTimeFault error // in place of the time of NATS, in tests
+
 	reasonEvery time.Duration // between two log lines of an Open that waits
 	addEvery    time.Duration // between two attempts to add replicas
 

@@ -31,11 +31,13 @@ func (j *Journal) retain() {
 				next.Reset(natsconn.Jitter(min(j.opts.RetainEvery, j.opts.firstRetain)))
 				continue
 			}
+			limits := j.opts.Retention
 			now, err := j.retentionTime(clock.Now())
-			if err == nil || j.opts.Retention.Age == 0 { // the other limits need no time
-				err = j.propose(j.life, now)
-			}
 			if err != nil {
+				limits.Age = 0 // the other limits need no time
+				j.log.Warn("retention by age waits", "error", err)
+			}
+			if err := j.propose(j.life, limits, now); err != nil {
 				j.log.Warn("retention", "error", err)
 			}
 			j.purgeAll(j.life) // retry failed purges
@@ -47,9 +49,15 @@ func (j *Journal) retain() {
 // retentionTime returns the earlier one of the times of this gateway and of the leader of the
 // first stream: one clock that is ahead must not drop the log of all gateways.
 func (j *Journal) retentionTime(own time.Time) (time.Time, error) {
+	if j.opts.Retention.Age == 0 {
+		return own, nil
+	}
 	ctx, cancel := context.WithTimeout(j.life, apiWait)
 	defer cancel()
 	handle, err := j.js.Stream(ctx, j.names.Stream(0))
+	if err == nil {
+		err = j.opts.natsTimeFault
+	}
 	if err != nil {
 		return own, fmt.Errorf("ask NATS for its time: %w", noAnswer(err))
 	}
@@ -64,11 +72,11 @@ func (j *Journal) retentionTime(own time.Time) (time.Time, error) {
 
 // propose publishes a control block for each space above its limits. If several
 // gateways do, the later blocks trim nothing.
-func (j *Journal) propose(ctx context.Context, now time.Time) error {
-	if j.opts.Retention == (journal.Retention{}) {
+func (j *Journal) propose(ctx context.Context, limits journal.Retention, now time.Time) error {
+	if limits == (journal.Retention{}) {
 		return nil
 	}
-	plan, err := j.replica.TrimPlan(j.opts.Retention, now)
+	plan, err := j.replica.TrimPlan(limits, now)
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}

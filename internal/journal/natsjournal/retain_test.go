@@ -75,7 +75,7 @@ func TestRetentionAcrossGateways(t *testing.T) {
 	mustAppend(t, a, "gone", chat("m", "alice"))
 	waitForAgreement(t, "lab", 24, []*Journal{a, b})
 	for _, j := range []*Journal{a, b} { // both at the same time
-		if err := j.propose(t.Context(), laterTime); err != nil {
+		if err := j.propose(t.Context(), j.opts.Retention, laterTime); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -149,6 +149,31 @@ func TestRetention_ClockAhead(t *testing.T) {
 	log.Wait(t, "is ahead of NATS")
 }
 
+// Without the time of NATS, retention by size goes on, and retention by age waits.
+func TestRetention_NoTimeOfNATS(t *testing.T) {
+	t.Parallel()
+	n := openAccount(t)
+	var log testkit.Log
+	start := func(fault error) *Journal {
+		return openTest(t, n.url(), func(o *Options) {
+			later(o)
+			o.Retention.Bytes, o.RetainEvery, o.firstRetain, o.natsTimeFault = 2<<10, 20*time.Millisecond, time.Millisecond, fault
+			o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		})
+	}
+	a := start(errNoAnswer)
+	for i := range 64 {
+		mustAppend(t, a, "lab", chat(fmt.Sprint("m-", i), "alice"))
+	}
+	testkit.Eventually(t, "entries above the size are dropped", func() bool { return len(content(t, a, "lab")) < 32 })
+	log.Wait(t, "retention by age waits")
+	if len(content(t, a, "lab")) == 0 {
+		t.Error("all entries are dropped by their age, want the ones within the size")
+	}
+	start(nil)
+	testkit.Eventually(t, "all entries are dropped", func() bool { return len(content(t, a, "lab")) == 0 })
+}
+
 // TestRetention_Base: a gateway that reads the log after the purge, and one of an
 // interrupted trim, have the base of the space.
 func TestRetention_Base(t *testing.T) {
@@ -158,7 +183,7 @@ func TestRetention_Base(t *testing.T) {
 	a := openTest(t, n.url(), folding)
 	mustAppend(t, a, "lab", chat("x", "alice"))
 	mustAppend(t, a, "lab", chat("y", "alice"), recent(chat("last", "alice")))
-	if err := a.propose(t.Context(), laterTime); err != nil {
+	if err := a.propose(t.Context(), a.opts.Retention, laterTime); err != nil {
 		t.Fatal(err)
 	}
 	waitForAgreement(t, "lab", 1, []*Journal{a})
@@ -191,7 +216,7 @@ func TestRetention_LargeBase(t *testing.T) {
 		}
 	})
 	mustAppend(t, a, "lab", chat("x", "alice"), recent(chat("last", "alice")))
-	if err := a.propose(t.Context(), laterTime); err != nil {
+	if err := a.propose(t.Context(), a.opts.Retention, laterTime); err != nil {
 		t.Fatal(err)
 	}
 	waitForAgreement(t, "lab", 1, []*Journal{a})
@@ -227,7 +252,7 @@ func TestPurge_RejectedDecision(t *testing.T) {
 	publishRaw(t, a, "lab", decision("r-2", "bob"), recent(chat("stays", "alice")))
 	mustAppend(t, a, "lab", recent(chat("last", "alice")))
 	waitForAgreement(t, "lab", 4, []*Journal{a})
-	if err := a.propose(t.Context(), laterTime); err != nil {
+	if err := a.propose(t.Context(), a.opts.Retention, laterTime); err != nil {
 		t.Fatal(err)
 	}
 	want := waitForAgreement(t, "lab", 2, []*Journal{a})
@@ -256,7 +281,7 @@ func TestPurge_RejectedRetry(t *testing.T) {
 	publishRaw(t, a, "lab", late)
 	seqs := mustAppend(t, a, "lab", recent(chat("last", "alice")))
 	waitForAgreement(t, "lab", 5, []*Journal{a})
-	if err := a.propose(t.Context(), laterTime); err != nil {
+	if err := a.propose(t.Context(), a.opts.Retention, laterTime); err != nil {
 		t.Fatal(err)
 	}
 	want := waitForAgreement(t, "lab", 2, []*Journal{a})
