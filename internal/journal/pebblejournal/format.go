@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/entrydb"
@@ -20,8 +21,12 @@ const (
 	format    = 2
 )
 
-// upgradeBytes bounds the memory of a batch of an upgrade.
-const upgradeBytes = 1 << 20
+const (
+	// upgradeBytes bounds the memory of a batch of an upgrade.
+	upgradeBytes = 1 << 20
+	// upgradeReport is how often an upgrade, which reads the whole log, reports its progress.
+	upgradeReport = 10 * time.Second
+)
 
 // checkFormat reports whether the folder has an earlier format. Err: entrydb.ErrNewer.
 func checkFormat(db *entrydb.DB) (old bool, err error) {
@@ -40,25 +45,31 @@ func checkFormat(db *entrydb.DB) (old bool, err error) {
 }
 
 // upgrade makes all entries that settle a proposal name it. It can be interrupted.
-func (j *Journal) upgrade() error {
+func (j *Journal) upgrade(report time.Duration) error {
 	spaces, err := j.db.Spaces()
 	if err != nil {
 		return err
 	}
-	b, settled := j.db.NewBatch(), 0
-	for _, space := range spaces {
-		n, err := j.settleAll(b, space)
+	b, decisions, read, reported := j.db.NewBatch(), 0, 0, time.Now()
+	for i, space := range spaces {
+		n, err := j.settleAll(b, space, func() {
+			read++
+			if time.Since(reported) >= report {
+				reported = time.Now()
+				j.log.Info("the log is read once for its new format", "entries", read, "spaces", i, "of", len(spaces))
+			}
+		})
 		if err != nil {
 			return fmt.Errorf("find the decisions on proposals in %s: %w", space, err)
 		}
-		settled += n
+		decisions += n
 	}
 	b.SetMeta(formatKey, []byte(strconv.Itoa(format)))
 	if err := b.Commit(true); err != nil {
 		return err
 	}
 	if len(spaces) > 0 {
-		j.log.Info("the log has a new format", "format", format, "decisions", settled)
+		j.log.Info("the log has a new format", "format", format, "decisions", decisions)
 	}
 	return nil
 }
@@ -67,17 +78,20 @@ func (j *Journal) upgrade() error {
 type proposed struct {
 	envelope protocol.Envelope
 	call     proposal.Call
-	settled  bool
 }
 
+// settled is in place of each proposal that is settled, so that these need little memory.
+var settled = new(proposed)
+
 // settleAll adds to the batch the proposals that the decisions of a space settle, and commits it when
-// it is large.
-func (j *Journal) settleAll(b *entrydb.Batch, space string) (n int, err error) {
+// it is large. It calls read for each entry.
+func (j *Journal) settleAll(b *entrydb.Batch, space string, read func()) (n int, err error) {
 	proposals := map[protocol.ID]*proposed{}
 	for e, err := range j.db.Range(context.Background(), space, journal.Query{}) {
 		if err != nil {
 			return n, err
 		}
+		read()
 		env := &e.Envelope
 		switch env.Kind {
 		case protocol.KindMCPProposal:
@@ -87,17 +101,18 @@ func (j *Journal) settleAll(b *entrydb.Batch, space string) (n int, err error) {
 			}
 		case protocol.KindMCPRequest, protocol.KindMCPReject, protocol.KindMCPWithdraw:
 			p := theOne(proposals, env.Correlation.IDs)
-			if p == nil || p.settled {
+			if p == nil || p == settled {
 				continue
 			}
+			id := p.envelope.ID
 			if e.Settles == "" {
 				if proposal.SettlesCall(&p.envelope, p.call, env) == proposal.Pending {
 					continue
 				}
-				b.Settle(space, e, p.envelope.ID)
+				b.Settle(space, e, id)
 				n++
 			}
-			p.settled = true
+			proposals[id] = settled
 		}
 		if b.Bytes() > upgradeBytes {
 			if err := b.Commit(false); err != nil {

@@ -3,6 +3,7 @@ package pebblejournal
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,6 +61,23 @@ func TestOpen_Format1(t *testing.T) {
 		if r := j.Append(context.Background(), "lab", []journal.Draft{first})[0]; r.Err != nil {
 			t.Errorf("the first decision on %s: %v", id, r.Err)
 		}
+	}
+}
+
+// An upgrade reports how much of the log it has read.
+func TestUpgrade_Reports(t *testing.T) {
+	db, err := entrydb.Open(entrydb.Options{Dir: stored(t, "format1")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var log testkit.Log
+	j := &Journal{db: db, log: slog.New(slog.NewTextHandler(&log, nil))}
+	if err := j.upgrade(0); err != nil {
+		t.Fatal(err)
+	}
+	if text := log.String(); !strings.Contains(text, "entries=12 spaces=0 of=1") {
+		t.Errorf("want a report of the 12 entries of the space, got:\n%s", text)
 	}
 }
 

@@ -58,7 +58,7 @@ func (j *Journal) loadMeta() error {
 		return errors.Join(fmt.Errorf("%w; %s", loss, lossRemedies), m.file.Close())
 	}
 	if old {
-		if err := j.upgrade(); err != nil {
+		if err := j.upgrade(upgradeReport); err != nil {
 			return errors.Join(fmt.Errorf("upgrade the log to format %d: %w", format, err), m.file.Close())
 		}
 	}
