@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -344,4 +346,76 @@ func (r *eventReader) readUpTo(envelopes int) (told int) {
 		r.t.Error(err)
 	}
 	return told
+}
+
+// TestTurns_DocumentedCall: the asker sees the call of the documentation's example
+// and its result. Without the correlation of its thought, neither is visible to
+// the asker, although the context is about its question; nor is either to others.
+func TestTurns_DocumentedCall(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/protocol/write-an-agent.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## Call tools\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var example []map[string]any
+	for block := range strings.SplitSeq(section, "```json\n") {
+		if text, _, ended := strings.Cut(block, "```"); ended {
+			var e map[string]any
+			if err := json.Unmarshal([]byte(text), &e); err != nil {
+				t.Fatal(err)
+			}
+			example = append(example, e)
+		}
+	}
+	if len(example) != 2 {
+		t.Fatalf("the section has %d examples, want a thought and a request", len(example))
+	}
+	for name, correlated := range map[string]bool{"as documented": true, "without the correlation": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := &visit{t: t, g: meuptest.Start(t, `spaces:
+  lab:
+    participants:
+      asker: {token: asker-token, capabilities: [chat]}
+      bystander: {token: bystander-token, capabilities: [chat]}
+      planner: {token: planner-token, capabilities: [chat, "reasoning/*", mcp.request]}
+      files: {token: files-token, capabilities: [mcp.response]}
+`)}
+			thought := maps.Clone(example[0])
+			if !correlated {
+				delete(thought, "correlationId")
+			}
+			for _, sent := range []struct {
+				from     string
+				envelope any
+			}{
+				{"asker", json.RawMessage(`{"id": "q", "kind": "chat", "payload": {"message": "what is the total?"}}`)},
+				{"planner", json.RawMessage(`{"id": "r-1", "kind": "reasoning.start", "correlationId": "q", "payload": {"message": "I look"}}`)},
+				{"planner", thought},
+				{"planner", example[1]},
+				{"files", json.RawMessage(`{"id": "a-1", "kind": "mcp.response", "to": ["planner"], "correlationId": "c-1", "payload": {"id": 1, "result": {"content": [{"type": "text", "text": "Total: 42"}]}}}`)},
+			} {
+				body, err := json.Marshal(sent.envelope)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if resp := v.do(http.MethodPost, "/api/spaces/lab/envelopes", sent.from, bytes.NewReader(body)); resp.StatusCode != http.StatusOK {
+					t.Fatalf("%s: %s", body, resp.Status)
+				}
+			}
+			for _, who := range []string{"asker", "bystander", "planner"} {
+				sees := who == "planner" || who == "asker" && correlated
+				for path, want := range map[string]string{
+					"/api/chat/history?thread_id=q": `"tool_name":"read_file"`, "/api/spaces/lab/envelopes": "Total: 42",
+				} {
+					body, err := io.ReadAll(v.do(http.MethodGet, path, who, nil).Body)
+					if err != nil || strings.Contains(string(body), want) != sees || strings.Contains(string(body), "invoice.txt") != sees {
+						t.Errorf("%s: %s sees the call: %t, want %t: %v\n%s", path, who, !sees, sees, err, body)
+					}
+				}
+			}
+		})
+	}
 }
