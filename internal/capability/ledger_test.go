@@ -474,3 +474,22 @@ func TestSnapshots(t *testing.T) {
 		}
 	}
 }
+
+func TestRights_Possible(t *testing.T) {
+	s := newScene(t, map[string][]string{
+		"asker":  {`{"kind":"chat","payload":{"message":"/ask *"}}`},
+		"reader": {"reasoning/*", "observe"},
+		"denied": {"*", `{"kind":"chat","deny":true}`},
+		"partly": {"*", `{"kind":"chat","to":"root","deny":true}`},
+		"owner":  {"*"},
+	})
+	s.grant("owner", "guest", time.Minute, "chat")
+	for id, want := range map[protocol.ParticipantID]bool{"asker": true, "reader": false, "denied": false, "partly": true, "owner": true, "guest": true, "nobody": false} {
+		if got := s.ledger.Effective(id, s.now).Possible("chat"); got != want {
+			t.Errorf("%s: got %v, want %v", id, got, want)
+		}
+	}
+	if s.ledger.Effective("guest", s.now.Add(time.Hour)).Possible("chat") {
+		t.Error("guest may send chats after the grant has ended")
+	}
+}

@@ -26,6 +26,22 @@ func (h Rights) Decide(r *Request) Decision {
 	return q.find(h.holder, math.MaxUint64, 0).decision()
 }
 
+// Possible reports whether the participant may be allowed to send some envelope of a kind.
+// If not, all of them are refused, whatever they contain.
+func (h Rights) Possible(kind protocol.Kind) bool {
+	possible := false
+	for _, c := range h.Capabilities() {
+		switch {
+		case !c.kind.Match(kind):
+		case !c.deny:
+			possible = true
+		case c.kindOnly():
+			return false
+		}
+	}
+	return possible
+}
+
 // Observes reports whether the participant holds the right to see envelopes
 // that are addressed to others. Section 6.
 func (h Rights) Observes() bool {

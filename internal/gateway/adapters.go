@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"net/http"
 	"slices"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/openaiapi"
 	"github.com/meup-protocol/meup/internal/gateway/otlpreceiver"
 	"github.com/meup-protocol/meup/internal/gateway/resourcemeta"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // adapters returns what makes the routes of the configured adapters.
@@ -24,7 +26,10 @@ func (g *Gateway) adapters(cfg *config.Config) func(api http.Handler) []httpapi.
 // routes returns the routes of the configured adapters but hooks, which use api.
 func (g *Gateway) routes(cfg *config.Config, api http.Handler) (list []httpapi.Route) {
 	serves := func(name string) bool { return slices.Contains(cfg.Adapters, name) }
-	options := adapter.Options{API: api, Origins: cfg.Origins, Logger: g.log}
+	options := adapter.Options{API: api, Origins: cfg.Origins, Logger: g.log, MaySend: func(ctx context.Context, space string, id protocol.ParticipantID, kind protocol.Kind) bool {
+		s, err := g.hub.SpaceFor(ctx, space, id)
+		return err != nil || s.MaySend(id, kind) // the envelope has the same error
+	}}
 	if serves(config.AdapterMCP) {
 		list = append(list,
 			httpapi.Route{Pattern: "POST /mcp", Handler: mcpserver.New(mcpserver.Options{Options: options, Version: g.options.Version.Version, Issuers: g.issuers})},

@@ -135,6 +135,12 @@ func (s *Space) Rights(id protocol.ParticipantID, e *protocol.Envelope) (allowed
 	return s.state.Load().Rights(id, e, s.now())
 }
 
+// MaySend reports whether the capabilities of a participant may allow it to send some
+// envelope of a kind.
+func (s *Space) MaySend(id protocol.ParticipantID, kind protocol.Kind) bool {
+	return s.state.Load().Ledger.Effective(id, s.now()).Possible(kind)
+}
+
 // Directory returns what the space has made, if it is the administrative space.
 func (s *Space) Directory() directory.Directory { return s.state.Load().Directory }
 

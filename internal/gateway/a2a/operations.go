@@ -91,9 +91,19 @@ func (c *call) decide(q *question, m *message) (after cursor, err error) {
 	return cursor{p.Seq, all}, nil
 }
 
+// message reads the message of a request. One without a task asks a question.
+func (c *call) message() (*message, error) {
+	if c.params.Get("message").Get("taskId").Text() == "" {
+		if err := c.CheckKind(c.r.Context(), c.space, c.you, protocol.KindChat); err != nil {
+			return nil, err
+		}
+	}
+	return decodeMessage(c.params)
+}
+
 // sendMessage is the operation SendMessage.
 func (c *call) sendMessage() (any, error) {
-	m, err := decodeMessage(c.params)
+	m, err := c.message()
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +153,7 @@ func (c *call) begin(ctx context.Context, q *question, after cursor) (*run, erro
 
 // sendStreaming is the operation SendStreamingMessage.
 func (c *call) sendStreaming() error {
-	m, err := decodeMessage(c.params)
+	m, err := c.message()
 	if err != nil {
 		return err
 	}

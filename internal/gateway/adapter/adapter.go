@@ -35,6 +35,9 @@ type Options struct {
 	API     http.Handler // the HTTP API of the gateway
 	Origins []string
 	Logger  *slog.Logger
+	// MaySend reports whether the capabilities of a participant may allow it to send an
+	// envelope of a kind; nil: they may.
+	MaySend func(ctx context.Context, space string, id protocol.ParticipantID, kind protocol.Kind) bool
 	// BodyTimeout bounds the time in which a body arrives; 0: 15 s.
 	BodyTimeout time.Duration
 }
@@ -145,6 +148,17 @@ func (q *Request) Space(ctx context.Context, name string) (string, protocol.Part
 		return "", "", protocol.AsError(err)
 	}
 	return name, session.In(name), nil
+}
+
+// CheckKind returns the error capability_violation if a participant may send no envelope
+// of a kind. A handler that ends with such an envelope calls it before other work.
+func (q *Request) CheckKind(ctx context.Context, space string, you protocol.ParticipantID, kind protocol.Kind) error {
+	if may := q.gate.options.MaySend; may == nil || may(ctx, space, you, kind) {
+		return nil
+	}
+	err := protocol.Errorf(protocol.CodeCapabilityViolation, "Your capabilities do not allow this %s.", kind)
+	err.AttemptedKind = string(kind)
+	return err
 }
 
 // Spaces returns the existing spaces of the token.

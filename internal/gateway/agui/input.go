@@ -12,10 +12,12 @@ import (
 
 // Bounds of an input.
 const (
-	maxBody    = 1 << 20 // bytes; clients send the whole conversation
-	maxID      = 256     // bytes
-	maxTo      = 64
-	maxResumed = 64
+	maxBody     = 1 << 20 // bytes; clients send the whole conversation
+	maxID       = 256     // bytes
+	maxMessages = 5000
+	maxParts    = 256 // of a message
+	maxTo       = 64
+	maxResumed  = 64
 )
 
 // input is what the adapter uses of a RunAgentInput.
@@ -47,8 +49,14 @@ func decode(body []byte, to []string) (*input, error) {
 	if err := cmp.Or(checkID("threadId", in.thread), checkID("runId", in.run)); err != nil {
 		return nil, access.BadRequest(err.Error() + ".")
 	}
-	answer := ""
-	for m := range root.Get("messages").Elements {
+	answer, messages := "", root.Get("messages")
+	if messages.Len() > maxMessages {
+		return nil, access.BadRequest(fmt.Sprintf("messages: expected at most %d. Leave out the oldest ones; the space has its own memory.", maxMessages))
+	}
+	for m := range messages.Elements {
+		if m.Get("content").Len() > maxParts {
+			return nil, access.BadRequest(fmt.Sprintf("messages: expected at most %d parts of a message.", maxParts))
+		}
 		switch m.Get("role").Text() {
 		case "user":
 			in.message, in.text, in.previous = m.Get("id").Text(), contentText(m.Get("content")), answer
@@ -66,7 +74,9 @@ func decode(body []byte, to []string) (*input, error) {
 	} else if given.Exists() {
 		to = nil
 		for id := range given.Elements {
-			to = append(to, id.Text())
+			if to = append(to, id.Text()); len(to) > maxTo {
+				break
+			}
 		}
 	}
 	if len(to) > maxTo {

@@ -51,6 +51,9 @@ func (a *asker) begin(r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := a.CheckKind(ctx, space, you, protocol.KindChat); err != nil {
+		return err
+	}
 	if a.in, err = decode(a.Body, access.List(r.URL.Query()["to"])); err != nil {
 		return err
 	}

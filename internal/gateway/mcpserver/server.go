@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -29,6 +30,7 @@ import (
 // Bounds of a request.
 const (
 	maxBody       = 1 << 20          // bytes
+	maxBatch      = 100              // messages in a body, of the revisions that have batches
 	maxParallel   = 8                // calls; each holds responses of the API
 	listenTimeout = 24 * time.Hour   // a client may listen again
 	callTimeout   = 58 * time.Second // clients give up after a minute, unless they get progress
@@ -133,6 +135,9 @@ func (s *server) callerOf(r *http.Request, q *adapter.Request) (*caller, error) 
 	}
 	c := &caller{server: s, client: q.Client, space: space, you: you, of: protocol.ParticipantID(of)}
 	c.asks, q.Body = asksOf(q.Body)
+	if c.asks.batch > maxBatch {
+		return nil, access.BadRequest(fmt.Sprintf("A batch may have at most %d messages; send them in several requests.", maxBatch))
+	}
 	return c, nil
 }
 
@@ -140,6 +145,7 @@ func (s *server) callerOf(r *http.Request, q *adapter.Request) (*caller, error) 
 type asks struct {
 	method string
 	name   string // of a tool
+	batch  int    // messages of a batch; 0: it is none
 	token  bool   // the client wants progress
 	meta   protocol.Value
 }
@@ -153,11 +159,13 @@ func asksOf(body []byte) (asks, []byte) {
 	}
 	body = doc.Root().Raw()
 	if doc.Root().Type() == protocol.TypeArray {
-		return asks{method: methodList}, body // a batch of an early revision may contain it
+		return asks{method: methodList, batch: doc.Root().Len()}, body // a batch of an early revision may contain it
 	}
 	params := doc.Root().Get("params")
 	meta := params.Get("_meta")
-	return asks{doc.Root().Get("method").Text(), params.Get("name").Text(), meta.Get(progress.Token).Exists(), meta}, body
+	return asks{
+		method: doc.Root().Get("method").Text(), name: params.Get("name").Text(), token: meta.Get(progress.Token).Exists(), meta: meta,
+	}, body
 }
 
 // timeout bounds the time of a request.

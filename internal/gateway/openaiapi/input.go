@@ -2,6 +2,7 @@ package openaiapi
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/meup-protocol/meup/protocol"
@@ -9,8 +10,10 @@ import (
 
 // Bounds of a request.
 const (
-	maxBody  = 4 << 20 // bytes; clients send the whole conversation, with images
-	maxLabel = 256     // bytes of a text that distinguishes conversations
+	maxBody     = 4 << 20 // bytes; clients send the whole conversation, with images
+	maxLabel    = 256     // bytes of a text that distinguishes conversations
+	maxMessages = 5000
+	maxParts    = 256 // of a message
 )
 
 // input is what the adapter uses of a request.
@@ -24,10 +27,10 @@ type input struct {
 	earlier string // the one before the last; "": none
 	alone   bool   // there is no other message
 
-	// same has the parts of the request that a retry repeats: the messages up to the
-	// last one of the user, and what tells conversations apart.
-	same   []string
-	labels []string // the latter alone
+	// same is the part of the request that a retry repeats: the messages up to the last
+	// one of the user.
+	same   string
+	labels []string // what tells conversations apart
 	// previous is the response that a request continues; "": none.
 	previous string
 
@@ -35,8 +38,9 @@ type input struct {
 	usage  bool // of a stream
 }
 
-// decode reads a request: of chat completions, or of responses.
-func decode(body []byte, responses bool) (*input, error) {
+// decode reads a request: of chat completions, or of responses. It calls admit when the
+// model is known, before it reads the conversation.
+func decode(body []byte, responses bool, admit func(*input) error) (*input, error) {
 	doc, err := protocol.ParseForeignJSON(body, protocol.MaxDepth)
 	if err != nil {
 		return nil, invalid("", "The body must be a JSON object: "+err.Error()+".")
@@ -47,6 +51,9 @@ func decode(body []byte, responses bool) (*input, error) {
 	}
 	in := &input{model: root.Get("model").Text()}
 	if in.space, in.to, err = parseModel(in.model); err != nil {
+		return nil, err
+	}
+	if err := admit(in); err != nil {
 		return nil, err
 	}
 	if err := refuse(root, responses); err != nil {
@@ -128,10 +135,11 @@ func (in *input) readMessages(param string, list protocol.Value) error {
 	if list.Type() != protocol.TypeArray {
 		return invalid(param, param+": expected an array of messages.")
 	}
-	var raw []string
-	n := 0
+	if list.Len() > maxMessages {
+		return invalid(param, fmt.Sprintf("%s: expected at most %d messages. Leave out the oldest ones; the space has its own memory.", param, maxMessages))
+	}
+	questions, end := 0, 0
 	for m := range list.Elements {
-		raw = append(raw, string(m.Raw()))
 		switch role := m.Get("role").Text(); {
 		case role == "tool", role == "function", m.Get("type").EqualText("function_call_output"):
 			return unsupported(param, param+": results of functions are not supported; participants of a space call tools of the space.")
@@ -140,17 +148,17 @@ func (in *input) readMessages(param string, list protocol.Value) error {
 			if err != nil {
 				return err
 			}
-			if n == 0 {
+			if questions++; questions == 1 {
 				in.first = text
+			} else {
+				in.earlier = in.text
 			}
-			in.earlier, in.text = in.text, text
-			in.same = append([]string(nil), raw...)
-			n++
+			in.text, end = text, m.Offset()+len(m.Raw())
 		}
 	}
-	in.alone = len(raw) == 1
-	if n < 2 {
-		in.earlier = ""
+	in.alone = list.Len() == 1
+	if end > 0 {
+		in.same = string(list.Raw()[:end-list.Offset()])
 	}
 	if strings.TrimSpace(in.text) == "" {
 		return invalid(param, param+": expected a message of the role user with a text.")
@@ -166,7 +174,7 @@ func (in *input) readInput(root protocol.Value) error {
 		return in.readMessages("input", list)
 	}
 	in.text = list.Text()
-	in.first, in.alone, in.same = in.text, true, []string{string(list.Raw())}
+	in.first, in.alone, in.same = in.text, true, string(list.Raw())
 	if strings.TrimSpace(in.text) == "" {
 		return invalid("input", "input: expected a text or an array of messages.")
 	}
@@ -178,6 +186,9 @@ func (in *input) readInput(root protocol.Value) error {
 func contentText(param string, content protocol.Value) (string, error) {
 	if content.Type() == protocol.TypeString {
 		return content.Text(), nil
+	}
+	if content.Len() > maxParts {
+		return "", invalid(param, fmt.Sprintf("%s: expected at most %d parts of a message.", param, maxParts))
 	}
 	var parts []string
 	for p := range content.Elements {

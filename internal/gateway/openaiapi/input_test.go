@@ -10,13 +10,15 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
+func admitted(*input) error { return nil }
+
 func FuzzDecode(f *testing.F) {
 	f.Add(`{"model":"lab","messages":[{"role":"system","content":"x"},{"role":"user","content":[{"type":"text","text":"hi"},{"type":"image_url"}]}],"stream":true}`, false)
 	f.Add(`{"model":"lab/planner","input":"hi","previous_response_id":"resp_x"}`, true)
 	f.Add(`{"model":"lab","input":[{"type":"reasoning","summary":[]},{"role":"user","content":[{"type":"input_text","text":"hi"}]}],"text":{"format":{"type":"text"}}}`, true)
 	f.Add(`{"model":"lab","messages":{"role":"user"},"n":1e9,"tools":[]}`, false)
 	f.Fuzz(func(t *testing.T, body string, responses bool) {
-		in, err := decode([]byte(body), responses)
+		in, err := decode([]byte(body), responses, admitted)
 		if err != nil {
 			var coded *fault
 			if !errors.As(err, &coded) || coded.message == "" || coded.status < 400 {
@@ -24,7 +26,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		if !protocol.ValidSpaceName(in.space) || in.to != "" && !protocol.ValidParticipantID(string(in.to)) || strings.TrimSpace(in.text) == "" || len(in.same) == 0 {
+		if !protocol.ValidSpaceName(in.space) || in.to != "" && !protocol.ValidParticipantID(string(in.to)) || strings.TrimSpace(in.text) == "" || in.same == "" {
 			t.Errorf("%+v", in)
 		}
 		if answer, ok := in.task(); ok && !json.Valid([]byte(answer)) {
@@ -63,7 +65,7 @@ func TestTask_IsNoQuestion(t *testing.T) {
 		"Please explain JSON format: { \"title\": 1 } <chat_history>":                                              "",
 		"### Task:\nwrite a program": "",
 	} {
-		in, err := decode(quote(map[string]any{"model": "lab", "messages": []any{map[string]any{"role": "user", "content": text}}}), false)
+		in, err := decode(quote(map[string]any{"model": "lab", "messages": []any{map[string]any{"role": "user", "content": text}}}), false, admitted)
 		if err != nil {
 			t.Fatal(err)
 		}

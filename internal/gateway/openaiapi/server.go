@@ -61,31 +61,29 @@ func questionID(hash string) protocol.ID { return protocol.ID(questionPrefix + "
 
 // chat serves chat completions.
 func (a *asker) chat(w http.ResponseWriter, r *http.Request) error {
-	in, err := decode(a.Body, false)
-	if err != nil {
-		return err
-	}
-	return a.serve(r, in, func(q *asked) output { return newChat(w, in, q) })
+	return a.serve(r, false, func(in *input, q *asked) output { return newChat(w, in, q) })
 }
 
 // respond serves the creation of responses.
 func (a *asker) respond(w http.ResponseWriter, r *http.Request) error {
-	in, err := decode(a.Body, true)
-	if err != nil {
-		return err
-	}
-	return a.serve(r, in, func(q *asked) output { return newResponse(w, in, q) })
+	return a.serve(r, true, func(in *input, q *asked) output { return newResponse(w, in, q) })
 }
 
 // serve publishes the question of a request and shows its turn.
-func (a *asker) serve(r *http.Request, in *input, show func(*asked) output) error {
+func (a *asker) serve(r *http.Request, responses bool, show func(*input, *asked) output) error {
 	ctx := r.Context()
-	you, err := a.enter(ctx, in)
+	var you protocol.ParticipantID
+	in, err := decode(a.Body, responses, func(in *input) (err error) {
+		if you, err = a.enter(ctx, in); err != nil {
+			return err
+		}
+		return a.CheckKind(ctx, in.space, you, protocol.KindChat)
+	})
 	if err != nil {
 		return err
 	}
 	if answer, ok := in.task(); ok {
-		out := show(&asked{hash: strings.TrimPrefix(string(adapter.ID(questionPrefix, append(in.same, "task")...)), questionPrefix+"-"), created: time.Now().Unix()})
+		out := show(in, &asked{hash: strings.TrimPrefix(string(adapter.ID(questionPrefix, in.same, "task")), questionPrefix+"-"), created: time.Now().Unix()})
 		out.say(answer)
 		out.end(usage{})
 		return nil
@@ -101,7 +99,7 @@ func (a *asker) serve(r *http.Request, in *input, show func(*asked) output) erro
 	if err := a.Wait(); err != nil {
 		return err
 	}
-	a.follow(ctx, in, q, show(q), absent)
+	a.follow(ctx, in, q, show(in, q), absent)
 	return nil
 }
 
@@ -181,7 +179,7 @@ func (a *asker) publish(r *http.Request, in *input, you protocol.ParticipantID) 
 		return nil, invalid("", "Idempotency-Key: expected at most 256 bytes.")
 	}
 	parts := append([]string{in.space, string(you), string(in.to), in.previous, key}, in.labels...)
-	parts = append(parts, in.same...)
+	parts = append(parts, in.same)
 	id, before := questionIDs(parts, key != "", now)
 	if before != "" {
 		if e, err := ask.Envelope(ctx, a.Client, in.space, before); err == nil && now.Sub(e.TS) < retryWindow {
