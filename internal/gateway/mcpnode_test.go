@@ -28,6 +28,9 @@ spaces:
           - mcp.proposal
           - {kind: mcp.request, payload: {method: tools/list}}
           - {kind: mcp.request, payload: {method: tools/call, params: {name: precise, arguments: {n: 1}}}}
+          - {kind: mcp.request, payload: {method: tools/call, params: {name: hold}}}
+          - {kind: mcp.request, payload: {method: notifications/cancelled}}
+      fan: {token: fan-token, capabilities: ["mcp/*", "participant/status"]}
       lamp: {token: lamp-token, capabilities: ["mcp/*", "participant/status"]}
 `
 
@@ -91,7 +94,7 @@ func nodeClient(t *testing.T, g *meuptest.Gateway, era string) (next func(step s
 }
 
 // The MCP client of the TypeScript SDK takes part in a space, in both eras of MCP: it
-// talks, waits, uses a tool of another participant, has a call approved, and learns
+// talks, waits, uses a tool of another participant, aborts a call, has a call approved, and learns
 // that tools have gone.
 func TestMCP_TypeScriptClient(t *testing.T) {
 	for _, era := range []string{"legacy", "2026-07-28"} {
@@ -100,6 +103,8 @@ func TestMCP_TypeScriptClient(t *testing.T) {
 			nodeModules(t, "@modelcontextprotocol/client")
 			g := meuptest.Start(t, mcpNodeConfig)
 			unplug := bridgeTo(t, g, "lamp-token", lamp())
+			server, _, canceled := holding()
+			bridgeTo(t, g, "fan-token", server)
 			next, end := nodeClient(t, g, era)
 			connected := next("connected")
 			if want := map[string]string{"legacy": "2025-11-25"}[era]; want != "" && connected.Revision != want || want == "" && connected.Revision != era {
@@ -122,6 +127,10 @@ func TestMCP_TypeScriptClient(t *testing.T) {
 			if answer := next("answer"); !strings.Contains(string(answer.Value), "In the yard.") {
 				t.Errorf("answer %+v", answer)
 			}
+			if r := next("held"); r.Error == nil {
+				t.Error("the aborted call has a result")
+			}
+			expectCall(t, canceled, "{}", "canceled")
 			if r := next("precise"); r.Error != false || string(r.Value) != `{"n":1}` {
 				t.Errorf("%+v", r)
 			}

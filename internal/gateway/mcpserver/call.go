@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -59,7 +58,7 @@ func (c *caller) tools(ctx context.Context, in toolsInput) (*answered, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.request(ctx, requestTo(host[0], "", methodList, struct{}{}), in.Seconds)
+	return c.request(ctx, requestTo(host[0], "", methodList, struct{}{}), "", in.Seconds)
 }
 
 func (c *caller) call(ctx context.Context, in callInput) (*answered, error) {
@@ -78,7 +77,7 @@ func (c *caller) call(ctx context.Context, in callInput) (*answered, error) {
 	if in.Thought != "" {
 		e.Correlation = protocol.CorrelateTo(protocol.ID(in.Thought))
 	}
-	out, err := c.request(ctx, e, in.Seconds)
+	out, err := c.request(ctx, e, in.Key, in.Seconds)
 	if !errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}) {
 		return out, err
 	}
@@ -108,26 +107,21 @@ func toolCall(participant, tool string, arguments json.RawMessage) ([]protocol.P
 // awaitResponse tells how the response of a call arrives.
 const awaitResponse = `Call wait with this cursor and kinds ["mcp.response"], or call again with the same key: the answer is in reply to this id.`
 
-// request sends a request to one participant and waits for its response.
-func (c *caller) request(ctx context.Context, e protocol.Envelope, seconds int) (*answered, error) {
+// request sends a request to one participant and waits for its response. With the
+// same key, it can be sent again.
+func (c *caller) request(ctx context.Context, e protocol.Envelope, key string, seconds int) (*answered, error) {
 	patience, err := c.patienceOf(seconds)
 	if err != nil {
 		return nil, err
 	}
-	receipt, err := c.client.Send(ctx, c.space, e)
-	if err != nil {
-		return nil, err
-	}
-	in := new(inquiry)
-	in.sent(&e, receipt.Seq)
-	got, at, err := c.answers(ctx, in, time.Now().Add(patience))
+	got, at, err := c.ask(ctx, &e, key, nil, patience)
 	if err != nil {
 		return nil, err
 	}
 	out := &answered{Note: notice, State: callPending, ID: string(e.ID), Cursor: at.String()}
-	if r := got[e.ID]; r != nil {
-		m := c.message(r)
-		m.Text, m.Omitted = bounded(string(r.Payload), maxTexts)
+	if got != nil {
+		m := c.message(got)
+		m.Text, m.Omitted = bounded(string(got.Payload), maxTexts)
 		out.State, out.Answer = callAnswered, &m
 		return out, nil
 	}

@@ -85,6 +85,23 @@ func (c *caller) answers(ctx context.Context, in *inquiry, deadline time.Time) (
 	}
 }
 
+// ask sends a request to one participant, and returns its response; nil: there is
+// none in time. The cursor is after the response, or at the request.
+func (c *caller) ask(ctx context.Context, e *protocol.Envelope, key string, note func(*protocol.Envelope), patience time.Duration) (*protocol.Envelope, cursor, error) {
+	receipt, err := c.client.Send(ctx, c.space, *e)
+	if err != nil {
+		c.abandon(e, key) // it may have been sent
+		return nil, cursor{}, err
+	}
+	in := &inquiry{note: note}
+	in.sent(e, receipt.Seq)
+	got, at, err := c.answers(ctx, in, time.Now().Add(patience))
+	if err != nil {
+		c.abandon(e, key)
+	}
+	return got[e.ID], at, err
+}
+
 // requestTo returns a request to one participant. Without an id, one is
 // generated.
 func requestTo(host protocol.ParticipantID, id protocol.ID, method string, params any) protocol.Envelope {
@@ -153,21 +170,15 @@ func (c *caller) relay(ctx context.Context, r *relayed) (mcp.Result, error) {
 		}
 	}
 	e := requestTo(r.host, id, r.method, r.withMeta())
-	receipt, err := c.client.Send(ctx, c.space, e)
+	got, at, err := c.ask(ctx, &e, key, func(n *protocol.Envelope) { c.passOn(ctx, r, e.ID, n) }, c.longest())
 	if errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}) && r.method == methodCall {
 		return c.proposeInstead(ctx, r, key, err)
 	}
 	if err != nil {
 		return nil, result.Refusal(err)
 	}
-	in := &inquiry{note: func(n *protocol.Envelope) { c.passOn(ctx, r, e.ID, n) }}
-	in.sent(&e, receipt.Seq)
-	got, at, err := c.answers(ctx, in, time.Now().Add(c.longest()))
-	if err != nil {
-		return nil, result.Refusal(err)
-	}
-	if answer := got[e.ID]; answer != nil {
-		return result.Of(answer, revisionOf(r.req))
+	if got != nil {
+		return result.Of(got, revisionOf(r.req))
 	}
 	if r.method != methodCall {
 		return nil, &jsonrpc.Error{Code: result.CodeFailed, Message: fmt.Sprintf("%s has not answered in time", r.host)}

@@ -55,6 +55,8 @@ type server struct {
 	slots   *slots.Pool
 	schemas *mcp.SchemaCache
 
+	requests requests // in progress
+
 	mu    sync.Mutex
 	views *recent.Map[viewKey, *view]
 }
@@ -95,6 +97,14 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), callerKey{}, c), c.timeout())
 	defer cancel()
+	ctx, cancelRequest := context.WithCancelCause(ctx)
+	defer cancelRequest(nil)
+	switch {
+	case c.asks.method == methodCancelled:
+		s.requests.cancel(c.requestKey(r, c.asks.cancels))
+	case c.asks.id != "":
+		defer s.requests.add(c.requestKey(r, c.asks.id), cancelRequest)()
+	}
 	c.ended, c.Share = ctx, s.slots.Share(ctx)
 	defer c.Finish()
 	if c.Resume(ctx) != nil {
@@ -143,11 +153,13 @@ func (s *server) callerOf(r *http.Request, q *adapter.Request) (*caller, error) 
 
 // asks is what decides how a request is handled, before the SDK reads it.
 type asks struct {
-	method string
-	name   string // of a tool
-	batch  int    // messages of a batch; 0: it is none
-	token  bool   // the client wants progress
-	meta   protocol.Value
+	method  string
+	id      string // of the request, as written; "": it is a notification
+	name    string // of a tool
+	cancels string // of a notification that cancels a request: the id of that, as written
+	batch   int    // messages of a batch; 0: it is none
+	token   bool   // the client wants progress
+	meta    protocol.Value
 }
 
 // asksOf reads the body of a request, and returns it as the SDK is to read it. What it
@@ -164,7 +176,8 @@ func asksOf(body []byte) (asks, []byte) {
 	params := doc.Root().Get("params")
 	meta := params.Get("_meta")
 	return asks{
-		method: doc.Root().Get("method").Text(), name: params.Get("name").Text(), token: meta.Get(progress.Token).Exists(), meta: meta,
+		method: doc.Root().Get("method").Text(), id: string(doc.Root().Get("id").Raw()), name: params.Get("name").Text(),
+		cancels: string(params.Get("requestId").Raw()), token: meta.Get(progress.Token).Exists(), meta: meta,
 	}, body
 }
 

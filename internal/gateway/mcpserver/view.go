@@ -23,6 +23,8 @@ const (
 	methodList   = "tools/list"
 	methodListen = "subscriptions/listen"
 	toolsChanged = "notifications/tools/list_changed"
+
+	methodCancelled = "notifications/cancelled"
 )
 
 // maxViews bounds the views of which a gateway keeps the tools; it may keep twice

@@ -35,6 +35,11 @@ print('said', said);
 let progress = 0;
 const answer = await call('wait', { after: said.value.cursor, seconds: 55 }, { onprogress: () => progress++, resetTimeoutOnProgress: true });
 print('answer', { ...answer, progress });
+const abort = new AbortController();
+await call('fan__hold', {}, { signal: abort.signal, onprogress: () => abort.abort() }).then(
+	() => print('held', { error: null }),
+	(e) => print('held', { error: String(e) }),
+);
 print('precise', await call('lamp__precise', { n: 1 }));
 const proposed = await call('lamp__precise', { n: 2 });
 print('proposed', proposed);
