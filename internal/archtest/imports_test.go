@@ -124,8 +124,8 @@ var mayImport = map[string][]string{
 	"internal/space/presence":  {"protocol", "internal/space/buckets"},
 	"internal/space/ring":      {"protocol", "internal/frame", "internal/journal"},
 	"internal/space/streams":   {"protocol", "internal/journal", "internal/space/ring"},
-	"internal/gateway/access":  {"protocol", "internal/gateway/auth", "internal/space", "internal/textutil"},
-	"internal/gateway/ws":      {"protocol", "internal/gateway/access", "internal/frame", "internal/space", "internal/space/admission"},
+	"internal/gateway/access":  {"protocol", "internal/gateway/auth", "internal/journal", "internal/space", "internal/textutil"},
+	"internal/gateway/ws":      {"protocol", "internal/gateway/access", "internal/gateway/auth", "internal/frame", "internal/space", "internal/space/admission"},
 	"internal/gateway/httpapi": {
 		"protocol", "client/api", "internal/gateway/access", "internal/gateway/apidoc", "internal/gateway/auth", "internal/frame", "internal/limit", "internal/space",
 		"internal/space/admission", "internal/space/ring", "internal/gateway/searchstore", "internal/gateway/transcript",

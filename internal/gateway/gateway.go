@@ -57,7 +57,8 @@ type Gateway struct {
 	metrics *metrics.Metrics
 	safety  *redactor
 	codes   access.LoginCodes
-	page    httpapi.Page // nil: the gateway serves no page
+	secret  access.Secret // of the log
+	page    httpapi.Page  // nil: the gateway serves no page
 	http    *http.Server
 	// certificate is nil for plain HTTP.
 	certificate *certificate
@@ -158,6 +159,7 @@ func (g *Gateway) assemble(cfg *config.Config) {
 	if g.cluster != nil {
 		g.cluster.attach(g.hub)
 	}
+	g.secret.Journal = g.journal
 	g.serveParts(cfg)
 	g.serveBackups(cfg)
 	g.run(func() { g.hub.Run(g.background, time.Second) })
@@ -173,6 +175,9 @@ func (g *Gateway) assemble(cfg *config.Config) {
 	g.metrics.Sample(sources)
 }
 
+// signOutBurst is how many sessions the browsers of an address may end at once.
+const signOutBurst = 100
+
 // serveParts creates the WebSocket server and the HTTP API.
 func (g *Gateway) serveParts(cfg *config.Config) {
 	admission := &access.Admission{
@@ -180,6 +185,7 @@ func (g *Gateway) serveParts(cfg *config.Config) {
 		LoginFailed: g.metrics.LoginFailed, Codes: &g.codes,
 		Attempts: limit.NewAttempts(limit.AttemptLimits{Failures: cfg.LoginFailures.Burst, Refill: cfg.LoginFailures.Refill}),
 	}
+	admission.Sessions = &access.Sessions{Secret: &g.secret, SignOuts: limit.NewAttempts(limit.AttemptLimits{Failures: signOutBurst})}
 	heavy := make(chan struct{}, heavySlots)
 	g.ws = ws.NewServer(ws.Options{
 		Admission: admission, Heavy: heavy, Origins: cfg.Origins, NewViolations: g.newViolations,

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
@@ -18,7 +19,9 @@ import (
 
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/natsembed"
 	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 const sessionConfig = `
@@ -166,6 +169,8 @@ func TestSession(t *testing.T) {
 	}
 	b.g.Restart()
 	b.expect(200, alice, "GET", "/api/session", "", b.own())
+	bearer := http.Header{"Authorization": {"Bearer " + cookie.Value}}
+	b.expect(401, "", "GET", "/api/spaces", "", bearer)
 	if resp := b.expect(204, "", "DELETE", "/api/session", "", b.own()); len(resp.Cookies()) != 1 {
 		t.Errorf("signed out with %v", resp.Header)
 	}
@@ -244,6 +249,77 @@ func TestSignInRefused(t *testing.T) {
 	}
 	b.expect(200, "", "POST", "/api/session", signIn, b.own()) // a valid token never waits for others
 	b.quiet()
+}
+
+// Signing out ends the session for everybody who has the cookie: requests, and
+// connections, also after a restart.
+func TestSignOut_EndsTheSession(t *testing.T) {
+	b := newBrowser(t)
+	b.expect(200, "", "POST", "/api/session", signIn, b.own())
+	stolen := http.Header{"Cookie": {"meup_session=" + b.jar["meup_session"].Value}, "Origin": {b.g.HTTP()}}
+	conn, _, err := websocket.Dial(t.Context(), "ws://"+b.g.Addr()+"/ws?space=lab", &websocket.DialOptions{HTTPHeader: stolen})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.CloseNow() }()
+	b.expect(204, "", "DELETE", "/api/session", "", b.own())
+	for {
+		_, _, err := conn.Read(testkit.Deadline(t))
+		if err == nil {
+			continue // the welcome
+		}
+		if websocket.CloseStatus(err) != websocket.StatusCode(protocol.CloseTokenExpired) {
+			t.Errorf("the connection of the session ended with %v", err)
+		}
+		break
+	}
+	thief := *b
+	thief.jar = nil
+	thief.expect(401, "", "GET", "/api/spaces", "", stolen)
+	b.expect(200, "", "POST", "/api/session", signIn, b.own()) // the next session is another one
+	thief.expect(401, "", "GET", "/api/spaces", "", stolen)
+	b.g.Restart()
+	b.expect(200, "", "GET", "/api/spaces", "", b.own())
+	thief.expect(401, "", "GET", "/api/spaces", "", stolen)
+}
+
+// Signing in again ends the session before, whose cookie the browser forgets.
+func TestSignIn_EndsTheSessionBefore(t *testing.T) {
+	b := newBrowser(t)
+	b.expect(200, "", "POST", "/api/session", signIn, b.own())
+	first := http.Header{"Cookie": {"meup_session=" + b.jar["meup_session"].Value}, "Origin": {b.g.HTTP()}}
+	b.expect(200, "", "POST", "/api/session", `{"token": "bob-secret-token"}`, b.own())
+	b.expect(200, `"bob"`, "GET", "/api/session", "", b.own())
+	clear(b.jar)
+	b.expect(401, "", "GET", "/api/spaces", "", first)
+}
+
+// A session is valid at all gateways of a log, and ends at all of them.
+func TestSession_TwoGateways(t *testing.T) {
+	server, err := natsembed.Start(context.Background(), natsembed.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	on := sessionConfig + "nats: " + server.URL() + "\nreplicas: 1\n"
+	here := &browser{t: t, said: &bytes.Buffer{}, jar: make(map[string]*http.Cookie), g: meuptest.Start(t, on)}
+	there := &browser{t: t, said: &bytes.Buffer{}, jar: here.jar, g: meuptest.Start(t, on)}
+	here.expect(200, "", "POST", "/api/session", signIn, here.own())
+	there.expect(200, `"alice"`, "GET", "/api/session", "", there.own())
+	stolen := http.Header{"Cookie": {"meup_session=" + here.jar["meup_session"].Value}, "Origin": {there.g.HTTP()}}
+	conn, _, err := websocket.Dial(t.Context(), "ws://"+there.g.Addr()+"/ws?space=lab", &websocket.DialOptions{HTTPHeader: stolen})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.CloseNow() }()
+	here.expect(204, "", "DELETE", "/api/session", "", here.own())
+	for err == nil {
+		_, _, err = conn.Read(testkit.Deadline(t))
+	}
+	if websocket.CloseStatus(err) != websocket.StatusCode(protocol.CloseTokenExpired) {
+		t.Errorf("the connection of the session at the other gateway ended with %v", err)
+	}
+	there.expect(401, "", "GET", "/api/spaces", "", stolen)
 }
 
 // The gateway clears a cookie whose token has become invalid.

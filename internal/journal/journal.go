@@ -95,6 +95,10 @@ type Entry struct {
 	Parsed protocol.Value
 }
 
+// GatewayLog is the log of the records that the gateways keep for themselves. It is
+// not the name of a space.
+const GatewayLog = "$gateway"
+
 // Draft is an entry to append, without a Seq.
 type Draft = Entry
 
@@ -147,7 +151,8 @@ type Reader interface {
 	// was dropped.
 	Bounds(ctx context.Context, space string) (oldest, newest protocol.Seq, err error)
 
-	// Spaces lists the names of the spaces that have entries, sorted.
+	// Spaces lists the names of the spaces that have entries, sorted, without
+	// GatewayLog.
 	Spaces(ctx context.Context) ([]string, error)
 }
 

@@ -55,6 +55,10 @@ func (h *Hub) newID() protocol.ID { return h.services.NewID() }
 
 // deliver is the journal's sink.
 func (h *Hub) deliver(name string, entries []*journal.Entry) {
+	if name == journal.GatewayLog {
+		go h.Recheck() // a user may have signed out at any gateway
+		return
+	}
 	for _, e := range entries {
 		h.invites.Add(name, e)
 	}

@@ -45,6 +45,8 @@ type Admission struct {
 	Spaces func(ctx context.Context, token string, now time.Time) ([]string, error)
 	// Codes are the login codes for browsers; nil: none.
 	Codes *LoginCodes
+	// Sessions are the sign-ins of browsers; nil: none.
+	Sessions *Sessions
 	// Ready returns why no participant can be admitted now; nil: always ready.
 	Ready func() error
 	// LoginFailed is called for every rejected token; may be nil.
@@ -55,11 +57,17 @@ type Admission struct {
 // AuthorizeRequest authorizes a request for a space by its token, or by the token
 // in its session cookie.
 func (d *Admission) AuthorizeRequest(r *http.Request, name string) (*space.Space, auth.Identity, error) {
-	token, _, err := Token(r)
+	c, err := d.Credentials(r)
 	if err != nil {
-		return nil, auth.Identity{}, unauthorized("Send a token: Authorization: Bearer TOKEN.")
+		return nil, auth.Identity{}, err
 	}
-	return d.Authorize(r.Context(), Address(r), name, token)
+	sp, identity, err := d.Authorize(r.Context(), Address(r), name, c.Token)
+	if c.Session != "" {
+		if identity.Session = c.Session; identity.Expires.IsZero() || c.Expires.Before(identity.Expires) {
+			identity.Expires = c.Expires
+		}
+	}
+	return sp, identity, err
 }
 
 // Authorize authorizes the bearer of a token for a space.
@@ -98,9 +106,18 @@ func (d *Admission) Authorize(ctx context.Context, addr netip.Addr, name, token 
 // WithIdentity sets the join options that follow from an identity.
 func (d *Admission) WithIdentity(id auth.Identity, o space.JoinOptions) space.JoinOptions {
 	o.ID, o.Expires, o.VisibleAfter = id.Participant, id.Expires, id.InvitedAt
-	o.Recheck = func() error { return d.Auth.Recheck(id, time.Now()) }
+	o.Recheck = func() error {
+		if id.Session != "" {
+			if ended, err := d.Sessions.Ended(context.Background(), id.Session); err == nil && ended {
+				return errSignedOut
+			}
+		}
+		return d.Auth.Recheck(id, time.Now())
+	}
 	return o
 }
+
+var errSignedOut = errors.New("the user has signed out")
 
 func (d *Admission) identify(ctx context.Context, addr netip.Addr, name, token string) (auth.Identity, error) {
 	now := time.Now()

@@ -1,7 +1,13 @@
 package access
 
 import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
 	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"net/url"
@@ -9,39 +15,171 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/gateway/auth"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
 )
 
-// SessionCookie is the cookie in which a browser keeps the token that its user
-// has signed in with. Decision 0026.
+// SessionCookie is the cookie of a browser whose user has signed in. Decision 0026.
 const SessionCookie = "meup_session"
 
-// maxCookieBytes is the size limit of browsers for one cookie, less its name
-// and attributes.
-const maxCookieBytes = 3800
+const (
+	// maxCookieBytes is the size limit of browsers for one cookie, less its name
+	// and attributes.
+	maxCookieBytes = 3800
 
-// Token returns the token of a request: from the header or the subprotocol, as
-// [auth.FromRequest] does, or else from the session cookie.
+	sessionIDBytes                = 16
+	kindSignedOut   protocol.Kind = "system/signed_out"
+	signedOutPrefix               = "signed-out-"
+)
+
+// Sessions makes the cookies of browsers and reads them. A cookie is the random id of
+// a session, its end and the token that its user has signed in with, encrypted under
+// the secret of the log: all gateways of a log accept it, and nothing but a gateway
+// reads the token. The log has the sessions that were ended. The methods may be called
+// concurrently.
+type Sessions struct {
+	Secret *Secret
+	// SignOuts bounds the sessions that an address ends; nil: unlimited.
+	SignOuts Attempts
+}
+
+// Credentials are what a request authenticates its sender with.
+type Credentials struct {
+	Token string
+	// Cookie is set if the gateway's own page sent a session cookie, valid or not,
+	// and no token.
+	Cookie bool
+	// Session is the id of the session of the cookie, and Expires is its end.
+	Session string
+	Expires time.Time
+}
+
+// Start sets the cookie of a new session for a token, which the caller has
+// authenticated. The session ends at a time. A cookie that ends with the browser has no
+// age. Errors: *protocol.Error.
+func (s *Sessions) Start(w http.ResponseWriter, r *http.Request, token string, ends time.Time, age time.Duration) error {
+	id := make([]byte, sessionIDBytes)
+	rand.Read(id)
+	plain := binary.BigEndian.AppendUint64(id, uint64(max(ends.Unix(), 0))) //nolint:gosec // not negative
+	aead, err := s.aead(r.Context())
+	if err != nil {
+		return unavailable(err)
+	}
+	value := base64.RawURLEncoding.EncodeToString(aead.Seal(nil, nil, append(plain, token...), nil))
+	if len(value) > maxCookieBytes {
+		return BadRequest("The token is too long for a browser's cookie; use a shorter one.")
+	}
+	setCookie(w, r, value, int(age.Seconds()))
+	return nil
+}
+
+// End ends the session of the request's cookie, if it has one, at all gateways. Errors:
+// *protocol.Error; then the session goes on.
+func (s *Sessions) End(r *http.Request) error {
+	c, err := s.decrypt(r, time.Now())
+	if err != nil || c.Session == "" {
+		return err
+	}
+	if s.SignOuts != nil {
+		now, addr := time.Now(), Address(r)
+		if ok, wait := s.SignOuts.Allowed(now, addr); !ok {
+			err := protocol.Errorf(protocol.CodeTooMany, "Too many sessions were ended from your address; try again in a moment.")
+			err.RetryAfterMS = max(wait.Milliseconds(), 1)
+			return err
+		}
+		s.SignOuts.Failed(now, addr)
+	}
+	if err := record(r.Context(), s.Secret.Journal, protocol.ID(signedOutPrefix+c.Session), kindSignedOut, nil); err != nil {
+		return unavailable(err)
+	}
+	return nil
+}
+
+// Ended reports whether a session was ended.
+func (s *Sessions) Ended(ctx context.Context, id string) (bool, error) {
+	_, err := s.Secret.Journal.Lookup(ctx, journal.GatewayLog, protocol.ID(signedOutPrefix+id))
+	if errors.Is(err, journal.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// decrypt returns the session of the request's cookie, and zero Credentials if there is
+// none, or one that has ended. Error: unavailable.
+func (s *Sessions) decrypt(r *http.Request, now time.Time) (Credentials, error) {
+	cookies := r.CookiesNamed(SessionCookie)
+	// A server on another port of this host can add a cookie of this name. Two
+	// such cookies cannot be distinguished.
+	if len(cookies) != 1 {
+		return Credentials{}, nil
+	}
+	sealed, err := base64.RawURLEncoding.Strict().DecodeString(cookies[0].Value)
+	if err != nil {
+		return Credentials{}, nil //nolint:nilerr // no cookie of a gateway
+	}
+	aead, err := s.aead(r.Context())
+	if err != nil {
+		return Credentials{}, unavailable(err)
+	}
+	plain, err := aead.Open(nil, nil, sealed, nil)
+	if err != nil || len(plain) < sessionIDBytes+8 {
+		return Credentials{}, nil //nolint:nilerr // of another gateway, or forged
+	}
+	id, rest := hex.EncodeToString(plain[:sessionIDBytes]), plain[sessionIDBytes:]
+	c := Credentials{Token: string(rest[8:]), Session: id, Expires: time.Unix(int64(binary.BigEndian.Uint64(rest)), 0)} //nolint:gosec // as it was written
+	if !now.Before(c.Expires) {
+		return Credentials{}, nil
+	}
+	switch ended, err := s.Ended(r.Context(), id); {
+	case err != nil:
+		return Credentials{}, unavailable(err)
+	case ended:
+		return Credentials{}, nil
+	}
+	return c, nil
+}
+
+// aead returns the encryption of cookies, whose nonces are random.
+func (s *Sessions) aead(ctx context.Context) (cipher.AEAD, error) {
+	key, err := s.Secret.Key(ctx, SessionCookie)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+func unavailable(reason error) error {
+	err := protocol.Errorf(protocol.CodeUnavailable, "The log is not available now; try again in a moment.")
+	err.RetryAfterMS = 1000
+	return errors.Join(err, reason)
+}
+
+// Credentials returns the token of a request: from the header or the subprotocol, as
+// [auth.FromRequest] does, or else from the session cookie. Errors: *protocol.Error.
 //
 // A browser sends cookies with requests of any page. Therefore the cookie
 // counts only if the browser's headers show that the gateway's own page made
 // the request. It never counts for a page of another origin, even if the
 // operator listed it: such a page must send its own token.
-func Token(r *http.Request) (token string, fromCookie bool, err error) {
-	token, _, err = auth.FromRequest(r)
-	if err == nil || !errors.Is(err, auth.ErrNoToken) {
-		return token, false, err
+func (d *Admission) Credentials(r *http.Request) (Credentials, error) {
+	token, _, err := auth.FromRequest(r)
+	if err == nil {
+		return Credentials{Token: token}, nil
 	}
-	cookies := r.CookiesNamed(SessionCookie)
-	// A server on another port of this host can add a cookie of this name. Two
-	// such cookies cannot be distinguished.
-	if len(cookies) != 1 || !fromOwnPage(r) {
-		return "", false, err
+	missing := unauthorized("Send a token: Authorization: Bearer TOKEN.")
+	if !errors.Is(err, auth.ErrNoToken) || d.Sessions == nil || len(r.CookiesNamed(SessionCookie)) == 0 || !fromOwnPage(r) {
+		return Credentials{}, missing
 	}
-	decoded, decodeErr := base64.RawURLEncoding.Strict().DecodeString(cookies[0].Value)
-	if decodeErr != nil || !auth.ValidToken(string(decoded)) {
-		return "", false, err
+	c, err := d.Sessions.decrypt(r, time.Now())
+	c.Cookie = true
+	if err == nil && c.Session == "" {
+		err = missing
 	}
-	return string(decoded), true, nil
+	return c, err
 }
 
 // fromOwnPage reports whether a browser's request comes from the gateway's own
@@ -85,20 +223,8 @@ func OwnOrigin(r *http.Request) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && r.TLS == nil
 }
 
-// SetSession sets the cookie to a token, which the caller has authenticated. If
-// age is 0, the cookie ends with the browser. It reports whether the token fits
-// into a cookie.
-func SetSession(w http.ResponseWriter, r *http.Request, token string, age time.Duration) bool {
-	value := base64.RawURLEncoding.EncodeToString([]byte(token))
-	if len(value) > maxCookieBytes {
-		return false
-	}
-	setCookie(w, r, value, int(age.Seconds()))
-	return true
-}
-
-// EndSession deletes the cookie.
-func EndSession(w http.ResponseWriter, r *http.Request) { setCookie(w, r, "", -1) }
+// ClearSession deletes the cookie.
+func ClearSession(w http.ResponseWriter, r *http.Request) { setCookie(w, r, "", -1) }
 
 // setCookie sets the cookie with a lifetime in seconds: 0 ends it with the
 // browser, a negative one deletes it. An https origin shows that a proxy

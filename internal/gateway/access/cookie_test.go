@@ -1,21 +1,41 @@
 package access_test
 
 import (
+	"bytes"
+	"context"
 	"crypto/tls"
 	"encoding/base64"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/memory"
+	"github.com/meup-protocol/meup/internal/limit"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 const cookieToken = "meup_secret-of-alice"
 
-func cookieOf(token string) string {
-	return access.SessionCookie + "=" + base64.RawURLEncoding.EncodeToString([]byte(token))
+// newSessions returns an Admission that has only sessions, which a memory log keeps.
+func newSessions() *access.Admission {
+	secret := &access.Secret{Journal: memory.New(memory.Options{})}
+	return &access.Admission{Sessions: &access.Sessions{Secret: secret}}
+}
+
+// cookieOf signs in with a token, and returns the cookie as a browser sends it back.
+func cookieOf(t testing.TB, s *access.Sessions, token string) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	if err := s.Start(w, asked(t, "POST", false), token, time.Now().Add(time.Hour), 0); err != nil {
+		t.Fatal(err)
+	}
+	c := w.Result().Cookies()[0]
+	return c.Name + "=" + c.Value
 }
 
 // asked returns a request with these headers to http://gw.example.org:8080, "…"
@@ -43,7 +63,9 @@ func TestTokenFromCookie(t *testing.T) {
 		sibling = "Origin: http://gw.example.org:3000" // same site, other origin
 		upgrade = "Upgrade: websocket"
 	)
-	cookie := "Cookie: " + cookieOf(cookieToken)
+	d := newSessions()
+	valid := cookieOf(t, d.Sessions, cookieToken)
+	cookie, another := "Cookie: "+valid, cookieOf(t, d.Sessions, "another")
 	for name, c := range map[string]struct {
 		method    string
 		encrypted bool
@@ -81,22 +103,24 @@ func TestTokenFromCookie(t *testing.T) {
 		"own host as a name":                   {"POST", false, []string{cookie, "Origin: http://gw.example.org:8080@evil.example"}, false},
 		"another scheme":                       {"POST", false, []string{cookie, "Origin: ftp://gw.example.org:8080"}, false},
 		"an extension":                         {"POST", false, []string{cookie, "Origin: chrome-extension://gw.example.org:8080"}, false},
-		"two cookies":                          {"GET", false, []string{cookie, "Cookie: " + cookieOf("another")}, false},
-		"two cookies in one header":            {"GET", false, []string{cookie + "; " + cookieOf("another")}, false},
-		"a cookie in clear":                    {"GET", false, []string{"Cookie: " + access.SessionCookie + "=" + "not/base64"}, false},
-		"a cookie that is no token":            {"GET", false, []string{"Cookie: " + cookieOf("two words")}, false},
+		"two cookies":                          {"GET", false, []string{cookie, "Cookie: " + another}, false},
+		"two cookies in one header":            {"GET", false, []string{cookie + "; " + another}, false},
+		"a token in base64":                    {"GET", false, []string{"Cookie: " + access.SessionCookie + "=" + base64.RawURLEncoding.EncodeToString([]byte(cookieToken))}, false},
+		"a cookie that is no base64":           {"GET", false, []string{"Cookie: " + access.SessionCookie + "=" + "not/base64"}, false},
+		"a cookie of another log":              {"GET", false, []string{"Cookie: " + cookieOf(t, newSessions().Sessions, cookieToken)}, false},
+		"a cookie that was changed":            {"GET", false, []string{cookie[:len(cookie)-4] + "AAAA"}, false},
 		"an empty cookie":                      {"GET", false, []string{"Cookie: " + access.SessionCookie + "="}, false},
-		"another cookie":                       {"GET", false, []string{"Cookie: other" + cookieOf(cookieToken)}, false},
+		"another cookie":                       {"GET", false, []string{"Cookie: other" + valid}, false},
 		"no cookie":                            {"GET", false, nil, false},
 		"a fault in the header beside it":      {"GET", false, []string{cookie, "Authorization: Basic eA"}, false},
 		"a fault in the subprotocol beside it": {"GET", false, []string{cookie, own, upgrade, "Sec-WebSocket-Protocol: meup.v0.1, bearer.%"}, false},
 	} {
-		token, fromCookie, err := access.Token(asked(t, c.method, c.encrypted, c.headers...))
+		got, err := d.Credentials(asked(t, c.method, c.encrypted, c.headers...))
 		switch {
-		case c.want && (err != nil || token != cookieToken || !fromCookie):
-			t.Errorf("%s: %q, %v, %v", name, token, fromCookie, err)
-		case !c.want && (err == nil || token != ""):
-			t.Errorf("%s: %q", name, token)
+		case c.want && (err != nil || got.Token != cookieToken || !got.Cookie || got.Session == ""):
+			t.Errorf("%s: %+v, %v", name, got, err)
+		case !c.want && (err == nil || got.Token != "" || got.Session != ""):
+			t.Errorf("%s: %+v", name, got)
 		}
 		if err != nil && strings.Contains(err.Error(), cookieToken) {
 			t.Errorf("%s: the error repeats the token: %v", name, err)
@@ -106,19 +130,21 @@ func TestTokenFromCookie(t *testing.T) {
 
 // A token in the request takes precedence over the cookie.
 func TestToken_RequestBeforeCookie(t *testing.T) {
-	cookie := "Cookie: " + cookieOf(cookieToken)
+	d := newSessions()
+	cookie := "Cookie: " + cookieOf(t, d.Sessions, cookieToken)
 	for _, own := range []string{
 		"Authorization: Bearer mine", "Sec-WebSocket-Protocol: meup.v0.1, bearer." + base64.RawURLEncoding.EncodeToString([]byte("mine")),
 	} {
-		token, fromCookie, err := access.Token(asked(t, "GET", false, cookie, own))
-		if token != "mine" || fromCookie || err != nil {
-			t.Errorf("%s: %q, %v, %v", own, token, fromCookie, err)
+		got, err := d.Credentials(asked(t, "GET", false, cookie, own))
+		if got != (access.Credentials{Token: "mine"}) || err != nil {
+			t.Errorf("%s: %+v, %v", own, got, err)
 		}
 	}
 }
 
-func TestSetSession(t *testing.T) {
+func TestSessions_Start(t *testing.T) {
 	const own = "Origin: http://gw.example.org:8080"
+	d := newSessions()
 	for _, c := range []struct {
 		encrypted bool
 		origin    string
@@ -132,8 +158,9 @@ func TestSetSession(t *testing.T) {
 		{true, "", 0, true},
 	} {
 		w, r := httptest.NewRecorder(), asked(t, "POST", c.encrypted, c.origin)
-		if !access.SetSession(w, r, cookieToken, c.age) {
-			t.Fatal("not set")
+		ends := time.Now().Add(time.Hour).Truncate(time.Second)
+		if err := d.Sessions.Start(w, r, cookieToken, ends, c.age); err != nil {
+			t.Fatal(err)
 		}
 		got := w.Result().Cookies()[0]
 		if got.Name != "meup_session" || got.Path != "/" || got.Domain != "" || !got.HttpOnly ||
@@ -141,26 +168,109 @@ func TestSetSession(t *testing.T) {
 			t.Errorf("%+v: %s", c, got)
 		}
 		again := asked(t, "GET", c.encrypted, "Cookie: "+got.Name+"="+got.Value)
-		if token, _, err := access.Token(again); token != cookieToken || err != nil {
-			t.Errorf("%+v: comes back as %q, %v", c, token, err)
+		if found, err := d.Credentials(again); found.Token != cookieToken || !found.Expires.Equal(ends) || err != nil {
+			t.Errorf("%+v: comes back as %+v, %v", c, found, err)
+		}
+		if plain, err := base64.RawURLEncoding.DecodeString(got.Value); err != nil || bytes.Contains(plain, []byte(cookieToken)) {
+			t.Errorf("the cookie shows the token: %q, %v", plain, err)
 		}
 	}
 	w := httptest.NewRecorder()
-	access.EndSession(w, asked(t, "DELETE", false, own))
+	access.ClearSession(w, asked(t, "DELETE", false, own))
 	if got := w.Result().Cookies()[0]; got.MaxAge >= 0 || got.Value != "" || got.Path != "/" || got.Name != access.SessionCookie {
 		t.Errorf("taken back: %s", got)
 	}
 	w = httptest.NewRecorder()
-	if access.SetSession(w, asked(t, "POST", false, own), strings.Repeat("x", 4000), 0) || len(w.Result().Cookies()) > 0 {
+	if err := d.Sessions.Start(w, asked(t, "POST", false, own), strings.Repeat("x", 4000), time.Now(), 0); err == nil || len(w.Result().Cookies()) > 0 {
 		t.Error("a cookie that no browser keeps was set")
+	}
+}
+
+// A session ends at its time, or when its user signs out, and no other one with it.
+func TestSessions_End(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newSessions()
+		one, other := "Cookie: "+cookieOf(t, d.Sessions, cookieToken), "Cookie: "+cookieOf(t, d.Sessions, cookieToken)
+		valid := func(cookie string) bool {
+			t.Helper()
+			c, err := d.Credentials(asked(t, "GET", false, cookie))
+			if err != nil && protocol.AsError(err).Code != protocol.CodeUnauthorized {
+				t.Error(err)
+			}
+			return c.Token != ""
+		}
+		for range 2 { // the second time it has ended
+			if err := d.Sessions.End(asked(t, "DELETE", false, one)); err != nil {
+				t.Fatal(err)
+			}
+			if valid(one) || !valid(other) {
+				t.Errorf("after signing out: the session is valid: %v, another one: %v", valid(one), valid(other))
+			}
+		}
+		again := &access.Admission{Sessions: &access.Sessions{Secret: &access.Secret{Journal: d.Sessions.Secret.Journal}}}
+		if c, err := again.Credentials(asked(t, "GET", false, one)); err == nil {
+			t.Errorf("at another gateway of the log, the session that ended is valid: %+v", c)
+		}
+		if c, err := again.Credentials(asked(t, "GET", false, other)); c.Token != cookieToken {
+			t.Errorf("at another gateway of the log: %+v, %v", c, err)
+		}
+		time.Sleep(time.Hour)
+		if valid(other) {
+			t.Error("the session is valid at its end")
+		}
+	})
+}
+
+// What an address writes into the log by signing out is bounded.
+func TestSessions_SignOutsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newSessions()
+		d.Sessions.SignOuts = limit.NewAttempts(limit.AttemptLimits{Failures: 1, Refill: time.Minute})
+		out := func() *protocol.Error {
+			r := asked(t, "DELETE", false, "Cookie: "+cookieOf(t, d.Sessions, cookieToken))
+			r.RemoteAddr = "192.0.2.1:1"
+			return protocol.AsError(d.Sessions.End(r))
+		}
+		if err := out(); err != nil {
+			t.Fatal(err)
+		}
+		if err := out(); err == nil || err.Code != protocol.CodeTooMany || err.RetryAfterMS <= 0 {
+			t.Errorf("the second one at once: %v, want too_many_requests", err)
+		}
+		time.Sleep(time.Minute)
+		if err := out(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// unreadable is a journal that cannot be read.
+type unreadable struct{ journal.Journal }
+
+func (unreadable) Lookup(context.Context, string, protocol.ID) (*journal.Entry, error) {
+	return nil, journal.ErrUnavailable
+}
+
+// Without the log, a session is neither valid nor unknown.
+func TestSessions_LogUnavailable(t *testing.T) {
+	d := newSessions()
+	cookie := "Cookie: " + cookieOf(t, d.Sessions, cookieToken)
+	d.Sessions.Secret.Journal = unreadable{d.Sessions.Secret.Journal}
+	c, err := d.Credentials(asked(t, "GET", false, cookie))
+	if c.Token != "" || err == nil || protocol.AsError(err).Code != protocol.CodeUnavailable {
+		t.Errorf("request: %+v, %v, want unavailable", c, err)
+	}
+	if err := d.Sessions.End(asked(t, "DELETE", false, cookie)); err == nil || protocol.AsError(err).Code != protocol.CodeUnavailable {
+		t.Errorf("signing out: %v, want unavailable", err)
 	}
 }
 
 // FuzzToken checks that any request yields a token or an error that repeats
 // nothing of it, and that no page of another origin can use the cookie.
 func FuzzToken(f *testing.F) {
-	f.Add("POST", cookieOf(cookieToken), "http://gw.example.org:8080", "same-origin", "")
-	f.Add("GET", cookieOf("x")+"; a=b", "", "", "websocket")
+	d := newSessions()
+	f.Add("POST", cookieOf(f, d.Sessions, cookieToken), "http://gw.example.org:8080", "same-origin", "")
+	f.Add("GET", cookieOf(f, d.Sessions, "x")+"; a=b", "", "", "websocket")
 	f.Add("GET", "meup_session=%%%", "null", "none", "WebSocket, x")
 	f.Fuzz(func(t *testing.T, method, cookie, origin, site, upgrade string) {
 		r := asked(t, "GET", false)
@@ -170,13 +280,13 @@ func FuzzToken(f *testing.F) {
 				r.Header.Set(name, value)
 			}
 		}
-		token, _, err := access.Token(r)
+		c, err := d.Credentials(r)
 		if err != nil {
 			return
 		}
 		foreign := origin != "" && !strings.EqualFold(origin, "http://gw.example.org:8080") && !strings.EqualFold(origin, "https://gw.example.org:8080")
-		if token == "" || foreign {
-			t.Errorf("%s with %q from %q: %q", method, cookie, origin, token)
+		if c.Token == "" || foreign {
+			t.Errorf("%s with %q from %q: %+v", method, cookie, origin, c)
 		}
 	})
 }

@@ -77,7 +77,7 @@ var operations = map[string]operation{
 	"GET /api/admin/spaces":                         {id: "directory", tag: tagSpaces, out: "directory", params: "space", summary: "Lists all spaces with their participants and tokens, for the administrative space.", details: "404 if the gateway has no administrative space."},
 	"POST /api/session":                             {id: "signIn", tag: tagSession, open: true, body: "sign_in", out: "identity", summary: "Signs the web page in: sets its cookie."},
 	"GET /api/session":                              {id: "whoAmI", tag: tagSession, out: "identity", params: "space", summary: "Returns the participant and the spaces of the token."},
-	"DELETE /api/session":                           {id: "signOut", tag: tagSession, open: true, status: "204", summary: "Signs the web page out: deletes its cookie."},
+	"DELETE /api/session":                           {id: "signOut", tag: tagSession, open: true, status: "204", summary: "Signs the web page out: ends its session and deletes its cookie."},
 	"GET /healthz":                                  {id: "healthz", tag: tagOperators, open: true, out: "status", summary: "Reports that the process runs."},
 	"GET /readyz":                                   {id: "readyz", tag: tagOperators, open: true, out: "status", summary: "Reports whether the log accepts entries.", details: "If not, the status is 503 and the body has the reason."},
 	"GET /version":                                  {id: "version", tag: tagOperators, open: true, out: "version", summary: "Returns the version of the program and its dialects."},

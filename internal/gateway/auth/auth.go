@@ -38,6 +38,9 @@ type Identity struct {
 	// sorts of tokens.
 	InvitedAt protocol.Seq
 	Via       Via
+	// Session is the id of the sign-in that a browser's request came with; "": the
+	// request had a token.
+	Session string
 
 	// For Recheck: the digest of a token or an invitation, or the settings
 	// under which a JWT was accepted.

@@ -356,12 +356,12 @@ func (s *Server) existing(ctx context.Context) ([]string, error) {
 // spaces lists the spaces that the token is valid for. Spaces that match a glob
 // are listed once they exist.
 func (s *Server) spaces(w http.ResponseWriter, r *http.Request) {
-	token, _, err := access.Token(r)
+	c, err := s.options.Admission.Credentials(r)
 	if err != nil {
-		access.WriteError(w, protocol.Errorf(protocol.CodeUnauthorized, "Send a token: Authorization: Bearer TOKEN."))
+		access.WriteError(w, err)
 		return
 	}
-	patterns, refused := s.options.Admission.SpacesOf(r.Context(), access.Address(r), token)
+	patterns, refused := s.options.Admission.SpacesOf(r.Context(), access.Address(r), c.Token)
 	if refused != nil {
 		access.WriteError(w, refused)
 		return
@@ -373,7 +373,7 @@ func (s *Server) spaces(w http.ResponseWriter, r *http.Request) {
 	}
 	list, now := []spaceInfo{}, time.Now()
 	for _, name := range expand(patterns, existing) {
-		if _, err := s.options.Admission.Auth.Authenticate(r.Context(), name, token, now); err != nil {
+		if _, err := s.options.Admission.Auth.Authenticate(r.Context(), name, c.Token, now); err != nil {
 			continue // another pattern configures the space
 		}
 		_, newest, err := s.options.Journal.Bounds(r.Context(), name)

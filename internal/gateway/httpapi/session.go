@@ -14,6 +14,7 @@ import (
 const (
 	maxSignInBytes = 24 << 10            // fits the longest token
 	signInTimeout  = 10 * time.Second    // for the body to arrive
+	sessionFor     = 7 * 24 * time.Hour  // unless the browser is closed before
 	rememberFor    = 30 * 24 * time.Hour // if the user asks for it
 	maxNamed       = 1000                // spaces in one response; GET /api/spaces lists all
 )
@@ -62,53 +63,70 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 		access.WriteError(w, refused)
 		return
 	}
-	if !access.SetSession(w, r, in.token, ageOf(found, in.remember, time.Now())) {
-		access.WriteError(w, access.BadRequest("The token is too long for a browser's cookie; use a shorter one."))
+	sessions := s.options.Admission.Sessions
+	if err := sessions.End(r); err != nil { // the browser forgets its cookie
+		access.WriteError(w, err)
+		return
+	}
+	ends, age := lifetimeOf(found, in.remember, time.Now())
+	if err := sessions.Start(w, r, in.token, ends, age); err != nil {
+		access.WriteError(w, err)
 		return
 	}
 	writeJSON(w, http.StatusOK, found)
 }
 
-// ageOf returns the maximum age of the cookie: 0, which ends it with the
-// browser, unless the user chose to stay signed in; never longer than the token
-// is valid.
-func ageOf(s *session, remember bool, now time.Time) time.Duration {
+// lifetimeOf returns when a session ends, and the maximum age of its cookie: 0, which
+// ends it with the browser, unless the user chose to stay signed in; never longer than
+// the token is valid.
+func lifetimeOf(s *session, remember bool, now time.Time) (ends time.Time, age time.Duration) {
+	age = sessionFor
+	if remember {
+		age = rememberFor
+	}
+	if left := s.expires.Sub(now); !s.expires.IsZero() && left < age {
+		age = max(left, time.Second)
+	}
+	ends = now.Add(age)
 	if !remember {
-		return 0
+		age = 0
 	}
-	if left := s.expires.Sub(now); !s.expires.IsZero() && left < rememberFor {
-		return max(left, time.Second)
-	}
-	return rememberFor
+	return ends, age
 }
 
 // whoAmI describes the token of the request, which must be valid for the space
-// that the request names. It clears a cookie whose token is
-// not valid any more.
+// that the request names. It clears a cookie whose session has
+// ended or whose token is not valid any more.
 func (s *Server) whoAmI(w http.ResponseWriter, r *http.Request) {
-	token, fromCookie, err := access.Token(r)
-	if err != nil {
-		access.WriteError(w, protocol.Errorf(protocol.CodeUnauthorized, "Not signed in. POST a token to /api/session."))
-		return
+	c, err := s.options.Admission.Credentials(r)
+	var found *session
+	switch {
+	case err == nil:
+		found, err = s.sessionOf(r, c.Token, r.URL.Query().Get("space"))
+	case protocol.AsError(err).Code == protocol.CodeUnauthorized:
+		err = protocol.Errorf(protocol.CodeUnauthorized, "Not signed in. POST a token to /api/session.")
 	}
-	found, refused := s.sessionOf(r, token, r.URL.Query().Get("space"))
-	if refused != nil {
-		if fromCookie && protocol.AsError(refused).Code == protocol.CodeUnauthorized {
-			access.EndSession(w, r)
+	if err != nil {
+		if c.Cookie && protocol.AsError(err).Code == protocol.CodeUnauthorized {
+			access.ClearSession(w, r)
 		}
-		access.WriteError(w, refused)
+		access.WriteError(w, err)
 		return
 	}
 	writeJSON(w, http.StatusOK, found)
 }
 
-// signOut clears the cookie.
+// signOut ends the session and clears the cookie.
 func (s *Server) signOut(w http.ResponseWriter, r *http.Request) {
 	if refused := ownPageOnly(r); refused != nil {
 		access.WriteError(w, refused)
 		return
 	}
-	access.EndSession(w, r)
+	if err := s.options.Admission.Sessions.End(r); err != nil {
+		access.WriteError(w, err)
+		return
+	}
+	access.ClearSession(w, r)
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusNoContent)
 }

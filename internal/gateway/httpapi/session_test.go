@@ -9,23 +9,25 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// A cookie lasts as long as its user chose, and never longer than its token.
-func TestAgeOfSession(t *testing.T) {
+// A session lasts as long as its user chose, and never longer than its token.
+func TestLifetimeOf(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		remember bool
 		expires  time.Time
-		want     time.Duration
+		ends     time.Duration
+		age      time.Duration
 	}{
-		{false, time.Time{}, 0},
-		{false, now.Add(time.Hour), 0},
-		{true, time.Time{}, rememberFor},
-		{true, now.Add(time.Hour), time.Hour},
-		{true, now.Add(2 * rememberFor), rememberFor},
-		{true, now.Add(-time.Hour), time.Second},
+		{false, time.Time{}, sessionFor, 0},
+		{false, now.Add(time.Hour), time.Hour, 0},
+		{true, time.Time{}, rememberFor, rememberFor},
+		{true, now.Add(time.Hour), time.Hour, time.Hour},
+		{true, now.Add(2 * rememberFor), rememberFor, rememberFor},
+		{true, now.Add(-time.Hour), time.Second, time.Second},
 	} {
-		if got := ageOf(&session{expires: c.expires}, c.remember, now); got != c.want {
-			t.Errorf("%+v: %v", c, got)
+		ends, age := lifetimeOf(&session{expires: c.expires}, c.remember, now)
+		if ends.Sub(now) != c.ends || age != c.age {
+			t.Errorf("%+v: ends after %v, the cookie after %v", c, ends.Sub(now), age)
 		}
 	}
 }

@@ -61,6 +61,8 @@ func testSpacesAreApart(t *testing.T, s *subject) {
 	a := s.must(t, "lab", draft("m-1"))
 	b := s.must(t, "lab-2", draft("m-1", from("bob")), draft("m-2"))
 	c := s.must(t, "la", draft("m-2"))
+	own := s.must(t, journal.GatewayLog, draft("m-1"))
+	s.want(t, journal.GatewayLog, journal.Query{}, own...)
 	s.want(t, "lab", journal.Query{}, a...)
 	s.want(t, "lab-2", journal.Query{}, b...)
 	s.want(t, "la", journal.Query{}, c...)

@@ -183,7 +183,7 @@ func (j *Journal) Spaces(context.Context) ([]string, error) {
 	defer j.mu.RUnlock()
 	names := slices.Sorted(maps.Keys(j.spaces))
 	return slices.DeleteFunc(names, func(space string) bool {
-		return len(j.spaces[space].records) == 0
+		return space == journal.GatewayLog || len(j.spaces[space].records) == 0
 	}), nil
 }
 

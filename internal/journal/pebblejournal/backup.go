@@ -6,9 +6,11 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/entrydb"
 )
 
@@ -86,6 +88,7 @@ func (s *Stored) load() error {
 	if err != nil {
 		return err
 	}
+	spaces = slices.DeleteFunc(spaces, func(space string) bool { return space == journal.GatewayLog })
 	s.LogID, s.Entries, s.Spaces = string(id), appended, len(spaces)
 	return nil
 }

@@ -106,7 +106,7 @@ func (j *Journal) Spaces(context.Context) ([]string, error) {
 	}
 	spaces = slices.DeleteFunc(spaces, func(space string) bool {
 		h, ok := j.heads.Load(space)
-		return ok && h.(*head).seq() == 0 //nolint:forcetypeassert // the map has only heads
+		return space == journal.GatewayLog || ok && h.(*head).seq() == 0 //nolint:forcetypeassert // the map has only heads
 	})
 	slices.Sort(spaces)
 	return spaces, nil

@@ -55,6 +55,7 @@ func (r *Replica) Spaces(context.Context) ([]string, error) {
 	}
 	defer r.readers.Done()
 	spaces, err := db.Spaces()
+	spaces = slices.DeleteFunc(spaces, func(space string) bool { return space == journal.GatewayLog })
 	slices.Sort(spaces)
 	return spaces, err
 }
