@@ -85,7 +85,7 @@ var mayImport = map[string][]string{
 	"internal/search":                     {"protocol", "internal/derivedb"},
 	"internal/mcpschema":                  {},
 	"internal/memorytools":                {"protocol", "client/api", "internal/mcpschema", "internal/textutil"},
-	"internal/gateway/selfapi":            {"client/api"},
+	"internal/gateway/selfapi":            {"protocol", "client/api"},
 	"internal/gateway/adapter":            {"protocol", "client/api", "internal/ask", "internal/gateway/access", "internal/gateway/auth", "internal/gateway/selfapi", "internal/limit"},
 	"internal/gateway/agui":               {"protocol", "internal/gateway/access", "internal/gateway/adapter", "internal/ask", "internal/proposal"},
 	"internal/gateway/a2a":                {"protocol", "client/api", "internal/gateway/access", "internal/gateway/adapter", "internal/ask", "internal/proposal"},

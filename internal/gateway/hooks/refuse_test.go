@@ -66,7 +66,7 @@ func TestServer_FailsClosed(t *testing.T) {
 		{"too many messages", "slow down", func(w http.ResponseWriter, _ *http.Request) {
 			access.WriteError(w, protocol.Errorf(protocol.CodeRateLimited, "slow down"))
 		}},
-		{"no answer", "could not be published", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }},
+		{"no answer", "could not finish the request", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }},
 	} {
 		t.Run(failure.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -112,6 +113,14 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := s.view(c).use(ctx, c); err != nil {
+		var coded *protocol.Error
+		switch {
+		case errors.As(err, &coded):
+		case errors.Is(err, slots.ErrManyWaiting):
+			err = adapter.Busy()
+		default:
+			err = c.unfinished(err)
+		}
 		access.WriteError(w, err)
 		return
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/mcpserver/progress"
+	"github.com/meup-protocol/meup/internal/gateway/mcpserver/slots"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -214,7 +215,22 @@ func (c *caller) awaitUntil(ctx context.Context, deadline time.Time, q api.Envel
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return errNoneInTime
 	}
-	return err
+	var coded *protocol.Error
+	if err == nil || errors.As(err, &coded) || errors.Is(err, slots.ErrManyWaiting) {
+		return err
+	}
+	// The stream ended: the participant may have been removed.
+	if _, refused := c.client.SessionIn(ctx, c.space); errors.As(refused, &coded) {
+		return refused
+	}
+	return c.unfinished(err)
+}
+
+// unfinished returns the error for a request that ends before its answer is there, for
+// example because the gateway stops; the log gets the cause.
+func (c *caller) unfinished(cause error) error {
+	c.server.options.Logger.Warn("a request of an MCP client was not finished", "space", c.space, "participant", c.you, "method", c.asks.method, "error", cause)
+	return protocol.Errorf(protocol.CodeUnavailable, "The gateway could not finish the request; send it again.")
 }
 
 // position returns the position of a cursor; of none, the newest envelope that a

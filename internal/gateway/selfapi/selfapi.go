@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // New returns a client that sends requests to a handler with a token: with the
@@ -36,6 +37,12 @@ type local struct {
 	log   *slog.Logger
 }
 
+// unfinished returns the error for a request that the API has not answered: the gateway
+// stops, or the request outside has ended.
+func unfinished(cause error) error {
+	return errors.Join(protocol.Errorf(protocol.CodeUnavailable, "The gateway could not finish the request; send it again."), cause)
+}
+
 // RoundTrip answers a request.
 func (l *local) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(l.outer.Context())) // the values of its connection
@@ -51,7 +58,7 @@ func (l *local) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := &response{header: make(http.Header), status: http.StatusOK}
 	failed := l.serve(w, inner)
 	if err := r.Context().Err(); err != nil {
-		return nil, err
+		return nil, unfinished(err)
 	}
 	if failed != nil {
 		return nil, failed
@@ -71,9 +78,11 @@ func (l *local) serve(w http.ResponseWriter, r *http.Request) (err error) {
 		if p == nil {
 			return
 		}
-		if aborted, ok := p.(error); !ok || !errors.Is(aborted, http.ErrAbortHandler) {
-			l.log.Error("the API panicked", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+		if aborted, ok := p.(error); ok && errors.Is(aborted, http.ErrAbortHandler) {
+			err = unfinished(aborted)
+			return
 		}
+		l.log.Error("the API panicked", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
 		err = fmt.Errorf("the API aborted its response: %v", p)
 	}()
 	l.api.ServeHTTP(w, r)
@@ -147,7 +156,7 @@ func (l *local) stream(r, inner *http.Request, cancel func()) (*http.Response, e
 	case status := <-w.begun:
 		return responseTo(r, status, w.header.Clone(), &streamBody{body, end}, -1), nil
 	case <-r.Context().Done():
-		return nil, errors.Join(r.Context().Err(), end())
+		return nil, unfinished(errors.Join(r.Context().Err(), end()))
 	}
 }
 
