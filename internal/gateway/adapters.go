@@ -32,7 +32,9 @@ func (g *Gateway) routes(cfg *config.Config, api http.Handler) (list []httpapi.R
 	}}
 	if serves(config.AdapterMCP) {
 		list = append(list,
-			httpapi.Route{Pattern: "POST /mcp", Handler: mcpserver.New(mcpserver.Options{Options: options, Version: g.options.Version.Version, Issuers: g.issuers})},
+			httpapi.Route{Pattern: "POST /mcp", Handler: mcpserver.New(mcpserver.Options{
+				Options: options, Version: g.options.Version.Version, Issuers: g.issuers, Charge: g.charge,
+			})},
 			httpapi.Route{Pattern: "GET " + resourcemeta.WellKnown, Handler: resourcemeta.Handler("", g.issuers)},
 			httpapi.Route{Pattern: "GET " + resourcemeta.WellKnown + "/mcp", Handler: resourcemeta.Handler("/mcp", g.issuers)})
 	}
@@ -57,6 +59,15 @@ func (g *Gateway) routes(cfg *config.Config, api http.Handler) (list []httpapi.R
 		list = append(list, httpapi.Route{Pattern: "POST /v1/traces", Handler: otlpreceiver.New(options)})
 	}
 	return list
+}
+
+// charge charges a request to the limits of a participant. Error: *protocol.Error.
+func (g *Gateway) charge(ctx context.Context, space string, who protocol.ParticipantID) error {
+	sp, err := g.hub.Space(ctx, space)
+	if err != nil {
+		return protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again in a moment.")
+	}
+	return sp.ChargeRead(who)
 }
 
 // issuers returns the trusted issuers of the current configuration.

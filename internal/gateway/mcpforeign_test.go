@@ -33,6 +33,7 @@ spaces:
           - chat
           - {kind: mcp.request, payload: {method: tools/list}}
           - {kind: mcp.request, payload: {method: tools/call, params: {name: precise, arguments: {n: 1}}}}
+      ann: {token: ann-token, capabilities: [chat]}
       lamp: {token: lamp-token, capabilities: ["mcp/*", "participant/status"]}
       lamp.2: {token: lamp2-token, capabilities: ["mcp/*", "participant/status"]}
 `
@@ -258,6 +259,31 @@ func TestMCP_OneParticipant(t *testing.T) {
 				t.Error("no progress")
 			}
 		})
+	}
+}
+
+// A participant that may list tools and propose calls, but not send initialize, is shown
+// the tools of the participant, and its calls are proposed.
+func TestMCP_OneParticipantProposed(t *testing.T) {
+	g := meuptest.Start(t, foreignConfig)
+	bridgeTo(t, g, "lamp-token", lamp())
+	bob := mcpClient(t, g, "bob-token", "?space=lab&participant=lamp")
+	if tools := toolsOf(t, bob); tools["precise"] == nil {
+		t.Fatalf("bob is shown %v", tools)
+	}
+	text, isError := callTool(t, bob, "precise", map[string]any{"n": 1})
+	var proposed struct{ State, ID, Cursor string }
+	if err := json.Unmarshal([]byte(text), &proposed); err != nil || !isError || proposed.State != "proposed" {
+		t.Fatalf("the call: %v %s, want a proposal", isError, text)
+	}
+	alice := mcpClient(t, g, "alice-token", "?space=lab")
+	if text, isError := callTool(t, alice, "decide", map[string]any{"proposal": proposed.ID, "decision": "approve"}); isError {
+		t.Errorf("the proposal cannot be approved: %s", text)
+	}
+	// Who may do neither is refused.
+	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	if status, text := postAs(t, g, "ann-token", "/mcp?space=lab&participant=lamp", list); status != http.StatusForbidden {
+		t.Errorf("a participant that may not list: %d %s, want 403", status, text)
 	}
 }
 

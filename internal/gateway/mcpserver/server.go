@@ -31,11 +31,11 @@ import (
 // Bounds of a request.
 const (
 	maxBody       = 1 << 20          // bytes
-	maxBatch      = 100              // messages in a body, of the revisions that have batches
 	maxParallel   = 8                // calls; each holds responses of the API
 	listenTimeout = 24 * time.Hour   // a client may listen again
 	callTimeout   = 58 * time.Second // clients give up after a minute, unless they get progress
 	maxWaiting    = 256              // calls that wait for envelopes; those of one participant are bounded by its connections
+	maxBatch      = 50               // messages of a batch
 )
 
 // Options configures the server.
@@ -43,6 +43,9 @@ type Options struct {
 	adapter.Options
 	Version string
 	Issuers resourcemeta.Issuers // nil: none
+	// Charge charges a request to the limits of a participant of a space. Error:
+	// *protocol.Error. nil: there are no limits.
+	Charge func(ctx context.Context, space string, who protocol.ParticipantID) error
 	// ProgressEvery is the time between two notifications that a request still
 	// waits; 0: 5 s.
 	ProgressEvery time.Duration
@@ -155,7 +158,15 @@ func (s *server) callerOf(r *http.Request, q *adapter.Request) (*caller, error) 
 	c := &caller{server: s, client: q.Client, space: space, you: you, of: protocol.ParticipantID(of)}
 	c.asks, q.Body = asksOf(q.Body)
 	if c.asks.batch > maxBatch {
-		return nil, access.BadRequest(fmt.Sprintf("A batch may have at most %d messages; send them in several requests.", maxBatch))
+		return nil, access.BadRequest(fmt.Sprintf("A batch has at most %d messages; send them one by one.", maxBatch))
+	}
+	for range c.asks.batch {
+		if s.options.Charge == nil {
+			break
+		}
+		if err := s.options.Charge(r.Context(), space, you); err != nil {
+			return nil, err
+		}
 	}
 	return c, nil
 }
@@ -176,7 +187,9 @@ type asks struct {
 func asksOf(body []byte) (asks, []byte) {
 	doc, err := protocol.ParseForeignJSON(body, protocol.MaxDepth)
 	if err != nil {
-		return asks{}, body
+		var batch []json.RawMessage // the SDK may accept deeper ones
+		_ = json.Unmarshal(body, &batch)
+		return asks{batch: len(batch)}, body
 	}
 	body = doc.Root().Raw()
 	if doc.Root().Type() == protocol.TypeArray {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -88,6 +89,9 @@ func (v *view) introduce(ctx context.Context, c *caller) error {
 		"protocolVersion": "2025-11-25", "capabilities": struct{}{}, "clientInfo": map[string]string{"name": "meup", "version": c.server.options.Version},
 	})
 	receipt, err := c.client.Send(ctx, c.space, e)
+	if errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}) {
+		return v.introduceTools(ctx, c, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -114,6 +118,20 @@ func (v *view) introduce(ctx context.Context, c *caller) error {
 }
 
 // serverOf returns the server that shows one participant.
+// introduceTools shows only the tools of the participant, to a caller that may not ask it
+// what it offers. If that may not list them either, or there are none, the error is refused.
+func (v *view) introduceTools(ctx context.Context, c *caller, refused error) error {
+	if err := v.directory.update(ctx, c, []protocol.ParticipantID{c.of}); err != nil {
+		return err
+	}
+	if len(v.directory.lists[c.of].Tools) == 0 {
+		return refused
+	}
+	v.shown = &shown{at: time.Now(), about: mcp.InitializeResult{Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}}}}
+	c.server.keep(c, v)
+	return nil
+}
+
 func (c *caller) serverOf(s *shown) *mcp.Server {
 	about := s.about.ServerInfo
 	if about == nil {
