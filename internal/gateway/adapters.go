@@ -26,10 +26,12 @@ func (g *Gateway) adapters(cfg *config.Config) func(api http.Handler) []httpapi.
 // routes returns the routes of the configured adapters but hooks, which use api.
 func (g *Gateway) routes(cfg *config.Config, api http.Handler) (list []httpapi.Route) {
 	serves := func(name string) bool { return slices.Contains(cfg.Adapters, name) }
-	options := adapter.Options{API: api, Origins: cfg.Origins, Logger: g.log, MaySend: func(ctx context.Context, space string, id protocol.ParticipantID, kind protocol.Kind) bool {
+	options := adapter.Options{API: api, Origins: cfg.Origins, Logger: g.log}
+	options.MaySend = func(ctx context.Context, space string, id protocol.ParticipantID, kind protocol.Kind) bool {
 		s, err := g.hub.SpaceFor(ctx, space, id)
 		return err != nil || s.MaySend(id, kind) // the envelope has the same error
-	}}
+	}
+	options.Secret = func(ctx context.Context) ([]byte, error) { return g.secret.Key(ctx, "ids of adapters") }
 	if serves(config.AdapterMCP) {
 		list = append(list,
 			httpapi.Route{Pattern: "POST /mcp", Handler: mcpserver.New(mcpserver.Options{

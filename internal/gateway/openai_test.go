@@ -394,3 +394,41 @@ func cutOpenAI(t *testing.T, g *meuptest.Gateway, more string, limit int64) stri
 	}
 	return string(text)
 }
+
+// The ids of questions, and of what a key of an MCP tool repeats, are the same after a
+// restart, and others cannot compute them from the content of a request: another log has
+// other ids.
+func TestAdapters_IDsAreSecret(t *testing.T) {
+	ids := func(g *meuptest.Gateway) (list []protocol.ID) {
+		t.Helper()
+		for range 2 {
+			say := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{"message":"y","key":"1"}}}`
+			if status, body := postAs(t, g, "alice-token", "/mcp?space=lab", say); status != http.StatusOK || strings.Contains(body, `"isError"`) {
+				t.Fatal(status, body)
+			}
+			body := chatBody("lab", `{"role":"user","content":"x"}`, "")
+			if status, answer := postAs(t, g, "alice-token", "/v1/chat/completions", body, "Idempotency-Key", "k"); status != http.StatusOK {
+				t.Fatal(status, answer)
+			}
+			g.Restart()
+		}
+		for _, e := range questions(t, g) {
+			list = append(list, e.ID)
+		}
+		if len(list) != 2 {
+			t.Errorf("the retries after a restart made %v, want 2 envelopes", list)
+		}
+		return list
+	}
+	start := func() *meuptest.Gateway {
+		g := meuptest.Start(t, aguiConfig)
+		actor{t: t, g: g}.responder()
+		return g
+	}
+	here, there := ids(start()), ids(start())
+	for _, id := range here {
+		if slices.Contains(there, id) {
+			t.Errorf("the id %s follows from the content alone", id)
+		}
+	}
+}

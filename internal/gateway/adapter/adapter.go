@@ -38,6 +38,9 @@ type Options struct {
 	// MaySend reports whether the capabilities of a participant may allow it to send an
 	// envelope of a kind; nil: they may.
 	MaySend func(ctx context.Context, space string, id protocol.ParticipantID, kind protocol.Kind) bool
+	// Secret returns a secret of the log, the same after a restart and at all its gateways,
+	// for ids that no participant can guess. nil: there is none.
+	Secret func(ctx context.Context) ([]byte, error)
 	// BodyTimeout bounds the time in which a body arrives; 0: 15 s.
 	BodyTimeout time.Duration
 }
@@ -188,6 +191,20 @@ func (q *Request) Close() {
 		q.waits = false
 	}
 	q.hold.Release()
+}
+
+// Secret returns the secret of the log for the ids of envelopes that follow from the
+// content of a request: whoever guesses such an id could use it first. Error: unavailable.
+func (q *Request) Secret(ctx context.Context) (string, error) {
+	if q.gate.options.Secret == nil {
+		return "", nil
+	}
+	secret, err := q.gate.options.Secret(ctx)
+	if err != nil {
+		q.gate.options.Logger.Warn("the secret of the log cannot be read", "error", err)
+		return "", protocol.Errorf(protocol.CodeUnavailable, "The log is not available now; try again in a moment.")
+	}
+	return hex.EncodeToString(secret), nil
 }
 
 // Busy returns the error for a request that would exceed a bound of the gateway.

@@ -23,6 +23,7 @@ type callerKey struct{}
 type caller struct {
 	*slots.Share
 	server *server
+	door   *adapter.Request
 	client *api.Client
 	space  string
 	you    protocol.ParticipantID
@@ -37,7 +38,7 @@ type caller struct {
 
 // id returns the id of an envelope that a tool sends: the same for the same
 // arguments with the same key, so that a retry sends it once. Without a key, the
-// id is generated.
+// id is generated. The secret of the log in it keeps others from using it first.
 func (c *caller) id(tool, key string, in any) (protocol.ID, error) {
 	if key == "" {
 		return "", nil
@@ -49,7 +50,11 @@ func (c *caller) id(tool, key string, in any) (protocol.ID, error) {
 	if err != nil {
 		return "", err
 	}
-	return adapter.ID("mcp", c.space, string(c.you), tool, string(text)), nil
+	secret, err := c.door.Secret(c.ended)
+	if err != nil {
+		return "", err
+	}
+	return adapter.ID("mcp", secret, c.space, string(c.you), tool, string(text)), nil
 }
 
 const maxKey = 256 // bytes

@@ -155,7 +155,7 @@ func (s *server) callerOf(r *http.Request, q *adapter.Request) (*caller, error) 
 	if err != nil {
 		return nil, err
 	}
-	c := &caller{server: s, client: q.Client, space: space, you: you, of: protocol.ParticipantID(of)}
+	c := &caller{server: s, door: q, client: q.Client, space: space, you: you, of: protocol.ParticipantID(of)}
 	c.asks, q.Body = asksOf(q.Body)
 	if c.asks.batch > maxBatch {
 		return nil, access.BadRequest(fmt.Sprintf("A batch has at most %d messages; send them one by one.", maxBatch))

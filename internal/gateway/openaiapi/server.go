@@ -170,7 +170,8 @@ const retryWindow = 30 * time.Minute
 
 // publish sends the question of a request. Its id follows from the participant, the
 // model, and all messages up to the question, so that a retry asks nothing twice, and
-// the same text later in a conversation is a new question.
+// the same text later in a conversation is a new question. The secret of the log in it
+// keeps others from using the id first.
 func (a *asker) publish(r *http.Request, in *input, you protocol.ParticipantID) (*asked, error) {
 	ctx, now := r.Context(), time.Now()
 	in.label("chat", r.Header.Get("X-OpenWebUI-Chat-Id"))
@@ -178,7 +179,11 @@ func (a *asker) publish(r *http.Request, in *input, you protocol.ParticipantID) 
 	if len(key) > maxLabel {
 		return nil, invalid("", "Idempotency-Key: expected at most 256 bytes.")
 	}
-	parts := append([]string{in.space, string(you), string(in.to), in.previous, key}, in.labels...)
+	secret, err := a.Secret(ctx)
+	if err != nil {
+		return nil, err
+	}
+	parts := append([]string{secret, in.space, string(you), string(in.to), in.previous, key}, in.labels...)
 	parts = append(parts, in.same)
 	id, before := questionIDs(parts, key != "", now)
 	if before != "" {
