@@ -130,3 +130,30 @@ func TestProposals_ProposerRemoved(t *testing.T) {
 		})
 	}
 }
+
+// The content of a proposal never changes: neither its sender nor another participant can
+// put another call under its id. Therefore a decision, also an edited one, is about the call
+// that its participant has seen.
+func TestProposals_ContentIsFixed(t *testing.T) {
+	v := &visit{t, meuptest.Start(t, searchConfig)}
+	propose := func(n int) string {
+		return fmt.Sprintf(`{"id":"p1","kind":"mcp.proposal","payload":{"method":"tools/call","params":{"name":"wipe","arguments":{"n":%d}},"participant_id":"bob"}}`, n)
+	}
+	const envelopes = "/api/spaces/lab/envelopes"
+	if status, body := postAs(t, v.g, "bob-token", envelopes, propose(1)); status != http.StatusOK {
+		t.Fatal(status, body)
+	}
+	for range 2 {
+		if status, again := postAs(t, v.g, "bob-token", envelopes, propose(2)); status != http.StatusOK || !strings.Contains(again, `"seq":1`) {
+			t.Errorf("another call under the id, by its sender: %d %s, want the receipt of the first", status, again)
+		}
+		if status, refused := postAs(t, v.g, "alice-token", envelopes, propose(2)); status != http.StatusConflict || !strings.Contains(refused, "duplicate_id") {
+			t.Errorf("another call under the id, by another participant: %d %s, want duplicate_id", status, refused)
+		}
+		v.g.Restart()
+	}
+	page := v.proposals("alice", "")
+	if len(page.Proposals) != 1 || !strings.Contains(string(page.Proposals[0].Envelope.Payload), `"n":1}`) {
+		t.Errorf("the proposal is %+v, want the first call", page.Proposals)
+	}
+}
