@@ -335,6 +335,12 @@ func TestHooks_Paused(t *testing.T) {
 		t.Fatal(status, body)
 	}
 	fires(t, g, "wide", "PreToolUse", nil, permissionDecision("deny", "wide is paused in the space lab."))
+	const denied = `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"wide is paused in the space lab."}}}`
+	for _, address := range []string{"", "?fail=open"} {
+		if status, body := fire(t, g, "wide", address, "PermissionRequest", nil); status != http.StatusOK || body != denied {
+			t.Errorf("PermissionRequest at %q: %d %s, want %s", address, status, body, denied)
+		}
+	}
 }
 
 // The calls of a participant that was removed are denied, since its agent takes an error

@@ -79,11 +79,11 @@ func (h *Hooks) handler(event string) any {
 	return out
 }
 
-// gates are the events whose answer allows or denies a call.
-var gates = []string{"PreToolUse", "PermissionRequest", "preToolUse", "beforeShellExecution", "beforeMCPExecution"}
+// Gates are the events whose answer allows or denies a call.
+var Gates = []string{"PreToolUse", "PermissionRequest", "preToolUse", "beforeShellExecution", "beforeMCPExecution"}
 
 // blocks reports whether a call is blocked if the hook of an event fails.
-func (h *Hooks) blocks(event string) bool { return !h.FailOpen && slices.Contains(gates, event) }
+func (h *Hooks) blocks(event string) bool { return !h.FailOpen && slices.Contains(Gates, event) }
 
 // requestHook is a hook of Claude Code.
 type requestHook struct {

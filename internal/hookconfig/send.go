@@ -85,7 +85,7 @@ func isGate(event []byte) bool {
 	var e struct {
 		Name string `json:"hook_event_name"`
 	}
-	return json.Unmarshal(event, &e) != nil || slices.Contains(gates, e.Name)
+	return json.Unmarshal(event, &e) != nil || slices.Contains(Gates, e.Name)
 }
 
 func send(c *cobra.Command, args []string, target func(*cobra.Command) (*Target, error), timeout time.Duration, event []byte, failOpen bool) error {

@@ -221,9 +221,17 @@ func heldBody(t *testing.T, body []byte) (kept bool, answer string) {
 	r.SetPathValue("space", "lab")
 	r.Header.Set("Authorization", "Bearer t")
 	w := httptest.NewRecorder()
-	s.Serve(w, r, Caller{ID: "claude", Release: func() {}}, body)
+	s.Serve(w, r, Caller{ID: "claude", Space: openSpace{}, Release: func() {}}, body)
 	return kept, w.Body.String()
 }
+
+// openSpace is a space in which nobody is paused.
+type openSpace struct{}
+
+func (openSpace) Rights(protocol.ParticipantID, *protocol.Envelope) (allowed, named bool) {
+	return true, true
+}
+func (openSpace) Paused() []protocol.ParticipantID { return nil }
 
 // While an event waits, its body is not in memory.
 func TestServer_HeldBody(t *testing.T) {

@@ -38,9 +38,6 @@ type program struct {
 // permissionRequest is the event that asks for a permission after the one before the call.
 const permissionRequest = "PermissionRequest"
 
-// gates are the events whose answer allows or denies a call.
-var gates = []string{permissionRequest, "PreToolUse", "preToolUse", "beforeShellExecution", "beforeMCPExecution"}
-
 // fields are the names of fields that differ between agents.
 type fields struct{ session, prompt, agent, response, failure string }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/internal/hookconfig"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -26,7 +27,7 @@ func refuse(w http.ResponseWriter, r *http.Request, p *program, body []byte, err
 // would make the call by its own rules. The answer to any other event is the error.
 func refuseEvent(w http.ResponseWriter, r *http.Request, p *program, name string, err error) {
 	kicked := errors.Is(err, &protocol.Error{Code: protocol.CodeKicked})
-	if !slices.Contains(gates, name) || failsOpen(r) && !kicked {
+	if !slices.Contains(hookconfig.Gates, name) || failsOpen(r) && !kicked {
 		access.WriteError(w, err)
 		return
 	}
@@ -37,11 +38,7 @@ func refuseEvent(w http.ResponseWriter, r *http.Request, p *program, name string
 		reason = fmt.Sprintf("The space %s could not be asked about this call, so it is not made: %s", space, cmp.Or(refused.Message, string(refused.Code)))
 	}
 	h := &hook{event: event{program: p, name: name}}
-	out := h.answerTool("deny", reason)
-	if name == permissionRequest {
-		out.Specific = &specific{Event: name, Granted: &decision{Behavior: "deny", Message: reason}}
-	}
-	writeAnswer(w, &h.event, out)
+	writeAnswer(w, &h.event, h.denied(reason))
 }
 
 // eventName returns the name of an event whose body cannot be read, or is only the beginning

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/internal/hookconfig"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -31,7 +32,7 @@ func serve(t *testing.T, s *Server, program string, c Caller, body string) (int,
 // gatesOf returns an event of each sort that the answers of a program allow or deny.
 func gatesOf(name string) (events []string) {
 	p := programs[name]
-	for _, gate := range gates {
+	for _, gate := range hookconfig.Gates {
 		if p.events[gate] != nil {
 			text, err := json.Marshal(map[string]any{
 				"hook_event_name": gate, p.fields.session: "s", "tool_name": "Bash", "tool_use_id": "1", "tool_input": map[string]string{"command": "x"},

@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -22,6 +23,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/auth"
 	"github.com/meup-protocol/meup/internal/gateway/selfapi"
+	"github.com/meup-protocol/meup/internal/hookconfig"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -43,6 +45,7 @@ type Caller struct {
 	// Space is the space of the request.
 	Space interface {
 		Rights(id protocol.ParticipantID, e *protocol.Envelope) (allowed, named bool)
+		Paused() []protocol.ParticipantID
 	}
 	// Release returns the memory that is reserved for the request, before it waits.
 	Release func()
@@ -98,7 +101,7 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c Caller, body []
 	}
 	handle := agent.events[e.name]
 	switch {
-	case e.session == "" && slices.Contains(gates, e.name):
+	case e.session == "" && slices.Contains(hookconfig.Gates, e.name):
 		refuse(access.BadRequest("the event has no " + agent.fields.session))
 		return
 	case handle == nil || e.session == "": // an agent may have events that are not known here
@@ -115,6 +118,9 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c Caller, body []
 		session: s.sessions.get(sessionKey{r.PathValue("space"), c.ID, e.session}), ctx: r.Context(),
 	}
 	out, err := handle(h)
+	if slices.Contains(hookconfig.Gates, h.name) && (refused(err, protocol.CodePaused) || err == nil && slices.Contains(c.Space.Paused(), c.ID)) {
+		out, err = h.denied(fmt.Sprintf("%s is paused in the space %s.", c.ID, h.space)), nil
+	}
 	if err != nil {
 		if !errors.Is(err, context.Canceled) || r.Context().Err() == nil { // else the agent disconnected, or the gateway ends
 			s.options.Logger.Warn("hook failed", "space", h.space, "participant", c.ID, "event", h.name, "error", err)

@@ -54,7 +54,7 @@ func TestServer_StopWhileProposing(t *testing.T) {
 			r.SetPathValue("space", "lab")
 			r.Header.Set("Authorization", "Bearer t")
 			w := httptest.NewRecorder()
-			s.Serve(w, r, Caller{ID: "claude", Release: func() {}}, []byte(body))
+			s.Serve(w, r, Caller{ID: "claude", Space: openSpace{}, Release: func() {}}, []byte(body))
 			if w.Code != http.StatusOK || w.Body.String() != "{}" {
 				t.Errorf("%s: %d %s", body, w.Code, w.Body)
 			}

@@ -27,20 +27,10 @@ func (h *hook) callPayload(more ...any) json.RawMessage {
 // beforeTool publishes a call, and answers whether the agent may make it:
 // "allow" if the capability for it names the participant in to, nothing with another
 // capability, so that the agent's own rules decide, "ask" if the call can be proposed,
-// otherwise "deny", also while the participant is paused. If the agent does not
-// support "ask", the answer waits for the decision of the space.
+// otherwise "deny". If the agent does not support "ask", the answer waits for the decision of the space.
 func (h *hook) beforeTool() (answer, error) {
 	ctx, cancel := context.WithTimeout(h.ctx, gateTimeout)
 	defer cancel()
-	out, err := h.announce(ctx)
-	if refused(err, protocol.CodePaused) {
-		return h.answerTool("deny", fmt.Sprintf("%s is paused in the space %s.", h.caller.ID, h.space)), nil
-	}
-	return out, err
-}
-
-// announce publishes a call and its thought, and returns the answer to PreToolUse.
-func (h *hook) announce(ctx context.Context) (answer, error) {
 	if h.toolUse == "" { // ids of nothing would find the decision about another call
 		h.toolUse = uuid.NewString()
 	}
@@ -92,6 +82,14 @@ func (h *hook) announce(ctx context.Context) (answer, error) {
 
 func (h *hook) answerTool(decision, reason string) answer {
 	return answer{Specific: &specific{Event: h.name, Decision: decision, Reason: reason}}
+}
+
+// denied answers an event that gates a call.
+func (h *hook) denied(reason string) answer {
+	if h.name == permissionRequest {
+		return answer{Specific: &specific{Event: h.name, Granted: &decision{Behavior: "deny", Message: reason}}}
+	}
+	return h.answerTool("deny", reason)
 }
 
 // publishCallThought publishes the thought that explains a call: the text that was displayed
