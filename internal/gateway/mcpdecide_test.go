@@ -119,6 +119,27 @@ func TestMCP_Decide(t *testing.T) {
 	}
 }
 
+// A proposal is approved only if all of the call was shown.
+func TestMCP_DecideLongCalls(t *testing.T) {
+	g := meuptest.Start(t, decideConfig)
+	alice, bob := mcpClient(t, g, "alice-token", ""), mcpClient(t, g, "bob-token", "")
+	propose := func(size int) string {
+		t.Helper()
+		arguments := map[string]any{"text": strings.Repeat("x", size), "zz": "the end"}
+		return call[toldSent](t, bob, "propose", map[string]any{"participant": "clock", "tool": "set", "arguments": arguments}).ID
+	}
+	long, longer := propose(40<<10), propose(60<<10)
+	seen := call[told](t, alice, "read", map[string]any{"kinds": []string{"mcp.proposal"}, "after": "start"})
+	if len(seen.Messages) != 1 || seen.Messages[0].ID != long || !strings.Contains(seen.Messages[0].Text, "the end") {
+		t.Errorf("alice reads %d messages, want the whole first call", len(seen.Messages))
+	}
+	if text, isError := callTool(t, alice, "decide", map[string]any{"proposal": longer, "decision": "approve"}); !isError || !strings.Contains(text, "longer than") {
+		t.Errorf("approved although a part was not shown: %s", text)
+	}
+	call[toldSent](t, alice, "decide", map[string]any{"proposal": long, "decision": "approve"})
+	call[toldSent](t, alice, "decide", map[string]any{"proposal": longer, "decision": "reject"})
+}
+
 func sameJSON(t *testing.T, a, b string) bool {
 	t.Helper()
 	var x, y any

@@ -235,8 +235,8 @@ func asks(info wire.TaskInfo, p *protocol.Envelope) *wire.Message {
 		"proposal": p.ID, "method": payload.Get("method").Text(), "host": payload.Get("participant_id").Text(),
 		"decision": []string{"approve", "reject"},
 	}
-	if params.Exists() {
-		data["params"] = json.RawMessage(params.Raw())
+	if sent := proposal.WithoutMeta(params); len(sent) > 0 {
+		data["params"] = json.RawMessage(sent)
 	}
 	if at := payload.Get("expires_at").Text(); at != "" {
 		data["expires_at"] = at

@@ -98,6 +98,9 @@ func (c *caller) decide(ctx context.Context, in decideInput) (*pending, error) {
 	var e protocol.Envelope
 	switch in.Decision {
 	case "approve":
+		if len(proposed.Payload) > maxTexts {
+			return nil, fmt.Errorf("proposal: the call is longer than the %d KiB that are shown here; a person can decide about it in the page or with meup proposals", maxTexts>>10)
+		}
 		to := protocol.ParticipantID(in.Participant)
 		if _, err := oneParticipant(in.Participant); err != nil && to != "" {
 			return nil, err

@@ -152,7 +152,11 @@ func (c *caller) message(e *protocol.Envelope) message {
 	for _, id := range e.Correlation.IDs {
 		m.InReplyTo = append(m.InReplyTo, string(id))
 	}
-	m.Text, m.Omitted = bounded(textOf(e), maxText)
+	most := maxText
+	if e.Kind == protocol.KindMCPProposal { // what is approved is what was shown
+		most = maxTexts
+	}
+	m.Text, m.Omitted = bounded(textOf(e), most)
 	return m
 }
 

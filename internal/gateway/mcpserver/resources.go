@@ -117,10 +117,14 @@ func (c *caller) pendingProposals(ctx context.Context, _ string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	list := []proposed{}
+	list, size := []proposed{}, 0
 	for i := range page.Proposals {
-		p := &page.Proposals[i]
-		list = append(list, proposed{c.message(&p.Envelope.Envelope), p.MayDecide})
+		p := proposed{c.message(&page.Proposals[i].Envelope.Envelope), page.Proposals[i].MayDecide}
+		if size += len(p.Text); size > maxTexts && i > 0 {
+			page.HasMore = true
+			break
+		}
+		list = append(list, p)
 	}
 	return encoded(map[string]any{"note": notice, "proposals": list, "has_more": page.HasMore})
 }
