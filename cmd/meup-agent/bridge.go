@@ -36,9 +36,12 @@ It records the name, the description and the input schema of each tool when it
 first sees it, and holds back a tool that has changed until another participant
 accepts it (--no-pin-tools turns that off).
 
+A server may ask for input during a call (elicitation). The participant that made
+the call is asked, and has five minutes to answer (--elicitation-timeout).
+
 The token comes from the environment variable MEUP_TOKEN, from another one that
 --token-env names, or from the file --token-file. The bridge needs the
-capabilities mcp.response, mcp.request for notifications of the server, and
+capabilities mcp.response, mcp.request for notifications and questions of the server, and
 participant.status; to record tools, mcp.proposal and
 {kind: capability.grant, payload: {recipient: ITS-OWN-NAME}}.`,
 		Example: `  export MEUP_TOKEN=...
@@ -57,11 +60,13 @@ type bridgeFlags struct {
 	memberFlags
 	answerMissed     time.Duration
 	pinTools, noPins bool
+	answerTimeout    time.Duration
 }
 
 func (f *bridgeFlags) register(fl *pflag.FlagSet) {
 	f.memberFlags.register(fl)
 	fl.DurationVar(&f.answerMissed, "answer-missed", time.Minute, "answer requests that were sent before the start and have no response, up to this age; 0: none")
+	fl.DurationVar(&f.answerTimeout, "elicitation-timeout", 5*time.Minute, "time that a participant has to answer a question of the server during its call; 0: the server is told that it may ask none")
 	fl.BoolVar(&f.pinTools, "pin-tools", false, "hold back changed tools, also if the participant has no right to record tools (default: if it has)")
 	fl.BoolVar(&f.noPins, "no-pin-tools", false, "offer changed tools at once")
 }
@@ -72,6 +77,9 @@ func runBridge(ctx context.Context, f *bridgeFlags) error {
 	}
 	if f.answerMissed < 0 {
 		return program.Usagef("--answer-missed must not be negative")
+	}
+	if f.answerTimeout < 0 {
+		return program.Usagef("--elicitation-timeout must not be negative")
 	}
 	if f.pinTools && f.noPins {
 		return program.Usagef("use either --pin-tools or --no-pin-tools, not both")
@@ -91,10 +99,14 @@ func runBridge(ctx context.Context, f *bridgeFlags) error {
 // starts first: a member may receive requests immediately.
 func serveBridge(ctx context.Context, f *bridgeFlags, token string, servers []mcptools.Server, log *slog.Logger) error {
 	notices := bridge.NewNotices()
-	set, err := mcptools.Start(ctx, servers, mcptools.Options{
+	options := mcptools.Options{
 		CallTimeout: f.toolTimeout, Version: program.Version(version), Logger: log,
 		OnNotice: notices.Put, OnRestart: notices.Restarted, InputRequired: true,
-	})
+	}
+	if f.answerTimeout > 0 {
+		options.OnElicit = bridge.Elicit
+	}
+	set, err := mcptools.Start(ctx, servers, options)
 	if err != nil {
 		return err
 	}
@@ -125,6 +137,6 @@ func serveBridge(ctx context.Context, f *bridgeFlags, token string, servers []mc
 		log.Info("tools are not pinned: changed ones are offered at once; the capabilities mcp.proposal and capability.grant to itself pin them")
 	}
 	return bridge.New(bridge.Options{
-		Space: c, Server: set, Notices: notices, Pins: pins, Missed: f.answerMissed, History: history, Version: program.Version(version), Logger: log,
+		Space: c, Server: set, Notices: notices, Pins: pins, Missed: f.answerMissed, AnswerTimeout: f.answerTimeout, History: history, Version: program.Version(version), Logger: log,
 	}).Run(ctx)
 }

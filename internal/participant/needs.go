@@ -29,7 +29,7 @@ var QuestionNeeds = []Need{
 // HostNeeds are the needs of a program that serves tools.
 var HostNeeds = []Need{
 	{"mcp.response", []protocol.Kind{protocol.KindMCPResponse}, "requests are not answered"},
-	{"mcp.request", []protocol.Kind{protocol.KindMCPRequest}, "notifications of the server are not passed on"},
+	{"mcp.request", []protocol.Kind{protocol.KindMCPRequest}, "notifications and questions of the server are not passed on"},
 	{"participant.status", []protocol.Kind{protocol.KindParticipantStatus},
 		"requests for its status are not answered, and calls that it missed may not be made at the next start"},
 }

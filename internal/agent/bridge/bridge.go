@@ -19,6 +19,9 @@
 // are mcp.request envelopes without a JSON-RPC id. A notification replaces a
 // queued one with the same meaning.
 //
+// A question of the server (elicitation/create) goes to the requester of the call
+// that it is about, as an mcp.request that correlates to that call; see [Elicit].
+//
 // Goroutines: the goroutine of Run reads the space. It starts one goroutine per
 // accepted request, at most MaxCalls + MaxWaiting, and one per short reply, at
 // most 256. Run blocks only when all 256 are in use, until one ends, because it
@@ -76,6 +79,10 @@ type Options struct {
 	// Pins holds back tools whose definition has changed; nil: none are.
 	Pins *toolpins.Pins
 
+	// AnswerTimeout is the time that a participant has to answer a question of the server
+	// ([Elicit]); 0: 5 min.
+	AnswerTimeout time.Duration
+
 	Now     func() time.Time // nil: time.Now
 	Version string           // of the program, for the response to initialize
 	Logger  *slog.Logger     // nil discards
@@ -84,6 +91,7 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	o.MaxCalls = cmp.Or(o.MaxCalls, 16)
 	o.MaxWaiting = cmp.Or(o.MaxWaiting, 64)
+	o.AnswerTimeout = cmp.Or(o.AnswerTimeout, 5*time.Minute)
 	o.Version = cmp.Or(o.Version, "dev")
 	if o.Now == nil {
 		o.Now = time.Now
@@ -112,6 +120,7 @@ type Bridge struct {
 	turns      chan struct{} // one token for each call being carried out
 	asyncSlots chan struct{} // one token for each short reply in progress
 	calls      participant.Requests[*call]
+	questions  questions
 	begun      atomic.Int64 // calls that have started
 	token      atomic.Int64 // the last progress token that was assigned
 
@@ -165,6 +174,10 @@ func (b *Bridge) Run(ctx context.Context) error {
 	err := b.runtime.Run(ctx, start, func(env *protocol.Envelope, old bool) {
 		if env.Seq > 0 {
 			b.handled = env.Seq // less than before in a log that replaced another one
+		}
+		if env.Kind == protocol.KindMCPResponse {
+			b.questions.answer(env)
+			return
 		}
 		if !old && env.AddressedTo(b.you) && (env.From != b.you || env.Kind == protocol.KindParticipantStatus) {
 			b.dispatch(env)
@@ -252,7 +265,8 @@ func (b *Bridge) admit(env *protocol.Envelope) {
 		b.sendAsync(b.response(c, outcome{fault: fault}))
 		return
 	}
-	c.ctx, c.cancel = context.WithCancelCause(b.runtime.Work)
+	c.ctx, c.cancel = context.WithCancelCause(context.WithValue(b.runtime.Work, callKey{}, c))
+	c.bridge, c.place = b, participant.NewPlace(b.turns)
 	if admission := b.calls.Admit(env, c); admission != participant.Accepted {
 		c.cancel(nil)
 		if admission == participant.Overloaded {

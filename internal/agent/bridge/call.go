@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,6 +25,10 @@ type call struct {
 	asker       protocol.ParticipantID
 	envelope    protocol.ID
 	contextPath protocol.ContextPath
+
+	bridge *Bridge
+	place  *participant.Place // one of Options.MaxCalls
+	asked  atomic.Int32       // questions of the server about it
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -50,12 +55,10 @@ func (b *Bridge) execute(c *call, run method) outcome {
 // inTurn waits for a free slot and for the end of a pause, and then runs the
 // method.
 func (b *Bridge) inTurn(c *call, run method) (outcome, error) {
-	select {
-	case b.turns <- struct{}{}:
-	case <-c.ctx.Done():
-		return outcome{}, context.Cause(c.ctx)
+	if err := c.place.Take(c.ctx); err != nil {
+		return outcome{}, err
 	}
-	defer func() { <-b.turns }()
+	defer c.place.Leave()
 	if err := b.runtime.Gate.Wait(c.ctx); err != nil {
 		return outcome{}, err
 	}

@@ -63,6 +63,8 @@ const maxSessions = 3
 // do performs an operation on a running server. An operation is retried with
 // the next session only if it was not sent.
 func (s *server) do(ctx context.Context, op Op) (json.RawMessage, error) {
+	ctx, done := s.operations.begin(ctx)
+	defer done()
 	var ended *mcp.ClientSession
 	var err error
 	for range maxSessions {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"mime"
 	"net/http"
 	"sync"
@@ -61,6 +62,8 @@ type tapped struct {
 	// notice receives progress and log messages in their order with responses,
 	// which the SDK does not keep; nil: the SDK's handlers receive them.
 	notice func(method string, params mcp.Params)
+	// asked receives the params of the server's questions.
+	asked func(params json.RawMessage)
 }
 
 // Connect connects the underlying transport.
@@ -69,12 +72,13 @@ func (t tapped) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tappedConn{Connection: conn, notice: t.notice, calls: make(map[jsonrpc.ID]waiter)}, nil
+	return &tappedConn{Connection: conn, notice: t.notice, asked: t.asked, calls: make(map[jsonrpc.ID]waiter)}, nil
 }
 
 type tappedConn struct {
 	mcp.Connection
 	notice func(method string, params mcp.Params)
+	asked  func(params json.RawMessage)
 
 	mu    sync.Mutex
 	calls map[jsonrpc.ID]waiter // in progress
@@ -102,6 +106,8 @@ func (c *tappedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	msg, err := c.Connection.Read(ctx)
 	if req, ok := msg.(*jsonrpc.Request); ok && err == nil && !req.IsCall() && c.notice != nil {
 		c.notify(req)
+	} else if ok && err == nil && req.Method == elicitation {
+		c.asked(req.Params)
 	}
 	res, isResponse := msg.(*jsonrpc.Response)
 	if err != nil || !isResponse {
@@ -171,6 +177,7 @@ func captureBody(ctx context.Context, resp *http.Response) {
 	}
 	t := &tee{ReadCloser: resp.Body, events: kind == "text/event-stream"}
 	resp.Body = t
+	keepBody(ctx, t)
 	keep.mu.Lock()
 	defer keep.mu.Unlock()
 	keep.bodies = append(keep.bodies, t)
@@ -207,19 +214,30 @@ func (t *tee) response() json.RawMessage {
 	if !t.events {
 		return resultIn(t.kept)
 	}
-	text := bytes.ReplaceAll(t.kept, []byte("\r\n"), []byte("\n"))
-	for event := range bytes.SplitSeq(text, []byte("\n\n")) {
-		var data [][]byte
-		for line := range bytes.SplitSeq(event, []byte("\n")) {
-			if rest, found := bytes.CutPrefix(line, []byte("data:")); found {
-				data = append(data, bytes.TrimPrefix(rest, []byte(" ")))
-			}
-		}
-		if result := resultIn(bytes.Join(data, []byte("\n"))); result != nil {
+	for data := range eventData(t.kept) {
+		if result := resultIn(data); result != nil {
 			return result
 		}
 	}
 	return nil
+}
+
+// eventData yields the data of each event of a stream.
+func eventData(stream []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		text := bytes.ReplaceAll(stream, []byte("\r\n"), []byte("\n"))
+		for event := range bytes.SplitSeq(text, []byte("\n\n")) {
+			var data [][]byte
+			for line := range bytes.SplitSeq(event, []byte("\n")) {
+				if rest, found := bytes.CutPrefix(line, []byte("data:")); found {
+					data = append(data, bytes.TrimPrefix(rest, []byte(" ")))
+				}
+			}
+			if !yield(bytes.Join(data, []byte("\n"))) {
+				return
+			}
+		}
+	}
 }
 
 func resultIn(message []byte) json.RawMessage {

@@ -30,7 +30,8 @@ type server struct {
 	live         *mcp.ClientSession
 	noticesEnded <-chan struct{}
 
-	retired sync.WaitGroup // replaced sessions that are still in use
+	operations operations
+	retired    sync.WaitGroup // replaced sessions that are still in use
 
 	mu      sync.Mutex
 	session *mcp.ClientSession // for calls; nil while the server is gone
@@ -88,11 +89,11 @@ func (s *server) transport() (mcp.Transport, <-chan struct{}, error) {
 		if _, err := s.config.InProcess.Connect(context.Background(), over(there), nil); err != nil {
 			return nil, nil, err
 		}
-		return tapped{over(here), s.opts.OnNotice}, nil, nil
+		return tapped{over(here), s.opts.OnNotice, s.operations.keep}, nil, nil
 	case s.config.URL != "":
 		return s.overHTTP()
 	case len(s.config.Command) > 0:
-		return tapped{&command{config: s.config, grace: s.opts.Grace, log: s.log}, s.opts.OnNotice}, nil, nil
+		return tapped{&command{config: s.config, grace: s.opts.Grace, log: s.log}, s.opts.OnNotice, s.operations.keep}, nil, nil
 	}
 	return nil, nil, errors.New("neither a command nor a URL is given")
 }
@@ -255,7 +256,7 @@ const (
 )
 
 // clientOptions returns the handlers for the server's notifications. The client
-// offers no features to servers: neither sampling nor elicitation nor roots.
+// offers servers elicitation if Options.OnElicit is set, and neither sampling nor roots.
 func (s *server) clientOptions() *mcp.ClientOptions {
 	opts := &mcp.ClientOptions{
 		Capabilities:   &mcp.ClientCapabilities{},
@@ -268,6 +269,9 @@ func (s *server) clientOptions() *mcp.ClientOptions {
 			}
 			s.notice(toolsChanged, r.Params)
 		},
+	}
+	if s.opts.OnElicit != nil {
+		opts.ElicitationHandler, opts.Capabilities.Elicitation = s.elicit, elicitationCapabilities()
 	}
 	if s.opts.OnNotice == nil {
 		return opts

@@ -162,12 +162,15 @@ func (s *Set) do(ctx context.Context, srv *server, op Op) (json.RawMessage, erro
 	s.calls.Add(1)
 	s.mu.Unlock()
 	defer s.calls.Done()
-	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
+	ctx, cancel := withTimeLimit(ctx, s.opts.CallTimeout)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
 	raw, err := srv.do(ctx, op)
 	if err != nil && s.ctx.Err() != nil {
 		return nil, ErrClosed
+	}
+	if err != nil && context.Cause(ctx) == context.DeadlineExceeded && !errors.Is(err, context.DeadlineExceeded) { //nolint:errorlint // the cause is this value
+		err = fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
 	}
 	return raw, err
 }

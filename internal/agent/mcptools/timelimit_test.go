@@ -1,0 +1,39 @@
+package mcptools
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestTimeLimit_DoesNotPassWhileHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		ctx, cancel := withTimeLimit(t.Context(), 30*time.Second)
+		defer cancel()
+		time.Sleep(10 * time.Second)
+		first, second := Hold(ctx), Hold(ctx)
+		time.Sleep(time.Hour)
+		first()
+		time.Sleep(time.Hour)
+		second()
+		<-ctx.Done()
+		if took := time.Since(begun); took != 2*time.Hour+30*time.Second || context.Cause(ctx) != context.DeadlineExceeded {
+			t.Errorf("it ended after %s with %v; expected 30 s and the two hours", took, context.Cause(ctx))
+		}
+	})
+}
+
+func TestTimeLimit_Canceled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := withTimeLimit(t.Context(), time.Second)
+		defer Hold(ctx)()
+		cancel()
+		<-ctx.Done()
+		if context.Cause(ctx) != context.Canceled {
+			t.Errorf("it ended with %v", context.Cause(ctx))
+		}
+	})
+	Hold(t.Context())() // no operation of a set
+}
