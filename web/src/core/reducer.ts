@@ -17,6 +17,7 @@ import { acceptNamed, respond } from "./reduce/answers.js";
 import { rootOf, settle } from "./reduce/blocks.js";
 import { aboutChat, say } from "./reduce/chat.js";
 import { type Ctx, type Logged, answered } from "./reduce/context.js";
+import { elicit, elicited, lapsed } from "./reduce/elicitations.js";
 import { Live } from "./reduce/live.js";
 import { note } from "./reduce/notices.js";
 import * as people from "./reduce/people.js";
@@ -119,6 +120,7 @@ export class Reducer {
       calls: t.calls,
       proposals: t.proposals,
       notices: t.notices,
+      elicitations: t.elicitations,
       participants: t.participants,
       grants: t.grants,
       roots: t.roots,
@@ -146,9 +148,10 @@ export class Reducer {
     settledBy(this.c, proposal, by);
   }
 
-  /** Expires undecided proposals, by the server's time. */
+  /** Expires undecided proposals and unanswered questions, by the server's time. */
   expire(now: Millis): void {
-    if (expireUntil(this.c, now)) this.c.t.version++;
+    const expired = [expireUntil(this.c, now), lapsed(this.c, now)];
+    if (expired.includes(true)) this.c.t.version++;
   }
 
   /** Sets the part of the log that is loaded without gaps. */
@@ -202,6 +205,7 @@ function dispatch(c: Ctx, e: Logged, taken: ID): string {
       break;
     case "mcp.request":
       people.listTools(c, e);
+      elicit(c, e);
       request(c, e);
       break;
     case "mcp.proposal":
@@ -235,6 +239,7 @@ function dispatch(c: Ctx, e: Logged, taken: ID): string {
 
 function answer(c: Ctx, e: Logged): void {
   people.offerTools(c, e);
+  elicited(c, e);
   respond(c, e);
 }
 

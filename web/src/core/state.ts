@@ -304,6 +304,25 @@ export interface Proposal extends Versioned {
   readonly summary: string;
 }
 
+/** A question of a tool server that waits for an answer, which its host has passed on. */
+export interface Elicitation extends Versioned {
+  readonly id: ID;
+  /** The JSON-RPC id. */
+  readonly rpc: unknown;
+  readonly seq: number;
+  readonly at: Millis;
+  /** The host of the tool. */
+  readonly from: ParticipantID;
+  /** The participant that is asked. */
+  readonly to: ParticipantID;
+  readonly context: ContextPath;
+  /** The calls that it is about. */
+  readonly calls: readonly ID[];
+  readonly params: unknown;
+  /** When the host stops waiting; null: unknown. */
+  readonly expiresAt: Millis | null;
+}
+
 export interface Participant extends Versioned {
   readonly id: ParticipantID;
   readonly capabilities: readonly Capability[];
@@ -394,6 +413,8 @@ export interface SpaceState extends Versioned {
   readonly calls: ReadonlyMap<ID, CallStep>;
   readonly proposals: ReadonlyMap<ID, Proposal>;
   readonly notices: ReadonlyMap<ID, Notice>;
+  /** Open questions of tool servers, to any participant, oldest first. */
+  readonly elicitations: ReadonlyMap<ID, Elicitation>;
   readonly participants: ReadonlyMap<ParticipantID, Participant>;
   readonly grants: ReadonlyMap<ID, Grant>;
   /** Outermost contexts, in order of their start. */

@@ -1,7 +1,8 @@
-/** The title of the page, with the number of proposals that wait for the user, and notifications while the page is hidden. */
+/** The title of the page, with the number of proposals and questions that wait for the user, and notifications while the page is hidden. */
 
 import { oneLine } from "@sdk/read.js";
 import type { ID } from "@sdk/types.js";
+import { formOf } from "../core/elicitation.js";
 import { neutral } from "../core/unicode.js";
 import { authorText } from "./author.js";
 import { mayDecide } from "./panel.js";
@@ -19,22 +20,25 @@ export class Attention {
   update(): void {
     const { shell } = this;
     const s = shell.state;
-    const waiting = s.pending.filter((id) => mayDecide(shell, id));
+    const asked = [...s.elicitations.values()].filter((q) => q.to === shell.you).map((q) => q.id);
+    const waiting = [...s.pending.filter((id) => mayDecide(shell, id)), ...asked];
     const title = `${waiting.length > 0 ? `(${waiting.length}) ` : ""}${who(shell.space)} · meup`;
     if (document.title !== title) document.title = title;
     if (!shell.room.live) return;
     const known = this.known;
-    this.known = new Set(s.pending);
+    this.known = new Set([...s.pending, ...asked]);
     const since = this.head;
     this.head = s.head;
     if (known === null || document.visibilityState === "visible" || !notifies()) return;
-    for (const id of waiting) if (!known.has(id)) this.proposal(id);
+    for (const id of waiting) if (!known.has(id)) this.waits(id);
     this.mentions(since);
   }
 
-  private proposal(id: ID): void {
+  private waits(id: ID): void {
     const p = this.shell.state.proposals.get(id);
     if (p !== undefined) this.notify(id, `${authorText(p.from)} waits for your approval`, who(p.tool));
+    const q = this.shell.state.elicitations.get(id);
+    if (q !== undefined) this.notify(id, `${authorText(q.from)} asks you`, oneLine(neutral(formOf(q.params).message), 160));
   }
 
   /** Notifies about new messages to the user alone. */

@@ -7,6 +7,7 @@ import { monogram } from "./monogram.js";
 import type { SpaceShell } from "./shell.js";
 import "./message.js";
 import { envelopeLink } from "./envelope-link.js";
+import "./elicitation-row.js";
 import "./proposal-row.js";
 import "./reasoning.js";
 import type { Row } from "./rows.js";
@@ -37,6 +38,8 @@ export function renderRow(shell: SpaceShell, r: Row): TemplateResult {
       return html`<div class="row aside" data-id=${r.step.call.id}><p class="aside-head">${author(r.step.from)} called a tool <span class="time">${clock(r.step.at)}</span></p><meup-call .shell=${shell} .step=${r.step} .owner=${r.step.from}></meup-call></div>`;
     case "proposal":
       return html`<div class="row decide" tabindex="-1" data-inside=${r.inside} data-id=${r.proposal.id}><meup-proposal .shell=${shell} .proposal=${r.proposal} .state=${shell.shown} .past=${shell.past}></meup-proposal></div>`;
+    case "elicitation":
+      return html`<div class="row decide" tabindex="-1" data-id=${r.elicitation.id}><meup-elicitation .shell=${shell} .elicitation=${r.elicitation} .past=${shell.past}></meup-elicitation></div>`;
     case "notice":
       return notice(shell, r.notice);
   }

@@ -1,6 +1,6 @@
 /** The rows of the conversation, in display order. */
 
-import type { Block, CallStep, Message, Notice, Proposal, SpaceState } from "../core/state.js";
+import type { Block, CallStep, Elicitation, Message, Notice, Proposal, SpaceState } from "../core/state.js";
 import type { ContextPath, ID, Millis, ParticipantID } from "@sdk/types.js";
 import { NEW_THREAD } from "../core/links.js";
 import type { View } from "./panel.js";
@@ -12,7 +12,8 @@ export type Row =
   | { readonly type: "block"; readonly key: string; readonly block: Block; readonly joined: boolean }
   | { readonly type: "call"; readonly key: string; readonly step: CallStep }
   | { readonly type: "proposal"; readonly key: string; readonly proposal: Proposal; readonly inside: boolean }
-  | { readonly type: "notice"; readonly key: string; readonly notice: Notice };
+  | { readonly type: "notice"; readonly key: string; readonly notice: Notice }
+  | { readonly type: "elicitation"; readonly key: string; readonly elicitation: Elicitation };
 
 /** Messages of one author within this time are grouped, milliseconds. */
 const GROUP_INTERVAL = 5 * 60_000;
@@ -20,8 +21,8 @@ const GROUP_INTERVAL = 5 * 60_000;
 /**
  * Builds the rows. A block is placed directly above its answer, or below its
  * question while there is no answer. Pending proposals in a block follow it, so
- * that they can be decided without opening it. With `thread`, only the rows of that
- * conversation.
+ * that they can be decided without opening it. Questions of tool servers to the user are
+ * last. With `thread`, only the rows of that conversation.
  */
 export function rows(state: SpaceState, view: View, thread: ID = ""): Row[] {
   return thread === NEW_THREAD ? [] : new Builder(state, view, thread).build();
@@ -72,7 +73,15 @@ class Builder {
         }
       }
     }
+    this.elicitations();
     return this.out;
+  }
+
+  /** Adds the questions to the user that wait for an answer, in every conversation. */
+  private elicitations(): void {
+    for (const elicitation of this.state.elicitations.values()) {
+      if (elicitation.to === this.state.you?.id) this.out.push({ type: "elicitation", key: `e ${elicitation.id}`, elicitation });
+    }
   }
 
   private message(id: ID): void {

@@ -10,6 +10,7 @@
 import type {
   Block,
   CallStep,
+  Elicitation,
   Grant,
   Message,
   Notice,
@@ -66,6 +67,7 @@ export class Tables {
   readonly calls = new Map<ID, CallStep>();
   readonly proposals = new Map<ID, Proposal>();
   readonly notices = new Map<ID, Notice>();
+  readonly elicitations = new Map<ID, Elicitation>();
   readonly participants = new Map<ParticipantID, Participant>();
   readonly grants = new Map<ID, Grant>();
 
@@ -204,6 +206,7 @@ const MAPS = [
   "calls",
   "proposals",
   "notices",
+  "elicitations",
   "participants",
   "grants",
   "where",

@@ -1,0 +1,46 @@
+/** Questions of tool servers that wait for an answer. */
+
+import { field, obj, recipients, str } from "@sdk/read.js";
+import type { Elicitation } from "../state.js";
+import type { Millis } from "@sdk/types.js";
+import type { Ctx, Logged } from "./context.js";
+
+/** Handles mcp.request: a question, or its withdrawal by the host that asked. */
+export function elicit(c: Ctx, e: Logged): void {
+  const method = str(field(e.env.payload, "method"));
+  if (method === "notifications/cancelled") close(c, (q) => e.references.includes(q.id) && q.from === e.env.from);
+  const [to, ...others] = recipients(e.env);
+  if (method !== "elicitation/create" || to === undefined || others.length > 0) return;
+  const params = field(e.env.payload, "params");
+  c.t.add(c.t.elicitations, e.env.id, {
+    id: e.env.id,
+    rpc: field(e.env.payload, "id") ?? e.env.id,
+    seq: e.seq,
+    at: e.at,
+    from: e.env.from,
+    to,
+    context: e.env.context ?? "",
+    calls: e.references,
+    params,
+    expiresAt: Date.parse(str(field(obj(field(obj(params), "_meta")), "meup/expires_at"))) || null,
+    version: 0,
+  });
+}
+
+/** Handles mcp.response: the answer to a question, or the end of the call that it is about. */
+export function elicited(c: Ctx, e: Logged): void {
+  const { from } = e.env;
+  close(c, (q) => (from === q.to && e.references.includes(q.id)) || (from === q.from && q.calls.some((id) => e.references.includes(id))));
+}
+
+/** Removes the questions whose time is over. Returns true if there was one. */
+export function lapsed(c: Ctx, now: Millis): boolean {
+  return close(c, (q) => (q.expiresAt ?? Infinity) <= now);
+}
+
+function close(c: Ctx, over: (q: Elicitation) => boolean): boolean {
+  let closed = false;
+  for (const q of c.t.elicitations.values()) if (over(q)) closed = c.t.elicitations.delete(q.id);
+  if (closed) c.t.version++;
+  return closed;
+}
