@@ -58,7 +58,8 @@ called tools for it, their reasoning follows on standard error; --reasoning=fals
 turns that off. With --json it is printed only if --reasoning is given. While a
 proposed call waits for your decision, it shows the call and asks for it at a
 terminal, which does not count towards --timeout; otherwise it reports the command
-that approves it on standard error.
+that approves it on standard error. The question of a tool server about a call that
+you have approved is asked in the same way.
 
 Without --to and without @NAME in the text, the message is to all: a single agent
 answers it. Of several agents, each answers only what mentions it or is addressed to

@@ -15,6 +15,7 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/answers"
+	"github.com/meup-protocol/meup/internal/elicit"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
@@ -62,12 +63,21 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 		connect.Warn(c.ErrOrStderr(), "%s waits for your decision: %s", p.Subject(), p.ApproveCommand(w.flags))
 		return nil
 	}
+	w.onQuestion = func(e *protocol.Envelope) error {
+		connect.Warn(c.ErrOrStderr(), "%s asks you a question that only the page, meup join and meup send --wait at a terminal can answer", termsafe.Words(string(e.From)))
+		return nil
+	}
 	if interactive {
 		in := program.NewLines(c.InOrStdin())
 		w.onProposal = func(e *protocol.Envelope) error {
 			deadline.Stop() // the time to decide does not count
 			defer deadline.Reset(f.timeout)
 			return proposals.Decide(c, t, in, e, 0, style) // the answer follows
+		}
+		w.onQuestion = func(e *protocol.Envelope) error {
+			deadline.Stop()
+			defer deadline.Reset(f.timeout)
+			return proposals.Answer(c, t, in, e)
 		}
 	}
 	answer, err := w.await(ctx)
@@ -154,6 +164,7 @@ type waiter struct {
 	errOut io.Writer
 
 	onProposal func(*protocol.Envelope) error // gets each proposal on which the caller may decide
+	onQuestion func(*protocol.Envelope) error // gets each question of a tool server to the caller
 
 	working []protocol.ParticipantID // those that began to work on the message
 }
@@ -175,6 +186,11 @@ func (w *waiter) await(ctx context.Context) (*protocol.Envelope, error) {
 		question := tracker.Apply(&e)
 		if e.Kind == protocol.KindMCPProposal && w.mayDecide(ctx, e.ID) {
 			if err := w.onProposal(&e); err != nil {
+				return nil, err
+			}
+		}
+		if elicit.Asks(&e, w.member.You()) != nil {
+			if err := w.onQuestion(&e); err != nil {
 				return nil, err
 			}
 		}

@@ -435,3 +435,98 @@ func (f *Field) pick(text string) string {
 	}
 	return text
 }
+
+// Answers collects the values of a form, field by field.
+type Answers struct {
+	form    *Question
+	next    int
+	content []byte
+}
+
+// NewAnswers returns the empty answers to a question.
+func NewAnswers(form *Question) *Answers { return &Answers{form: form, content: []byte{'{'}} }
+
+// Next returns the field to fill in, nil if there is none left.
+func (a *Answers) Next() *Field {
+	if a.next >= len(a.form.Fields) {
+		return nil
+	}
+	return &a.form.Fields[a.next]
+}
+
+// Put sets the next field to a text that a person wrote; an empty one is the default, or
+// leaves an optional field out.
+func (a *Answers) Put(text string) error {
+	f := a.Next()
+	raw := f.Default.Raw()
+	switch {
+	case strings.TrimSpace(text) != "":
+		var err error
+		if raw, err = f.Read(text); err != nil {
+			return err
+		}
+	case raw == nil && f.Required:
+		return errors.New("a value is required")
+	}
+	a.next++
+	if raw == nil {
+		return nil
+	}
+	if len(a.content) > 1 {
+		a.content = append(a.content, ',')
+	}
+	a.content = append(append(protocol.AppendString(a.content, f.Name), ':'), raw...)
+	return nil
+}
+
+// Content returns the values, or nil for a link.
+func (a *Answers) Content() []byte {
+	if a.form.URL != "" {
+		return nil
+	}
+	return append(slices.Clone(a.content), '}')
+}
+
+// Reply returns the answer to a question that a host has passed on. The content is that of
+// an accepted form.
+func Reply(question *protocol.Envelope, action string, content []byte) protocol.Envelope {
+	id := question.ParsePayload().Get("id").Raw()
+	if id == nil {
+		id = protocol.AppendString(nil, string(question.ID))
+	}
+	payload := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
+	payload = protocol.AppendString(append(payload, `,"result":{"action":`...), action)
+	if content != nil {
+		payload = append(append(payload, `,"content":`...), content...)
+	}
+	return protocol.Envelope{
+		Kind: protocol.KindMCPResponse, To: []protocol.ParticipantID{question.From}, Context: question.Context,
+		Correlation: protocol.CorrelateTo(question.ID), Payload: append(payload, "}}"...),
+	}
+}
+
+// Asks reads the question in an mcp.request to one participant; nil: it is none.
+func Asks(e *protocol.Envelope, you protocol.ParticipantID) *Question {
+	payload := e.ParsePayload()
+	if e.Kind != protocol.KindMCPRequest || e.From == you || len(e.To) != 1 || e.To[0] != you || !payload.Get("method").EqualText(Method) {
+		return nil
+	}
+	q, err := Parse(payload.Get("params"))
+	if err != nil {
+		return nil
+	}
+	return q
+}
+
+// Over reports whether an envelope ends a question: as its answer, its withdrawal by the
+// host, or the response to the call that it is about.
+func Over(question, e *protocol.Envelope) bool {
+	switch e.Kind {
+	case protocol.KindMCPResponse:
+		return question.AddressedTo(e.From) && e.Correlation.Names(question.ID) ||
+			e.From == question.From && slices.ContainsFunc(question.Correlation.IDs, e.Correlation.Names)
+	case protocol.KindMCPRequest:
+		return e.From == question.From && e.Correlation.Names(question.ID) && e.ParsePayload().Get("method").EqualText("notifications/cancelled")
+	}
+	return false
+}

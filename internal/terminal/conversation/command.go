@@ -45,6 +45,8 @@ func commands() []command {
 		{"/proposals", "[N]", "list pending proposals, or show one in full", decisions, (*Model).listProposals},
 		{"/approve", "[N|ID] [HOST]", "approve a proposed call", decisions, (*Model).approve},
 		{"/reject", "[N|ID] REASON", "reject a proposed call", decisions, (*Model).reject},
+		{"/answer", "[VALUE]", "answer a tool server's question", decisions, (*Model).answer},
+		{"/decline", "", "decline a tool server's question", decisions, (*Model).decline},
 		{"/grant", "WHO CAPABILITY [TTL]", "grant a capability, for a time such as 10m", rights, (*Model).grant},
 		{"/revoke", "WHO|GRANT", "revoke one grant, or all of a participant", rights, (*Model).revoke},
 		{"/status", "WHO", "show the status of a participant", control, controls(protocol.KindParticipantRequestStatus)},

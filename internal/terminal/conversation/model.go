@@ -25,6 +25,7 @@ type Model struct {
 	answers      *answers.Tracker
 	reasonings   reasonings
 	proposals    proposals
+	questions    questions
 	scrollback   scrollback
 	numbered     numbered
 	outbox       outbox
@@ -141,6 +142,7 @@ func (m *Model) receive(env *protocol.Envelope) {
 		}
 		m.handleReasoning(env)
 		m.decide(env)
+		m.question(env)
 	case env.Kind == protocol.KindStreamOpen, env.Kind == protocol.KindStreamData, env.Kind == protocol.KindStreamClose:
 		m.handleStream(env)
 	default:
