@@ -110,7 +110,7 @@ func (g *Gateway) openNATS(ctx context.Context, cfg *config.Config, retention jo
 	}
 	options := natsjournal.Options{
 		Conn: conn, Replicas: replicas, ReplicaDir: dir, AcceptLoss: g.options.AcceptLoss, RestoreLog: g.options.RestoreLog,
-		Retention: retention, Fold: turnstore.Fold, Logger: g.log, OnCommit: g.metrics.Committed,
+		Retention: retention, Fold: turnstore.Fold, Logger: g.log, OnCommit: g.metrics.Committed, OnFollow: g.metrics.Followed,
 	}
 	j, err := natsjournal.Open(ctx, options)
 	if errors.Is(err, natsjournal.ErrReplicaInUse) {

@@ -53,6 +53,7 @@ type Metrics struct {
 	entries prometheus.Counter
 	bytes   prometheus.Counter
 	commit  prometheus.Histogram
+	follows prometheus.Counter
 
 	loginFailures   prometheus.Counter
 	violationCloses prometheus.Counter
@@ -118,6 +119,8 @@ func (m *Metrics) journal() {
 	m.bytes = m.counter("meup_journal_bytes_total", "Bytes of the entries that this gateway made durable, as encoded.")
 	m.commit = m.histogram("meup_journal_commit_seconds",
 		"Time that a batch of entries took to become durable; its count is that of the batches.", commitBuckets)
+	m.follows = m.counter("meup_journal_consumers_total",
+		"Consumers that this gateway requested from NATS: one for each of the 64 streams at a start, and another one after each interruption of a stream.")
 }
 
 func (m *Metrics) httpCollectors() {

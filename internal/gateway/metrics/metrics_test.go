@@ -65,6 +65,7 @@ func TestCounts(t *testing.T) {
 	m.Connections(3)
 	m.Connections(-1)
 	m.Committed(10, 4096, 2*time.Millisecond)
+	m.Followed()
 	m.Found("leaks", "jwt")
 	m.LoginFailed()
 	m.ViolationClose()
@@ -83,6 +84,7 @@ func TestCounts(t *testing.T) {
 		`meup_journal_entries_total 10`,
 		`meup_journal_bytes_total 4096`,
 		`meup_journal_commit_seconds_count 1`,
+		`meup_journal_consumers_total 1`,
 		`meup_safety_findings_total{rule="jwt",stage="leaks"} 1`,
 		`meup_login_failures_total 1`,
 		`meup_violation_closes_total 1`,

@@ -39,6 +39,9 @@ func (m *Metrics) Committed(entries, bytes int, took time.Duration) {
 	m.commit.Observe(took.Seconds())
 }
 
+// Followed counts a consumer of a stream of the log.
+func (m *Metrics) Followed() { m.follows.Inc() }
+
 // Found counts a finding of a rule, in a stage of the safety pipeline. The rule
 // must be one of the pipeline's own.
 func (m *Metrics) Found(stage, rule string) { m.findings.WithLabelValues(stage, rule).Inc() }

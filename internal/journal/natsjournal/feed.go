@@ -27,7 +27,7 @@ const (
 	feedItems = 32
 	// consumerIdle is the time after which JetStream deletes a consumer without
 	// subscriber.
-	consumerIdle = 30 * time.Second
+	consumerIdle = 5 * time.Second
 	// apiWait bounds a request to the JetStream API.
 	apiWait = 2 * time.Second
 )
@@ -75,12 +75,9 @@ func (s *stream) openFeed(ctx context.Context) (*feed, error) {
 		return nil, fmt.Errorf("subscribe to %s: %w", s.name, err)
 	}
 	f.sub = sub
-	// The server that is to deliver may have just died, so retry soon. If the
-	// servers are slow, a longer timeout helps.
-	ctx, cancel := context.WithTimeout(ctx, min(apiWait<<s.failures/2, 2*apiWait))
-	defer cancel()
-	consumer, err := s.j.js.CreateOrUpdatePushConsumer(ctx, s.name, jetstream.ConsumerConfig{
-		Name:              "gateway-" + s.j.gateway + "-" + inbox[max(0, len(inbox)-8):], // for operators
+	f.name = "gateway-" + s.j.gateway + "-" + inbox[max(0, len(inbox)-8):] // for operators
+	config := jetstream.ConsumerConfig{
+		Name:              f.name,
 		DeliverSubject:    inbox,
 		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
 		OptStartSeq:       s.local.Pos.Seq + 1,
@@ -91,20 +88,37 @@ func (s *stream) openFeed(ctx context.Context) (*feed, error) {
 		InactiveThreshold: consumerIdle,
 		MemoryStorage:     true,
 		Replicas:          1,
-	})
+	}
+	if s.j.opts.OnFollow != nil {
+		s.j.opts.OnFollow()
+	}
+	// The server that is to deliver may have just died, so the timeout is short at first. If
+	// the servers are slow, a longer one helps.
+	var consumer jetstream.PushConsumer
+	for try := range 2 {
+		consumer, err = s.createConsumer(ctx, config, min(apiWait<<(s.failures+try)/2, 2*apiWait))
+		if !errors.Is(err, context.DeadlineExceeded) {
+			break
+		}
+		// A late consumer has this name: another name would be one more.
+	}
 	if err != nil {
-		close(f.done)
-		_ = sub.Unsubscribe() // only fails on a closed connection
+		f.close()
 		return nil, fmt.Errorf("follow %s: %w", s.name, err)
 	}
-	info := consumer.CachedInfo()
-	f.name = info.Name
 	server := ""
-	if info.Cluster != nil {
+	if info := consumer.CachedInfo(); info.Cluster != nil {
 		server = info.Cluster.Leader
 	}
 	s.log.Debug(msgFollowed, "consumer", f.name, "server", server, "after", s.local.Pos.Seq)
 	return f, nil
+}
+
+// createConsumer requests a consumer once.
+func (s *stream) createConsumer(ctx context.Context, c jetstream.ConsumerConfig, timeout time.Duration) (jetstream.PushConsumer, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return s.j.js.CreateOrUpdatePushConsumer(ctx, s.name, c)
 }
 
 // close ends the feed. It requests deletion of the consumer, although JetStream

@@ -3,13 +3,16 @@ package natsjournal
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // delivered returns a message as a consumer delivers it.
@@ -60,6 +63,50 @@ func TestFeed_MissingMessages(t *testing.T) {
 		}
 		if !errors.Is(fault, test.fault) || len(f.items) != test.items {
 			t.Errorf("%s: %d items and %v, want %d and %v", name, len(f.items), fault, test.items, test.fault)
+		}
+	}
+}
+
+// The first request for a consumer is answered too late. The stream has one consumer, and not
+// a late one beside it.
+func TestFeed_LateConsumer(t *testing.T) {
+	t.Parallel()
+	n := openAccount(t)
+	var requested atomic.Int64
+	j, line := openThrough(t, n, func(o *Options) { o.OnFollow = func() { requested.Add(1) } })
+	before := requested.Load()
+	if before != int64(len(j.streams)) {
+		t.Errorf("%d consumers requested for %d streams", before, len(j.streams))
+	}
+	line.delay.Store(int64(600 * time.Millisecond)) // each way: later than the first timeout
+	for _, s := range j.streams {
+		s.following.Store(false)
+		signal(s.resync)
+	}
+	testkit.Eventually(t, "the streams are followed again", func() bool {
+		return j.streams[0].following.Load() && j.streams[1].following.Load()
+	})
+	if got := requested.Load() - before; got != int64(len(j.streams)) {
+		t.Errorf("%d consumers requested again for %d streams", got, len(j.streams))
+	}
+	js, err := jetstream.New(dial(t, n.url()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range j.streams {
+		handle, err := js.Stream(t.Context(), s.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		consumers := 0
+		for info := range handle.ListConsumers(t.Context()).Info() {
+			consumers++
+			if idle := info.Config.InactiveThreshold; idle > 5*time.Second {
+				t.Errorf("a consumer without a gateway stays for %v", idle)
+			}
+		}
+		if consumers != 1 {
+			t.Errorf("%s has %d consumers, want 1", s.name, consumers)
 		}
 	}
 }

@@ -73,6 +73,9 @@ type Options struct {
 	// its number of drafts and bytes, and the time until it was applied. It must
 	// not block.
 	OnCommit func(drafts, bytes int, took time.Duration)
+	// OnFollow, if set, is called for each consumer that this gateway requests: one for
+	// each stream, and more after faults. It must not block.
+	OnFollow func()
 
 	// firstRetain bounds the wait for the first round of retention, and for the next attempt
 	// of a gateway that was not ready: one that restarts often must drop entries, too.
