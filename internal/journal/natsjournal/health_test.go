@@ -2,13 +2,17 @@ package natsjournal
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
 	"github.com/meup-protocol/meup/internal/natsconn"
+	"github.com/meup-protocol/meup/internal/testkit"
 )
 
 // A gap in the delivered messages is skipped only if the stream proves that
@@ -129,4 +133,73 @@ func TestService(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A server is left when it does not serve most streams: the consumers on a server that has
+// lost the others still send heartbeats.
+func TestService_MostStreams(t *testing.T) {
+	nc := dial(t, openAccount(t).url()+",nats://127.0.0.1:1", nats.DontRandomize())
+	testkit.Eventually(t, "connected", nc.IsConnected)
+	for name, test := range map[string]struct {
+		served, unserved, read int
+		want                   natsconn.Service
+	}{
+		"a third is on the server":     {21, 43, 0, natsconn.Unserved},
+		"elections of a third":         {43, 21, 0, natsconn.Served},
+		"half":                         {32, 32, 0, natsconn.Served},
+		"most, and the rest is read":   {0, 40, 24, natsconn.Unserved},
+		"a part, and the rest is read": {0, 10, 54, natsconn.Unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := &Journal{nc: nc}
+			for health, count := range map[error]int{nil: test.served, errNoAnswer: test.unserved, errCatchingUp: test.read} {
+				for range count {
+					s := &stream{name: "s"}
+					s.setHealth(health)
+					j.streams = append(j.streams, s)
+				}
+			}
+			if got := j.service(); got != test.want {
+				t.Errorf("%v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+// After an outage all gateways are connected to the server that was there first. Later they
+// are not.
+func TestSpread(t *testing.T) {
+	testkit.Slow(t)
+	t.Parallel()
+	n := openAccount(t)
+	first, second := startProxy(t, n.address()), startProxy(t, n.address())
+	var gateways []*Journal
+	for range 16 { // each of them leaves with a probability of a half
+		gateways = append(gateways, openTest(t, n.urlAt(first.address())+","+n.urlAt(second.address()),
+			func(o *Options) { o.streams, o.isolation = 1, 5*time.Second }, nats.IgnoreDiscoveredServers()))
+	}
+	for _, p := range []*proxy{first, second} {
+		p.down.Store(true)
+		p.cut()
+	}
+	testkit.Eventually(t, "the outage lasts", func() bool {
+		for _, j := range gateways {
+			j.mu.Lock()
+			since := j.downSince
+			j.mu.Unlock()
+			if since.IsZero() || time.Since(since) < outage {
+				return false
+			}
+		}
+		return true
+	})
+	first.down.Store(false)
+	testkit.Eventually(t, "all gateways are connected", func() bool {
+		return !slices.ContainsFunc(gateways, func(j *Journal) bool { return !j.nc.IsConnected() })
+	})
+	second.down.Store(false)
+	testkit.Eventually(t, "a gateway is connected to the other server, and all are ready", func() bool {
+		return slices.ContainsFunc(gateways, func(j *Journal) bool { return strings.HasSuffix(j.nc.ConnectedUrl(), second.address()) }) &&
+			!slices.ContainsFunc(gateways, func(j *Journal) bool { return j.Ready() != nil })
+	})
 }

@@ -3,6 +3,7 @@ package natsjournal
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -22,9 +23,12 @@ const (
 	repairMin = 100 * time.Millisecond
 	repairMax = 30 * time.Second
 	calm      = time.Minute
-	// defaultIsolation is how long a server may fail to serve every stream before another
+	// defaultIsolation is how long a server may fail to serve most streams before another
 	// one is tried; it doubles up to maxIsolation with each server that also fails.
 	defaultIsolation, maxIsolation = 10 * time.Second, 5 * time.Minute
+	// outage is the time without a connection after which no server was there: all gateways
+	// then meet at the first one that is.
+	outage = 2 * time.Second
 )
 
 // repair is a request to repair the replica.
@@ -201,6 +205,7 @@ func (j *Journal) watch() {
 	defer ticker.Stop()
 	j.onConnectionStatus(j.nc.IsConnected())
 	ready := true
+	var spread time.Time // when to leave the server at which all gateways met, or zero
 	leaving := natsconn.Leaving{Min: j.opts.isolation, Max: maxIsolation, Jitter: natsconn.Jitter}
 	for {
 		select {
@@ -210,27 +215,44 @@ func (j *Journal) watch() {
 			if !ok { // the connection was closed for good
 				changes = nil
 			}
-			j.onConnectionStatus(status == nats.CONNECTED && ok)
+			if j.onConnectionStatus(status == nats.CONNECTED && ok) > outage {
+				spread = time.Now().Add(natsconn.Jitter(j.opts.isolation))
+			}
 		case now := <-ticker.C:
 			ready = j.logReadiness(ready)
-			if leaving.Due(now, j.service()) {
+			service := j.service()
+			if leaving.Due(now, service) {
 				j.log.Warn("the NATS server does not serve the log: another one is tried",
 					"server", j.nc.ConnectedServerName(), "reason", j.notReady())
 				_ = j.nc.ForceReconnect() // only fails on a closed connection
+			} else if !spread.IsZero() && now.After(spread) && service == natsconn.Served {
+				spread = time.Time{}
+				if rand.IntN(len(j.nc.Servers())) > 0 { // each server keeps its share
+					j.log.Info("another NATS server is used, as all gateways may have met at this one", "server", j.nc.ConnectedServerName())
+					_ = j.nc.ForceReconnect()
+				}
 			}
 		}
 	}
 }
 
-// service reports whether the connected server serves any stream: it may have
-// lost the rest of its cluster. Without other servers that is not of interest.
+// service reports whether the connected server serves the log. One that has lost the
+// rest of its cluster does not serve most streams, while the consumers of the others, which
+// are on that server, still send heartbeats. Without other servers that is not of interest.
 func (j *Journal) service() natsconn.Service {
 	if j.opts.copyOf != "" || !j.nc.IsConnected() || len(j.nc.Servers()) < 2 {
 		return natsconn.Unknown
 	}
-	best := natsconn.Unserved
+	best, unserved := natsconn.Unserved, 0
 	for _, s := range j.streams {
-		best = max(best, s.service())
+		service := s.service()
+		best = max(best, service)
+		if service == natsconn.Unserved {
+			unserved++
+		}
+	}
+	if 2*unserved > len(j.streams) {
+		return natsconn.Unserved
 	}
 	return best
 }
@@ -260,10 +282,14 @@ func isAny(err error, targets ...error) bool {
 }
 
 // onConnectionStatus restarts all streams after a reconnect, because messages
-// delivered meanwhile did not reach this gateway.
-func (j *Journal) onConnectionStatus(connected bool) {
+// delivered meanwhile did not reach this gateway. It returns how long there was no
+// connection, 0 unless one was made now.
+func (j *Journal) onConnectionStatus(connected bool) (down time.Duration) {
 	j.mu.Lock()
 	wasDown := !j.downSince.IsZero()
+	if connected && wasDown {
+		down = time.Since(j.downSince)
+	}
 	switch {
 	case connected:
 		j.downSince = time.Time{}
@@ -272,11 +298,12 @@ func (j *Journal) onConnectionStatus(connected bool) {
 	}
 	j.mu.Unlock()
 	if !connected || !wasDown {
-		return
+		return 0
 	}
 	for _, s := range j.streams {
 		signal(s.resync)
 	}
+	return down
 }
 
 // logReadiness logs a change of readiness and returns the current one.
