@@ -31,6 +31,7 @@ type Hub struct {
 	buckets   buckets.Pool
 	creations buckets.Creations
 	rings     ring.Budget
+	failures  admission.Failures
 	// streamBytes is the size of the texts of streams in memory.
 	streamBytes atomic.Int64
 
@@ -165,7 +166,7 @@ func (h *Hub) newSpace(cfg *authority.Config, name string) *Space {
 	s.contexts = contexts.New()
 	s.texts.Total = &h.streamBytes
 	s.admission = admission.Space{
-		Name: name, Log: s.log, Journal: h.services.Journal, Validate: h.services.Validate, Safety: h.services.Safety,
+		Name: name, Log: s.log, Failures: &h.failures, Journal: h.services.Journal, Validate: h.services.Validate, Safety: h.services.Safety,
 		Observer: h.services.Observer, Now: s.now, NewID: h.services.NewID, NewToken: h.services.NewToken,
 		State: &s.state, Contexts: s.contexts, Streams: &s.streams, Texts: &s.texts,
 		Draining: &h.draining, Retired: &s.retired, IsPresent: s.IsPresent, PublishLive: s.publishLive,

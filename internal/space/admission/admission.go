@@ -25,6 +25,7 @@ import (
 type Space struct {
 	Name     string
 	Log      *slog.Logger
+	Failures *Failures // of all spaces
 	Journal  journal.Journal
 	Validate func(kind protocol.Kind, payload protocol.Value) error
 	Safety   Redactor // nil: nothing is masked

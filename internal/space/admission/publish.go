@@ -354,7 +354,7 @@ func (b *batch) handleResult(ctx context.Context, p *Pending, r journal.Result) 
 		// The charges stay: the envelope may have been appended. The error names the
 		// id for a retry, which the gateway generated if the sender sent none.
 		id := cmp.Or(p.spelling.ID, p.draft.Envelope.ID)
-		b.space.Log.Warn("append envelope", "envelope", p.draft.Envelope.ID, "error", r.Err)
+		b.space.Failures.warn(b.space.Log, p.draft.Envelope.ID, r.Err)
 		err := protocol.Errorf(protocol.CodeOutcomeUnknown, "The log failed while it took the envelope, which may have been admitted; send it again with the id %s.", id)
 		err.ID, err.RetryAfterMS = id, 1000
 		p.ID, p.Invite, p.Err = id, nil, err
@@ -365,7 +365,7 @@ func (b *batch) handleResult(ctx context.Context, p *Pending, r journal.Result) 
 	case errors.Is(r.Err, journal.ErrTooLarge):
 		b.refuse(p, protocol.Errorf(protocol.CodeMessageTooLarge, "The log behind this gateway cannot hold an envelope of this size."))
 	default:
-		b.space.Log.Warn("append envelope", "envelope", p.draft.Envelope.ID, "error", r.Err)
+		b.space.Failures.warn(b.space.Log, p.draft.Envelope.ID, r.Err)
 		b.refuse(p, protocol.Errorf(protocol.CodeUnavailable, "The log cannot take the envelope now; it was not admitted, send it again under the same id."))
 	}
 }
