@@ -1,13 +1,16 @@
 package gateway_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
@@ -95,4 +98,47 @@ func TestDrain_DiskHangs(t *testing.T) {
 	}
 	<-posted
 	g.Wait()
+}
+
+// Clients that do not go on, such as one whose request never ends, leave the log time to
+// close.
+func TestDrain_ClientHangs(t *testing.T) {
+	t.Parallel()
+	g, err := gateway.New(t.Context(), gateway.Options{Config: parseConfig(t, discreetConfig)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- g.Serve(l) }() // ends with Drain
+	<-g.Opened()
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	// The server asks for the body when its handler reads it.
+	request := "POST /api/spaces/lab/envelopes HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer secret-of-alice\r\n" +
+		"Content-Length: 100\r\nExpect: 100-continue\r\n\r\n"
+	if _, err := io.WriteString(c, request); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
+		t.Fatalf("%q, %v", line, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+	defer cancel()
+	err = g.Drain(ctx)
+	if err == nil || errors.Is(err, gateway.ErrNotClosed) {
+		t.Errorf("Drain: %v, want an error about the connection", err)
+	}
+	if ctx.Err() != nil {
+		t.Error("the log was not closed before the end of the drain timeout")
+	}
+	if err := <-served; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
 }

@@ -176,9 +176,9 @@ func (g *Gateway) watchReadiness(ctx context.Context) {
 }
 
 // Drain shuts the gateway down gracefully: it accepts no new connections,
-// delivers admitted envelopes, and closes every connection with 1001. If ctx
-// ends first, it cuts the remaining connections and returns within
-// closeTimeout, with ErrNotClosed if the log is still not closed.
+// delivers admitted envelopes, and closes every connection with 1001. After three
+// quarters of the time of ctx it cuts the remaining connections. It returns within
+// closeTimeout after ctx, with ErrNotClosed if the log is still not closed.
 func (g *Gateway) Drain(ctx context.Context) error {
 	g.draining.Store(true)
 	g.opening()
@@ -202,6 +202,13 @@ func (g *Gateway) Drain(ctx context.Context) error {
 func (g *Gateway) drain(ctx context.Context) error {
 	var err error
 	if g.isOpen() {
+		// Clients that do not read take all the time that they are given. The log closes in
+		// the rest.
+		if deadline, ok := ctx.Deadline(); ok {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadline(ctx, deadline.Add(-time.Until(deadline)/4))
+			defer cancel()
+		}
 		g.ws.Refuse()
 		err = g.hub.Drain(ctx)
 		g.ws.Wait(ctx)
