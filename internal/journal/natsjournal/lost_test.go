@@ -349,6 +349,17 @@ func TestStreamWentBack_AcceptedElsewhere(t *testing.T) {
 // waits for the other one.
 func TestRestoreLog_LongestCopy(t *testing.T) {
 	t.Parallel()
+	for name, lost := range map[string]bool{"both are there": false, "one is lost": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			restoreLongest(t, lost)
+		})
+	}
+}
+
+// restoreLongest puts the entries of two gateways back. If the copy of the second one is lost,
+// the first one does not wait for it.
+func restoreLongest(t *testing.T, lost bool) {
 	n := startNATS(t)
 	dirA, dirB := t.TempDir(), t.TempDir()
 	options := func(dir string, restore, accept bool) func(o *Options) {
@@ -389,6 +400,13 @@ func TestRestoreLog_LongestCopy(t *testing.T) {
 	}
 	testkit.Eventually(t, "A waits for the gateway that has more of x", longer(a, "x"))
 	closeTest(t, b)
+	if lost {
+		closeTest(t, a)
+		a = openTest(t, n.url(), options(dirA, true, true))
+		waitForAgreement(t, "lab", 3, []*Journal{a})
+		waitForAgreement(t, "x", 2, []*Journal{a})
+		return
+	}
 	b = startTest(t, n.url(), options(dirB, true, false))
 	waitOpen(t, a)
 	waitOpen(t, b)
