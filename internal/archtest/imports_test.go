@@ -78,7 +78,7 @@ var mayImport = map[string][]string{
 	"internal/journal/natsjournal/block":     {"protocol", "internal/journal", "internal/natsconn"},
 	"internal/journal/natsjournal/position":  {},
 	"internal/journal/natsjournal/publisher": {"internal/journal", "internal/journal/natsjournal/block"},
-	"internal/journal/natsjournal/replica":   {"protocol", "internal/journal", "internal/journal/entrydb", "internal/journal/natsjournal/block", "internal/natsconn"},
+	"internal/journal/natsjournal/replica":   {"protocol", "internal/journal", "internal/journal/entrydb", "internal/journal/natsjournal/block", "internal/natsconn", "internal/proposal"},
 
 	// Search.
 	"internal/compaction":                 {},

@@ -71,14 +71,30 @@ func (d *DB) decide(p *pending, space string, draft *journal.Draft, lastState pr
 	case draft.Settles == "":
 		return r, Ref{}, nil
 	}
-	if earlier, known = p.settled[refKey{space, draft.Settles}]; !known {
-		earlier, err = d.ref(space, settledKey(key[:0], space, draft.Settles))
-	}
-	if err != nil {
-		return r, Ref{}, fmt.Errorf("look up the decision on a proposal in %s: %w", space, err)
+	if earlier, err = d.settlement(p, space, draft.Settles); err != nil {
+		return r, Ref{}, err
 	}
 	if earlier.Seq > 0 {
 		r.Err = &journal.SettledError{By: earlier.From, Seq: earlier.Seq}
 	}
 	return r, earlier, nil
+}
+
+// Settled returns the entry that settles a proposal, in the database or in the batch; the
+// zero Ref if there is none. Err: ErrUnavailable.
+func (b *Batch) Settled(space string, proposal protocol.ID) (Ref, error) {
+	return b.db.settlement(&b.pending, space, proposal)
+}
+
+func (d *DB) settlement(p *pending, space string, proposal protocol.ID) (Ref, error) {
+	var key [2 + 2*protocol.MaxIDBytes]byte
+	by, known := p.settled[refKey{space, proposal}]
+	if known {
+		return by, nil
+	}
+	by, err := d.ref(space, settledKey(key[:0], space, proposal))
+	if err != nil {
+		return Ref{}, fmt.Errorf("look up the decision on a proposal in %s: %w", space, err)
+	}
+	return by, nil
 }

@@ -25,7 +25,7 @@ var ErrIncomplete = errors.New("the log is being read from NATS")
 
 // Format is stored in the replica; a replica of another format is rebuilt. It
 // also changes with the encoding of entries, because digests cover that.
-const Format = "4"
+const Format = "5"
 
 const (
 	metaFormat = "format"

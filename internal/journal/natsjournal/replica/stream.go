@@ -326,10 +326,12 @@ type pass struct {
 	hold   block.Hold
 	guards guards
 	blocks []Applied
+
+	proposals map[spaceID]*journal.Entry // of the batch
 }
 
 func (s *Stream) newPass() *pass {
-	return &pass{s: s, batch: s.r.db.NewBatch(), pos: s.Pos, hold: s.Hold, state: make(map[string]protocol.Seq), guards: make(guards)}
+	return &pass{s: s, batch: s.r.db.NewBatch(), pos: s.Pos, hold: s.Hold, state: make(map[string]protocol.Seq), guards: make(guards), proposals: make(map[spaceID]*journal.Entry)}
 }
 
 // add decides the drafts of a message.
@@ -414,6 +416,9 @@ func (p *pass) decide(m Message, d *journal.Draft, seq protocol.Seq) (journal.Re
 		return r, nil
 	}
 	d.Envelope.Seq, d.CheckedAtStateSeq = seq, 0
+	if err := p.settle(m, d); err != nil {
+		return journal.Result{}, err
+	}
 	if err := p.batch.Put(m.Space, d); err != nil {
 		return journal.Result{}, err
 	}
