@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -66,8 +67,9 @@ func dial(t *testing.T, g *meuptest.Gateway, who string, opts client.Options) *c
 // employ runs an agent until the test ends or the returned function is called.
 func employ(t *testing.T, g *meuptest.Gateway, who string, opts agent.Options) (stop func()) {
 	t.Helper()
-	c := join(t, g, who)
-	opts.Space = c
+	if opts.Space == nil {
+		opts.Space = join(t, g, who)
+	}
 	if opts.CatchUp != "" && opts.History == nil {
 		opts.History = g.API(t, who)
 	}
@@ -86,7 +88,9 @@ func employ(t *testing.T, g *meuptest.Gateway, who string, opts agent.Options) (
 		if err := <-done; err != nil {
 			t.Errorf("agent %s: %v", who, err)
 		}
-		_ = c.Close()
+		if c, ok := opts.Space.(io.Closer); ok {
+			_ = c.Close()
+		}
 	}
 	t.Cleanup(stop)
 	return stop

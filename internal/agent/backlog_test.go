@@ -116,6 +116,31 @@ func answersTo(questions ...protocol.ID) func(*protocol.Envelope) bool {
 	}
 }
 
+// clockAhead is a client whose clock is ahead of the gateway's.
+type clockAhead struct {
+	*client.Client
+	by time.Duration
+}
+
+func (c clockAhead) Welcome() protocol.Welcome {
+	w := c.Client.Welcome()
+	w.Clock -= c.by
+	return w
+}
+
+// Which questions are old is decided by the gateway's clock.
+func TestCatchUp_ClockAhead(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice := join(t, g, "alice")
+	leave(t, g, client.Chat("Good morning."))
+	question := ask(t, alice, "hello")
+	employ(t, g, "planner", agent.Options{
+		Space: clockAhead{join(t, g, "planner"), 2 * time.Hour}, Now: func() time.Time { return time.Now().Add(2 * time.Hour) },
+		CatchUp: catchup.Auto, OwnToolsOnly: true,
+	})
+	conversation(t, alice, answersTo(question))
+}
+
 func TestCatchUp_Questions(t *testing.T) {
 	for _, test := range []struct {
 		how   catchup.Mode

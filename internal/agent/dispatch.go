@@ -215,7 +215,7 @@ func (a *Agent) catchUp(ctx context.Context) []protocol.Envelope {
 	reading, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
 	b, err := catchup.Read(reading, catchup.Options{
-		Mode: a.opts.CatchUp, History: a.opts.History, You: a.you, Space: a.space, Now: a.opts.Now(),
+		Mode: a.opts.CatchUp, History: a.opts.History, You: a.you, Space: a.space, Now: a.opts.Now().Add(a.opts.Space.Welcome().Clock),
 		Observe: func(env *protocol.Envelope) (isQuestion, named bool) {
 			a.addressing.Observe(env, a.opts.Space.Welcome)
 			a.chats.Note(env)

@@ -182,6 +182,19 @@ type setup struct {
 	bridge bridge.Options
 	client func(*client.Options)
 	pins   *toolpins.Options // nil: tools are not pinned
+	ahead  time.Duration     // of the clock of the bridge
+}
+
+// ahead is a client whose clock is ahead of the gateway's.
+type ahead struct {
+	*client.Client
+	by time.Duration
+}
+
+func (c ahead) Welcome() protocol.Welcome {
+	w := c.Client.Welcome()
+	w.Clock -= c.by
+	return w
 }
 
 // employ runs a bridge for a server until the test ends.
@@ -201,6 +214,10 @@ func employ(t *testing.T, g *meuptest.Gateway, server mcptools.Server, s setup) 
 		s.bridge.Pins = toolpins.New(*s.pins)
 	}
 	s.bridge.Space, s.bridge.Server, s.bridge.Notices, s.bridge.Logger = c, set, notices, log
+	if s.ahead != 0 {
+		s.bridge.Space = ahead{c, s.ahead}
+		s.bridge.Now = func() time.Time { return time.Now().Add(s.ahead) }
+	}
 	b := bridge.New(s.bridge)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { e.done <- b.Run(ctx) }() // ends with stop

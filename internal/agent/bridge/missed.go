@@ -86,7 +86,7 @@ func (b *Bridge) answerWaiting(ctx context.Context, waiting []protocol.Envelope)
 	var err error
 	m.through, err = b.handledThrough(reading)
 	slices.SortFunc(waiting, func(x, y protocol.Envelope) int { return cmp.Compare(x.Seq, y.Seq) })
-	oldest := b.opts.Now().Add(-b.opts.Missed)
+	oldest := b.opts.Now().Add(b.opts.Space.Welcome().Clock - b.opts.Missed) // by the gateway's clock
 	for i := range waiting {
 		if !waiting[i].TS.Before(oldest) {
 			m.note(&waiting[i], b.you)
@@ -213,7 +213,7 @@ func (b *Bridge) readMissed(ctx context.Context) (*missed, error) {
 	if m.through, err = b.handledThrough(ctx); err != nil {
 		return nil, err
 	}
-	oldest := b.opts.Now().Add(-b.opts.Missed)
+	oldest := b.opts.Now().Add(b.opts.Space.Welcome().Clock - b.opts.Missed) // by the gateway's clock
 	q := api.EnvelopeQuery{Kinds: []string{"mcp.request", "mcp.response"}, Descending: true, Limit: missedPage, Log: b.joined.Log, Before: b.joined.Seq + 1}
 	for range missedPages {
 		page, err := b.opts.History.Envelopes(ctx, b.joined.Name, q)

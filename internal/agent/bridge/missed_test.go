@@ -38,6 +38,19 @@ func catchingUp(t *testing.T, g *meuptest.Gateway) setup {
 	return setup{bridge: bridge.Options{Missed: time.Minute, History: g.API(t, "files")}}
 }
 
+// Which requests are old is decided by the gateway's clock: a bridge whose own clock is ahead
+// leaves none.
+func TestMissed_ClockAhead(t *testing.T) {
+	g := meuptest.Start(t, config)
+	n, server := counting()
+	employ(t, g, server, catchingUp(t, g)).stop()
+	begin(t, join(t, g, "alice", nil), callOf(1, "count"))
+	with := catchingUp(t, g)
+	with.ahead = 2 * time.Hour
+	employ(t, g, server, with)
+	testkit.Eventually(t, "the missed call is made", func() bool { return n.Load() == 1 })
+}
+
 // A bridge that was stopped answers the requests that were sent while it was
 // down, once, unless they were withdrawn. It does not matter whether the
 // requester is still connected.
