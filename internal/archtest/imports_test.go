@@ -181,7 +181,7 @@ var mayImport = map[string][]string{
 	"internal/agent/llm/llmtest":           {"internal/agent/llm"},
 	"internal/agent/contextwindow":         {"internal/agent/llm", "internal/textutil"},
 	"internal/agent/mcptools":              {"protocol", "internal/agent/subprocess", "internal/textutil"},
-	"internal/agent/subprocess":            {},
+	"internal/agent/subprocess":            {"internal/redact"},
 	"internal/agent/publisher":             {"protocol", "client", "internal/agent/inbox", "internal/participant"},
 	"internal/agent/mcptools/mcptoolstest": {},
 	"internal/agent/planner":               {"protocol", "client/reasoner", "client/reasoner/wire", "internal/agent/llm", "internal/agent/llm/models", "internal/agent/contextwindow", "internal/agent/telemetry", "internal/textutil"},

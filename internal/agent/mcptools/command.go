@@ -1,13 +1,17 @@
 package mcptools
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/internal/agent/subprocess"
@@ -28,17 +32,82 @@ type command struct {
 
 // Connect starts the program.
 func (c *command) Connect(context.Context) (mcp.Connection, error) {
-	p, err := subprocess.Start(subprocess.Options{Command: c.config.Command, Dir: c.config.Dir, Env: c.config.Env, Grace: c.grace, Log: c.log})
+	p, err := subprocess.Start(subprocess.Options{Command: c.config.Command, Dir: c.config.Dir, Env: c.config.Env, Grace: c.grace, Drained: true, Log: c.log})
 	if err != nil {
 		return nil, err
 	}
 	c.process = p
-	return (&mcp.IOTransport{Reader: io.NopCloser(p.Stdout), Writer: p, MaxLineLength: maxLine}).Connect(context.Background())
+	return (&mcp.IOTransport{Reader: messagesOf(p), Writer: p, MaxLineLength: maxLine}).Connect(context.Background())
 }
 
-// withStderrTail adds the last lines of a command's standard error to the error
-// of its start, and names the exit code if it has ended.
-func withStderrTail(err error, transport mcp.Transport) error {
+// messagesOf returns the messages in the output of a server. Lines that are none, such
+// as a banner, are left out; the SDK would end the connection.
+func messagesOf(p *subprocess.Process) io.ReadCloser {
+	r, w := io.Pipe()
+	go func() { // ends with the output; Close of the process ends that
+		err := copyMessages(w, p)
+		_ = w.CloseWithError(err)
+		_, _ = io.Copy(io.Discard, p.Stdout)
+	}()
+	return r
+}
+
+// errLongLine means that a line exceeds maxLine.
+var errLongLine = errors.New("the server wrote a line of more than 64 MiB")
+
+// copyMessages writes each message of a server in a line of its own. After an error of
+// w it reads on, for the lines that are no messages.
+func copyMessages(w io.Writer, p *subprocess.Process) error {
+	in := bufio.NewReaderSize(p.Stdout, 64<<10)
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(line)+len(part) > maxLine {
+			return errLongLine
+		}
+		line = append(line, part...)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		var batch []json.RawMessage
+		if json.Unmarshal(line, &batch) != nil {
+			batch = []json.RawMessage{bytes.TrimSpace(line)}
+		}
+		for _, message := range batch {
+			if kind := noiseOf(message); kind != "" {
+				p.Noise(kind, message)
+			} else if len(message) > 0 {
+				_, _ = w.Write(append(message, '\n'))
+			}
+		}
+		if err != nil {
+			return err
+		}
+		line = line[:0]
+	}
+}
+
+// noiseOf returns why a line is no message; "": it is one, or empty.
+func noiseOf(line []byte) string {
+	if len(line) == 0 {
+		return ""
+	}
+	if _, err := jsonrpc.DecodeMessage(line); err == nil {
+		return ""
+	}
+	var fields map[string]json.RawMessage
+	switch {
+	case !json.Valid(line):
+		return "no JSON"
+	case json.Unmarshal(line, &fields) == nil && (fields["result"] != nil || fields["error"] != nil) && (fields["id"] == nil || string(fields["id"]) == "null"):
+		return "response without an id"
+	}
+	return "no JSON-RPC"
+}
+
+// withTail adds the last lines that a command wrote to the error of its start, and
+// names the exit code if it has ended.
+func withTail(err error, transport mcp.Transport) error {
 	if t, ok := transport.(tapped); ok {
 		transport = t.Transport
 	}

@@ -1,11 +1,13 @@
 package mcptools_test
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -36,6 +38,11 @@ func TestMain(m *testing.M) {
 		exitWith(moody(revisions()...).Run(context.Background(), &mcp.StdioTransport{}))
 	case "moody-http":
 		exitWith(serveHTTP(os.Args[1], moody(revisions()...)))
+	case "noisy":
+		exitWith(noisy())
+	case "chatty": // it ends at once
+		fmt.Println("no such database: postgres://ada:hunter2hunter2@db/x")
+		os.Exit(4)
 	case "broken":
 		fmt.Fprintln(os.Stderr, "the licence has expired")
 		os.Exit(3)
@@ -286,6 +293,66 @@ func alive(pid int) bool {
 	}
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || !strings.Contains(string(stat), ") Z ")
+}
+
+// noisy is a server that writes lines to its standard output that are no messages.
+func noisy() error {
+	fmt.Println("Noisy server 1.0")
+	fmt.Println(`{"level":"info","msg":"listening"}`)
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if err := json.Unmarshal(in.Bytes(), &m); err != nil || m.ID == nil {
+			continue
+		}
+		fmt.Println(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}`)
+		fmt.Println("handling", m.Method, "token=ghp_abcdefghijklmnopqrstuvwxyz0123456789")
+		fmt.Print("\r\n")
+		switch m.Method {
+		case "initialize":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"noisy","version":"1"}}}`+"\r\n", m.ID)
+		case "tools/list":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"pid","inputSchema":{"type":"object"}}]}}`+"\n", m.ID)
+		case "tools/call":
+			fmt.Printf(`[{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%d"}]}}]`+"\n", m.ID, os.Getpid())
+		default:
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`+"\n", m.ID)
+		}
+	}
+	return in.Err()
+}
+
+// Lines on standard output that are no messages are logged, each kind once, and end
+// neither the server nor a call.
+func TestNoiseOnStdout(t *testing.T) {
+	var logged testkit.Log
+	set := start(t, mcptools.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))}, self(t, "noisy"))
+	first := call(t, set, "pid", "{}")
+	if again := call(t, set, "pid", "{}"); again != first {
+		t.Errorf("the server was started again: process %s, then %s", first, again)
+	}
+	text := logged.String()
+	for _, kind := range []string{`kind="no JSON"`, `kind="no JSON-RPC"`, `kind="response without an id"`} {
+		if n := strings.Count(text, kind+" "); n != 1 {
+			t.Errorf("%d log lines with %s, expected 1:\n%s", n, kind, text)
+		}
+	}
+	if !strings.Contains(text, "Noisy server 1.0") || strings.Contains(text, "ghp_") {
+		t.Errorf("the log does not show the line, or shows a secret:\n%s", text)
+	}
+}
+
+// A server that ends at once is reported with the lines that it wrote to standard output.
+func TestServerThatOnlyWritesToStdout(t *testing.T) {
+	for range 20 {
+		_, err := mcptools.Start(t.Context(), []mcptools.Server{self(t, "chatty")}, mcptools.Options{})
+		if err == nil || !strings.Contains(err.Error(), "exit code 4") || !strings.Contains(err.Error(), "no such database") || strings.Contains(err.Error(), "hunter2") {
+			t.Fatalf("error %v, expected the exit code and the line without its password", err)
+		}
+	}
 }
 
 func TestServerThatDoesNotStart(t *testing.T) {

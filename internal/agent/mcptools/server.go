@@ -61,12 +61,12 @@ func (s *server) start(ctx context.Context) error {
 	client := mcp.NewClient(&mcp.Implementation{Name: "meup", Version: s.opts.Version}, s.clientOptions())
 	session, err := client.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: s.opts.Protocol})
 	if err != nil {
-		return withStderrTail(err, transport)
+		return withTail(err, transport)
 	}
 	tools, err := listTools(ctx, session)
 	if err != nil {
 		_ = session.Close()
-		return withStderrTail(err, transport)
+		return withTail(err, transport)
 	}
 	s.live, s.noticesEnded = session, deaf
 	s.mu.Lock()

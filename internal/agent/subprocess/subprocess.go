@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/meup-protocol/meup/internal/redact"
 )
 
 // Options configures a Process. Command and Log are required.
@@ -20,6 +22,7 @@ type Options struct {
 	Dir     string
 	Env     []string      // nil: Environment()
 	Grace   time.Duration // for the program to end by itself
+	Drained bool          // Stdout is read to its end, for which Close waits
 	Log     *slog.Logger  // of what the program writes to standard error, at level debug
 }
 
@@ -29,11 +32,31 @@ type Process struct {
 
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
-	stdout *os.File
+	stdout *output
 	grace  time.Duration
 	exited chan struct{} // the program has ended and its group was killed
 	once   sync.Once
-	stderr *stderrTail
+	log    *slog.Logger
+	stderr *tail
+	noise  *tail // lines of its output that are no messages
+
+	drained bool
+}
+
+// output is the program's standard output.
+type output struct {
+	*os.File
+	once  sync.Once
+	ended chan struct{} // closed at its end
+}
+
+// Read reads from the output. It is called by one goroutine.
+func (o *output) Read(b []byte) (int, error) {
+	n, err := o.File.Read(b)
+	if err != nil {
+		o.once.Do(func() { close(o.ended) })
+	}
+	return n, err
 }
 
 // Start starts a program.
@@ -42,7 +65,7 @@ func Start(o Options) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make pipe: %w", err)
 	}
-	tail := &stderrTail{}
+	stderr := new(tail)
 	cmd := exec.Command(o.Command[0], o.Command[1:]...)
 	cmd.Dir, cmd.Env = o.Dir, o.Env
 	if cmd.Env == nil {
@@ -53,7 +76,7 @@ func Start(o Options) (*Process, error) {
 	// output is read.
 	cmd.Stdout = theirOut
 	cmd.Stderr = &lineWriter{emit: func(line string) {
-		tail.add(line)
+		stderr.add(line)
 		o.Log.Debug("program says", "line", line)
 	}}
 	cmd.WaitDelay = o.Grace // for stderr, which a child may keep open
@@ -66,7 +89,11 @@ func Start(o Options) (*Process, error) {
 		_ = stdout.Close()
 		return nil, fmt.Errorf("start command: %w", err)
 	}
-	p := &Process{Stdout: stdout, cmd: cmd, stdin: stdin, stdout: stdout, grace: o.Grace, exited: make(chan struct{}), stderr: tail}
+	out := &output{File: stdout, ended: make(chan struct{})}
+	p := &Process{
+		Stdout: out, cmd: cmd, stdin: stdin, stdout: out, grace: o.Grace, exited: make(chan struct{}),
+		log: o.Log, stderr: stderr, noise: new(tail), drained: o.Drained,
+	}
 	go func() { // ends with the program, which Close ends
 		_ = cmd.Wait()
 		killGroup(cmd.Process.Pid) // children that hold the output open
@@ -83,13 +110,16 @@ func (p *Process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
 func (p *Process) Close() error {
 	p.once.Do(func() {
 		_ = p.stdin.Close()
-		if !p.waits() {
+		if !within(p.grace, p.exited) {
 			terminateGroup(p.cmd.Process.Pid)
-			if !p.waits() {
+			if !within(p.grace, p.exited) {
 				killGroup(p.cmd.Process.Pid)
 			}
 		}
 		<-p.exited
+		if p.drained {
+			_ = within(p.grace, p.stdout.ended)
+		}
 		_ = p.stdout.Close()
 	})
 	return nil
@@ -110,28 +140,49 @@ func (p *Process) ExitCode() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-func (p *Process) waits() bool {
-	timer := time.NewTimer(p.grace)
+func within(d time.Duration, ended <-chan struct{}) bool {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case <-p.exited:
+	case <-ended:
 		return true
 	case <-timer.C:
 		return false
 	}
 }
 
-// Explain adds the last lines of the program's standard error to an error.
+// Noise notes a line of the output that is no message, for Explain. The first one of
+// each kind is logged.
+func (p *Process) Noise(kind string, line []byte) {
+	text := strings.ToValidUTF8(string(line[:min(len(line), maxTailLine)]), "?")
+	if p.noise.first(kind) {
+		p.log.Warn("the program writes to standard output what is no message; it is ignored", "kind", kind, "line", mask(text))
+	}
+	p.noise.add(text)
+}
+
+// Explain adds the last lines to an error that the program wrote to standard error, and
+// to standard output without being messages. Secrets in them are masked.
 func (p *Process) Explain(err error) error {
-	if p == nil {
+	if p == nil || err == nil {
 		return err
 	}
-	p.stderr.mu.Lock()
-	defer p.stderr.mu.Unlock()
-	if err == nil || len(p.stderr.lines) == 0 {
-		return err
+	if lines := p.stderr.String(); lines != "" {
+		err = fmt.Errorf("%w; it wrote: %s", err, lines)
 	}
-	return fmt.Errorf("%w; it wrote: %s", err, strings.Join(p.stderr.lines, " / "))
+	if lines := p.noise.String(); lines != "" {
+		err = fmt.Errorf("%w; to standard output: %s", err, lines)
+	}
+	return err
+}
+
+// mask masks the secrets in a text of the program.
+func mask(text string) string {
+	rules, err := redact.Default()
+	if err != nil { // the rules are built in
+		return "[not shown]"
+	}
+	return rules.Mask(text)
 }
 
 // lineWriter calls emit for each line; overlong lines are truncated.
@@ -140,8 +191,6 @@ type lineWriter struct {
 	line []byte
 }
 
-const maxStderrLine = 4096
-
 func (w *lineWriter) Write(b []byte) (int, error) {
 	for _, c := range b {
 		if c == '\n' {
@@ -149,27 +198,50 @@ func (w *lineWriter) Write(b []byte) (int, error) {
 			w.line = w.line[:0]
 			continue
 		}
-		if len(w.line) < maxStderrLine {
+		if len(w.line) < maxTailLine {
 			w.line = append(w.line, c)
 		}
 	}
 	return len(b), nil
 }
 
-// stderrTail keeps the last lines that a program wrote to its standard error,
-// for the error of a failed start.
-type stderrTail struct {
+// tail keeps the last lines of an output.
+type tail struct {
 	mu    sync.Mutex
 	lines []string
+	kinds map[string]bool
 }
 
-const maxStderrLines = 5
+// Bounds of a tail.
+const (
+	maxTailLines = 5
+	maxTailLine  = 1024 // bytes
+)
 
-func (w *stderrTail) add(line string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.lines = append(w.lines, line)
-	if len(w.lines) > maxStderrLines {
-		w.lines = w.lines[1:]
+func (t *tail) add(line string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lines = append(t.lines, line)
+	if len(t.lines) > maxTailLines {
+		t.lines = t.lines[1:]
 	}
+}
+
+// first reports whether it is called for the first time with a kind.
+func (t *tail) first(kind string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.kinds == nil {
+		t.kinds = make(map[string]bool)
+	}
+	first := !t.kinds[kind]
+	t.kinds[kind] = true
+	return first
+}
+
+// String returns the lines in one, with masked secrets.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return mask(strings.Join(t.lines, " / "))
 }
