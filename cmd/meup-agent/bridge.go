@@ -100,7 +100,7 @@ func runBridge(ctx context.Context, f *bridgeFlags) error {
 func serveBridge(ctx context.Context, f *bridgeFlags, token string, servers []mcptools.Server, log *slog.Logger) error {
 	notices := bridge.NewNotices()
 	options := mcptools.Options{
-		CallTimeout: f.toolTimeout, Version: program.Version(version), Logger: log,
+		CallTimeout: f.toolTimeout, MaxCallTimeout: f.toolMaxTimeout, Version: program.Version(version), Logger: log,
 		OnNotice: notices.Put, OnRestart: notices.Restarted, InputRequired: true,
 	}
 	if f.answerTimeout > 0 {

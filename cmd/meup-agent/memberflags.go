@@ -27,6 +27,7 @@ type memberFlags struct {
 	mcp, mcpHTTP        []string
 	mcpEnv              []string
 	toolTimeout         time.Duration
+	toolMaxTimeout      time.Duration
 	connectTimeout      time.Duration
 	logLevel, logFormat string
 }
@@ -39,7 +40,8 @@ func (f *memberFlags) register(fl *pflag.FlagSet) {
 	fl.StringArrayVar(&f.mcp, "mcp", nil, "command of an MCP server, with its arguments; run accepts it several times")
 	fl.StringArrayVar(&f.mcpEnv, "mcp-env", nil, "environment variable to pass to the commands of --mcp, in addition to PATH, HOME and similar ones; may be repeated")
 	fl.StringArrayVar(&f.mcpHTTP, "mcp-http", nil, "URL of an MCP server that uses streamable HTTP; run accepts it several times")
-	fl.DurationVar(&f.toolTimeout, "tool-timeout", 30*time.Second, "timeout of one call to an MCP server or a tool")
+	fl.DurationVar(&f.toolTimeout, "tool-timeout", 30*time.Second, "timeout of one call to an MCP server or a tool; progress begins it anew")
+	fl.DurationVar(&f.toolMaxTimeout, "tool-max-timeout", 10*time.Minute, "time after which a call to an MCP server ends in spite of its progress")
 	fl.DurationVar(&f.connectTimeout, "connect-timeout", 30*time.Second, "timeout of the first connection to the gateway")
 	fl.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	fl.StringVar(&f.logFormat, "log-format", "text", "text or json")
@@ -52,6 +54,8 @@ func (f *memberFlags) check() error {
 		return program.Usagef("no gateway: set MEUP_URL or use --gateway")
 	case f.toolTimeout <= 0:
 		return program.Usagef("--tool-timeout must be positive")
+	case f.toolMaxTimeout <= 0:
+		return program.Usagef("--tool-max-timeout must be positive")
 	case f.connectTimeout <= 0:
 		return program.Usagef("--connect-timeout must be positive")
 	}

@@ -107,7 +107,7 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 		}})
 		servers = append(servers, mcptools.Server{Name: "memory", InProcess: memory})
 	}
-	tools, err := mcptools.Start(ctx, servers, mcptools.Options{CallTimeout: f.toolTimeout, Version: program.Version(version), Logger: log})
+	tools, err := mcptools.Start(ctx, servers, mcptools.Options{CallTimeout: f.toolTimeout, MaxCallTimeout: f.toolMaxTimeout, Version: program.Version(version), Logger: log})
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ type call struct {
 	asker       protocol.ParticipantID
 	envelope    protocol.ID
 	contextPath protocol.ContextPath
+	token       string // of progress, at the server; "": none is requested
 
 	bridge *Bridge
 	place  *participant.Place // one of Options.MaxCalls

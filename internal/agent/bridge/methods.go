@@ -69,7 +69,7 @@ func pass[T any, P interface {
 		}
 		done := b.forwardMeta(c, P(params))
 		defer done()
-		raw, err := b.opts.Server.Do(c.ctx, func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
+		raw, err := b.opts.Server.Do(mcptools.WithProgress(c.ctx, c.token), func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
 			return ask(session, ctx, params)
 		})
 		return outcome{result: raw}, err
@@ -100,7 +100,7 @@ func (b *Bridge) callTool(c *call) (outcome, error) {
 	}
 	done := b.forwardMeta(c, params)
 	defer done()
-	raw, err := b.opts.Server.Do(c.ctx, func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
+	raw, err := b.opts.Server.Do(mcptools.WithProgress(c.ctx, c.token), func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
 		return session.CallTool(ctx, params)
 	})
 	if err != nil {
@@ -227,7 +227,8 @@ const progressToken = "progressToken"
 
 // forwardMeta copies the requester's _meta to the server's params. A progress
 // token is replaced by one of the bridge's own, because two requesters may use
-// the same token; done removes it.
+// the same token; done removes it. A call of a tool always has one, because progress
+// extends its time.
 func (b *Bridge) forwardMeta(c *call, params mcp.Params) (done func()) {
 	meta := make(map[string]any)
 	for key, value := range c.Params.Get("_meta").Members {
@@ -236,11 +237,13 @@ func (b *Bridge) forwardMeta(c *call, params mcp.Params) (done func()) {
 		}
 	}
 	token, asked := meta[progressToken].(json.RawMessage)
+	if asked || c.Method == "tools/call" {
+		c.token = strconv.FormatInt(b.token.Add(1), 10)
+		meta[progressToken] = c.token
+	}
 	if asked {
-		mine := strconv.FormatInt(b.token.Add(1), 10)
-		meta[progressToken] = mine
-		b.progress.Store(mine, &progress{asker: c.asker, envelope: c.envelope, contextPath: c.contextPath, token: token})
-		done = func() { b.flush(); b.progress.Delete(mine) }
+		b.progress.Store(c.token, &progress{asker: c.asker, envelope: c.envelope, contextPath: c.contextPath, token: token})
+		done = func() { b.flush(); b.progress.Delete(c.token) }
 	} else if _, logs := meta[mcp.MetaKeyLogLevel]; logs || b.logLevel.Load() != nil {
 		done = b.flush
 	} else {

@@ -52,7 +52,10 @@ type Server struct {
 
 // Options apply to all servers of a set. The zero value is usable.
 type Options struct {
-	CallTimeout  time.Duration // of one call; 0: 30 s
+	// CallTimeout is the timeout of one call; 0: 30 s. Progress begins it anew, up to
+	// MaxCallTimeout after the start of the call; 0: 10 min.
+	CallTimeout, MaxCallTimeout time.Duration
+
 	StartTimeout time.Duration // from the start of a server to its list of tools; 0: 60 s
 	// Grace is the time a command has to exit after its input was closed, and
 	// again after the signal to terminate; 0: 2 s.
@@ -85,6 +88,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.CallTimeout = cmp.Or(o.CallTimeout, 30*time.Second)
+	o.MaxCallTimeout = max(cmp.Or(o.MaxCallTimeout, 10*time.Minute), o.CallTimeout)
 	o.StartTimeout = cmp.Or(o.StartTimeout, time.Minute)
 	o.Grace = cmp.Or(o.Grace, 2*time.Second)
 	o.MinBackoff = cmp.Or(o.MinBackoff, 250*time.Millisecond)

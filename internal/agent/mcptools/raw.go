@@ -60,7 +60,7 @@ func (c *capture) raw() json.RawMessage {
 type tapped struct {
 	mcp.Transport
 	// notice receives progress and log messages in their order with responses,
-	// which the SDK does not keep; nil: the SDK's handlers receive them.
+	// which the SDK does not keep.
 	notice func(method string, params mcp.Params)
 	// asked receives the params of the server's questions.
 	asked func(params json.RawMessage)
@@ -104,7 +104,7 @@ func (c *tappedConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 // Read stores the result of a response in the capture of its call.
 func (c *tappedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	msg, err := c.Connection.Read(ctx)
-	if req, ok := msg.(*jsonrpc.Request); ok && err == nil && !req.IsCall() && c.notice != nil {
+	if req, ok := msg.(*jsonrpc.Request); ok && err == nil && !req.IsCall() {
 		c.notify(req)
 	} else if ok && err == nil && req.Method == elicitation {
 		c.asked(req.Params)

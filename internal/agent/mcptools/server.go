@@ -21,6 +21,8 @@ type server struct {
 	opts   Options
 	log    *slog.Logger
 
+	progressed func(token any)
+
 	http    *http.Transport
 	changed chan struct{}           // receives a token when the server's tools change
 	broken  chan *mcp.ClientSession // sessions that a caller reports as unusable
@@ -39,9 +41,9 @@ type server struct {
 	tools   []*mcp.Tool        // the latest list
 }
 
-func newServer(name string, config Server, opts Options) *server {
+func newServer(name string, config Server, opts Options, progressed func(token any)) *server {
 	return &server{
-		name: name, config: config, opts: opts,
+		name: name, config: config, opts: opts, progressed: progressed,
 		log:     opts.Logger.With("tool_server", name),
 		http:    &http.Transport{Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: opts.StartTimeout},
 		changed: make(chan struct{}, 1),
@@ -89,11 +91,11 @@ func (s *server) transport() (mcp.Transport, <-chan struct{}, error) {
 		if _, err := s.config.InProcess.Connect(context.Background(), over(there), nil); err != nil {
 			return nil, nil, err
 		}
-		return tapped{over(here), s.opts.OnNotice, s.operations.keep}, nil, nil
+		return tapped{over(here), s.notice, s.operations.keep}, nil, nil
 	case s.config.URL != "":
 		return s.overHTTP()
 	case len(s.config.Command) > 0:
-		return tapped{&command{config: s.config, grace: s.opts.Grace, log: s.log}, s.opts.OnNotice, s.operations.keep}, nil, nil
+		return tapped{&command{config: s.config, grace: s.opts.Grace, log: s.log}, s.notice, s.operations.keep}, nil, nil
 	}
 	return nil, nil, errors.New("neither a command nor a URL is given")
 }
@@ -273,6 +275,11 @@ func (s *server) clientOptions() *mcp.ClientOptions {
 	if s.opts.OnElicit != nil {
 		opts.ElicitationHandler, opts.Capabilities.Elicitation = s.elicit, elicitationCapabilities()
 	}
+	if s.config.URL != "" { // else the transport has it
+		opts.ProgressNotificationHandler = func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			s.notice(progressMade, r.Params)
+		}
+	}
 	if s.opts.OnNotice == nil {
 		return opts
 	}
@@ -292,13 +299,13 @@ func (s *server) clientOptions() *mcp.ClientOptions {
 	opts.LoggingMessageHandler = func(_ context.Context, r *mcp.LoggingMessageRequest) { //nolint:staticcheck // see above
 		s.notice(logMessage, r.Params)
 	}
-	opts.ProgressNotificationHandler = func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
-		s.notice(progressMade, r.Params)
-	}
 	return opts
 }
 
 func (s *server) notice(method string, params mcp.Params) {
+	if p, ok := params.(*mcp.ProgressNotificationParams); ok {
+		s.progressed(p.ProgressToken)
+	}
 	if s.opts.OnNotice != nil {
 		s.opts.OnNotice(method, params)
 	}

@@ -25,19 +25,21 @@ type Set struct {
 
 	mu     sync.Mutex
 	closed bool
+	limits map[string]*timeLimit // of the calls in progress, by progress token
+	token  int                   // the last one that Call assigned
 }
 
 // Start starts all servers and returns when each has listed its tools. If one
 // cannot be started, all are stopped and the error names it and the reason. The
 // context bounds only the start.
 func Start(ctx context.Context, servers []Server, opts Options) (*Set, error) {
-	s := &Set{opts: opts.withDefaults()}
+	s := &Set{opts: opts.withDefaults(), limits: make(map[string]*timeLimit)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	names := uniqueNames(servers)
 	errs := make([]error, len(servers))
 	var starting sync.WaitGroup
 	for i, config := range servers {
-		srv := newServer(names[i], config, s.opts)
+		srv := newServer(names[i], config, s.opts, s.progressed)
 		s.servers = append(s.servers, srv)
 		starting.Go(func() {
 			if err := srv.start(ctx); err != nil {
@@ -106,7 +108,7 @@ func describe(name string, t target) Tool {
 }
 
 // Call calls a tool with a JSON object of arguments and waits for its result,
-// at most Options.CallTimeout. A tool that reports a failure returns a Result
+// at most the time of Options. A tool that reports a failure returns a Result
 // with IsError. Errors are ErrUnknownTool, ErrServerGone, ErrClosed,
 // context.DeadlineExceeded, the error of ctx, and *jsonrpc.Error if the server
 // refuses. A cancelled call is cancelled on the server too.
@@ -119,7 +121,12 @@ func (s *Set) Call(ctx context.Context, name string, args json.RawMessage) (Resu
 	if len(args) > 0 {
 		params.Arguments = args
 	}
-	raw, err := s.do(ctx, t.server, func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
+	s.mu.Lock()
+	s.token++
+	token := fmt.Sprint("call-", s.token)
+	s.mu.Unlock()
+	params.SetProgressToken(token)
+	raw, err := s.do(WithProgress(ctx, token), t.server, func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
 		return session.CallTool(ctx, params)
 	})
 	if err != nil {
@@ -152,6 +159,25 @@ func (s *Set) SharesListen(session *mcp.ClientSession) bool {
 	return s.servers[0].config.URL == "" && session.InitializeResult().ProtocolVersion >= "2026-07-28"
 }
 
+type progressKey struct{}
+
+// WithProgress returns the context of a call that requests progress with a token, for
+// Do: its progress extends the time of the call.
+func WithProgress(ctx context.Context, token string) context.Context {
+	return context.WithValue(ctx, progressKey{}, token)
+}
+
+// progressed begins the timeout of a call anew.
+func (s *Set) progressed(token any) {
+	name, _ := token.(string)
+	s.mu.Lock()
+	l := s.limits[name]
+	s.mu.Unlock()
+	if l != nil {
+		l.extend()
+	}
+}
+
 // do bounds an operation by its timeout and by the lifetime of the set.
 func (s *Set) do(ctx context.Context, srv *server, op Op) (json.RawMessage, error) {
 	s.mu.Lock()
@@ -160,17 +186,25 @@ func (s *Set) do(ctx context.Context, srv *server, op Op) (json.RawMessage, erro
 		return nil, ErrClosed
 	}
 	s.calls.Add(1)
-	s.mu.Unlock()
 	defer s.calls.Done()
-	ctx, cancel := withTimeLimit(ctx, s.opts.CallTimeout)
-	defer cancel()
-	defer context.AfterFunc(s.ctx, cancel)()
-	raw, err := srv.do(ctx, op)
-	if err != nil && s.ctx.Err() != nil {
-		return nil, ErrClosed
+	ctx, l := withTimeLimit(ctx, s.opts.CallTimeout, s.opts.MaxCallTimeout)
+	defer l.stop()
+	if token, ok := ctx.Value(progressKey{}).(string); ok {
+		s.limits[token] = l
+		defer func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			delete(s.limits, token)
+		}()
 	}
-	if err != nil && context.Cause(ctx) == context.DeadlineExceeded && !errors.Is(err, context.DeadlineExceeded) { //nolint:errorlint // the cause is this value
-		err = fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
+	s.mu.Unlock()
+	defer context.AfterFunc(s.ctx, l.stop)()
+	raw, err := srv.do(ctx, op)
+	switch {
+	case err != nil && s.ctx.Err() != nil:
+		return nil, ErrClosed
+	case err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded):
+		return nil, fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
 	}
 	return raw, err
 }

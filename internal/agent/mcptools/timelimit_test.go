@@ -10,8 +10,8 @@ import (
 func TestTimeLimit_DoesNotPassWhileHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		ctx, cancel := withTimeLimit(t.Context(), 30*time.Second)
-		defer cancel()
+		ctx, l := withTimeLimit(t.Context(), 30*time.Second, time.Hour)
+		defer l.stop()
 		time.Sleep(10 * time.Second)
 		first, second := Hold(ctx), Hold(ctx)
 		time.Sleep(time.Hour)
@@ -27,7 +27,7 @@ func TestTimeLimit_DoesNotPassWhileHeld(t *testing.T) {
 
 func TestTimeLimit_Canceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := withTimeLimit(t.Context(), time.Second)
+		ctx, l := withTimeLimit(t.Context(), time.Second, time.Hour)
 		defer Hold(ctx)()
 		cancel()
 		<-ctx.Done()
