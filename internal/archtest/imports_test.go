@@ -100,7 +100,7 @@ var mayImport = map[string][]string{
 	"internal/gateway/resourcemeta":       {"protocol", "internal/gateway/access"},
 	"internal/gateway/mcpserver/result":   {"protocol", "internal/gateway/mcpserver/offer"},
 	"internal/gateway/mcpserver/slots":    {},
-	"internal/gateway/mcpserver/offer":    {"protocol", "internal/capability"},
+	"internal/gateway/mcpserver/offer":    {"protocol", "internal/capability", "internal/textutil"},
 
 	// Packages that the gateways of a cluster share, in addition to the log.
 	"internal/natsconn":        {},

@@ -36,6 +36,14 @@ const (
 	ThreadTool = "context.thread"
 )
 
+// plainNames are the names of the tools for MCP clients, many of which accept no dots.
+var plainNames = map[string]string{
+	SearchTool: textutil.PlainToolName(SearchTool), ReadTool: textutil.PlainToolName(ReadTool), ThreadTool: textutil.PlainToolName(ThreadTool),
+}
+
+// PlainName returns the name of one of the tools for MCP clients, or another name unchanged.
+func PlainName(name string) string { return cmp.Or(plainNames[name], name) }
+
 // Bounds of the arguments, and of one result.
 const (
 	maxArgument = 4096 // bytes
@@ -57,6 +65,7 @@ type Options struct {
 	// everything. An agent that answers a question would find the question first, and
 	// its own search. nil: there is no such position.
 	Before func() protocol.Seq
+	Plain  bool // the tools have their names for MCP clients
 }
 
 type tools struct {
@@ -80,9 +89,15 @@ func Register(server *mcp.Server, o Options) {
 	if o.Before != nil {
 		description += " Questions in progress, and what was written after them, are not searched."
 	}
-	add(server, SearchTool, description, t.search)
-	add(server, ReadTool, "Reads one envelope by its id, as JSON.", t.read)
-	add(server, ThreadTool, "Reads the conversation that an envelope belongs to, as Markdown, with the reasoning of each turn.", t.thread)
+	name := func(tool string) string {
+		if o.Plain {
+			return PlainName(tool)
+		}
+		return tool
+	}
+	add(server, name(SearchTool), description, t.search)
+	add(server, name(ReadTool), "Reads one envelope by its id, as JSON.", t.read)
+	add(server, name(ThreadTool), "Reads the conversation that an envelope belongs to, as Markdown, with the reasoning of each turn.", t.thread)
 }
 
 // add registers a read-only tool whose result is one text.

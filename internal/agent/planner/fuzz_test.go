@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 // FuzzOffer checks that every tool, regardless of its name and schema, is
@@ -26,7 +27,7 @@ func FuzzOffer(f *testing.F) {
 		o := newOffer(&State{Tools: tools, MaxDepth: 1}, math.MaxInt, slog.New(slog.DiscardHandler))
 		seen := make(map[string]bool)
 		for _, x := range o.tools {
-			if !legalName.MatchString(x.Name) || seen[x.Name] || len([]rune(x.Description)) > maxDescription || !json.Valid(x.InputSchema) {
+			if !textutil.LegalToolName(x.Name) || seen[x.Name] || len([]rune(x.Description)) > maxDescription || !json.Valid(x.InputSchema) {
 				t.Fatalf("%+v of %+v", x, tools)
 			}
 			seen[x.Name] = true

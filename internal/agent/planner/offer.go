@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"log/slog"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -19,7 +17,6 @@ import (
 const (
 	maxOffered     = 128  // tools; the providers accept no more
 	maxDescription = 1024 // characters of one description
-	maxToolName    = 64
 
 	shortDescription = 300 // characters of one description, if the tools do not fit otherwise
 )
@@ -49,7 +46,7 @@ type offered struct {
 // participants.
 func newOffer(s *State, room int, log *slog.Logger) *offer {
 	tools := withoutDuplicates(append(s.builtins(), s.Tools...))
-	o := &offer{names: make(map[string]string, len(tools))}
+	o := new(offer)
 	o.name(tools) // all of them, so that the names do not depend on the fit
 	order := priority(s, tools)
 	if o.fit(tools, order, room, maxDescription-1, log); len(o.leftOut) > 0 {
@@ -149,48 +146,13 @@ func (o *offer) define(t *Tool, limit int) (definition llm.Tool, rationale strin
 	return llm.Tool{Name: o.names[t.Name], Description: textutil.ShortenChars(description, maxDescription-1), InputSchema: schema}, rationale
 }
 
-var legalName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-
-// name gives every tool a name that the providers accept: its own if it is
-// legal, or else a similar one that is unique.
+// name gives every tool a name that the providers accept.
 func (o *offer) name(tools []Tool) {
-	used := make(map[string]bool)
-	for _, t := range tools {
-		if legalName.MatchString(t.Name) {
-			o.names[t.Name] = t.Name
-			used[t.Name] = true
-		}
+	names := make([]string, len(tools))
+	for i := range tools {
+		names[i] = tools[i].Name
 	}
-	for _, t := range tools {
-		if o.names[t.Name] != "" {
-			continue
-		}
-		wire := wireName(t.Name)
-		for n := 0; used[wire]; n++ {
-			wire = distinct(t.Name, n)
-		}
-		o.names[t.Name] = wire
-		used[wire] = true
-	}
-}
-
-var illegal = regexp.MustCompile(`[^a-zA-Z0-9_-]+`)
-
-// wireName replaces the characters of a name that providers do not accept.
-func wireName(name string) string {
-	s := strings.Trim(illegal.ReplaceAllString(name, "_"), "_")
-	if s == "" {
-		s = "tool"
-	}
-	return s[:min(len(s), maxToolName)]
-}
-
-// distinct returns wireName with a suffix, the n-th hash of the name.
-func distinct(name string, n int) string {
-	h := fnv.New32a()
-	fmt.Fprintf(h, "%s %d", name, n)
-	s := wireName(name)
-	return fmt.Sprintf("%s_%08x", s[:min(len(s), maxToolName-9)], h.Sum32())
+	o.names = textutil.ToolNames(names)
 }
 
 // find returns the tool that a model names, by its wire name or its own name;
@@ -240,8 +202,8 @@ func (o *offer) withWireNames(messages []llm.Message) []llm.Message {
 			if o.wire[c.Name] == nil {
 				if wire := o.names[c.Name]; wire != "" {
 					c.Name = wire
-				} else if !legalName.MatchString(c.Name) {
-					c.Name = wireName(c.Name) // a tool that is no longer offered
+				} else {
+					c.Name = textutil.PlainToolName(c.Name) // a tool that is no longer offered
 				}
 			}
 			out[i].Calls[j] = c

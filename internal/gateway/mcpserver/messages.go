@@ -36,7 +36,7 @@ type message struct {
 	Context   string   `json:"context,omitempty"`
 	InReplyTo []string `json:"in_reply_to,omitempty"`
 	Text      string   `json:"text"`
-	Omitted   int      `json:"omitted,omitempty" jsonschema:"bytes that are missing at the end of the text; context.read returns all"`
+	Omitted   int      `json:"omitted,omitempty" jsonschema:"bytes that are missing at the end of the text; context_read returns all"`
 }
 
 // messages is a part of the log for a model.

@@ -14,6 +14,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/mcpserver/offer"
 	"github.com/meup-protocol/meup/internal/gateway/mcpserver/progress"
 	"github.com/meup-protocol/meup/internal/gateway/mcpserver/result"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -56,7 +57,9 @@ func (v *view) show(ctx context.Context, c *caller) error {
 	tools := make(map[string]foreign)
 	if l := v.directory.lists[c.of]; l != nil {
 		for _, t := range l.Tools {
-			tools[t.Name] = foreign{c.of, t.Name, t}
+			shown := *t
+			shown.Name = textutil.ToolName(t.Name)
+			tools[shown.Name] = foreign{c.of, t.Name, &shown}
 		}
 	}
 	version := versionOf(tools)
@@ -166,12 +169,47 @@ func relayAll(next mcp.MethodHandler) mcp.MethodHandler {
 		if !slices.Contains(relayedMethods, method) {
 			return next(ctx, method, req)
 		}
-		r, err := relayedOf(c.of, method, req, req.GetParams())
+		params := req.GetParams()
+		if p, ok := params.(*mcp.CallToolParamsRaw); ok {
+			if f, ok := c.foreign(p.Name); ok {
+				renamed := *p
+				renamed.Name = f.name
+				params = &renamed
+			}
+		}
+		r, err := relayedOf(c.of, method, req, params)
 		if err != nil {
 			return nil, err
 		}
-		return c.relay(progress.With(ctx, req, r.meta), r)
+		out, err := c.relay(progress.With(ctx, req, r.meta), r)
+		if list, ok := out.(*result.Forwarded); ok && err == nil && method == methodList {
+			list.JSON = withLegalNames(list.JSON)
+		}
+		return out, err
 	}
+}
+
+// withLegalNames returns the result of tools/list with the names that MCP clients
+// accept. It is unchanged if it has no others.
+func withLegalNames(list json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	var tools []map[string]json.RawMessage
+	if json.Unmarshal(list, &fields) != nil || json.Unmarshal(fields["tools"], &tools) != nil {
+		return list
+	}
+	changed := false
+	for _, tool := range tools {
+		var name string
+		if json.Unmarshal(tool["name"], &name) != nil || textutil.ToolName(name) == name {
+			continue
+		}
+		tool["name"], changed = offer.Encode(textutil.ToolName(name)), true
+	}
+	if !changed {
+		return list
+	}
+	fields["tools"] = offer.Encode(tools)
+	return offer.Encode(fields)
 }
 
 // subscribe subscribes to a resource of the participant.

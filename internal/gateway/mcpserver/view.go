@@ -219,7 +219,7 @@ func (c *caller) newServer() *mcp.Server {
 		SubscribeHandler:   func(_ context.Context, r *mcp.SubscribeRequest) error { return subscribable(r.Params.URI) },
 		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 	})
-	memorytools.Register(server, memorytools.Options{Memory: memorytools.FromContext(memoryOf), Space: c.space})
+	memorytools.Register(server, memorytools.Options{Memory: memorytools.FromContext(memoryOf), Space: c.space, Plain: true})
 	addTalk(server)
 	addThink(server)
 	addProposals(server)
@@ -258,6 +258,7 @@ func route(next mcp.MethodHandler) mcp.MethodHandler {
 				}
 				return c.relay(progress.With(ctx, req, p.Meta), r)
 			}
+			p.Name = memorytools.PlainName(p.Name)
 			ctx = progress.With(ctx, req, p.Meta)
 		case *mcp.SubscriptionsListenParams:
 			return c.listen(ctx, p, func(ctx context.Context) (mcp.Result, error) { return next(ctx, method, req) })

@@ -3,13 +3,11 @@
 package offer
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -17,24 +15,14 @@ import (
 // such as mcp__meup__.
 const maxName = 53
 
-// Tool names that every client takes.
-var (
-	plainName  = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
-	notPlain   = regexp.MustCompile(`[^A-Za-z0-9_-]`)
-	hashedName = regexp.MustCompile(`_[0-9a-f]{12}$`)
-)
-
 // Name returns the name of a tool of another participant: participant__tool,
 // or, if that is not a valid or unambiguous name, one that ends with a hash.
 func Name(host protocol.ParticipantID, tool string) string {
 	id, name := string(host), string(host)+"__"+tool
-	if len(name) <= maxName && plainName.MatchString(name) && !strings.Contains(id, "__") && !strings.HasSuffix(id, "_") && !hashedName.MatchString(name) {
+	if len(name) <= maxName && textutil.LegalToolName(name) && !strings.Contains(id, "__") && !strings.HasSuffix(id, "_") && !textutil.IsHashedToolName(name) {
 		return name
 	}
-	sum := sha256.Sum256([]byte(id + "\x00" + tool))
-	suffix := "_" + hex.EncodeToString(sum[:6])
-	name = notPlain.ReplaceAllString(name, "_")
-	return name[:min(len(name), maxName-len(suffix))] + suffix
+	return textutil.HashedToolName(name, id+"\x00"+tool, maxName)
 }
 
 // Rights decide which tools are listed. The gateway decides again when a tool is
@@ -92,7 +80,9 @@ func (r Rights) MayCall(host protocol.ParticipantID, tool string) (now, proposab
 }
 
 // IsForeign reports whether a name has the form of a tool of another participant.
-func IsForeign(name string) bool { return strings.Contains(name, "__") || hashedName.MatchString(name) }
+func IsForeign(name string) bool {
+	return strings.Contains(name, "__") || textutil.IsHashedToolName(name)
+}
 
 // Encode returns a text, or a value of JSON that was read, as JSON.
 func Encode(v any) json.RawMessage {
