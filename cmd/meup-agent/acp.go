@@ -89,7 +89,7 @@ func (f *acpFlags) register(fl *pflag.FlagSet) {
 	fl.DurationVar(&f.proposalTimeout, "proposal-timeout", 5*time.Minute, "time until a request for permission without a decision expires")
 	fl.DurationVar(&f.grantTime, "grant-time", time.Hour, "duration of the grant that a proposal suggests, if the agent offers a lasting permission")
 	fl.DurationVar(&f.idleTimeout, "idle-timeout", 30*time.Minute, "time after which an agent that sends nothing is canceled")
-	fl.DurationVar(&f.startTimeout, "start-timeout", 2*time.Minute, "timeout of the agent's start, which may download it")
+	fl.DurationVar(&f.startTimeout, "start-timeout", 2*time.Minute, "timeout of the agent's start, which may download it, and of the start of a session")
 	fl.Float64Var(&f.maxCost, "max-cost", 0, "maximum cost of a question, in the currency that the agent reports; 0: any")
 	fl.Int64Var(&f.maxTokens, "max-tokens", 0, "maximum number of tokens of a question, as far as the agent reports them; 0: any")
 }

@@ -43,7 +43,7 @@ type Options struct {
 
 	ProposalTimeout time.Duration // for the decision about a permission; 0: 5 min
 	IdleTimeout     time.Duration // without a message of the program, while it works; 0: 30 min
-	StartTimeout    time.Duration // for the program to start, which may download itself; 0: 2 min
+	StartTimeout    time.Duration // for the program to start, which may download itself, and to open a session; 0: 2 min
 	CancelGrace     time.Duration // for the program to end a canceled prompt; 0: 10 s
 	GrantTime       time.Duration // of the grant that a proposal suggests; 0: 1 h
 	CallDelay       time.Duration // from a call to its request, if the program asks for no permission; 0: 300 ms

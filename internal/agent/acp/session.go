@@ -29,7 +29,8 @@ type session struct {
 	tokens int64   // in the context of the model
 }
 
-// sessionTime bounds a request that opens or closes a session.
+// sessionTime bounds a request that changes or closes a session. One that opens a
+// session, and may start its MCP servers, has the time of a start.
 const sessionTime = time.Minute
 
 // threadOf returns the thread of a question: the session that the client names, or the
@@ -158,7 +159,7 @@ func (a *Agent) open(ctx context.Context, s *session) error {
 	}
 	if known && (s.program.can.LoadSession || s.program.can.Session.Resume != nil) {
 		params["sessionId"] = earlier
-		err := s.program.call(ctx, sessionTime, method, params, nil)
+		err := s.program.call(ctx, a.o.StartTimeout, method, params, nil)
 		if err == nil {
 			s.id = earlier
 			return a.setMode(ctx, s)
@@ -172,7 +173,7 @@ func (a *Agent) open(ctx context.Context, s *session) error {
 	var made struct {
 		ID sessionID `json:"sessionId"`
 	}
-	err := s.program.call(ctx, sessionTime, "session/new", params, &made)
+	err := s.program.call(ctx, a.o.StartTimeout, "session/new", params, &made)
 	if err == nil && made.ID == "" {
 		err = errors.New("it gave the session no id")
 	}

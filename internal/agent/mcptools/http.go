@@ -3,10 +3,14 @@ package mcptools
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"slices"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -20,7 +24,7 @@ func (s *server) overHTTP() (mcp.Transport, <-chan struct{}, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("parse URL of the tool server: %w", err)
 	}
-	t := &httpTransport{header: s.config.Header, user: u.User, query: u.RawQuery, base: s.http, noticesEnded: make(chan struct{}, 1)}
+	t := &httpTransport{header: s.config.Header, user: u.User, query: u.RawQuery, base: s.http, away: &s.away, noticesEnded: make(chan struct{}, 1)}
 	u.User, u.RawQuery = nil, ""
 	return &mcp.StreamableClientTransport{
 		Endpoint:     u.String(),
@@ -35,6 +39,7 @@ type httpTransport struct {
 	user         *url.Userinfo
 	query        string
 	base         http.RoundTripper
+	away         *atomic.Bool  // whether the last request has not reached a server
 	noticesEnded chan struct{} // receives a token when a stream of notifications ends
 }
 
@@ -52,9 +57,12 @@ func (t *httpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		req.Header[k] = v
 	}
 	resp, err := t.base.RoundTrip(req)
+	var network *net.OpError
 	if err != nil {
+		t.away.Store(errors.As(err, &network) && network.Op == "dial")
 		return nil, err
 	}
+	t.away.Store(slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, resp.StatusCode))
 	captureBody(req.Context(), resp)
 	if req.Header.Get("Mcp-Method") == "subscriptions/listen" {
 		resp.Body = &notificationStream{ReadCloser: resp.Body, ctx: req.Context(), ended: t.noticesEnded}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -24,6 +25,7 @@ type server struct {
 	progressed func(token any)
 
 	http    *http.Transport
+	away    atomic.Bool             // the last request over HTTP has not reached the server
 	changed chan struct{}           // receives a token when the server's tools change
 	broken  chan *mcp.ClientSession // sessions that a caller reports as unusable
 
@@ -50,6 +52,27 @@ func newServer(name string, config Server, opts Options, progressed func(token a
 		broken:  make(chan *mcp.ClientSession, 1),
 		back:    make(chan struct{}),
 	}
+}
+
+// maxFirstPause bounds the pause between two attempts to reach a server at the start.
+const maxFirstPause = 2 * time.Second
+
+// startFirst is start for a set that starts. A server over HTTP may come up later than
+// this program: it is tried again for the time of a start.
+func (s *server) startFirst(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.StartTimeout)
+	defer cancel()
+	err := s.start(ctx)
+	for pause := s.opts.MinBackoff; err != nil && s.away.Load(); pause = min(2*pause, maxFirstPause) {
+		s.log.Warn("tool server not reached; trying again", "in", pause, "err", err)
+		if !sleep(ctx, jitter(pause)) {
+			return err
+		}
+		if again := s.start(ctx); again == nil || ctx.Err() == nil {
+			err = again
+		}
+	}
+	return err
 }
 
 // start connects and lists the tools.

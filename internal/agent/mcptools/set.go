@@ -42,7 +42,7 @@ func Start(ctx context.Context, servers []Server, opts Options) (*Set, error) {
 		srv := newServer(names[i], config, s.opts, s.progressed)
 		s.servers = append(s.servers, srv)
 		starting.Go(func() {
-			if err := srv.start(ctx); err != nil {
+			if err := srv.startFirst(ctx); err != nil {
 				errs[i] = fmt.Errorf("start tool server %s: %w", srv.name, err)
 				return
 			}
