@@ -21,6 +21,7 @@ const (
 	maxListPages   = 10      // of one list
 	maxDescription = 4 << 10 // bytes
 	listTimeout    = 5 * time.Second
+	firstWait      = time.Second // of a list, for all participants together; the others are added later
 	listAge        = time.Minute // after which a list is requested again, also without a notification
 )
 
@@ -35,16 +36,21 @@ type foreign struct {
 // participant. One goroutine at a time uses it.
 type directory struct {
 	lists map[protocol.ParticipantID]*offer.List
-	seen  cursor // notifications up to here are in the lists
+	late  map[protocol.ParticipantID]inquiry // the requests that are not answered yet
+	seen  cursor                             // notifications up to here are in the lists
 }
 
-// update brings the lists of these participants up to date. The list of a
-// participant that does not answer is the earlier one, or empty.
-func (d *directory) update(ctx context.Context, c *caller, hosts []protocol.ParticipantID) error {
+// update brings the lists of these participants up to date, and waits at most for a
+// time. The list of a participant that has not answered is the earlier one, or empty.
+func (d *directory) update(ctx context.Context, c *caller, hosts []protocol.ParticipantID, wait time.Duration) error {
 	for host := range d.lists {
 		if !slices.Contains(hosts, host) {
 			delete(d.lists, host) // it may come back with other tools
+			delete(d.late, host)
 		}
+	}
+	if err := d.addLate(ctx, c); err != nil {
+		return err
 	}
 	if err := d.expire(ctx, c); err != nil {
 		return err
@@ -55,7 +61,51 @@ func (d *directory) update(ctx context.Context, c *caller, hosts []protocol.Part
 			stale = append(stale, host)
 		}
 	}
-	return d.list(ctx, c, stale)
+	return d.list(ctx, c, stale, wait)
+}
+
+// addLate adds the lists that have arrived since their participants were waited for.
+func (d *directory) addLate(ctx context.Context, c *caller) error {
+	for host, in := range d.late {
+		payload, err := c.arrived(ctx, &in)
+		if err != nil {
+			return err
+		}
+		if len(payload) == 0 {
+			continue
+		}
+		delete(d.late, host)
+		d.lists[host] = &offer.List{At: time.Now()}
+		if next := d.lists[host].Add(payload); next != "" {
+			delete(d.lists, host) // it is asked again for all pages
+		}
+	}
+	return nil
+}
+
+// arrived returns the payload of the response to a request to one participant; empty:
+// there is none yet.
+func (c *caller) arrived(ctx context.Context, in *inquiry) (json.RawMessage, error) {
+	q := api.EnvelopeQuery{Since: in.at.seq, Log: in.at.log, Kinds: []string{string(protocol.KindMCPResponse)}, From: in.to, Limit: maxMessages}
+	for range maxPages {
+		page, err := c.page(ctx, q)
+		if errors.Is(err, &protocol.Error{Code: protocol.CodeCursorExpired}) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Envelopes {
+			if e := &page.Envelopes[i]; e.Correlation.Names(in.ids[0]) {
+				return e.Payload, nil
+			}
+		}
+		if !page.HasMore {
+			break
+		}
+		q.Since, q.Log = max(q.Since, page.Next), page.Log
+	}
+	return nil, nil
 }
 
 // expire removes the lists that changed according to their participants.
@@ -92,12 +142,16 @@ func (d *directory) expire(ctx context.Context, c *caller) error {
 
 func methodOf(e *protocol.Envelope) string { return e.ParsePayload().Get("method").Text() }
 
-// list requests the tools of participants, and waits for all at the same time.
-func (d *directory) list(ctx context.Context, c *caller, hosts []protocol.ParticipantID) error {
-	deadline, cursors := time.Now().Add(listTimeout), make(map[protocol.ParticipantID]string)
+// list requests the tools of participants, and waits for all at the same time. It does
+// not wait for those alone that did not answer before.
+func (d *directory) list(ctx context.Context, c *caller, hosts []protocol.ParticipantID, wait time.Duration) error {
+	deadline, cursors := time.Now(), make(map[protocol.ParticipantID]string)
 	found := make(map[protocol.ParticipantID]*offer.List)
 	for _, host := range hosts {
 		cursors[host] = ""
+		if _, late := d.late[host]; !late {
+			deadline = time.Now().Add(wait)
+		}
 	}
 	for range maxListPages {
 		if len(cursors) == 0 {
@@ -123,6 +177,11 @@ func (d *directory) list(ctx context.Context, c *caller, hosts []protocol.Partic
 				return err
 			}
 			in.sent(&e, receipt.Seq)
+			if after == "" {
+				asked := inquiry{}
+				asked.sent(&e, receipt.Seq)
+				d.late[host] = asked // until it has answered
+			}
 		}
 		if len(in.ids) == 0 {
 			break
@@ -136,6 +195,7 @@ func (d *directory) list(ctx context.Context, c *caller, hosts []protocol.Partic
 		}
 		clear(cursors)
 		for _, e := range got {
+			delete(d.late, e.From)
 			if found[e.From] == nil {
 				found[e.From] = &offer.List{At: time.Now()}
 			}

@@ -98,7 +98,14 @@ func (l *listener) watch(ctx context.Context, at cursor) error {
 	if l.c.of != "" {
 		q.Kinds, q.From = []string{string(protocol.KindMCPRequest)}, []protocol.ParticipantID{l.c.of}
 	} else if len(l.want.ResourceSubscriptions) == 0 {
-		q.Kinds = []string{string(protocol.KindMCPRequest), string(protocol.KindSystemPresence)}
+		q.Kinds = []string{string(protocol.KindMCPRequest), string(protocol.KindMCPResponse), string(protocol.KindSystemPresence)}
+	}
+	if l.c.of == "" && l.c.server.view(l.c).awaits("") { // it may have answered before the cursor
+		if err := l.c.Resume(ctx); err != nil {
+			return err
+		}
+		l.tools(ctx)
+		l.c.Release()
 	}
 	return l.c.client.Events(ctx, l.c.space, q, func(e *api.Event) bool {
 		if err := l.c.Resume(ctx); err != nil {
@@ -147,6 +154,9 @@ func (l *listener) envelope(ctx context.Context, e *protocol.Envelope) {
 		if methodOf(e) == toolsChanged {
 			l.tools(ctx)
 		}
+	}
+	if e.Kind == protocol.KindMCPResponse && e.AddressedTo(l.c.you) && l.c.of == "" && l.c.server.view(l.c).awaits(e.From) {
+		l.tools(ctx)
 	}
 	thread := ""
 	if slices.ContainsFunc(l.want.ResourceSubscriptions, func(uri string) bool { return strings.HasPrefix(uri, threadsURI) }) {

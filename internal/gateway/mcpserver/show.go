@@ -50,7 +50,7 @@ func (v *view) show(ctx context.Context, c *caller) error {
 		return err
 	}
 	if v.shown.about.Capabilities.Tools != nil {
-		if err := v.directory.update(ctx, c, []protocol.ParticipantID{c.of}); err != nil {
+		if err := v.directory.update(ctx, c, []protocol.ParticipantID{c.of}, listTimeout); err != nil {
 			return err
 		}
 	}

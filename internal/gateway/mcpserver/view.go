@@ -45,7 +45,8 @@ type view struct {
 
 	mu      sync.Mutex
 	server  *mcp.Server
-	foreign map[string]foreign // tools of other participants, by name
+	foreign map[string]foreign       // tools of other participants, by name
+	late    []protocol.ParticipantID // have not listed their tools yet
 
 	// Used by the holder of busy.
 	directory directory
@@ -62,7 +63,9 @@ func (s *server) view(c *caller) *view {
 	key := viewKey{c.space, c.you, c.of}
 	v, ok := s.views.Get(key)
 	if !ok {
-		v = &view{busy: make(chan struct{}, 1), directory: directory{lists: make(map[protocol.ParticipantID]*offer.List)}}
+		v = &view{busy: make(chan struct{}, 1), directory: directory{
+			lists: make(map[protocol.ParticipantID]*offer.List), late: make(map[protocol.ParticipantID]inquiry),
+		}}
 	}
 	if ok || c.of == "" {
 		s.views.Put(key, v) // the young generation has what is used
@@ -116,6 +119,13 @@ func (v *view) tools() map[string]foreign {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.foreign // replaced, not changed
+}
+
+// awaits reports whether the participant, or "" any, has not listed its tools yet.
+func (v *view) awaits(host protocol.ParticipantID) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return host == "" && len(v.late) > 0 || slices.Contains(v.late, host)
 }
 
 // lock waits for the right to change the view, without a slot: who has the right
@@ -186,9 +196,16 @@ func (v *view) offered(ctx context.Context, c *caller) (map[string]foreign, erro
 			hosts = append(hosts, p.ID)
 		}
 	}
-	if err := v.directory.update(ctx, c, hosts); err != nil {
+	wait := firstWait
+	if c.asks.method == methodCall {
+		wait = listTimeout // the tool may be one of the missing
+	}
+	if err := v.directory.update(ctx, c, hosts, wait); err != nil {
 		return nil, err
 	}
+	v.mu.Lock()
+	v.late = slices.Collect(maps.Keys(v.directory.late))
+	v.mu.Unlock()
 	return v.directory.offered(roster.You.Capabilities), nil
 }
 
