@@ -321,6 +321,20 @@ func TestMCP_OneParticipantRefusals(t *testing.T) {
 	}
 }
 
+// unbuffered checks that a proxy passes each event of a stream on at once.
+type unbuffered struct {
+	t    *testing.T
+	next http.RoundTripper
+}
+
+func (u unbuffered) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := u.next.RoundTrip(r)
+	if err == nil && resp.Header.Get("Content-Type") == "text/event-stream" && resp.Header.Get("X-Accel-Buffering") != "no" {
+		u.t.Errorf("the response to %s has X-Accel-Buffering %q, expected no", r.Header.Get("Mcp-Method"), resp.Header.Get("X-Accel-Buffering"))
+	}
+	return resp, err
+}
+
 // listening connects a client that is notified of changes.
 func listening(t *testing.T, g *meuptest.Gateway, query string) (s *mcp.ClientSession, notices <-chan string) {
 	t.Helper()
@@ -333,7 +347,7 @@ func listening(t *testing.T, g *meuptest.Gateway, query string) (s *mcp.ClientSe
 			all <- r.Params.URI
 		},
 	})
-	s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: g.HTTP() + "/mcp?space=lab" + query, HTTPClient: &http.Client{Transport: withToken("alice-token")}}, nil)
+	s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: g.HTTP() + "/mcp?space=lab" + query, HTTPClient: &http.Client{Transport: unbuffered{t, withToken("alice-token")}}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -134,7 +134,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.code = rpcParse
 	}
 	w = f
-	if c.asks.token || c.of != "" {
+	if c.asks.token || c.of != "" || c.asks.method == methodListen {
 		w.Header().Set("X-Accel-Buffering", "no") // a proxy passes each event on at once
 		s.stream.ServeHTTP(w, r)
 		return
