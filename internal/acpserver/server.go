@@ -53,8 +53,12 @@ type session struct {
 	name   string                  // in the space, which does not tell the ids of the questions
 	asked  int                     // prompts that have become questions
 	failed string                  // text of a prompt whose question may be in the log: a retry must not ask again
-	cancel context.CancelCauseFunc // of the prompt in progress; nil: there is none
 	number uint64                  // of the last cancel; it ends the prompts that were sent before it
+
+	// Of the prompt in progress; nil: there is none.
+	prompting context.Context
+	cancel    context.CancelCauseFunc
+	ended     chan struct{}
 }
 
 // Bounds of a connection.
@@ -142,7 +146,7 @@ func (s *server) handle(ctx context.Context, method string, params json.RawMessa
 	case "authenticate":
 		return struct{}{}, nil
 	case "session/new":
-		return s.newSession()
+		return s.newSession(ctx)
 	case "session/load":
 		return s.load(ctx, params)
 	case "session/prompt":
@@ -169,9 +173,9 @@ func (s *server) initialize() any {
 	}
 }
 
-func (s *server) newSession() (any, error) {
+func (s *server) newSession(ctx context.Context) (any, error) {
 	x := s.sessionOf(uuid.NewString())
-	if err := s.add(x); err != nil {
+	if err := s.add(ctx, x); err != nil {
 		return nil, err
 	}
 	return map[string]string{"sessionId": x.id}, nil
@@ -184,12 +188,14 @@ func (s *server) sessionOf(id string) *session {
 }
 
 // add stores a session; one that has no prompt in progress makes room for it.
-func (s *server) add(x *session) error {
+func (s *server) add(ctx context.Context, x *session) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.sessions[x.id]
-	if known != nil && known.cancel != nil {
-		return acpconn.NewError(acpconn.CodeInvalidParams, "a prompt of this session is in progress")
+	if known != nil {
+		if err := s.awaitEndLocked(ctx, known); err != nil {
+			return err
+		}
 	}
 	if known == nil && len(s.sessions) >= maxSessions {
 		for id, old := range s.sessions {
@@ -255,6 +261,15 @@ func (s *server) load(ctx context.Context, params json.RawMessage) (any, error) 
 	if json.Unmarshal(params, &p) != nil || !protocol.ValidID(p.ID) {
 		return nil, acpconn.NewError(acpconn.CodeInvalidParams, "sessionId: expected the id of a session")
 	}
+	s.mu.Lock()
+	var err error
+	if known := s.sessions[p.ID]; known != nil {
+		err = s.awaitEndLocked(ctx, known) // its question counts
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
 	x := s.sessionOf(p.ID)
 	for x.asked < maxPrompts {
 		asked, err := s.isAsked(ctx, x, x.asked+1)
@@ -275,7 +290,7 @@ func (s *server) load(ctx context.Context, params json.RawMessage) (any, error) 
 			s.replay(ctx, x, &h.Turns[i])
 		}
 	}
-	if err := s.add(x); err != nil {
+	if err := s.add(ctx, x); err != nil {
 		return nil, err
 	}
 	return struct{}{}, nil
@@ -324,6 +339,27 @@ func (s *server) cancel(ctx context.Context, x *session) {
 	}
 }
 
+// awaitEndLocked waits until the prompt in progress of a session has ended, if it was
+// canceled. Error: the prompt was not, or ctx has ended.
+func (s *server) awaitEndLocked(ctx context.Context, x *session) error {
+	for x.prompting != nil {
+		if x.prompting.Err() == nil {
+			return acpconn.NewError(acpconn.CodeInvalidParams, "a prompt of this session is in progress")
+		}
+		ended := x.ended
+		s.mu.Unlock()
+		select {
+		case <-ended:
+		case <-ctx.Done():
+		}
+		s.mu.Lock()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
 // prompt asks the question of a prompt, and returns when its turn has ended.
 func (s *server) prompt(ctx context.Context, params json.RawMessage) (any, error) {
 	x, err := s.sessionIn(params)
@@ -341,20 +377,23 @@ func (s *server) prompt(ctx context.Context, params json.RawMessage) (any, error
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s.mu.Lock()
-	if acpconn.Number(ctx) < x.number {
+	err = s.awaitEndLocked(ctx, x)
+	switch {
+	case acpconn.Number(ctx) < x.number:
 		s.mu.Unlock()
 		return map[string]string{"stopReason": "cancelled"}, nil
-	}
-	if x.cancel != nil {
+	case err != nil:
 		s.mu.Unlock()
-		return nil, acpconn.NewError(acpconn.CodeInvalidParams, "a prompt of this session is in progress")
+		return nil, err
 	}
-	x.cancel = cancel
+	ended := make(chan struct{})
+	x.prompting, x.cancel, x.ended = ctx, cancel, ended
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		x.cancel = nil
+		x.prompting, x.cancel, x.ended = nil, nil, nil
+		close(ended)
 	}()
 	return s.ask(ctx, x, text)
 }

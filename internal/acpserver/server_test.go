@@ -334,6 +334,32 @@ func TestServer_Cancel(t *testing.T) {
 	}
 }
 
+// A prompt, or a load, that is sent right after a cancel waits for the end of the canceled
+// turn.
+func TestServer_PromptAfterCancel(t *testing.T) {
+	g := meuptest.Start(t, config)
+	e := connect(t, g, "alice").open()
+	for i := range 3 {
+		wait := e.prompt("hello")
+		chats(t, g, "alice", protocol.KindChat, 2*i+1)
+		if err := e.conn.Notify(t.Context(), "session/cancel", map[string]string{"sessionId": e.session}); err != nil {
+			t.Fatal(err)
+		}
+		if i == 2 {
+			e.call("session/load", map[string]any{"sessionId": e.session, "cwd": "/", "mcpServers": []any{}}, nil)
+		}
+		next := e.prompt("something else")
+		if reason, err := wait(); reason != "cancelled" || err != nil {
+			t.Errorf("the canceled prompt: %q, %v", reason, err)
+		}
+		q := chats(t, g, "alice", protocol.KindChat, 2*i+2)[2*i+1]
+		finishNew(t, g, q.ID)
+		if reason, err := next(); reason != "end_turn" || err != nil {
+			t.Errorf("the next prompt: %q, %v; want end_turn", reason, err)
+		}
+	}
+}
+
 // A cancel that is sent right after a prompt ends it, even if it is handled first.
 func TestServer_CancelAtOnce(t *testing.T) {
 	g := meuptest.Start(t, config)
