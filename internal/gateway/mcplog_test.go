@@ -1,9 +1,13 @@
 package gateway_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -52,8 +56,9 @@ spaces:
 	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
 		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) { logs <- fmt.Sprint(r.Params.Data) }, //nolint:staticcheck // deprecated from 2026-07-28 on, but servers use it
 	})
+	recording := &recorder{RoundTripper: withToken("alice-token")}
 	alice, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{
-		Endpoint: g.HTTP() + "/mcp?space=lab", HTTPClient: &http.Client{Transport: withToken("alice-token")}, DisableStandaloneSSE: true,
+		Endpoint: g.HTTP() + "/mcp?space=lab", HTTPClient: &http.Client{Transport: recording}, DisableStandaloneSSE: true,
 	}, &mcp.ClientSessionOptions{ProtocolVersion: "2026-07-28"})
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +69,7 @@ spaces:
 	if r, err := alice.CallTool(t.Context(), params); err != nil || r.IsError {
 		t.Fatalf("%+v %v", r, err)
 	}
-	for _, want := range []string{"to alice", "about the call"} {
+	for _, want := range []string{"to alice", "map[about:9.007199254740992e+15 n:1]"} {
 		select {
 		case got := <-logs:
 			if got != want {
@@ -74,6 +79,40 @@ spaces:
 			t.Errorf("no %q", want)
 		}
 	}
+	if all, want := recording.text(), `"data":{"about":9007199254740993,"n":1.0}`; !strings.Contains(all, want) {
+		t.Errorf("the numbers of a log message were changed: no %s in %s", want, all)
+	}
+}
+
+// recorder keeps the bodies of the responses.
+type recorder struct {
+	http.RoundTripper
+
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := r.RoundTripper.RoundTrip(req)
+	if err == nil {
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.TeeReader(resp.Body, r), resp.Body}
+	}
+	return resp, err
+}
+
+func (r *recorder) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all.Write(p)
+}
+
+func (r *recorder) text() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all.String()
 }
 
 // answerAndLog sends log messages and the response to a request.
@@ -86,13 +125,13 @@ func answerAndLog(ctx context.Context, c *client.Client, request *protocol.Envel
 			about protocol.Correlation
 			data  string
 		}{
-			{to: "bob", data: "to bob"},
-			{to: request.From, data: "to alice"},
-			{to: "bob", about: protocol.CorrelateTo(request.ID), data: "about the call"},
+			{to: "bob", data: `"to bob"`},
+			{to: request.From, data: `"to alice"`},
+			{to: "bob", about: protocol.CorrelateTo(request.ID), data: `{"about":9007199254740993,"n":1.0}`},
 		} {
 			if _, err := c.Send(ctx, protocol.Envelope{
 				Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{log.to}, Correlation: log.about,
-				Payload: fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":%q}}`, log.data),
+				Payload: fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":%s}}`, log.data),
 			}); err != nil {
 				return err
 			}

@@ -33,6 +33,16 @@ func TestTurn_Steps(t *testing.T) {
 	l.closed()
 }
 
+// A surrogate pair that the program splits over two chunks arrives whole.
+func TestTurn_SplitEmoji(t *testing.T) {
+	l := start(t)
+	if got := l.answer(l.ask("split")); got != "😀" {
+		t.Errorf("answer %q, want one emoji", got)
+	}
+	l.check(`claude reasoning.thought in`, `{"message":"😀","raw":true`)
+	l.closed()
+}
+
 // A call without a request for permission that the capabilities do not allow is shown too.
 func TestTurn_CallOutsideOfRights(t *testing.T) {
 	l := start(t)

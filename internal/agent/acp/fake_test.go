@@ -149,6 +149,12 @@ func (f *fake) do(session, verb, rest, head string, i int, cancel <-chan struct{
 		f.update(session, map[string]any{"sessionUpdate": "agent_thought_chunk", "content": text(rest)})
 	case "say":
 		f.say(session, rest)
+	case "split": // its emoji over two chunks
+		for _, kind := range []string{"agent_thought_chunk", "agent_message_chunk"} {
+			for _, half := range []string{`"\ud83d"`, `"\ude00"`} {
+				f.update(session, map[string]any{"sessionUpdate": kind, "content": map[string]any{"type": "text", "text": json.RawMessage(half)}})
+			}
+		}
 	case "head":
 		f.say(session, head)
 	case "session":

@@ -14,6 +14,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/deltastream"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -44,9 +45,10 @@ type turn struct {
 	live    *deltastream.Streams
 	kind    llm.DeltaKind // of text
 	text    strings.Builder
-	message string // id of the message that grows
-	answer  string // the last complete message
-	stream  string // that carried it
+	split   [llm.ThinkingDelta + 1]textutil.Halves // of the chunks of each kind
+	message string                                 // id of the message that grows
+	answer  string                                 // the last complete message
+	stream  string                                 // that carried it
 	calls   map[string]*call
 	order   []*call
 	notes   []string // for the next prompt

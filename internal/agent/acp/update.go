@@ -44,13 +44,13 @@ func (t *turn) update(params json.RawMessage) {
 	}
 	switch u.Kind {
 	case "agent_thought_chunk":
-		t.addLocked(llm.ThinkingDelta, contentText(u.Content))
+		t.addLocked(llm.ThinkingDelta, contentText(t.split[llm.ThinkingDelta].Join(u.Content)))
 	case "agent_message_chunk":
 		if t.message != u.Message && t.kind == llm.TextDelta && t.text.Len() > 0 {
 			t.addLocked(llm.TextDelta, "\n\n") // of another message
 		}
 		t.message = u.Message
-		t.addLocked(llm.TextDelta, contentText(u.Content))
+		t.addLocked(llm.TextDelta, contentText(t.split[llm.TextDelta].Join(u.Content)))
 	case "tool_call", "tool_call_update":
 		t.callLocked(in.Update, u.Kind == "tool_call")
 	case "plan":

@@ -124,17 +124,21 @@ func (c *tappedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 }
 
 func (c *tappedConn) notify(req *jsonrpc.Request) {
-	var params mcp.Params
 	switch req.Method {
 	case progressMade:
-		params = new(mcp.ProgressNotificationParams)
+		params := new(mcp.ProgressNotificationParams)
+		if json.Unmarshal(req.Params, params) == nil {
+			c.notice(req.Method, params)
+		}
 	case logMessage:
-		params = new(mcp.LoggingMessageParams)
-	default:
-		return
-	}
-	if json.Unmarshal(req.Params, params) == nil {
-		c.notice(req.Method, params)
+		params := new(mcp.LoggingMessageParams)
+		var written struct {
+			Data json.RawMessage `json:"data"`
+		}
+		if json.Unmarshal(req.Params, params) == nil && json.Unmarshal(req.Params, &written) == nil {
+			params.Data = written.Data // numbers stay as the server wrote them
+			c.notice(req.Method, params)
+		}
 	}
 }
 

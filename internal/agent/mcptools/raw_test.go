@@ -1,10 +1,30 @@
 package mcptools
 
 import (
+	"encoding/json"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 )
+
+// The numbers of a log message stay as the server wrote them.
+func TestTapped_LogMessage(t *testing.T) {
+	const data = `{"id":9007199254740993,"n":1.0}`
+	got := ""
+	c := &tappedConn{notice: func(_ string, params mcp.Params) {
+		text, err := json.Marshal(params)
+		if err != nil {
+			t.Error(err)
+		}
+		got = string(text)
+	}}
+	c.notify(&jsonrpc.Request{Method: logMessage, Params: json.RawMessage(`{"level":"info","data":` + data + `}`)})
+	if want := `{"data":` + data + `,"level":"info"}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
 
 func TestResultsInBodies(t *testing.T) {
 	defer goleak.VerifyNone(t)

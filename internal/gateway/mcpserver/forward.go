@@ -231,6 +231,9 @@ func (c *caller) passOn(ctx context.Context, r *relayed, id protocol.ID, n *prot
 	case "notifications/message":
 		p := new(mcp.LoggingMessageParams)
 		if (n.Correlation.Names(id) || n.AddressedTo(c.you)) && json.Unmarshal(params, p) == nil {
+			if data := payload.Get("params").Get("data"); data.Exists() {
+				p.Data = json.RawMessage(data.Raw()) // numbers stay as they were written
+			}
 			_ = session.Log(ctx, p) //nolint:staticcheck // deprecated from 2026-07-28 on, but servers use it
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"iter"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 // errEmpty: an answer in one document has no content.
@@ -86,7 +87,7 @@ func (c *Client) decode(s *stream, d Decoder, stopped *bool) error {
 		}
 		return c.readError("", err)
 	}
-	var split halves
+	var split textutil.Halves
 	for n := 1; !*stopped; n++ {
 		ev, err := s.next()
 		switch {
@@ -101,7 +102,7 @@ func (c *Client) decode(s *stream, d Decoder, stopped *bool) error {
 		if len(bytes.TrimSpace(ev.Data)) == 0 {
 			continue
 		}
-		ev.Data = split.join(ev.Data)
+		ev.Data = split.Join(ev.Data)
 		last, err := d.Event(ev)
 		if last || err != nil {
 			return c.readError(fmt.Sprintf(": event %d", n), err)

@@ -1,4 +1,4 @@
-package llmhttp
+package textutil
 
 import (
 	"encoding/json"
@@ -22,10 +22,10 @@ func TestHalves(t *testing.T) {
 		"no JSON":                  {[]string{`[DONE] \ud83d`, `"\ud83d"`}, []string{`[DONE] \ud83d`, `"\ud83d"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var h halves
+			var h Halves
 			var got []string
 			for _, data := range test.in {
-				got = append(got, string(h.join([]byte(data))))
+				got = append(got, string(h.Join([]byte(data))))
 			}
 			if !slices.Equal(got, test.want) {
 				t.Errorf("got  %s\nwant %s", got, test.want)
@@ -40,12 +40,12 @@ func TestHalves_AnySplit(t *testing.T) {
 		escapes := rapid.SliceOf(rapid.SampledFrom([]string{`\ud83d\ude00`, `\n`, `\\`, `\"`, `x`, `\u00e9`})).Draw(rt, "text")
 		whole := strings.Join(escapes, "")
 		units := strings.Split(strings.ReplaceAll(strings.Join(escapes, "|"), `\ud83d\ude00`, `\ud83d|\ude00`), "|")
-		var h halves
+		var h Halves
 		var got strings.Builder
 		for len(units) > 0 {
 			n := rapid.IntRange(1, len(units)).Draw(rt, "units")
 			var event struct{ Delta string }
-			if err := json.Unmarshal(h.join([]byte(`{"delta":"`+strings.Join(units[:n], "")+`"}`)), &event); err != nil {
+			if err := json.Unmarshal(h.Join([]byte(`{"delta":"`+strings.Join(units[:n], "")+`"}`)), &event); err != nil {
 				rt.Fatal(err)
 			}
 			got.WriteString(event.Delta)
@@ -62,9 +62,9 @@ func FuzzHalves(f *testing.F) {
 	f.Add(`{"t":"\ud83d"}`, `{"t":"\ude00"}`)
 	f.Add(`{"t":"\\`, `{"t" : "\u"}`)
 	f.Fuzz(func(t *testing.T, first, second string) {
-		var h halves
+		var h Halves
 		for _, data := range []string{first, second} {
-			if got := h.join([]byte(data)); json.Valid([]byte(data)) && !json.Valid(got) {
+			if got := h.Join([]byte(data)); json.Valid([]byte(data)) && !json.Valid(got) {
 				t.Errorf("%q became %q", data, got)
 			}
 		}

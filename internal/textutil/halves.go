@@ -1,13 +1,14 @@
-package llmhttp
+package textutil
 
 import (
 	"bytes"
 	"regexp"
 )
 
-// halves joins surrogate pairs that a server has split over two events: it sends the
-// text of one token each, and the JSON of each has one half.
-type halves struct {
+// Halves joins surrogate pairs that a sender of JSON has split over two messages, such as
+// a model's server: it sends the text of one token each, and the JSON of each has one half.
+// The zero value is ready to use.
+type Halves struct {
 	pending map[string]string // the first half, by the key of its text
 }
 
@@ -16,9 +17,9 @@ var half = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"\s*:\s*"((?:[^"\\]|\\.)*)"`)
 
 const escapeLength = len(`\ud83d`)
 
-// join returns the data of an event, without a first half at the end of a text and with
+// Join returns the JSON of a message, without a first half at the end of a text and with
 // the one that belongs before a text. A half without the other one is lost.
-func (h *halves) join(data []byte) []byte {
+func (h *Halves) Join(data []byte) []byte {
 	if len(h.pending) == 0 && !bytes.Contains(data, []byte(`\ud`)) && !bytes.Contains(data, []byte(`\uD`)) {
 		return data
 	}
