@@ -15,9 +15,10 @@ const (
 
 // score is the result of a detector on the corpus.
 type score struct {
-	leaks, found int // all secrets; completely detected ones
-	named        int // detected under the corpus's name for the rule
-	clean, wrong int // clean texts; the ones with a finding
+	leaks, found  int // all secrets; completely detected ones
+	named         int // detected under the corpus's name for the rule
+	clean, wrong  int // clean texts; the ones with a finding
+	bytes, alarms int // of the clean texts; findings in them
 
 	// The same counts for the rules that gitleaks has too.
 	sharedLeaks, sharedFound int
@@ -49,7 +50,10 @@ func judge(find func(*safetytest.Sample) []finding, shared map[string]bool) scor
 	}
 	for sample := range safetytest.Clean(seed, cleanTexts) {
 		s.clean++
-		if len(find(&sample)) > 0 {
+		s.bytes += len(sample.Text)
+		alarms := len(find(&sample))
+		s.alarms += alarms
+		if alarms > 0 {
 			s.wrong++
 		}
 	}

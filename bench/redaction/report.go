@@ -187,6 +187,8 @@ func accuracies(b *strings.Builder) error {
 	row("the same, formats that both know", func(s score) (int, int) { return s.sharedFound, s.sharedLeaks })
 	row("named as in the corpus", func(s score) (int, int) { return s.named, s.leaks })
 	row("clean texts with a false alarm", func(s score) (int, int) { return s.wrong, s.clean })
+	perMB := func(s score) float64 { return 1e6 * float64(s.alarms) / float64(s.bytes) }
+	fmt.Fprintf(b, "| false alarms per MB of clean texts, of %.1f MB | %.1f | %.1f |\n", float64(mine.bytes)/1e6, perMB(mine), perMB(theirs))
 	return nil
 }
 

@@ -199,3 +199,30 @@ func FuzzStream(f *testing.F) {
 		}
 	})
 }
+
+// TestStream_EverySplit: of no secret more than the first characters are seen, wherever
+// its text is split.
+func TestStream_EverySplit(t *testing.T) {
+	p := pipeline(t, Config{})
+	r := rand.New(rand.NewPCG(7, 8))
+	for f := range safetytest.Secrets() {
+		if f.Name != "" {
+			continue // its characters are those of another format
+		}
+		before, secret, marked := strings.Cut("It has "+safetytest.Write(r, f.Format), "«")
+		secret, after, _ := strings.Cut(secret, "»")
+		if !marked {
+			before, secret = "It has ", strings.TrimPrefix(before, "It has ")
+		}
+		text := before + secret + after + " in it."
+		for at := range text {
+			var stream Stream
+			got := pass(t, p, &stream, text[:at]) + pass(t, p, &stream, text[at:])
+			rest, _, _ := p.StreamRest(&stream)
+			if n := seenOf(secret[len(secret)/3:], got+rest, 16); n > 8 {
+				t.Errorf("%s: %q | %q\nbecomes %q: %d characters are seen, want at most 8", f.Rule, text[:at], text[at:], got+rest, n)
+				break
+			}
+		}
+	}
+}

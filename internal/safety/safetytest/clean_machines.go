@@ -2,6 +2,26 @@ package safetytest
 
 // machines are messages of programs.
 var machines = []kind{
+	{name: "test output", formats: []string{
+		"--- PASS: Test{Noun}_{Verb}{digit:1} (0.{digit:2}s)\n    --- PASS: Test{Noun}/{noun}_{digit:2} (0.00s)\nok  \t{host}/{noun}\t{digit:1}.{digit:3}s",
+		"pass={digit:2} fail={digit:1} skip={digit:1}\ntest_pass: {digit:2} of {digit:3}\n[pass] {noun}_{verb}_{digit:2}",
+		"render_pass: {noun}-{noun}-{digit:1}\npass = {verb}_{noun}({noun}) # pass {digit:1}\nfirst_pass: {Noun}Visitor, second_pass=true",
+	}},
+	{name: "cookies", formats: []string{
+		"Set-Cookie: theme=dark; Path=/; HttpOnly\nCookie: lang=de; consent={digit:1}; theme=light",
+		"res.cookie('session', {camel}(user), { httpOnly: true, maxAge: {digit:5} });\ndocument.cookie = `session=${{camel}}; path=/`;",
+		"Cookie: session=<session id>\nCookie: auth_token=$TOKEN\nset-cookie: [redacted:cookie-header]; session_policy=lax",
+	}},
+	{name: "container files", formats: []string{
+		"FROM {noun}:{semver}\nENV PATH /usr/local/{noun}/bin:$PATH\nENV NODE_ENV production\nENV TOKEN_FILE /run/secrets/{noun}\nENV {NOUN}_KEY_PATH /etc/{noun}/key.pem",
+		"sshpass -p \"$PASS\" ssh {person}@{host}\ndocker login -u {person} --password-stdin {host}\ndocker login -u $USER -p $TOKEN {host}\nlogin -p <password>",
+	}},
+	{name: "beginnings of keys", formats: []string{
+		"Keys of {noun} begin with fw_ or e2b_, those of {noun} with cfut_ and vcp_. re_{verb}_{noun}, ak_{noun}_{noun}, st.{noun}.{noun}, napi_{verb}_{noun}, precio{noun}, sk_org_{noun}",
+		"s3.{pick:a|b}-us-east-{digit:1} {hex:32}-us-east-1 {hex:32}-usage cio: {digit:2}, 1/{digit:2} of {digit:3}, {digit:1}/{digit:10}: {hex:16}, AQ.{digit:2}",
+		"https://{person}@{host}/{noun}.git http://{person}.{noun}@{host} https://{noun}-{noun}-{noun}-{noun}@{host}/x ssh://git@{host}/{noun}",
+		"import { {camel} } from './{noun}.generated';\n{Noun}.getInstance().{camel}.xyz.Gateway.Yaml.{camel}();\nconst {camel}_EAAA = N.{camel}.G{word:5};",
+	}},
 	{name: "git", formats: []string{
 		"{hex:7} {noun}: {verb} tokens without a {noun}\n{hex:9} {noun}: the key is {verb}ed first\n{sha1} refs/heads/{noun}-{noun}",
 		"tree {sha1}\nparent {sha1}\nauthor {Person} <{person}@{host}> 17{digit:8} +0000",

@@ -46,6 +46,14 @@ var people = []kind{
 		"Authorization: Bearer [redacted:bearer-token]\npostgres://app:[redacted:database-url]@{host}/{noun}\napi_key: \"[redacted:generic-api-key]\"",
 		"{noun}_TOKEN=*** api_key=REDACTED password: [FILTERED] secret=<hidden> token=sk-****{alnum:4} key: ghp_****************************{alnum:4}",
 	}},
+	{name: "words without a value", formats: []string{
+		"Das Passwort ist {digit:2} Zeichen lang. Passwort: siehe Abschnitt {digit:1}.{digit:1}. Das Kennwort lautet für alle gleich, die Passwort-Richtlinie v{semver} gilt seit {digit:4}.",
+		"Le mot de passe : voir la page {digit:2}. Le mot de passe est requis, le nouveau mot de passe est envoyé à {person} le {digit:2}/{digit:2}/2026.",
+		"contraseña: mínimo {digit:2} caracteres; la contraseña es obligatoria desde el {digit:2}-{digit:2}-2026. A senha é pessoal; senha: alterada.",
+		"Пароль: не менее {digit:2} символов. Пароль от базы — в хранилище, срок пароля: {digit:2} дней, файл {path}.",
+		"密码：至少{digit:1}个字符，{digit:2}天后过期。口令是必填项。新密码是 {digit:1} 到 {digit:2} 位。パスワードは{digit:2}文字です。",
+		"machine learning: the default login asks {person} for a password of {digit:2} characters; machine {host} has no login.",
+	}},
 	{name: "questions and plans", formats: []string{
 		"Plan: 1. {verb} the {noun} 2. {verb} the {noun} with the new key 3. ask {person} about the token. Confidence 0.{digit:2}.",
 		"tool_call read_file {\"path\":\"{path}\",\"limit\":{digit:3}} → {digit:3} lines, {digit:2} matches for `secret_key|api_token|password`",

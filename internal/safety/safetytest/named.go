@@ -41,6 +41,25 @@ var texts = []Secret{
 	{Rule: "generic-password", Format: "the password is «{alnum:9}5»"},
 	{Rule: "generic-password", Format: "PWD: «{alnum:8}1»"},
 	{Rule: "generic-password", Format: "passphrase: «x9{alnum:8}»"},
+	{Rule: "short-password", Format: "pass=«{alnum:8}1»"},
+	{Rule: "short-password-member", Format: "db_pass: «{alnum:8}1»"},
+	{Rule: "short-password", Format: "SMTP_PASS=«{alnum:8}1»"},
+	{Rule: "short-password-member", Format: `"pass": "«{alnum:8}1»"`},
+	{Rule: "environment-secret", Format: "ENV DB_PASS «{alnum:8}1»"},
+	{Rule: "environment-secret", Format: "ENV API_TOKEN «{alnum:20}1»"},
+	{Rule: "environment-secret", Format: "ENV APP_SECRET_KEY \"«{alnum:20}1»\""},
+	{Rule: "foreign-password", Format: "Das Passwort lautet «{alnum:8}1»"},
+	{Rule: "foreign-password", Format: "Passwort: «{alnum:8}1»"},
+	{Rule: "foreign-password", Format: "Kennwort für bob ist «{alnum:8}1»"},
+	{Rule: "foreign-password", Format: "mot de passe : «{alnum:8}1»"},
+	{Rule: "foreign-password", Format: "Le mot de passe est «{alnum:8}1»"},
+	{Rule: "foreign-password", Format: "contraseña: «{alnum:8}1»"},
+	{Rule: "foreign-password", Format: "La contraseña es «{alnum:8}1»"},
+	{Rule: "cyrillic-password", Format: "пароль: «{alnum:8}1»"},
+	{Rule: "cyrillic-password", Format: "Пароль от базы — «{alnum:8}1»"},
+	{Rule: "foreign-password", Format: "密码：«{alnum:8}1»"},
+	{Rule: "foreign-password", Format: "密码是 «{alnum:8}1»"},
+	{Rule: "foreign-password", Format: "パスワード: «{alnum:8}1»"},
 	{Rule: "generic-password", Format: `{\"password\": \"«x9{alnum:8}»\"}`},
 }
 
@@ -51,6 +70,7 @@ aws-secret-access-key|aws secret access key|{b64:40}
 alibaba-secret-key|alibaba secret key|{alnum:30}
 heroku-api-key|heroku api key|{uuid}
 cloudflare-global-api-key|cloudflare api key|{hex:37}
+wandb-api-key|wandb api key|{hex:40}
 cloudflare-api-key|cloudflare api token|{alnum:40}
 netlify-access-token|netlify auth token|{word:43}
 yandex-aws-access-token|yandex access key|YC{word:38}

@@ -37,6 +37,16 @@ settlemint-application-access-token sm_aat_{alnum:16}
 settlemint-personal-access-token sm_pat_{alnum:16}
 settlemint-service-access-token sm_sat_{alnum:16}
 defined-networking-api-token dnkey-{alnum:26}-{alnum:52}
+gcp-express-api-key AQ.Ab8RN6{word:44}
+gcp-oauth-refresh-token 1//0{pick:g|h|3|4}{word:98}
+azure-ai-services-key {alnum:52}JQQJ99{CAP:12}{alnum:14}
+azure-container-registry-password {alnum:42}+ACR{alnum:6}
+cloudflare-scannable-token cfut_{alnum:40}{hex:8} cfat_{alnum:40}{hex:8} cfk_{alnum:40}{hex:8}
+vercel-access-token vcp_{alnum:56} vci_{alnum:56} vck_{alnum:56} vcp_{alnum:24}
+vercel-blob-token vercel_blob_rw_{alnum:16}_{alnum:30}
+render-api-key rnd_{alnum:28} rnd_{alnum:32}
+neon-api-key napi_{lower:64}
+confluent-cloud-api-secret cflt{b64:59}x
 `
 
 const code = `
@@ -91,6 +101,8 @@ openshift-user-token sha256~{word:43}
 age-secret-key AGE-SECRET-KEY-1{bech:58}
 authress-service-client-access-key sc_{lower:12}.{lower:4}.acc_{lower:14}.{alnum:60} authress_{lower:20}.{lower:5}.acc-{lower:14}.{alnum:60}
 intra42-client-secret s-s4t2ud-{hex:64}
+crates-io-api-token cio{alnum:32}
+infisical-service-token st.{hex:24}.{hex:32}.{hex:32}
 `
 
 const models = `
@@ -109,6 +121,13 @@ langsmith-api-key lsv2_pt_{hex:32}_{hex:10}
 nvidia-api-key nvapi-{word:64}
 pinecone-api-key pcsk_{alnum:6}_{alnum:63}
 tavily-api-key tvly-{alnum:32} tvly-dev-{alnum:32}
+elevenlabs-api-key sk_{hex:48}
+fireworks-api-key fw_{alnum:22} fw_{alnum:24}
+together-api-key tgp_v1_{word:43}
+cerebras-api-key csk-{lower:48}
+wandb-api-key wandb_v1_{alnum:22}_{alnum:40}
+e2b-api-key e2b_{hex:40}
+composio-api-key ak_{word:20}
 `
 
 const talk = `
@@ -139,6 +158,10 @@ adobe-client-secret p8e-{lower:32}
 adafruit-api-key aio_{alnum:28}
 mapbox-api-token pk.eyJ{alnum:70}.{word:22}
 okta-access-token SSWS␣«00{word:40}»
+resend-api-key re_{alnum:8}_{alnum:24}
+mailchimp-data-center-key {hex:32}-us{digit:2} {hex:32}-us6
+discord-bot-token-bare MT{pick:A|E|I|M|Q|U|Y|c|g|k}{alnum:23}.G{word:5}.{alnum:38} Nz{alnum:22}.X{alnum:5}.{word:27} OD{alnum:22}.Y{alnum:5}.{word:27}
+fcm-server-key AAAA{word:7}:APA91b{word:134}
 `
 
 const money = `
@@ -148,7 +171,7 @@ shopify-access-token shpat_{hex:32}
 shopify-custom-access-token shpca_{hex:32}
 shopify-private-app-access-token shppa_{hex:32}
 shopify-shared-secret shpss_{hex:32}
-square-access-token sq0atp-{word:22} sq0csp-{word:43}
+square-access-token EAAA{word:60} sq0atp-{word:22} sq0csp-{word:43}
 easypost-api-token EZAK{alnum:54}
 easypost-test-api-token EZTK{alnum:54}
 shippo-api-token shippo_live_{hex:40}
@@ -158,6 +181,7 @@ flutterwave-public-key FLWPUBK_TEST-{h8:32}-X
 lob-api-key test_{hex:35} live_{hex:35}
 lob-pub-api-key test_pub_{hex:31}
 duffel-api-token duffel_test_{word:43}
+stripe-organization-key sk_org_live_{alnum:24} sk_org_{alnum:60}
 plaid-api-token access-sandbox-{uuid} access-production-{uuid}
 `
 
@@ -181,6 +205,8 @@ grafana-cloud-api-token glc_eyJ{alnum:120}
 grafana-api-key eyJrIjoi{alnum:90}==
 dynatrace-api-token dt0c01.{CAP:24}.{CAP:64}
 maxmind-license-key {alnum:6}_{alnum:29}_mmk
+asana-personal-access-token 1/12{digit:14}:{hex:32} 2/12{digit:14}/12{digit:14}:{hex:32} 0/{digit:16}:{hex:32}
+posthog-personal-api-key phx_{alnum:43} phs_{alnum:48}
 `
 
 const general = `
@@ -191,6 +217,11 @@ jwt-base64 ZXlKaGJHY2lPaUpJVXpJ{alnum:40}{b64:120}
 sidekiq-secret BUNDLE_ENTERPRISE__CONTRIBSYS__COM=«{hex:8}:{hex:8}» bundle_gems__contribsys__com:␣"«{hex:8}:{hex:8}»"
 sidekiq-sensitive-url https://«{hex:8}:{hex:8}»@gems.contribsys.com/ http://«{hex:8}:{hex:8}»@enterprise.contribsys.com:80
 database-url postgres://app:«{alnum:14}»@db:5432/x mongodb+srv://u:«{alnum:9}»@c.example.net redis://:«{alnum:12}»@cache:6379 amqps://a:«p%40{alnum:5}»@mq
+database-url smtp://a:«{alnum:9}»@mail.example.org snowflake://bob:«{alnum:12}»@acme/db imaps://bob:«{alnum:9}»@mail mqtt://dev:«{alnum:9}»@broker:1883
+url-token https://«{alnum:30}7»@git.example.org/x.git http://«{hex:40}»@sentry.example.org/4
+cookie-header Cookie:␣«session={alnum:32}» Set-Cookie:␣«sid={alnum:32};␣Path=/»;␣HttpOnly Cookie:␣«theme=dark;␣connect.sid=s%3A{alnum:32}.{alnum:43};␣lang=de» cookie:␣«auth_token={alnum:24}»
+netrc-password machine␣api.example.org␣login␣bob␣password␣«{alnum:12}» machine␣api.example.org␤login␣bob␤password␣«{alnum:12}»
+command-password sshpass␣-p␣'«{alnum:9}»'␣ssh␣bob@host sshpass␣-p«{alnum:9}»␣ssh␣bob@host docker␣login␣-u␣bob␣-p␣«{alnum:20}»␣registry.example.org docker␣login␣--username␣bob␣--password=«{alnum:20}»
 basic-auth-url https://bob:«{alnum:10}»@git.example.org/x.git git+ssh://bob:«{alnum:10}»@h ftp://bob:«{alnum:10}»@files.example.org
 curl-auth-header curl␣-H␣"Authorization:␣Bearer␣«{alnum:40}»"␣https://x.example.org curl␣-s␣-X␣POST␣--header␣'X-Api-Key:␣«{alnum:32}»'␣https://x.example.org
 curl-auth-user curl␣-s␣-u␣bob:«{alnum:9}»␣https://x.example.org curl␣--user␣bob:«{alnum:9}»␣x
