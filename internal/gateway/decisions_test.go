@@ -1,0 +1,85 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/natsembed"
+	"github.com/meup-protocol/meup/internal/testkit"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Decisions about one proposal that are made through two gateways at once: one counts,
+// the others are refused, and both gateways have the same one.
+func TestProposals_TwoGateways(t *testing.T) {
+	t.Parallel()
+	server, err := natsembed.Start(context.Background(), natsembed.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	config := aguiConfig + "nats: " + server.URL() + "\nreplicas: 1\n"
+	gateways := []*meuptest.Gateway{meuptest.Start(t, config), meuptest.Start(t, config)}
+	const most = 25
+	for i := range most {
+		id := fmt.Sprintf("p%d", i)
+		call := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"wipe","arguments":{"n":%d}}}`, i, i)
+		proposal := fmt.Sprintf(`{"id":%q,"kind":"mcp.proposal","payload":{"method":"tools/call","params":{"name":"wipe","arguments":{"n":%d}},"participant_id":"files"}}`, id, i)
+		if status, body := postAs(t, gateways[i%2], "planner-token", "/api/spaces/lab/envelopes", proposal); status != http.StatusOK {
+			t.Fatalf("%d %s", status, body)
+		}
+		decisions := []struct{ token, body string }{
+			{"alice-token", fmt.Sprintf(`{"kind":"mcp.request","to":["files"],"correlationId":%q,"payload":%s}`, id, call)},
+			{"watcher-token", fmt.Sprintf(`{"kind":"mcp.reject","correlationId":%q,"payload":{"reason":"unsafe"}}`, id)},
+			{"files-token", fmt.Sprintf(`{"kind":"mcp.reject","correlationId":%q,"payload":{"reason":"policy"}}`, id)},
+			{"planner-token", fmt.Sprintf(`{"kind":"mcp.withdraw","correlationId":%q,"payload":{"reason":"no_longer_needed"}}`, id)},
+		}
+		var all sync.WaitGroup
+		statuses := make([]int, len(decisions))
+		for k, d := range decisions {
+			all.Go(func() {
+				var body string
+				statuses[k], body = postAs(t, gateways[(i+k)%2], d.token, "/api/spaces/lab/envelopes", d.body)
+				if statuses[k] != http.StatusOK && statuses[k] != protocol.CodeProposalSettled.HTTPStatus() {
+					t.Errorf("%s: %d %s", d.body, statuses[k], body)
+				}
+			})
+		}
+		all.Wait()
+		made := 0
+		for _, s := range statuses {
+			if s == http.StatusOK {
+				made++
+			}
+		}
+		if made != 1 {
+			t.Errorf("proposal %s has %d decisions, want one: %v", id, made, statuses)
+		}
+	}
+	// settled returns how the proposals were settled, as a gateway has it; "": one waits.
+	settled := func(g *meuptest.Gateway) (text string) {
+		list, err := apiAs(t, g, "alice").Proposals(t.Context(), "lab", "all", 2*most, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range list.Proposals {
+			p := &list.Proposals[i]
+			if p.SettledBy == nil {
+				return ""
+			}
+			text += fmt.Sprintf("%s %s %+v\n", p.Envelope.ID, p.State, *p.SettledBy)
+		}
+		if len(list.Proposals) != most {
+			t.Errorf("there are %d proposals, want %d", len(list.Proposals), most)
+		}
+		return text
+	}
+	testkit.Eventually(t, "both gateways have all decisions", func() bool { return settled(gateways[0]) != "" && settled(gateways[1]) != "" })
+	if a, b := settled(gateways[0]), settled(gateways[1]); a != b {
+		t.Errorf("the gateways differ:\n%s\n%s", a, b)
+	}
+}
