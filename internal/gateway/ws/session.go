@@ -68,17 +68,18 @@ func (s *session) run() {
 // ends.
 func (s *session) readLoop(ctx context.Context) error {
 	burst := make([]*admission.Pending, 0, 8)
+	var frames [][]byte // of the burst, of a client of MEW
 	for {
-		burst = burst[:0]
+		burst, frames = burst[:0], nil
 		size := 0
 		for {
 			frame, err := s.read(ctx)
 			if err != nil {
-				_ = s.publish(ctx, burst) // the connection ends anyway
+				_ = s.publish(ctx, burst, frames) // the connection ends anyway
 				return s.readFailed(err)
 			}
 			if len(frame) > heavyBytes && !s.acquireSlot() {
-				return errors.Join(s.publish(ctx, burst), s.endViolation(errViolations))
+				return errors.Join(s.publish(ctx, burst, frames), s.endViolation(errViolations))
 			}
 			if joined, err := s.switchDialect(frame); err != nil {
 				return err
@@ -88,23 +89,27 @@ func (s *session) readLoop(ctx context.Context) error {
 			p := s.decode(frame)
 			switch {
 			case p.Err == nil && p.In.Envelope.Kind == protocol.KindSystemSubscribe:
-				if err := errors.Join(s.publish(ctx, burst), s.subscribe(p.In)); err != nil {
+				if err := errors.Join(s.publish(ctx, burst, frames), s.subscribe(p.In)); err != nil {
 					return err
 				}
-				burst = burst[:0]
+				burst, frames = burst[:0], nil
 			case p.Err == nil && p.In.Envelope.Kind == protocol.KindSystemHeartbeat && s.member.CurrentDialect() != protocol.DialectMEUP01:
-				if err := s.heartbeat(p.In); err != nil {
+				if err := errors.Join(s.publish(ctx, burst, frames), s.heartbeat(p.In)); err != nil {
 					return err
 				}
+				burst, frames = burst[:0], nil
 			default:
 				burst = append(burst, p)
+				if s.member.CurrentDialect() == protocol.DialectMEW04 {
+					frames = append(frames, frame)
+				}
 			}
 			size += len(frame)
 			if len(burst) >= burstFrames || size >= burstBytes || !s.conn.frameBuffered() {
 				break
 			}
 		}
-		if err := s.publish(ctx, burst); err != nil {
+		if err := s.publish(ctx, burst, frames); err != nil {
 			return err
 		}
 		clear(burst[:cap(burst)]) // so that an idle reader retains no envelope
@@ -235,22 +240,68 @@ func (s *session) releaseSlot() {
 	}
 }
 
-// publish admits a burst and sends the acknowledgments and errors. The returned
-// error ends the connection.
-func (s *session) publish(ctx context.Context, burst []*admission.Pending) error {
+// maxPause bounds how long one frame of a client of MEW waits for its limits.
+const maxPause = 10 * time.Second
+
+// publish admits a burst and answers it. A client of MEW is slowed down: its frames
+// wait until its limits refill, while nothing is read from its connection. The
+// returned error ends the connection.
+func (s *session) publish(ctx context.Context, burst []*admission.Pending, frames [][]byte) error {
+	n, wait, err := s.admit(ctx, burst, frames != nil)
+	if err != nil || n == len(burst) {
+		return err
+	}
+	clear(burst) // a decoded frame uses many times its bytes
+	for _, frame := range frames[n:] {
+		for n, deadline := 0, time.Now().Add(maxPause); n == 0; {
+			paced := time.Now().Add(wait).Before(deadline)
+			if paced {
+				s.pause(wait)
+			}
+			if len(frame) > heavyBytes && !s.acquireSlot() {
+				return s.endViolation(errViolations)
+			}
+			if n, wait, err = s.admit(ctx, []*admission.Pending{s.decode(frame)}, paced); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pause waits, or until the connection ends. The peer does not look idle meanwhile:
+// it has sent what is not read yet.
+func (s *session) pause(wait time.Duration) {
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-s.member.Closed():
+	}
+	s.conn.lastRead.Store(int64(time.Since(epoch)))
+}
+
+// admit publishes a burst and sends the acknowledgments and errors; paced: up to the
+// first envelope that has to wait for a limit. It returns how many it published,
+// and how long the next one has to wait.
+func (s *session) admit(ctx context.Context, burst []*admission.Pending, paced bool) (n int, wait time.Duration, err error) {
 	defer s.releaseSlot()
 	s.member.Answering.Store(true)
 	defer s.member.Answering.Store(false)
 	if len(burst) == 0 || s.member.Ending() {
-		return nil // the connection is closing
+		return len(burst), 0, nil // the connection is closing
 	}
-	s.sender.Publish(ctx, burst)
+	if n = len(burst); paced {
+		n, wait = s.sender.PublishPaced(ctx, burst)
+	} else {
+		s.sender.Publish(ctx, burst)
+	}
 	s.releaseSlot()
 	refused := false
-	for _, p := range burst {
+	for _, p := range burst[:n] {
 		if p.Err != nil {
 			if err := s.refuse(p.ID, p.Err); err != nil {
-				return err
+				return n, 0, err
 			}
 			refused = true
 			continue
@@ -266,9 +317,9 @@ func (s *session) publish(ctx context.Context, burst []*admission.Pending) error
 		}
 	}
 	if refused && s.sender.ChargeRefused(0) > 0 {
-		return s.endViolation(errViolations)
+		return n, 0, s.endViolation(errViolations)
 	}
-	return nil
+	return n, wait, nil
 }
 
 var errViolations = errors.New("too many refused envelopes")
@@ -292,12 +343,17 @@ func (s *session) endViolation(reason error) error {
 	return reason
 }
 
-// heartbeat charges a heartbeat of a client of MEW. It has no response.
+// heartbeat charges a heartbeat of a client of another dialect. It has no response.
 func (s *session) heartbeat(in *protocol.Inbound) error {
-	if err := s.sender.Charge(in); err != nil {
-		return s.refuse(in.Envelope.ID, protocol.AsError(err))
+	err := protocol.AsError(s.sender.Charge(in))
+	switch {
+	case err == nil:
+		return nil
+	case err.Code == protocol.CodeRateLimited && s.member.CurrentDialect() == protocol.DialectMEW04:
+		s.pause(min(time.Duration(err.RetryAfterMS)*time.Millisecond, maxPause))
+		return nil
 	}
-	return nil
+	return s.refuse(in.Envelope.ID, err)
 }
 
 func (s *session) subscribe(in *protocol.Inbound) error {

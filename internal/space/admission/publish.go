@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
@@ -54,14 +55,24 @@ type batch struct {
 // form (already checked by the decoder), identity and reserved kinds, schema, the
 // other limits, capability, safety, append. An envelope that changes the state is appended at once, so that the
 // following ones are checked against the new state.
-func (f *Sender) Publish(ctx context.Context, list []*Pending) {
+func (f *Sender) Publish(ctx context.Context, list []*Pending) { f.publish(ctx, list, false) }
+
+// PublishPaced is Publish up to the first envelope that exceeds a limit which
+// refills. It returns the number of the envelopes before that one, and how long to
+// wait until the limit admits it. That envelope and the ones after it were not
+// published, and have no results: decode them again.
+func (f *Sender) PublishPaced(ctx context.Context, list []*Pending) (n int, wait time.Duration) {
+	return f.publish(ctx, list, true)
+}
+
+func (f *Sender) publish(ctx context.Context, list []*Pending, paced bool) (n int, wait time.Duration) {
 	s := f.Space
 	if !s.Draining.Load() { // else nothing is admitted
 		s.Underway.Add(1)
 		defer s.Underway.Add(-1)
 	}
 	b := batch{space: s, from: f, now: s.Now()}
-	for _, p := range list {
+	for i, p := range list {
 		p.ID = p.In.Envelope.ID
 		kind := p.In.Envelope.Kind
 		answered := f.answersStream(kind) != ""
@@ -69,6 +80,13 @@ func (f *Sender) Publish(ctx context.Context, list []*Pending) {
 			b.flush(ctx) // earlier envelopes decide whether it is allowed
 		}
 		err := protocol.AsError(b.check(ctx, p))
+		if paced && refills(err) {
+			if p.reservation != nil {
+				p.reservation.Cancel(b.now)
+			}
+			list, wait = list[:i], time.Duration(err.RetryAfterMS)*time.Millisecond
+			break
+		}
 		switch {
 		case err != nil && !b.admittedBefore(ctx, p, err):
 			b.refuse(p, err)
@@ -101,6 +119,21 @@ func (f *Sender) Publish(ctx context.Context, list []*Pending) {
 	}
 	if refused > 0 {
 		f.ChargeRefused(refused)
+	}
+	return len(list), wait
+}
+
+// refills reports whether an error is of a limit that admits the envelope later,
+// unlike one on what is open.
+func refills(err *protocol.Error) bool {
+	if err == nil || err.Code != protocol.CodeRateLimited {
+		return false
+	}
+	switch limit, _ := err.Limit.(string); limit {
+	case "rate", "bytes_per_second", "inspected_bytes_per_second":
+		return true
+	default:
+		return strings.HasPrefix(limit, "kinds: ")
 	}
 }
 
