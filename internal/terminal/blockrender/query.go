@@ -42,7 +42,9 @@ func NoTurn(n int) string {
 }
 
 // NoCalls reports that a turn had no tool calls that you can see; 0: a job.
-func NoCalls(n int) string { return "  ─ " + turn("Turn", "The job", n) + " had no tool calls that you can see." }
+func NoCalls(n int) string {
+	return "  ─ " + turn("Turn", "The job", n) + " had no tool calls that you can see."
+}
 
 // NotRecorded reports that the reasons of a turn's tool calls are unknown.
 func NotRecorded(n int) string {

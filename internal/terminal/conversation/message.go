@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/terminal/reasonblock"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -248,10 +249,11 @@ func (m *Model) handleChat(env *protocol.Envelope) {
 	if p.Message == "" {
 		p.Message = p.Text
 	}
+	marks, text := reasonblock.SplitMarks(p.Message)
 	known := m.threads.answers(env)
 	t := m.threads.note(env)
 	c := &Chat{
-		id: env.ID, From: env.From, To: env.To, Text: p.Message, Markdown: p.Format == "markdown", At: env.TS,
+		id: env.ID, From: env.From, To: env.To, Text: text, Markdown: p.Format == "markdown", At: env.TS,
 		Thread: t, Answers: known.from, Context: env.Context,
 	}
 	if len(c.Text) > maxShown {
@@ -265,6 +267,11 @@ func (m *Model) handleChat(env *protocol.Envelope) {
 	if t != nil && env.Context == "" {
 		t.last = env.ID
 		m.adopt(t, env)
+	}
+	if !marks.IsEmpty() {
+		r := m.show(&Block{Kind: ReasoningBlock, Context: env.Context, Reasoning: reasonblock.Marked(marks, env), thread: t})
+		r.Reasoning.Open = m.reasonings.all
+		m.changed(r) // it has ended
 	}
 	b := m.show(&Block{Kind: ChatBlock, Chat: c, Context: env.Context})
 	m.endAnswered(b, env)

@@ -46,6 +46,8 @@ type Reasoning struct {
 	Dropped    int // steps before those in steps
 	calls      map[protocol.ID]call
 
+	InMessage bool // a message contained it, and no turn has it
+
 	Read bool // its turn was read after a cancellation
 	Open bool // all steps are shown
 	Beat int  // of the spinner

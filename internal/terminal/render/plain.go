@@ -126,6 +126,11 @@ func (p *Plain) settle(b *conversation.Block) {
 		p.printNotice("Sent: " + textutil.Shorten(b.Chat.Text, 60))
 	case b.Reasoning != nil:
 		p.printNotice(endedText(m, b.Reasoning))
+		if b.Reasoning.InMessage {
+			for _, s := range b.Reasoning.Steps("") {
+				p.write("  • " + termsafe.Words(s.Text))
+			}
+		}
 	case b.Proposal != nil:
 		p.printNotice(fmt.Sprintf("Proposal %d: %s", b.Proposal.Number, b.Proposal.Decided))
 	}

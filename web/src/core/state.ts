@@ -21,6 +21,7 @@ import type {
   Payload,
   Refusal,
 } from "@sdk/types.js";
+import type { Marks } from "./marks.js";
 
 /** A versioned entity: the version increases with each replacement. */
 export interface Versioned {
@@ -37,7 +38,10 @@ export interface Message extends Versioned {
   readonly from: ParticipantID;
   /** The addressees; empty: all. */
   readonly to: readonly ParticipantID[];
+  /** Without its marks. */
   readonly text: string;
+  /** The reasoning that its author wrote into it; null: none. */
+  readonly marks: Marks | null;
   readonly format: "plain" | "markdown";
   /** The message that it answers, directly or through reasoning about that message; null if there is none or it is not loaded. */
   readonly replyTo: ID | null;
@@ -218,7 +222,9 @@ export interface NestedStep extends StepBase {
 export interface SaidStep extends StepBase {
   readonly type: "said";
   readonly id: ID;
+  /** Without its marks. */
   readonly text: string;
+  readonly marks: Marks | null;
   readonly format: "plain" | "markdown";
 }
 

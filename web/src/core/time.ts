@@ -109,7 +109,8 @@ export function blockTitle(block: Block, now: Millis, wait: Wait = NO_WAIT, mayD
   }
 }
 
-function told(seconds: number | null): string {
+/** Formats the duration of reasoning; null: it is unknown. */
+export function told(seconds: number | null): string {
   return seconds === null ? "a few seconds" : duration(seconds);
 }
 

@@ -10,6 +10,7 @@ import { monogram } from "./monogram.js";
 import type { SpaceShell } from "./shell.js";
 import { icon } from "./icons.js";
 import { PageElement, define } from "./element.js";
+import "./marks.js";
 import "./prose.js";
 import { envelopeLink, redactionNote } from "./envelope-link.js";
 import { brief, who } from "./text.js";
@@ -47,7 +48,8 @@ export class MessageView extends PageElement {
       ${this.own ? nothing : monogram(m.from, this.agent)}
       <div class="message-main">
         ${this.head(m)} ${this.reply()}
-        <div class=${m.growing ? "bubble growing" : "bubble"}><meup-prose .text=${m.text} .format=${m.format}></meup-prose></div>
+        ${m.marks === null ? nothing : html`<meup-marks .marks=${m.marks}></meup-marks>`}
+        ${m.marks !== null && m.text === "" ? nothing : html`<div class=${m.growing ? "bubble growing" : "bubble"}><meup-prose .text=${m.text} .format=${m.format}></meup-prose></div>`}
         ${m.cancelled === null ? nothing : html`<p class="message-note">Canceled by ${authorText(m.cancelled.by)}${m.cancelled.reason === "" ? "" : html`: ${longText(m.cancelled.reason)}`}</p>`}
         ${m.acknowledged.length === 0 ? nothing : html`<p class="message-note">Seen by ${m.acknowledged.map(authorText).join(", ")}</p>`} ${redactionNote(m.redacted)}
       </div>

@@ -13,6 +13,7 @@ import { sameThought } from "./call.js";
 import { envelopeLink, redactionNote, referenceList } from "./envelope-link.js";
 import { longText, percent } from "./format.js";
 import { showsStep } from "./view-filter.js";
+import "./marks.js";
 import { thought as thoughtText } from "./prose.js";
 import { plain } from "./text.js";
 
@@ -123,7 +124,7 @@ function renderStep(shell: SpaceShell, b: Block, s: Step, bare: boolean): Templa
         <meup-reasoning .shell=${shell} .block=${child} .owner=${reasoner(b)} .renderKey=${shell.renderKey}></meup-reasoning>`;
     }
     case "said":
-      return html`<p class="step-label">${author(s.from)} said</p><div class="step-text"><meup-prose .text=${s.text} .format=${s.format}></meup-prose></div>`;
+      return html`<p class="step-label">${author(s.from)} said</p>${s.marks === null ? nothing : html`<meup-marks .marks=${s.marks}></meup-marks>`}<div class="step-text"><meup-prose .text=${s.text} .format=${s.format}></meup-prose></div>`;
     default:
       return thought(shell, b, s);
   }

@@ -1,6 +1,7 @@
 /** Messages of the main conversation. */
 
 import { field, recipients, strings, textOf } from "@sdk/read.js";
+import { splitMarks } from "../marks.js";
 import type { Block, Message } from "../state.js";
 import type { ID, Millis } from "@sdk/types.js";
 import { acceptBelow } from "./answers.js";
@@ -25,6 +26,7 @@ export function say(c: Ctx, e: Logged, taken: ID): void {
 
 function newMessage(e: Logged, question: Message | undefined, begunAt: Millis): Message {
   const p = e.env.payload;
+  const { marks, text } = splitMarks(textOf(p));
   return {
     id: e.env.id,
     seq: e.seq,
@@ -32,7 +34,8 @@ function newMessage(e: Logged, question: Message | undefined, begunAt: Millis): 
     begunAt,
     from: e.env.from,
     to: recipients(e.env),
-    text: textOf(p),
+    text,
+    marks,
     format: field(p, "format") === "markdown" ? "markdown" : "plain",
     replyTo: question?.id ?? null,
     references: e.references,

@@ -2,6 +2,7 @@
 
 import { arr, bool, count, field, obj, oneLine, recipients, share, str, strings, textOf } from "@sdk/read.js";
 import { look } from "@sdk/json.js";
+import { splitMarks } from "../marks.js";
 import type { Block, Step, ThoughtStep } from "../state.js";
 import type { ContextPath, ID, ParticipantID, Payload } from "@sdk/types.js";
 import { acceptIn, acceptWithin } from "./answers.js";
@@ -218,6 +219,7 @@ export function saidInside(c: Ctx, e: Logged): void {
   const b = inside(c, e);
   if (b === undefined) return;
   const format = field(e.env.payload, "format") === "markdown" ? "markdown" : "plain";
+  const { marks, text } = splitMarks(textOf(e.env.payload));
   const step: Step = {
     type: "said",
     key: e.env.id,
@@ -225,7 +227,8 @@ export function saidInside(c: Ctx, e: Logged): void {
     seq: e.seq,
     at: e.at,
     from: e.env.from,
-    text: textOf(e.env.payload),
+    text,
+    marks,
     format,
     version: c.t.version,
   };

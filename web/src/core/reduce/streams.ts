@@ -134,6 +134,7 @@ function growingMessage(s: Stream, key: ID, text: string, question: Message | un
     from: s.owner,
     to: [],
     text,
+    marks: null,
     format: "markdown",
     replyTo: s.question,
     references: s.question === null ? [] : [s.question],
