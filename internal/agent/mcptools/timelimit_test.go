@@ -29,7 +29,7 @@ func TestTimeLimit_Canceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, l := withTimeLimit(t.Context(), time.Second, time.Hour)
 		defer Hold(ctx)()
-		cancel()
+		l.stop()
 		<-ctx.Done()
 		if context.Cause(ctx) != context.Canceled {
 			t.Errorf("it ended with %v", context.Cause(ctx))

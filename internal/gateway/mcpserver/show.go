@@ -120,11 +120,10 @@ func (v *view) introduce(ctx context.Context, c *caller) error {
 	return nil
 }
 
-// serverOf returns the server that shows one participant.
 // introduceTools shows only the tools of the participant, to a caller that may not ask it
 // what it offers. If that may not list them either, or there are none, the error is refused.
 func (v *view) introduceTools(ctx context.Context, c *caller, refused error) error {
-	if err := v.directory.update(ctx, c, []protocol.ParticipantID{c.of}); err != nil {
+	if err := v.directory.update(ctx, c, []protocol.ParticipantID{c.of}, listTimeout); err != nil {
 		return err
 	}
 	if len(v.directory.lists[c.of].Tools) == 0 {
