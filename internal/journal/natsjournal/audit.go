@@ -120,7 +120,7 @@ func (a *auditor) receive(m *nats.Msg) {
 func (a *auditor) send() {
 	r := report{Format: replica.Format, Gateway: a.j.gateway}
 	for i, s := range a.j.streams {
-		if log, list := s.local.Marks.Latest(); log != "" {
+		if log, list := s.local.Marks.Latest(); log != "" && s.use.Load() == unneeded {
 			r.Streams = append(r.Streams, streamReport{i, log, list})
 		}
 	}
@@ -141,7 +141,7 @@ func (a *auditor) compare(gateway string, r streamReport) {
 	}
 	s := a.j.streams[r.Index]
 	theirs, mine, ok := s.local.Marks.Compare(r.Log, r.Marks)
-	if !ok {
+	if !ok || s.use.Load() != unneeded { // what NATS has lost is no fault of the copy
 		return
 	}
 	key := suspect{r.Index, gateway}
@@ -254,9 +254,12 @@ func (a *auditor) replace(s *stream, second *Journal, differs map[int]bool) erro
 
 // adopt replaces the replica with the second copy. The streams are stopped.
 // Only the streams that differed are announced as replaced; the others
-// continue.
+// continue. A copy that may have what NATS has lost is not replaced.
 func (j *Journal) adopt(r repair) error {
 	for i, s := range j.streams {
+		if s.use.Load() != unneeded {
+			return fmt.Errorf("the copy of %s was not compared with NATS yet", s.name)
+		}
 		if p := r.positions[i]; p.Seq > s.sinkSeq || p.Seq > 0 && p.Created != s.sinkCreated {
 			return fmt.Errorf("the second copy is ahead of this one at %s", s.name)
 		}

@@ -1,6 +1,7 @@
 package natsjournal
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -67,47 +68,33 @@ func TestFeed_MissingMessages(t *testing.T) {
 	}
 }
 
-// The first request for a consumer is answered too late. The stream has one consumer, and not
-// a late one beside it.
+// The first request for a consumer is answered too late. It is asked for again by its name.
 func TestFeed_LateConsumer(t *testing.T) {
 	t.Parallel()
 	n := openAccount(t)
-	var requested atomic.Int64
-	j, line := openThrough(t, n, func(o *Options) { o.OnFollow = func() { requested.Add(1) } })
-	before := requested.Load()
-	if before != int64(len(j.streams)) {
-		t.Errorf("%d consumers requested for %d streams", before, len(j.streams))
-	}
-	line.delay.Store(int64(600 * time.Millisecond)) // each way: later than the first timeout
-	for _, s := range j.streams {
-		s.following.Store(false)
-		signal(s.resync)
-	}
-	testkit.Eventually(t, "the streams are followed again", func() bool {
-		return j.streams[0].following.Load() && j.streams[1].following.Load()
-	})
-	if got := requested.Load() - before; got != int64(len(j.streams)) {
-		t.Errorf("%d consumers requested again for %d streams", got, len(j.streams))
-	}
-	js, err := jetstream.New(dial(t, n.url()))
+	requests := make(chan *nats.Msg, 100)
+	sub, err := dial(t, n.url()).ChanSubscribe("$JS.API.CONSUMER.CREATE.MEUP_00.>", requests)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range j.streams {
-		handle, err := js.Stream(t.Context(), s.name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		consumers := 0
-		for info := range handle.ListConsumers(t.Context()).Info() {
-			consumers++
-			if idle := info.Config.InactiveThreshold; idle > 5*time.Second {
-				t.Errorf("a consumer without a gateway stays for %v", idle)
-			}
-		}
-		if consumers != 1 {
-			t.Errorf("%s has %d consumers, want 1", s.name, consumers)
-		}
+	defer func() { _ = sub.Unsubscribe() }()
+	var followed atomic.Int64
+	line := startProxy(t, n.address())
+	line.delay.Store(int64(600 * time.Millisecond)) // each way: later than the first timeout
+	startTest(t, n.urlAt(line.address()), func(o *Options) { o.streams = 1; o.OnFollow = func() { followed.Add(1) } },
+		nats.IgnoreDiscoveredServers(), nats.Timeout(testkit.Patience))
+	first, second := <-requests, <-requests
+	if first.Subject != second.Subject {
+		t.Errorf("first %s was requested, then %s", first.Subject, second.Subject)
+	}
+	var create struct {
+		Config jetstream.ConsumerConfig `json:"config"`
+	}
+	if err := json.Unmarshal(first.Data, &create); err != nil || create.Config.InactiveThreshold > 5*time.Second {
+		t.Errorf("a consumer without a gateway stays for %v: %v", create.Config.InactiveThreshold, err)
+	}
+	if followed.Load() == 0 {
+		t.Error("no consumer is counted")
 	}
 }
 

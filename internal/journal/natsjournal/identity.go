@@ -224,7 +224,7 @@ func (s *stream) startOver(why string) error {
 const (
 	needed   int32 = iota // it was not compared with the stream yet, or awaits a decision
 	restored              // the stream has everything of it, but no epoch yet
-	unneeded              // it is valid, or will be made again
+	unneeded              // it is a copy of the stream on NATS, or will be made again
 )
 
 // needCopy records the use of the copy for this stream. An error means that another stream

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
 	"github.com/meup-protocol/meup/internal/testkit"
@@ -325,6 +327,39 @@ func TestStreamWentBack_StoreRestored(t *testing.T) {
 	testkit.Eventually(t, "both are ready", func() bool { return a.Ready() == nil && behind.Ready() == nil })
 	persistAppend(t, behind, "lab", chat("c", "alice"))
 	waitForAgreement(t, "lab", 3, []*Journal{a, behind, openTest(t, n.url(), one)})
+}
+
+// The digests of a copy that has what NATS has lost differ from those of other gateways. It is
+// not replaced because of that.
+func TestStreamWentBack_NotVerified(t *testing.T) {
+	t.Parallel()
+	n := startNATS(t)
+	one := func(o *Options) {
+		o.streams, o.shorterWait, o.auditEvery = 1, 500*time.Millisecond, 10*time.Millisecond
+	}
+	a := openTest(t, n.url(), one)
+	persistAppend(t, a, "lab", chat("a", "alice"))
+	old := backup(t, n)
+	persistAppend(t, a, "lab", chat("b", "alice"))
+	n.stop()
+	n.opts.StoreDir = old
+	n.start()
+	b := openTest(t, n.url(), one)
+	refuses(t, a)
+	refuses(t, b) // it has as many messages as A now, with the one that holds it back
+	var reports atomic.Int64
+	sub, err := a.nc.Subscribe(a.names.Audit(), func(*nats.Msg) { reports.Add(1) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	testkit.Eventually(t, "reports are compared", func() bool { return reports.Load() > 40 })
+	if v, w := a.auditor.verifications.Load(), b.auditor.verifications.Load(); v+w > 0 {
+		t.Errorf("%d and %d verifications of the copies", v, w)
+	}
+	if got := content(t, a, "lab"); len(got) != 2 {
+		t.Errorf("the copy has %q", got)
+	}
 }
 
 // The gateway that accepts the loss has a copy without a loss.
