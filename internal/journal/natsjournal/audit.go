@@ -141,7 +141,7 @@ func (a *auditor) compare(gateway string, r streamReport) {
 	}
 	s := a.j.streams[r.Index]
 	theirs, mine, ok := s.local.Marks.Compare(r.Log, r.Marks)
-	if !ok || s.use.Load() != unneeded { // what NATS has lost is no fault of the copy
+	if !ok || s.use.Load() != unneeded { // NATS may have lost messages that the copy has
 		return
 	}
 	key := suspect{r.Index, gateway}
@@ -254,7 +254,7 @@ func (a *auditor) replace(s *stream, second *Journal, differs map[int]bool) erro
 
 // adopt replaces the replica with the second copy. The streams are stopped.
 // Only the streams that differed are announced as replaced; the others
-// continue. A copy that may have what NATS has lost is not replaced.
+// continue. A copy with messages that NATS may have lost is not replaced.
 func (j *Journal) adopt(r repair) error {
 	for i, s := range j.streams {
 		if s.use.Load() != unneeded {

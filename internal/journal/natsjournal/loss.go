@@ -337,7 +337,7 @@ func (s *stream) heldError() error {
 	return fmt.Errorf("%w: the copy at %s has messages up to %d, which other gateways may not have. %s", errLost, h.By, h.Seq, remedies)
 }
 
-// reportLoss logs a loss once: the reason of the journal is that of one stream only.
+// reportLoss logs a loss once: the journal has the reason of one stream only.
 func (s *stream) reportLoss(err error) {
 	if isAny(err, errLost, errLonger) && err.Error() != s.reported {
 		s.reported = err.Error()

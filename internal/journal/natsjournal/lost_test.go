@@ -329,7 +329,7 @@ func TestStreamWentBack_StoreRestored(t *testing.T) {
 	waitForAgreement(t, "lab", 3, []*Journal{a, behind, openTest(t, n.url(), one)})
 }
 
-// The digests of a copy that has what NATS has lost differ from those of other gateways. It is
+// The digests of a copy with entries that NATS has lost differ from those of other gateways. It is
 // not replaced because of that.
 func TestStreamWentBack_NotVerified(t *testing.T) {
 	t.Parallel()
@@ -450,7 +450,7 @@ func restoreLongest(t *testing.T, lost bool) {
 }
 
 // A stream that was purged by hand, and has other messages since, does not go on by itself.
-// What the copy has is put into a new stream.
+// The entries of the copy are put into a new stream.
 func TestStreamPurged(t *testing.T) {
 	t.Parallel()
 	n := openAccount(t)
