@@ -32,5 +32,5 @@ func (s *Server) directory(w http.ResponseWriter, r *http.Request) {
 	}
 	s.serve(w, r, caller{space: sp, id: identity.Participant, identity: identity}, func(w http.ResponseWriter, r *http.Request, v caller) {
 		v.writeJSON(w, admin.Directory(r.URL.Query().Get("space")))
-	})
+	}, access.WriteError)
 }

@@ -35,18 +35,17 @@ const (
 
 // hooks reads the bodies of hooks within the memory of their participants.
 func (s *Server) hooks(next HookHandler) http.HandlerFunc {
-	refuse := func(w http.ResponseWriter, r *http.Request, err error) { s.refuseHook(next, w, r, err) }
-	serve := s.inSpaceOr(func(w http.ResponseWriter, r *http.Request, v caller) {
+	serve := func(w http.ResponseWriter, r *http.Request, v caller) {
 		size := r.ContentLength
 		if size > maxHook {
-			refuse(w, r, tooLarge(maxHook))
+			s.refuseHook(next, w, r, tooLarge(maxHook))
 			return
 		}
 		if size < 0 {
 			size = maxHook
 		}
 		if !v.hold.Grow(4 * size) { // the body, its index, and what is published of it
-			refuse(w, r, busy())
+			s.refuseHook(next, w, r, busy())
 			return
 		}
 		body := access.OpenBody(w, r, maxHook, hookTimeout)
@@ -57,13 +56,19 @@ func (s *Server) hooks(next HookHandler) http.HandlerFunc {
 			h = Hook{Body: h.Body, Release: v.hold.Release, Refused: access.BodyError(err, maxHook)}
 		}
 		next(w, r, h)
-	}, refuse)
+	}
 	return func(w http.ResponseWriter, r *http.Request) {
+		refuse := func(w http.ResponseWriter, err error) { s.refuseHook(next, w, r, err) }
 		if err := access.CheckHost(r, s.options.Origins); err != nil {
-			refuse(w, r, err)
+			refuse(w, err)
 			return
 		}
-		serve(w, r)
+		sp, identity, err := s.options.Admission.AuthorizeRequest(r, r.PathValue("space"))
+		if err != nil {
+			refuse(w, err)
+			return
+		}
+		s.serve(w, r, caller{space: sp, id: identity.Participant, identity: identity}, serve, refuse)
 	}
 }
 

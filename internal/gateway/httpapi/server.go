@@ -236,31 +236,19 @@ type spaceHandler func(w http.ResponseWriter, r *http.Request, v caller)
 
 // inSpace authorizes the sender of a request for the space in its path.
 func (s *Server) inSpace(next spaceHandler) http.HandlerFunc {
-	return s.inSpaceOr(next, writeRefusal)
-}
-
-// inSpaceOr is inSpace with another response to requests that are not authorized.
-func (s *Server) inSpaceOr(next spaceHandler, refuse func(http.ResponseWriter, *http.Request, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		sp, identity, err := s.options.Admission.AuthorizeRequest(r, r.PathValue("space"))
 		if err != nil {
-			refuse(w, r, err)
+			access.WriteError(w, err)
 			return
 		}
-		s.serveOr(w, r, caller{space: sp, id: identity.Participant, identity: identity}, next, refuse)
+		s.serve(w, r, caller{space: sp, id: identity.Participant, identity: identity}, next, access.WriteError)
 	}
 }
 
-// writeRefusal responds to a request that is refused.
-func writeRefusal(w http.ResponseWriter, _ *http.Request, err error) { access.WriteError(w, err) }
-
-// serve charges a request to its participant before it does any work.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request, v caller, next spaceHandler) {
-	s.serveOr(w, r, v, next, writeRefusal)
-}
-
-// serveOr is serve with another response to requests that are not within the limits.
-func (s *Server) serveOr(w http.ResponseWriter, r *http.Request, v caller, next spaceHandler, refuse func(http.ResponseWriter, *http.Request, error)) {
+// serve charges a request to its participant before it does any work. refuse responds
+// to a request that is not within the limits.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, v caller, next spaceHandler, refuse func(http.ResponseWriter, error)) {
 	hold, ok := s.budget.Take(v.identity.Holder(), requestBytes)
 	defer hold.Release()
 	refused := busy()
@@ -271,7 +259,7 @@ func (s *Server) serveOr(w http.ResponseWriter, r *http.Request, v caller, next 
 		refused = protocol.AsError(v.space.ChargeRead(v.id))
 	}
 	if refused != nil {
-		refuse(w, r, refused)
+		refuse(w, refused)
 		return
 	}
 	v.hold = &hold

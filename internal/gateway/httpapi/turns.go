@@ -229,7 +229,7 @@ func (s *Server) threadIn(w http.ResponseWriter, r *http.Request, names []string
 	case len(found) > 1:
 		access.WriteError(w, access.BadRequest("Several of your spaces have a thread with this id. Select one with space=NAME."))
 	default:
-		s.serve(w, r, found[0], func(w http.ResponseWriter, r *http.Request, v caller) { s.turnsOf(w, r, v, thread) })
+		s.serve(w, r, found[0], func(w http.ResponseWriter, r *http.Request, v caller) { s.turnsOf(w, r, v, thread) }, access.WriteError)
 	}
 }
 
