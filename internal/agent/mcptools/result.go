@@ -20,8 +20,11 @@ func ResultOf(raw json.RawMessage) Result {
 	if err != nil {
 		return Result{JSON: raw}
 	}
-	root := doc.Root()
-	return Result{JSON: root.Raw(), Text: textOf(root), IsError: root.Get("isError").Bool()}
+	return resultOf(doc.Root())
+}
+
+func resultOf(res protocol.Value) Result {
+	return Result{JSON: res.Raw(), Text: textOf(res), IsError: res.Get("isError").Bool()}
 }
 
 // maxResultDepth is the nesting that is read of a result. Items that are nested too
@@ -86,10 +89,11 @@ func ParseResult(raw json.RawMessage) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("read tool result: %w", err)
 	}
-	if root := doc.Root(); !hasContent(root) && !root.Get("structuredContent").Exists() {
+	root := doc.Root()
+	if !hasContent(root) && !root.Get("structuredContent").Exists() {
 		return Result{}, errors.New("read tool result: it has no content")
 	}
-	return ResultOf(raw), nil
+	return resultOf(root), nil
 }
 
 // hasContent reports whether a result has a list of items.
