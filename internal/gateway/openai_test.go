@@ -395,7 +395,7 @@ func cutOpenAI(t *testing.T, g *meuptest.Gateway, more string, limit int64) stri
 	return string(text)
 }
 
-// The ids of questions, and of what a key of an MCP tool repeats, are the same after a
+// The ids of questions, and of messages with a key of an MCP tool, are the same after a
 // restart, and others cannot compute them from the content of a request: another log has
 // other ids.
 func TestAdapters_IDsAreSecret(t *testing.T) {

@@ -43,7 +43,7 @@ type Sessions struct {
 	SignOuts Attempts
 }
 
-// Credentials are what a request authenticates its sender with.
+// Credentials authenticate the sender of a request.
 type Credentials struct {
 	Token string
 	// Cookie is set if the gateway's own page sent a session cookie, valid or not,

@@ -221,7 +221,7 @@ func TestSessions_End(t *testing.T) {
 	})
 }
 
-// What an address writes into the log by signing out is bounded.
+// The entries that an address makes by signing out are bounded.
 func TestSessions_SignOutsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newSessions()

@@ -153,7 +153,7 @@ func (c *caller) message(e *protocol.Envelope) message {
 		m.InReplyTo = append(m.InReplyTo, string(id))
 	}
 	most := maxText
-	if e.Kind == protocol.KindMCPProposal { // what is approved is what was shown
+	if e.Kind == protocol.KindMCPProposal { // an approval is about all of the call
 		most = maxTexts
 	}
 	m.Text, m.Omitted = bounded(textOf(e), most)

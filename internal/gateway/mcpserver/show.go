@@ -120,8 +120,8 @@ func (v *view) introduce(ctx context.Context, c *caller) error {
 	return nil
 }
 
-// introduceTools shows only the tools of the participant, to a caller that may not ask it
-// what it offers. If that may not list them either, or there are none, the error is refused.
+// introduceTools shows only the tools of the participant, to a caller that may not send it
+// initialize. If the caller may not list them either, or there are none, the error is refused.
 func (v *view) introduceTools(ctx context.Context, c *caller, refused error) error {
 	if err := v.directory.update(ctx, c, []protocol.ParticipantID{c.of}, listTimeout); err != nil {
 		return err
@@ -134,6 +134,7 @@ func (v *view) introduceTools(ctx context.Context, c *caller, refused error) err
 	return nil
 }
 
+// serverOf returns the server that shows one participant.
 func (c *caller) serverOf(s *shown) *mcp.Server {
 	about := s.about.ServerInfo
 	if about == nil {
