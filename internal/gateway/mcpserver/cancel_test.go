@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"testing"
 )
 
@@ -20,7 +21,7 @@ func TestRequests_Ambiguous(t *testing.T) {
 	}
 	removeOne()
 	q.cancel(key)
-	if one.Err() != nil || context.Cause(two) != errCanceled {
+	if one.Err() != nil || !errors.Is(context.Cause(two), errCanceled) {
 		t.Error("the only request with the id is not canceled")
 	}
 	removeTwo()
