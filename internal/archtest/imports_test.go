@@ -95,7 +95,7 @@ var mayImport = map[string][]string{
 	"internal/ask":                        {"protocol", "client/api", "internal/answers", "internal/capability", "internal/proposal", "internal/recent"},
 	"internal/gateway/hooks":              {"protocol", "client/api", "internal/gateway/access", "internal/gateway/adapter", "internal/gateway/auth", "internal/gateway/selfapi", "internal/hookconfig", "internal/proposal", "internal/recent", "internal/textutil"},
 	"internal/gateway/searchstore":        {"protocol", "internal/search", "internal/space", "internal/space/ring"},
-	"internal/gateway/mcpserver":          {"protocol", "client/api", "internal/gateway/access", "internal/gateway/adapter", "internal/gateway/mcpserver/offer", "internal/gateway/mcpserver/progress", "internal/gateway/mcpserver/result", "internal/gateway/mcpserver/slots", "internal/gateway/resourcemeta", "internal/gateway/selfapi", "internal/mcpschema", "internal/memorytools", "internal/proposal", "internal/recent", "internal/textutil"},
+	"internal/gateway/mcpserver":          {"protocol", "client/api", "internal/elicit", "internal/gateway/access", "internal/gateway/adapter", "internal/gateway/mcpserver/offer", "internal/gateway/mcpserver/progress", "internal/gateway/mcpserver/result", "internal/gateway/mcpserver/slots", "internal/gateway/resourcemeta", "internal/gateway/selfapi", "internal/mcpschema", "internal/memorytools", "internal/proposal", "internal/recent", "internal/textutil"},
 	"internal/gateway/mcpserver/progress": {},
 	"internal/gateway/resourcemeta":       {"protocol", "internal/gateway/access"},
 	"internal/gateway/mcpserver/result":   {"protocol", "internal/gateway/mcpserver/offer"},

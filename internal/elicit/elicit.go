@@ -487,7 +487,7 @@ func (a *Answers) Content() []byte {
 	return append(slices.Clone(a.content), '}')
 }
 
-// Reply returns the answer to a question that a host has passed on. The content is that of
+// Reply returns the answer to a question that a host has passed on. The content belongs to
 // an accepted form.
 func Reply(question *protocol.Envelope, action string, content []byte) protocol.Envelope {
 	id := question.ParsePayload().Get("id").Raw()

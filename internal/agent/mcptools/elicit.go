@@ -26,7 +26,7 @@ type Question struct {
 // elicitation is the method of a server's question.
 const elicitation = "elicitation/create"
 
-// elicitationCapabilities are what the client offers to servers if it answers questions.
+// elicitationCapabilities tell servers that the client answers questions.
 func elicitationCapabilities() *mcp.ElicitationCapabilities {
 	return &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}
 }

@@ -29,6 +29,7 @@ type caller struct {
 	you    protocol.ParticipantID
 	ended  context.Context // of the request
 
+	events    *events                // the response
 	of        protocol.ParticipantID // the participant that is shown alone; "": the space
 	asks      asks
 	mcp       *mcp.Server           // handles the request

@@ -170,7 +170,26 @@ func (c *caller) relay(ctx context.Context, r *relayed) (mcp.Result, error) {
 		}
 	}
 	e := requestTo(r.host, id, r.method, r.withMeta())
-	got, at, err := c.ask(ctx, &e, key, func(n *protocol.Envelope) { c.passOn(ctx, r, e.ID, n) }, c.longest())
+	wait := func(ctx context.Context, note func(*protocol.Envelope)) (*protocol.Envelope, cursor, error) {
+		return c.ask(ctx, &e, key, note, c.longest())
+	}
+	resumed, from, err := r.resumed()
+	if err == nil && resumed != "" {
+		err = c.answerInputs(ctx)
+		e.ID = resumed
+		wait = func(ctx context.Context, note func(*protocol.Envelope)) (*protocol.Envelope, cursor, error) {
+			in := &inquiry{ids: []protocol.ID{e.ID}, to: e.To, at: from, note: note}
+			got, at, err := c.answers(ctx, in, time.Now().Add(c.longest()))
+			return got[e.ID], at, err
+		}
+	}
+	if err != nil {
+		return nil, result.Refusal(err)
+	}
+	question, got, at, err := c.untilAsked(ctx, r, e.ID, wait)
+	if question != nil {
+		return inputRequired(r, e.ID, question), nil
+	}
 	if errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}) && r.method == methodCall {
 		return c.proposeInstead(ctx, r, key, err)
 	}

@@ -129,12 +129,24 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r = r.WithContext(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(q.Body))
-	f := &faults{ResponseWriter: w, code: rpcInvalid}
+	if answered, err := c.takeAnswer(ctx); answered || err != nil {
+		if err != nil {
+			access.WriteError(w, err)
+			return
+		}
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	if id := c.asks.startSession(); id != "" {
+		w.Header().Set(sessionHeader, id)
+	}
+	c.events = &events{ResponseWriter: w}
+	f := &faults{ResponseWriter: c.events, code: rpcInvalid}
 	if !json.Valid(q.Body) {
 		f.code = rpcParse
 	}
 	w = f
-	if c.asks.token || c.of != "" || c.asks.method == methodListen {
+	if c.asks.token || c.of != "" || c.asks.method == methodListen || c.asks.method == methodCall && !c.asks.sessionless && len(c.asks.modes) > 0 {
 		w.Header().Set("X-Accel-Buffering", "no") // a proxy passes each event on at once
 		s.stream.ServeHTTP(w, r)
 		return
@@ -157,6 +169,9 @@ func (s *server) callerOf(r *http.Request, q *adapter.Request) (*caller, error) 
 	}
 	c := &caller{server: s, door: q, client: q.Client, space: space, you: you, of: protocol.ParticipantID(of)}
 	c.asks, q.Body = asksOf(q.Body)
+	if !c.asks.sessionless && c.asks.method != "initialize" {
+		c.asks.modes = sessionModes(r.Header.Get(sessionHeader))
+	}
 	if c.asks.batch > maxBatch {
 		return nil, access.BadRequest(fmt.Sprintf("A batch has at most %d messages; send them one by one.", maxBatch))
 	}
@@ -180,6 +195,11 @@ type asks struct {
 	batch   int    // messages of a batch; 0: it is none
 	token   bool   // the client wants progress
 	meta    protocol.Value
+
+	sessionless bool           // the request names its revision
+	modes       []string       // of elicitation, that the client declares
+	inputs      protocol.Value // inputResponses
+	answer      protocol.Value // the body, if it is a response
 }
 
 // asksOf reads the body of a request, and returns it as the SDK is to read it. What it
@@ -197,10 +217,18 @@ func asksOf(body []byte) (asks, []byte) {
 	}
 	params := doc.Root().Get("params")
 	meta := params.Get("_meta")
-	return asks{
+	a := asks{
 		method: doc.Root().Get("method").Text(), id: string(doc.Root().Get("id").Raw()), name: params.Get("name").Text(),
 		cancels: string(params.Get("requestId").Raw()), token: meta.Get(progress.Token).Exists(), meta: meta,
-	}, body
+		sessionless: meta.Get(mcp.MetaKeyProtocolVersion).Exists(), modes: modesOf(params.Get("capabilities")), inputs: params.Get("inputResponses"),
+	}
+	if a.sessionless {
+		a.modes = modesOf(meta.Get(mcp.MetaKeyClientCapabilities))
+	}
+	if a.method == "" {
+		a.answer = doc.Root()
+	}
+	return a, body
 }
 
 // timeout bounds the time of a request.

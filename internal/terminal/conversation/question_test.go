@@ -71,7 +71,7 @@ func TestQuestion_Ends(t *testing.T) {
 	}
 }
 
-// Questions to others, and those whose time was over at the start, are not asked.
+// Questions to others, and expired ones, are not asked.
 func TestQuestion_NotAsked(t *testing.T) {
 	s := newStage(t)
 	s.play(strings.Replace(questionOf, `"to":["alice"]`, `"to":["bob"]`, 1))

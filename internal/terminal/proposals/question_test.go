@@ -13,7 +13,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// TestFill reads a form: what is not valid is asked for again, and a y that comes with the
+// TestFill reads a form: an invalid value is asked for again, and a y that comes with the
 // question does not count.
 func TestFill(t *testing.T) {
 	question := &protocol.Envelope{ID: "e", From: "files", To: []protocol.ParticipantID{"alice"}, Kind: protocol.KindMCPRequest, Payload: []byte(`{"method":"elicitation/create","params":
@@ -26,7 +26,7 @@ func TestFill(t *testing.T) {
 		typed, action, content, shown string
 	}{
 		"values":  {"y\n0\n80\n2\n\n", elicit.Accept, `{"port":80,"zone":"us","sure":true}`, "Not valid: expected at least 1."},
-		"nothing": {"what\nn\n", elicit.Decline, "", "  Which port?\n  Of the server.\n"},
+		"nothing": {"why\nn\n", elicit.Decline, "", "  Which port?\n  Of the server.\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

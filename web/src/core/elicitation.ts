@@ -91,10 +91,10 @@ function optionsOf(values: unknown, names: unknown, titled: unknown): readonly O
   return [...plain, ...arr(titled).flatMap((x) => (isObject(x) ? [{ value: str(x["const"]), title: str(x["title"]) || str(x["const"]) }] : []))];
 }
 
-/** The value of a field, or what is wrong with it. Undefined: left out. */
+/** The value of a field, or an error. Undefined: left out. */
 export type Value = { readonly value: unknown } | { readonly wrong: string };
 
-/** Reads the inputs of a field: the texts of those that are filled in or chosen. */
+/** Reads the inputs of a field: the texts that are filled in or chosen. */
 export function valueOf(f: Field, inputs: readonly string[]): Value {
   const text = inputs[0]?.trim() ?? "";
   if (f.type === "boolean") return { value: inputs.length > 0 };
@@ -127,7 +127,7 @@ export function asksSecret(form: Form): boolean {
   return /pass(?:word|phrase|code|wd)|secret|token|api[ _-]?key|private[ _-]?key|credential|\bpin\b|\bcvv\b|credit[ _-]?card|kennwort|passwort|contraseña|mot de passe/iu.test(words);
 }
 
-/** The answer to a question. `content` is that of an accepted form. */
+/** The answer to a question. `content` belongs to an accepted form. */
 export function answer(q: Elicitation, action: "accept" | "decline" | "cancel", content?: Readonly<Record<string, unknown>>): Draft {
   return {
     kind: "mcp.response",

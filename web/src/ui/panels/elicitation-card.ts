@@ -62,7 +62,7 @@ export class ElicitationCard extends LitElement {
   declare past: boolean;
   declare private busy: boolean;
   declare private error: string;
-  /** What is wrong with the values, by the names of their fields. */
+  /** The errors of the values, by the names of their fields. */
   declare private wrong: Readonly<Record<string, string>> | undefined;
   private readonly guard = new DecisionGuard(this);
 

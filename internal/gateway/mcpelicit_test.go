@@ -1,0 +1,124 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/agent/bridge"
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/meuptest"
+)
+
+// asking is a server, of a revision that sends requests, with a tool that asks its user.
+func asking(t *testing.T, g *meuptest.Gateway) {
+	t.Helper()
+	s := mcp.NewServer(&mcp.Implementation{Name: "asking", Version: "1"}, nil)
+	s.AddTool(&mcp.Tool{Name: "deploy", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		p := &mcp.ElicitParams{Message: "Which zone?", RequestedSchema: json.RawMessage(`{"type":"object","required":["zone"],"properties":{"zone":{"type":"string","enum":["eu","us"]}}}`)}
+		if string(r.Params.Arguments) == `{"link":true}` {
+			p = &mcp.ElicitParams{Mode: "url", Message: "Sign in", URL: "https://example.org/in", ElicitationID: "e"}
+		}
+		answer, err := r.Session.Elicit(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(answer.Action, " ", answer.Content["zone"])}}}, nil
+	})
+	c, err := client.Dial(t.Context(), client.Options{URL: g.URL("lab"), Token: "lamp-token", ServesTools: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools, err := mcptools.Start(t.Context(), []mcptools.Server{{Name: "s", InProcess: s}}, mcptools.Options{OnElicit: bridge.Elicit, InputRequired: true, Protocol: "2025-11-25"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { // ends with ctx
+		defer close(done)
+		_ = bridge.New(bridge.Options{Space: c, Server: tools}).Run(ctx)
+	}()
+	t.Cleanup(func() { cancel(); <-done; _ = c.Close(); _ = tools.Close() })
+}
+
+// A client that declares elicitation is asked in its own revision; the answer of another one
+// is cancel, at once.
+func TestMCP_Elicitation(t *testing.T) {
+	for _, revision := range mcpRevisions {
+		t.Run(revision, func(t *testing.T) {
+			g := meuptest.Start(t, foreignConfig)
+			asking(t, g)
+			t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
+			var asked []string
+			connect := func(o *mcp.ClientOptions, query string) *mcp.ClientSession {
+				c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
+				session, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{
+					Endpoint: g.HTTP() + "/mcp?space=lab" + query, HTTPClient: &http.Client{Transport: withToken("alice-token")}, DisableStandaloneSSE: true,
+				}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = session.Close() })
+				return session
+			}
+			answers := func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				asked = append(asked, r.Params.Message)
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"zone": "eu"}}, nil
+			}
+			able := connect(&mcp.ClientOptions{ElicitationHandler: answers}, "")
+			if text, isError := callTool(t, able, "lamp__deploy", nil); isError || text != "accept eu" {
+				t.Errorf("the tool got %s", text)
+			}
+			if text, isError := callTool(t, connect(&mcp.ClientOptions{ElicitationHandler: answers}, "&participant=lamp"), "deploy", nil); isError || text != "accept eu" {
+				t.Errorf("the tool of the participant alone got %s", text)
+			}
+			if len(asked) != 2 || asked[0] != "Which zone?" {
+				t.Errorf("the client was asked %q", asked)
+			}
+			if text, isError := callTool(t, able, "lamp__deploy", map[string]any{"link": true}); isError || text != "cancel <nil>" {
+				t.Errorf("a link for a client that declares only forms: %s", text)
+			}
+			if text, isError := callTool(t, connect(nil, ""), "lamp__deploy", nil); isError || text != "cancel <nil>" {
+				t.Errorf("without elicitation the tool got %s", text)
+			}
+			want := "accept eu"
+			if revision == "2026-07-28" {
+				want = "cancel" // the result of call is a structure
+			}
+			if text, isError := callTool(t, able, "call", map[string]any{"participant": "lamp", "tool": "deploy"}); isError || !strings.Contains(text, want) {
+				t.Errorf("by the tool call: %s, want %s", text, want)
+			}
+		})
+	}
+}
+
+// Only the participant that is asked answers, and a body that answers nothing is accepted
+// and ignored, as before.
+func TestMCP_ElicitationForged(t *testing.T) {
+	g := meuptest.Start(t, foreignConfig)
+	for _, body := range []string{`{"jsonrpc":"2.0","id":"none","result":{"action":"accept"}}`, `{"jsonrpc":"2.0","id":7,"result":{}}`} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.HTTP()+"/mcp?space=lab", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer alice-token")
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusAccepted {
+			t.Errorf("%s: status %d", body, resp.StatusCode)
+		}
+	}
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+}
