@@ -63,7 +63,7 @@ func Finish(ctx context.Context, err error) error {
 
 var errUnauthorized = &protocol.Error{Code: protocol.CodeUnauthorized}
 
-// rejectedToken describes the rejection of a token by HTTP like that of a connection.
+// rejectedToken describes the rejection of a token by HTTP as on a connection.
 func rejectedToken(err error) error {
 	var dialed *client.DialError
 	var answer *api.StatusError
