@@ -50,10 +50,10 @@ type server struct {
 // session is a conversation of the editor.
 type session struct {
 	id     string
-	name   string                  // in the space, which does not tell the ids of the questions
-	asked  int                     // prompts that have become questions
-	failed string                  // text of a prompt whose question may be in the log: a retry must not ask again
-	number uint64                  // of the last cancel; it ends the prompts that were sent before it
+	name   string // in the space, which does not tell the ids of the questions
+	asked  int    // prompts that have become questions
+	failed string // text of a prompt whose question may be in the log: a retry must not ask again
+	number uint64 // of the last cancel; it ends the prompts that were sent before it
 
 	// Of the prompt in progress; nil: there is none.
 	prompting context.Context

@@ -28,6 +28,7 @@ type turn struct {
 	after    protocol.Seq                     // shown, when the turn was followed last
 	growing  *recent.Map[protocol.ID, *grown] // texts of streams that the editor has
 	answered protocol.ParticipantID           // the last participant that answered
+	saying   protocol.ID                      // the answer that is shown as it grows; "": none
 
 	asking   map[protocol.ID]context.CancelFunc // requests for permission
 	deciding sync.WaitGroup
@@ -88,7 +89,7 @@ func (t *turn) close() {
 
 // event shows an event of the turn. Events that the editor has are left out.
 func (t *turn) event(ctx context.Context, e *ask.Event) {
-	if e.Type != ask.Delta && e.Type != ask.Ended {
+	if e.InLog() {
 		if e.Seq <= t.after {
 			return
 		}
@@ -108,6 +109,8 @@ func (t *turn) event(ctx context.Context, e *ask.Event) {
 			shown.add(e.Text)
 			t.send(ctx, textChunk("agent_thought_chunk", e.Text))
 		}
+	case ask.Answering:
+		t.say(ctx, e)
 	case ask.Closed:
 		t.closed(ctx, e)
 	case ask.Called, ask.Proposed:
@@ -267,15 +270,49 @@ func (t *turn) settled(ctx context.Context, e *ask.Event) {
 // answer shows an answer; with its name, if several participants answer, or one that was
 // not asked.
 func (t *turn) answer(ctx context.Context, e *ask.Event) {
-	text, to := e.Text, t.question.To
-	if t.answered != "" || len(to) > 0 && !slices.Contains(to, e.Envelope.From) {
-		text = fmt.Sprintf("**%s**: %s", e.Envelope.From, text)
+	text := e.Text
+	stream := protocol.ID(e.Envelope.ParsePayload().Get("stream_id").Text())
+	if shown, known := t.growing.Get(stream); known && stream == t.saying {
+		t.saying = ""
+		if rest, same := shown.rest(text); same {
+			if rest != "" {
+				t.send(ctx, textChunk("agent_message_chunk", rest))
+			}
+			return
+		}
+	}
+	t.send(ctx, textChunk("agent_message_chunk", t.before(e.Envelope.From)+text))
+}
+
+// say shows an addition to an answer, unless another one grows.
+func (t *turn) say(ctx context.Context, e *ask.Event) {
+	if e.Text == "" || t.saying != "" && t.saying != e.Ref {
+		return
+	}
+	text := e.Text
+	shown, known := t.growing.Get(e.Ref)
+	if !known {
+		shown = newGrown()
+		t.growing.Put(e.Ref, shown)
+		text = t.before(e.Envelope.From) + text
+	}
+	t.saying = e.Ref
+	shown.add(e.Text)
+	t.send(ctx, textChunk("agent_message_chunk", text))
+}
+
+// before returns the text between two answers, with the sender of the second if it was
+// not asked or is not the first.
+func (t *turn) before(from protocol.ParticipantID) (text string) {
+	to := t.question.To
+	if t.answered != "" || len(to) > 0 && !slices.Contains(to, from) {
+		text = fmt.Sprintf("**%s**: ", from)
 	}
 	if t.answered != "" {
 		text = "\n\n" + text
 	}
-	t.answered = e.Envelope.From
-	t.send(ctx, textChunk("agent_message_chunk", text))
+	t.answered = from
+	return text
 }
 
 // ended shows the end of a turn that has no answer.

@@ -110,3 +110,56 @@ func TestStream_Full(t *testing.T) {
 		t.Errorf("streamed %d bytes, %.40q", len(grown), grown)
 	}
 }
+
+// The answer that a synthesis writes is a stream beside the context, which correlates to
+// the question, and the chat names it. Its closing lines are not streamed.
+func TestStreams_Answer(t *testing.T) {
+	g := meuptest.Start(t, mayStream)
+	alice := join(t, g, "alice")
+	o := &overheard{Client: join(t, g, "planner"), opened: make(chan struct{}, 16)}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	a := agent.New(agent.Options{Space: o, OwnToolsOnly: true, Planner: deciding(func(ctx context.Context, s planner.State) (planner.Decision, error) {
+		s.Asking(contextwindow.Synthesis)
+		s.Watch(llm.Delta{Text: "It is"})
+		select {
+		case <-o.opened:
+		case <-ctx.Done():
+			return planner.Decision{}, ctx.Err()
+		}
+		s.Watch(llm.Delta{Text: " fine.\n\nConfidence: 0.8"})
+		return planner.Decision{Action: contextwindow.Finish, Answer: "It is fine.", Conclusion: "It is fine."}, nil
+	})})
+	go func() { done <- a.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	q := ask(t, alice, "well?")
+	grown, stream := "", ""
+	for {
+		env, err := alice.Receive(testkit.Deadline(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch env.Kind {
+		case protocol.KindStreamOpen:
+			stream = decode(t, &env)["stream_id"].(string)
+			if env.Context != "" || !env.Correlation.Names(q) {
+				t.Errorf("the stream is in the context %q and correlates to %v, want none, and the question %s", env.Context, env.Correlation.IDs, q)
+			}
+		case protocol.KindStreamData:
+			grown += decode(t, &env)["data"].(string)
+		case protocol.KindChat:
+			if !answerTo(q)(&env) {
+				continue
+			}
+			if p := decode(t, &env); p["stream_id"] != stream || stream == "" || p["message"] != "It is fine." || grown != "It is fine." {
+				t.Errorf("the answer %v after the stream %q with %q", p, stream, grown)
+			}
+			return
+		}
+	}
+}

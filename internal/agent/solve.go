@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -104,7 +105,7 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 		if err != nil {
 			return d, "", err
 		}
-		if reconsidered < maxReconsidered && p.remarks.Waiting() { // nothing of the decision was sent
+		if reconsidered < maxReconsidered && went.Answer == "" && p.remarks.Waiting() { // nothing of the decision was sent
 			reconsidered++
 			if err := a.dropDecision(p, d, went); err != nil {
 				return d, "", err
@@ -113,7 +114,7 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 		}
 		if d.Action == contextwindow.Finish || len(d.Calls) == 0 || len(state.Steps) >= state.MaxSteps {
 			d, err := a.conclude(p, d, went)
-			return d, went.Text, err
+			return d, cmp.Or(went.Answer, went.Text), err
 		}
 		record := contextwindow.Record{
 			Index: len(state.Steps), Thought: d.Thought, Action: d.Action, Calls: d.Calls, Turn: d.Turn,
@@ -178,14 +179,22 @@ func (a *Agent) plan(p *problem, state *planner.State) (planner.Decision, deltas
 
 // newStreams returns the streams of a decision about a problem.
 func (a *Agent) newStreams(p *problem) *deltastream.Streams {
-	return deltastream.New(deltastream.Options{
+	o := deltastream.Options{
 		Context: p.ctx, ShowThinking: a.opts.ShowThinking, Off: &a.streamsOff, Log: a.log,
 		Send: func(kind protocol.Kind, payload json.RawMessage) (*client.Pending, error) {
 			env := p.inside(kind)
 			env.Payload = payload
 			return a.opts.Space.SendAsync(p.ctx, env)
 		},
-	})
+	}
+	if p.depth == 0 && !p.q.part { // its answer is a chat
+		o.Answer = func(kind protocol.Kind, payload json.RawMessage) (*client.Pending, error) {
+			env := p.q.reply("")
+			env.Kind, env.Payload = kind, payload
+			return a.opts.Space.SendAsync(p.ctx, env)
+		}
+	}
+	return deltastream.New(o)
 }
 
 // next calls the planner. A panic of the planner fails only this question.

@@ -18,7 +18,7 @@ import (
 // Type is the type of an Event.
 type Type string
 
-// The types of events. All but Delta and Ended have an envelope of the log.
+// The types of events. All but Delta, Answering and Ended have an envelope of the log.
 const (
 	Opened       Type = "opened"        // a context: reasoning.start
 	Thought      Type = "thought"       // a step of reasoning: thought, observation, hypothesis, question
@@ -30,9 +30,10 @@ const (
 	StreamOpened Type = "stream-opened" // a text that grows
 	Delta        Type = "delta"         // an addition to it, which is not in the log
 	StreamClosed Type = "stream-closed"
-	Said         Type = "said"     // a chat within a context
-	Answered     Type = "answered" // a chat that answers the question
-	Ended        Type = "ended"    // the last event
+	Answering    Type = "answering" // an addition to an answer that grows, which is not in the log
+	Said         Type = "said"      // a chat within a context
+	Answered     Type = "answered"  // a chat that answers the question
+	Ended        Type = "ended"     // the last event
 )
 
 // Event is a step of a turn.
@@ -40,9 +41,9 @@ type Event struct {
 	Type Type
 	// Envelope is nil for Ended. Its bytes are the event's own.
 	Envelope *protocol.Envelope
-	// Seq is the position in the log; of Delta and Ended, of the event before.
+	// Seq is the position in the log; of an event that is not in it, of the one before.
 	Seq protocol.Seq
-	// Text is the message of the envelope, the data of a Delta, the reason of
+	// Text is the message of the envelope, the data of a Delta or Answering, the reason of
 	// Settled, and for Ended the answer or the reason.
 	Text string
 	// Ref is the id of the request that a Returned answers, of the proposal that is
@@ -51,6 +52,9 @@ type Event struct {
 	// State is the outcome of Settled (see package proposal), or of Ended.
 	State string
 }
+
+// InLog reports whether the event has a position in the log of its own.
+func (e *Event) InLog() bool { return e.Type != Delta && e.Type != Answering && e.Type != Ended }
 
 // The states of Ended.
 const (

@@ -204,6 +204,32 @@ func TestFollow_Stream(t *testing.T) {
 	}
 }
 
+// An answer that grows arrives as it is written; it opens no context, and the stream of the
+// asker is none.
+func TestFollow_AnswerStream(t *testing.T) {
+	r := newRoom(t)
+	r.ask("")
+	r.send("planner", "s", "reasoning.start", "", "q", "", `{"message":"thinking"}`)
+	r.send("alice", "n", "stream.open", "", "q", "", `{"stream_id":"none"}`)
+	r.send("planner", "o", "stream.open", "", "q", "", `{"stream_id":"one","description":"the answer"}`)
+	got := r.follow(func(e *ask.Event) {
+		if e.Type != ask.Opened {
+			return
+		}
+		r.send("alice", "m", "stream.data", "", "q", "", `{"stream_id":"none","data":"mine "}`)
+		for i := range 3 {
+			r.send("planner", fmt.Sprint("d", i), "stream.data", "", "q", "", fmt.Sprintf(`{"stream_id":"one","data":"part %d "}`, i))
+		}
+		r.send("planner", "e", "stream.close", "", "q", "", `{"stream_id":"one"}`)
+		r.send("planner", "c", "reasoning.conclusion", "", "", "s", `{"message":"done"}`)
+		r.send("planner", "a", "chat", "", "q", "", `{"message":"done","stream_id":"one"}`)
+	})
+	all := strings.Join(got, "\n")
+	if !strings.Contains(all, "answering one") || !strings.Contains(all, "part 2") || strings.Contains(all, "mine") || !strings.Contains(all, "ended") {
+		t.Errorf("%q, want the parts of the planner's answer and the end", got)
+	}
+}
+
 // Another participant that uses the id of a decision first does not prevent it; it is one
 // decision, also if it is sent again.
 func TestDecide_IDTaken(t *testing.T) {

@@ -28,6 +28,7 @@ type turn struct {
 	requests  *recent.Map[protocol.ID, request]
 	proposals map[protocol.ID]proposed // without a decision
 	streams   *recent.Map[protocol.ID, struct{}]
+	growing   *recent.Map[protocol.ID, protocol.ParticipantID] // streams of answers
 	answered  map[protocol.ParticipantID]bool
 
 	answer, conclusion, reason string
@@ -55,6 +56,7 @@ func newTurn(q Question) *turn {
 	t := &turn{
 		question: q, tracker: answers.NewTracker(), roots: make(map[string]*root), proposals: make(map[protocol.ID]proposed),
 		requests: recent.New[protocol.ID, request](maxRequests), streams: recent.New[protocol.ID, struct{}](maxStreams),
+		growing:  recent.New[protocol.ID, protocol.ParticipantID](maxStreams),
 		answered: make(map[protocol.ParticipantID]bool),
 	}
 	t.tracker.Apply(&protocol.Envelope{ID: q.ID, From: q.From, To: q.To, Kind: protocol.KindChat})
@@ -80,6 +82,10 @@ func (t *turn) apply(e *protocol.Envelope) (list []*Event) {
 		event = t.chat(e, asked)
 	case e.Kind == protocol.KindMCPResponse:
 		event = t.response(e)
+	case e.Kind == protocol.KindStreamOpen && e.Context == "":
+		if e.From != t.question.From && (asked || e.Correlation.Names(t.question.ID)) {
+			t.growing.Put(protocol.ID(textOf(e, "stream_id")), e.From)
+		}
 	case e.Kind == protocol.KindStreamData || e.Kind == protocol.KindStreamClose:
 		event = t.stream(e)
 	default:
@@ -134,6 +140,9 @@ func (t *turn) settle(id protocol.ID, p proposed, e *protocol.Envelope) *Event {
 func (t *turn) stream(e *protocol.Envelope) *Event {
 	payload := e.ParsePayload()
 	id := protocol.ID(payload.Get("stream_id").Text())
+	if from, answers := t.growing.Get(id); answers && from == e.From && e.Kind == protocol.KindStreamData {
+		return &Event{Type: Answering, Envelope: e, Ref: id, Text: payload.Get("data").Text()}
+	}
 	if _, known := t.streams.Get(id); !known {
 		return nil
 	}

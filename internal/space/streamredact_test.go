@@ -185,3 +185,27 @@ func TestStreamTexts_OfRetiredSpace(t *testing.T) {
 		}
 	})
 }
+
+// chatty inspects chats.
+type chatty struct{ hoarder }
+
+func (chatty) Applies(kind protocol.Kind) bool { return kind == protocol.KindChat }
+
+// A stream outside of contexts may be an answer that grows: it is inspected if chats are.
+func TestStreamTexts_AnswerIsInspectedAsChat(t *testing.T) {
+	r := open(t, rights{"alice": {"*"}, "bob": {"*"}}, func(s *space.Services) { s.Safety = chatty{} })
+	defer r.join(space.JoinOptions{ID: "alice"}).leave()
+	bob := r.join(space.JoinOptions{ID: "bob"})
+	defer bob.leave()
+	r.must("alice", `{"kind": "stream.open", "payload": {"stream_id": "s"}}`)
+	r.must("alice", data("s", "", "held"))
+	r.must("alice", `{"id": "end", "kind": "chat", "payload": {"message": "x"}}`)
+	bob.gets("end")
+	bob.mu.Lock()
+	defer bob.mu.Unlock()
+	for _, e := range bob.got {
+		if e.Kind == protocol.KindStreamData {
+			t.Errorf("%s was delivered without an inspection", e.Payload)
+		}
+	}
+}

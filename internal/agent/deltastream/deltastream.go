@@ -19,7 +19,15 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-var descriptions = map[llm.DeltaKind]string{llm.TextDelta: "a thought that grows", llm.ThinkingDelta: "the model's own thinking"}
+// The descriptions of the streams.
+const (
+	ofThought  = "a thought that grows"
+	ofThinking = "the model's own thinking"
+	ofAnswer   = "the answer"
+)
+
+// Sender sends an envelope of a stream without waiting for its admission.
+type Sender func(kind protocol.Kind, payload json.RawMessage) (*client.Pending, error)
 
 // Bounds of a stream.
 const (
@@ -27,13 +35,14 @@ const (
 	streamBytes = 64 << 10               // per stream; the complete thought contains the rest
 )
 
-// Options configures the streams of a decision. All fields but ShowThinking are
-// required.
+// Options configures the streams of a decision. All fields but Answer and ShowThinking
+// are required.
 type Options struct {
 	Context      context.Context // of the waits for admission
-	Send         func(kind protocol.Kind, payload json.RawMessage) (*client.Pending, error)
-	ShowThinking bool         // the model's own thinking is streamed too
-	Off          *atomic.Bool // the gateway refuses streams; set when it does
+	Send         Sender          // within the context
+	Answer       Sender          // of the answer, beside the context; nil: it grows in the context too
+	ShowThinking bool            // the model's own thinking is streamed too
+	Off          *atomic.Bool    // the gateway refuses streams; set when it does
 	Log          *slog.Logger
 }
 
@@ -42,8 +51,9 @@ type Options struct {
 //
 // One goroutine runs from the first chunk to the end.
 type stream struct {
-	o    *Options
-	kind llm.DeltaKind
+	o           *Options
+	to          Sender
+	description string
 
 	mu     sync.Mutex
 	unsent strings.Builder
@@ -58,13 +68,21 @@ type stream struct {
 	refused bool   // the stream was refused or its state is unknown; nothing is sent
 }
 
-// Streams holds the two streams of a decision in progress: the model's text, and
-// its thinking. Add, Begin and End are called by one goroutine.
-type Streams struct{ text, thinking *stream }
+// Streams holds the streams of a decision in progress: the model's text, its thinking,
+// and the answer. Add, Begin and End are called by one goroutine.
+type Streams struct {
+	text, thinking, answer *stream
+
+	answers bool // the text is the answer
+	visible visible
+}
 
 // New returns the streams of a decision. They open with the first text.
 func New(o Options) *Streams {
-	return &Streams{text: &stream{o: &o, kind: llm.TextDelta}, thinking: &stream{o: &o, kind: llm.ThinkingDelta}}
+	return &Streams{
+		text: &stream{o: &o, to: o.Send, description: ofThought}, thinking: &stream{o: &o, to: o.Send, description: ofThinking},
+		answer: &stream{o: &o, to: o.Answer, description: ofAnswer},
+	}
 }
 
 // Add appends a chunk of the model's output.
@@ -72,32 +90,40 @@ func (l *Streams) Add(d llm.Delta) {
 	if d.Text == "" || l.text.o.Off.Load() {
 		return
 	}
-	if d.Kind == llm.TextDelta {
-		l.text.add(d)
-	} else if l.text.o.ShowThinking {
-		l.thinking.add(d)
+	switch {
+	case d.Kind == llm.TextDelta && l.answers:
+		if text := l.visible.add(d.Text); text != "" {
+			l.answer.add(text)
+		}
+	case d.Kind == llm.TextDelta:
+		l.text.add(d.Text)
+	case l.text.o.ShowThinking:
+		l.thinking.add(d.Text)
 	}
 }
 
 // Begin is called when a model is queried. It ends the streams, because earlier
-// text belongs to another thought.
-func (l *Streams) Begin(contextwindow.Goal) { l.End() }
+// text belongs to another thought. The text of a synthesis is the answer.
+func (l *Streams) Begin(goal contextwindow.Goal) {
+	l.End()
+	l.answers, l.visible = goal == contextwindow.Synthesis && l.answer.to != nil, visible{}
+}
 
-// End closes both streams and returns their ids.
+// End closes the streams and returns their ids.
 func (l *Streams) End() (ids IDs) {
-	ids.Text, ids.Thinking = l.text.end(), l.thinking.end()
+	ids.Text, ids.Thinking, ids.Answer = l.text.end(), l.thinking.end(), l.answer.end()
 	return ids
 }
 
 // IDs are the ids of the streams that carried a decision; "" for none.
-type IDs struct{ Text, Thinking string }
+type IDs struct{ Text, Thinking, Answer string }
 
-func (g *stream) add(d llm.Delta) {
+func (g *stream) add(text string) {
 	g.mu.Lock()
-	g.size += len(d.Text)
+	g.size += len(text)
 	g.full = g.full || g.size > streamBytes
 	if !g.full {
-		g.unsent.WriteString(d.Text)
+		g.unsent.WriteString(text)
 	}
 	g.mu.Unlock()
 	if g.ended == nil {
@@ -157,7 +183,7 @@ func (g *stream) flush() {
 // open opens the stream and reports whether it was admitted.
 func (g *stream) open() bool {
 	g.id = uuid.Must(uuid.NewV7()).String()
-	pending, err := g.send(protocol.KindStreamOpen, chunk{ID: g.id, ContentType: "text/markdown", Description: descriptions[g.kind]})
+	pending, err := g.send(protocol.KindStreamOpen, chunk{ID: g.id, ContentType: "text/markdown", Description: g.description})
 	if err == nil {
 		_, err = pending.Wait(g.o.Context)
 	}
@@ -190,5 +216,5 @@ func (g *stream) send(kind protocol.Kind, c chunk) (*client.Pending, error) {
 	if err != nil { // impossible for strings
 		return nil, err
 	}
-	return g.o.Send(kind, payload)
+	return g.to(kind, payload)
 }

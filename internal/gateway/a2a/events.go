@@ -37,6 +37,8 @@ func (r *run) event(e *ask.Event) (list []wire.Event, more bool) {
 	switch e.Type {
 	case ask.Delta:
 		return r.draft(e), true
+	case ask.Answering: // the artifact has the whole answer
+		return nil, true
 	case ask.Ended:
 		return r.end(e), false
 	}

@@ -35,7 +35,7 @@ func (c *call) stream(q *question, after cursor, task *wire.Task) error {
 			events = append(events, c.envelop(event))
 		}
 		id := ""
-		if r.at.seq > 0 && e.Type != ask.Delta {
+		if r.at.seq > 0 && e.Type != ask.Delta && e.Type != ask.Answering {
 			id = r.at.String()
 		}
 		return (len(events) == 0 || out.Send(id, events...)) && more

@@ -26,6 +26,8 @@ type run struct {
 	shown    bool // the client has what was open at after
 	contexts []*span
 	growing  map[protocol.ID]*text // streams of text
+	saying   map[protocol.ID]*text // answers that grow
+	closing  *ask.Event            // a conclusion that the answer may repeat; nil: none
 	answered bool
 }
 
@@ -36,9 +38,11 @@ type span struct {
 	goal        string
 }
 
-// text is a text that grows: a reasoning message until the complete text arrives.
+// text is a text that grows: a reasoning message until the complete text arrives, or an
+// answer.
 type text struct {
 	context protocol.ContextPath
+	from    protocol.ParticipantID // of an answer
 	sent    strings.Builder
 	full    bool // sent is not all that was sent
 	shown   bool
@@ -78,6 +82,10 @@ func (r *run) event(e *ask.Event) bool {
 			r.open(s)
 		}
 	}
+	if c := r.closing; c != nil {
+		r.closing = nil
+		r.closed(c, e.Type == ask.Answered && e.Envelope.From == c.Envelope.From && sameText(e.Text, c.Text))
+	}
 	switch e.Type {
 	case ask.Opened:
 		path, _ := e.Envelope.Opens()
@@ -88,7 +96,11 @@ func (r *run) event(e *ask.Event) bool {
 			r.open(s)
 		}
 	case ask.Closed:
-		r.closed(e)
+		if e.Envelope.Kind == protocol.KindReasoningConclusion && e.Envelope.Context.Depth() == 1 && !r.repeats(e) {
+			r.closing = e
+		} else {
+			r.closed(e, r.repeats(e))
+		}
 	case ask.StreamOpened:
 		if len(r.growing) < maxGrowing {
 			r.growing[e.Ref] = &text{context: e.Envelope.Context}
@@ -96,6 +108,8 @@ func (r *run) event(e *ask.Event) bool {
 	case ask.Delta:
 		r.delta(e)
 	case ask.StreamClosed:
+	case ask.Answering:
+		r.say(e)
 	case ask.Thought, ask.Said:
 		r.thought(e)
 	case ask.Called:
@@ -111,7 +125,7 @@ func (r *run) event(e *ask.Event) bool {
 		}
 	case ask.Answered:
 		r.answered = true
-		r.message(string(e.Envelope.ID), e.Envelope.From, e.Text)
+		r.answer(e)
 	case ask.Ended:
 		r.end(e)
 		return false
@@ -149,12 +163,25 @@ func (r *run) find(path protocol.ContextPath) *span {
 	return nil
 }
 
-// closed sends the conclusion of a context, and its end with those below it.
-func (r *run) closed(e *ask.Event) {
+// repeats reports whether a conclusion is the beginning of an answer that grows.
+func (r *run) repeats(e *ask.Event) bool {
+	for _, t := range r.saying {
+		if t.from == e.Envelope.From && e.Envelope.Kind == protocol.KindReasoningConclusion && strings.HasPrefix(t.sent.String(), strings.TrimSpace(e.Text)) {
+			return true
+		}
+	}
+	return false
+}
+
+func sameText(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
+
+// closed sends the conclusion of a context, unless the answer repeats it, and its end with
+// those below it.
+func (r *run) closed(e *ask.Event, repeated bool) {
 	if r.find(e.Envelope.Context) == nil {
 		return
 	}
-	if e.Text != "" {
+	if e.Text != "" && !repeated {
 		r.reasoning(string(e.Envelope.ID), e.Envelope.Context, e.Text)
 	}
 	reason := ""
@@ -172,6 +199,9 @@ func (r *run) closed(e *ask.Event) {
 // closeWithin closes a context and those below it, the innermost first; "": all. last
 // makes the event that ends a subagent.
 func (r *run) closeWithin(path protocol.ContextPath, last func(*span) map[string]any) {
+	if path == "" {
+		r.endAnswers()
+	}
 	for id, t := range r.growing {
 		if t.context.Within(path) {
 			r.endText(id, t)
@@ -295,6 +325,50 @@ func resultText(payload protocol.Value) string {
 		return string(payload.Get("result").Raw())
 	}
 	return strings.Join(texts, "\n")
+}
+
+// say sends an addition to an answer that grows.
+func (r *run) say(e *ask.Event) {
+	t := r.saying[e.Ref]
+	if e.Text == "" || !r.shown || t == nil && len(r.saying) >= maxGrowing {
+		return
+	}
+	if t == nil {
+		t = &text{from: e.Envelope.From}
+		r.saying[e.Ref] = t
+		r.emit(map[string]any{"type": "TEXT_MESSAGE_START", "messageId": string(e.Ref), "role": "assistant", "name": string(t.from)})
+	}
+	if t.full = t.full || t.sent.Len()+len(e.Text) > maxSent; !t.full {
+		t.sent.WriteString(e.Text)
+	}
+	r.emit(map[string]any{"type": "TEXT_MESSAGE_CONTENT", "messageId": string(e.Ref), "delta": e.Text})
+}
+
+// answer sends an answer, or the rest of one that grew.
+func (r *run) answer(e *ask.Event) {
+	id := protocol.ID(e.Envelope.ParsePayload().Get("stream_id").Text())
+	t := r.saying[id]
+	if t == nil || t.from != e.Envelope.From {
+		r.message(string(e.Envelope.ID), e.Envelope.From, e.Text)
+		return
+	}
+	rest, same := strings.CutPrefix(e.Text, t.sent.String())
+	if same && !t.full && rest != "" {
+		r.emit(map[string]any{"type": "TEXT_MESSAGE_CONTENT", "messageId": string(id), "delta": rest})
+	}
+	r.emit(map[string]any{"type": "TEXT_MESSAGE_END", "messageId": string(id)})
+	delete(r.saying, id)
+	if !same || t.full {
+		r.message(string(e.Envelope.ID), e.Envelope.From, e.Text)
+	}
+}
+
+// endAnswers ends the answers that grow.
+func (r *run) endAnswers() {
+	for id := range r.saying {
+		r.emit(map[string]any{"type": "TEXT_MESSAGE_END", "messageId": string(id)})
+		delete(r.saying, id)
+	}
 }
 
 // message sends an answer.

@@ -13,7 +13,7 @@ import (
 // at its end or its failure.
 func types(after protocol.Seq, fails bool, list ...*ask.Event) (out []string) {
 	r := &run{
-		in: &input{}, after: after, shown: after == 0, growing: make(map[protocol.ID]*text),
+		in: &input{}, after: after, shown: after == 0, growing: make(map[protocol.ID]*text), saying: make(map[protocol.ID]*text),
 		mayDecide: func(*protocol.Envelope) bool { return false },
 		send:      func(event map[string]any) { out = append(out, fmt.Sprint(event["type"])) },
 	}
@@ -48,6 +48,49 @@ func TestRun_Closes(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := types(test.after, test.fails, test.list...); !slices.Equal(got, test.want) {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// An answer that grows is a message from its first piece on, and a conclusion that repeats
+// the answer is not shown.
+func TestRun_Answers(t *testing.T) {
+	envelope := func(kind protocol.Kind, payload string) *protocol.Envelope {
+		return &protocol.Envelope{ID: "e", From: "planner", Kind: kind, Payload: []byte(payload)}
+	}
+	opened := &ask.Event{Type: ask.Opened, Envelope: &protocol.Envelope{ID: "s", From: "planner", Kind: protocol.KindReasoningStart, Payload: []byte("{}")}}
+	closed := func(text string) *ask.Event {
+		e := &ask.Event{Type: ask.Closed, Text: text, Envelope: envelope(protocol.KindReasoningConclusion, "{}")}
+		e.Envelope.Context = "s"
+		return e
+	}
+	piece := func(text string) *ask.Event {
+		return &ask.Event{Type: ask.Answering, Ref: "a", Text: text, Envelope: envelope(protocol.KindStreamData, "{}")}
+	}
+	answer := func(text, stream string) *ask.Event {
+		return &ask.Event{Type: ask.Answered, Text: text, Envelope: envelope(protocol.KindChat, fmt.Sprintf(`{"stream_id":%q}`, stream))}
+	}
+	ended := &ask.Event{Type: ask.Ended, State: ask.Completed, Text: "done"}
+	const start, content, end = "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"
+	for _, test := range []struct {
+		name string
+		list []*ask.Event
+		want []string
+	}{
+		{"grows", []*ask.Event{opened, piece("It is"), piece(" fine."), closed("It is fine."), answer("It is fine.", "a"), ended},
+			[]string{"REASONING_START", start, content, content, "REASONING_END", end, "RUN_FINISHED"}},
+		{"has a rest", []*ask.Event{piece("It is"), answer("It is fine.", "a"), ended}, []string{start, content, content, end, "RUN_FINISHED"}},
+		{"is changed", []*ask.Event{piece("It is"), answer("No.", "a"), ended}, []string{start, content, end, start, content, end, "RUN_FINISHED"}},
+		{"has no end", []*ask.Event{piece("It is"), {Type: ask.Ended, State: ask.Withdrawn}}, []string{start, content, end, "RUN_FINISHED"}},
+		{"a repetition", []*ask.Event{opened, closed("It is fine."), answer("It is fine.", ""), ended},
+			[]string{"REASONING_START", "REASONING_END", start, content, end, "RUN_FINISHED"}},
+		{"another text", []*ask.Event{opened, closed("Fine."), answer("It is fine.", ""), ended},
+			[]string{"REASONING_START", "REASONING_MESSAGE_START", "REASONING_MESSAGE_CONTENT", "REASONING_MESSAGE_END", "REASONING_END", start, content, end, "RUN_FINISHED"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := types(0, false, test.list...); !slices.Equal(got, test.want) {
 				t.Errorf("%q, want %q", got, test.want)
 			}
 		})

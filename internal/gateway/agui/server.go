@@ -101,7 +101,7 @@ func (a *asker) follow(ctx context.Context, w http.ResponseWriter) {
 	defer s.KeepAlive()()
 	var events []any // of one event of the turn
 	r := &run{
-		in: a.in, after: a.after, shown: a.after == 0, growing: make(map[protocol.ID]*text),
+		in: a.in, after: a.after, shown: a.after == 0, growing: make(map[protocol.ID]*text), saying: make(map[protocol.ID]*text),
 		mayDecide: func(p *protocol.Envelope) bool { return ask.MayDecide(ctx, a.Client, a.question.Space, p) },
 		send:      func(event map[string]any) { events = append(events, event) },
 	}
@@ -123,7 +123,7 @@ func (a *asker) follow(ctx context.Context, w http.ResponseWriter) {
 
 // positionOf returns the position in the log that a client has with an event; "": none.
 func positionOf(e *ask.Event) string {
-	if e.Type == ask.Delta || e.Type == ask.Ended {
+	if !e.InLog() {
 		return ""
 	}
 	return e.Seq.String()

@@ -54,17 +54,29 @@ type view struct {
 	last     bool                               // nothing was shown after it
 	missed   *recent.Map[protocol.ID, struct{}] // streams whose beginning was not shown
 	held     []string
+	closing  *ask.Event // a conclusion that the answer may repeat; nil: none
+
+	saying   protocol.ID // the answer that is shown as it grows; "": none
+	speaker  protocol.ParticipantID
+	said     text     // of it
+	waiting  []string // answers that wait for its end
 	answered bool
 	used     usage
 	ended    bool
 }
 
 func newView(out output, only protocol.ParticipantID) *view {
-	return &view{out: out, only: only, sent: text{most: maxGrown}, missed: recent.New[protocol.ID, struct{}](maxMissed)}
+	return &view{out: out, only: only, sent: text{most: maxGrown}, said: text{most: maxAnswer}, missed: recent.New[protocol.ID, struct{}](maxMissed)}
 }
 
 // event shows an event of the turn; it returns false at its end.
 func (v *view) event(e *ask.Event) bool {
+	if c := v.closing; c != nil && e.Type != ask.StreamClosed {
+		v.closing = nil
+		if e.Type != ask.Answered || e.Envelope.From != c.Envelope.From || strings.TrimSpace(e.Text) != strings.TrimSpace(c.Text) {
+			v.step(c.Envelope.From, describe(c))
+		}
+	}
 	switch e.Type {
 	case ask.Delta:
 		v.grow(e)
@@ -73,17 +85,23 @@ func (v *view) event(e *ask.Event) bool {
 		v.settle(e.Ref)
 	case ask.Thought:
 		v.thought(e)
+	case ask.Answering:
+		v.say(e)
 	case ask.Answered:
 		v.settle(v.live)
-		v.answer(e.Envelope.From, e.Text)
+		v.answer(e)
+	case ask.Closed:
+		v.count(e.Envelope)
+		if e.Envelope.Kind != protocol.KindReasoningConclusion || e.Envelope.Context.Depth() != 1 {
+			v.step(e.Envelope.From, describe(e))
+		} else if v.saying == "" || v.speaker != e.Envelope.From || !strings.HasPrefix(v.said.String(), strings.TrimSpace(e.Text)) {
+			v.closing = e
+		}
 	case ask.Ended:
 		v.end(e)
 		return false
 	default:
 		v.step(e.Envelope.From, describe(e))
-	}
-	if e.Type == ask.Closed {
-		v.count(e.Envelope)
 	}
 	return v.out.more()
 }
@@ -203,19 +221,63 @@ func (v *view) thought(e *ask.Event) {
 	v.step(e.Envelope.From, e.Text)
 }
 
-// answer shows an answer, with its sender if it is not the one that was asked.
-func (v *view) answer(from protocol.ParticipantID, text string) {
-	if text == "" {
+// say shows an addition to an answer, unless another one grows.
+func (v *view) say(e *ask.Event) {
+	if e.Text == "" || v.saying != "" && v.saying != e.Ref {
 		return
 	}
-	if from != v.only {
-		text = "**" + string(from) + "**: " + text
+	begin := ""
+	if v.saying == "" {
+		v.settle(v.live)
+		v.saying, v.speaker = e.Ref, e.Envelope.From
+		v.said.reset()
+		begin = v.before(e.Envelope.From)
 	}
+	v.said.add(e.Text)
+	v.out.say(begin + e.Text)
+}
+
+// before returns the text between two answers, with the sender of the second if it is not
+// the one that was asked.
+func (v *view) before(from protocol.ParticipantID) (text string) {
 	if v.answered {
-		text = "\n\n" + text
+		text = "\n\n"
 	}
 	v.answered = true
-	v.out.say(text)
+	if from != v.only {
+		text += "**" + string(from) + "**: "
+	}
+	return text
+}
+
+// answer shows an answer, or the rest of one that grew.
+func (v *view) answer(e *ask.Event) {
+	stream := protocol.ID(e.Envelope.ParsePayload().Get("stream_id").Text())
+	switch grown := v.saying != "" && stream == v.saying && e.Envelope.From == v.speaker; {
+	case e.Text == "":
+	case v.saying != "" && !grown:
+		v.waiting = append(v.waiting, v.before(e.Envelope.From)+e.Text)
+	case grown:
+		rest, same := strings.CutPrefix(e.Text, v.said.String())
+		if !same || v.said.full { // it was changed
+			rest = v.before(e.Envelope.From) + e.Text
+		}
+		if rest != "" {
+			v.out.say(rest)
+		}
+		v.endAnswer()
+	default:
+		v.out.say(v.before(e.Envelope.From) + e.Text)
+	}
+}
+
+// endAnswer ends an answer that grows, and shows the ones that waited for it.
+func (v *view) endAnswer() {
+	v.saying = ""
+	for _, text := range v.waiting {
+		v.out.say(text)
+	}
+	v.waiting = nil
 }
 
 // count adds the tokens that a conclusion reports.
@@ -230,6 +292,7 @@ func (v *view) count(e *protocol.Envelope) {
 
 func (v *view) end(e *ask.Event) {
 	v.settle(v.live)
+	v.endAnswer()
 	v.ended = true
 	switch {
 	case e.State == ask.Failed:

@@ -72,3 +72,43 @@ func TestView_Bounded(t *testing.T) {
 		t.Errorf("%d bytes are shown twice", n)
 	}
 }
+
+// An answer that grows is shown as the answer, once, and a conclusion that repeats it is not
+// shown.
+func TestView_Answers(t *testing.T) {
+	concluded := func(text string) *ask.Event {
+		e := eventOf(ask.Closed, "planner", text, "")
+		e.Envelope.Kind, e.Envelope.Context = protocol.KindReasoningConclusion, "c"
+		return e
+	}
+	for name, test := range map[string]struct {
+		events           []*ask.Event
+		thoughts, answer string
+	}{
+		"grows": {[]*ask.Event{
+			eventOf(ask.Answering, "planner", "It is", "a"), eventOf(ask.Answering, "planner", " fine. All", "a"), concluded("It is fine."),
+			eventOf(ask.Answered, "planner", "It is fine. All of it.", "a"),
+		}, "", "It is fine. All of it."},
+		"is changed":             {[]*ask.Event{eventOf(ask.Answering, "planner", "It is", "a"), eventOf(ask.Answered, "planner", "I cannot say.", "a")}, "", "It is\n\nI cannot say."},
+		"another one":            {[]*ask.Event{eventOf(ask.Answering, "planner", "It", "a"), eventOf(ask.Answered, "bob", "No.", ""), eventOf(ask.Answered, "planner", "It is.", "a")}, "", "It is.\n\n**bob**: No."},
+		"the stream of an other": {[]*ask.Event{eventOf(ask.Answering, "planner", "It", "a"), eventOf(ask.Answered, "bob", "It was.", "a"), eventOf(ask.Answered, "planner", "It is.", "a")}, "", "It is.\n\n**bob**: It was."},
+		"a repetition":           {[]*ask.Event{concluded("It is fine."), eventOf(ask.Answered, "planner", "It is fine.\n", "")}, "", "It is fine.\n"},
+		"another text":           {[]*ask.Event{concluded("It is fine."), eventOf(ask.Answered, "planner", "All is well.", "")}, "|It is fine.", "All is well."},
+		"of somebody else":       {[]*ask.Event{concluded("It is fine."), eventOf(ask.Answered, "bob", "It is fine.", "")}, "|It is fine.", "**bob**: It is fine."},
+		"no answer":              {[]*ask.Event{concluded("It is fine."), {Type: ask.Ended, State: ask.Completed, Text: "It is fine."}}, "|It is fine.", "It is fine."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := new(shown)
+			v := newView(out, "planner")
+			for _, e := range test.events {
+				if e.Envelope != nil && e.Type == ask.Closed {
+					e.Envelope.Payload = []byte("{}")
+				}
+				v.event(e)
+			}
+			if out.thoughts != test.thoughts || out.answer != test.answer {
+				t.Errorf("thoughts %q, answer %q; want %q, %q", out.thoughts, out.answer, test.thoughts, test.answer)
+			}
+		})
+	}
+}

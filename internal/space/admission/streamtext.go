@@ -38,7 +38,7 @@ func (b *batch) inspected(p *Pending) (*streams.Text, error) {
 	}
 	id := p.In.Payload.Get("stream_id").Text()
 	x := s.Texts.Find(id)
-	if x == nil && e.Context == "" && !safety.Applies(e.Kind) {
+	if x == nil && e.Context == "" && !safety.Applies(e.Kind) && !safety.Applies(protocol.KindChat) { // it may be a chat that grows
 		return nil, nil
 	}
 	if x = s.Texts.Get(id, "", b.now); x == nil {
