@@ -66,7 +66,7 @@ func closes(line string, complete bool) (is, undecided bool) {
 			if strings.HasPrefix(value, ":") || strings.HasPrefix(value, "=") || value == "" && complete {
 				return true, false
 			}
-			undecided = undecided || value == "" || strings.HasPrefix(" level", rest)
+			undecided = undecided || value == "" || strings.HasPrefix(" level", rest) //nolint:gocritic // rest may be the beginning of it
 		}
 	}
 	return false, undecided && !complete

@@ -60,12 +60,12 @@ type Credentials struct {
 func (s *Sessions) Start(w http.ResponseWriter, r *http.Request, token string, ends time.Time, age time.Duration) error {
 	id := make([]byte, sessionIDBytes)
 	rand.Read(id)
-	plain := binary.BigEndian.AppendUint64(id, uint64(max(ends.Unix(), 0))) //nolint:gosec // not negative
+	plain := binary.BigEndian.AppendUint64(id, uint64(max(ends.Unix(), 0)))
 	aead, err := s.aead(r.Context())
 	if err != nil {
 		return unavailable(err)
 	}
-	value := base64.RawURLEncoding.EncodeToString(aead.Seal(nil, nil, append(plain, token...), nil))
+	value := base64.RawURLEncoding.EncodeToString(aead.Seal(nil, nil, append(plain, token...), nil)) //nolint:gosec // the nonce is random
 	if len(value) > maxCookieBytes {
 		return BadRequest("The token is too long for a browser's cookie; use a shorter one.")
 	}
@@ -126,7 +126,7 @@ func (s *Sessions) decrypt(r *http.Request, now time.Time) (Credentials, error) 
 		return Credentials{}, nil //nolint:nilerr // of another gateway, or forged
 	}
 	id, rest := hex.EncodeToString(plain[:sessionIDBytes]), plain[sessionIDBytes:]
-	c := Credentials{Token: string(rest[8:]), Session: id, Expires: time.Unix(int64(binary.BigEndian.Uint64(rest)), 0)} //nolint:gosec // as it was written
+	c := Credentials{Token: string(rest[8:]), Session: id, Expires: time.Unix(int64(binary.BigEndian.Uint64(rest)), 0)}
 	if !now.Before(c.Expires) {
 		return Credentials{}, nil
 	}

@@ -48,7 +48,7 @@ func (m *Model) question(env *protocol.Envelope) {
 	if form == nil || len(open) == maxQuestions || !form.Expires.IsZero() && !m.GatewayTime().Before(form.Expires) {
 		return
 	}
-	m.questions.open = append(open, &Question{*env, form, elicit.NewAnswers(form)})
+	m.questions.open = append(m.questions.open, &Question{*env, form, elicit.NewAnswers(form)})
 	m.askNext(len(open))
 }
 

@@ -1,4 +1,4 @@
-import{d as $}from"/assets/chunk-URRM4PYW.js";import{a as T,b as r,c as m,h,i as q,k as S}from"/assets/chunk-IGEW5526.js";import"/assets/chunk-SUG44J2H.js";import{f as u,m as x}from"/assets/chunk-VSIX4I2Q.js";import{K as g,Q as k,S as y,b as f,c as s,f as l,m as p,r as d,s as w,t as c,v as n,w as b}from"/assets/chunk-6D3SX3BW.js";var E=5e4,I=32,v=class extends u{static properties={...u.properties,held:{state:!0},whole:{state:!0},missing:{state:!0},all:{state:!0}};static styles=[T,S,f`
+import{d as $}from"/assets/chunk-E2LKP2F4.js";import{a as T,b as r,c as m,h,i as q,k as S}from"/assets/chunk-IGEW5526.js";import"/assets/chunk-SUG44J2H.js";import{f as u,m as x}from"/assets/chunk-VSIX4I2Q.js";import{K as g,Q as k,S as y,b as f,c as s,f as l,m as p,r as d,s as w,t as c,v as n,w as b}from"/assets/chunk-6D3SX3BW.js";var E=5e4,I=32,v=class extends u{static properties={...u.properties,held:{state:!0},whole:{state:!0},missing:{state:!0},all:{state:!0}};static styles=[T,S,f`
       dl {
         display: grid;
         grid-template-columns: auto minmax(0, 1fr);
@@ -43,4 +43,4 @@ import{d as $}from"/assets/chunk-URRM4PYW.js";import{a as T,b as r,c as m,h,i as
       ${t.context===void 0?l:s`<dt>Context</dt><dd><button class="words" @click=${()=>{h(this.shell,t.context??"")}}>${r(t.context)}</button></dd>`}
       ${i.length===0?l:s`<dt>Correlates to</dt><dd class="stack">${i.map(a=>s`<button class="words" @click=${()=>this.show(a)}>${r(a)}</button>`)}</dd>`}
     </dl>`}};g("meup-envelope",v);export{v as EnvelopePanel};
-//# sourceMappingURL=/assets/envelope-PCW4UUYB.js.map
+//# sourceMappingURL=/assets/envelope-THIPWOZW.js.map

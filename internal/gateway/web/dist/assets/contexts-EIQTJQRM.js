@@ -1,4 +1,4 @@
-import{a as f}from"/assets/chunk-RFVVR7AQ.js";import{c as y,k as b}from"/assets/chunk-URRM4PYW.js";import{a as N,e as i,h as R,k as C}from"/assets/chunk-IGEW5526.js";import"/assets/chunk-SUG44J2H.js";import{d as S,f as u,g as m,h as T,i as O}from"/assets/chunk-VSIX4I2Q.js";import{C as $,F as k,K as P,Q as g,b as w,c as s,f as c}from"/assets/chunk-6D3SX3BW.js";var V=w`
+import{a as f}from"/assets/chunk-ZBXETYR5.js";import{c as y,k as b}from"/assets/chunk-E2LKP2F4.js";import{a as N,e as i,h as R,k as C}from"/assets/chunk-IGEW5526.js";import"/assets/chunk-SUG44J2H.js";import{d as S,f as u,g as m,h as T,i as O}from"/assets/chunk-VSIX4I2Q.js";import{C as $,F as k,K as P,Q as g,b as w,c as s,f as c}from"/assets/chunk-6D3SX3BW.js";var V=w`
   .in-force {
     padding: var(--space-2) var(--space-3);
     border-radius: var(--round-m);
@@ -106,4 +106,4 @@ import{a as f}from"/assets/chunk-RFVVR7AQ.js";import{c as y,k as b}from"/assets/
       </div>
       ${l&&e.children.length>0?s`<ul>${e.children.map(h=>this.node(h))}</ul>`:c}
     </li>`}fold(e){let t=new Set(this.closed);t.delete(e)||t.add(e),this.closed=t}flip(e,t){let n=this.shell.view,a=e==="contexts"?"exclude":"contexts",l=n[e].includes(t)?n[e].filter(r=>r!==t):[...n[e].filter(r=>r!==""),t];this.set({[e]:l,[a]:n[a].filter(r=>r!==t)})}set(e){let t={...this.shell.view,...e};this.shell.setView(f(t)?t:m),this.tick++}};function E(o){return $(k(o.message||o.approach||o.conclusion?.text||o.id),90)}function A(o){let e=[];o.contexts.length===1&&o.contexts[0]===""?e.push("only the main conversation"):o.contexts.length>0&&e.push(`only ${i(o.contexts.length,"context")}`),o.exclude.length>0&&e.push(`without ${i(o.exclude.length,"context")}`),o.conclusionsOnly&&e.push("starts and conclusions only"),o.from.length>0&&e.push(`only messages of ${o.from.map(g).join(", ")}`);let t=e.join(", ");return`${t.charAt(0).toUpperCase()}${t.slice(1)}.`}P("meup-contexts",v);export{v as Contexts};
-//# sourceMappingURL=/assets/contexts-6I6BIYMU.js.map
+//# sourceMappingURL=/assets/contexts-EIQTJQRM.js.map

@@ -1,2 +1,0 @@
-import{a}from"/assets/chunk-LZ4GNIUT.js";import"/assets/chunk-NJCHULBH.js";import"/assets/chunk-4E3Y5Y66.js";import"/assets/chunk-NY4LDRNN.js";import"/assets/chunk-4EJ6HRJZ.js";import"/assets/chunk-KKY4GYYG.js";import"/assets/chunk-KFY6CCNZ.js";import"/assets/chunk-KKXILF76.js";import"/assets/chunk-URRM4PYW.js";import"/assets/chunk-IGEW5526.js";import"/assets/chunk-SUG44J2H.js";import"/assets/chunk-VSIX4I2Q.js";import"/assets/chunk-6D3SX3BW.js";export{a as ProposalCard};
-//# sourceMappingURL=/assets/proposal-card-WI3N3DFR.js.map
