@@ -82,6 +82,30 @@ func TestStepsAreBounded(t *testing.T) {
 	}
 }
 
+// An answer that grows beside its context is shown in the block of its reasoning, until the
+// complete answer arrives.
+func TestAnswerThatGrows(t *testing.T) {
+	s := newStage(t)
+	for _, line := range []string{
+		`{"id":"q","from":"alice","kind":"chat","payload":{"message":"well?"},"seq":11}`,
+		`{"id":"s1","from":"guide","kind":"reasoning.start","correlationId":"q","payload":{},"seq":12}`,
+		`{"id":"o","from":"guide","kind":"stream.open","correlationId":"q","payload":{"stream_id":"x"},"seq":13}`,
+		`{"id":"d1","from":"guide","kind":"stream.data","correlationId":"q","payload":{"stream_id":"x","data":"It is "}}`,
+		`{"id":"m","from":"mallory","kind":"stream.data","correlationId":"q","payload":{"stream_id":"x","data":"not "}}`,
+		`{"id":"d2","from":"guide","kind":"stream.data","correlationId":"q","payload":{"stream_id":"x","data":"fine."}}`,
+	} {
+		s.play(line)
+	}
+	d := s.model.reasonings.byPath["s1"].Reasoning
+	if steps := d.Steps(""); len(steps) != 1 || steps[0].Text != "It is fine." {
+		t.Errorf("the steps %+v, want the answer as far as it goes", steps)
+	}
+	s.play(`{"id":"a","from":"guide","kind":"chat","correlationId":"q","payload":{"message":"It is fine.","stream_id":"x"},"seq":14}`)
+	if steps := d.Steps(""); len(steps) != 0 || d.State != reasonblock.Thought {
+		t.Errorf("after the answer the steps are %+v, %v", steps, d.State)
+	}
+}
+
 func TestTooManyMessages(t *testing.T) {
 	s := newStage(t)
 	s.play("link waiting")

@@ -253,6 +253,16 @@ func (m *Model) handleStream(env *protocol.Envelope) {
 		Owner  string          `json:"owner"`
 	}](env)
 	b := m.reasonings.byPath[protocol.ContextPath(rootOf(env.Context))]
+	if env.Context == "" { // an answer that grows is shown in the block until it is complete
+		for _, of := range m.reasonings.inProgress() {
+			if d := of.Reasoning; d.Agent == env.From && d.Question != "" && env.Correlation.Names(d.Question) {
+				within := *env
+				within.Context = d.Path
+				b, env = of, &within
+				break
+			}
+		}
+	}
 	if b == nil || p.Stream == "" || b.Reasoning.State != reasonblock.Thinking {
 		return
 	}
