@@ -99,5 +99,9 @@ func TestRetention_NewGateway(t *testing.T) {
 	askIn(t, late, 4)
 	askIn(t, first, 5)
 	wantTurns(t, first, 4, 5)
+	testkit.Eventually(t, "the answer at the other gateway arrives", func() bool {
+		h, err := late.History(t.Context(), "lab", "q1", api.Page{Limit: 2})
+		return err == nil && len(h.Turns) == 2
+	})
 	wantTurns(t, late, 4, 5)
 }

@@ -242,8 +242,12 @@ func TestPlace(t *testing.T) {
 			t.Error("the place was not given back")
 		}
 
+		if err := one.Take(ctx); err == nil || len(places) != 0 {
+			t.Errorf("after the end of the request: %v, %d places are held", err, len(places))
+		}
+
 		takeBack = one.Lend(ctx)
-		take(two)
+		take(NewPlace(places))
 		cancel(errGone)
 		takeBack()
 		if err := one.Take(ctx); !errors.Is(err, errGone) {

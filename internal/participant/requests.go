@@ -2,6 +2,7 @@ package participant
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/meup-protocol/meup/protocol"
@@ -106,7 +107,8 @@ type Place struct {
 
 	mu    sync.Mutex
 	held  bool
-	waits int // decisions that are waited for
+	left  bool // the request has ended
+	waits int  // decisions that are waited for
 }
 
 // NewPlace returns one of the places, which is not taken yet.
@@ -114,7 +116,11 @@ func NewPlace(places chan struct{}) *Place {
 	return &Place{places: places, taking: make(chan struct{}, 1)}
 }
 
-// Take waits for a place, unless the request has one. The error is the cause of ctx's end.
+// errLeft means that the request ended while a part of it waited for a place.
+var errLeft = errors.New("the request has ended")
+
+// Take waits for a place, unless the request has one. The error is the cause of ctx's end,
+// or that the request has left.
 func (p *Place) Take(ctx context.Context) error {
 	select {
 	case p.taking <- struct{}{}:
@@ -134,15 +140,21 @@ func (p *Place) Take(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left {
+		<-p.places
+		return errLeft
+	}
 	p.held = true
-	p.mu.Unlock()
 	return nil
 }
 
-// Leave gives the place back, if it is held.
+// Leave gives the place back, if it is held, at the end of the request. A part that still
+// waits for a place gets none.
 func (p *Place) Leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.left = true
 	p.leaveLocked()
 }
 

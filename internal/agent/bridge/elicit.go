@@ -118,6 +118,7 @@ func (b *Bridge) elicit(ctx context.Context, c *call, q mcptools.Question) (*mcp
 	limited, cancel := context.WithTimeout(ctx, b.opts.AnswerTimeout)
 	defer cancel()
 	if _, err := b.opts.Space.Send(limited, b.question(c, id, doc.Root(), q.Server)); err != nil {
+		b.withdraw(c, id, "it may not have been sent")
 		return canceled("it was not sent", "err", err)
 	}
 	select {

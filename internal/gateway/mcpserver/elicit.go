@@ -93,7 +93,7 @@ func (c *caller) untilAsked(ctx context.Context, r *relayed, id protocol.ID, wai
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	got, at, err = wait(ctx, func(n *protocol.Envelope) {
-		if c.asked(ctx, id, n, true) && c.asks.sessionless {
+		if question == nil && c.asked(ctx, id, n, true) && c.asks.sessionless {
 			question = n
 			cancel(errAsked)
 		}
@@ -129,12 +129,11 @@ func (c *caller) asked(ctx context.Context, id protocol.ID, n *protocol.Envelope
 	return passed
 }
 
-// reply sends the answer to a question. The id follows from the question: the first answer
-// counts.
+// reply sends the answer to a question. The id follows from both: a retry sends it once.
 func (c *caller) reply(ctx context.Context, question *protocol.Envelope, payload json.RawMessage) error {
 	e := elicit.Reply(question, elicit.Cancel, nil)
 	e.Payload = payload
-	id, err := c.id("answer", string(question.ID), string(payload))
+	id, err := c.id("answer", string(question.ID), []string{string(question.ID), string(payload)})
 	if err != nil {
 		return err
 	}

@@ -180,6 +180,9 @@ func (c *caller) relay(ctx context.Context, r *relayed) (mcp.Result, error) {
 		wait = func(ctx context.Context, note func(*protocol.Envelope)) (*protocol.Envelope, cursor, error) {
 			in := &inquiry{ids: []protocol.ID{e.ID}, to: e.To, at: from, note: note}
 			got, at, err := c.answers(ctx, in, time.Now().Add(c.longest()))
+			if err != nil {
+				c.abandon(&e, key)
+			}
 			return got[e.ID], at, err
 		}
 	}

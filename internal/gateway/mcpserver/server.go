@@ -106,7 +106,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case c.asks.method == methodCancelled:
 		s.requests.cancel(c.requestKey(r, c.asks.cancels))
-	case c.asks.id != "":
+	case c.asks.id != "" && c.asks.method != "": // not an answer
 		defer s.requests.add(c.requestKey(r, c.asks.id), cancelRequest)()
 	}
 	c.ended, c.Share = ctx, s.slots.Share(ctx)
@@ -169,7 +169,7 @@ func (s *server) callerOf(r *http.Request, q *adapter.Request) (*caller, error) 
 	}
 	c := &caller{server: s, door: q, client: q.Client, space: space, you: you, of: protocol.ParticipantID(of)}
 	c.asks, q.Body = asksOf(q.Body)
-	if !c.asks.sessionless && c.asks.method != "initialize" {
+	if !c.asks.sessionless && c.asks.batch == 0 && c.asks.method != "initialize" {
 		c.asks.modes = sessionModes(r.Header.Get(sessionHeader))
 	}
 	if c.asks.batch > maxBatch {

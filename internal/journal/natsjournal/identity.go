@@ -172,7 +172,7 @@ func (s *stream) compare(ctx context.Context, info *jetstream.StreamInfo) (why s
 	if err != nil {
 		return "", err
 	}
-	if l.entries == 0 {
+	if l.entries == 0 && last.Hold.Seq != s.local.Pos.Seq { // with a hold, an epoch has to follow
 		return "NATS has lost messages, but no entry", nil
 	}
 	if last.Hold.Seq < s.local.Pos.Seq && !allPurged && s.j.opts.copyOf == "" {

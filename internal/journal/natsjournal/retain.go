@@ -137,6 +137,9 @@ func (j *Journal) purgeAll(ctx context.Context) {
 // message, as far as the guards allow.
 func (j *Journal) purge(ctx context.Context, space string, below uint64) error {
 	s := j.streamOf(space)
+	if s.use.Load() != unneeded {
+		return errComparing // the stream may be another one than the one that was trimmed
+	}
 	safe, remove, err := j.replica.PurgeBound(space, below)
 	if err != nil {
 		return fmt.Errorf("read guards: %w", err)

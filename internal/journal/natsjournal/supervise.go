@@ -192,6 +192,9 @@ func (j *Journal) setAside(reason error) error {
 	if err != nil {
 		return err
 	}
+	j.mu.Lock()
+	clear(j.purges) // their messages are those of the former streams
+	j.mu.Unlock()
 	j.log.Error("the local copy of the log differs from NATS: it is kept aside, and a new one is made from NATS",
 		"reason", reason, "kept", name)
 	return nil

@@ -15,6 +15,7 @@ var machines = []kind{
 	{name: "container files", formats: []string{
 		"FROM {noun}:{semver}\nENV PATH /usr/local/{noun}/bin:$PATH\nENV NODE_ENV production\nENV TOKEN_FILE /run/secrets/{noun}\nENV {NOUN}_KEY_PATH /etc/{noun}/key.pem",
 		"sshpass -p \"$PASS\" ssh {person}@{host}\ndocker login -u {person} --password-stdin {host}\ndocker login -u $USER -p $TOKEN {host}\nlogin -p <password>",
+		"to login use ssh -p 2222 {person}@{host}; after login run mkdir -p build/out; login takes --password and --user; if pass==expected1: first_pass = step2_output\nENV KEYCLOAK_VERSION 24.0.5-1\nfw_getFirmwareVersionString",
 	}},
 	{name: "beginnings of keys", formats: []string{
 		"Keys of {noun} begin with fw_ or e2b_, those of {noun} with cfut_ and vcp_. re_{verb}_{noun}, ak_{noun}_{noun}, st.{noun}.{noun}, napi_{verb}_{noun}, precio{noun}, sk_org_{noun}",

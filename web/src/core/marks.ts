@@ -52,8 +52,12 @@ function trimStart(text: string): string {
   return text.replace(/^[ \t\r\n]+/, "");
 }
 
+/** Trims both ends, in linear time: an expression for the end would be quadratic on long blanks. */
 function trim(text: string): string {
-  return trimStart(text).replace(/[ \t\r\n]+$/, "");
+  const start = trimStart(text);
+  let end = start.length;
+  while (end > 0 && " \t\r\n".includes(start.charAt(end - 1))) end--;
+  return start.slice(0, end);
 }
 
 /** Reads the marker at the beginning of a text. */

@@ -70,7 +70,10 @@ func Open(dir string, log *slog.Logger) (*Replica, error) {
 	}
 	r.lock = lock
 	_ = os.RemoveAll(r.SecondDir()) // left by a killed process; the next verification tries again
-	if err := r.open(); err != nil {
+	switch err := r.open(); {
+	case errors.Is(err, entrydb.ErrNewer):
+		return nil, errors.Join(err, lock.Close())
+	case err != nil:
 		log.Warn("replica cannot be read and is made again from NATS", "folder", r.dir, "error", err)
 		if err := r.Rebuild(); err != nil {
 			return nil, errors.Join(err, lock.Close())
