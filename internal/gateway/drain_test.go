@@ -129,7 +129,7 @@ func TestDrain_ClientHangs(t *testing.T) {
 	if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
 		t.Fatalf("%q, %v", line, err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 	defer cancel()
 	err = g.Drain(ctx)
 	if err == nil || errors.Is(err, gateway.ErrNotClosed) {

@@ -40,13 +40,15 @@ type Hub struct {
 	// generation counts the configurations, so that a space that is opened during
 	// a reload detects it.
 	generation int
+
+	recheck chan struct{} // a token when Run is to call Recheck
 }
 
 // NewHub returns a hub over the services. config resolves a space's name; Reload
 // replaces it.
 func NewHub(services Services, config func(name string) (*authority.Config, bool)) *Hub {
 	services.fill()
-	h := &Hub{services: services, config: config}
+	h := &Hub{services: services, config: config, recheck: make(chan struct{}, 1)}
 	h.rings.Max = services.RingTotal
 	services.Journal.Follow(h.deliver, h.replaced)
 	return h
@@ -57,7 +59,10 @@ func (h *Hub) newID() protocol.ID { return h.services.NewID() }
 // deliver is the journal's sink.
 func (h *Hub) deliver(name string, entries []*journal.Entry) {
 	if name == journal.GatewayLog {
-		go h.Recheck() // a user may have signed out at any gateway
+		select {
+		case h.recheck <- struct{}{}: // a user may have signed out at any gateway
+		default:
+		}
 		return
 	}
 	for _, e := range entries {
@@ -328,8 +333,8 @@ func (s *Space) isOpen() bool {
 	}
 }
 
-// Run does the periodic work until ctx ends: it expires tokens and grants,
-// retires idle spaces, and retries loading the invitations.
+// Run does the work beside requests until ctx ends: it closes connections whose session has
+// ended, expires tokens and grants, retires idle spaces, and retries loading the invitations.
 func (h *Hub) Run(ctx context.Context, every time.Duration) {
 	t := time.NewTicker(every)
 	defer t.Stop()
@@ -338,6 +343,8 @@ func (h *Hub) Run(ctx context.Context, every time.Duration) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-h.recheck:
+			h.Recheck()
 		case <-t.C:
 			now := h.services.Clock()
 			if !h.invites.Loaded() {

@@ -45,7 +45,8 @@ func (j *Journal) identifyLog(ctx context.Context) error {
 	if hasEntries && found != mine && (found != "" || !j.opts.RestoreLog) {
 		reason := fmt.Errorf("%w: no stream %s is there, and %s has a copy of log %s. %s", errLost, j.names.Stream(0), j.replica.Dir(), mine, remedies)
 		if found != "" {
-			reason = fmt.Errorf("%w: %s has a copy of log %s, and NATS at %s has log %s",
+			reason = fmt.Errorf("%w: %s has a copy of log %s, and NATS at %s has log %s. If that log is new and this copy is to be put back: "+
+				"stop all gateways, remove its streams (nats stream rm), and start this gateway first, with --restore-log",
 				ErrForeignReplica, j.replica.Dir(), mine, j.nc.ConnectedUrlRedacted(), found)
 		}
 		if !j.opts.AcceptLoss {
