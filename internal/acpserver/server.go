@@ -417,7 +417,7 @@ func (s *server) ask(ctx context.Context, x *session, text string) (any, error) 
 	}
 	q, err := ask.Publish(ctx, s.o.Client, s.o.Space, s.o.You, e)
 	if err == nil {
-		t := &turn{server: s, session: x, question: q, growing: recent.New[protocol.ID, *grown](maxGrowing), asking: make(map[protocol.ID]context.CancelFunc)}
+		t := &turn{server: s, session: x, question: q, growing: recent.New[protocol.ID, *grown](maxGrowing), missed: recent.New[protocol.ID, struct{}](maxGrowing), asking: make(map[protocol.ID]context.CancelFunc)}
 		err = t.follow(ctx)
 		t.close()
 	}

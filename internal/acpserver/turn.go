@@ -24,11 +24,12 @@ type turn struct {
 	session  *session
 	question ask.Question
 
-	shown    protocol.Seq                     // the editor has the turn up to here
-	after    protocol.Seq                     // shown, when the turn was followed last
-	growing  *recent.Map[protocol.ID, *grown] // texts of streams that the editor has
-	answered protocol.ParticipantID           // the last participant that answered
-	saying   protocol.ID                      // the answer that is shown as it grows; "": none
+	shown    protocol.Seq                       // the editor has the turn up to here
+	after    protocol.Seq                       // shown, when the turn was followed last
+	growing  *recent.Map[protocol.ID, *grown]   // texts of streams that the editor has
+	answered protocol.ParticipantID             // the last participant that answered
+	saying   protocol.ID                        // the answer that is shown as it grows; "": none
+	missed   *recent.Map[protocol.ID, struct{}] // streams of answers whose beginning was not shown
 
 	asking   map[protocol.ID]context.CancelFunc // requests for permission
 	deciding sync.WaitGroup
@@ -286,7 +287,11 @@ func (t *turn) answer(ctx context.Context, e *ask.Event) {
 
 // say shows an addition to an answer, unless another one grows.
 func (t *turn) say(ctx context.Context, e *ask.Event) {
-	if e.Text == "" || t.saying != "" && t.saying != e.Ref {
+	if _, missed := t.missed.Get(e.Ref); e.Text == "" || missed {
+		return
+	}
+	if t.saying != "" && t.saying != e.Ref {
+		t.missed.Put(e.Ref, struct{}{})
 		return
 	}
 	text := e.Text

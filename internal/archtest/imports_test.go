@@ -180,7 +180,7 @@ var mayImport = map[string][]string{
 	"internal/agent/llm/models":            {"internal/agent/llm", "internal/agent/llm/llmhttp", "internal/agent/llm/anthropic", "internal/agent/llm/openai"},
 	"internal/agent/llm/llmtest":           {"internal/agent/llm"},
 	"internal/agent/contextwindow":         {"internal/agent/llm", "internal/textutil"},
-	"internal/agent/mcptools":              {"protocol", "internal/agent/subprocess", "internal/textutil"},
+	"internal/agent/mcptools":              {"protocol", "internal/agent/subprocess", "internal/elicit", "internal/textutil"},
 	"internal/agent/subprocess":            {"internal/redact"},
 	"internal/agent/publisher":             {"protocol", "client", "internal/agent/inbox", "internal/participant"},
 	"internal/agent/mcptools/mcptoolstest": {},

@@ -75,6 +75,7 @@ func hostile(t testing.TB, d *Set, size int) map[string]string {
 		"short lines":       fillTo(size, "abcd\n"),
 		"glpat":             fillTo(size, "glpat-"),
 		"urls":              fillTo(size, "https://"),
+		"cookies":           fillTo(size, "cookie="),
 		"markers":           fillTo(size, "[redacted:jwt] token=[redacted:"),
 		"osc":               fillTo(size, "\x1b]token=\x1b[1;"),
 	}

@@ -69,9 +69,10 @@ func copyMessages(w io.Writer, p *subprocess.Process) error {
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
+		text := bytes.TrimSpace(line)
 		var batch []json.RawMessage
-		if json.Unmarshal(line, &batch) != nil {
-			batch = []json.RawMessage{bytes.TrimSpace(line)}
+		if !bytes.HasPrefix(text, []byte("[")) || json.Unmarshal(text, &batch) != nil {
+			batch = []json.RawMessage{text}
 		}
 		for _, message := range batch {
 			if kind := noiseOf(message); kind != "" {

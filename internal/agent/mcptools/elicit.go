@@ -10,6 +10,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/meup-protocol/meup/internal/elicit"
 )
 
 // Question is an elicitation/create of a server.
@@ -22,9 +24,6 @@ type Question struct {
 	// Over pipes a server does not tell which one it is, so these are all that are in progress.
 	Calls []context.Context
 }
-
-// elicitation is the method of a server's question.
-const elicitation = "elicitation/create"
 
 // elicitationCapabilities tell servers that the client answers questions.
 func elicitationCapabilities() *mcp.ElicitationCapabilities {
@@ -126,7 +125,7 @@ func (o *operations) question(p *mcp.ElicitParams) Question {
 func (t *tee) question(p *mcp.ElicitParams) json.RawMessage {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.events || !bytes.Contains(t.kept, []byte(elicitation)) {
+	if !t.events || !bytes.Contains(t.kept, []byte(elicit.Method)) {
 		return nil
 	}
 	for data := range eventData(t.kept) {
@@ -134,7 +133,7 @@ func (t *tee) question(p *mcp.ElicitParams) json.RawMessage {
 		if err != nil {
 			continue
 		}
-		if req, ok := msg.(*jsonrpc.Request); ok && req.Method == elicitation && sameQuestion(req.Params, p) {
+		if req, ok := msg.(*jsonrpc.Request); ok && req.Method == elicit.Method && sameQuestion(req.Params, p) {
 			return req.Params
 		}
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/meup-protocol/meup/internal/elicit"
 )
 
 // capture stores the result of one call as the server wrote it. The SDK's types
@@ -106,7 +108,7 @@ func (c *tappedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	msg, err := c.Connection.Read(ctx)
 	if req, ok := msg.(*jsonrpc.Request); ok && err == nil && !req.IsCall() {
 		c.notify(req)
-	} else if ok && err == nil && req.Method == elicitation {
+	} else if ok && err == nil && req.Method == elicit.Method && c.asked != nil {
 		c.asked(req.Params)
 	}
 	res, isResponse := msg.(*jsonrpc.Response)

@@ -2,6 +2,7 @@ package mcptools
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -108,17 +109,21 @@ func (s *server) start(ctx context.Context) error {
 // transport returns a transport to the server; see noticesEnded for the
 // channel.
 func (s *server) transport() (mcp.Transport, <-chan struct{}, error) {
+	var asked func(json.RawMessage)
+	if s.opts.OnElicit != nil {
+		asked = s.operations.keep
+	}
 	switch {
 	case s.config.InProcess != nil:
 		here, there := net.Pipe() // not the SDK's pipe, which has a lower bound on messages
 		if _, err := s.config.InProcess.Connect(context.Background(), over(there), nil); err != nil {
 			return nil, nil, err
 		}
-		return tapped{over(here), s.notice, s.operations.keep}, nil, nil
+		return tapped{over(here), s.notice, asked}, nil, nil
 	case s.config.URL != "":
 		return s.overHTTP()
 	case len(s.config.Command) > 0:
-		return tapped{&command{config: s.config, grace: s.opts.Grace, log: s.log}, s.notice, s.operations.keep}, nil, nil
+		return tapped{&command{config: s.config, grace: s.opts.Grace, log: s.log}, s.notice, asked}, nil, nil
 	}
 	return nil, nil, errors.New("neither a command nor a URL is given")
 }

@@ -56,7 +56,7 @@ type Credentials struct {
 
 // Start sets the cookie of a new session for a token, which the caller has
 // authenticated. The session ends at a time. A cookie that ends with the browser has no
-// age. Errors: *protocol.Error.
+// age. Errors contain a *protocol.Error.
 func (s *Sessions) Start(w http.ResponseWriter, r *http.Request, token string, ends time.Time, age time.Duration) error {
 	id := make([]byte, sessionIDBytes)
 	rand.Read(id)
@@ -73,8 +73,8 @@ func (s *Sessions) Start(w http.ResponseWriter, r *http.Request, token string, e
 	return nil
 }
 
-// End ends the session of the request's cookie, if it has one, at all gateways. Errors:
-// *protocol.Error; then the session goes on.
+// End ends the session of the request's cookie, if it has one, at all gateways. Errors
+// contain a *protocol.Error; then the session goes on.
 func (s *Sessions) End(r *http.Request) error {
 	c, err := s.decrypt(r, time.Now())
 	if err != nil || c.Session == "" {
@@ -159,7 +159,7 @@ func unavailable(reason error) error {
 }
 
 // Credentials returns the token of a request: from the header or the subprotocol, as
-// [auth.FromRequest] does, or else from the session cookie. Errors: *protocol.Error.
+// [auth.FromRequest] does, or else from the session cookie. Errors contain a *protocol.Error.
 //
 // A browser sends cookies with requests of any page. Therefore the cookie
 // counts only if the browser's headers show that the gateway's own page made

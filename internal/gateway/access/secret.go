@@ -33,20 +33,25 @@ type Secret struct {
 // Key derives a key of 32 bytes for a purpose. It is the same after a restart and at
 // all gateways of the log. The error wraps [journal.ErrUnavailable].
 func (s *Secret) Key(ctx context.Context, purpose string) ([]byte, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	log, err := s.Journal.LogID(ctx, journal.GatewayLog)
 	if err != nil {
 		return nil, err
 	}
-	if s.value == nil || s.log != log {
-		value, err := s.load(ctx)
-		if err != nil {
+	s.mu.Lock()
+	value := s.value
+	if s.log != log {
+		value = nil
+	}
+	s.mu.Unlock()
+	if value == nil {
+		if value, err = s.load(ctx); err != nil { // of all that load at once, the first has made it
 			return nil, err
 		}
+		s.mu.Lock()
 		s.log, s.value = log, value
+		s.mu.Unlock()
 	}
-	return hkdf.Key(sha256.New, s.value, nil, purpose, secretBytes)
+	return hkdf.Key(sha256.New, value, nil, purpose, secretBytes)
 }
 
 var errDamagedSecret = errors.New("the secret of the log is damaged")

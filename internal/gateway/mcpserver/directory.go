@@ -172,6 +172,7 @@ func (d *directory) list(ctx context.Context, c *caller, hosts []protocol.Partic
 			switch {
 			case errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}), errors.Is(err, &protocol.Error{Code: protocol.CodeUnknownParticipant}):
 				delete(cursors, host) // the caller may not know its tools
+				delete(d.late, host)
 				continue
 			case err != nil:
 				return err

@@ -121,7 +121,7 @@ func (v *view) introduce(ctx context.Context, c *caller) error {
 }
 
 // introduceTools shows only the tools of the participant, to a caller that may not send it
-// initialize. If the caller may not list them either, or there are none, the error is refused.
+// initialize. If the caller may not list them either, or there are none, the error is that of initialize, refused.
 func (v *view) introduceTools(ctx context.Context, c *caller, refused error) error {
 	if err := v.directory.update(ctx, c, []protocol.ParticipantID{c.of}, listTimeout); err != nil {
 		return err

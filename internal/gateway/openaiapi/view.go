@@ -52,7 +52,7 @@ type view struct {
 	sent     text
 	finished protocol.ID                        // the stream that was shown last, whose complete text may follow
 	last     bool                               // nothing was shown after it
-	missed   *recent.Map[protocol.ID, struct{}] // streams whose beginning was not shown
+	missed   *recent.Map[protocol.ID, struct{}] // streams of steps and answers whose beginning was not shown
 	held     []string
 	closing  *ask.Event // a conclusion that the answer may repeat; nil: none
 
@@ -60,6 +60,7 @@ type view struct {
 	speaker  protocol.ParticipantID
 	said     text     // of it
 	waiting  []string // answers that wait for its end
+	waits    int      // bytes of waiting
 	answered bool
 	used     usage
 	ended    bool
@@ -223,7 +224,11 @@ func (v *view) thought(e *ask.Event) {
 
 // say shows an addition to an answer, unless another one grows.
 func (v *view) say(e *ask.Event) {
-	if e.Text == "" || v.saying != "" && v.saying != e.Ref {
+	if _, missed := v.missed.Get(e.Ref); e.Text == "" || missed {
+		return
+	}
+	if v.saying != "" && v.saying != e.Ref {
+		v.missed.Put(e.Ref, struct{}{})
 		return
 	}
 	begin := ""
@@ -256,7 +261,12 @@ func (v *view) answer(e *ask.Event) {
 	switch grown := v.saying != "" && stream == v.saying && e.Envelope.From == v.speaker; {
 	case e.Text == "":
 	case v.saying != "" && !grown:
-		v.waiting = append(v.waiting, v.before(e.Envelope.From)+e.Text)
+		text := v.before(e.Envelope.From) + e.Text
+		v.waiting = append(v.waiting, text)
+		if v.waits += len(text); v.waits > maxAnswer { // the one that grows is shown again when it is complete
+			v.missed.Put(v.saying, struct{}{})
+			v.endAnswer()
+		}
 	case grown:
 		rest, same := strings.CutPrefix(e.Text, v.said.String())
 		if !same || v.said.full { // it was changed
@@ -277,7 +287,7 @@ func (v *view) endAnswer() {
 	for _, text := range v.waiting {
 		v.out.say(text)
 	}
-	v.waiting = nil
+	v.waiting, v.waits = nil, 0
 }
 
 // count adds the tokens that a conclusion reports.

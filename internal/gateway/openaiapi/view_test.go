@@ -81,6 +81,7 @@ func TestView_Answers(t *testing.T) {
 		e.Envelope.Kind, e.Envelope.Context = protocol.KindReasoningConclusion, "c"
 		return e
 	}
+	long := strings.Repeat("x", maxAnswer)
 	for name, test := range map[string]struct {
 		events           []*ask.Event
 		thoughts, answer string
@@ -92,10 +93,18 @@ func TestView_Answers(t *testing.T) {
 		"is changed":             {[]*ask.Event{eventOf(ask.Answering, "planner", "It is", "a"), eventOf(ask.Answered, "planner", "I cannot say.", "a")}, "", "It is\n\nI cannot say."},
 		"another one":            {[]*ask.Event{eventOf(ask.Answering, "planner", "It", "a"), eventOf(ask.Answered, "bob", "No.", ""), eventOf(ask.Answered, "planner", "It is.", "a")}, "", "It is.\n\n**bob**: No."},
 		"the stream of an other": {[]*ask.Event{eventOf(ask.Answering, "planner", "It", "a"), eventOf(ask.Answered, "bob", "It was.", "a"), eventOf(ask.Answered, "planner", "It is.", "a")}, "", "It is.\n\n**bob**: It was."},
-		"a repetition":           {[]*ask.Event{concluded("It is fine."), eventOf(ask.Answered, "planner", "It is fine.\n", "")}, "", "It is fine.\n"},
-		"another text":           {[]*ask.Event{concluded("It is fine."), eventOf(ask.Answered, "planner", "All is well.", "")}, "|It is fine.", "All is well."},
-		"of somebody else":       {[]*ask.Event{concluded("It is fine."), eventOf(ask.Answered, "bob", "It is fine.", "")}, "|It is fine.", "**bob**: It is fine."},
-		"no answer":              {[]*ask.Event{concluded("It is fine."), {Type: ask.Ended, State: ask.Completed, Text: "It is fine."}}, "|It is fine.", "It is fine."},
+		"two grow": {[]*ask.Event{
+			eventOf(ask.Answering, "planner", "It", "a"), eventOf(ask.Answering, "bob", "No", "b"), eventOf(ask.Answered, "planner", "It is.", "a"),
+			eventOf(ask.Answering, "bob", " way", "b"), eventOf(ask.Answered, "bob", "No way.", "b"),
+		}, "", "It is.\n\n**bob**: No way."},
+		"much waits": {[]*ask.Event{
+			eventOf(ask.Answering, "planner", "It", "a"), eventOf(ask.Answered, "bob", long, ""), eventOf(ask.Answering, "planner", " is", "a"),
+			eventOf(ask.Answered, "planner", "It is.", "a"),
+		}, "", "It\n\n**bob**: " + long + "\n\nIt is."},
+		"a repetition":     {[]*ask.Event{concluded("It is fine."), eventOf(ask.Answered, "planner", "It is fine.\n", "")}, "", "It is fine.\n"},
+		"another text":     {[]*ask.Event{concluded("It is fine."), eventOf(ask.Answered, "planner", "All is well.", "")}, "|It is fine.", "All is well."},
+		"of somebody else": {[]*ask.Event{concluded("It is fine."), eventOf(ask.Answered, "bob", "It is fine.", "")}, "|It is fine.", "**bob**: It is fine."},
+		"no answer":        {[]*ask.Event{concluded("It is fine."), {Type: ask.Ended, State: ask.Completed, Text: "It is fine."}}, "|It is fine.", "It is fine."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := new(shown)
@@ -107,7 +116,7 @@ func TestView_Answers(t *testing.T) {
 				v.event(e)
 			}
 			if out.thoughts != test.thoughts || out.answer != test.answer {
-				t.Errorf("thoughts %q, answer %q; want %q, %q", out.thoughts, out.answer, test.thoughts, test.answer)
+				t.Errorf("thoughts %.200q, answer %.200q; want %.200q, %.200q", out.thoughts, out.answer, test.thoughts, test.answer)
 			}
 		})
 	}

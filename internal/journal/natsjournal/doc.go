@@ -17,8 +17,7 @@
 // with messages that its stream lacks (the stream was recreated, or lost its last messages) is not used and not
 // changed until an operator decides: [Options].AcceptLoss, or [Options].RestoreLog, which publishes the missing
 // entries again. Until then a hold, a control block of the stream, stops the gateways whose copies show no loss.
-// The decision is an epoch, another one. A copy that never had the epoch is set
-// aside; one that had it shows that the stream went back. The log id of a space is the creation time of its stream
+// The decision begins a new epoch, another control block. A copy that never had the epoch is set aside; one that had it shows that the stream went back. The log id of a space is the creation time of its stream
 // and the stream's epoch.
 //
 // # Comparing replicas

@@ -27,8 +27,8 @@ var errLost = errors.New("NATS has lost a part of the log")
 var errLonger = errors.New("another gateway's copy has more")
 
 // remedies is the end of the texts of errLost.
-const remedies = "No entry was changed. Restore the store of NATS; or start the gateways that have a copy with --restore-log, " +
-	"which puts the missing entries back; or one with --accept-loss, which goes on without them and keeps the copy in a folder of its own"
+const remedies = "No entry was changed. Do one of: restore the store of NATS; start the gateways that have a copy with --restore-log " +
+	"(puts the missing entries back); start one with --accept-loss (goes on without them, and keeps the copy in a folder of its own)"
 
 // loss is the part of the local copy that the stream lacks.
 type loss struct {
@@ -238,11 +238,11 @@ func (s *stream) sendEntries(ctx context.Context, space string, entries []*journ
 // sendAgain sends a block, again until NATS has acknowledged it: the order in the stream
 // is the order of the copy.
 func (s *stream) sendAgain(ctx context.Context, m publisher.Message) error {
-	s.restored++
-	m.ID = s.j.gateway + ".restore." + s.name + "." + strconv.Itoa(s.restored)
+	s.putBack++
+	m.ID = s.j.gateway + ".restore." + s.name + "." + strconv.Itoa(s.putBack)
 	for {
 		_, err := s.Send(ctx, m)
-		if !isUnavailable(err) && !errors.Is(err, errDisconnected) {
+		if !isUnavailable(err) {
 			return err
 		}
 		select {

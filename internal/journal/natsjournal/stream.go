@@ -75,7 +75,7 @@ type stream struct {
 	shorter   time.Time        // since when the stream ends before the position, or zero
 	foundLoss *loss            // the last result of findLoss
 	reported  string           // the last loss that was logged
-	restored  int              // blocks that were put back
+	putBack   int              // blocks that were published again
 	failures  int              // consecutive sessions that ended before they had caught up
 	stalled   uint64           // 1 above the position at the last check, if the stream had more
 

@@ -9,7 +9,8 @@ import (
 )
 
 // Failures logs envelopes that the log did not take, at most one a second: while the log is
-// unavailable, it takes none.
+// unavailable, it takes none. The next line has the number of the others; after the last
+// one, it is not logged.
 type Failures struct {
 	mu         sync.Mutex
 	logged     time.Time

@@ -24,7 +24,8 @@ const ControlOverhead = 1 << 10
 //	body
 //
 // The body of a trim is a Seq. The body of an epoch is a byte, 1 if all earlier
-// messages are void, and its name; the one of a hold is its message and who has it. The body of drafts has one section for each
+// messages are void, and its name. The body of a hold is the last message of
+// the copy that shows the loss, and where that copy is. The body of drafts has one section for each
 // Append: the number of drafts, and for each draft its CheckedAtStateSeq, its
 // length and the encoded entry. Numbers are unsigned varints. A packed body is
 // compressed as a whole, which is done only if it would not fit otherwise.
