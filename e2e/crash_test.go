@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -126,10 +127,14 @@ spaces:
       bob: {token: bob-token-for-tests, capabilities: [chat]}
       dave: {token: dave-token-for-tests, capabilities: ["*"]}
 `
-	for _, text := range []string{"spaces: {lab: {participants: {alice: {tokn: x}}}}", labConfig, without, labConfig + "\nunknown: 1\n"} {
+	for i, text := range []string{"spaces: {lab: {participants: {alice: {tokn: x}}}}", labConfig, without, labConfig + "\nunknown: 1\n"} {
 		g.configure(text)
 		g.signal(syscallHup)
 		l.more(200)
+		eventually(t, "the file is read before the next one replaces it", func() bool {
+			log := g.log.String()
+			return strings.Count(log, `"configuration reloaded"`)+strings.Count(log, `"configuration not reloaded;`) > i
+		})
 	}
 	await(t, "the end of carol's connection, who was removed from the configuration", carol.Done())
 	eventually(t, "the new capabilities hold", func() bool {
