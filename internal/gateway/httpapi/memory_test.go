@@ -101,6 +101,33 @@ func TestSend_MemoryOfArrays(t *testing.T) {
 	}
 }
 
+// A message that is too long is refused as such, also if its rest does not arrive: the
+// server cancels the context of a request whose body it cannot read.
+func TestSend_TooLongIncomplete(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	for range 10 { // one in two was answered with 400
+		conn, err := net.Dial("tcp", strings.TrimPrefix(g.HTTP(), "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		long := strings.Repeat("x", 1<<20)
+		if _, err := fmt.Fprintf(conn, "POST /api/spaces/lab/envelopes HTTP/1.1\r\nHost: lab\r\nAuthorization: Bearer alice-token\r\nContent-Length: %d\r\n\r\n{\"kind\":\"x.y\",\"payload\":{\"a\":\"%s", 4*len(long), long); err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer := text(t, resp); resp.StatusCode != http.StatusRequestEntityTooLarge {
+			t.Fatalf("status %d: %s, want 413", resp.StatusCode, answer)
+		}
+	}
+}
+
 // Beyond a mebibyte the elements before an error are admitted, and the error is
 // the last result.
 func TestSend_LargeArrayStreams(t *testing.T) {

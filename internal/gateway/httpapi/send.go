@@ -244,7 +244,9 @@ func (p *posting) answer(w http.ResponseWriter, answers []sent, list []*admissio
 func (p *posting) publish(ctx context.Context, frames [][]byte, whole bool) ([]*admission.Pending, error) {
 	size := 0
 	for _, f := range frames {
-		size += len(f)
+		if int64(len(f)) <= p.most { // a longer one is not decoded
+			size += len(f)
+		}
 	}
 	if size > heavyBytes {
 		select {

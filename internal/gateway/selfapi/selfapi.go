@@ -154,10 +154,12 @@ func (l *local) stream(r, inner *http.Request, cancel func()) (*http.Response, e
 	}
 	select {
 	case status := <-w.begun:
-		return responseTo(r, status, w.header.Clone(), &streamBody{body, end}, -1), nil
+		if r.Context().Err() == nil { // a handler that ended with the request has not answered it
+			return responseTo(r, status, w.header.Clone(), &streamBody{body, end}, -1), nil
+		}
 	case <-r.Context().Done():
-		return nil, unfinished(errors.Join(r.Context().Err(), end()))
 	}
+	return nil, unfinished(errors.Join(r.Context().Err(), end()))
 }
 
 type streamBody struct {
