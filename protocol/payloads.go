@@ -19,10 +19,13 @@ type Welcome struct {
 	Clock time.Duration `json:"-"`
 }
 
-// ExpiresAt returns the time after a duration by the gateway's clock, which decides
-// whether something has expired, in RFC 3339.
+// Now returns the time by the gateway's clock, which decides whether something has
+// expired.
+func (w Welcome) Now() time.Time { return time.Now().Add(w.Clock) }
+
+// ExpiresAt returns the time after a duration by the gateway's clock, in RFC 3339.
 func (w Welcome) ExpiresAt(after time.Duration) string {
-	return time.Now().Add(w.Clock + after).UTC().Format(time.RFC3339Nano)
+	return w.Now().Add(after).UTC().Format(time.RFC3339Nano)
 }
 
 // You describes the receiver of a welcome.

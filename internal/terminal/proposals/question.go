@@ -21,8 +21,8 @@ import (
 )
 
 // Answer asks the person the question of a tool server, and sends the answer. The prompt ends
-// when the question is over. Errors: ErrQuit.
-func Answer(c *cobra.Command, t *connect.Target, in *program.Lines, question *protocol.Envelope) error {
+// when the question is over; now returns the time by the gateway's clock. Errors: ErrQuit.
+func Answer(c *cobra.Command, t *connect.Target, in *program.Lines, question *protocol.Envelope, now func() time.Time) error {
 	form := elicit.Asks(question, question.To[0])
 	if form == nil {
 		return nil
@@ -34,7 +34,7 @@ func Answer(c *cobra.Command, t *connect.Target, in *program.Lines, question *pr
 	over := false
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		if over = awaitOver(ctx, t, question, form.Expires); over {
+		if over = awaitOver(ctx, t, question, form.Expires, now); over {
 			cancel()
 		}
 	})
@@ -111,7 +111,7 @@ func fill(ctx context.Context, in *program.Lines, out io.Writer, question *proto
 }
 
 // awaitOver reports whether a question ends, by its time or in the log, before ctx does.
-func awaitOver(ctx context.Context, t *connect.Target, question *protocol.Envelope, expires time.Time) bool {
+func awaitOver(ctx context.Context, t *connect.Target, question *protocol.Envelope, expires time.Time, now func() time.Time) bool {
 	again := time.NewTicker(settledInterval)
 	defer again.Stop()
 	since := question.Seq
@@ -121,7 +121,7 @@ func awaitOver(ctx context.Context, t *connect.Target, question *protocol.Envelo
 		case <-ctx.Done():
 			return false
 		}
-		if !expires.IsZero() && time.Now().After(expires) {
+		if !expires.IsZero() && !now().Before(expires) {
 			return true
 		}
 		page, err := t.API.Envelopes(ctx, t.Space, api.EnvelopeQuery{Since: since, Kinds: []string{string(protocol.KindMCPRequest), string(protocol.KindMCPResponse)}, Limit: 100})

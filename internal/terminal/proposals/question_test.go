@@ -2,14 +2,18 @@ package proposals
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/elicit"
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -43,6 +47,33 @@ func TestFill(t *testing.T) {
 				action, content, err := fill(t.Context(), program.NewLines(in), &out, question, form)
 				if err != nil || action != test.action || string(content) != test.content || !strings.Contains(out.String(), test.shown) || !strings.Contains(out.String(), "answer it again") {
 					t.Errorf("%s %s (%v), want %s %s and %q in the output: %s", action, content, err, test.action, test.content, test.shown, &out)
+				}
+			})
+		})
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A question expires by the clock of the gateway.
+func TestAwaitOver_ClockOfGateway(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{"ahead": time.Hour, "behind": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				offline := roundTrip(func(*http.Request) (*http.Response, error) { return nil, errors.New("offline") })
+				gateway, err := api.New(api.Options{URL: "http://gateway", Token: "t", HTTPClient: &http.Client{Transport: offline}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				began, now := time.Now(), protocol.Welcome{Clock: ahead}.Now
+				question := &protocol.Envelope{ID: "e"}
+				if !awaitOver(t.Context(), &connect.Target{API: gateway}, question, now().Add(time.Minute), now) {
+					t.Error("the question did not end")
+				}
+				if took := time.Since(began); took != time.Minute {
+					t.Errorf("the question ended after %s, want 1m", took)
 				}
 			})
 		})
