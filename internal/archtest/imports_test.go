@@ -69,7 +69,7 @@ var mayImport = map[string][]string{
 
 	// The log.
 	"internal/journal":               {"protocol"},
-	"internal/journal/entrydb":       {"protocol", "internal/compaction", "internal/journal"},
+	"internal/journal/entrydb":       {"protocol", "internal/pebbleopen", "internal/journal"},
 	"internal/journal/memory":        {"protocol", "internal/journal"},
 	"internal/journal/pebblejournal": {"protocol", "internal/journal", "internal/journal/entrydb", "internal/proposal"},
 	"internal/journal/natsjournal":   {"protocol", "internal/journal", "internal/journal/natsjournal/block", "internal/journal/natsjournal/position", "internal/journal/natsjournal/publisher", "internal/journal/natsjournal/replica", "internal/natsconn"},
@@ -81,8 +81,8 @@ var mayImport = map[string][]string{
 	"internal/journal/natsjournal/replica":   {"protocol", "internal/journal", "internal/journal/entrydb", "internal/journal/natsjournal/block", "internal/natsconn", "internal/proposal"},
 
 	// Search.
-	"internal/compaction":                 {},
-	"internal/derivedb":                   {"internal/compaction"},
+	"internal/pebbleopen":                 {},
+	"internal/derivedb":                   {"internal/pebbleopen"},
 	"internal/search":                     {"protocol", "internal/derivedb"},
 	"internal/mcpschema":                  {},
 	"internal/memorytools":                {"protocol", "client/api", "internal/mcpschema", "internal/textutil"},

@@ -19,7 +19,6 @@ import (
 	"log/slog"
 	"math"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,7 +26,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/meup-protocol/meup/internal/compaction"
+	"github.com/meup-protocol/meup/internal/pebbleopen"
 )
 
 // Sizes of the store, which also bound its memory.
@@ -111,11 +110,11 @@ var keyVersion = []byte("v")
 func open(s Schema, o Options) (*DB, error) {
 	db := &DB{schema: s, log: o.Logger}
 	var opened atomic.Bool
-	compactions := compaction.NewScheduler(opened.Load)
+	compactions := pebbleopen.NewScheduler(opened.Load)
 	store, err := pebble.Open(o.Dir, db.storeOptions(o.FS, compactions))
 	if err != nil {
 		compactions.Unregister()
-		if strings.Contains(err.Error(), "unknown format major version") { // a later version of Pebble wrote it
+		if pebbleopen.IsNewer(err) {
 			err = fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
 		return nil, fmt.Errorf("open: %w", db.Failed(err))
@@ -135,7 +134,7 @@ func open(s Schema, o Options) (*DB, error) {
 	return db, nil
 }
 
-func (db *DB) storeOptions(fs vfs.FS, s *compaction.Scheduler) *pebble.Options {
+func (db *DB) storeOptions(fs vfs.FS, s *pebbleopen.Scheduler) *pebble.Options {
 	opts := &pebble.Options{
 		FS: fs, CacheSize: cacheBytes, MemTableSize: db.schema.MemTableBytes, MaxOpenFiles: maxOpenTables,
 		DisableWAL: true, FormatMajorVersion: pebble.FormatNewest,

@@ -48,8 +48,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/meup-protocol/meup/internal/compaction"
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/pebbleopen"
 )
 
 // Options configures a database. The zero value is a database in memory.
@@ -151,7 +151,7 @@ func (d *DB) Dir() string { return d.dir }
 // openStore opens Pebble on a failStopFS of its own.
 func (d *DB) openStore() (s *store, err error) {
 	g := newFailStopFS(d.fs, d.dir)
-	compactions := compaction.NewScheduler(g.allowsCompaction)
+	compactions := pebbleopen.NewScheduler(g.allowsCompaction)
 	defer func() {
 		if err != nil {
 			compactions.Unregister()
@@ -187,9 +187,8 @@ func openPebble(dir string, o *pebble.Options) (pdb *pebble.DB, err error) {
 var ErrNewer = errors.New("this folder was written by a newer meup")
 
 // describeFormat marks the error of a format of Pebble that this build does not know.
-// Pebble has no value for it.
 func describeFormat(err error) error {
-	if strings.Contains(err.Error(), "written in unknown format major version") {
+	if pebbleopen.IsNewer(err) {
 		return fmt.Errorf("%w (%w, this build reads up to %d); nothing was changed. Start that version, or restore a backup of this one",
 			ErrNewer, err, pebble.FormatNewest)
 	}

@@ -1,12 +1,21 @@
-// Package compaction decides when a Pebble database may compact.
-package compaction
+// Package pebbleopen has what all that open a Pebble database need: a scheduler that
+// lets it not compact before it is open, and the error of a database that a later
+// version wrote.
+package pebbleopen
 
 import (
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 )
+
+// IsNewer reports whether err is the error of a database in a format of Pebble that this
+// build does not know. Pebble has no value for it.
+func IsNewer(err error) bool {
+	return strings.Contains(err.Error(), "written in unknown format major version")
+}
 
 // poll is the interval at which a waiting compaction is tried again.
 const poll = 100 * time.Millisecond
