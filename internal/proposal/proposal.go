@@ -145,6 +145,12 @@ func Mismatch(p *protocol.Envelope, proposed Call, r *protocol.Envelope, request
 	return ""
 }
 
+// Decides reports whether an envelope of this kind settles a proposal that it
+// correlates to.
+func Decides(k protocol.Kind) bool {
+	return k == protocol.KindMCPRequest || k == protocol.KindMCPReject || k == protocol.KindMCPWithdraw
+}
+
 // Settles returns how an envelope that follows the proposal p settles it;
 // Pending if it does not.
 func Settles(p, e *protocol.Envelope) Outcome {

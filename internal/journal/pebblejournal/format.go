@@ -93,13 +93,13 @@ func (j *Journal) settleAll(b *entrydb.Batch, space string, read func()) (n int,
 		}
 		read()
 		env := &e.Envelope
-		switch env.Kind {
-		case protocol.KindMCPProposal:
+		switch {
+		case env.Kind == protocol.KindMCPProposal:
 			proposals[env.ID] = &proposed{
 				envelope: protocol.Envelope{ID: env.ID, From: env.From, Context: env.Context},
 				call:     proposal.CallOf(env),
 			}
-		case protocol.KindMCPRequest, protocol.KindMCPReject, protocol.KindMCPWithdraw:
+		case proposal.Decides(env.Kind):
 			p := theOne(proposals, env.Correlation.IDs)
 			if p == nil || p == settled {
 				continue

@@ -9,12 +9,6 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// decides reports whether an envelope of this kind settles a proposal that it
-// correlates to.
-func decides(k protocol.Kind) bool {
-	return k == protocol.KindMCPRequest || k == protocol.KindMCPReject || k == protocol.KindMCPWithdraw
-}
-
 func proposalsAmong(parents []*parent) []*parent {
 	var list []*parent
 	for _, x := range parents {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/internal/space/ring"
 	"github.com/meup-protocol/meup/internal/space/streams"
@@ -220,7 +221,7 @@ func (b *batch) check(ctx context.Context, p *Pending) error {
 	if recordsOwnCall(e, parents) {
 		p.draft.Audience = append(p.draft.Audience, ring.AllParticipants)
 	}
-	if decides(e.Kind) {
+	if proposal.Decides(e.Kind) {
 		p.proposals = proposalsAmong(parents)
 	}
 	if len(p.proposals) == 1 {

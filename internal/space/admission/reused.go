@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -182,7 +183,7 @@ func referredKinds(k protocol.Kind) []protocol.Kind {
 	switch {
 	case k == protocol.KindMCPResponse:
 		return []protocol.Kind{protocol.KindMCPRequest}
-	case decides(k):
+	case proposal.Decides(k):
 		return []protocol.Kind{protocol.KindMCPProposal}
 	case k == protocol.KindChat || k == protocol.KindChatAcknowledge || k == protocol.KindChatCancel:
 		return []protocol.Kind{protocol.KindChat}

@@ -20,15 +20,10 @@ type spaceID struct {
 // as long as the entry's, so that all gateways find it.
 func (p *pass) settle(m Message, e *journal.Entry) error {
 	env := &e.Envelope
-	switch env.Kind {
-	case protocol.KindMCPProposal:
+	if env.Kind == protocol.KindMCPProposal {
 		p.proposals[spaceID{m.Space, env.ID}] = e
-		return nil
-	case protocol.KindMCPRequest, protocol.KindMCPReject, protocol.KindMCPWithdraw:
-	default:
-		return nil
 	}
-	if e.Settles != "" {
+	if !proposal.Decides(env.Kind) || e.Settles != "" {
 		return nil
 	}
 	of, err := p.proposalOf(m.Space, env.Correlation.IDs)
