@@ -81,7 +81,7 @@ func (d *Admission) Authorize(ctx context.Context, addr netip.Addr, name, token 
 	}
 	if d.Ready != nil {
 		if err := d.Ready(); err != nil {
-			return nil, identity, protocol.Errorf(protocol.CodeUnavailable, "The log is not available now; try again in a moment.")
+			return nil, identity, LogUnavailable(err)
 		}
 	}
 	sp, err := d.Hub.SpaceFor(ctx, name, identity.Participant)
@@ -179,6 +179,14 @@ func (d *Admission) failed(now time.Time, addr netip.Addr) error {
 		d.LoginFailed()
 	}
 	return nil
+}
+
+// LogUnavailable returns the error for a request that needs the log while it cannot be
+// read or written.
+func LogUnavailable(reason error) error {
+	err := protocol.Errorf(protocol.CodeUnavailable, "The log is not available now; try again in a moment.")
+	err.RetryAfterMS = 1000
+	return errors.Join(err, reason)
 }
 
 func unauthorized(message string) error {

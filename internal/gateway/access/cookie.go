@@ -63,7 +63,7 @@ func (s *Sessions) Start(w http.ResponseWriter, r *http.Request, token string, e
 	plain := binary.BigEndian.AppendUint64(id, uint64(max(ends.Unix(), 0)))
 	aead, err := s.aead(r.Context())
 	if err != nil {
-		return unavailable(err)
+		return LogUnavailable(err)
 	}
 	value := base64.RawURLEncoding.EncodeToString(aead.Seal(nil, nil, append(plain, token...), nil)) //nolint:gosec // the nonce is random
 	if len(value) > maxCookieBytes {
@@ -90,7 +90,7 @@ func (s *Sessions) End(r *http.Request) error {
 		s.SignOuts.Failed(now, addr)
 	}
 	if err := record(r.Context(), s.Secret.Journal, protocol.ID(signedOutPrefix+c.Session), kindSignedOut, nil); err != nil {
-		return unavailable(err)
+		return LogUnavailable(err)
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (s *Sessions) decrypt(r *http.Request, now time.Time) (Credentials, error) 
 	}
 	aead, err := s.aead(r.Context())
 	if err != nil {
-		return Credentials{}, unavailable(err)
+		return Credentials{}, LogUnavailable(err)
 	}
 	plain, err := aead.Open(nil, nil, sealed, nil)
 	if err != nil || len(plain) < sessionIDBytes+8 {
@@ -132,7 +132,7 @@ func (s *Sessions) decrypt(r *http.Request, now time.Time) (Credentials, error) 
 	}
 	switch ended, err := s.Ended(r.Context(), id); {
 	case err != nil:
-		return Credentials{}, unavailable(err)
+		return Credentials{}, LogUnavailable(err)
 	case ended:
 		return Credentials{}, nil
 	}
@@ -150,12 +150,6 @@ func (s *Sessions) aead(ctx context.Context) (cipher.AEAD, error) {
 		return nil, err
 	}
 	return cipher.NewGCMWithRandomNonce(block)
-}
-
-func unavailable(reason error) error {
-	err := protocol.Errorf(protocol.CodeUnavailable, "The log is not available now; try again in a moment.")
-	err.RetryAfterMS = 1000
-	return errors.Join(err, reason)
 }
 
 // Credentials returns the token of a request: from the header or the subprotocol, as

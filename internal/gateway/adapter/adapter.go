@@ -202,7 +202,7 @@ func (q *Request) Secret(ctx context.Context) (string, error) {
 	secret, err := q.gate.options.Secret(ctx)
 	if err != nil {
 		q.gate.options.Logger.Warn("the secret of the log cannot be read", "error", err)
-		return "", protocol.Errorf(protocol.CodeUnavailable, "The log is not available now; try again in a moment.")
+		return "", access.LogUnavailable(err)
 	}
 	return hex.EncodeToString(secret), nil
 }
