@@ -252,3 +252,22 @@ func TestManyKeywords(t *testing.T) {
 		}
 	}
 }
+
+// A placeholder in a header of cookies exempts itself alone.
+func TestCookies(t *testing.T) {
+	const session = "session=k3J9xQ2mT7vB4nL8"
+	d := detector(t)
+	for text, want := range map[string]string{
+		"Cookie: " + session:                                   "Cookie: [redacted:cookie-header]",
+		"Cookie: theme={theme}; " + session:                    "Cookie: theme={theme}; [redacted:cookie-header]",
+		"Cookie: a=<a>; b=$B; " + session + "; c=1; d=$D; e=2": "Cookie: a=<a>; b=$B; [redacted:cookie-header]",
+		"Cookie: " + session + "; csrf_token=$CSRF; sid=<sid>": "Cookie: [redacted:cookie-header]; csrf_token=$CSRF; sid=<sid>",
+		"Cookie: auth_token=[redacted:jwt]; lang=de":           "Cookie: auth_token=[redacted:jwt]; lang=de",
+		"Cookie: auth_token=[redacted:jwt]; " + session:        "Cookie: auth_token=[redacted:jwt]; [redacted:cookie-header]",
+		"Cookie: session=$SESSION; sid={sid}; theme=dark":      "Cookie: session=$SESSION; sid={sid}; theme=dark",
+	} {
+		if got := masked(d, text); got != want {
+			t.Errorf("%s\nis masked as %s\nwant           %s", text, got, want)
+		}
+	}
+}
