@@ -19,6 +19,7 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/entrydb"
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
+	"github.com/meup-protocol/meup/internal/journal/natsjournal/replica"
 	"github.com/meup-protocol/meup/internal/testkit"
 )
 
@@ -203,6 +204,22 @@ func damage(t *testing.T, dir, pattern string) {
 	}
 }
 
+// setReplicaFormat changes the format of a replica that is closed, and returns the former one.
+func setReplicaFormat(t *testing.T, dir, format string) (before string) {
+	t.Helper()
+	db, err := entrydb.Open(entrydb.Options{Dir: filepath.Join(dir, "db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	had, err := db.Meta("format")
+	b := db.NewBatch()
+	b.SetMeta("format", []byte(format))
+	if err := errors.Join(err, b.Commit(true), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return string(had)
+}
+
 func TestReplica_Rebuilt(t *testing.T) {
 	t.Parallel()
 	n := openAccount(t)
@@ -217,17 +234,7 @@ func TestReplica_Rebuilt(t *testing.T) {
 		"nothing":  func() {},
 		"manifest": func() { damage(t, dir, "MANIFEST-*") },
 		"deleted":  func() { _ = os.RemoveAll(dir) },
-		"format": func() {
-			db, err := entrydb.Open(entrydb.Options{Dir: filepath.Join(dir, "db")})
-			if err != nil {
-				t.Fatal(err)
-			}
-			b := db.NewBatch()
-			b.SetMeta("format", []byte("0"))
-			if err := errors.Join(b.Commit(true), db.Close()); err != nil {
-				t.Fatal(err)
-			}
-		},
+		"format":   func() { setReplicaFormat(t, dir, "0") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			harm()
@@ -239,6 +246,9 @@ func TestReplica_Rebuilt(t *testing.T) {
 				t.Errorf("the ids are forgotten: %+v", r)
 			}
 			closeTest(t, j)
+			if format := setReplicaFormat(t, dir, replica.Format); format != replica.Format {
+				t.Errorf("the replica has format %q, want %q", format, replica.Format)
+			}
 		})
 	}
 }

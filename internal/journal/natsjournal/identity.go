@@ -115,6 +115,9 @@ func (s *stream) identify(ctx context.Context, info *jetstream.StreamInfo) error
 		return s.startOver(why)
 	}
 	s.shorter = time.Time{}
+	if s.j.replica.ForeignFormat() {
+		return s.makeAgain("it has another format", false)
+	}
 	switch {
 	case s.sinkCreated == 0:
 		// The sink does not receive the entries that the replica had when the journal
@@ -209,15 +212,20 @@ func (s *stream) compare(ctx context.Context, info *jetstream.StreamInfo) (why s
 	return "the entries that NATS had lost were put back", s.decide(ctx, false)
 }
 
-// startOver requests that the replica is rebuilt from the streams, when each of them is
-// valid or an operator has decided on its loss.
+// startOver sets the replica aside, which is not a copy of the stream.
 func (s *stream) startOver(why string) error {
 	s.announce = true
+	return s.makeAgain(why, true)
+}
+
+// makeAgain requests that the replica is rebuilt from the streams, when each of them is
+// valid or an operator has decided on its loss. wipe means that the replica is wrong.
+func (s *stream) makeAgain(why string, wipe bool) error {
 	if err := s.needCopy(unneeded); err != nil {
 		return err
 	}
 	err := fmt.Errorf("%w: %s", errReplaced, why)
-	s.j.repair(repair{reason: err, stream: s.name, wipe: true})
+	s.j.repair(repair{reason: err, stream: s.name, wipe: wipe})
 	return err
 }
 

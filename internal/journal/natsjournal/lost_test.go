@@ -267,6 +267,33 @@ func TestStreamWentBack_OneDecidesForAll(t *testing.T) {
 	}
 }
 
+// A copy in another format is compared with the stream before it is made again.
+func TestStreamWentBack_OtherFormat(t *testing.T) {
+	t.Parallel()
+	n := startNATS(t)
+	dir := t.TempDir()
+	one := func(o *Options) { o.streams, o.shorterWait, o.ReplicaDir = 1, 500*time.Millisecond, dir }
+	j := openTest(t, n.url(), one)
+	mustAppend(t, j, "lab", chat("a", "alice"))
+	old := backup(t, n)
+	persistAppend(t, j, "lab", chat("b", "alice"))
+	closeTest(t, j)
+	n.stop()
+	n.opts.StoreDir = old
+	n.start()
+	setReplicaFormat(t, dir, "4")
+	j = startTest(t, n.url(), one)
+	refuses(t, j)
+	closeTest(t, j)
+	j = openTest(t, n.url(), func(o *Options) { one(o); o.RestoreLog = true })
+	if got := content(t, j, "lab"); len(got) != 2 {
+		t.Errorf("the log has %q, want a and b", got)
+	}
+	if kept := keptCopies(t, dir); len(kept) != 1 {
+		t.Errorf("kept %q, want the copy in the other format", kept)
+	}
+}
+
 // A stream that went back ends with an epoch that the copy has from before. That is no
 // decision on this loss.
 func TestStreamWentBack_OlderEpoch(t *testing.T) {

@@ -23,8 +23,9 @@ var ErrInUse = errors.New("in use by another process")
 // ErrIncomplete is the reason why a replica that is being filled cannot be read.
 var ErrIncomplete = errors.New("the log is being read from NATS")
 
-// Format is stored in the replica; a replica of another format is rebuilt. It
-// also changes with the encoding of entries, because digests cover that.
+// Format is stored in the replica; a replica of another format is compared with the
+// streams and then rebuilt. It also changes with the encoding of entries, because digests
+// cover that.
 const Format = "5"
 
 const (
@@ -42,6 +43,7 @@ type Replica struct {
 	log  *slog.Logger
 
 	db      *entrydb.DB    // nil if it could not be opened
+	foreign bool           // db has another format
 	readers sync.WaitGroup // grows only under mu while the replica is complete
 
 	mu       sync.Mutex
@@ -96,32 +98,38 @@ func (r *Replica) open() error {
 	if err != nil {
 		return err
 	}
-	if err := checkFormat(db); err != nil {
+	foreign, err := checkFormat(db)
+	if err != nil {
 		return errors.Join(err, db.Close())
 	}
-	r.db = db
+	r.db, r.foreign = db, foreign
 	return nil
 }
 
-func checkFormat(db *entrydb.DB) error {
+// checkFormat reports whether a database has another format; an empty one gets this one.
+func checkFormat(db *entrydb.DB) (foreign bool, err error) {
 	format, err := db.Meta(metaFormat)
 	if err != nil {
-		return fmt.Errorf("read the replica's format: %w", err)
+		return false, fmt.Errorf("read the replica's format: %w", err)
 	}
 	if string(format) == Format {
-		return nil
+		return false, nil
 	}
 	spaces, err := db.Spaces()
 	if err != nil {
-		return fmt.Errorf("read the replica's spaces: %w", err)
+		return false, fmt.Errorf("read the replica's spaces: %w", err)
 	}
 	if len(format) > 0 || len(spaces) > 0 {
-		return fmt.Errorf("replica has format %q", format)
+		return true, nil
 	}
 	b := db.NewBatch()
 	b.SetMeta(metaFormat, []byte(Format))
-	return b.Commit(true)
+	return false, b.Commit(true)
 }
+
+// ForeignFormat reports whether the replica has another format. It serves to find what the
+// streams have lost, and nothing may be applied to it.
+func (r *Replica) ForeignFormat() bool { return r.foreign }
 
 // Name returns the name of the log that the replica is a copy of, if any, and
 // whether it has entries.
