@@ -150,10 +150,11 @@ func (s *stream) compare(ctx context.Context, info *jetstream.StreamInfo) (why s
 		m, err := s.getMsg(ctx, s.local.Pos.Seq)
 		switch {
 		case errors.Is(err, jetstream.ErrMsgNotFound):
-			if purged, err = s.isPurged(ctx); err != nil {
+			var has bool
+			if has, purged, err = s.hasState(ctx); err != nil {
 				return "", err
 			}
-			if !replaced && !purged {
+			if !replaced && has {
 				return "", nil // retention removed it
 			}
 		case err != nil:

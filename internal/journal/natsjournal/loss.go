@@ -136,6 +136,9 @@ func (s *stream) hasEntry(ctx context.Context, space string, e *journal.Entry) (
 	}
 	there, ok := s.j.names.Space(s.index, m.Subject)
 	b, err := block.Decode(m.Data)
+	if errors.Is(err, block.ErrNewer) {
+		return false, fmt.Errorf("message %d: %w", seq, err)
+	}
 	if !ok || there != space || err != nil {
 		return false, nil //nolint:nilerr // a message that is no block has no entry
 	}
@@ -149,23 +152,26 @@ func (s *stream) hasEntry(ctx context.Context, space string, e *journal.Entry) (
 	return false, nil
 }
 
-// isPurged reports whether somebody has purged messages that retention keeps: the stream
-// has no longer the newest state entry of the local copy. A copy without state entries
-// shows nothing.
-func (s *stream) isPurged(ctx context.Context) (bool, error) {
+// hasState reports whether the stream has the newest state entry of the local copy, which
+// retention keeps. A copy without state entries shows nothing. purged means that the message
+// was removed.
+func (s *stream) hasState(ctx context.Context) (has, purged bool, err error) {
 	spaces, err := s.spaces()
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
-	seq, err := s.local.LastState(spaces)
-	if err != nil || seq == 0 {
-		return false, err
+	space, e, err := s.local.LastState(ctx, spaces)
+	if err != nil || e == nil {
+		return err == nil, false, err
 	}
-	_, err = s.getMsg(ctx, block.Message(seq))
+	if has, err = s.hasEntry(ctx, space, e); has || err != nil {
+		return has, false, err
+	}
+	_, err = s.getMsg(ctx, block.Message(e.Envelope.Seq))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return true, nil
+		return false, true, nil
 	}
-	return false, err
+	return false, false, err
 }
 
 // restore publishes the entries that the stream lacks, after the messages that it has.

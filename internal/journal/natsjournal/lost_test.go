@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/natsjournal/block"
@@ -292,6 +293,64 @@ func TestStreamWentBack_OtherFormat(t *testing.T) {
 	if kept := keptCopies(t, dir); len(kept) != 1 {
 		t.Errorf("kept %q, want the copy in the other format", kept)
 	}
+}
+
+// A stream went back and went on. Retention then removed the message at which the copy ends:
+// the newest state entry of the copy shows the loss.
+func TestStreamWentBack_ThenTrimmed(t *testing.T) {
+	t.Parallel()
+	n := startNATS(t)
+	dir := t.TempDir()
+	one := func(o *Options) { o.streams = 1 }
+	keep := func(o *Options) { one(o); o.ReplicaDir = dir }
+	a := openTest(t, n.url(), keep)
+	mustAppend(t, a, "lab", grant("granted", 0))
+	old := backup(t, n)
+	persistAppend(t, a, "lab", grant("revoked", 1<<52))
+	persistAppend(t, a, "lab", chat("c", "alice"))
+	closeTest(t, a)
+	n.stop()
+	n.opts.StoreDir = old
+	n.start()
+	b := openTest(t, n.url(), one)
+	mustAppend(t, b, "lab", grant("other", 1<<52))
+	mustAppend(t, b, "lab", chat("d", "alice"))
+	last := mustAppend(t, b, "lab", chat("e", "alice"))[0]
+	handle, err := b.js.Stream(t.Context(), b.streams[0].name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := handle.Purge(t.Context(), jetstream.WithPurgeSubject(b.names.Subject("lab", false)), jetstream.WithPurgeSequence(block.Message(last))); err != nil {
+		t.Fatal(err)
+	}
+	refuses(t, startTest(t, n.url(), keep))
+}
+
+// The stream has a message of a later version where the copy has an entry: that is no loss.
+func TestStreamWentBack_LaterVersion(t *testing.T) {
+	t.Parallel()
+	n := startNATS(t)
+	dir := t.TempDir()
+	one := func(o *Options) { o.streams, o.ReplicaDir = 1, dir }
+	j := openTest(t, n.url(), one)
+	mustAppend(t, j, "lab", chat("a", "alice"))
+	old := backup(t, n)
+	persistAppend(t, j, "lab", chat("b", "alice"))
+	closeTest(t, j)
+	n.stop()
+	n.opts.StoreDir = old
+	n.start()
+	later := block.EncodeTrim(1)
+	later[1]++
+	js, err := jetstream.New(dial(t, n.url()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.Publish(t.Context(), j.names.Subject("lab", false), later); err != nil {
+		t.Fatal(err)
+	}
+	j = startTest(t, n.url(), one)
+	testkit.Eventually(t, "the later version is reported", func() bool { return errors.Is(j.Ready(), block.ErrNewer) })
 }
 
 // A stream that went back ends with an epoch that the copy has from before. That is no

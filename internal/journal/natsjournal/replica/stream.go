@@ -170,17 +170,20 @@ func (s *Stream) Entries(ctx context.Context, space string, from uint64, limit i
 	return s.r.db.Range(ctx, space, journal.Query{After: block.Seq(from, 0) - 1, Limit: limit})
 }
 
-// LastState returns the Seq of the newest state entry of all spaces, 0 if there is none,
-// also while the replica is incomplete.
-func (s *Stream) LastState(spaces []string) (last protocol.Seq, err error) {
-	for _, space := range spaces {
-		seq, err := s.r.db.LastState(space)
-		if err != nil {
-			return 0, err
+// LastState returns the newest state entry of these spaces, and its space; nil: there is
+// none.
+func (s *Stream) LastState(ctx context.Context, spaces []string) (space string, last *journal.Entry, err error) {
+	for _, name := range spaces {
+		for e, err := range s.r.db.Range(ctx, name, journal.Query{StateOnly: true, Backwards: true, Limit: 1}) {
+			if err != nil {
+				return "", nil, err
+			}
+			if last == nil || e.Envelope.Seq > last.Envelope.Seq {
+				space, last = name, e
+			}
 		}
-		last = max(last, seq)
 	}
-	return last, nil
+	return space, last, nil
 }
 
 // Trims returns the base of a space, and the Seq below which it was trimmed, also while
