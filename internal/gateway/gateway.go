@@ -175,8 +175,9 @@ func (g *Gateway) assemble(cfg *config.Config) {
 	g.metrics.Sample(sources)
 }
 
-// signOutBurst is how many sessions the browsers of an address may end at once.
-const signOutBurst = 100
+// sessionBurst is how many sessions the browsers of an address may end at once, and how many
+// they may replace.
+const sessionBurst = 100
 
 // serveParts creates the WebSocket server and the HTTP API.
 func (g *Gateway) serveParts(cfg *config.Config) {
@@ -185,7 +186,8 @@ func (g *Gateway) serveParts(cfg *config.Config) {
 		LoginFailed: g.metrics.LoginFailed, Codes: &g.codes,
 		Attempts: limit.NewAttempts(limit.AttemptLimits{Failures: cfg.LoginFailures.Burst, Refill: cfg.LoginFailures.Refill}),
 	}
-	admission.Sessions = &access.Sessions{Secret: &g.secret, SignOuts: limit.NewAttempts(limit.AttemptLimits{Failures: signOutBurst})}
+	ended := limit.AttemptLimits{Failures: sessionBurst}
+	admission.Sessions = &access.Sessions{Secret: &g.secret, SignOuts: limit.NewAttempts(ended), SignIns: limit.NewAttempts(ended)}
 	heavy := make(chan struct{}, heavySlots)
 	g.ws = ws.NewServer(ws.Options{
 		Admission: admission, Heavy: heavy, Origins: cfg.Origins, NewViolations: g.newViolations,

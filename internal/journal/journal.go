@@ -96,7 +96,8 @@ type Entry struct {
 }
 
 // GatewayLog is the log of the records that the gateways keep for themselves. It is
-// not the name of a space.
+// not the name of a space. The timestamp of an entry that is no state entry is the time
+// until which it is needed: after that it is dropped, whatever the retention is.
 const GatewayLog = "$gateway"
 
 // Draft is an entry to append, without a Seq.
@@ -245,7 +246,7 @@ type Query struct {
 }
 
 // Retention bounds the size of a log; the zero value keeps everything. State
-// entries are always kept.
+// entries are always kept, and the bounds do not apply to GatewayLog.
 type Retention struct {
 	Age   time.Duration // entries older than this are dropped; 0: no limit
 	Bytes int64         // of the whole log; oldest entries first; 0: no limit

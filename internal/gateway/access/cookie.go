@@ -30,6 +30,9 @@ const (
 	sessionIDBytes                = 16
 	kindSignedOut   protocol.Kind = "system/signed_out"
 	signedOutPrefix               = "signed-out-"
+	// clockSlack is how much longer than the session the log has its end: the clock of a
+	// gateway may be behind.
+	clockSlack = time.Hour
 )
 
 // Sessions makes the cookies of browsers and reads them. A cookie is the random id of
@@ -39,8 +42,9 @@ const (
 // concurrently.
 type Sessions struct {
 	Secret *Secret
-	// SignOuts bounds the sessions that an address ends; nil: unlimited.
-	SignOuts Attempts
+	// SignOuts bounds the sessions that an address ends by signing out, and SignIns those
+	// that it replaces by signing in again; nil: unlimited.
+	SignOuts, SignIns Attempts
 }
 
 // Credentials authenticate the sender of a request.
@@ -55,8 +59,9 @@ type Credentials struct {
 }
 
 // Start sets the cookie of a new session for a token, which the caller has
-// authenticated. The session ends at a time. A cookie that ends with the browser has no
-// age. Errors contain a *protocol.Error.
+// authenticated, and ends the session of the request's cookie, if it has one. The session
+// ends at a time. A cookie that ends with the browser has no age. Errors contain a
+// *protocol.Error.
 func (s *Sessions) Start(w http.ResponseWriter, r *http.Request, token string, ends time.Time, age time.Duration) error {
 	id := make([]byte, sessionIDBytes)
 	rand.Read(id)
@@ -69,27 +74,36 @@ func (s *Sessions) Start(w http.ResponseWriter, r *http.Request, token string, e
 	if len(value) > maxCookieBytes {
 		return BadRequest("The token is too long for a browser's cookie; use a shorter one.")
 	}
+	if err := s.end(r, s.SignIns); err != nil { // the browser forgets its cookie
+		return err
+	}
 	setCookie(w, r, value, int(age.Seconds()))
 	return nil
 }
 
 // End ends the session of the request's cookie, if it has one, at all gateways. Errors
 // contain a *protocol.Error; then the session goes on.
-func (s *Sessions) End(r *http.Request) error {
+func (s *Sessions) End(r *http.Request) error { return s.end(r, s.SignOuts) }
+
+func (s *Sessions) end(r *http.Request, bound Attempts) error {
 	c, err := s.decrypt(r, time.Now())
 	if err != nil || c.Session == "" {
 		return err
 	}
-	if s.SignOuts != nil {
+	if bound != nil {
 		now, addr := time.Now(), Address(r)
-		if ok, wait := s.SignOuts.Allowed(now, addr); !ok {
+		if ok, wait := bound.Allowed(now, addr); !ok {
 			err := protocol.Errorf(protocol.CodeTooMany, "Too many sessions were ended from your address; try again in a moment.")
 			err.RetryAfterMS = max(wait.Milliseconds(), 1)
 			return err
 		}
-		s.SignOuts.Failed(now, addr)
+		bound.Failed(now, addr)
 	}
-	if err := record(r.Context(), s.Secret.Journal, protocol.ID(signedOutPrefix+c.Session), kindSignedOut, nil); err != nil {
+	e, err := protocol.FromGateway(protocol.ID(signedOutPrefix+c.Session), kindSignedOut, c.Expires.Add(clockSlack), struct{}{})
+	if err != nil {
+		return LogUnavailable(err)
+	}
+	if err := record(r.Context(), s.Secret.Journal, journal.Draft{Envelope: e}); err != nil {
 		return LogUnavailable(err)
 	}
 	return nil

@@ -221,6 +221,65 @@ func TestSessions_End(t *testing.T) {
 	})
 }
 
+// The log has the end of a session only as long as the session would have lasted.
+func TestSessions_EndedAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newSessions()
+		log := d.Sessions.Secret.Journal
+		entries := func() (n int) {
+			t.Helper()
+			for _, err := range log.Range(t.Context(), journal.GatewayLog, journal.Query{}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				n++
+			}
+			return n
+		}
+		out := func() {
+			t.Helper()
+			if err := d.Sessions.End(asked(t, "DELETE", false, "Cookie: "+cookieOf(t, d.Sessions, cookieToken))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out()
+		time.Sleep(time.Hour)
+		out()
+		if n := entries(); n != 3 {
+			t.Errorf("the log has %d entries, want the secret and both ends", n)
+		}
+		time.Sleep(2*time.Hour + time.Second)
+		out()
+		if n := entries(); n != 2 {
+			t.Errorf("the log has %d entries, want the secret and the last end", n)
+		}
+	})
+}
+
+// Signing in replaces a session, and does not count as signing out.
+func TestSessions_SignInReplaces(t *testing.T) {
+	d := newSessions()
+	once := limit.AttemptLimits{Failures: 1, Refill: time.Hour}
+	d.Sessions.SignOuts, d.Sessions.SignIns = limit.NewAttempts(once), limit.NewAttempts(once)
+	again := func(cookie string) *protocol.Error {
+		r := asked(t, "POST", false, "Cookie: "+cookie)
+		return protocol.AsError(d.Sessions.Start(httptest.NewRecorder(), r, cookieToken, time.Now().Add(time.Hour), 0))
+	}
+	first, second := cookieOf(t, d.Sessions, cookieToken), cookieOf(t, d.Sessions, cookieToken)
+	if err := again(first); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := d.Credentials(asked(t, "GET", false, "Cookie: "+first)); err == nil {
+		t.Errorf("the session that was replaced is valid: %+v", c)
+	}
+	if err := again(second); err == nil || err.Code != protocol.CodeTooMany {
+		t.Errorf("another sign-in at once: %v, want too_many_requests", err)
+	}
+	if err := d.Sessions.End(asked(t, "DELETE", false, "Cookie: "+second)); err != nil {
+		t.Errorf("signing out after sign-ins: %v", err)
+	}
+}
+
 // The entries that an address makes by signing out are bounded.
 func TestSessions_SignOutsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -62,7 +62,11 @@ func (s *Secret) load(ctx context.Context) ([]byte, error) {
 	if errors.Is(err, journal.ErrNotFound) {
 		value := make([]byte, secretBytes)
 		rand.Read(value)
-		if err := record(ctx, s.Journal, secretID, kindSecret, value); err != nil {
+		d := journal.Draft{State: true, Private: value}
+		if d.Envelope, err = protocol.FromGateway(secretID, kindSecret, time.Now(), struct{}{}); err != nil {
+			return nil, err
+		}
+		if err := record(ctx, s.Journal, d); err != nil {
 			return nil, err
 		}
 		e, err = s.Journal.Lookup(ctx, journal.GatewayLog, secretID) // another gateway's, if that was the first
@@ -77,17 +81,11 @@ func (s *Secret) load(ctx context.Context) ([]byte, error) {
 }
 
 // record appends an entry to the log of the gateways, unless it has one with this id.
-// Retention keeps it.
-func record(ctx context.Context, j journal.Journal, id protocol.ID, kind protocol.Kind, private []byte) error {
-	e, err := protocol.FromGateway(id, kind, time.Now(), struct{}{})
-	if err != nil {
-		return err
-	}
-	result := j.Append(ctx, journal.GatewayLog, []journal.Draft{{
-		Envelope: e, State: true, Hidden: true, Private: private, CheckedAtStateSeq: 1 << 52, // nothing was checked
-	}})
+func record(ctx context.Context, j journal.Journal, d journal.Draft) error {
+	d.Hidden, d.CheckedAtStateSeq = true, 1<<52 // nothing was checked
+	result := j.Append(ctx, journal.GatewayLog, []journal.Draft{d})
 	if err := result[0].Err; err != nil {
-		return journal.Unavailable(fmt.Errorf("record %s: %w", kind, err))
+		return journal.Unavailable(fmt.Errorf("record %s: %w", d.Envelope.Kind, err))
 	}
 	return nil
 }

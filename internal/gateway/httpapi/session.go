@@ -63,13 +63,8 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 		access.WriteError(w, refused)
 		return
 	}
-	sessions := s.options.Admission.Sessions
-	if err := sessions.End(r); err != nil { // the browser forgets its cookie
-		access.WriteError(w, err)
-		return
-	}
 	ends, age := lifetimeOf(found, in.remember, time.Now())
-	if err := sessions.Start(w, r, in.token, ends, age); err != nil {
+	if err := s.options.Admission.Sessions.Start(w, r, in.token, ends, age); err != nil {
 		access.WriteError(w, err)
 		return
 	}

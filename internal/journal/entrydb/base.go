@@ -45,10 +45,10 @@ func (b *Batch) PutBase(space string, base journal.Base) {
 }
 
 // NextBase returns the base of a space for a Trim below before; its Before is 0 if the
-// space has it already, or fold is nil. A base that another one replaces meanwhile, whose
+// space has it already, or fold is nil, and for [journal.GatewayLog]. A base that another one replaces meanwhile, whose
 // entries may be dropped already, is folded again. Err: ErrUnavailable, fold's.
 func (d *DB) NextBase(ctx context.Context, space string, before protocol.Seq, fold journal.Fold) (journal.Base, error) {
-	if fold == nil {
+	if fold == nil || space == journal.GatewayLog {
 		return journal.Base{}, nil
 	}
 	base, err := d.Base(space)

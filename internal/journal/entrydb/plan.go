@@ -14,21 +14,37 @@ import (
 // to ret; spaces without anything to drop are omitted. Age drops entries with a
 // timestamp before now minus the age. Bytes drops the oldest entries of the
 // whole log, regardless of the space, until [DB.Size] is within the limit or
-// only state entries are left.
+// only state entries are left. Entries of [journal.GatewayLog] are dropped after their
+// timestamp. A zero now drops nothing by time.
 //
 // It reads only the entries to drop and a few more. Err: ErrUnavailable.
 func (d *DB) TrimPlan(ret journal.Retention, now time.Time) (map[string]protocol.Seq, error) {
+	p := plan{db: d, before: map[string]protocol.Seq{}}
+	if _, err := p.byTime(&cursor{space: journal.GatewayLog}, now); err != nil {
+		return nil, fmt.Errorf("plan retention of %s: %w", journal.GatewayLog, err)
+	}
 	if ret == (journal.Retention{}) {
-		return nil, nil
+		return p.before, nil
 	}
 	spaces, err := d.Spaces()
 	if err != nil {
 		return nil, fmt.Errorf("plan retention: %w", err)
 	}
-	p := plan{db: d, before: map[string]protocol.Seq{}}
+	var expired time.Time
+	if ret.Age > 0 {
+		expired = now.Add(-ret.Age)
+	}
 	for _, space := range spaces {
-		if err := p.byAge(&cursor{space: space}, ret.Age, now); err != nil {
+		if space == journal.GatewayLog {
+			continue
+		}
+		c := &cursor{space: space}
+		left, err := p.byTime(c, expired)
+		if err != nil {
 			return nil, fmt.Errorf("plan retention of %s: %w", space, err)
+		}
+		if left {
+			p.left = append(p.left, c)
 		}
 	}
 	if ret.Bytes > 0 {
@@ -46,16 +62,16 @@ type plan struct {
 	left   cursorHeap // one cursor for each space with entries left to drop
 }
 
-// byAge drops the expired entries of a space and moves its cursor past them.
-func (p *plan) byAge(c *cursor, age time.Duration, now time.Time) error {
+// byTime drops the entries of a space before a time and moves its cursor past them. left
+// reports whether there are others that can be dropped.
+func (p *plan) byTime(c *cursor, before time.Time) (left bool, err error) {
 	for {
 		st, err := p.db.peek(c)
 		if err != nil || st == nil {
-			return err
+			return false, err
 		}
-		if age <= 0 || !st.ts.Before(now.Add(-age)) {
-			p.left = append(p.left, c)
-			return nil
+		if !st.ts.Before(before) {
+			return true, nil
 		}
 		p.drop(c)
 	}

@@ -81,5 +81,6 @@ func RunRetention(t *testing.T, open func(*testing.T, journal.Retention, func() 
 	t.Run("Age", func(t *testing.T) { testRetentionByAge(t, open) })
 	t.Run("Bytes", func(t *testing.T) { testRetentionByBytes(t, open) })
 	t.Run("NothingLeft", func(t *testing.T) { testRetentionOfEverything(t, open) })
+	t.Run("GatewayLog", func(t *testing.T) { testRetentionOfGatewayLog(t, open) })
 	t.Run("ClockJump", func(t *testing.T) { testRetentionAfterClockJump(t, open) })
 }

@@ -61,7 +61,7 @@ func testSpacesAreApart(t *testing.T, s *subject) {
 	a := s.must(t, "lab", draft("m-1"))
 	b := s.must(t, "lab-2", draft("m-1", from("bob")), draft("m-2"))
 	c := s.must(t, "la", draft("m-2"))
-	own := s.must(t, journal.GatewayLog, draft("m-1"))
+	own := s.must(t, journal.GatewayLog, draft("m-1", state)) // its timestamp has passed
 	s.want(t, journal.GatewayLog, journal.Query{}, own...)
 	s.want(t, "lab", journal.Query{}, a...)
 	s.want(t, "lab-2", journal.Query{}, b...)

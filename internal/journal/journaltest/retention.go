@@ -101,6 +101,28 @@ func testRetentionOfEverything(t *testing.T, open openRetaining) {
 	s.want(t, "lab", journal.Query{}, next...)
 }
 
+// The records of the gateways are dropped after their own timestamps, with any retention.
+func testRetentionOfGatewayLog(t *testing.T, open openRetaining) {
+	for name, ret := range map[string]journal.Retention{"none": {}, "bytes": {Bytes: 1}, "age": {Age: time.Hour}} {
+		t.Run(name, func(t *testing.T) {
+			s := follow(t, open(t, ret, startClock))
+			known := checkedAt(1 << 40)
+			q := s.must(t, journal.GatewayLog,
+				draft("secret", at(start.Add(-2*time.Hour)), state), draft("old", at(start.Add(-2*time.Minute)), known),
+				draft("older", at(start.Add(-2*time.Hour)), known), draft("needed", at(start.Add(time.Minute)), known))
+			eventually(t, "what is needed no more is dropped", func() bool {
+				return slices.Equal(seqsOf(s.read(t, journal.GatewayLog, journal.Query{})), []protocol.Seq{q[0], q[3]})
+			})
+			if _, err := s.Lookup(context.Background(), journal.GatewayLog, "old"); !errors.Is(err, journal.ErrNotFound) {
+				t.Errorf("Lookup of what was dropped: %v", err)
+			}
+			if base, err := s.Base(journal.GatewayLog); err != nil || base.Before != 0 {
+				t.Errorf("it has a base: %+v, %v", base, err)
+			}
+		})
+	}
+}
+
 // A clock with a monotonic reading, like time.Now's, jumps ahead by more than the age.
 func testRetentionAfterClockJump(t *testing.T, open openRetaining) {
 	began := time.Now()

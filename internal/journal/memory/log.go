@@ -94,20 +94,30 @@ func (l *log) dropFirst() {
 
 // trim applies retention to all spaces.
 func (j *Journal) trim() {
-	if j.opt.Retention == (journal.Retention{}) {
-		return
-	}
 	now := j.clock.Now()
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if l := j.spaces[journal.GatewayLog]; l != nil {
+		for r := l.first(); r != nil && r.entry.Envelope.TS.Before(now); r = l.first() {
+			j.drop(l, r)
+		}
+	}
+	if j.opt.Retention == (journal.Retention{}) {
+		return
+	}
 	for {
 		l, r := j.oldestRecord()
 		if r == nil || !j.outlived(r, now) {
 			return
 		}
-		l.dropFirst()
-		j.bytes -= r.bytes
+		j.drop(l, r)
 	}
+}
+
+// drop drops a record that first returned.
+func (j *Journal) drop(l *log, r *record) {
+	l.dropFirst()
+	j.bytes -= r.bytes
 }
 
 func (j *Journal) outlived(r *record, now time.Time) bool {
@@ -123,7 +133,10 @@ func (j *Journal) oldestRecord() (*log, *record) {
 	var oldest *log
 	var found *record
 	var ts time.Time
-	for _, l := range j.spaces {
+	for space, l := range j.spaces {
+		if space == journal.GatewayLog {
+			continue
+		}
 		r := l.first()
 		if r != nil && (found == nil || r.entry.Envelope.TS.Before(ts)) {
 			oldest, found, ts = l, r, r.entry.Envelope.TS

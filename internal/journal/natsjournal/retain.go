@@ -31,13 +31,11 @@ func (j *Journal) retain() {
 				next.Reset(natsconn.Jitter(min(j.opts.RetainEvery, j.opts.firstRetain)))
 				continue
 			}
-			limits := j.opts.Retention
 			now, err := j.retentionTime(clock.Now())
 			if err != nil {
-				limits.Age = 0 // the other limits need no time
 				j.log.Warn("retention by age waits", "error", err)
 			}
-			if err := j.propose(j.life, limits, now); err != nil {
+			if err := j.propose(j.life, j.opts.Retention, now); err != nil {
 				j.log.Warn("retention", "error", err)
 			}
 			j.purgeAll(j.life) // retry failed purges
@@ -47,11 +45,9 @@ func (j *Journal) retain() {
 }
 
 // retentionTime returns the earlier one of the times of this gateway and of the leader of the
-// first stream: one clock that is ahead must not drop the log of all gateways.
+// first stream: one clock that is ahead must not drop the log of all gateways. It is zero
+// with an error.
 func (j *Journal) retentionTime(own time.Time) (time.Time, error) {
-	if j.opts.Retention.Age == 0 {
-		return own, nil
-	}
 	ctx, cancel := context.WithTimeout(j.life, apiWait)
 	defer cancel()
 	handle, err := j.js.Stream(ctx, j.names.Stream(0))
@@ -59,7 +55,7 @@ func (j *Journal) retentionTime(own time.Time) (time.Time, error) {
 		err = j.opts.natsTimeFault
 	}
 	if err != nil {
-		return own, fmt.Errorf("ask NATS for its time: %w", noAnswer(err))
+		return time.Time{}, fmt.Errorf("ask NATS for its time: %w", noAnswer(err))
 	}
 	server := handle.CachedInfo().TimeStamp
 	ahead := own.Sub(server)
@@ -73,9 +69,6 @@ func (j *Journal) retentionTime(own time.Time) (time.Time, error) {
 // propose publishes a control block for each space above its limits. If several
 // gateways do, the later blocks trim nothing.
 func (j *Journal) propose(ctx context.Context, limits journal.Retention, now time.Time) error {
-	if limits == (journal.Retention{}) {
-		return nil
-	}
 	plan, err := j.replica.TrimPlan(limits, now)
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)

@@ -157,9 +157,7 @@ func Open(o Options) (*Journal, error) {
 	}
 	j.running.Go(j.commitAll)                // until the queue is closed
 	j.running.Go(func() { j.syncMark(ctx) }) // until stop
-	if o.Retention != (journal.Retention{}) {
-		j.running.Go(func() { j.retain(ctx) }) // until stop
-	}
+	j.running.Go(func() { j.retain(ctx) })   // until stop
 	return j, nil
 }
 
