@@ -53,7 +53,7 @@ import (
 // Server is the part of a *mcptools.Set with one server that the bridge uses.
 type Server interface {
 	// Do runs op over a session and returns the result as the server wrote it.
-	Do(ctx context.Context, op mcptools.Op) (json.RawMessage, error)
+	Do(ctx context.Context, op mcptools.Op) (mcptools.Result, error)
 	// SharesListen reports whether the end of one subscription ends other
 	// notifications of the session, too.
 	SharesListen(session *mcp.ClientSession) bool

@@ -71,11 +71,14 @@ func (b *Bridge) inTurn(c *call, run method) (outcome, error) {
 // outcome is the result of a request, or a fault.
 type outcome struct {
 	result json.RawMessage
+	fits   bool // the result is known to be valid in an envelope that has room for it
 	fault  *client.RPCError
 	// cut truncates a result that is too large to at most limit bytes; nil: it
 	// cannot be truncated.
 	cut func(limit int) json.RawMessage
 }
+
+func outcomeOf(r mcptools.Result) outcome { return outcome{result: r.JSON, fits: r.Fits} }
 
 // Reason is data.reason of the errors that the bridge itself returns. It
 // identifies them, since servers may use the same codes.
@@ -178,7 +181,7 @@ func (b *Bridge) fit(c *call, out outcome) outcome {
 	if out.fault != nil {
 		return outcome{fault: fitFault(out.fault, room)}
 	}
-	f := checkResult(out.result, room)
+	f := checkResult(out, room)
 	if f == nil {
 		return out
 	}
@@ -192,11 +195,14 @@ func (b *Bridge) fit(c *call, out outcome) outcome {
 
 // checkResult returns a fault if a result is not valid in an envelope,
 // otherwise nil.
-func checkResult(result json.RawMessage, room int) *client.RPCError {
-	if len(result) > room {
-		return tooLarge(len(result), room)
+func checkResult(out outcome, room int) *client.RPCError {
+	if len(out.result) > room {
+		return tooLarge(len(out.result), room)
 	}
-	if _, err := protocol.ParseJSON(result, protocol.MaxDepth-envelopeDepth); err != nil {
+	if out.fits {
+		return nil
+	}
+	if _, err := protocol.ParseJSON(out.result, protocol.MaxDepth-envelopeDepth); err != nil {
 		return faultOf(participant.CodeFailed, Unusable, "the server's result cannot be put into an envelope: %v", err)
 	}
 	return nil

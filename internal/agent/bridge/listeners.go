@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -192,14 +193,14 @@ func (b *Bridge) subscribe(c *call) (outcome, error) {
 	if !b.listeners.subscribe(subscription{uri: params.URI, asker: c.asker, envelope: c.envelope}) {
 		return outcome{}, faultOf(participant.CodeFailed, Busy, "busy: there are %d subscriptions", maxSubscriptions)
 	}
-	raw, err := b.subscribeAtServer(c.ctx, params)
+	result, err := b.subscribeAtServer(c.ctx, params)
 	if err != nil {
 		b.listeners.unsubscribe(params.URI, c.asker)
 	}
-	return outcome{result: raw}, err
+	return outcomeOf(result), err
 }
 
-func (b *Bridge) subscribeAtServer(ctx context.Context, params *mcp.SubscribeParams) (json.RawMessage, error) {
+func (b *Bridge) subscribeAtServer(ctx context.Context, params *mcp.SubscribeParams) (mcptools.Result, error) {
 	return b.opts.Server.Do(ctx, func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
 		if err := session.Subscribe(ctx, params); err != nil {
 			return nil, err
@@ -228,14 +229,14 @@ func (b *Bridge) unsubscribe(c *call) (outcome, error) {
 	if !b.listeners.unsubscribe(params.URI, c.asker) {
 		return outcome{result: []byte(`{}`)}, nil // other subscribers remain
 	}
-	raw, err := b.opts.Server.Do(c.ctx, func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
+	result, err := b.opts.Server.Do(c.ctx, func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
 		if b.opts.Server.SharesListen(session) {
 			return nil, nil
 		}
 		b.listeners.unsubscribed(params.URI)
 		return nil, session.Unsubscribe(ctx, params)
 	})
-	return outcome{result: raw}, err
+	return outcomeOf(result), err
 }
 
 func (b *Bridge) lockSubscribe(ctx context.Context) error {

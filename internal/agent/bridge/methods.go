@@ -69,10 +69,10 @@ func pass[T any, P interface {
 		}
 		done := b.forwardMeta(c, P(params))
 		defer done()
-		raw, err := b.opts.Server.Do(mcptools.WithProgress(c.ctx, c.token), func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
+		result, err := b.opts.Server.Do(mcptools.WithProgress(c.ctx, c.token), func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
 			return ask(session, ctx, params)
 		})
-		return outcome{result: raw}, err
+		return outcomeOf(result), err
 	}
 }
 
@@ -100,14 +100,15 @@ func (b *Bridge) callTool(c *call) (outcome, error) {
 	}
 	done := b.forwardMeta(c, params)
 	defer done()
-	raw, err := b.opts.Server.Do(mcptools.WithProgress(c.ctx, c.token), func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
+	whole, err := b.opts.Server.Do(mcptools.WithProgress(c.ctx, c.token), func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
 		return session.CallTool(ctx, params)
 	})
 	if err != nil {
 		return outcome{}, err
 	}
-	whole := mcptools.ResultOf(raw)
-	return outcome{result: whole.JSON, cut: func(limit int) json.RawMessage { return mcptools.Fit(whole, limit) }}, nil
+	out := outcomeOf(whole)
+	out.cut = func(limit int) json.RawMessage { return mcptools.Fit(whole, limit) }
+	return out, nil
 }
 
 func (b *Bridge) setLevel(c *call) (outcome, error) {
@@ -115,12 +116,12 @@ func (b *Bridge) setLevel(c *call) (outcome, error) {
 	if level == "" || len(level) > maxLevel {
 		return outcome{}, &client.RPCError{Code: participant.CodeInvalidParams, Message: "invalid params: level is missing"}
 	}
-	raw, err := b.setServerLevel(c.ctx, level)
+	result, err := b.setServerLevel(c.ctx, level)
 	if err == nil {
 		b.logLevel.Store(level)
 		b.listeners.listen(logMessage, c.asker)
 	}
-	return outcome{result: raw}, err
+	return outcomeOf(result), err
 }
 
 // maxLevel bounds the name of a log level, in bytes.
@@ -128,7 +129,7 @@ const maxLevel = 64
 
 // setServerLevel calls a method that is deprecated from revision 2026-07-28 on
 // but remains in servers for years.
-func (b *Bridge) setServerLevel(ctx context.Context, level string) (json.RawMessage, error) {
+func (b *Bridge) setServerLevel(ctx context.Context, level string) (mcptools.Result, error) {
 	return b.opts.Server.Do(ctx, func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
 		return nil, session.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: mcp.LoggingLevel(level)}) //nolint:staticcheck // see above
 	})

@@ -74,7 +74,7 @@ const maxToolPages = 100
 func (b *Bridge) checkTools(ctx context.Context) error {
 	params := &mcp.ListToolsParams{}
 	for range maxToolPages {
-		raw, err := b.opts.Server.Do(ctx, func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
+		result, err := b.opts.Server.Do(ctx, func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
 			return session.ListTools(ctx, params)
 		})
 		var refusal *jsonrpc.Error
@@ -84,7 +84,7 @@ func (b *Bridge) checkTools(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, params.Cursor, err = b.checkList(ctx, raw); err != nil || params.Cursor == "" {
+		if _, params.Cursor, err = b.checkList(ctx, result.JSON); err != nil || params.Cursor == "" {
 			return err
 		}
 	}

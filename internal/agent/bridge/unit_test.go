@@ -174,8 +174,8 @@ func (refusing) Tools() []mcptools.Tool { return nil }
 
 func (refusing) SharesListen(*mcp.ClientSession) bool { return true }
 
-func (refusing) Do(context.Context, mcptools.Op) (json.RawMessage, error) {
-	return nil, &jsonrpc.Error{Code: -1, Message: "no"}
+func (refusing) Do(context.Context, mcptools.Op) (mcptools.Result, error) {
+	return mcptools.Result{}, &jsonrpc.Error{Code: -1, Message: "no"}
 }
 
 func request(seq protocol.Seq, payload string) received {

@@ -8,8 +8,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/meup-protocol/meup/protocol"
 )
 
 // Op performs a request to a server over a session; the result may be nil.
@@ -62,7 +60,7 @@ const maxSessions = 3
 
 // do performs an operation on a running server. An operation is retried with
 // the next session only if it was not sent.
-func (s *server) do(ctx context.Context, op Op) (json.RawMessage, error) {
+func (s *server) do(ctx context.Context, op Op) (Result, error) {
 	ctx, done := s.operations.begin(ctx)
 	defer done()
 	var ended *mcp.ClientSession
@@ -70,61 +68,43 @@ func (s *server) do(ctx context.Context, op Op) (json.RawMessage, error) {
 	for range maxSessions {
 		var session *mcp.ClientSession
 		if session, err = s.await(ctx, ended); err != nil {
-			return nil, callError(ctx, err)
+			return Result{}, callError(ctx, err)
 		}
-		var raw json.RawMessage
-		raw, err = doOnce(ctx, session, op)
+		var result Result
+		result, err = doOnce(ctx, session, op)
 		if err == nil {
-			return raw, nil
+			return result, nil
 		}
 		if !errors.Is(err, mcp.ErrConnectionClosed) {
 			break
 		}
 		ended = session
 	}
-	return nil, callError(ctx, err)
+	return Result{}, callError(ctx, err)
 }
 
-func doOnce(ctx context.Context, session *mcp.ClientSession, op Op) (json.RawMessage, error) {
+func doOnce(ctx context.Context, session *mcp.ClientSession, op Op) (Result, error) {
 	ctx, keep := withCapture(ctx)
 	res, err := op(ctx, session)
-	raw := strict(keep.raw())
-	if err != nil && raw != nil {
+	if raw := keep.raw(); raw != nil {
+		result := ResultOf(raw)
 		// The SDK rejects a result with one item of a type that it does not know.
-		if _, isCall := res.(*mcp.CallToolResult); isCall && ctx.Err() == nil && isToolResult(raw) {
-			return raw, nil
+		if _, isCall := res.(*mcp.CallToolResult); err == nil || isCall && ctx.Err() == nil && hasContent(result.root) {
+			return result, nil
 		}
-		err = &badResponse{err}
+		return Result{}, &badResponse{err}
 	}
+	switch {
+	case err != nil:
+		return Result{}, err
+	case res == nil:
+		return ResultOf(json.RawMessage(`{}`)), nil
+	}
+	raw, err := json.Marshal(res) // from the SDK's cache
 	if err != nil {
-		return nil, err
+		return Result{}, fmt.Errorf("marshal result: %w", err)
 	}
-	if raw != nil {
-		return raw, nil
-	}
-	if res == nil {
-		return json.RawMessage(`{}`), nil
-	}
-	raw, err = json.Marshal(res) // from the SDK's cache
-	if err != nil {
-		return nil, fmt.Errorf("marshal result: %w", err)
-	}
-	return raw, nil
-}
-
-// strict returns the result of a server as JSON that an envelope takes, unless it is
-// none, or nested too deeply.
-func strict(raw json.RawMessage) json.RawMessage {
-	if doc, err := protocol.ParseForeignJSON(raw, maxResultDepth); err == nil {
-		return doc.Root().Raw()
-	}
-	return raw
-}
-
-// isToolResult reports whether raw has a list of items.
-func isToolResult(raw json.RawMessage) bool {
-	doc, err := protocol.ParseJSON(raw, maxResultDepth)
-	return err == nil && hasContent(doc.Root())
+	return ResultOf(raw), nil
 }
 
 // badResponse is a response of the server that cannot be decoded.

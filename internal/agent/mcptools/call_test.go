@@ -32,11 +32,11 @@ func TestDoOnce_UnknownContent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	raw, err := doOnce(t.Context(), session, func(ctx context.Context, s *mcp.ClientSession) (mcp.Result, error) {
+	result, err := doOnce(t.Context(), session, func(ctx context.Context, s *mcp.ClientSession) (mcp.Result, error) {
 		return s.CallTool(ctx, &mcp.CallToolParams{Name: "film"})
 	})
-	if want := `{"content":[{"type":"video","data":"AAAA","n":1.0},{"type":"text","text":"\ufffd"}]}`; err != nil || string(raw) != want {
-		t.Errorf("got %s, %v; want %s", raw, err, want)
+	if want := `{"content":[{"type":"video","data":"AAAA","n":1.0},{"type":"text","text":"\ufffd"}]}`; err != nil || string(result.JSON) != want || !result.Fits {
+		t.Errorf("got %s (fits: %v), %v; want %s", result.JSON, result.Fits, err, want)
 	}
 	_, err = doOnce(t.Context(), session, func(ctx context.Context, s *mcp.ClientSession) (mcp.Result, error) {
 		return s.ReadResource(ctx, &mcp.ReadResourceParams{URI: "x:y"})

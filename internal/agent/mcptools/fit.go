@@ -17,14 +17,18 @@ import (
 // labels of the others. If even the mark does not fit, the result is longer than limit.
 func Fit(res Result, limit int) json.RawMessage {
 	if len(res.JSON) <= limit {
+		if res.Fits {
+			return res.JSON
+		}
 		if _, err := protocol.ParseJSON(res.JSON, protocol.MaxDepth-envelopeDepth); err == nil {
 			return res.JSON
 		}
 	}
 	r := reduced{isError: res.IsError, mark: truncated{Bytes: len(res.JSON)}}
-	if doc, err := protocol.ParseForeignJSON(res.JSON, maxResultDepth); err == nil {
-		r.read(doc.Root())
+	if !res.root.Exists() {
+		res.root = ResultOf(res.JSON).root
 	}
+	r.read(res.root)
 	if !slices.ContainsFunc(r.items, func(i item) bool { return i.place == inContent }) {
 		r.items = append(r.items, item{text: res.Text, isText: true, raw: textItem(res.Text)})
 	}

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // Errors that callers match.
@@ -123,4 +125,8 @@ type Result struct {
 	Text string
 	// IsError: the tool itself reports that it failed.
 	IsError bool
+	// Fits: JSON is known to be valid in an envelope that has room for it.
+	Fits bool
+
+	root protocol.Value // JSON, if it was parsed
 }

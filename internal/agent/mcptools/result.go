@@ -16,15 +16,21 @@ import (
 // ResultOf returns the result of a call from a CallToolResult. Content of unknown
 // types stays in it.
 func ResultOf(raw json.RawMessage) Result {
-	doc, err := protocol.ParseForeignJSON(raw, maxResultDepth)
+	doc, err := protocol.ParseForeignJSON(raw, protocol.MaxDepth-envelopeDepth)
+	fits := err == nil
+	if !fits {
+		doc, err = protocol.ParseForeignJSON(raw, maxResultDepth)
+	}
 	if err != nil {
 		return Result{JSON: raw}
 	}
-	return resultOf(doc.Root())
+	res := resultOf(doc.Root())
+	res.Fits = fits
+	return res
 }
 
 func resultOf(res protocol.Value) Result {
-	return Result{JSON: res.Raw(), Text: textOf(res), IsError: res.Get("isError").Bool()}
+	return Result{JSON: res.Raw(), Text: textOf(res), IsError: res.Get("isError").Bool(), root: res}
 }
 
 // maxResultDepth is the nesting that is read of a result. Items that are nested too

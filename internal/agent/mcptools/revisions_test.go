@@ -158,12 +158,12 @@ func eventuallyHears(t *testing.T, h heard, method string, do func()) {
 func revisionOf(t *testing.T, set *mcptools.Set) string {
 	t.Helper()
 	var revision string
-	raw, err := set.Do(t.Context(), func(_ context.Context, session *mcp.ClientSession) (mcp.Result, error) {
+	result, err := set.Do(t.Context(), func(_ context.Context, session *mcp.ClientSession) (mcp.Result, error) {
 		revision = session.InitializeResult().ProtocolVersion
 		return nil, nil
 	})
-	if err != nil || string(raw) != "{}" {
-		t.Fatalf("%s, %v", raw, err)
+	if err != nil || string(result.JSON) != "{}" {
+		t.Fatalf("%s, %v", result.JSON, err)
 	}
 	return revision
 }

@@ -126,13 +126,13 @@ func (s *Set) Call(ctx context.Context, name string, args json.RawMessage) (Resu
 	token := fmt.Sprint("call-", s.token)
 	s.mu.Unlock()
 	params.SetProgressToken(token)
-	raw, err := s.do(WithProgress(ctx, token), t.server, func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
+	result, err := s.do(WithProgress(ctx, token), t.server, func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
 		return session.CallTool(ctx, params)
 	})
 	if err != nil {
 		return Result{}, fmt.Errorf("call %s: %w", name, err)
 	}
-	return ResultOf(raw), nil
+	return result, nil
 }
 
 // Do runs op over a session with the only server of the set, and returns the
@@ -140,15 +140,15 @@ func (s *Set) Call(ctx context.Context, name string, args json.RawMessage) (Resu
 // that is being restarted. If a request was not sent because the session had
 // ended, Do runs op again with another session. op must not keep the session.
 // Errors are the errors of Call, and any error of op.
-func (s *Set) Do(ctx context.Context, op Op) (json.RawMessage, error) {
+func (s *Set) Do(ctx context.Context, op Op) (Result, error) {
 	if len(s.servers) != 1 {
-		return nil, fmt.Errorf("ask the tool server: there are %d", len(s.servers))
+		return Result{}, fmt.Errorf("ask the tool server: there are %d", len(s.servers))
 	}
-	raw, err := s.do(ctx, s.servers[0], op)
+	result, err := s.do(ctx, s.servers[0], op)
 	if err != nil {
-		return nil, fmt.Errorf("ask %s: %w", s.servers[0].name, err)
+		return Result{}, fmt.Errorf("ask %s: %w", s.servers[0].name, err)
 	}
-	return raw, nil
+	return result, nil
 }
 
 // SharesListen reports whether the end of one subscription ends the other
@@ -179,11 +179,11 @@ func (s *Set) progressed(token any) {
 }
 
 // do bounds an operation by its timeout and by the lifetime of the set.
-func (s *Set) do(ctx context.Context, srv *server, op Op) (json.RawMessage, error) {
+func (s *Set) do(ctx context.Context, srv *server, op Op) (Result, error) {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		return nil, ErrClosed
+		return Result{}, ErrClosed
 	}
 	s.calls.Add(1)
 	defer s.calls.Done()
@@ -199,14 +199,14 @@ func (s *Set) do(ctx context.Context, srv *server, op Op) (json.RawMessage, erro
 	}
 	s.mu.Unlock()
 	defer context.AfterFunc(s.ctx, l.stop)()
-	raw, err := srv.do(ctx, op)
+	result, err := srv.do(ctx, op)
 	switch {
 	case err != nil && s.ctx.Err() != nil:
-		return nil, ErrClosed
+		return Result{}, ErrClosed
 	case err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded):
-		return nil, fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
+		return Result{}, fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
 	}
-	return raw, err
+	return result, err
 }
 
 // Close cancels the calls in progress and stops all servers, commands with all
