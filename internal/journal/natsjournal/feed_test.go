@@ -72,26 +72,27 @@ func TestFeed_MissingMessages(t *testing.T) {
 func TestFeed_LateConsumer(t *testing.T) {
 	t.Parallel()
 	n := openAccount(t)
-	requests := make(chan *nats.Msg, 100)
-	sub, err := dial(t, n.url()).ChanSubscribe("$JS.API.CONSUMER.CREATE.MEUP_00.>", requests)
+	requests, create := make(chan *nats.Msg, 100), "$JS.API.CONSUMER.CREATE.MEUP_00."
+	sub, err := dial(t, n.url()).ChanSubscribe(create+">", requests)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = sub.Unsubscribe() }()
 	var followed atomic.Int64
 	line := startProxy(t, n.address())
-	line.delay.Store(int64(600 * time.Millisecond)) // each way: later than the first timeout
+	line.holdFrom.Store(&create)
+	t.Cleanup(func() { close(line.released) })
 	startTest(t, n.urlAt(line.address()), func(o *Options) { o.streams = 1; o.OnFollow = func() { followed.Add(1) } },
 		nats.IgnoreDiscoveredServers(), nats.Timeout(testkit.Patience))
 	first, second := <-requests, <-requests
 	if first.Subject != second.Subject {
 		t.Errorf("first %s was requested, then %s", first.Subject, second.Subject)
 	}
-	var create struct {
+	var request struct {
 		Config jetstream.ConsumerConfig `json:"config"`
 	}
-	if err := json.Unmarshal(first.Data, &create); err != nil || create.Config.InactiveThreshold > 5*time.Second {
-		t.Errorf("a consumer without a gateway stays for %v: %v", create.Config.InactiveThreshold, err)
+	if err := json.Unmarshal(first.Data, &request); err != nil || request.Config.InactiveThreshold > 5*time.Second {
+		t.Errorf("a consumer without a gateway stays for %v: %v", request.Config.InactiveThreshold, err)
 	}
 	if followed.Load() == 0 {
 		t.Error("no consumer is counted")

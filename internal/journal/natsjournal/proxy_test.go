@@ -3,6 +3,7 @@ package natsjournal
 import (
 	"net"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,11 +12,18 @@ import (
 
 // proxy forwards TCP connections to an address. It delays the data, and closes
 // the connections on demand.
+//
+// From the first data with holdFrom on, what comes from the address waits until released
+// is closed.
 type proxy struct {
 	listener net.Listener
 	target   string
 	delay    atomic.Int64 // nanoseconds, each way
 	down     atomic.Bool  // new connections are closed at once
+
+	holdFrom atomic.Pointer[string]
+	holding  atomic.Bool
+	released chan struct{}
 
 	mu    sync.Mutex
 	conns map[net.Conn]bool
@@ -28,7 +36,7 @@ func startProxy(t *testing.T, target string) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{listener: l, target: target, conns: make(map[net.Conn]bool)}
+	p := &proxy{listener: l, target: target, conns: make(map[net.Conn]bool), released: make(chan struct{})}
 	p.wg.Go(func() {
 		for {
 			c, err := l.Accept()
@@ -67,8 +75,8 @@ func (p *proxy) serve(in net.Conn) {
 	}
 	p.mu.Unlock()
 	var both sync.WaitGroup
-	both.Go(func() { p.forward(in, out) })
-	both.Go(func() { p.forward(out, in) })
+	both.Go(func() { p.forward(in, out, true) })
+	both.Go(func() { p.forward(out, in, false) })
 	both.Wait()
 	p.mu.Lock()
 	delete(p.conns, in)
@@ -78,7 +86,7 @@ func (p *proxy) serve(in net.Conn) {
 
 // forward copies until either side ends. Data waits in a queue for the current
 // delay.
-func (p *proxy) forward(from, to net.Conn) {
+func (p *proxy) forward(from, to net.Conn, asks bool) {
 	type chunk struct {
 		data []byte
 		due  time.Time
@@ -88,6 +96,9 @@ func (p *proxy) forward(from, to net.Conn) {
 	writer.Go(func() {
 		for c := range chunks {
 			<-time.After(time.Until(c.due))
+			if !asks && p.holding.Load() {
+				<-p.released
+			}
 			if _, err := to.Write(c.data); err != nil {
 				_ = from.Close()
 			}
@@ -97,6 +108,9 @@ func (p *proxy) forward(from, to net.Conn) {
 	for {
 		buf := make([]byte, 32<<10)
 		n, err := from.Read(buf)
+		if text := p.holdFrom.Load(); asks && text != nil && strings.Contains(string(buf[:n]), *text) {
+			p.holding.Store(true)
+		}
 		if n > 0 {
 			chunks <- chunk{buf[:n], time.Now().Add(time.Duration(p.delay.Load()))}
 		}

@@ -157,7 +157,8 @@ func Open(o Options) (*Journal, error) {
 	}
 	j.running.Go(j.commitAll)                // until the queue is closed
 	j.running.Go(func() { j.syncMark(ctx) }) // until stop
-	j.running.Go(func() { j.retain(ctx) })   // until stop
+	clock := journal.NewRetentionClock(o.Clock, j.log)
+	j.running.Go(func() { j.retain(ctx, clock) }) // until stop
 	return j, nil
 }
 

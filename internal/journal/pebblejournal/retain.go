@@ -10,10 +10,9 @@ import (
 )
 
 // retain is the retention goroutine.
-func (j *Journal) retain(ctx context.Context) {
+func (j *Journal) retain(ctx context.Context, clock *journal.RetentionClock) {
 	tick := time.NewTicker(j.opt.RetentionEvery)
 	defer tick.Stop()
-	clock := journal.NewRetentionClock(j.opt.Clock, j.log)
 	for {
 		if err := j.trim(ctx, clock.Now()); err != nil && !errors.Is(err, journal.ErrUnavailable) {
 			j.log.Warn("retention pass ended early", "error", err)
