@@ -146,7 +146,7 @@ func (b *Bridge) question(c *call, id protocol.ID, params protocol.Value, server
 			passed[name] = json.RawMessage(v.Raw())
 		}
 	}
-	meta := map[string]any{elicit.MetaExpires: b.opts.Now().Add(b.opts.AnswerTimeout).UTC().Format(time.RFC3339)}
+	meta := map[string]any{elicit.MetaExpires: b.opts.Now().Add(b.opts.Space.Welcome().Clock + b.opts.AnswerTimeout).UTC().Format(time.RFC3339)}
 	if server != nil {
 		meta[elicit.MetaServer] = map[string]string{"name": server.Name, "title": server.Title, "version": server.Version}
 	}

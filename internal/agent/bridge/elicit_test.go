@@ -91,7 +91,9 @@ func outcomeOf(t *testing.T, c *client.Client, id protocol.ID) string {
 func TestElicitation_AnswerOfTheCaller(t *testing.T) {
 	g := meuptest.Start(t, config)
 	_, server := curious()
-	e := employ(t, g, server, questioning())
+	with := questioning()
+	with.ahead = time.Hour // the question expires by the gateway's clock
+	e := employ(t, g, server, with)
 	alice, carol := join(t, g, "alice", nil), join(t, g, "carol", nil)
 	for answer, want := range map[string]string{
 		`"result":{"action":"accept","content":{"zone":"eu","port":4503599627370497,"alive":true}}`: `{"action":"accept","content":{"alive":true,"port":4503599627370497,"zone":"eu"}}`,
