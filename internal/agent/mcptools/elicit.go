@@ -25,11 +25,6 @@ type Question struct {
 	Calls []context.Context
 }
 
-// elicitationCapabilities tell servers that the client answers questions.
-func elicitationCapabilities() *mcp.ElicitationCapabilities {
-	return &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}
-}
-
 // Bounds of the questions over pipes whose params are kept until they are handled.
 const (
 	maxQuestions = 64

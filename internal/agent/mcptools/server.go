@@ -301,7 +301,8 @@ func (s *server) clientOptions() *mcp.ClientOptions {
 		},
 	}
 	if s.opts.OnElicit != nil {
-		opts.ElicitationHandler, opts.Capabilities.Elicitation = s.elicit, elicitationCapabilities()
+		opts.ElicitationHandler = s.elicit
+		opts.Capabilities.Elicitation = &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}
 	}
 	if s.config.URL != "" { // else the transport has it
 		opts.ProgressNotificationHandler = func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {

@@ -164,7 +164,9 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Eve
 	return llmhttp.Adapt(func() iter.Seq2[llm.Event, error] {
 		sent = variant(m.variant.Load())
 		if m.api == Responses {
-			return m.client.Generate(ctx, "/responses", m.responsesBody(req, sent, items), req.Whole, m.responsesDecoder)
+			return m.client.Generate(ctx, "/responses", m.responsesBody(req, sent, items), req.Whole, func(emit func(llm.Delta)) llmhttp.Decoder {
+				return newResponsesAnswer(m, emit)
+			})
 		}
 		return m.client.Generate(ctx, "/chat/completions", m.chatBody(req, sent), req.Whole, func(emit func(llm.Delta)) llmhttp.Decoder {
 			return newChatAnswer(m, len(req.Tools) > 0, emit)
@@ -180,10 +182,6 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Eve
 		}
 		return false
 	})
-}
-
-func (m *Model) responsesDecoder(emit func(llm.Delta)) llmhttp.Decoder {
-	return newResponsesAnswer(m, emit)
 }
 
 // deviation returns the parameter of a request that the server rejected, or 0.
