@@ -119,10 +119,6 @@ func (x *Tab) AwaitFault(text string) {
 	}
 }
 
-// Context returns the tab's context, for functions of the library beyond this
-// package.
-func (x *Tab) Context() context.Context { return x.ctx }
-
 // Expect ignores faults that contain this text.
 func (x *Tab) Expect(text string) {
 	x.mu.Lock()
