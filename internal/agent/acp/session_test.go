@@ -72,7 +72,7 @@ func answerLate(conn net.Conn, method string, after time.Duration) {
 			continue
 		}
 		if m.Method == method {
-			time.Sleep(after)
+			<-time.After(after)
 		}
 		if _, err := conn.Write([]byte(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":{"sessionId":"new"}}` + "\n")); err != nil {
 			return
