@@ -26,6 +26,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -40,6 +41,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/bridge"
 	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/elicit"
 	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -71,6 +73,12 @@ type Agent struct {
 	// reasoning.cancel, and a chat gives the asker the reason. The text of an error is only
 	// logged, unless it has a method Public() string. It may be called concurrently.
 	OnQuestion func(ctx context.Context, q *Question) (answer string, err error)
+	// OnElicitation answers a question that the host of a tool asks about a call in progress,
+	// MCP's elicitation/create: a form with RequestedSchema, or the URL of a page. A nil result
+	// is the action decline, an error the action cancel; its text is only logged. While it
+	// runs, CallTimeout does not pass. ctx ends with the call, or when the host no longer needs
+	// the answer. Nil: the host is told at once that nobody answers. It may be called concurrently.
+	OnElicitation func(ctx context.Context, host protocol.ParticipantID, p *mcp.ElicitParams) (*mcp.ElicitResult, error)
 	// Tools are offered to the other participants, and to Question.CallTool.
 	Tools *mcp.Server
 
@@ -203,10 +211,26 @@ func (a *Agent) serve(ctx context.Context, c *client.Client, log *slog.Logger, h
 	if a.IgnoreEarlier {
 		o.CatchUp = catchup.Off
 	}
+	if a.OnElicitation != nil {
+		o.OnElicitation = a.elicit
+	}
 	if host != nil {
 		o.Host, o.Tools = host, set
 	}
 	return agent.New(o).Run(ctx)
+}
+
+// elicit answers a question about a call with OnElicitation.
+func (a *Agent) elicit(ctx context.Context, host protocol.ParticipantID, params json.RawMessage) (json.RawMessage, error) {
+	var p mcp.ElicitParams
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, fmt.Errorf("read the question: %w", err)
+	}
+	result, err := a.OnElicitation(ctx, host, &p)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(cmp.Or(result, &mcp.ElicitResult{Action: elicit.Decline}))
 }
 
 // solver answers questions with OnQuestion.

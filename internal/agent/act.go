@@ -288,11 +288,15 @@ func (a *Agent) callPeer(ctx context.Context, x *action) contextwindow.Result {
 
 // await returns the response to a request from one of the participants in asked
 // (from any participant if asked is empty), or the reason why there is no
-// response.
+// response. While a question of such a participant about the request is answered, the time
+// limit does not pass; it begins anew afterwards.
 func (a *Agent) await(ctx context.Context, request protocol.ID, asked []protocol.ParticipantID) (*protocol.Envelope, error) {
 	answer := a.inbox.Expect(request)
 	timeout := a.opts.After(a.opts.ToolTimeout)
 	var gone <-chan time.Time
+	questions, end := context.WithCancel(ctx)
+	defer end()
+	elicited, open, answered := 0, 0, make(chan struct{})
 	for {
 		select {
 		case env := <-answer:
@@ -301,6 +305,19 @@ func (a *Agent) await(ctx context.Context, request protocol.ID, asked []protocol
 				return &env, nil
 			case env.Kind == protocol.KindSystemPresence && len(asked) == 1:
 				gone = a.awayTimer(gone, &env, asked[0])
+			case a.isElicitation(&env, asked) && elicited < maxElicitations:
+				elicited, open, timeout = elicited+1, open+1, nil
+				a.runtime.Group.Go(func() {
+					a.elicit(questions, &env)
+					select {
+					case answered <- struct{}{}:
+					case <-questions.Done():
+					}
+				})
+			}
+		case <-answered:
+			if open--; open == 0 {
+				timeout = a.opts.After(a.opts.ToolTimeout)
 			}
 		case <-gone:
 			if gone = nil; !a.isConnected(asked[0]) {

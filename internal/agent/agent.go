@@ -108,6 +108,12 @@ type Options struct {
 	// instead of proposing them to the other participants.
 	NoProposals bool
 
+	// OnElicitation answers a question that a host asks about a call of the agent, MCP's
+	// elicitation/create: it gets the params and returns the result. An error is the action
+	// cancel. ctx ends with the call, or when the host no longer needs the answer. Nil: the
+	// host gets error -32601.
+	OnElicitation func(ctx context.Context, host protocol.ParticipantID, params json.RawMessage) (result json.RawMessage, err error)
+
 	ToolTimeout     time.Duration // for another participant's response; 0: 30 s
 	ProposalTimeout time.Duration // until a proposal expires; 0: 5 min
 	// DelegateTimeout bounds the wait for the conclusion of another agent that

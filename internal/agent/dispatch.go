@@ -11,6 +11,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/causes"
 	"github.com/meup-protocol/meup/internal/agent/toolbox"
 	"github.com/meup-protocol/meup/internal/agent/twins"
+	"github.com/meup-protocol/meup/internal/elicit"
 	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
@@ -153,6 +154,7 @@ func (a *Agent) handleMCP(env *protocol.Envelope, taken bool) {
 	case env.From == a.you:
 		a.opts.Host.Handle(env)
 	case err != nil:
+	case request.Method == elicit.Method: // await has it, or a process of this participant that made the call
 	case request.Method == "notifications/tools/list_changed", offersTools(env):
 		if !a.opts.OwnToolsOnly && a.peers.Renew(env.From, a.opts.Now()) {
 			a.runtime.Group.Go(func() { a.pollTools(env.From) })

@@ -33,9 +33,9 @@ var mayImport = map[string][]string{
 	"sdk/python":          {},
 
 	// The public helper for agents, and the conformance suite.
-	"client/agent":                {"protocol", "client", "client/api", "internal/agent", "internal/agent/addressing", "internal/agent/bridge", "internal/agent/catchup", "internal/agent/contextwindow", "internal/agent/mcptools", "internal/participant"},
+	"client/agent":                {"protocol", "client", "client/api", "internal/agent", "internal/agent/addressing", "internal/agent/bridge", "internal/agent/catchup", "internal/agent/contextwindow", "internal/agent/mcptools", "internal/elicit", "internal/participant"},
 	"internal/jsonmatch":          {},
-	"sdk/conformance":             {"client", "client/agent", "sdk/conformance/clienttest", "sdk/conformance/gatewaytest", "sdk/conformance/vector"},
+	"sdk/conformance":             {"protocol", "client", "client/agent", "sdk/conformance/clienttest", "sdk/conformance/gatewaytest", "sdk/conformance/vector"},
 	"sdk/conformance/clienttest":  {"protocol", "schemas", "internal/agent/subprocess", "internal/jsonmatch", "sdk/conformance/vector"},
 	"sdk/conformance/gatewaytest": {"protocol", "internal/jsonmatch", "sdk/conformance/vector"},
 	"sdk/conformance/vector":      {},
@@ -202,7 +202,7 @@ var mayImport = map[string][]string{
 	"internal/reasoner/httpapi":            {"client/reasoner/wire", "internal/openapi", "internal/reasoner/api", "internal/reasoner/decisionlog", "schemas"},
 	"internal/reasoner/decisionlog":        {"client/reasoner/wire", "internal/privatedir"},
 	"internal/reasoner/queue":              {"client/reasoner/wire", "internal/reasoner/api", "internal/textutil"},
-	"internal/agent":                       {"protocol", "client", "internal/agent/addressing", "internal/agent/catchup", "internal/agent/causes", "internal/agent/chats", "internal/agent/contextwindow", "internal/agent/deltastream", "internal/agent/inbox", "internal/agent/llm", "internal/agent/mcptools", "internal/agent/parts", "internal/agent/peers", "internal/agent/planner", "internal/agent/planner/rules", "internal/agent/publisher", "internal/agent/remarks", "internal/agent/telemetry", "internal/agent/toolbox", "internal/agent/twins", "internal/participant", "internal/proposal", "internal/textutil"},
+	"internal/agent":                       {"protocol", "client", "internal/agent/addressing", "internal/agent/catchup", "internal/agent/causes", "internal/agent/chats", "internal/agent/contextwindow", "internal/agent/deltastream", "internal/agent/inbox", "internal/agent/llm", "internal/agent/mcptools", "internal/agent/parts", "internal/agent/peers", "internal/agent/planner", "internal/agent/planner/rules", "internal/agent/publisher", "internal/agent/remarks", "internal/agent/telemetry", "internal/agent/toolbox", "internal/agent/twins", "internal/elicit", "internal/participant", "internal/proposal", "internal/textutil"},
 	"internal/agent/addressing":            {"protocol", "internal/participant"},
 	"internal/agent/causes":                {"protocol", "client/reasoner", "internal/agent/contextwindow", "internal/agent/llm", "internal/agent/planner", "internal/redact"},
 	"internal/agent/catchup":               {"protocol", "client", "client/api", "internal/agent/contextwindow", "internal/participant", "internal/proposal", "internal/textutil"},

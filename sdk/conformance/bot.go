@@ -11,6 +11,7 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/agent"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // bot is the program under test for the Go client: the behavior that the README
@@ -18,12 +19,29 @@ import (
 func bot() *agent.Agent {
 	a := &agent.Agent{
 		Client:     client.Options{URL: os.Getenv("MEUP_URL"), Token: os.Getenv("MEUP_TOKEN"), Space: os.Getenv("MEUP_SPACE")},
-		OnQuestion: answer, Tools: echoServer(),
+		OnQuestion: answer, OnElicitation: fillIn, Tools: echoServer(),
 	}
-	if os.Getenv("MEUP_ROLE") == "tools" {
+	switch os.Getenv("MEUP_ROLE") {
+	case "tools":
 		a.OnQuestion = nil
+	case "no forms":
+		a.OnElicitation = nil
 	}
 	return a
+}
+
+// fillIn answers a question about a call.
+func fillIn(ctx context.Context, _ protocol.ParticipantID, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	switch p.Message {
+	case "decline":
+		return nil, nil //nolint:nilnil // it declines
+	case "fail":
+		return nil, errors.New("asked to fail")
+	case "wait":
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"text": p.Message}}, nil
 }
 
 func answer(ctx context.Context, q *agent.Question) (string, error) {

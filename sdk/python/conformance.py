@@ -55,6 +55,16 @@ async def answer(question: meup.Question) -> None:
     await question.answer(text)
 
 
+async def fill_in(question: meup.Elicitation) -> dict[str, str] | None:
+    if question.message == "fail":
+        raise RuntimeError("asked to fail")
+    if question.message == "wait":
+        await asyncio.Event().wait()
+    return None if question.message == "decline" else {"text": question.message}
+
+
 if os.environ.get("MEUP_ROLE") != "tools":
     space.on_question(answer)
+if os.environ.get("MEUP_ROLE") != "no forms":
+    space.on_elicitation(fill_in)
 meup.run(space)

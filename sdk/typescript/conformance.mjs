@@ -58,7 +58,14 @@ const answer = (me, q) =>
     return answer;
   });
 
+const fillIn = ({ message, signal }) => {
+  if (message === "fail") throw new Error("asked to fail");
+  if (message === "wait") return aborted(signal);
+  return message === "decline" ? null : { text: message };
+};
+
 await run({ ...options, servesTools: true }, (me) => {
   me.serveTools(tools);
+  if (process.env.MEUP_ROLE !== "no forms") me.onElicitation(fillIn);
   if (process.env.MEUP_ROLE !== "tools") me.onQuestion((q) => answer(me, q));
 });

@@ -14,7 +14,7 @@
 
 from ._run import run
 from .backoff import Backoff
-from .calls import ProposalOutcome, ToolResult
+from .calls import Elicitation, ProposalOutcome, ToolResult
 from .catchup import EarlierCall
 from .client import Receipt, Space, connect
 from .connection import Participant, Position
@@ -41,7 +41,7 @@ from .questions import Question, Reasoning
 from .tools import ToolCall
 
 __all__ = [
-    "Backoff", "Closed", "ConnectError", "ConnectionClosed", "EarlierCall", "Envelope", "Filter", "Gap", "Interrupted",
+    "Backoff", "Closed", "ConnectError", "ConnectionClosed", "EarlierCall", "Elicitation", "Envelope", "Filter", "Gap", "Interrupted",
     "MeupError", "NotConfigured", "NotReached", "Participant", "ParticipantLeft", "Position", "ProposalError", "ProposalOutcome",
     "Question", "RPCError", "Reasoning", "ReasoningCancelled", "Receipt", "Refused", "Space", "ToolCall", "ToolError", "ToolNotFound", "ToolResult",
     "connect", "new_id", "run",

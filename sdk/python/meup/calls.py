@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Iterable, Iterator, Literal, Mapping
 
@@ -13,6 +14,8 @@ from .errors import MeupError, ParticipantLeft, ProposalError, Refused, RPCError
 
 if TYPE_CHECKING:
     from .client import Space
+
+log = logging.getLogger("meup")
 
 # AWAY_TIMEOUT is how long a participant may be disconnected before a request to
 # it, or a call of PARTICIPANT/TOOL, fails: a lost connection may be restored.
@@ -24,7 +27,43 @@ MAX_LISTS = 64
 # SETTLED_TIMEOUT bounds the wait for the decision that came before a withdrawal.
 SETTLED_TIMEOUT = 5.0
 
+# MAX_ELICITATIONS bounds the questions of a host about one call.
+MAX_ELICITATIONS = 20
+NO_SUCH_METHOD = -32601
+ELICITATION = "elicitation/create"
+
 ProgressHandler = Callable[[float, float | None, str], Awaitable[None] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Elicitation:
+    """A question that the host of a tool asks about a call in progress (MCP's elicitation/create)."""
+
+    host: str
+    """The participant that runs the tool."""
+    call: str
+    """The id of the call."""
+    params: dict[str, Any]
+    """The question as MCP defines it: `message` with `requestedSchema`, or with `url`."""
+
+    @property
+    def message(self) -> str:
+        """The text of the question."""
+        return str(self.params.get("message", ""))
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the form; empty if a page is to be opened."""
+        schema = self.params.get("requestedSchema")
+        return schema if isinstance(schema, dict) else {}
+
+    @property
+    def url(self) -> str:
+        """The page to open; "": the question is a form."""
+        return str(self.params.get("url", ""))
+
+
+ElicitationHandler = Callable[[Elicitation], Awaitable[Mapping[str, Any] | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +123,7 @@ class ProposalOutcome:
 class _Call:
     """A request that waits for the response of one of its addressees."""
 
-    __slots__ = ("to", "future", "on_progress", "seen", "timer")
+    __slots__ = ("to", "future", "on_progress", "seen", "timer", "timeout", "limit", "questions", "elicited")
 
     def __init__(self, to: Iterable[str], on_progress: ProgressHandler | None = None) -> None:
         self.to = frozenset(to)
@@ -92,6 +131,15 @@ class _Call:
         self.on_progress = on_progress
         self.seen = False  # the addressee was connected since the request
         self.timer: asyncio.TimerHandle | None = None
+        self.timeout: asyncio.Timeout | None = None  # of the wait for the response
+        self.limit: float | None = None
+        self.questions: dict[str, asyncio.Task[None]] = {}  # of the host, which are being answered
+        self.elicited = 0  # questions of the host
+
+    def hold(self) -> None:
+        """Stop the time limit while a question of the host is answered, or begin it anew."""
+        if self.timeout is not None and self.limit is not None and not self.timeout.expired():
+            self.timeout.reschedule(None if self.questions else asyncio.get_running_loop().time() + self.limit)
 
     def settle(self, result: Any) -> None:
         if self.future.done():
@@ -122,6 +170,7 @@ class Calls:
         self._proposals: dict[str, _Proposal] = {}
         self._lists: dict[str, asyncio.Task[list[dict[str, Any]]]] = {}
         self._presence = asyncio.Event()  # set when the connected participants change
+        self.on_elicitation: ElicitationHandler | None = None
 
     @property
     def active(self) -> bool:
@@ -150,7 +199,8 @@ class Calls:
         call = self._calls[id] = _Call(to, on_progress)
         self.presence_changed(*to)
         try:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(timeout) as call.timeout:
+                call.limit = timeout
                 await self._space.send("mcp.request", payload, to=to, context=context, correlation=correlation, id=id)
                 return await call.future
         except TimeoutError:
@@ -173,8 +223,13 @@ class Calls:
 
     def _forget(self, id: str) -> None:
         call = self._calls.pop(id, None)
-        if call is not None and call.timer is not None:
+        if call is None:
+            return
+        call.timeout = None
+        if call.timer is not None:
             call.timer.cancel()
+        for question in call.questions.values():
+            question.cancel()
 
     # Tools.
 
@@ -404,6 +459,45 @@ class Calls:
                 waiting = call.on_progress(done, total if isinstance(total, (int, float)) else None, str(params.get("message", "")))
                 if inspect.isawaitable(waiting):
                     self._space._spawn(waiting)
+
+    # Questions of hosts about calls.
+
+    def route_elicitation(self, env: Envelope) -> None:
+        """Answer a question of a host about a call in progress, or drop one that the host withdraws.
+
+        Questions about other calls are left alone: another process of this participant may have made the call.
+        """
+        if env.kind != "mcp.request" or self._space.id not in env.to:
+            return
+        method = env.payload.get("method")
+        for id in env.correlation if method == ELICITATION else ():
+            call = self._calls.get(id)
+            if call is not None and env.from_ in call.to and call.elicited < MAX_ELICITATIONS and not call.future.done():
+                call.elicited += 1
+                task = call.questions[env.id] = self._space._spawn(self._elicit(id, env))
+                call.hold()
+                task.add_done_callback(lambda _: (call.questions.pop(env.id, None), call.hold()))
+                return
+        if method == "notifications/cancelled":
+            for call in self._calls.values():
+                for id in env.correlation:
+                    if id in call.questions and env.from_ in call.to:
+                        call.questions[id].cancel()
+
+    async def _elicit(self, call: str, env: Envelope) -> None:
+        async def respond(answer: dict[str, Any]) -> None:
+            payload = {"jsonrpc": "2.0", "id": env.payload.get("id", env.id), **answer}
+            await self._space.send("mcp.response", payload, to=[env.from_], context=env.context, correlation=env.id)
+
+        if self.on_elicitation is None:
+            return await respond({"error": {"code": NO_SUCH_METHOD, "message": "this participant answers no questions of tool servers"}})
+        params = env.payload.get("params")
+        try:
+            content = await self.on_elicitation(Elicitation(env.from_, call, params if isinstance(params, dict) else {}))
+            await respond({"result": {"action": "decline"} if content is None else {"action": "accept", "content": dict(content)}})
+        except Exception:  # its text may have secrets: it is only logged
+            log.exception("the question %s of %s is canceled: its handler failed, or the answer cannot be sent", env.id, env.from_)
+            await respond({"result": {"action": "cancel"}})
 
     def presence_changed(self, *changed: str) -> None:
         """Start or stop the timers of calls to one participant that is away."""

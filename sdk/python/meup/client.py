@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import logging
 import os
 import signal
@@ -16,7 +17,7 @@ from ._gate import passes_pause
 from ._needs import missing
 from ._outbox import Pending
 from .backoff import Backoff
-from .calls import Calls, ProgressHandler, ProposalOutcome, ToolResult
+from .calls import Calls, ElicitationHandler, ProgressHandler, ProposalOutcome, ToolResult
 from .connection import Connection, Options, Participant, Position, _Resume, socket_url
 from .envelope import Envelope, derived_id, encode, new_id
 from .errors import Closed, Gap, MeupError, NotConfigured, Refused
@@ -491,6 +492,18 @@ class Space(Connection):
 
         return register if handler is None else register(handler)
 
+    def on_elicitation(self, handler: ElicitationHandler) -> ElicitationHandler:
+        """Decorate the coroutine function that answers questions of hosts about calls of this participant.
+
+        It returns the content of the form, {} to accept a page, or None to decline; an exception is logged, and cancels
+        the question. The timeout of the call does not pass meanwhile. The handler is cancelled if the call ends or
+        the host no longer needs the answer. Without a handler the host is told at once that nobody answers.
+        """
+        if not inspect.iscoroutinefunction(handler):
+            raise TypeError("the handler of elicitations is a coroutine function: async def")
+        self._calls.on_elicitation = handler
+        return handler
+
     async def _widen(self) -> None:
         """Receive all envelopes: questions and their control must not be hidden."""
         id = new_id()
@@ -563,6 +576,7 @@ class Space(Connection):
             return
         if env.from_ != self.id and self.id in env.to:
             self._controlled(env)
+        self._calls.route_elicitation(env)
         self._questions.route(env)
         self._tools.route(env)
 

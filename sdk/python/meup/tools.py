@@ -9,7 +9,7 @@ import logging
 import re
 from typing import TYPE_CHECKING, Any, Callable, Iterable
 
-from .calls import ToolResult
+from .calls import ELICITATION, NO_SUCH_METHOD, ToolResult
 from .envelope import Envelope, new_id
 from .errors import MeupError, Refused, RPCError, ToolError
 from .schema import arguments, input_schema, parameters
@@ -22,7 +22,6 @@ log = logging.getLogger("meup")
 ToolFunction = Callable[..., Any]
 
 # Codes of JSON-RPC errors.
-NO_SUCH_METHOD = -32601
 INVALID_PARAMS = -32602
 FAILED = -32000
 TIMEOUT = -32001
@@ -180,6 +179,8 @@ class ServedTools:
         method = env.payload.get("method")
         if method == "notifications/cancelled":
             self._cancel(env)
+        elif method == ELICITATION:
+            pass  # Calls.route_elicitation
         elif isinstance(method, str) and not method.startswith("notifications/"):
             self._accept(env, method)
 

@@ -121,6 +121,29 @@ class ToolsTest(SpaceTest):
         self.assertEqual(str(late.exception), "no response to tools/call of bob within 0.02 s (bob is not connected)")
         self.assertEqual(explain(late.exception), "the tool plain of bob failed: no answer within 0.02s (bob is not connected)")
 
+    async def test_question_of_a_host(self) -> None:
+        """The time limit of a call does not pass while a question about it is answered."""
+        alice, bob = await self.join("alice"), await self.join("bob")
+        limits: list[float | None] = []
+
+        @alice.on_elicitation
+        async def fill_in(question: meup.Elicitation) -> dict[str, Any]:
+            self.assertEqual((question.host, question.message, question.schema, question.url), ("bob", "Which?", {"type": "object"}, ""))
+            limits.append(alice._calls._calls[question.call].timeout.when())
+            return {"n": 1, "bad": object()} if len(limits) == 2 else {"n": 1}
+
+        calling = asyncio.create_task(alice.call_tool("slow", participant="bob", timeout=1000.0))
+        call = await next_of(bob, "mcp.request")
+        for answer in ({"action": "accept", "content": {"n": 1}}, {"action": "cancel"}):  # of the second, JSON has no value
+            params = {"message": "Which?", "requestedSchema": {"type": "object"}}
+            asked = await bob.send("mcp.request", {"jsonrpc": "2.0", "id": 1, "method": "elicitation/create", "params": params}, to=["alice"], correlation=call.id)
+            reply = await next_of(bob, "mcp.response")
+            self.assertEqual((reply.correlation, reply.payload["id"], reply.payload["result"]), ((asked.id,), 1, answer))
+        self.assertEqual(limits, [None, None])
+        await until(lambda: alice._calls._calls[call.id].timeout.when() is not None)
+        await bob.send("mcp.response", {"jsonrpc": "2.0", "id": call.id, "result": {"content": []}}, to=["alice"], correlation=call.id)
+        await calling
+
     async def test_a_host_that_connects_again(self) -> None:
         """A call of a participant whose connection was lost waits for the next one."""
         alice = await self.join("alice")

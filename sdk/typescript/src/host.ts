@@ -9,6 +9,7 @@ import { realClock } from "./clock.js";
 import { CanceledError, ClosedError, MeupError, RpcError, TimeoutError } from "./errors.js";
 import { newID } from "./ids.js";
 import { correlations, field, isObject, num, obj, recipients, str } from "./read.js";
+import { ELICITATION } from "./requests.js";
 import { type Tool, ToolResult, toolResult } from "./tools.js";
 import type { ContextPath, Envelope, ID, ParticipantID, Payload } from "./types.js";
 
@@ -167,7 +168,7 @@ export class ToolHost {
   private admit(e: Envelope): void {
     const method = str(field(e.payload, "method"));
     if (method === "notifications/cancelled") return this.canceled(e);
-    if (method === "" || method.startsWith("notifications/")) return;
+    if (method === "" || method === ELICITATION || method.startsWith("notifications/")) return; // Requests answers questions about calls
     const id = rpcID(e);
     const params = obj(field(e.payload, "params"));
     switch (method) {

@@ -18,7 +18,7 @@ export { type Settled, fulfills, proposed, settles } from "./proposal.js";
 export { type ProposalOutcome, type ProposeOptions, type ProposedCall } from "./propose.js";
 export { type Question, type ReplyOptions } from "./question.js";
 export { type CallOptions, type ReasonOptions, type Reasoning, type StepFields } from "./reasoning.js";
-export { type Progress, type RequestOptions } from "./requests.js";
+export { type Elicitation, type ElicitationHandler, type Progress, type RequestOptions } from "./requests.js";
 export { run } from "./run.js";
 export { type WebSocketClass } from "./socket.js";
 export { type OfferedTool, type Tool, ToolResult } from "./tools.js";

@@ -7,7 +7,7 @@ import { Client, ClientOptions } from "./client.js";
 import { type ServeOptions, type ServedTool, ToolHost, RpcCode, rpcID } from "./host.js";
 import { type ProposalOutcome, type ProposeOptions, type ProposedCall, approve, propose, reject } from "./propose.js";
 import { field, recipients, str } from "./read.js";
-import { type RequestOptions, Requests } from "./requests.js";
+import { ELICITATION, type ElicitationHandler, type RequestOptions, Requests } from "./requests.js";
 import { Directory, type OfferedTool, type ToolResult } from "./tools.js";
 import type { Envelope, ParticipantID, Payload } from "./types.js";
 
@@ -100,6 +100,14 @@ export class Participant extends Client {
     };
   }
 
+  /**
+   * Answers questions of hosts about calls of this participant (MCP's elicitation/create). The time limit of the
+   * call does not pass meanwhile. Without a handler, or with null, the host is told at once that nobody answers.
+   */
+  onElicitation(handler: ElicitationHandler | null): void {
+    this.requests.onElicitation = handler;
+  }
+
   /** The number of questions that the handler is answering. */
   get openQuestions(): number {
     return this.agent?.open ?? 0;
@@ -130,7 +138,7 @@ export class Participant extends Client {
   /** Responds to a request, which this participant does not serve: it saves the sender a timeout. */
   private decline(e: Envelope, quietly: (work: Promise<unknown>) => void): void {
     const method = str(field(e.payload, "method"));
-    if (method === "" || method.startsWith("notifications/")) return;
+    if (method === "" || method === ELICITATION || method.startsWith("notifications/")) return; // Requests answers questions about calls
     const answer = method === "ping" ? { result: {} } : { error: { code: RpcCode.NoSuchMethod, message: "this participant offers no tools" } };
     quietly(
       this.send({

@@ -2,7 +2,7 @@
 
 import type { Client } from "./client.js";
 import { realClock } from "./clock.js";
-import { MeupError, RpcError, TimeoutError } from "./errors.js";
+import { CanceledError, MeupError, RpcError, TimeoutError } from "./errors.js";
 import { newID } from "./ids.js";
 import { correlations, field, isObject, num, obj, recipients, str } from "./read.js";
 import type { ContextPath, Envelope, ID, ParticipantID, Payload } from "./types.js";
@@ -14,6 +14,30 @@ export interface Progress {
   readonly total?: number;
   readonly message?: string;
 }
+
+/** A question that the host of a tool asks about a call in progress (MCP's elicitation/create). */
+export interface Elicitation {
+  /** The participant that runs the tool. */
+  readonly host: ParticipantID;
+  /** The id of the call. */
+  readonly call: ID;
+  readonly message: string;
+  /** The JSON schema of the form; absent if a page is to be opened. */
+  readonly schema?: Payload;
+  /** The page to open. */
+  readonly url?: string;
+  /** The question as MCP defines it. */
+  readonly params: Payload;
+  /** Aborted when the call ends, or the host no longer needs the answer. */
+  readonly signal: AbortSignal;
+}
+
+/** Returns the content of the form, `{}` to accept a page, or null to decline. If it throws, the question is canceled. */
+export type ElicitationHandler = (question: Elicitation) => Promise<Payload | null> | Payload | null;
+
+export const ELICITATION = "elicitation/create";
+/** The bound of questions of a host about one call. */
+const MAX_ELICITATIONS = 20;
 
 export interface RequestOptions {
   readonly context?: ContextPath;
@@ -37,6 +61,11 @@ interface Call {
   readonly fail: (err: Error) => void;
   readonly onProgress: ((p: Progress) => void) | undefined;
   stopAway: () => void;
+  /** Stops the time limit, until the returned function begins it anew. */
+  readonly hold: () => () => void;
+  /** The questions of the host that are being answered. */
+  readonly questions: Map<ID, AbortController>;
+  elicited: number;
 }
 
 /** A response that is waited for. */
@@ -51,6 +80,8 @@ export interface Expected {
 export class Requests {
   private readonly calls = new Map<ID, Call>();
   private stop: () => void = () => {};
+  /** Answers questions of hosts about calls; null: they are declined. */
+  onElicitation: ElicitationHandler | null = null;
 
   constructor(private readonly client: Client) {}
 
@@ -96,11 +127,21 @@ export class Requests {
     const aborted = (): void => fail(o.signal?.reason);
     if (o.signal?.aborted === true) aborted();
     o.signal?.addEventListener("abort", aborted, { once: true });
-    const stopTimer = timeout > 0 ? realClock.after(timeout, () => fail(late(timeout, this.absence(to)))) : () => {};
+    const limit = (): (() => void) => (timeout > 0 ? realClock.after(timeout, () => fail(late(timeout, this.absence(to)))) : () => {});
+    let stopTimer = limit();
+    let held = 0;
+    const hold = (): (() => void) => {
+      held++;
+      stopTimer();
+      return () => {
+        if (--held === 0 && this.calls.get(id) === call) stopTimer = limit();
+      };
+    };
     if (this.calls.size === 0) this.listen();
-    const call: Call = { to, resolve, fail, onProgress: o.onProgress, stopAway: () => {} };
+    const call: Call = { to, resolve, fail, onProgress: o.onProgress, stopAway: () => {}, hold, questions: new Map(), elicited: 0 };
     this.calls.set(id, call);
     const drop = (): void => {
+      for (const question of call.questions.values()) question.abort(new CanceledError("canceled", this.client.you));
       stopTimer();
       call.stopAway();
       o.signal?.removeEventListener("abort", aborted);
@@ -115,7 +156,7 @@ export class Requests {
   }
 
   private listen(): void {
-    const unhandle = this.client.handle((e) => this.handle(e));
+    const unhandle = this.client.handle((e, a) => this.handle(e, a.old));
     const unwatch = this.client.onEnd((err) => {
       for (const c of [...this.calls.values()]) c.fail(err);
     });
@@ -125,7 +166,7 @@ export class Requests {
     };
   }
 
-  private handle(e: Envelope): void {
+  private handle(e: Envelope, old: boolean): void {
     switch (e.kind) {
       case "mcp.response":
         for (const id of correlations(e)) {
@@ -134,6 +175,8 @@ export class Requests {
         }
         return;
       case "mcp.request":
+        if (!recipients(e).includes(this.client.you)) return;
+        if (!old) this.elicited(e);
         return this.progress(e);
       case "system.presence":
       case "system.welcome":
@@ -142,7 +185,7 @@ export class Requests {
   }
 
   private progress(e: Envelope): void {
-    if (str(field(e.payload, "method")) !== "notifications/progress" || !recipients(e).includes(this.client.you)) return;
+    if (str(field(e.payload, "method")) !== "notifications/progress") return;
     const params = obj(field(e.payload, "params"));
     const c = this.calls.get(str(field(params, "progressToken")));
     const progress = num(field(params, "progress"));
@@ -150,6 +193,53 @@ export class Requests {
     const total = num(field(params, "total"));
     const message = str(field(params, "message"));
     c.onProgress({ progress, ...(total !== null && { total }), ...(message !== "" && { message }) });
+  }
+
+  /**
+   * Answers a question of a host about a call in progress, or drops one that the host withdraws. Questions
+   * about other calls are left alone: another process of this participant may have made the call.
+   */
+  private elicited(e: Envelope): void {
+    const method = str(field(e.payload, "method"));
+    for (const about of correlations(e)) {
+      if (method === "notifications/cancelled") for (const c of this.calls.values()) if (c.to.includes(e.from)) c.questions.get(about)?.abort(new CanceledError("canceled", e.from));
+      const c = this.calls.get(about);
+      if (method !== ELICITATION || c?.to.includes(e.from) !== true || c.elicited >= MAX_ELICITATIONS) continue;
+      c.elicited++;
+      void this.elicit(e, about, c);
+      return;
+    }
+  }
+
+  private async elicit(e: Envelope, call: ID, c: Call): Promise<void> {
+    const respond = (answer: { readonly result: Payload } | { readonly error: { readonly code: number; readonly message: string } }): Promise<unknown> =>
+      this.client.send({ kind: "mcp.response", to: [e.from], correlationId: e.id, ...(e.context !== undefined && { context: e.context }), payload: { jsonrpc: "2.0", id: (field(e.payload, "id") ?? e.id) as string, ...answer } });
+    const stop = new AbortController();
+    const { signal } = stop;
+    const goOn = c.hold();
+    c.questions.set(e.id, stop);
+    try {
+      if (this.onElicitation === null) {
+        await respond({ error: { code: -32601, message: "this participant answers no questions of tool servers" } });
+        return;
+      }
+      const params = obj(field(e.payload, "params"));
+      const schema = field(params, "requestedSchema");
+      const url = str(field(params, "url"));
+      try {
+        const content = await this.onElicitation({ host: e.from, call, message: str(field(params, "message")), ...(isObject(schema) && { schema }), ...(url !== "" && { url }), params, signal });
+        if (!signal.aborted) await respond({ result: isObject(content) ? { action: "accept", content } : { action: "decline" } });
+      } catch (err) {
+        if (signal.aborted) return;
+        this.client.fault(`the question ${e.id} of ${e.from} is canceled: its handler failed, or the answer cannot be sent`, err);
+        await respond({ result: { action: "cancel" } });
+      }
+    } catch (err) {
+      this.client.fault(`a response to ${e.from} was not sent`, err);
+    } finally {
+      c.questions.delete(e.id);
+      goOn();
+    }
   }
 
   /** Fails a call some time after its only addressee has left. */
