@@ -58,6 +58,32 @@ test("waiting and running are parts of an approved call; the usage of the conclu
   assert.deepEqual([t.usage.tokens, t.usage.cost, t.usage.currency], [150, 1, "EUR"], "other currencies are not added");
 });
 
+test("labels are one bounded line, whatever the names and texts are, and never empty", () => {
+  const hostile = [
+    "<img src=x onerror=alert(1)>".repeat(4000), "\u202E\u200B\u0000".repeat(30_000), "line\nline\u2028line\r".repeat(10_000), "W".repeat(100_000),
+    "[".repeat(50_000) + "]".repeat(50_000), "\u0300".repeat(100_000), "`<b>`** **".repeat(10_000), "",
+  ];
+  for (const text of hostile) {
+    const s = new Scribe();
+    const space = new Space();
+    space.load([], false);
+    const say = (from: string, kind: string, payload: object, more: object = {}): void => void space.receive(s.say(from, kind, payload as never, more));
+    say("alice", "chat", { message: text }, { id: "q" });
+    say("planner", "reasoning.start", { message: text, metadata: { model: text, currency: text, cost: 1 } }, { id: "r", correlationId: "q" });
+    say("planner", "reasoning.thought", { message: text, metadata: { model: text } }, { id: "t", context: "r" });
+    say("planner", "reasoning.question", { questions: [text] }, { context: "r" });
+    say("planner", "mcp.request", { method: "tools/call", params: { name: text, arguments: {} } }, { id: "c", context: "r", to: ["files"], correlationId: "t" });
+    say("planner", "mcp.request", { method: text }, { context: "r", to: ["files"] });
+    say("bob", "chat", { message: text }, { context: "r" });
+    const t = trace(space.state, "q", s.at, (id) => space.envelope(id)) as Trace;
+    assert.ok(t.spans.length >= 5, `${t.spans.length} spans`);
+    for (const label of [t.title, ...turnsOf(space.state).map((x) => x.title), ...t.spans.map((x) => x.label), t.usage.model || "-", t.usage.currency]) {
+      assert.ok(label.length > 0 && label.length <= 260, `a label of ${label.length} characters: ${JSON.stringify(label.slice(0, 40))}`);
+      assert.equal(/[\r\n\u2028\u0000\u202E\u200B]/u.test(label), false, `characters that hide or break: ${JSON.stringify(label.slice(0, 40))}`);
+    }
+  }
+});
+
 test("usage of any shape is read or ignored", () => {
   for (const bad of [{}, { usage: 3 }, { usage: { input_tokens: -1, output_tokens: "7" } }, { cost: Number.NaN }, { tokens: "many" }]) {
     const u = usageOf(bad as never);

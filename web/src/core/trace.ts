@@ -9,6 +9,7 @@ import { type Block, type CallStep, type SpaceState, type Step, reasoner } from 
 import { turnOf } from "./threads.js";
 import { parseTime } from "./time.js";
 import type { ContextPath, Envelope, ID, Millis, ParticipantID, Payload } from "@sdk/types.js";
+import { neutral } from "./unicode.js";
 import { waitOf } from "./waiting.js";
 
 /** What a model needed; null where it was not reported. */
@@ -74,7 +75,12 @@ export function turnsOf(s: SpaceState, most = 100): readonly { readonly id: stri
 
 function titleOf(s: SpaceState, id: string): string {
   const b = s.blocks.get(id);
-  return oneLine(s.messages.get(id)?.text || b?.message || b?.opener || id, 100);
+  return label(s.messages.get(id)?.text || b?.message || "", b?.opener ?? id, 100);
+}
+
+/** Returns a text on one line, without characters that hide or reorder text; `otherwise` if nothing is left. */
+function label(text: string, otherwise: string, most = 120): string {
+  return oneLine(neutral(text.slice(0, 8 * most)), most) || otherwise;
 }
 
 /** Returns the trace of a turn; null if it has no reasoning. `find` returns loaded envelopes, `now` is the server's time. */
@@ -112,7 +118,7 @@ function addBlock(s: SpaceState, b: Block, depth: number, now: Millis, find: (id
   const end = b.endedAt ?? (running ? Math.max(now, b.lastAt) : b.lastAt);
   const conclusion = b.conclusion === null ? NONE : usageOf(obj(field(find(b.conclusion.id)?.payload ?? {}, "metadata")));
   out.push({
-    ...point("context", b.path, depth, oneLine(b.message || "Reasoning", 120), reasoner(b), start, reported ? until : Math.max(start, end), b.path),
+    ...point("context", b.path, depth, label(b.message, "Reasoning"), reasoner(b), start, reported ? until : Math.max(start, end), b.path),
     state: running ? "running" : b.status === "complete" || b.status === "collapsed" ? "done" : "ended",
     usage: sum(usageOf(b.metadata ?? {}), conclusion),
   });
@@ -126,11 +132,10 @@ function addBlock(s: SpaceState, b: Block, depth: number, now: Millis, find: (id
 }
 
 function thoughtSpan(step: Exclude<Step, CallStep | { type: "block" }>, depth: number, reported: boolean): Span {
-  if (step.type === "said") return point("message", step.key, depth, oneLine(step.text, 120), step.from, step.at, step.at, step.key);
+  if (step.type === "said") return point("message", step.key, depth, label(step.text, "Message"), step.from, step.at, step.at, step.key);
   const metadata = obj(field(step.payload, "metadata"));
-  const label = oneLine(step.text || step.questions.join(" ") || step.kind, 120);
   const [start, end] = reported ? timeOf(metadata, step.at) : [step.at, step.at];
-  return { ...point("thought", step.key, depth, label, step.from, start, end, step.id || step.key), usage: usageOf(metadata) };
+  return { ...point("thought", step.key, depth, label(step.text || step.questions.join(" "), oneLine(step.kind)), step.from, start, end, step.id || step.key), usage: usageOf(metadata) };
 }
 
 function callSpan(s: SpaceState, b: Block, step: CallStep, depth: number, now: Millis, find: (id: ID) => Envelope | undefined, reported: boolean): Span {
@@ -142,7 +147,8 @@ function callSpan(s: SpaceState, b: Block, step: CallStep, depth: number, now: M
   const why = find(c.rationaleId) ?? correlations(find(c.id) ?? NO_ENVELOPE).map(find).find((x) => x !== undefined);
   const metadata = obj(field(why?.payload ?? {}, "metadata"));
   const [start, until] = reported ? timeOf(metadata, c.startedAt) : [0, 0];
-  const span = start === until ? point("call", step.key, depth, c.tool, c.from, c.startedAt, end, step.key) : point("call", step.key, depth, c.tool, c.from, start, until, step.key);
+  const [from, to] = start === until ? [c.startedAt, end] : [start, until];
+  const span = point("call", step.key, depth, label(c.tool, "(no name)"), c.from, from, to, step.key);
   return {
     ...span,
     waitedUntil: waits ? span.end : Math.min(Math.max(span.start, decided ?? span.start), span.end),
@@ -172,12 +178,12 @@ export function usageOf(metadata: Payload): Usage {
   const output = amount(field(from, "output_tokens"));
   const both = input === null && output === null ? amount(field(metadata, "tokens")) : (input ?? 0) + (output ?? 0);
   return {
-    model: oneLine(str(field(metadata, "model")), 60),
+    model: label(str(field(metadata, "model")), "", 60),
     input,
     output,
     tokens: both,
     cost: amount(field(metadata, "cost")) ?? amount(field(metadata, "cost_usd")),
-    currency: oneLine(str(field(metadata, "currency")), 8) || "USD",
+    currency: label(str(field(metadata, "currency")), "USD", 8),
   };
 }
 
