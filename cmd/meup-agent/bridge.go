@@ -101,7 +101,7 @@ func serveBridge(ctx context.Context, f *bridgeFlags, token string, servers []mc
 	notices := bridge.NewNotices()
 	options := mcptools.Options{
 		CallTimeout: f.toolTimeout, MaxCallTimeout: f.toolMaxTimeout, Version: program.Version(version), Logger: log,
-		OnNotice: notices.Put, OnRestart: notices.Restarted, InputRequired: true,
+		OnNotice: notices.Put, OnRestart: notices.Restarted,
 	}
 	if f.answerTimeout > 0 {
 		options.OnElicit = bridge.Elicit

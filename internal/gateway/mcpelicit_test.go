@@ -16,8 +16,9 @@ import (
 	"github.com/meup-protocol/meup/internal/meuptest"
 )
 
-// asking is a server, of a revision that sends requests, with a tool that asks its user.
-func asking(t *testing.T, g *meuptest.Gateway) {
+// asking is a server of a revision with a tool that asks its user. Up to 2025-11-25 the question is a
+// request, later a result.
+func asking(t *testing.T, g *meuptest.Gateway, revision string) {
 	t.Helper()
 	s := mcp.NewServer(&mcp.Implementation{Name: "asking", Version: "1"}, nil)
 	s.AddTool(&mcp.Tool{Name: "deploy", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -25,9 +26,15 @@ func asking(t *testing.T, g *meuptest.Gateway) {
 		if string(r.Params.Arguments) == `{"link":true}` {
 			p = &mcp.ElicitParams{Mode: "url", Message: "Sign in", URL: "https://example.org/in", ElicitationID: "e"}
 		}
-		answer, err := r.Session.Elicit(ctx, p)
-		if err != nil {
-			return nil, err
+		answer, answered := r.Params.InputResponses["q"].(*mcp.ElicitResult)
+		if revision == "2026-07-28" && !answered {
+			return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"q": p}}, nil
+		}
+		if !answered {
+			var err error
+			if answer, err = r.Session.Elicit(ctx, p); err != nil {
+				return nil, err
+			}
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(answer.Action, " ", answer.Content["zone"])}}}, nil
 	})
@@ -35,7 +42,7 @@ func asking(t *testing.T, g *meuptest.Gateway) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools, err := mcptools.Start(t.Context(), []mcptools.Server{{Name: "s", InProcess: s}}, mcptools.Options{OnElicit: bridge.Elicit, InputRequired: true, Protocol: "2025-11-25"})
+	tools, err := mcptools.Start(t.Context(), []mcptools.Server{{Name: "s", InProcess: s}}, mcptools.Options{OnElicit: bridge.Elicit, Protocol: revision})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,50 +59,54 @@ func asking(t *testing.T, g *meuptest.Gateway) {
 // is cancel, at once.
 func TestMCP_Elicitation(t *testing.T) {
 	for _, revision := range mcpRevisions {
-		t.Run(revision, func(t *testing.T) {
-			g := meuptest.Start(t, foreignConfig)
-			asking(t, g)
-			t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
-			var asked []string
-			connect := func(o *mcp.ClientOptions, query string) *mcp.ClientSession {
-				c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
-				session, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{
-					Endpoint: g.HTTP() + "/mcp?space=lab" + query, HTTPClient: &http.Client{Transport: withToken("alice-token")}, DisableStandaloneSSE: true,
-				}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { _ = session.Close() })
-				return session
-			}
-			answers := func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-				asked = append(asked, r.Params.Message)
-				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"zone": "eu"}}, nil
-			}
-			able := connect(&mcp.ClientOptions{ElicitationHandler: answers}, "")
-			if text, isError := callTool(t, able, "lamp__deploy", nil); isError || text != "accept eu" {
-				t.Errorf("the tool got %s", text)
-			}
-			if text, isError := callTool(t, connect(&mcp.ClientOptions{ElicitationHandler: answers}, "&participant=lamp"), "deploy", nil); isError || text != "accept eu" {
-				t.Errorf("the tool of the participant alone got %s", text)
-			}
-			if len(asked) != 2 || asked[0] != "Which zone?" {
-				t.Errorf("the client was asked %q", asked)
-			}
-			if text, isError := callTool(t, able, "lamp__deploy", map[string]any{"link": true}); isError || text != "cancel <nil>" {
-				t.Errorf("a link for a client that declares only forms: %s", text)
-			}
-			if text, isError := callTool(t, connect(nil, ""), "lamp__deploy", nil); isError || text != "cancel <nil>" {
-				t.Errorf("without elicitation the tool got %s", text)
-			}
-			want := "accept eu"
-			if revision == "2026-07-28" {
-				want = "cancel" // the result of call is a structure
-			}
-			if text, isError := callTool(t, able, "call", map[string]any{"participant": "lamp", "tool": "deploy"}); isError || !strings.Contains(text, want) {
-				t.Errorf("by the tool call: %s, want %s", text, want)
-			}
-		})
+		for _, of := range []string{"2025-11-25", "2026-07-28"} {
+			t.Run(revision+" of a server of "+of, func(t *testing.T) { tryElicitation(t, revision, of) })
+		}
+	}
+}
+
+func tryElicitation(t *testing.T, revision, of string) {
+	g := meuptest.Start(t, foreignConfig)
+	asking(t, g, of)
+	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
+	var asked []string
+	connect := func(o *mcp.ClientOptions, query string) *mcp.ClientSession {
+		c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
+		session, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{
+			Endpoint: g.HTTP() + "/mcp?space=lab" + query, HTTPClient: &http.Client{Transport: withToken("alice-token")}, DisableStandaloneSSE: true,
+		}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = session.Close() })
+		return session
+	}
+	answers := func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		asked = append(asked, r.Params.Message)
+		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"zone": "eu"}}, nil
+	}
+	able := connect(&mcp.ClientOptions{ElicitationHandler: answers}, "")
+	if text, isError := callTool(t, able, "lamp__deploy", nil); isError || text != "accept eu" {
+		t.Errorf("the tool got %s", text)
+	}
+	if text, isError := callTool(t, connect(&mcp.ClientOptions{ElicitationHandler: answers}, "&participant=lamp"), "deploy", nil); isError || text != "accept eu" {
+		t.Errorf("the tool of the participant alone got %s", text)
+	}
+	if len(asked) != 2 || asked[0] != "Which zone?" {
+		t.Errorf("the client was asked %q", asked)
+	}
+	if text, isError := callTool(t, able, "lamp__deploy", map[string]any{"link": true}); isError || text != "cancel <nil>" {
+		t.Errorf("a link for a client that declares only forms: %s", text)
+	}
+	if text, isError := callTool(t, connect(nil, ""), "lamp__deploy", nil); isError || text != "cancel <nil>" {
+		t.Errorf("without elicitation the tool got %s", text)
+	}
+	want := "accept eu"
+	if revision == "2026-07-28" {
+		want = "cancel" // the result of call is a structure
+	}
+	if text, isError := callTool(t, able, "call", map[string]any{"participant": "lamp", "tool": "deploy"}); isError || !strings.Contains(text, want) {
+		t.Errorf("by the tool call: %s, want %s", text, want)
 	}
 }
 

@@ -82,7 +82,7 @@ func bridgeTo(t *testing.T, g *meuptest.Gateway, token string, server *mcp.Serve
 		t.Fatal(err)
 	}
 	notices := bridge.NewNotices()
-	tools, err := mcptools.Start(t.Context(), []mcptools.Server{{Name: "s", InProcess: server}}, mcptools.Options{OnNotice: notices.Put, OnRestart: notices.Restarted, InputRequired: true})
+	tools, err := mcptools.Start(t.Context(), []mcptools.Server{{Name: "s", InProcess: server}}, mcptools.Options{OnNotice: notices.Put, OnRestart: notices.Restarted})
 	if err != nil {
 		t.Fatal(err)
 	}

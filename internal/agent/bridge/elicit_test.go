@@ -48,7 +48,7 @@ const handshake = "2025-11-25"
 
 // questioning is a setup with a bridge that passes questions on.
 func questioning() setup {
-	return setup{tools: mcptools.Options{OnElicit: bridge.Elicit, InputRequired: true, Protocol: handshake}}
+	return setup{tools: mcptools.Options{OnElicit: bridge.Elicit, Protocol: handshake}}
 }
 
 const portForm = `{"message":"Which port?","requestedSchema":{"type":"object","required":["zone","port"],"properties":{"zone":{"type":"string"},"port":{"type":"integer","minimum":1},"alive":{"type":"boolean"}}}}`
@@ -265,7 +265,7 @@ func TestElicitation_Declared(t *testing.T) {
 func TestElicitation_EverythingServerOfTheReferenceImplementation(t *testing.T) {
 	program := mcptoolstest.EverythingServer(t)
 	g := meuptest.Start(t, config)
-	employ(t, g, mcptools.Server{Command: []string{program}}, setup{tools: mcptools.Options{OnElicit: bridge.Elicit, InputRequired: true}})
+	employ(t, g, mcptools.Server{Command: []string{program}}, setup{tools: mcptools.Options{OnElicit: bridge.Elicit}})
 	alice := join(t, g, "alice", nil)
 	id := begin(t, alice, callOf(1, "trigger-elicitation-request"))
 	q := await(t, alice, saying("elicitation/create"))

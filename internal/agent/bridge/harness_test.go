@@ -32,7 +32,9 @@ import (
 // The test binary is also a server that can be killed.
 func TestMain(m *testing.M) {
 	if os.Getenv("MEUP_TEST_SERVER") != "" {
-		if err := newMoody().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		m := newMoody()
+		m.tool("deploy", deploying)
+		if err := m.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 			os.Exit(1)
 		}
 		os.Exit(0)

@@ -30,12 +30,12 @@ var methods = map[string]method{
 
 	"resources/list":           list(resourcesChanged, pass(shape{"cursor": nil}, (*mcp.ClientSession).ListResources)),
 	"resources/templates/list": list(resourcesChanged, pass(shape{"cursor": nil}, (*mcp.ClientSession).ListResourceTemplates)),
-	"resources/read":           pass(withInput(shape{"uri": nil}), (*mcp.ClientSession).ReadResource),
+	"resources/read":           pass(shape{"uri": nil}, (*mcp.ClientSession).ReadResource),
 	"resources/subscribe":      (*Bridge).subscribe,
 	"resources/unsubscribe":    (*Bridge).unsubscribe,
 
 	"prompts/list": list(promptsChanged, pass(shape{"cursor": nil}, (*mcp.ClientSession).ListPrompts)),
-	"prompts/get":  pass(withInput(shape{"name": nil, "arguments": nil}), (*mcp.ClientSession).GetPrompt),
+	"prompts/get":  pass(shape{"name": nil, "arguments": nil}, (*mcp.ClientSession).GetPrompt),
 
 	"completion/complete": pass(shape{
 		"ref":      {"type": nil, "name": nil, "uri": nil},
@@ -88,7 +88,7 @@ func list(changed string, next method) method {
 }
 
 func (b *Bridge) callTool(c *call) (outcome, error) {
-	params, err := decode[mcp.CallToolParams](c.Params, withInput(shape{"name": nil}))
+	params, err := decode[mcp.CallToolParams](c.Params, shape{"name": nil})
 	if err != nil {
 		return outcome{}, err
 	}
@@ -174,12 +174,6 @@ func (b *Bridge) initialize(c *call) (outcome, error) {
 // not receive any other fields.
 type shape map[string]shape
 
-// withInput adds the fields that answer a result input_required.
-func withInput(s shape) shape {
-	s["inputResponses"], s["requestState"] = nil, nil
-	return s
-}
-
 // decode decodes the forwarded fields into typed params. The error is a *client.RPCError.
 func decode[P any](params protocol.Value, s shape) (*P, error) {
 	p := new(P)
@@ -218,10 +212,9 @@ func (s shape) filter(v protocol.Value) []byte {
 }
 
 // hopKeys are the keys of _meta that describe one connection: the bridge's
-// connection to the server is not the requester's connection to the bridge. The
-// requester's capabilities are passed on: it answers a result input_required.
+// connection to the server is not the requester's connection to the bridge.
 var hopKeys = map[string]bool{
-	mcp.MetaKeyProtocolVersion: true, mcp.MetaKeyClientInfo: true, mcp.MetaKeySubscriptionID: true,
+	mcp.MetaKeyProtocolVersion: true, mcp.MetaKeyClientInfo: true, mcp.MetaKeyClientCapabilities: true, mcp.MetaKeySubscriptionID: true,
 }
 
 const progressToken = "progressToken"

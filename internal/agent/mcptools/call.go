@@ -61,7 +61,7 @@ const maxSessions = 3
 // do performs an operation on a running server. An operation is retried with
 // the next session only if it was not sent.
 func (s *server) do(ctx context.Context, op Op) (Result, error) {
-	ctx, done := s.operations.begin(ctx)
+	ctx, done := s.operations.begin(context.WithValue(ctx, inputKey{}, new(input)))
 	defer done()
 	var ended *mcp.ClientSession
 	var err error
@@ -118,7 +118,7 @@ func callError(ctx context.Context, err error) error {
 	var refusal *jsonrpc.Error
 	var answer *badResponse
 	switch {
-	case ctx.Err() != nil, errors.Is(err, ErrServerGone), errors.As(err, &answer):
+	case ctx.Err() != nil, errors.Is(err, ErrServerGone), errors.Is(err, ErrInput), errors.As(err, &answer):
 		return err
 	case errors.As(err, &refusal) && !isTransport(refusal):
 		return err

@@ -21,7 +21,8 @@ type Question struct {
 	// Server is the name that the server claims; nil: none.
 	Server *mcp.Implementation
 	// Calls are the contexts of the operations that the server may ask about, oldest first.
-	// Over pipes a server does not tell which one it is, so these are all that are in progress.
+	// Over pipes a server that sends a request does not tell which one it is, so these are all that
+	// are in progress.
 	Calls []context.Context
 }
 

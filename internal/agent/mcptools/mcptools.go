@@ -78,12 +78,11 @@ type Options struct {
 	// OnRestart is called after a server was restarted or reconnected; it has
 	// lost its clients' state, such as subscriptions. It must not block.
 	OnRestart func()
-	// OnElicit answers the questions of servers, elicitation/create. It is called on a
-	// goroutine of its own; its context ends when the server takes the question back. Nil:
-	// servers are told that the client answers none.
+	// OnElicit answers the questions of servers, elicitation/create, that are requests, or
+	// part of a result input_required. It is called on a goroutine of its own, or on that of the
+	// operation; its context ends when the server takes the question back, or with the
+	// operation. Nil: servers are told that the client answers none.
 	OnElicit func(context.Context, Question) (*mcp.ElicitResult, error)
-	// InputRequired: results that ask for input are returned, instead of an error.
-	InputRequired bool
 	// Protocol is the newest revision of MCP to use; empty: the SDK's.
 	Protocol string
 }

@@ -44,6 +44,12 @@ func (c *capture) set(result json.RawMessage) {
 	c.result = result
 }
 
+func (c *capture) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.result, c.bodies = nil, nil
+}
+
 // raw returns the result captured last, or nil.
 func (c *capture) raw() json.RawMessage {
 	c.mu.Lock()
@@ -156,10 +162,10 @@ func (c *tappedConn) take(id jsonrpc.ID) *capture {
 	return w.keep
 }
 
-// serverError is an error from the server that equals no error of the SDK.
+// serverError is an error from or to the server that equals no error of the SDK.
 type serverError struct{ refusal *jsonrpc.Error }
 
-// Error returns the server's message.
+// Error returns the message.
 func (e *serverError) Error() string { return e.refusal.Message }
 
 // As returns the refusal, for errors.As.

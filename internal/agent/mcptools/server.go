@@ -85,6 +85,8 @@ func (s *server) start(ctx context.Context) error {
 		return err
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "meup", Version: s.opts.Version}, s.clientOptions())
+	client.AddSendingMiddleware(s.multiRoundTrip)
+	client.AddReceivingMiddleware(refuse)
 	session, err := client.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: s.opts.Protocol})
 	if err != nil {
 		return withTail(err, transport)
@@ -290,7 +292,7 @@ const (
 func (s *server) clientOptions() *mcp.ClientOptions {
 	opts := &mcp.ClientOptions{
 		Capabilities:   &mcp.ClientCapabilities{},
-		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: s.opts.InputRequired},
+		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true}, // see multiRoundTrip
 		Logger:         s.log,
 		ToolListChangedHandler: func(_ context.Context, r *mcp.ToolListChangedRequest) {
 			select {
