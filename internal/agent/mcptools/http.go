@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net"
 	"net/http"
 	"net/url"
@@ -24,7 +25,7 @@ func (s *server) overHTTP() (mcp.Transport, <-chan struct{}, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("parse URL of the tool server: %w", err)
 	}
-	t := &httpTransport{header: s.config.Header, user: u.User, query: u.RawQuery, base: s.http, away: &s.away, noticesEnded: make(chan struct{}, 1)}
+	t := &httpTransport{header: s.config.Header, user: u.User, query: u.RawQuery, base: s.http, away: &s.away, notice: s.notice, noticesEnded: make(chan struct{}, 1)}
 	u.User, u.RawQuery = nil, ""
 	return &mcp.StreamableClientTransport{
 		Endpoint:     u.String(),
@@ -39,7 +40,8 @@ type httpTransport struct {
 	user         *url.Userinfo
 	query        string
 	base         http.RoundTripper
-	away         *atomic.Bool  // whether the last request has not reached a server
+	away         *atomic.Bool // whether the last request has not reached a server
+	notice       func(method string, params mcp.Params)
 	noticesEnded chan struct{} // receives a token when a stream of notifications ends
 }
 
@@ -64,6 +66,9 @@ func (t *httpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	t.away.Store(slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, resp.StatusCode))
 	captureBody(req.Context(), resp)
+	if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err == nil && kind == "text/event-stream" {
+		resp.Body = &noticeBody{ReadCloser: resp.Body, notice: t.notice}
+	}
 	if req.Header.Get("Mcp-Method") == "subscriptions/listen" {
 		resp.Body = &notificationStream{ReadCloser: resp.Body, ctx: req.Context(), ended: t.noticesEnded}
 	}

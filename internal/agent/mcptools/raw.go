@@ -113,7 +113,7 @@ func (c *tappedConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 func (c *tappedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	msg, err := c.Connection.Read(ctx)
 	if req, ok := msg.(*jsonrpc.Request); ok && err == nil && !req.IsCall() {
-		c.notify(req)
+		pass(req, c.notice)
 	} else if ok && err == nil && req.Method == elicit.Method && c.asked != nil {
 		c.asked(req.Params)
 	}
@@ -131,12 +131,13 @@ func (c *tappedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return res, nil
 }
 
-func (c *tappedConn) notify(req *jsonrpc.Request) {
+// pass passes progress and log messages on, with the numbers as the server wrote them.
+func pass(req *jsonrpc.Request, notice func(method string, params mcp.Params)) {
 	switch req.Method {
 	case progressMade:
 		params := new(mcp.ProgressNotificationParams)
 		if json.Unmarshal(req.Params, params) == nil {
-			c.notice(req.Method, params)
+			notice(req.Method, params)
 		}
 	case logMessage:
 		params := new(mcp.LoggingMessageParams)
@@ -144,8 +145,8 @@ func (c *tappedConn) notify(req *jsonrpc.Request) {
 			Data json.RawMessage `json:"data"`
 		}
 		if json.Unmarshal(req.Params, params) == nil && json.Unmarshal(req.Params, &written) == nil {
-			params.Data = written.Data // numbers stay as the server wrote them
-			c.notice(req.Method, params)
+			params.Data = written.Data
+			notice(req.Method, params)
 		}
 	}
 }
@@ -232,6 +233,55 @@ func (t *tee) response() json.RawMessage {
 		}
 	}
 	return nil
+}
+
+// noticeBody passes on the progress and log messages in a stream of events before the SDK
+// reads what follows them.
+type noticeBody struct {
+	io.ReadCloser
+	notice func(method string, params mcp.Params)
+
+	event   []byte // read of the current event
+	scanned int    // the part of event without its end
+	over    bool   // the event exceeds maxLine
+}
+
+// Read reads from the body. It is called by one goroutine.
+func (b *noticeBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.event = append(b.event, p[:n]...)
+	for {
+		end, next := eventEnd(b.event, b.scanned)
+		if end < 0 {
+			break
+		}
+		event := b.event[:end]
+		if !b.over && (bytes.Contains(event, []byte(progressMade)) || bytes.Contains(event, []byte(logMessage))) {
+			for data := range eventData(event) {
+				msg, err := jsonrpc.DecodeMessage(data)
+				if req, ok := msg.(*jsonrpc.Request); ok && err == nil && !req.IsCall() {
+					pass(req, b.notice)
+				}
+			}
+		}
+		b.event, b.scanned, b.over = b.event[next:], 0, false
+	}
+	if b.scanned = max(0, len(b.event)-len("\r\n\r")); len(b.event) > maxLine {
+		b.event, b.scanned, b.over = b.event[b.scanned:], 0, true
+	}
+	return n, err
+}
+
+// eventEnd returns the end of the first event at from or later, and the begin of the next
+// one; -1: there is none.
+func eventEnd(stream []byte, from int) (end, next int) {
+	end = -1
+	for _, blank := range []string{"\n\n", "\r\n\r\n"} {
+		if i := bytes.Index(stream[from:], []byte(blank)); i >= 0 && (end < 0 || from+i < end) {
+			end, next = from+i, from+i+len(blank)
+		}
+	}
+	return end, next
 }
 
 // eventData yields the data of each event of a stream.

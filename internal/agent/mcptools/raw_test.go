@@ -2,6 +2,8 @@ package mcptools
 
 import (
 	"encoding/json"
+	"io"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -10,19 +12,36 @@ import (
 )
 
 // The numbers of a log message stay as the server wrote them.
-func TestTapped_LogMessage(t *testing.T) {
+func TestPass_LogMessage(t *testing.T) {
 	const data = `{"id":9007199254740993,"n":1.0}`
 	got := ""
-	c := &tappedConn{notice: func(_ string, params mcp.Params) {
+	notice := func(_ string, params mcp.Params) {
 		text, err := json.Marshal(params)
 		if err != nil {
 			t.Error(err)
 		}
 		got = string(text)
-	}}
-	c.notify(&jsonrpc.Request{Method: logMessage, Params: json.RawMessage(`{"level":"info","data":` + data + `}`)})
+	}
+	pass(&jsonrpc.Request{Method: logMessage, Params: json.RawMessage(`{"level":"info","data":` + data + `}`)}, notice)
 	if want := `{"data":` + data + `,"level":"info"}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// An event is found however the stream is divided; one that is too long is skipped.
+func TestNoticesInBodies(t *testing.T) {
+	const notice = "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":\"p\",\"progress\":1}}"
+	stream := "id: 1\r\ndata: {}\r\n\r\n" + notice + "\n\ndata: " + strings.Repeat("x", maxLine) + "notifications/progress\n\n" + notice + "\r\n\r\n" + notice
+	for _, size := range []int{1, 7, 4096, len(stream)} {
+		count := 0
+		body := &noticeBody{notice: func(string, mcp.Params) { count++ }}
+		body.ReadCloser = io.NopCloser(strings.NewReader(stream))
+		if size < 4096 { // the long event would take long
+			body.ReadCloser = io.NopCloser(strings.NewReader(strings.Replace(stream, strings.Repeat("x", maxLine), "", 1)))
+		}
+		if _, err := io.CopyBuffer(io.Discard, struct{ io.Reader }{body}, make([]byte, size)); err != nil || count != 2 {
+			t.Errorf("in pieces of %d: %d notifications, %v; expected the 2 complete ones", size, count, err)
+		}
 	}
 }
 

@@ -287,8 +287,8 @@ const (
 	logMessage       = "notifications/message"
 )
 
-// clientOptions returns the handlers for the server's notifications. The client
-// offers servers elicitation if Options.OnElicit is set, and neither sampling nor roots.
+// clientOptions returns the handlers for the server's notifications; the transport has those
+// for progress and log messages. The client offers servers elicitation if Options.OnElicit is set, and neither sampling nor roots.
 func (s *server) clientOptions() *mcp.ClientOptions {
 	opts := &mcp.ClientOptions{
 		Capabilities:   &mcp.ClientCapabilities{},
@@ -306,11 +306,6 @@ func (s *server) clientOptions() *mcp.ClientOptions {
 		opts.ElicitationHandler = s.elicit
 		opts.Capabilities.Elicitation = &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}
 	}
-	if s.config.URL != "" { // else the transport has it
-		opts.ProgressNotificationHandler = func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
-			s.notice(progressMade, r.Params)
-		}
-	}
 	if s.opts.OnNotice == nil {
 		return opts
 	}
@@ -322,13 +317,6 @@ func (s *server) clientOptions() *mcp.ClientOptions {
 	}
 	opts.ResourceUpdatedHandler = func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
 		s.notice("notifications/resources/updated", r.Params)
-	}
-	if s.config.URL == "" {
-		return opts // the transport has the others
-	}
-	// Deprecated from revision 2026-07-28 on, but remains in servers for years.
-	opts.LoggingMessageHandler = func(_ context.Context, r *mcp.LoggingMessageRequest) { //nolint:staticcheck // see above
-		s.notice(logMessage, r.Params)
 	}
 	return opts
 }
