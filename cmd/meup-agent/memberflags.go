@@ -41,7 +41,7 @@ func (f *memberFlags) register(fl *pflag.FlagSet) {
 	fl.StringArrayVar(&f.mcpEnv, "mcp-env", nil, "environment variable to pass to the commands of --mcp, in addition to PATH, HOME and similar ones; may be repeated")
 	fl.StringArrayVar(&f.mcpHTTP, "mcp-http", nil, "URL of an MCP server that uses streamable HTTP; run accepts it several times")
 	fl.DurationVar(&f.toolTimeout, "tool-timeout", 30*time.Second, "timeout of one call to an MCP server or a tool; progress begins it anew")
-	fl.DurationVar(&f.toolMaxTimeout, "tool-max-timeout", 10*time.Minute, "time after which a call to an MCP server ends in spite of its progress")
+	fl.DurationVar(&f.toolMaxTimeout, "tool-max-timeout", 10*time.Minute, "time after which a call to an MCP server or a tool ends in spite of its progress")
 	fl.DurationVar(&f.connectTimeout, "connect-timeout", 30*time.Second, "timeout of the first connection to the gateway")
 	fl.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	fl.StringVar(&f.logFormat, "log-format", "text", "text or json")

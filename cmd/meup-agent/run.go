@@ -129,7 +129,7 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 		Space: c, Tools: tools, Planner: thinker, Approach: thinker.Approach, Instructions: instructions,
 		Name: f.name, Answer: addressing.Mode(f.answer), CatchUp: catchup.Mode(f.catchUp), History: history,
 		ShowThinking: f.think.showThinking, OwnToolsOnly: f.spaceTools == "off",
-		NoProposals: f.proposalTimeout == 0, ProposalTimeout: f.proposalTimeout, ToolTimeout: f.toolTimeout,
+		NoProposals: f.proposalTimeout == 0, ProposalTimeout: f.proposalTimeout, ToolTimeout: f.toolTimeout, MaxToolTimeout: f.toolMaxTimeout,
 		DelegateTimeout: delegateTimeout,
 		ContextTokens:   f.think.contextTokens, MaxSteps: f.maxSteps, MaxHops: f.maxHops, Telemetry: tel, Logger: log,
 	})

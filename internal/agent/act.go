@@ -107,6 +107,11 @@ func (a *Agent) newRequest(x *action) protocol.Envelope {
 		ID: id, Kind: protocol.KindMCPRequest, Context: x.p.path, Correlation: protocol.CorrelateTo(x.thought.ID),
 		Payload: object(field{"jsonrpc", "2.0"}, field{"id", id}, field{"method", "tools/call"}, field{"params", x.params()}),
 	}
+	if x.tool.Owner != "" { // its progress extends the wait
+		params := x.params()
+		params["_meta"] = map[string]any{"progressToken": id}
+		request.Payload = object(field{"jsonrpc", "2.0"}, field{"id", id}, field{"method", "tools/call"}, field{"params", params})
+	}
 	request.To = []protocol.ParticipantID{a.host(x)}
 	return request
 }
@@ -288,11 +293,11 @@ func (a *Agent) callPeer(ctx context.Context, x *action) contextwindow.Result {
 
 // await returns the response to a request from one of the participants in asked
 // (from any participant if asked is empty), or the reason why there is no
-// response. While a question of such a participant about the request is answered, the time
-// limit does not pass; it begins anew afterwards.
+// response. Progress begins the timeout anew, up to MaxToolTimeout. While a question of such a
+// participant about the request is answered, neither time passes; both begin anew afterwards.
 func (a *Agent) await(ctx context.Context, request protocol.ID, asked []protocol.ParticipantID) (*protocol.Envelope, error) {
 	answer := a.inbox.Expect(request)
-	timeout := a.opts.After(a.opts.ToolTimeout)
+	timeout, whole := a.opts.After(a.opts.ToolTimeout), a.opts.After(a.opts.MaxToolTimeout)
 	var gone <-chan time.Time
 	questions, end := context.WithCancel(ctx)
 	defer end()
@@ -306,7 +311,7 @@ func (a *Agent) await(ctx context.Context, request protocol.ID, asked []protocol
 			case env.Kind == protocol.KindSystemPresence && len(asked) == 1:
 				gone = a.awayTimer(gone, &env, asked[0])
 			case a.isElicitation(&env, asked) && elicited < maxElicitations:
-				elicited, open, timeout = elicited+1, open+1, nil
+				elicited, open, timeout, whole = elicited+1, open+1, nil, nil
 				a.runtime.Group.Go(func() {
 					a.elicit(questions, &env)
 					select {
@@ -314,10 +319,12 @@ func (a *Agent) await(ctx context.Context, request protocol.ID, asked []protocol
 					case <-questions.Done():
 					}
 				})
+			case open == 0 && isProgress(&env, asked):
+				timeout = a.opts.After(a.opts.ToolTimeout)
 			}
 		case <-answered:
 			if open--; open == 0 {
-				timeout = a.opts.After(a.opts.ToolTimeout)
+				timeout, whole = a.opts.After(a.opts.ToolTimeout), a.opts.After(a.opts.MaxToolTimeout)
 			}
 		case <-gone:
 			if gone = nil; !a.isConnected(asked[0]) {
@@ -325,10 +332,18 @@ func (a *Agent) await(ctx context.Context, request protocol.ID, asked []protocol
 			}
 		case <-timeout:
 			return nil, fmt.Errorf("no answer within %s", a.opts.ToolTimeout)
+		case <-whole:
+			return nil, fmt.Errorf("no answer within %s, in spite of its progress", a.opts.MaxToolTimeout)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// isProgress reports whether an envelope of one of the hosts says that a request goes on.
+func isProgress(env *protocol.Envelope, hosts []protocol.ParticipantID) bool {
+	return env.Kind == protocol.KindMCPRequest && slices.Contains(hosts, env.From) &&
+		env.ParsePayload().Get("method").EqualText("notifications/progress")
 }
 
 // awayTimer starts or stops the timer for a participant that left: a lost

@@ -114,7 +114,10 @@ type Options struct {
 	// host gets error -32601.
 	OnElicitation func(ctx context.Context, host protocol.ParticipantID, params json.RawMessage) (result json.RawMessage, err error)
 
-	ToolTimeout     time.Duration // for another participant's response; 0: 30 s
+	// ToolTimeout bounds the wait for another participant's response; 0: 30 s. Progress begins it anew, up
+	// to MaxToolTimeout after the request; 0: 10 min.
+	ToolTimeout, MaxToolTimeout time.Duration
+
 	ProposalTimeout time.Duration // until a proposal expires; 0: 5 min
 	// DelegateTimeout bounds the wait for the conclusion of another agent that
 	// was asked to take a part; 0: 2 min, negative: no agent is asked.
@@ -150,6 +153,7 @@ func (o Options) withDefaults() Options {
 	o.MaxWaiting = cmp.Or(o.MaxWaiting, 32)
 	o.MaxHops = cmp.Or(o.MaxHops, 4)
 	o.ToolTimeout = cmp.Or(o.ToolTimeout, 30*time.Second)
+	o.MaxToolTimeout = max(cmp.Or(o.MaxToolTimeout, 10*time.Minute), o.ToolTimeout)
 	o.ProposalTimeout = cmp.Or(o.ProposalTimeout, 5*time.Minute)
 	o.DelegateTimeout = cmp.Or(o.DelegateTimeout, 2*time.Minute)
 	o.WatchInterval = cmp.Or(o.WatchInterval, 15*time.Second)

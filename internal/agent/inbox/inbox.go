@@ -3,6 +3,7 @@
 package inbox
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/meup-protocol/meup/protocol"
@@ -24,8 +25,8 @@ type box struct {
 	follow []protocol.ID
 }
 
-// maxUnread bounds the queue of one box: a few responses, and presence notices
-// in between. If the queue is full, envelopes are dropped; the reader has its
+// maxUnread bounds the queue of one box: a few responses, and notices in between, which
+// leave half of it free. If the queue is full, envelopes are dropped; the reader has its
 // own timeout.
 const maxUnread = 16
 
@@ -81,10 +82,11 @@ func (in *Inbox) Deliver(env *protocol.Envelope) bool {
 	}
 	for _, id := range env.Correlation.IDs {
 		b := in.boxes[id]
-		if b == nil || !b.put(env) {
+		notice := env.Kind == protocol.KindMCPRequest && strings.HasPrefix(env.ParsePayload().Get("method").Text(), "notifications/")
+		if b == nil || notice && len(b.in) >= maxUnread/2 || !b.put(env) {
 			continue
 		}
-		if taken = true; env.Kind != protocol.KindMCPRequest {
+		if taken = true; env.Kind != protocol.KindMCPRequest || notice {
 			continue
 		}
 		in.expectLocked(env.ID)
