@@ -29,7 +29,7 @@ func TestAwait_QuestionAboutTheCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a := &Agent{you: "agent", opts: Options{Space: connected{}, ToolTimeout: limit, After: time.After}, replies: make(chan protocol.Envelope, 1), log: slog.New(slog.DiscardHandler), runtime: new(participant.Runtime)}
+				a := &Agent{you: "agent", opts: Options{Space: connected{}, ToolTimeout: limit, MaxToolTimeout: time.Hour, After: time.After}, replies: make(chan protocol.Envelope, 1), log: slog.New(slog.DiscardHandler), runtime: new(participant.Runtime)}
 				if test.answer != nil {
 					a.opts.OnElicitation = func(context.Context, protocol.ParticipantID, json.RawMessage) (json.RawMessage, error) {
 						test.answer()
