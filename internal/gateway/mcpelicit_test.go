@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -17,9 +18,10 @@ import (
 )
 
 // asking is a server of a revision with a tool that asks its user. Up to 2025-11-25 the question is a
-// request, later a result.
-func asking(t *testing.T, g *meuptest.Gateway, revision string) {
+// request, later a result. It returns the number of calls that ended.
+func asking(t *testing.T, g *meuptest.Gateway, revision string) *atomic.Int32 {
 	t.Helper()
+	ended := new(atomic.Int32)
 	s := mcp.NewServer(&mcp.Implementation{Name: "asking", Version: "1"}, nil)
 	s.AddTool(&mcp.Tool{Name: "deploy", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		p := &mcp.ElicitParams{Message: "Which zone?", RequestedSchema: json.RawMessage(`{"type":"object","required":["zone"],"properties":{"zone":{"type":"string","enum":["eu","us"]}}}`)}
@@ -36,7 +38,11 @@ func asking(t *testing.T, g *meuptest.Gateway, revision string) {
 				return nil, err
 			}
 		}
+		ended.Add(1)
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(answer.Action, " ", answer.Content["zone"])}}}, nil
+	})
+	s.AddTool(&mcp.Tool{Name: "other", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{}}, nil
 	})
 	c, err := client.Dial(t.Context(), client.Options{URL: g.URL("lab"), Token: "lamp-token", ServesTools: true})
 	if err != nil {
@@ -53,6 +59,7 @@ func asking(t *testing.T, g *meuptest.Gateway, revision string) {
 		_ = bridge.New(bridge.Options{Space: c, Server: tools}).Run(ctx)
 	}()
 	t.Cleanup(func() { cancel(); <-done; _ = c.Close(); _ = tools.Close() })
+	return ended
 }
 
 // A client that declares elicitation is asked in its own revision; the answer of another one
@@ -107,6 +114,64 @@ func tryElicitation(t *testing.T, revision, of string) {
 	}
 	if text, isError := callTool(t, able, "call", map[string]any{"participant": "lamp", "tool": "deploy"}); isError || !strings.Contains(text, want) {
 		t.Errorf("by the tool call: %s, want %s", text, want)
+	}
+}
+
+// The state of a call is good for this call of this participant alone, and after its end for the
+// same result.
+func TestMCP_ElicitationState(t *testing.T) {
+	g := meuptest.Start(t, foreignConfig)
+	ended := asking(t, g, "2026-07-28")
+	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
+	connect := func(token string) *mcp.ClientSession {
+		c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+			Capabilities:   &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}}},
+			MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
+		})
+		session, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{
+			Endpoint: g.HTTP() + "/mcp?space=lab", HTTPClient: &http.Client{Transport: withToken(token)}, DisableStandaloneSSE: true,
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = session.Close() })
+		return session
+	}
+	alice, bob := connect("alice-token"), connect("bob-token")
+	asks, err := alice.CallTool(t.Context(), &mcp.CallToolParams{Name: "lamp__deploy"})
+	if err != nil || !asks.NeedsInput() || len(asks.RequestState) > 200 {
+		t.Fatalf("the call returns %+v, %v; expected a question with a short state", asks, err)
+	}
+	answers := make(mcp.InputResponseMap)
+	for id := range asks.InputRequests {
+		answers[id] = &mcp.ElicitResult{Action: "accept", Content: map[string]any{"zone": "eu"}}
+	}
+	for name, refused := range map[string]func() (*mcp.CallToolResult, error){
+		"of another participant": func() (*mcp.CallToolResult, error) {
+			return bob.CallTool(t.Context(), &mcp.CallToolParams{Name: "lamp__deploy", RequestState: asks.RequestState})
+		},
+		"with an answer of another participant": func() (*mcp.CallToolResult, error) {
+			return bob.CallTool(t.Context(), &mcp.CallToolParams{Name: "lamp__deploy", RequestState: asks.RequestState, InputResponses: answers})
+		},
+		"of another call": func() (*mcp.CallToolResult, error) {
+			return alice.CallTool(t.Context(), &mcp.CallToolParams{Name: "lamp__other", RequestState: asks.RequestState, InputResponses: answers})
+		},
+		"of no call": func() (*mcp.CallToolResult, error) {
+			return alice.CallTool(t.Context(), &mcp.CallToolParams{Name: "lamp__deploy", RequestState: asks.RequestState + "0", InputResponses: answers})
+		},
+	} {
+		if r, err := refused(); err == nil || !strings.Contains(err.Error(), "requestState: expected") {
+			t.Errorf("the state %s: %+v, %v; expected that it is refused", name, r, err)
+		}
+	}
+	for range 2 {
+		r, err := alice.CallTool(t.Context(), &mcp.CallToolParams{Name: "lamp__deploy", RequestState: asks.RequestState, InputResponses: answers})
+		if err != nil || r.NeedsInput() || len(r.Content) != 1 || r.Content[0].(*mcp.TextContent).Text != "accept eu" {
+			t.Errorf("the call with the answer: %+v, %v", r, err)
+		}
+	}
+	if n := ended.Load(); n != 1 {
+		t.Errorf("the tool was called to the end %d times, expected once", n)
 	}
 }
 

@@ -210,6 +210,36 @@ func (r *relayed) resumed() (protocol.ID, cursor, error) {
 	return protocol.ID(id), at, nil
 }
 
+// checkResumed checks that a call goes on with the caller's own request of the same method, to the same
+// participant, of the same name. The state needs no signature: what it names is in the log, and
+// nothing is sent again. After the end of the request it returns the same result.
+func (c *caller) checkResumed(ctx context.Context, r *relayed, id protocol.ID) error {
+	refused := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "requestState: expected the one of the result of this request"}
+	text, err := c.client.Envelope(ctx, c.space, id)
+	if errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
+		return refused
+	}
+	if err != nil {
+		return err
+	}
+	e, err := protocol.DecodeDelivered(text)
+	if err != nil {
+		return err
+	}
+	payload := e.ParsePayload()
+	if e.Kind != protocol.KindMCPRequest || e.From != c.you || !e.AddressedTo(r.host) || !payload.Get("method").EqualText(r.method) {
+		return refused
+	}
+	for _, name := range []string{"name", "uri"} {
+		var given string
+		_ = json.Unmarshal(r.params[name], &given) // "" if there is none
+		if payload.Get("params").Get(name).Text() != given {
+			return refused
+		}
+	}
+	return nil
+}
+
 // answerInputs sends the answers that a call has.
 func (c *caller) answerInputs(ctx context.Context) error {
 	for id, answered := range c.asks.inputs.Members {

@@ -175,7 +175,9 @@ func (c *caller) relay(ctx context.Context, r *relayed) (mcp.Result, error) {
 	}
 	resumed, from, err := r.resumed()
 	if err == nil && resumed != "" {
-		err = c.answerInputs(ctx)
+		if err = c.checkResumed(ctx, r, resumed); err == nil {
+			err = c.answerInputs(ctx)
+		}
 		e.ID = resumed
 		wait = func(ctx context.Context, note func(*protocol.Envelope)) (*protocol.Envelope, cursor, error) {
 			in := &inquiry{ids: []protocol.ID{e.ID}, to: e.To, at: from, note: note}
