@@ -102,6 +102,9 @@ func tryElicitation(t *testing.T, revision, of string) {
 	if len(asked) != 2 || asked[0] != "Which zone?" {
 		t.Errorf("the client was asked %q", asked)
 	}
+	if of == revision && of == "2026-07-28" {
+		return // the server gets the client's capabilities, and asks for nothing else
+	}
 	if text, isError := callTool(t, able, "lamp__deploy", map[string]any{"link": true}); isError || text != "cancel <nil>" {
 		t.Errorf("a link for a client that declares only forms: %s", text)
 	}
@@ -121,7 +124,7 @@ func tryElicitation(t *testing.T, revision, of string) {
 // same result.
 func TestMCP_ElicitationState(t *testing.T) {
 	g := meuptest.Start(t, foreignConfig)
-	ended := asking(t, g, "2026-07-28")
+	ended := asking(t, g, "2025-11-25")
 	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
 	connect := func(token string) *mcp.ClientSession {
 		c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{

@@ -167,6 +167,22 @@ func TestInputRequired_Refused(t *testing.T) {
 	}
 }
 
+// A caller that declares capabilities of revision 2026-07-28 answers the result itself.
+func TestInputRequired_Returned(t *testing.T) {
+	g := meuptest.Start(t, config)
+	employ(t, g, needy(deploying), answering())
+	alice := join(t, g, "alice", nil)
+	params := tool("deploy")
+	params["_meta"] = map[string]any{mcp.MetaKeyClientCapabilities: map[string]any{"elicitation": map[string]any{}}}
+	if got := ask(t, alice, "tools/call", params); !strings.Contains(got, `"input_required"`) {
+		t.Errorf("the caller got %s", got)
+	}
+	params["requestState"], params["inputResponses"] = "begun", map[string]any{"3": map[string]string{"action": "decline"}}
+	if got := ask(t, alice, "tools/call", params); !strings.Contains(got, `begun{\"3\":{\"action\":\"decline\"}}`) {
+		t.Errorf("with the answer the caller got %s", got)
+	}
+}
+
 // Without a bridge that passes questions on, the call ends.
 func TestInputRequired_NotOffered(t *testing.T) {
 	g := meuptest.Start(t, config)

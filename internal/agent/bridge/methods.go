@@ -30,12 +30,12 @@ var methods = map[string]method{
 
 	"resources/list":           list(resourcesChanged, pass(shape{"cursor": nil}, (*mcp.ClientSession).ListResources)),
 	"resources/templates/list": list(resourcesChanged, pass(shape{"cursor": nil}, (*mcp.ClientSession).ListResourceTemplates)),
-	"resources/read":           pass(shape{"uri": nil}, (*mcp.ClientSession).ReadResource),
+	"resources/read":           pass(withInput(shape{"uri": nil}), (*mcp.ClientSession).ReadResource),
 	"resources/subscribe":      (*Bridge).subscribe,
 	"resources/unsubscribe":    (*Bridge).unsubscribe,
 
 	"prompts/list": list(promptsChanged, pass(shape{"cursor": nil}, (*mcp.ClientSession).ListPrompts)),
-	"prompts/get":  pass(shape{"name": nil, "arguments": nil}, (*mcp.ClientSession).GetPrompt),
+	"prompts/get":  pass(withInput(shape{"name": nil, "arguments": nil}), (*mcp.ClientSession).GetPrompt),
 
 	"completion/complete": pass(shape{
 		"ref":      {"type": nil, "name": nil, "uri": nil},
@@ -69,11 +69,20 @@ func pass[T any, P interface {
 		}
 		done := b.forwardMeta(c, P(params))
 		defer done()
-		result, err := b.opts.Server.Do(mcptools.WithProgress(c.ctx, c.token), func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
+		result, err := b.opts.Server.Do(c.operation(), func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
 			return ask(session, ctx, params)
 		})
 		return outcomeOf(result), err
 	}
+}
+
+// operation returns the context of the operation on the server.
+func (c *call) operation() context.Context {
+	ctx := mcptools.WithProgress(c.ctx, c.token)
+	if c.Params.Get("_meta").Get(mcp.MetaKeyClientCapabilities).Exists() {
+		return mcptools.ReturnInputRequired(ctx)
+	}
+	return ctx
 }
 
 // list registers the requester of a list for notifications about its changes.
@@ -88,7 +97,7 @@ func list(changed string, next method) method {
 }
 
 func (b *Bridge) callTool(c *call) (outcome, error) {
-	params, err := decode[mcp.CallToolParams](c.Params, shape{"name": nil})
+	params, err := decode[mcp.CallToolParams](c.Params, withInput(shape{"name": nil}))
 	if err != nil {
 		return outcome{}, err
 	}
@@ -100,7 +109,7 @@ func (b *Bridge) callTool(c *call) (outcome, error) {
 	}
 	done := b.forwardMeta(c, params)
 	defer done()
-	whole, err := b.opts.Server.Do(mcptools.WithProgress(c.ctx, c.token), func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
+	whole, err := b.opts.Server.Do(c.operation(), func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
 		return session.CallTool(ctx, params)
 	})
 	if err != nil {
@@ -174,6 +183,12 @@ func (b *Bridge) initialize(c *call) (outcome, error) {
 // not receive any other fields.
 type shape map[string]shape
 
+// withInput adds the fields that answer a result input_required.
+func withInput(s shape) shape {
+	s["inputResponses"], s["requestState"] = nil, nil
+	return s
+}
+
 // decode decodes the forwarded fields into typed params. The error is a *client.RPCError.
 func decode[P any](params protocol.Value, s shape) (*P, error) {
 	p := new(P)
@@ -212,9 +227,11 @@ func (s shape) filter(v protocol.Value) []byte {
 }
 
 // hopKeys are the keys of _meta that describe one connection: the bridge's
-// connection to the server is not the requester's connection to the bridge.
+// connection to the server is not the requester's connection to the bridge. The
+// capabilities of a requester that speaks revision 2026-07-28 are passed on: it answers a
+// result input_required itself.
 var hopKeys = map[string]bool{
-	mcp.MetaKeyProtocolVersion: true, mcp.MetaKeyClientInfo: true, mcp.MetaKeyClientCapabilities: true, mcp.MetaKeySubscriptionID: true,
+	mcp.MetaKeyProtocolVersion: true, mcp.MetaKeyClientInfo: true, mcp.MetaKeySubscriptionID: true,
 }
 
 const progressToken = "progressToken"

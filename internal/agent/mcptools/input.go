@@ -41,6 +41,14 @@ type input struct {
 
 type inputKey struct{}
 
+type returnKey struct{}
+
+// ReturnInputRequired returns the context of an operation whose result is returned also if it asks
+// for input.
+func ReturnInputRequired(ctx context.Context) context.Context {
+	return context.WithValue(ctx, returnKey{}, true)
+}
+
 // multiRoundTrip repeats a request whose result is input_required with the answers, until it
 // has another result: the multi round-trip requests of MCP 2026-07-28. The SDK's own
 // implementation loses the order of the fields of a form, tells servers that there are no roots, and
@@ -49,7 +57,7 @@ func (s *server) multiRoundTrip(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		in, ok := ctx.Value(inputKey{}).(*input)
 		session, isClient := req.GetSession().(*mcp.ClientSession)
-		if !ok || !isClient {
+		if !ok || !isClient || ctx.Value(returnKey{}) != nil {
 			return next(ctx, method, req)
 		}
 		for {
