@@ -102,15 +102,13 @@ func (a *Agent) prepare(p *problem, box *toolbox.Box, step contextwindow.Record)
 // participant that runs the tool, which is the agent itself for the agent's own
 // tools: tool hosts of mew/v0.4 execute a request without a recipient.
 func (a *Agent) newRequest(x *action) protocol.Envelope {
-	id := publisher.NewID()
+	id, params := publisher.NewID(), x.params()
+	if x.tool.Owner != "" { // its progress extends the wait
+		params["_meta"] = map[string]any{"progressToken": id}
+	}
 	request := protocol.Envelope{
 		ID: id, Kind: protocol.KindMCPRequest, Context: x.p.path, Correlation: protocol.CorrelateTo(x.thought.ID),
-		Payload: object(field{"jsonrpc", "2.0"}, field{"id", id}, field{"method", "tools/call"}, field{"params", x.params()}),
-	}
-	if x.tool.Owner != "" { // its progress extends the wait
-		params := x.params()
-		params["_meta"] = map[string]any{"progressToken": id}
-		request.Payload = object(field{"jsonrpc", "2.0"}, field{"id", id}, field{"method", "tools/call"}, field{"params", params})
+		Payload: object(field{"jsonrpc", "2.0"}, field{"id", id}, field{"method", "tools/call"}, field{"params", params}),
 	}
 	request.To = []protocol.ParticipantID{a.host(x)}
 	return request
