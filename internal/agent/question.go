@@ -18,10 +18,13 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Bounds of the texts that the agent sends, in bytes.
+// Bounds of what the agent sends; of texts, in bytes.
 const (
 	maxThought = 4000
 	maxAnswer  = 60_000
+
+	maxModelName  = 100
+	maxModelNames = 4 // a server may name another model in each answer
 )
 
 // question is a chat that is being answered, or a part that another agent gave
@@ -71,6 +74,7 @@ type problem struct {
 	open bool // reasoning.start is in the log and the context is not closed
 
 	plan    planner.Plan // given by the planner of the outer problem
+	meter   llm.Meter    // of the models' answers for the problem, without its parts
 	remarks remarks.Box
 	asked   []protocol.ID // remarks that ask and got no reply; owned by the goroutine of the problem
 }

@@ -9,12 +9,15 @@ import (
 	"math"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/causes"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/deltastream"
+	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/publisher"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
@@ -160,7 +163,7 @@ func (a *Agent) plan(p *problem, state *planner.State) (planner.Decision, deltas
 	live := a.newStreams(p)
 	state.Watch, state.Asking = live.Add, live.Begin
 	began := a.opts.Now()
-	d, err := a.next(ctx, *state)
+	d, err := a.next(llm.WithMeter(ctx, &p.meter), *state)
 	went := live.End()
 	a.opts.Telemetry.Decided(ctx, telemetry.Decision{
 		Space: a.space.Name, Agent: string(a.you), Session: string(p.q.chat.ID), Intent: string(p.path),
@@ -264,6 +267,7 @@ func (a *Agent) conclude(p *problem, d planner.Decision, went deltastream.IDs) (
 	if ids := p.q.refs.ResolveAll(d.References); len(ids) > 0 {
 		fields = append(fields, field{"references", ids})
 	}
+	fields = append(fields, a.spent(p)...)
 	went.Text = "" // the stream carried the answer
 	last := append(a.thoughts(p, d, went), p.acknowledge()...)
 	if err := a.out.Publish(p.ctx, last...); err != nil { // complete before the conclusion, even if a pause delays one
@@ -277,6 +281,24 @@ func (a *Agent) conclude(p *problem, d planner.Decision, went deltastream.IDs) (
 	return d, nil
 }
 
+// spent returns the metadata for the end of a context: the tokens that the models
+// reported for it, without those of its parts, which have ends of their own.
+func (a *Agent) spent(p *problem) []field {
+	spent := p.meter.Spent()
+	if len(spent) == 0 {
+		return nil
+	}
+	var sum llm.Usage
+	var names []string
+	for _, s := range spent {
+		sum = sum.Plus(s.Usage)
+		if name := textutil.ShortenChars(s.Model, maxModelName); len(names) < maxModelNames && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return []field{{"metadata", map[string]any{"model": strings.Join(names, ", "), "usage": sum}}}
+}
+
 // close cancels a context that is still open, unless another participant has
 // closed it.
 func (a *Agent) close(p *problem, err error) {
@@ -285,7 +307,8 @@ func (a *Agent) close(p *problem, err error) {
 		return
 	}
 	p.open = false
-	a.out.Final("end of a context", p.inside(protocol.KindReasoningCancel, field{"reason", textutil.ShortenChars(causes.Explain(err), 500)}))
+	fields := append([]field{{"reason", textutil.ShortenChars(causes.Explain(err), 500)}}, a.spent(p)...)
+	a.out.Final("end of a context", p.inside(protocol.KindReasoningCancel, fields...))
 }
 
 // replyError sends a chat that explains why the question was not answered, if

@@ -119,15 +119,6 @@ const (
 	StopOther   Stop = "other"
 )
 
-// Usage counts tokens. Input includes tokens read from a cache, Output includes
-// tokens of thinking.
-type Usage struct {
-	Input     int `json:"input_tokens"`
-	Output    int `json:"output_tokens"`
-	Cached    int `json:"cached_tokens,omitempty"`
-	Reasoning int `json:"reasoning_tokens,omitempty"`
-}
-
 // Response is a complete answer.
 type Response struct {
 	ID    string // the provider's id
@@ -161,8 +152,8 @@ type Model interface {
 	Provider() string
 }
 
-// Ask returns the complete answer of a model. It calls on with each piece; on
-// may be nil.
+// Ask returns the complete answer of a model, and counts it with the Meter of ctx,
+// if there is one. It calls on with each piece; on may be nil.
 func Ask(ctx context.Context, m Model, req Request, on func(Delta)) (Response, error) {
 	req.Whole = on == nil
 	for event, err := range m.Generate(ctx, req) {
@@ -170,6 +161,9 @@ func Ask(ctx context.Context, m Model, req Request, on func(Delta)) (Response, e
 		case err != nil:
 			return Response{}, err
 		case event.Response != nil:
+			if meter, ok := ctx.Value(meterKey{}).(*Meter); ok {
+				meter.add(m.Name(), event.Response)
+			}
 			return *event.Response, nil
 		case on != nil:
 			on(event.Delta)

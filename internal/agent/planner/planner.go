@@ -240,7 +240,7 @@ func (f *fallback) Next(ctx context.Context, s State) (Decision, error) {
 	}
 	spent, by, provider := d.Usage, d.Model, d.Provider
 	d, err := f.second.Next(ctx, s)
-	d.Usage = plus(d.Usage, spent)
+	d.Usage = d.Usage.Plus(spent)
 	if d.Model == "" {
 		d.Model, d.Provider = by, provider // the failed request still has a cost
 	}
@@ -249,11 +249,4 @@ func (f *fallback) Next(ctx context.Context, s State) (Decision, error) {
 	}
 	d.Source, d.Fault = Fallback, fault
 	return d, nil
-}
-
-func plus(a, b llm.Usage) llm.Usage {
-	return llm.Usage{
-		Input: a.Input + b.Input, Output: a.Output + b.Output,
-		Cached: a.Cached + b.Cached, Reasoning: a.Reasoning + b.Reasoning,
-	}
 }

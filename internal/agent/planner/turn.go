@@ -218,7 +218,7 @@ func (t *turn) ask(ctx context.Context, goal contextwindow.Goal, req llm.Request
 	}
 	req.Effort, req.MaxTokens = t.m.opts.Effort, t.m.opts.MaxTokens
 	resp, err := llm.Ask(ctx, t.m.opts.Model, req, t.s.Watch)
-	t.d.Usage = plus(t.d.Usage, resp.Usage)
+	t.d.Usage = t.d.Usage.Plus(resp.Usage)
 	t.m.calibrate(&req, resp.Usage.Input)
 	if err != nil {
 		return llm.Response{}, fmt.Errorf("ask %s for %s: %w", t.m.opts.Model.Name(), goal, err)

@@ -192,14 +192,14 @@ func (u *usage) sum() llm.Usage {
 		Cached: value(u.CacheRead),
 	}
 	if u.Details != nil {
-		out.Reasoning = u.Details.Thinking
+		out.Reasoning = int(u.Details.Thinking)
 	}
 	return out
 }
 
-func value(n *int) int {
-	if n == nil || *n < 0 {
+func value(n *llm.Count) int {
+	if n == nil {
 		return 0
 	}
-	return *n
+	return int(*n)
 }

@@ -52,13 +52,20 @@ type delta struct {
 
 // usage is cumulative; missing counts are unchanged.
 type usage struct {
-	Input         *int `json:"input_tokens"`
-	CacheCreation *int `json:"cache_creation_input_tokens"`
-	CacheRead     *int `json:"cache_read_input_tokens"`
-	Output        *int `json:"output_tokens"`
+	Input         *llm.Count `json:"input_tokens"`
+	CacheCreation *llm.Count `json:"cache_creation_input_tokens"`
+	CacheRead     *llm.Count `json:"cache_read_input_tokens"`
+	Output        *llm.Count `json:"output_tokens"`
 	Details       *struct {
-		Thinking int `json:"thinking_tokens"`
+		Thinking llm.Count `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
+}
+
+// UnmarshalJSON never fails: counts of another form do not fail the answer.
+func (u *usage) UnmarshalJSON(b []byte) error {
+	type members usage
+	_ = json.Unmarshal(b, (*members)(u)) // it reads the members that fit
+	return nil
 }
 
 // apiError is the body of a refusal. Compatible servers may send a code instead
@@ -212,7 +219,7 @@ func (a *answer) applyMessageDelta(ev *event) error {
 
 // count copies the counts that are present.
 func (a *answer) count(u *usage) {
-	for _, c := range []struct{ to, from **int }{
+	for _, c := range []struct{ to, from **llm.Count }{
 		{&a.usage.Input, &u.Input}, {&a.usage.Output, &u.Output},
 		{&a.usage.CacheCreation, &u.CacheCreation}, {&a.usage.CacheRead, &u.CacheRead},
 	} {

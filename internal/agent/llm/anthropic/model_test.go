@@ -439,3 +439,22 @@ func TestGenerate_ModelWithoutThinking(t *testing.T) {
 		}
 	}
 }
+
+// TestGenerate_Counts checks that counts of any form fail no answer, and that Input
+// includes cached tokens, which input_tokens of the API do not.
+func TestGenerate_Counts(t *testing.T) {
+	for usage, want := range map[string]llm.Usage{
+		`{"input_tokens":5,"cache_read_input_tokens":70,"cache_creation_input_tokens":20,"output_tokens":3}`: {Input: 95, Cached: 70, Output: 3},
+		`{"input_tokens":"5","output_tokens":3.0,"output_tokens_details":"none"}`:                            {Output: 3},
+		`{"input_tokens":-5,"output_tokens":1e300,"cache_read_input_tokens":99999999999999999999}`:           {},
+		`null`:   {},
+		`"many"`: {},
+		`[1,2]`:  {},
+	} {
+		s := serve(t, reply{status: http.StatusOK, body: []byte(`{"id":"m","type":"message","role":"assistant","model":"claude","content":[{"type":"text","text":"fine"}],"stop_reason":"end_turn","usage":` + usage + `}`)})
+		resp, err := llm.Ask(t.Context(), s.model("claude", io.Discard), ask("well?"), nil)
+		if err != nil || resp.Message.Text != "fine" || resp.Usage != want {
+			t.Errorf("%s: %q with %+v, %v; want %+v", usage, resp.Message.Text, resp.Usage, err, want)
+		}
+	}
+}

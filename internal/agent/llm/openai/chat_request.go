@@ -83,7 +83,10 @@ var emptySchema = json.RawMessage(`{"type":"object","properties":{}}`)
 func (m *Model) chatBody(req llm.Request, v variant) chatRequest {
 	out := chatRequest{
 		Model: m.name, Messages: m.messages(req.Messages),
-		Stream: true, StreamOptions: &streamOptions{IncludeUsage: true},
+		Stream: true,
+	}
+	if !v.has(noStreamOptions) {
+		out.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
 	for _, t := range req.Tools {
 		out.Tools = append(out.Tools, chatTool{"function", functionOf(t)})

@@ -3,7 +3,6 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
@@ -44,39 +43,25 @@ func (p *pieces) add(kind llm.DeltaKind, to *strings.Builder, s string) {
 // are 0.
 func readUsage(raw json.RawMessage) llm.Usage {
 	type details struct {
-		Cached    count `json:"cached_tokens"`
-		Reasoning count `json:"reasoning_tokens"`
+		Cached    llm.Count `json:"cached_tokens"`
+		Reasoning llm.Count `json:"reasoning_tokens"`
 	}
 	var u struct {
-		Prompt     count   `json:"prompt_tokens"`
-		Completion count   `json:"completion_tokens"`
-		CacheHit   count   `json:"prompt_cache_hit_tokens"` // DeepSeek's
-		PromptOf   details `json:"prompt_tokens_details"`
-		OutputOf   details `json:"completion_tokens_details"`
+		Prompt     llm.Count `json:"prompt_tokens"`
+		Completion llm.Count `json:"completion_tokens"`
+		CacheHit   llm.Count `json:"prompt_cache_hit_tokens"` // DeepSeek's
+		PromptOf   details   `json:"prompt_tokens_details"`
+		OutputOf   details   `json:"completion_tokens_details"`
 
-		Input         count   `json:"input_tokens"`
-		Output        count   `json:"output_tokens"`
-		InputDetails  details `json:"input_tokens_details"`
-		OutputDetails details `json:"output_tokens_details"`
+		Input         llm.Count `json:"input_tokens"`
+		Output        llm.Count `json:"output_tokens"`
+		InputDetails  details   `json:"input_tokens_details"`
+		OutputDetails details   `json:"output_tokens_details"`
 	}
-	if json.Unmarshal(raw, &u) != nil {
-		return llm.Usage{}
-	}
+	_ = json.Unmarshal(raw, &u) // it reads the members that fit
 	return llm.Usage{
 		Input: int(max(u.Prompt, u.Input)), Output: int(max(u.Completion, u.Output)),
 		Cached:    int(max(u.PromptOf.Cached, u.CacheHit, u.InputDetails.Cached)),
 		Reasoning: int(max(u.OutputOf.Reasoning, u.OutputDetails.Reasoning)),
 	}
-}
-
-// count is a number of tokens; an invalid value is 0.
-type count int
-
-// UnmarshalJSON never fails.
-func (c *count) UnmarshalJSON(b []byte) error {
-	var f float64
-	if json.Unmarshal(b, &f) == nil && f > 0 && f <= math.MaxInt32 {
-		*c = count(f)
-	}
-	return nil
 }

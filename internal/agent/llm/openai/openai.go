@@ -104,10 +104,11 @@ type Model struct {
 type variant uint32
 
 const (
-	newTokens   variant = 1 << iota // Chat: max_completion_tokens instead of max_tokens
-	noEffort                        // no reasoning effort
-	noSummary                       // Responses: no summaries; OpenAI requires a verified organization
-	noEncrypted                     // Responses: no encrypted reasoning
+	newTokens       variant = 1 << iota // Chat: max_completion_tokens instead of max_tokens
+	noEffort                            // no reasoning effort
+	noSummary                           // Responses: no summaries; OpenAI requires a verified organization
+	noEncrypted                         // Responses: no encrypted reasoning
+	noStreamOptions                     // Chat: no stream_options, and so no token counts, unless the server sends them unasked
 )
 
 func (v variant) has(flag variant) bool { return v&flag != 0 }
@@ -197,6 +198,7 @@ func (m *Model) deviation(req llm.Request, err error) variant {
 	}{
 		{noEffort, req.Effort != "", []string{"reasoning_effort", "reasoning.effort"}},
 		{newTokens, m.api == Chat && req.MaxTokens > 0, []string{"max_completion_tokens"}},
+		{noStreamOptions, m.api == Chat, []string{"stream_options", "include_usage"}},
 		{noSummary, m.api == Responses, []string{"reasoning.summary", "reasoning summaries"}},
 		{noEncrypted, m.api == Responses, []string{"Encrypted content is not supported", "'include'", encryptedReasoning}},
 	} {

@@ -301,6 +301,7 @@ func TestGenerate_Concurrent(t *testing.T) {
 func TestGenerate_RefusedParameters(t *testing.T) {
 	const (
 		noEffort  = `{"error":{"message":"Unrecognized request argument supplied: reasoning_effort","type":"invalid_request_error"}}`
+		noStream  = `{"error":{"message":"Extra inputs are not permitted: stream_options.include_usage","type":"invalid_request_error"}}`
 		newTokens = `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error"}}`
 	)
 	tests := []struct {
@@ -312,6 +313,7 @@ func TestGenerate_RefusedParameters(t *testing.T) {
 		{"takes all", nil, 1, false},
 		{"no effort", map[string]string{"reasoning_effort": noEffort}, 2, false},
 		{"new tokens", map[string]string{"max_tokens": newTokens}, 2, false},
+		{"no stream options", map[string]string{"stream_options": noStream}, 2, false},
 		{"both", map[string]string{"reasoning_effort": noEffort, "max_tokens": newTokens}, 3, false},
 		{"something else", map[string]string{"messages": `{"error":{"message":"too long"}}`}, 1, true},
 	}
@@ -347,5 +349,23 @@ func TestGenerate_RefusedParameters(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestReadUsage checks that counts of any form fail no answer.
+func TestReadUsage(t *testing.T) {
+	for raw, want := range map[string]llm.Usage{
+		`{"prompt_tokens":12,"completion_tokens":3,"total_tokens":15}`:                                {Input: 12, Output: 3},
+		`{"prompt_tokens":12,"prompt_tokens_details":"none","completion_tokens":3}`:                   {Input: 12, Output: 3},
+		`{"prompt_tokens":-12,"completion_tokens":"3","completion_tokens_details":{}}`:                {},
+		`{"prompt_tokens":1e300,"completion_tokens":99999999999999999999,"input_tokens":[1]}`:         {},
+		`{"input_tokens":12.5,"output_tokens":3.0,"output_tokens_details":{"reasoning_tokens":null}}`: {Input: 12, Output: 3},
+		`{"total_tokens":15}`: {}, // it cannot be divided
+		`[]`:                  {},
+		`"many"`:              {},
+	} {
+		if got := readUsage([]byte(raw)); got != want {
+			t.Errorf("%s is read as %+v, want %+v", raw, got, want)
+		}
 	}
 }

@@ -1,0 +1,62 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/meup-protocol/meup/internal/agent"
+	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
+	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// ends returns the metadata with which the planner ended its contexts, in order.
+func ends(t *testing.T, all []protocol.Envelope) (list []string) {
+	t.Helper()
+	for i := range all {
+		if k := all[i].Kind; all[i].From == "planner" && (k == protocol.KindReasoningConclusion || k == protocol.KindReasoningCancel) {
+			m, err := json.Marshal(decode(t, &all[i])["metadata"])
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, fmt.Sprintf("%s %s", k, m))
+		}
+	}
+	return list
+}
+
+func TestUsage(t *testing.T) {
+	part := llm.ToolCall{Name: planner.Subproblem, Arguments: []byte(`{"question":"is it safe?"}`)}
+	for name, test := range map[string]struct {
+		turns []llmtest.Turn
+		want  []string
+	}{
+		"a part has its own": {[]llmtest.Turn{
+			{Calls: []llm.ToolCall{part}, Usage: llm.Usage{Input: 100, Output: 10, Cached: 60, Reasoning: 4}},
+			{Text: "It is safe.", Usage: llm.Usage{Input: 20, Output: 2}},
+			{Text: "Deploy.", Usage: llm.Usage{Input: 200, Output: 30, Cached: 90, Reasoning: 6}},
+		}, []string{
+			`reasoning.conclusion {"model":"scripted","usage":{"input_tokens":20,"output_tokens":2}}`,
+			`reasoning.conclusion {"model":"scripted","usage":{"cached_tokens":150,"input_tokens":300,"output_tokens":40,"reasoning_tokens":10}}`,
+		}},
+		"a failed answer": {[]llmtest.Turn{
+			{Calls: []llm.ToolCall{{Name: "unknown"}}, Usage: llm.Usage{Input: 5, Output: 1}},
+			{Status: 403, Code: "no_credit", Message: "no credit"},
+		}, []string{`reasoning.cancel {"model":"scripted","usage":{"input_tokens":5,"output_tokens":1}}`}},
+		"a correction": {[]llmtest.Turn{
+			{Calls: []llm.ToolCall{{Name: "unknown"}}, Usage: llm.Usage{Input: 5, Output: 1}},
+			{Text: "Deploy.", Usage: llm.Usage{Input: 7, Output: 2}},
+		}, []string{`reasoning.conclusion {"model":"scripted","usage":{"input_tokens":12,"output_tokens":3}}`}},
+		"nothing was spent": {[]llmtest.Turn{{Status: 403, Code: "no_credit", Message: "no credit"}}, []string{`reasoning.cancel null`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := watch(t)
+			all := asked(t, w, agent.Options{Planner: thinking(t, w, test.turns...)}, "shall we deploy?")
+			if got := ends(t, all); fmt.Sprint(got) != fmt.Sprint(test.want) {
+				t.Errorf("ends\n%s\nwant\n%s\nin\n%s", got, test.want, script(all))
+			}
+		})
+	}
+}
