@@ -69,7 +69,7 @@ func (a actor) answer(id, message string) {
 	within := "s-" + id
 	a.does("planner", within, "reasoning.start", "", "", id, `{"message":"thinking"}`)
 	a.does("planner", "t-"+id, "reasoning.thought", within, "", "", `{"message":"I consider it"}`)
-	a.does("planner", "c-"+id, "reasoning.conclusion", within, "", "", `{"message":"done","metadata":{"usage":{"input_tokens":7,"output_tokens":3}}}`)
+	a.does("planner", "c-"+id, "reasoning.conclusion", within, "", "", `{"message":"done","metadata":{"usage":{"input_tokens":7,"output_tokens":3,"cached_tokens":4,"reasoning_tokens":1}}}`)
 	text, err := json.Marshal(map[string]string{"message": "re: " + message})
 	if err != nil {
 		a.t.Error(err)
@@ -111,7 +111,8 @@ func TestOpenAI_Client(t *testing.T) {
 	out := runOpenAI(t, g, "lab/planner", "why?", "models,chat,stream,follow,response,responses,faults")
 	contains(t, out,
 		`{"model":"lab"}`, `{"model":"lab/planner"}`, `{"one":"lab/planner"}`,
-		`"content":"re: why?"`, `"reasoning_content":"thinking\n\nI consider it\n\ndone"`, `"usage":{"completion_tokens":3,"prompt_tokens":7,"total_tokens":10}`,
+		`"content":"re: why?"`, `"reasoning_content":"thinking\n\nI consider it\n\ndone"`, `"usage":{"completion_tokens":3,"completion_tokens_details":{"reasoning_tokens":1},"prompt_tokens":7,"prompt_tokens_details":{"cached_tokens":4},"total_tokens":10}`,
+		`"usage":{"input_tokens":7,"input_tokens_details":{"cached_tokens":4},"output_tokens":3,"output_tokens_details":{"reasoning_tokens":1},"total_tokens":10}`,
 		`"delta":{"reasoning_content":"thinking","role":"assistant"}`, `"delta":{"content":"re: why?"}`, `"finish_reason":"stop"`,
 		`{"follow":"re: and now?"}`, `{"response":"re: why?"`, `{"again":"re: why?","same":true}`, `{"next":"re: next"}`,
 		`"type":"response.reasoning_summary_text.delta"`, `{"final":"re: why?"`, `"status":"completed"}`,

@@ -154,7 +154,7 @@ func (r *response) end(u usage) {
 	r.object["status"] = "completed"
 	r.object["usage"] = map[string]any{
 		"input_tokens": u.input, "output_tokens": u.output, "total_tokens": u.input + u.output,
-		"input_tokens_details": map[string]any{"cached_tokens": 0}, "output_tokens_details": map[string]any{"reasoning_tokens": 0},
+		"input_tokens_details": map[string]any{"cached_tokens": u.cached}, "output_tokens_details": map[string]any{"reasoning_tokens": u.reasoning},
 	}
 	if r.stream == nil {
 		writeJSON(r.w, http.StatusOK, r.snapshot())

@@ -37,8 +37,9 @@ type output interface {
 }
 
 // usage counts the tokens that participants report in the metadata of their
-// conclusions. Without a report it is zero: a space has no tokens of its own.
-type usage struct{ input, output int64 }
+// conclusions and cancellations. Without a report it is zero: a space has no tokens
+// of its own. cached is a part of input, reasoning one of output.
+type usage struct{ input, output, cached, reasoning int64 }
 
 // view turns the events of a turn into text. One step at a time is shown while it
 // grows; others wait for its end.
@@ -290,14 +291,19 @@ func (v *view) endAnswer() {
 	v.waiting, v.waits = nil, 0
 }
 
-// count adds the tokens that a conclusion reports.
+// count adds the tokens that a conclusion or a cancellation reports.
 func (v *view) count(e *protocol.Envelope) {
 	reported := e.ParsePayload().Get("metadata").Get("usage")
-	in, _ := reported.Get("input_tokens").Int()
-	out, _ := reported.Get("output_tokens").Int()
+	tokens := func(name string, most int64) int64 {
+		n, _ := reported.Get(name).Int()
+		return min(max(n, 0), most)
+	}
 	const most = 1 << 40
-	v.used.input += min(max(in, 0), most)
-	v.used.output += min(max(out, 0), most)
+	in, out := tokens("input_tokens", most), tokens("output_tokens", most)
+	v.used.input += in
+	v.used.output += out
+	v.used.cached += tokens("cached_tokens", in)
+	v.used.reasoning += tokens("reasoning_tokens", out)
 }
 
 func (v *view) end(e *ask.Event) {

@@ -121,3 +121,39 @@ func TestView_Answers(t *testing.T) {
 		})
 	}
 }
+
+// spent is an output that keeps the usage at the end.
+type spent struct {
+	shown
+	used usage
+}
+
+func (s *spent) end(u usage) { s.used = u }
+
+// Each conclusion, and each cancellation, of a turn counts; counts of another form do not.
+func TestView_Usage(t *testing.T) {
+	out := new(spent)
+	v := newView(out, "planner")
+	for _, metadata := range []string{
+		`{"usage":{"input_tokens":100,"output_tokens":20,"cached_tokens":60,"reasoning_tokens":5}}`,
+		`{"usage":{"input_tokens":10,"output_tokens":2,"cached_tokens":99,"reasoning_tokens":99}}`, // parts are no more than the whole
+		`{"usage":{"input_tokens":-1,"output_tokens":"7","cached_tokens":[],"reasoning_tokens":-5}}`,
+		`{"usage":{"input_tokens":1.5,"output_tokens":1e300}}`,
+		`{"usage":7}`, `null`, `{}`,
+	} {
+		v.event(&ask.Event{Type: ask.Closed, Envelope: &protocol.Envelope{
+			From: "planner", Kind: protocol.KindReasoningCancel, Context: "c", Payload: []byte(`{"metadata":` + metadata + `}`),
+		}})
+	}
+	v.event(&ask.Event{Type: ask.Ended})
+	if want := (usage{input: 110, output: 22, cached: 70, reasoning: 7}); out.used != want {
+		t.Errorf("usage %+v, want %+v", out.used, want)
+	}
+	v.event(&ask.Event{Type: ask.Closed, Envelope: &protocol.Envelope{
+		From: "planner", Kind: protocol.KindReasoningConclusion, Context: "c/d",
+		Payload: []byte(`{"metadata":{"usage":{"input_tokens":9223372036854775807,"output_tokens":99999999999999999999}}}`),
+	}})
+	if v.used.input <= 0 || v.used.output < 0 {
+		t.Errorf("usage %+v, want no overflow", v.used)
+	}
+}
