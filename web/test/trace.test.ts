@@ -84,6 +84,22 @@ test("labels are one bounded line, whatever the names and texts are, and never e
   }
 });
 
+test("a canceled part has a usage of its own, and a cancellation from outside has none", () => {
+  const { read, s, space } = turn();
+  const say = (from: string, kind: string, payload: object, more: object): void => void space.receive(s.say(from, kind, payload as never, more));
+  const metadata = (n: number): object => ({ model: "m-3", usage: { input_tokens: n, output_tokens: 1, cached_tokens: n } });
+  say("planner", "reasoning.start", { message: "Failing" }, { id: "f", context: "r" });
+  say("planner", "reasoning.cancel", { reason: "no credit", metadata: metadata(40) }, { context: "r/f" });
+  say("planner", "reasoning.start", { message: "Stopped" }, { id: "o", context: "r" });
+  say("alice", "reasoning.cancel", { reason: "stop", metadata: metadata(1000) }, { correlationId: "o" });
+  say("planner", "reasoning.conclusion", { message: "ok", metadata: metadata(3) }, { context: "r" });
+  const t = read();
+  const usage = (label: string): unknown[] => t.spans.filter((x) => x.label === label).map((x) => [x.usage.input, x.usage.output, x.state]);
+  assert.deepEqual(usage("Failing"), [[40, 1, "ended"]]);
+  assert.deepEqual(usage("Stopped"), [[null, null, "ended"]]);
+  assert.deepEqual([t.usage.input, t.usage.output, t.usage.model], [143, 22, "m-1, m-3, m-2"], "each once");
+});
+
 test("usage of any shape is read or ignored", () => {
   for (const bad of [{}, { usage: 3 }, { usage: { input_tokens: -1, output_tokens: "7" } }, { cost: Number.NaN }, { tokens: "many" }]) {
     const u = usageOf(bad as never);

@@ -67,6 +67,7 @@ export interface Message extends Versioned {
 
 /** The author, time and reason of an end. */
 export interface Closing {
+  readonly id: ID;
   readonly by: ParticipantID;
   readonly at: Millis;
   readonly reason: string;

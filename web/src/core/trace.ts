@@ -116,11 +116,12 @@ function addBlock(s: SpaceState, b: Block, depth: number, now: Millis, find: (id
   const [start, until] = timeOf(b.metadata ?? {}, b.startedAt);
   const reported = until > start;
   const end = b.endedAt ?? (running ? Math.max(now, b.lastAt) : b.lastAt);
-  const conclusion = b.conclusion === null ? NONE : usageOf(obj(field(find(b.conclusion.id)?.payload ?? {}, "metadata")));
+  const closed = find((b.conclusion ?? b.cancelled)?.id ?? "");
+  const used = closed?.context === b.path ? usageOf(obj(field(closed.payload, "metadata"))) : NONE; // a cancellation from outside may close several
   out.push({
     ...point("context", b.path, depth, label(b.message, "Reasoning"), reasoner(b), start, reported ? until : Math.max(start, end), b.path),
     state: running ? "running" : b.status === "complete" || b.status === "collapsed" ? "done" : "ended",
-    usage: sum(usageOf(b.metadata ?? {}), conclusion),
+    usage: sum(usageOf(b.metadata ?? {}), used),
   });
   for (const step of b.steps) {
     if (out.length >= MAX_SPANS) return;

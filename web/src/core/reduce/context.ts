@@ -44,7 +44,7 @@ export function answered(t: Tables, references: readonly ID[]): Where | null {
 
 /** Returns the participant that ended something with this envelope. */
 export function closing(e: Logged): Closing {
-  return { by: e.env.from, at: e.at, reason: reasonOf(e.env.payload) };
+  return { id: e.env.id, by: e.env.from, at: e.at, reason: reasonOf(e.env.payload) };
 }
 
 /** Returns the reason in a payload, by any of its names. */
