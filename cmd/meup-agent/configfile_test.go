@@ -48,6 +48,10 @@ mcp:
   - npx -y server /srv/docs
   - "other 'with words'"
 mcp_http: [http://localhost:9000/mcp]
+currency: EUR
+price:
+  - gpt-6.1-terra input=2.5 output=10 cached=0.25
+  - qwen3:8b input=0 output=0
 instructions: |
   Be brief.
   Be kind.
@@ -61,6 +65,9 @@ context_tokens: 32_000
 		strings.Join(f.mcp, "|"), strings.Join(f.mcpHTTP, "|"), f.think.instructions, f.think.contextTokens)
 	if got != want {
 		t.Errorf("%s\nwant %s", got, want)
+	}
+	if list := strings.Join(f.think.price, "|"); f.think.currency != "EUR" || list != "gpt-6.1-terra input=2.5 output=10 cached=0.25|qwen3:8b input=0 output=0" {
+		t.Errorf("prices %s in %s", list, f.think.currency)
 	}
 	if f.answer != "auto" || f.connectTimeout != 30*time.Second {
 		t.Error("what the file does not say has lost its default")
@@ -162,6 +169,9 @@ func TestConfigurationFile_ExitCodes(t *testing.T) {
 		{good, []string{"--metrics-listen", "192.0.2.1:1"}, program.ExitFailed},
 		{good, []string{"--effort", "much"}, program.ExitUsage},
 		{good, []string{"--base-url", "http://localhost"}, program.ExitUsage},
+		{good, []string{"--price", "m input=1 output=-1"}, program.ExitUsage},
+		{good, []string{"--currency", "euro"}, program.ExitUsage},
+		{good, []string{"--model", "rules", "--price", "m input=1 output=1"}, program.ExitUsage},
 		{write(t, "max_stepps: 3"), nil, program.ExitUsage},
 		{write(t, "max_steps: many"), nil, program.ExitUsage},
 		{write(t, "space: [a, b]"), nil, program.ExitUsage},

@@ -6,12 +6,14 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/llm/models"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/planner/rules"
@@ -34,13 +36,16 @@ type deciderFlags struct {
 	effort           string
 	maxTokens        int
 	showThinking     bool
+	price            []string
+	currency         string
 
-	flags *pflag.FlagSet
+	prices llm.Prices // of price
+	flags  *pflag.FlagSet
 }
 
 // ofModels are the flags that only a model of the agent itself uses.
 var ofModels = []string{
-	"api", "context-tokens", "context-utilization", "summarization-model", "effort", "max-tokens", "show-thinking",
+	"api", "context-tokens", "context-utilization", "summarization-model", "effort", "max-tokens", "show-thinking", "price", "currency",
 }
 
 func (f *deciderFlags) register(fl *pflag.FlagSet) {
@@ -59,6 +64,8 @@ func (f *deciderFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.effort, "effort", "", "how much the model thinks: low, medium, high; empty: the default of the model")
 	fl.IntVar(&f.maxTokens, "max-tokens", 0, "maximum of tokens of one answer; 0: the default of the provider")
 	fl.BoolVar(&f.showThinking, "show-thinking", false, "publish the model's raw thinking, not only its reasons")
+	fl.StringArrayVar(&f.price, "price", nil, "price of a million tokens of a model, so that answers report their cost: 'NAME input=2.5 output=10 cached=0.25'; repeatable")
+	fl.StringVar(&f.currency, "currency", "USD", "currency of --price")
 }
 
 func (f *deciderFlags) check() error {
@@ -89,8 +96,17 @@ func (f *deciderFlags) check() error {
 	if f.reasoner != "" && !hasScheme(f.reasoner, "http", "https", "nats", "tls") {
 		return program.Usagef("--reasoner: expected http://…, https://…, nats://… or tls://…")
 	}
+	var err error
+	if f.prices, err = llm.ParsePrices(f.price); err != nil {
+		return program.Usagef("--price: %w", err)
+	}
+	if !currencyCode.MatchString(f.currency) {
+		return program.Usagef("--currency %q: expected three capital letters, such as EUR", f.currency)
+	}
 	return nil
 }
+
+var currencyCode = regexp.MustCompile("^[A-Z]{3}$")
 
 // hasScheme reports whether an address, or the first one of a list, is a URL with
 // a host and one of the schemes.

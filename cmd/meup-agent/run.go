@@ -131,7 +131,7 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 		ShowThinking: f.think.showThinking, OwnToolsOnly: f.spaceTools == "off",
 		NoProposals: f.proposalTimeout == 0, ProposalTimeout: f.proposalTimeout, ToolTimeout: f.toolTimeout, MaxToolTimeout: f.toolMaxTimeout,
 		DelegateTimeout: delegateTimeout,
-		ContextTokens:   f.think.contextTokens, MaxSteps: f.maxSteps, MaxHops: f.maxHops, Telemetry: tel, Logger: log,
+		ContextTokens:   f.think.contextTokens, Prices: f.think.prices, Currency: f.think.currency, MaxSteps: f.maxSteps, MaxHops: f.maxHops, Telemetry: tel, Logger: log,
 	})
 	answering.Store(a)
 	return a.Run(ctx)

@@ -42,6 +42,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/causes"
 	"github.com/meup-protocol/meup/internal/agent/chats"
 	"github.com/meup-protocol/meup/internal/agent/inbox"
+	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/peers"
 	"github.com/meup-protocol/meup/internal/agent/planner"
@@ -126,6 +127,11 @@ type Options struct {
 	// ContextTokens is the size of the model's context window, for the agent's
 	// status; 0: unknown.
 	ContextTokens int
+
+	// Prices are the prices of models in Currency. The conclusion reports the cost if
+	// all models that were used have one.
+	Prices   llm.Prices
+	Currency string
 
 	// WatchInterval is the time between two probes whether the process that took
 	// a question, another one of the same participant, still works on it; 0: 15 s.

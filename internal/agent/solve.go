@@ -282,7 +282,8 @@ func (a *Agent) conclude(p *problem, d planner.Decision, went deltastream.IDs) (
 }
 
 // spent returns the metadata for the end of a context: the tokens that the models
-// reported for it, without those of its parts, which have ends of their own.
+// reported for it, and their cost, without those of its parts, which have ends of
+// their own.
 func (a *Agent) spent(p *problem) []field {
 	spent := p.meter.Spent()
 	if len(spent) == 0 {
@@ -296,7 +297,11 @@ func (a *Agent) spent(p *problem) []field {
 			names = append(names, name)
 		}
 	}
-	return []field{{"metadata", map[string]any{"model": strings.Join(names, ", "), "usage": sum}}}
+	m := map[string]any{"model": strings.Join(names, ", "), "usage": sum}
+	if cost, known := a.opts.Prices.Cost(spent); known {
+		m["cost"], m["currency"] = cost, a.opts.Currency
+	}
+	return []field{{"metadata", m}}
 }
 
 // close cancels a context that is still open, unless another participant has

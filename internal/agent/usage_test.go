@@ -60,3 +60,21 @@ func TestUsage(t *testing.T) {
 		})
 	}
 }
+
+func TestUsage_Cost(t *testing.T) {
+	turns := []llmtest.Turn{{Text: "Deploy.", Usage: llm.Usage{Input: 1000, Output: 100, Cached: 400}}}
+	for name, want := range map[string]string{
+		"scripted": `reasoning.conclusion {"cost":0.0024,"currency":"EUR","model":"scripted","usage":{"cached_tokens":400,"input_tokens":1000,"output_tokens":100}}`,
+		"another":  `reasoning.conclusion {"model":"scripted","usage":{"cached_tokens":400,"input_tokens":1000,"output_tokens":100}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := watch(t)
+			all := asked(t, w, agent.Options{
+				Planner: thinking(t, w, turns...), Currency: "EUR", Prices: llm.Prices{name: {Input: 2, Output: 10, Cached: 0.5}},
+			}, "shall we deploy?")
+			if got := fmt.Sprint(ends(t, all)); got != "["+want+"]" {
+				t.Errorf("ends %s\nwant [%s]", got, want)
+			}
+		})
+	}
+}

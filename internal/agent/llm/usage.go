@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -84,4 +87,84 @@ func (m *Meter) add(requested string, r *Response) {
 		m.spent = append(m.spent, Spent{Requested: requested, Model: model})
 	}
 	m.spent[i].Usage = m.spent[i].Usage.Plus(r.Usage)
+}
+
+// Price is the price of a million tokens.
+type Price struct{ Input, Output, Cached float64 }
+
+// maxPrice bounds a price, so that no cost overflows.
+const maxPrice = 1e6
+
+// Prices are the prices of models, by the name in their answers or in requests.
+type Prices map[string]Price
+
+// ParsePrices reads lines such as
+//
+//	gpt-6.1-terra input=2.5 output=10 cached=0.25
+//
+// Without cached, tokens from a cache cost as much as others. The error names the
+// line's model and the field.
+func ParsePrices(lines []string) (Prices, error) {
+	prices := make(Prices, len(lines))
+	for _, line := range lines {
+		words := strings.Fields(line)
+		if len(words) == 0 || strings.Contains(words[0], "=") {
+			return nil, fmt.Errorf("%q begins with no model: expected NAME input=PRICE output=PRICE [cached=PRICE]", line)
+		}
+		name := words[0]
+		if _, twice := prices[name]; twice {
+			return nil, fmt.Errorf("%s has two prices: remove one of them", name)
+		}
+		price, err := parsePrice(words[1:])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		prices[name] = price
+	}
+	return prices, nil
+}
+
+func parsePrice(fields []string) (Price, error) {
+	given := make(map[string]float64, 3)
+	for _, field := range fields {
+		name, text, _ := strings.Cut(field, "=")
+		if name != "input" && name != "output" && name != "cached" {
+			return Price{}, fmt.Errorf("unknown field %q: expected input=PRICE output=PRICE [cached=PRICE]", name)
+		}
+		if _, twice := given[name]; twice {
+			return Price{}, fmt.Errorf("%s is given twice", name)
+		}
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(n) || n < 0 || n > maxPrice {
+			return Price{}, fmt.Errorf("%s=%s: expected the price of a million tokens, 0 to %d", name, text, int(maxPrice))
+		}
+		given[name] = n
+	}
+	for _, name := range []string{"input", "output"} {
+		if _, ok := given[name]; !ok {
+			return Price{}, fmt.Errorf("%s is missing: expected input=PRICE output=PRICE [cached=PRICE]", name)
+		}
+	}
+	price := Price{Input: given["input"], Output: given["output"], Cached: given["input"]}
+	if n, ok := given["cached"]; ok {
+		price.Cached = n
+	}
+	return price, nil
+}
+
+// Cost returns the cost of what was spent, to a billionth. It is unknown if one of the models has
+// no price: a part of it would mislead.
+func (p Prices) Cost(spent []Spent) (cost float64, known bool) {
+	for _, s := range spent {
+		price, ok := p[s.Model]
+		if !ok {
+			price, ok = p[s.Requested]
+		}
+		if !ok {
+			return 0, false
+		}
+		cached := min(s.Usage.Cached, s.Usage.Input) // a server may count wrong
+		cost += float64(s.Usage.Input-cached)*price.Input + float64(cached)*price.Cached + float64(s.Usage.Output)*price.Output
+	}
+	return math.Round(cost*1e3) / 1e9, len(spent) > 0
 }
