@@ -170,11 +170,25 @@ type Reasoning struct {
 	Notes []Note `json:"notes,omitempty"`
 	// Conclusion is the last conclusion that has more than a message.
 	Conclusion *Conclusion `json:"conclusion,omitempty"`
+	// Usage is the sum of what the ends of its contexts report; nil: nothing.
+	Usage *Usage `json:"usage,omitempty"`
+}
+
+// Usage is what models used, as the agent reports it.
+type Usage struct {
+	// Tokens are input and output together.
+	Tokens    int64   `json:"tokens,omitempty"`
+	Input     int64   `json:"input_tokens,omitempty"`
+	Output    int64   `json:"output_tokens,omitempty"`
+	Cached    int64   `json:"cached_tokens,omitempty"`    // of Input
+	Reasoning int64   `json:"reasoning_tokens,omitempty"` // of Output
+	Cost      float64 `json:"cost,omitempty"`             // of the contexts that report one
+	Currency  string  `json:"currency,omitempty"`         // of Cost: costs in others than the first are not added
 }
 
 // HasDetails reports whether the agent gave more than texts and calls.
 func (r *Reasoning) HasDetails() bool {
-	return len(r.References) > 0 || len(r.Metadata) > 0 || len(r.Notes) > 0 || r.Conclusion != nil
+	return len(r.References) > 0 || len(r.Metadata) > 0 || len(r.Notes) > 0 || r.Conclusion != nil || r.Usage != nil
 }
 
 // Note is a hypothesis, an observation or a question with more than a text.

@@ -99,3 +99,41 @@ func TestDetails_Bounds(t *testing.T) {
 		t.Errorf("conclusion %+v", c)
 	}
 }
+
+// TestUsage_Sum: each end of a context of the agent counts once, also a cancellation;
+// counts of another form do not.
+func TestUsage_Sum(t *testing.T) {
+	log := new(memoryLog)
+	add := func(from protocol.ParticipantID, kind protocol.Kind, id protocol.ID, path protocol.ContextPath, to protocol.ID, payload string) {
+		env := protocol.Envelope{ID: id, From: from, Kind: kind, Context: path, Payload: []byte(payload)}
+		if to != "" {
+			env.Correlation = protocol.CorrelateTo(to)
+		}
+		log.add(env)
+	}
+	add("alice", protocol.KindChat, "q", "", "", `{"message":"?"}`)
+	add("planner", protocol.KindReasoningStart, "c", "", "q", `{"message":"look"}`)
+	add("planner", protocol.KindMCPRequest, "", "c", "", `{"method":"tools/call","params":{"name":"look"}}`)
+	add("planner", protocol.KindReasoningStart, "left-open", "c", "", `{"message":"closed by the outer one"}`)
+	for _, part := range []struct{ id, end, metadata string }{
+		{"d", "conclusion", `{"usage":{"input_tokens":100,"output_tokens":20,"cached_tokens":60,"reasoning_tokens":5},"cost":0.1,"currency":"EUR"}`},
+		{"e", "cancel", `{"usage":{"input_tokens":10,"output_tokens":2,"cached_tokens":99,"reasoning_tokens":-1},"cost":0.2,"currency":"EUR"}`},
+		{"f", "conclusion", `{"tokens":7,"cost":5}`},
+		{"g", "conclusion", `{"usage":{"input_tokens":"9","output_tokens":1e300},"tokens":-3,"cost":-1}`},
+		{"h", "conclusion", `{"usage":[],"cost":1e400}`},
+	} {
+		add("planner", protocol.KindReasoningStart, protocol.ID(part.id), "c", "", `{"message":"part"}`)
+		add("planner", protocol.Kind("reasoning."+part.end), "", protocol.ContextPath("c/"+part.id), "", `{"message":"so","metadata":`+part.metadata+`}`)
+	}
+	add("planner", protocol.KindReasoningConclusion, "", "c", "", `{"message":"so","metadata":{"usage":{"input_tokens":1000,"output_tokens":200}}}`)
+	p := NewTracker(Options{Space: "lab", Reader: log, Mask: detailsMask{}})
+	apply(p, log.entries)
+	turn, err := p.Turn(t.Context(), "q", 1, Viewer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := api.Usage{Tokens: 1339, Input: 1110, Output: 222, Cached: 70, Reasoning: 5, Cost: 0.3, Currency: "EUR"}
+	if turn.Reasoning == nil || turn.Reasoning.Usage == nil || *turn.Reasoning.Usage != want {
+		t.Errorf("reasoning %+v, want usage %+v", turn.Reasoning, want)
+	}
+}

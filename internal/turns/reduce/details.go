@@ -3,8 +3,11 @@ package reduce
 import (
 	"bytes"
 	"encoding/json"
+	"math"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/reasondetail"
@@ -16,6 +19,8 @@ import (
 const (
 	maxDetails = 32 << 10                // bytes that an item keeps; a value beyond them is omitted, not cut
 	maxEntries = reasondetail.MaxEntries // of a list, of metadata, of notes and of references
+
+	usageWeight = 80 // bytes of an api.Usage, about
 )
 
 // detailKeys are the members of a payload that are details.
@@ -83,6 +88,54 @@ func detail(v protocol.Value, metadata bool, room *int) []byte {
 	return nil
 }
 
+// readUsage returns the usage in the metadata of the end of a context; nil: none.
+func readUsage(metadata protocol.Value) *api.Usage {
+	const most = 1 << 40
+	count := func(v protocol.Value, most int64) int64 {
+		n, _ := v.Int()
+		return min(max(n, 0), most)
+	}
+	tokens := metadata.Get("usage")
+	u := api.Usage{Input: count(tokens.Get("input_tokens"), most), Output: count(tokens.Get("output_tokens"), most)}
+	u.Cached, u.Reasoning = count(tokens.Get("cached_tokens"), u.Input), count(tokens.Get("reasoning_tokens"), u.Output)
+	if u.Tokens = u.Input + u.Output; u.Tokens == 0 {
+		u.Tokens = count(metadata.Get("tokens"), most)
+	}
+	if cost := metadata.Get("cost"); cost.Type() == protocol.TypeNumber {
+		if n, err := strconv.ParseFloat(string(cost.Raw()), 64); err == nil && n > 0 && n <= most {
+			u.Cost, u.Currency = n, "USD"
+			if code := metadata.Get("currency").Text(); currencyCode.MatchString(code) {
+				u.Currency = strings.Clone(code)
+			}
+		}
+	}
+	if u == (api.Usage{}) {
+		return nil
+	}
+	return &u
+}
+
+var currencyCode = regexp.MustCompile("^[A-Z]{3}$") // other texts may be secrets
+
+// addUsage adds what the end of a context reports.
+func addUsage(r *api.Reasoning, u *api.Usage) {
+	if u == nil {
+		return
+	}
+	if r.Usage == nil {
+		r.Usage = new(api.Usage)
+	}
+	sum := r.Usage
+	sum.Tokens += u.Tokens
+	sum.Input += u.Input
+	sum.Output += u.Output
+	sum.Cached += u.Cached
+	sum.Reasoning += u.Reasoning
+	if sum.Currency == "" || sum.Currency == u.Currency {
+		sum.Cost, sum.Currency = math.Round((sum.Cost+u.Cost)*1e9)/1e9, u.Currency
+	}
+}
+
 // details returns the details of an item as they are shown, masked.
 func (d *Display) details(raw json.RawMessage) reasondetail.Details {
 	shown := d.params(raw)
@@ -98,7 +151,7 @@ func (d *Display) details(raw json.RawMessage) reasondetail.Details {
 
 // renderDetails sets what an agent gave in addition to its texts: the metadata of its
 // first context that has any, the references of its starts and thoughts, its
-// notes, and its last conclusion.
+// notes, its last conclusion, and the usage that the ends of its contexts report.
 func (b *Builder) renderDetails(r *api.Reasoning, d *Display) {
 	own := b.own(r.Agent)
 	for _, c := range own {
@@ -115,6 +168,9 @@ func (b *Builder) renderDetails(r *api.Reasoning, d *Display) {
 	for _, c := range b.contexts {
 		if c.start != nil && c.opener == r.Agent {
 			refer(r, d.of(c.start).details.Note.References)
+		}
+		if end := c.closed; end != nil && c.reasoner() == r.Agent && end.Env().From == r.Agent && end.Env().Context == c.path { // it may close others too
+			addUsage(r, end.usage)
 		}
 	}
 	room := maxNarrative
@@ -158,6 +214,9 @@ func weighDetails(r *api.Reasoning) int {
 	}
 	if r.Conclusion != nil {
 		n += weighConclusion(r.Conclusion)
+	}
+	if r.Usage != nil {
+		n += 200
 	}
 	return n + weighParts(r.Parts)
 }

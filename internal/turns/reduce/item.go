@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/outcome"
 	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/internal/reasondetail"
@@ -79,6 +80,7 @@ type Item struct {
 
 	asked protocol.ParticipantID // by a reasoning.start, to reason in its context; "": none
 
+	usage   *api.Usage      // that the end of a context reports; nil: none
 	details json.RawMessage // that a reasoning.* gives in addition to its text; nil: none
 
 	mu     sync.Mutex // held while masking, so that concurrent requests share the work
@@ -185,6 +187,11 @@ func NewItem(e *Entry) *Item {
 	}
 	if strings.HasPrefix(string(slim.Kind), "reasoning.") {
 		it.details = readDetails(p)
+		if slim.Kind == protocol.KindReasoningConclusion || slim.Kind == protocol.KindReasoningCancel {
+			if it.usage = readUsage(p.Get("metadata")); it.usage != nil {
+				it.Weight += usageWeight
+			}
+		}
 		it.Weight += 3 * len(it.details) // itself, masked, and parsed
 	}
 	return it

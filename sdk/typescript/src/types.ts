@@ -229,6 +229,16 @@ export interface Reasoning {
   readonly parts?: readonly Part[];
   /** The agent that asked this one to take a part. */
   readonly asked_by?: ParticipantID;
+  /** What models used, as the agent reports it; cached_tokens are of the input, reasoning_tokens of the output. */
+  readonly usage?: {
+    readonly tokens?: number;
+    readonly input_tokens?: number;
+    readonly output_tokens?: number;
+    readonly cached_tokens?: number;
+    readonly reasoning_tokens?: number;
+    readonly cost?: number;
+    readonly currency?: string;
+  };
 }
 
 /** A part that an agent asked another participant to take. */
