@@ -221,3 +221,20 @@ func TestSummarizeBy_Fails(t *testing.T) {
 		}
 	}
 }
+
+// TestSummarizeBy_Counted: the tokens of a summary count for the decision that needed
+// it, by the model that wrote it.
+func TestSummarizeBy_Counted(t *testing.T) {
+	used := llm.Usage{Input: 900, Output: 50}
+	b := NewBuilder(Options{Summarizer: SummarizeBy(model(func(llm.Request) (llm.Response, error) {
+		return llm.Response{Message: llm.Message{Role: llm.Assistant, Text: "Short."}, Stop: llm.StopEnd, Usage: used}, nil
+	}))})
+	var meter llm.Meter
+	in := Input{Question: "What?", Goal: Planning, Budget: defaultBudget, Records: []Record{stepOf(0, success(prose(seeded(), 9000)))}}
+	if _, meta, err := b.Build(llm.WithMeter(t.Context(), &meter), in); err != nil || meta.Summaries != 1 {
+		t.Fatalf("%+v, %v", meta, err)
+	}
+	if got := meter.Spent(); len(got) != 1 || got[0] != (llm.Spent{Requested: "test", Model: "test", Usage: used}) {
+		t.Errorf("spent %+v, want %+v of test", got, used)
+	}
+}
