@@ -264,12 +264,13 @@ func (j *Journal) adopt(r repair) error {
 			return fmt.Errorf("the second copy is ahead of this one at %s", s.name)
 		}
 	}
-	if err := j.replica.Adopt(); err != nil {
+	kept, err := j.replica.Adopt()
+	if err != nil {
 		return err
 	}
 	for i, s := range j.streams {
 		s.announce = s.announce || r.differs[i]
 	}
-	j.log.Error("the local copy of the log differed from NATS and was replaced by a second copy", "stream", r.stream)
+	j.log.Error("the local copy of the log differed from NATS and was replaced by a second copy", "stream", r.stream, "kept", kept)
 	return nil
 }

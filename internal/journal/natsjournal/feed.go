@@ -35,6 +35,7 @@ const (
 var (
 	errGap     = errors.New("messages of the stream were missed")
 	errSilence = errors.New("JetStream has stopped to deliver")
+	errOther   = errors.New("the stream has another message in the place of the last one that was read")
 )
 
 // feed is an ordered consumer of one stream. It is ephemeral, without acks, and
@@ -42,9 +43,10 @@ var (
 // current position. (jetstream.OrderedConsumer is similar, but decides on its
 // own when to restart and needs up to 10 s after an outage.)
 type feed struct {
-	s    *stream
-	sub  *nats.Subscription
-	name string
+	s     *stream
+	sub   *nats.Subscription
+	name  string
+	after replica.Position // the last message that was read
 
 	items        chan replica.Message
 	broken       chan error // at most one
@@ -62,10 +64,12 @@ var processStart = time.Now()
 
 const msgFollowed = "stream is followed"
 
-// openFeed subscribes to the stream after the position.
+// openFeed subscribes to the stream from the last message that was read: that the
+// consumer delivers it again shows that the stream goes on from it. A stream that was
+// compared may have been replaced by an older one before the consumer was created.
 func (s *stream) openFeed(ctx context.Context) (*feed, error) {
 	f := &feed{
-		s: s, items: make(chan replica.Message, feedItems),
+		s: s, after: s.local.Pos, items: make(chan replica.Message, feedItems),
 		broken: make(chan error, 1), done: make(chan struct{}),
 	}
 	f.lastReceived.Store(int64(time.Since(processStart)))
@@ -80,7 +84,7 @@ func (s *stream) openFeed(ctx context.Context) (*feed, error) {
 		Name:              f.name,
 		DeliverSubject:    inbox,
 		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
-		OptStartSeq:       s.local.Pos.Seq + 1,
+		OptStartSeq:       max(s.local.Pos.Seq, 1),
 		AckPolicy:         jetstream.AckNonePolicy,
 		MaxDeliver:        1,
 		FlowControl:       true,
@@ -147,6 +151,12 @@ func (f *feed) receive(m *nats.Msg) {
 		return
 	}
 	f.delivered++
+	if md.Sequence.Stream <= f.after.Seq {
+		if f.after.Time != 0 && md.Timestamp.UnixNano() != f.after.Time {
+			f.fail(errOther)
+		}
+		return
+	}
 	it := decode(f.s.j.names, f.s.index, m)
 	it.Seq, it.Time = md.Sequence.Stream, md.Timestamp.UnixNano()
 	select {

@@ -208,6 +208,49 @@ func TestStreamLostItsTail(t *testing.T) {
 	}
 }
 
+// The store of NATS is replaced between the comparison with the local copy and the creation of
+// the consumer, and other messages take the places of the lost ones.
+func TestStreamLostItsTail_Compared(t *testing.T) {
+	t.Parallel()
+	n := startNATS(t)
+	one := func(o *Options) { o.streams, o.shorterWait = 1, 500*time.Millisecond }
+	var window atomic.Bool
+	reached, replaced := make(chan struct{}), make(chan struct{})
+	a, line := openThrough(t, n, func(o *Options) {
+		one(o)
+		o.ReplicaDir = t.TempDir()
+		o.OnFollow = func() {
+			if window.CompareAndSwap(true, false) {
+				reached <- struct{}{}
+				<-replaced
+			}
+		}
+	})
+	b := openTest(t, n.url(), one)
+	mustAppend(t, b, "lab", chat("a", "alice"))
+	waitForAgreement(t, "lab", 1, []*Journal{a, b})
+	old := backup(t, n)
+	persistAppend(t, b, "lab", chat("b", "alice"))
+	waitForAgreement(t, "lab", 2, []*Journal{a, b})
+	closeTest(t, b)
+	window.Store(true)
+	line.cut()
+	<-reached
+	n.stop()
+	n.opts.StoreDir = old // b is lost
+	n.start()
+	b = openTest(t, n.url(), one)
+	for _, id := range []string{"c", "d", "e"} {
+		mustAppend(t, b, "lab", chat(id, "alice"))
+	}
+	testkit.Eventually(t, "connected again", func() bool { return a.nc.IsConnected() })
+	close(replaced)
+	refuses(t, a)
+	if got := content(t, a, "lab"); len(got) != 2 || !strings.HasSuffix(got[1], " b") {
+		t.Errorf("before the decision the copy has %q", got)
+	}
+}
+
 // All gateways have read messages that NATS has lost. All refuse, and the decision at one of them
 // decides for all.
 func TestStreamWentBack_OneDecidesForAll(t *testing.T) {

@@ -216,26 +216,25 @@ func (r *Replica) Rebuild() error {
 	return r.renew(func() error { return os.RemoveAll(r.path()) })
 }
 
-// SetAside replaces the replica, which is intact but a copy of a log that NATS
-// no longer has, with an empty one. It returns the path at which the former one
-// is kept.
+// SetAside replaces the replica, which is not a copy of the log on NATS, with an empty one. It
+// returns the path at which the former one is kept.
 func (r *Replica) SetAside() (kept string, err error) {
+	return r.setAside(func() error { return nil })
+}
+
+// Adopt replaces the database with the one of the closed replica in SecondDir. It returns the
+// path at which the former one is kept: NATS may have lost what only it has.
+func (r *Replica) Adopt() (kept string, err error) {
+	return r.setAside(func() error { return os.Rename(filepath.Join(r.SecondDir(), "db"), r.path()) })
+}
+
+func (r *Replica) setAside(follow func() error) (kept string, err error) {
 	kept = r.path() + ".replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
 	return kept, r.renew(func() error {
 		if r.temp {
-			return os.RemoveAll(r.path())
+			return errors.Join(os.RemoveAll(r.path()), follow())
 		}
-		return os.Rename(r.path(), kept)
-	})
-}
-
-// Adopt replaces the database with the one of the closed replica in SecondDir.
-func (r *Replica) Adopt() error {
-	return r.renew(func() error {
-		if err := os.RemoveAll(r.path()); err != nil {
-			return err
-		}
-		return os.Rename(filepath.Join(r.SecondDir(), "db"), r.path())
+		return errors.Join(os.Rename(r.path(), kept), follow())
 	})
 }
 
