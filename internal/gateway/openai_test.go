@@ -400,8 +400,11 @@ func cutOpenAI(t *testing.T, g *meuptest.Gateway, more string, limit int64) stri
 // restart, and others cannot compute them from the content of a request: another log has
 // other ids.
 func TestAdapters_IDsAreSecret(t *testing.T) {
-	ids := func(g *meuptest.Gateway) (list []protocol.ID) {
+	ids := func() (list []protocol.ID) {
 		t.Helper()
+		g := meuptest.Start(t, aguiConfig)
+		var restarts sync.RWMutex
+		actor{t: t, g: g, restarts: &restarts}.responder()
 		for range 2 {
 			say := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{"message":"y","key":"1"}}}`
 			if status, body := postAs(t, g, "alice-token", "/mcp?space=lab", say); status != http.StatusOK || strings.Contains(body, `"isError"`) {
@@ -411,7 +414,9 @@ func TestAdapters_IDsAreSecret(t *testing.T) {
 			if status, answer := postAs(t, g, "alice-token", "/v1/chat/completions", body, "Idempotency-Key", "k"); status != http.StatusOK {
 				t.Fatal(status, answer)
 			}
+			restarts.Lock()
 			g.Restart()
+			restarts.Unlock()
 		}
 		for _, e := range questions(t, g) {
 			list = append(list, e.ID)
@@ -421,12 +426,7 @@ func TestAdapters_IDsAreSecret(t *testing.T) {
 		}
 		return list
 	}
-	start := func() *meuptest.Gateway {
-		g := meuptest.Start(t, aguiConfig)
-		actor{t: t, g: g}.responder()
-		return g
-	}
-	here, there := ids(start()), ids(start())
+	here, there := ids(), ids()
 	for _, id := range here {
 		if slices.Contains(there, id) {
 			t.Errorf("the id %s follows from the content alone", id)
