@@ -146,8 +146,8 @@ func TestInputRequired_Refused(t *testing.T) {
 		result mcp.CallToolResult
 		want   string
 	}{
-		"sampling":     {mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"0": zoneForm("Which zone?"), "1": &mcp.CreateMessageWithToolsParams{MaxTokens: 1}}}, "sampling/createMessage is refused"},
-		"roots":        {mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"1": new(mcp.ListRootsParams)}}, "roots/list is refused"},
+		"sampling":     {mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"0": zoneForm("Which zone?"), "1": &mcp.CreateMessageWithToolsParams{MaxTokens: 1}}}, "sampling/createMessage is refused"}, //nolint:staticcheck // servers may still send it
+		"roots":        {mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"1": new(mcp.ListRootsParams)}}, "roots/list is refused"},                                                                  //nolint:staticcheck // servers may still send it
 		"endless":      {mcp.CallToolResult{RequestState: "s", InputRequests: mcp.InputRequestMap{}}, "asked 10 times"},
 		"nothing":      {mcp.CallToolResult{InputRequests: mcp.InputRequestMap{}}, "does not say which"},
 		"no flat form": {mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"1": &mcp.ElicitParams{Message: strings.Repeat("x", 9<<10)}}}, "question not passed on"},
