@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -29,11 +30,18 @@ type event struct {
 	tool      string
 	toolUse   string         // id of the call
 	args      protocol.Value // arguments of the call
+	unread    error          // why the arguments of the call cannot be read; nil: they are an object, or there are none
 	response  protocol.Value // result of the call
 	body      protocol.Value // the whole event
 }
 
-var errNotObject = errors.New("the body is not a JSON object")
+var (
+	errNotObject = errors.New("the body is not a JSON object")
+	errArguments = errors.New("tool_input: expected a JSON object")
+	errCommand   = errors.New("command: expected a text")
+	errNoName    = errors.New("the event has no hook_event_name")
+	errNoTool    = errors.New("the event has no tool_name")
+)
 
 // decode reads the body of a hook of a program.
 func decode(p *program, body []byte) (event, error) {
@@ -57,18 +65,23 @@ func decode(p *program, body []byte) (event, error) {
 	if p.complete != nil {
 		p.complete(&e)
 	}
+	switch e.args.Type() {
+	case protocol.TypeObject, protocol.TypeNone, protocol.TypeNull:
+	default:
+		e.unread = cmp.Or(e.unread, errArguments)
+	}
 	return e, nil
 }
 
 // text returns a field that is a text.
 func (e *event) text(name string) string { return e.body.Get(name).Text() }
 
-// input returns the arguments of the call; {} if they are no object.
+// input returns the arguments of the call, as they are; {} if it has none.
 func (e *event) input() []byte {
-	if e.args.Type() == protocol.TypeObject {
-		return e.args.Raw()
+	if t := e.args.Type(); t == protocol.TypeNone || t == protocol.TypeNull {
+		return []byte("{}")
 	}
-	return []byte("{}")
+	return e.args.Raw()
 }
 
 // sum identifies the tool and the arguments of the call.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/meup-protocol/meup/protocol"
@@ -153,9 +154,19 @@ func completeCursor(e *event) {
 	switch e.name {
 	case "beforeShellExecution", "afterShellExecution":
 		e.tool, e.response = "Shell", e.body.Get("output")
-		e.args = embedded(object("command", e.text("command")))
+		if e.body.Get("command").Type() != protocol.TypeString {
+			e.unread = errCommand
+		}
+		e.args, _ = embedded(object("command", e.text("command"))) // it has one member
 	case "beforeMCPExecution", "afterMCPExecution":
-		e.args, e.response = embedded([]byte(e.text("tool_input"))), embeddedOr(e.body.Get("result_json"))
+		if e.args.Type() == protocol.TypeString {
+			if in, err := embedded([]byte(e.args.Text())); err != nil {
+				e.unread = fmt.Errorf("tool_input: %w", err)
+			} else {
+				e.args = in
+			}
+		}
+		e.response = embeddedOr(e.body.Get("result_json"))
 	case "subagentStart", "subagentStop": // the end has no id
 		sum := sha256.Sum256([]byte(e.text("task")))
 		e.agent, e.agentType = hex.EncodeToString(sum[:16]), short(e.text("subagent_type"), maxName)
@@ -164,13 +175,13 @@ func completeCursor(e *event) {
 	}
 }
 
-// embedded parses JSON within a text; no value if it is none.
-func embedded(text []byte) protocol.Value {
+// embedded parses JSON within a text.
+func embedded(text []byte) (protocol.Value, error) {
 	doc, err := protocol.ParseForeignJSON(text, protocol.MaxDepth)
 	if err != nil {
-		return protocol.Value{}
+		return protocol.Value{}, err
 	}
-	return doc.Root()
+	return doc.Root(), nil
 }
 
 // embeddedOr returns the object or the list in a text; else the text.
@@ -178,7 +189,7 @@ func embeddedOr(v protocol.Value) protocol.Value {
 	if v.Type() != protocol.TypeString {
 		return v
 	}
-	in := embedded([]byte(v.Text()))
+	in, _ := embedded([]byte(v.Text())) // no value if it is no JSON
 	if t := in.Type(); t == protocol.TypeObject || t == protocol.TypeArray {
 		return in
 	}

@@ -17,7 +17,7 @@ import (
 // refuse answers an event that cannot be served, of which body may be the beginning.
 func refuse(w http.ResponseWriter, r *http.Request, p *program, body []byte, err error) {
 	name, known := eventName(body)
-	if !known { // it may be a call
+	if !known || name == "" { // it may be a call
 		name = "PreToolUse"
 	}
 	refuseEvent(w, r, p, name, err)

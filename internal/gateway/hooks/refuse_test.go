@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -35,7 +36,8 @@ func gatesOf(name string) (events []string) {
 	for _, gate := range hookconfig.Gates {
 		if p.events[gate] != nil {
 			text, err := json.Marshal(map[string]any{
-				"hook_event_name": gate, p.fields.session: "s", "tool_name": "Bash", "tool_use_id": "1", "tool_input": map[string]string{"command": "x"},
+				"hook_event_name": gate, p.fields.session: "s", "tool_name": "Bash", "tool_use_id": "1",
+				"tool_input": map[string]string{"command": "x"}, "command": "x",
 			})
 			if err != nil {
 				panic(err) // of texts
@@ -100,6 +102,59 @@ func TestServer_Refused(t *testing.T) {
 	}
 	if status, answer := serve(t, s, "claude", Caller{Refused: protocol.Errorf(protocol.CodeTooMany, "The gateway is busy.")}, `{"hook_event_name":"Stop"}`); status != http.StatusTooManyRequests {
 		t.Errorf("%d %s, want the error of an event that gates nothing", status, answer)
+	}
+}
+
+// A call whose event, name or arguments cannot be read is denied, by an answer that says why: the
+// space would decide about something else.
+func TestServer_UnreadableCall(t *testing.T) {
+	s := New(Options{Logger: slog.New(slog.DiscardHandler), API: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("a request to the space, want none")
+	})})
+	deep := `{"path":"/etc/passwd","z":` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}`
+	quoted := func(text string) string { return string(object("tool_input", text)) }
+	for _, test := range []struct{ name, program, event, members, reason string }{
+		{"a text", "claude", "PreToolUse", `{"tool_name":"Bash","tool_input":"rm -rf x"}`, "tool_input: expected a JSON object"},
+		{"JSON in a text", "claude", "PreToolUse", `{"tool_name":"Bash","tool_input":"{\"command\":\"rm\"}"}`, "tool_input: expected a JSON object"},
+		{"a list", "claude", "PreToolUse", `{"tool_name":"Bash","tool_input":["rm -rf x"]}`, "tool_input: expected a JSON object"},
+		{"a number", "claude", "PermissionRequest", `{"tool_name":"Bash","tool_input":1}`, "tool_input: expected a JSON object"},
+		{"a text", "codex", "PreToolUse", `{"tool_name":"Bash","tool_input":"rm -rf x"}`, "tool_input: expected a JSON object"},
+		{"a list", "codex", "PermissionRequest", `{"tool_name":"Bash","tool_input":[{"command":"x"}]}`, "tool_input: expected a JSON object"},
+		{"a text", "cursor", "preToolUse", `{"tool_name":"Shell","tool_input":"rm -rf x"}`, "tool_input: expected a JSON object"},
+		{"a list in a text", "cursor", "beforeMCPExecution", `{"tool_name":"read",` + quoted(`[{"path":"/etc/passwd"}]`)[1:], "tool_input: expected a JSON object"},
+		{"a list", "cursor", "beforeMCPExecution", `{"tool_name":"read","tool_input":[]}`, "tool_input: expected a JSON object"},
+		{"deep in a text", "cursor", "beforeMCPExecution", `{"tool_name":"read",` + quoted(deep)[1:], "tool_input: "},
+		{"a comma at the end", "cursor", "beforeMCPExecution", `{"tool_name":"read",` + quoted(`{"path":"/etc/passwd",}`)[1:], "tool_input: "},
+		{"a control character", "cursor", "beforeMCPExecution", `{"tool_name":"read",` + quoted("{\"path\":\"\x01\"}")[1:], "tool_input: "},
+		{"a list of commands", "cursor", "beforeShellExecution", `{"command":["rm -rf x"]}`, "command: expected a text"},
+		{"no command", "cursor", "beforeShellExecution", `{}`, "command: expected a text"},
+		{"no tool", "claude", "PreToolUse", `{"tool_input":{"command":"x"}}`, "the event has no tool_name"},
+		{"a tool of another type", "cursor", "beforeMCPExecution", `{"tool_name":["read"],"tool_input":"{}"}`, "the event has no tool_name"},
+		{"no name", "claude", "", `{"tool_name":"Bash","tool_input":{"command":"x"}}`, "the event has no hook_event_name"},
+		{"a name of another type", "codex", "", `{"hook_event_name":["PreToolUse"],"tool_name":"Bash"}`, "the event has no hook_event_name"},
+		{"a name that is null", "cursor", "", `{"hook_event_name":null,"tool_name":"Bash"}`, "the event has no hook_event_name"},
+	} {
+		t.Run(test.program+" "+test.event+", "+test.name, func(t *testing.T) {
+			members := map[string]json.RawMessage{}
+			if err := json.Unmarshal([]byte(test.members), &members); err != nil {
+				t.Fatal(err)
+			}
+			members[programs[test.program].fields.session] = []byte(`"s"`)
+			if test.event != "" {
+				members["hook_event_name"] = []byte(strconv.Quote(test.event))
+			}
+			text, err := json.Marshal(members)
+			if err != nil {
+				t.Fatal(err)
+			}
+			status, answer := serve(t, s, test.program, Caller{}, string(text))
+			wantDenied(t, test.program, string(text), status, answer, test.reason)
+		})
+	}
+	for _, program := range Programs {
+		if status, answer := serve(t, s, program, Caller{}, `{"hook_event_name":"Tomorrow","tool_input":"x"}`); status != http.StatusOK || strings.Contains(answer, "deny") {
+			t.Errorf("%s: an event that is not known: %d %s, want no decision", program, status, answer)
+		}
 	}
 }
 

@@ -99,9 +99,18 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c Caller, body []
 		refuse(access.BadRequest(err.Error()))
 		return
 	}
-	handle := agent.events[e.name]
+	handle, gate := agent.events[e.name], slices.Contains(hookconfig.Gates, e.name)
 	switch {
-	case e.session == "" && slices.Contains(hookconfig.Gates, e.name):
+	case e.name == "":
+		refuse(access.BadRequest(errNoName.Error()))
+		return
+	case gate && e.unread != nil:
+		refuse(access.BadRequest(e.unread.Error()))
+		return
+	case gate && e.tool == "":
+		refuse(access.BadRequest(errNoTool.Error()))
+		return
+	case gate && e.session == "":
 		refuse(access.BadRequest("the event has no " + agent.fields.session))
 		return
 	case handle == nil || e.session == "": // an agent may have events that are not known here
@@ -118,7 +127,7 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c Caller, body []
 		session: s.sessions.get(sessionKey{r.PathValue("space"), c.ID, e.session}), ctx: r.Context(),
 	}
 	out, err := handle(h)
-	if slices.Contains(hookconfig.Gates, h.name) && (refused(err, protocol.CodePaused) || err == nil && slices.Contains(c.Space.Paused(), c.ID)) {
+	if gate && (refused(err, protocol.CodePaused) || err == nil && slices.Contains(c.Space.Paused(), c.ID)) {
 		out, err = h.denied(fmt.Sprintf("%s is paused in the space %s.", c.ID, h.space)), nil
 	}
 	if err != nil {

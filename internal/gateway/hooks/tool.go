@@ -282,7 +282,8 @@ func (h *hook) sumWith(input []byte) string {
 	if input == nil {
 		return ""
 	}
-	return (&event{program: h.program, tool: h.tool, args: embedded(input)}).sum()
+	args, _ := embedded(input) // of a payload, which was parsed
+	return (&event{program: h.program, tool: h.tool, args: args}).sum()
 }
 
 // propose proposes a call and waits for the decision; nil: there is none.
