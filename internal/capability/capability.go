@@ -3,6 +3,7 @@ package capability
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/meup-protocol/meup/internal/capability/pattern"
 	"github.com/meup-protocol/meup/protocol"
@@ -70,10 +71,15 @@ func (c *Capability) mode(r *Request) pattern.Mode {
 	switch {
 	case c.deny:
 		return pattern.Deny
-	case c.payload != nil && r.Payload.Get("params").Get("arguments").Get("command").Exists():
+	case c.payload != nil && hasCommand(r.Payload.Get("params").Get("arguments")):
 		return pattern.Allow | pattern.Command
 	}
 	return pattern.Allow
+}
+
+// hasCommand reports whether the arguments of a call have the command of a shell.
+func hasCommand(arguments protocol.Value) bool {
+	return slices.ContainsFunc(pattern.CommandKeys, func(key string) bool { return arguments.Get(key).Exists() })
 }
 
 func (c *Capability) matchRest(r *Request, m pattern.Mode, w *pattern.Work) bool {

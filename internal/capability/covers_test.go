@@ -38,7 +38,10 @@ func TestCovers(t *testing.T) {
 		{`{"kind":"k","payload":{"a":"read_*"}}`, `{"kind":"k","payload":{"a":"read_x","b":"y"}}`, true},
 		{`{"kind":"k","payload":{"a":"x","b":"y"}}`, `{"kind":"k","payload":{"a":"x"}}`, false},
 		{`{"kind":"k","payload":{"a":["x","y"]}}`, `{"kind":"k","payload":{"a":["y"]}}`, true},
-		{`{"kind":"k","payload":{"a":["x","y"]}}`, `{"kind":"k","payload":{"a":"y"}}`, false}, // ["y","z"]
+		{`{"kind":"k","payload":{"a":["x","y"]}}`, `{"kind":"k","payload":{"a":"y"}}`, true},
+		{`{"kind":"k","payload":{"a":["x","y"]}}`, `{"kind":"k","payload":{"a":"*"}}`, false},
+		{`{"kind":"k","payload":{"a":["*"]}}`, `{"kind":"k","payload":{"a":"*"}}`, true},
+		{`{"kind":"k","payload":{"a":["**"]}}`, `{"kind":"k","payload":{"a":"**"}}`, false}, // []
 		{`{"kind":"k","payload":{"a":["x",5]}}`, `{"kind":"k","payload":{"a":5.0}}`, true},
 		{`{"kind":"k","payload":{"a":"!delete_*"}}`, `{"kind":"k","payload":{"a":["read_*"]}}`, false},
 		{`{"kind":"k","payload":{"a":"!delete_*"}}`, `{"kind":"k","payload":{"a":"read_*"}}`, false}, // ["read_a","delete_b"]

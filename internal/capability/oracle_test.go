@@ -244,12 +244,8 @@ func oracleValue(p, v any, deny bool) bool {
 		}
 		return len(list) == 0 && p != "!**" && oracleAbsent(p)
 	}
-	var every bool
-	switch p := p.(type) {
-	case []any:
-		every = true
-	case string:
-		every = strings.HasPrefix(p, "!")
+	switch p.(type) {
+	case []any, string:
 	default:
 		return false
 	}
@@ -259,10 +255,7 @@ func oracleValue(p, v any, deny bool) bool {
 			count++
 		}
 	}
-	if every {
-		return count > 0 && count == len(list)
-	}
-	return count > 0
+	return count > 0 && count == len(list)
 }
 
 // oracleElement matches an element of an array for an allowing rule.

@@ -81,6 +81,45 @@ func TestDecide_UncertainText(t *testing.T) {
 	}
 }
 
+// A list is allowed by a glob of which each of its elements is an instance, and denied by one.
+func TestDecide_ListOfTexts(t *testing.T) {
+	for _, test := range []struct {
+		argument, pattern, value string
+		allowed, denied          bool
+	}{
+		{"command", "git *", `["git log","git status"]`, true, true},
+		{"command", "git *", `["git log","rm -rf /"]`, false, true},
+		{"command", "git *", `["rm -rf /","git log"]`, false, true},
+		{"command", "git *", `[["git log"],["rm -rf /"]]`, false, true},
+		{"command", "git *", `[]`, false, false},
+		{"file_path", "/repo/docs/**", `["/repo/docs/a","/repo/docs/b"]`, true, true},
+		{"file_path", "/repo/docs/**", `["/repo/docs/a","/etc/passwd"]`, false, true},
+	} {
+		t.Run(test.pattern+" "+test.value, func(t *testing.T) {
+			rule := fmt.Sprintf(`{"kind":"mcp.request","payload":{"params":{"arguments":{%q:%q}}}`, test.argument, test.pattern)
+			arguments := fmt.Sprintf(`{%q:%s}`, test.argument, test.value)
+			if got := decideCall(t, rule+"}", arguments); got != test.allowed {
+				t.Errorf("allowed: %t, want %t", got, test.allowed)
+			}
+			if got := !decideCall(t, rule+`,"deny":true}`, arguments); got != test.denied {
+				t.Errorf("denied: %t, want %t", got, test.denied)
+			}
+		})
+	}
+}
+
+// The command of a shell has different names in the arguments of different tools.
+func TestDecide_CommandKeys(t *testing.T) {
+	for _, key := range []string{"command", "commands", "cmd", "script", "shell_command"} {
+		rule := fmt.Sprintf(`{"kind":"mcp.request","payload":{"params":{"arguments":{%q:"git *"}}}}`, key)
+		for command, want := range map[string]bool{`"git log"`: true, `["git log"]`: true, `"git log; rm"`: false, `["git log","git log; rm"]`: false} {
+			if got := decideCall(t, rule, fmt.Sprintf(`{%q:%s}`, key, command)); got != want {
+				t.Errorf("%s: %s is allowed: %t, want %t", key, command, got, want)
+			}
+		}
+	}
+}
+
 // A grant of an exact text that a glob does not match is not held.
 func TestCovers_UncertainText(t *testing.T) {
 	const format = `{"kind":"mcp.request","payload":{"params":{"arguments":{"command":%q}}}}`

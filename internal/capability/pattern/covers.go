@@ -82,14 +82,13 @@ func (p *Pattern) Covers(q *Pattern, w *Work) bool {
 	case p.class == classAny || p.sameText(q):
 		return true
 	case q.class == classOneOf:
-		// q asks for every element of an array, p for one or all of them.
+		// Both ask for every element of an array.
 		return (p.class == classOneOf || p.class == classText || p.class == classScalar) && p.coversOne(q, w)
 	case p.class == classOneOf:
 		// p asks for every element of an array: q must match none, or do the same.
+		every := q.class == classText || q.class == classScalar
 		plain := q.class == classNumber || q.class == classWord || q.class == classObject && q.objectsOnly()
-		return (plain || q.class == classText && q.text.negate) && p.coversOne(q, w)
-	case p.class == classText && p.text.negate && q.class == classText && !q.text.negate:
-		return false // "read" matches ["read", "delete"], which "!delete" does not
+		return (every || plain) && p.coversOne(q, w)
 	}
 	return p.coversOne(q, w)
 }

@@ -28,8 +28,8 @@
 //	                      allowing rule             deny rule
 //	absent field          no pattern matches        a negation matches
 //	key                   as written                in any case ("PATH" is "path")
-//	text on an array      any element               any element
-//	!text on an array     every element, strings    any element
+//	text on an array      every element, strings    any element
+//	"*" on an array       every element             any element
 //	[p, q] on an array    every element             any element
 //	other on an array     no                        any element
 //	!text on a number …   no                        yes

@@ -111,15 +111,8 @@ func (p *Pattern) matchArray(v protocol.Value, m Mode, w *Work) bool {
 		return p.matchAnyElement(v, m, w)
 	}
 	switch p.class {
-	case classOneOf:
+	case classOneOf, classText, classScalar:
 		return p.matchEvery(v, m, w)
-	case classText:
-		if p.text.negate {
-			return p.matchEvery(v, m, w)
-		}
-		return p.matchAnyElement(v, m, w)
-	case classScalar:
-		return p.matchAnyElement(v, m, w)
 	}
 	return false
 }

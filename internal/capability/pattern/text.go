@@ -19,10 +19,13 @@ const (
 	Allow    Mode = 0
 	Deny     Mode = 1 << 0
 	modeDeep Mode = 1 << 1 // below "**": absence matches nothing
-	// Command is the mode of an allowing rule for a call whose arguments have a command, which
-	// a shell may run.
+	// Command is the mode of an allowing rule for a call whose arguments have a command, by one of
+	// CommandKeys, which a shell may run.
 	Command Mode = 1 << 2
 )
+
+// CommandKeys are the names of the arguments in which tools take the command of a shell.
+var CommandKeys = []string{"command", "commands", "cmd", "cmds", "command_line", "commandLine", "shell_command", "shellCommand", "shell", "script", "scripts"}
 
 func (m Mode) deny() bool { return m&Deny != 0 }
 
