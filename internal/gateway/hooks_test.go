@@ -354,7 +354,7 @@ func TestHooks_Removed(t *testing.T) {
 	if status, body := fire(t, g, "wide", "", "UserPromptSubmit", nil); status != http.StatusForbidden || !strings.Contains(body, `"kicked"`) {
 		t.Error(status, body)
 	}
-	if status, body := postAs(t, g, "wrong-token", "/api/spaces/lab/hooks/claude", "{}"); status != http.StatusUnauthorized {
+	if status, body := postAs(t, g, "wrong-token", "/api/spaces/lab/hooks/claude", `{"hook_event_name":"Stop"}`); status != http.StatusUnauthorized {
 		t.Error(status, body)
 	}
 }
@@ -482,20 +482,20 @@ func TestHooks_Refusals(t *testing.T) {
 		status                  int
 		want                    string
 	}{
-		{"no token", path, "", "{}", http.StatusUnauthorized, "unauthorized"},
-		{"an unknown token", path, "nobody", "{}", http.StatusUnauthorized, "unauthorized"},
-		{"another space", "/api/spaces/attic/hooks/claude", "bob-token", "{}", http.StatusNotFound, "attic"},
+		{"no token", path, "", `{"hook_event_name":"Stop"}`, http.StatusUnauthorized, "unauthorized"},
+		{"an unknown token", path, "nobody", `{"hook_event_name":"Stop"}`, http.StatusUnauthorized, "unauthorized"},
+		{"another space", "/api/spaces/attic/hooks/claude", "bob-token", `{"hook_event_name":"Stop"}`, http.StatusNotFound, "attic"},
 		{"another program", "/api/spaces/lab/hooks/emacs", "bob-token", "{}", http.StatusNotFound, "claude"},
 		{"an unknown event", path, "bob-token", `{"hook_event_name":"Tomorrow","session_id":"s"}`, http.StatusOK, "{}"},
-		{"no event", path, "bob-token", `{}`, http.StatusOK, "{}"},
-		{"fields of other types", path, "bob-token", `{"hook_event_name":["Stop"],"session_id":{"a":1},"tool_input":7}`, http.StatusOK, "{}"},
+		{"no event", path, "bob-token", `{}`, http.StatusOK, `"deny"`},
+		{"fields of other types", path, "bob-token", `{"hook_event_name":["Stop"],"session_id":{"a":1},"tool_input":7}`, http.StatusOK, `"deny"`},
 		{"no JSON, and calls may pass", path + "?fail=open", "bob-token", `{`, http.StatusBadRequest, "not a JSON object"},
 		{"no object, and calls may pass", path + "?fail=open", "bob-token", `[]`, http.StatusBadRequest, "not a JSON object"},
-		{"a long id", path, "bob-token", `{"session_id":"` + strings.Repeat("x", 300) + `"}`, http.StatusBadRequest, "session_id"},
+		{"a long id", path, "bob-token", `{"hook_event_name":"Stop","session_id":"` + strings.Repeat("x", 300) + `"}`, http.StatusBadRequest, "session_id"},
 		{"a long body", path, "bob-token", `{"hook_event_name":"Stop","x":"` + strings.Repeat("x", 1<<20) + `"}`, http.StatusRequestEntityTooLarge, "1048576"},
-		{"a bad setting", path + "?wait=-1", "bob-token", `{}`, http.StatusBadRequest, "wait"},
-		{"another bad setting", path + "?prompts=all", "bob-token", `{}`, http.StatusBadRequest, "prompts"},
-		{"a third bad setting", path + "?fail=closed", "bob-token", `{}`, http.StatusBadRequest, "fail"},
+		{"a bad setting", path + "?wait=-1", "bob-token", `{"hook_event_name":"Stop"}`, http.StatusBadRequest, "wait"},
+		{"another bad setting", path + "?prompts=all", "bob-token", `{"hook_event_name":"Stop"}`, http.StatusBadRequest, "prompts"},
+		{"a third bad setting", path + "?fail=closed", "bob-token", `{"hook_event_name":"Stop"}`, http.StatusBadRequest, "fail"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if status, body := postAs(t, g, test.token, test.path, test.body); status != test.status || !strings.Contains(body, test.want) {

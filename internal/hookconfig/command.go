@@ -341,6 +341,6 @@ func (t *Target) check(ctx context.Context, program string) error {
 	if _, err := t.API.SessionIn(ctx, t.Space); err != nil {
 		return err
 	}
-	_, err := t.post(ctx, address(program, t.Gateway, t.Space), []byte("{}"))
+	_, err := t.post(ctx, address(program, t.Gateway, t.Space), []byte(`{"hook_event_name":"status"}`))
 	return err
 }

@@ -104,14 +104,14 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c Caller, body []
 	case e.name == "":
 		refuse(access.BadRequest(errNoName.Error()))
 		return
+	case gate && e.session == "":
+		refuse(access.BadRequest("the event has no " + agent.fields.session))
+		return
 	case gate && e.unread != nil:
 		refuse(access.BadRequest(e.unread.Error()))
 		return
 	case gate && e.tool == "":
 		refuse(access.BadRequest(errNoTool.Error()))
-		return
-	case gate && e.session == "":
-		refuse(access.BadRequest("the event has no " + agent.fields.session))
 		return
 	case handle == nil || e.session == "": // an agent may have events that are not known here
 		writeAnswer(w, &e, answer{})
