@@ -16,11 +16,11 @@ func newMCP(a *app) *cobra.Command {
 		Use:   "mcp",
 		Short: "Serves the gateway's /mcp over standard input and output",
 		Long: `mcp is an MCP server over standard input and output, for clients that start a
-program instead of connecting to an address. It has the tools, resources and prompts of the gateway's
-/mcp, and passes each call on to it: the client takes part in the space as the
-participant of the token.
+program instead of connecting to an address. It passes each message on to the gateway's /mcp, and
+what comes back to the client, which takes part in the space as the participant of
+the token.
 
-It ends when its standard input ends.`,
+It ends when its standard input ends. Requests without a response are canceled 2 seconds later.`,
 		Example: `  claude mcp add meup -- meup mcp --gateway http://127.0.0.1:8080 --space lab --token-file ~/.meup-token`,
 		Args:    program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
