@@ -100,11 +100,16 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 	default:
 		_, err = fmt.Fprintln(c.OutOrStdout(), text)
 	}
-	if err != nil || !f.reasoning {
+	if err != nil {
 		return err
 	}
-	if err := explain(c.Context(), t, answer.ID, style, c.ErrOrStderr()); err != nil { // the answer was printed all the same
-		connect.Warn(c.ErrOrStderr(), "no reasoning: %s", termsafe.Words(err.Error()))
+	if f.reasoning {
+		if err := explain(c.Context(), t, answer.ID, style, c.ErrOrStderr()); err != nil { // the answer was printed all the same
+			connect.Warn(c.ErrOrStderr(), "no reasoning: %s", termsafe.Words(err.Error()))
+		}
+	}
+	if w.stopped[answer.From] {
+		return fmt.Errorf("%s gave the question up and canceled its reasoning; its message says why", termsafe.Words(string(answer.From)))
 	}
 	return nil
 }
@@ -166,7 +171,9 @@ type waiter struct {
 	onProposal func(*protocol.Envelope) error // gets each proposal on which the caller may decide
 	onQuestion func(*protocol.Envelope) error // gets each question of a tool server to the caller
 
-	working []protocol.ParticipantID // those that began to work on the message
+	working []protocol.ParticipantID                        // those that began to work on the message
+	opened  map[protocol.ContextPath]protocol.ParticipantID // the contexts that they opened for it
+	stopped map[protocol.ParticipantID]bool                 // those whose last of these contexts was canceled
 }
 
 // await receives until another participant answers the message in the main
@@ -206,10 +213,21 @@ func (w *waiter) await(ctx context.Context) (*protocol.Envelope, error) {
 	}
 }
 
-// noteWork reports that a participant that works on the message has left the space.
+// noteWork records who works on the message and who stops, and reports that one of them
+// has left the space.
 func (w *waiter) noteWork(e *protocol.Envelope) {
-	if e.Kind == protocol.KindReasoningStart && e.Correlation.Names(w.id) && !slices.Contains(w.working, e.From) {
-		w.working = append(w.working, e.From)
+	if e.Kind == protocol.KindReasoningStart && e.Context == "" && e.Correlation.Names(w.id) {
+		if w.opened == nil {
+			w.opened, w.stopped = make(map[protocol.ContextPath]protocol.ParticipantID), make(map[protocol.ParticipantID]bool)
+		}
+		w.opened[protocol.ContextPath(e.ID)] = e.From
+		delete(w.stopped, e.From)
+		if !slices.Contains(w.working, e.From) {
+			w.working = append(w.working, e.From)
+		}
+	}
+	if who := w.opened[e.Context]; e.Kind == protocol.KindReasoningCancel && who != "" {
+		w.stopped[who] = true
 	}
 	if e.Kind != protocol.KindSystemPresence {
 		return

@@ -320,14 +320,15 @@ func (t *turn) before(from protocol.ParticipantID) (text string) {
 	return text
 }
 
-// ended shows the end of a turn that has no answer.
+// ended shows the end of a turn that has no answer, and no text that says why.
 func (t *turn) ended(ctx context.Context, e *ask.Event) {
 	switch {
+	case t.answered != "" && e.State != ask.Withdrawn:
 	case e.State == ask.Failed:
 		t.send(ctx, textChunk("agent_message_chunk", "No participant has answered. "+e.Text))
 	case e.State == ask.Withdrawn:
 		t.send(ctx, textChunk("agent_message_chunk", "The question was withdrawn. "+e.Text))
-	case t.answered == "":
+	default:
 		t.send(ctx, textChunk("agent_message_chunk", e.Text))
 	}
 }

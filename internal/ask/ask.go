@@ -59,7 +59,7 @@ func (e *Event) InLog() bool { return e.Type != Delta && e.Type != Answering && 
 // The states of Ended.
 const (
 	Completed = "completed" // there is an answer, or a conclusion
-	Failed    = "failed"    // all contexts were canceled
+	Failed    = "failed"    // all contexts were canceled; a chat of their openers is no answer
 	Withdrawn = "withdrawn" // the asker canceled the question
 )
 

@@ -146,6 +146,26 @@ func TestFollow_NoAnswer(t *testing.T) {
 	check(t, got, "opened   thinking", "closed   no model", "ended  failed no model")
 }
 
+// The chat of a participant that has canceled its contexts says why there is no answer.
+// It is an answer if another context of the participant has a conclusion.
+func TestFollow_GaveUp(t *testing.T) {
+	r := newRoom(t)
+	r.ask("planner")
+	r.send("planner", "s", "reasoning.start", "", "q", "", `{"message":"thinking"}`)
+	r.send("planner", "c", "reasoning.cancel", "", "", "s", `{"reason":"no model"}`)
+	chat := r.send("planner", "a", "chat", "", "q", "", `{"message":"I have stopped: no model."}`)
+	check(t, r.follow(nil), "opened   thinking", "closed   no model", "answered   I have stopped: no model.", "ended  failed no model")
+
+	r.asked.ID, r.asked.Seq = "q2", chat
+	r.send("alice", "q2", "chat", "planner", "", "", `{"message":"why?"}`)
+	r.send("planner", "s2", "reasoning.start", "", "q2", "", `{"message":"first"}`)
+	r.send("planner", "c2", "reasoning.cancel", "", "", "s2", `{"reason":"the wrong way"}`)
+	r.send("planner", "s3", "reasoning.start", "", "q2", "", `{"message":"second"}`)
+	r.send("planner", "c3", "reasoning.conclusion", "", "", "s3", `{"message":"done"}`)
+	r.send("planner", "a2", "chat", "", "q2", "", `{"message":"because"}`)
+	check(t, r.follow(nil), "opened   first", "closed   the wrong way", "opened   second", "closed   done", "answered   because", "ended  completed because")
+}
+
 // The asker withdraws the question.
 func TestFollow_Withdrawn(t *testing.T) {
 	r := newRoom(t)

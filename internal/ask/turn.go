@@ -36,8 +36,9 @@ type turn struct {
 
 // root is an outermost context that was opened for the question.
 type root struct {
-	opener protocol.ParticipantID
-	closed bool
+	opener    protocol.ParticipantID
+	closed    bool
+	cancelled bool // closed by a cancellation
 }
 
 // proposed is a proposal of the turn, without its payload.
@@ -208,6 +209,7 @@ func (t *turn) close(r *root, e *protocol.Envelope, text string) {
 	if concludes {
 		t.conclusion = text
 	} else {
+		r.cancelled = true
 		t.reason = text
 	}
 }
@@ -236,6 +238,21 @@ func (t *turn) gaveUp(id protocol.ParticipantID) bool {
 	return false
 }
 
+// cancelled reports whether all contexts of a participant were canceled: its chat says
+// why there is no answer.
+func (t *turn) cancelled(id protocol.ParticipantID) bool {
+	found := false
+	for _, r := range t.roots {
+		if r.opener == id {
+			if !r.cancelled {
+				return false
+			}
+			found = true
+		}
+	}
+	return found
+}
+
 // quiet reports whether nothing more is expected: all openers of open contexts have
 // answered, or all contexts are closed.
 func (t *turn) quiet() bool {
@@ -252,8 +269,12 @@ func (t *turn) quiet() bool {
 
 // end returns the last event.
 func (t *turn) end() *Event {
-	if len(t.answered) == 0 && t.conclusion == "" {
-		return &Event{Type: Ended, State: Failed, Text: t.reason}
+	given := t.conclusion != ""
+	for id := range t.answered {
+		given = given || !t.cancelled(id)
+	}
+	if !given {
+		return &Event{Type: Ended, State: Failed, Text: cmp.Or(t.reason, t.answer)}
 	}
 	return &Event{Type: Ended, State: Completed, Text: cmp.Or(t.answer, t.conclusion)}
 }

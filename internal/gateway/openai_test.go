@@ -249,6 +249,63 @@ func TestOpenAI_Refusals(t *testing.T) {
 	}
 }
 
+// The chat of a participant that gave the question up is no answer: without a stream it is
+// a 502, in a stream an error. A stream begins before anybody has answered.
+func TestOpenAI_GaveUp(t *testing.T) {
+	g := meuptest.Start(t, aguiConfig)
+	a := actor{t: t, g: g}
+	giveUp := func(id string) {
+		a.does("planner", "s-"+id, "reasoning.start", "", "", id, `{"message":"thinking"}`)
+		a.does("planner", "c-"+id, "reasoning.cancel", "s-"+id, "", "", `{"reason":"no model"}`)
+		a.does("planner", "a-"+id, "chat", "", "", id, `{"message":"I have stopped looking into this: no model."}`)
+	}
+	for _, test := range []struct{ path, body, want string }{
+		{"/v1/chat/completions", `{"model":"lab","messages":[{"role":"user","content":"one"}]}`, `{"error":{`},
+		{"/v1/chat/completions", `{"model":"lab","messages":[{"role":"user","content":"two"}],"stream":true}`, "data: {\"error\":{"},
+		{"/v1/responses", `{"model":"lab","input":"three"}`, `{"error":{`},
+		{"/v1/responses", `{"model":"lab","input":"four","stream":true}`, "event: response.failed\n"},
+	} {
+		t.Run(test.path+" "+test.body, func(t *testing.T) {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.HTTP()+test.path, strings.NewReader(test.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Authorization", "Bearer alice-token")
+			streams := strings.Contains(test.body, "stream")
+			before := len(questions(t, g))
+			var played sync.WaitGroup
+			if !streams {
+				played.Go(func() {
+					for q := a.next(protocol.KindChat, 0); ; q = a.next(protocol.KindChat, q.Seq) {
+						if q.From == "alice" {
+							if before--; before < 0 {
+								giveUp(string(q.ID))
+								return
+							}
+						}
+					}
+				})
+			}
+			resp, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			status := http.StatusBadGateway
+			if streams { // it has begun, and nothing was said yet
+				status = http.StatusOK
+				asked := questions(t, g)
+				giveUp(string(asked[len(asked)-1].ID))
+			}
+			played.Wait()
+			body, err := io.ReadAll(resp.Body)
+			if err != nil || resp.StatusCode != status || !strings.Contains(string(body), test.want) || !strings.Contains(string(body), "no model") || strings.Contains(string(body), `"finish_reason":"stop"`) {
+				t.Errorf("%d %s %v, expected %d with %s", resp.StatusCode, body, err, status, test.want)
+			}
+		})
+	}
+}
+
 // Which requests ask a question, and which are the same.
 func TestOpenAI_Questions(t *testing.T) {
 	g := meuptest.Start(t, aguiConfig)

@@ -77,18 +77,6 @@ func (s *Stream) Write(text string) bool {
 	return s.err == nil
 }
 
-// Refuse reports whether the response has not begun, and ensures that it does not:
-// the caller responds with an error instead.
-func (s *Stream) Refuse() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.begun {
-		return false
-	}
-	s.begun, s.err = true, http.ErrHandlerTimeout
-	return true
-}
-
 // KeepAlive writes comments until the returned function is called.
 func (s *Stream) KeepAlive() (stop func()) {
 	ticker, done := time.NewTicker(keepAlive), make(chan struct{})

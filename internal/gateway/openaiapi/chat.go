@@ -133,7 +133,7 @@ func (c *chat) end(u usage) {
 }
 
 func (c *chat) fail(f *fault) {
-	if c.stream == nil || c.stream.Refuse() {
+	if c.stream == nil {
 		f.write(c.w)
 		return
 	}

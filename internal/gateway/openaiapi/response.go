@@ -164,7 +164,7 @@ func (r *response) end(u usage) {
 }
 
 func (r *response) fail(f *fault) {
-	if r.stream == nil || r.stream.Refuse() {
+	if r.stream == nil {
 		f.write(r.w)
 		return
 	}

@@ -135,6 +135,7 @@ func (a *asker) absent(ctx context.Context, in *input) (string, error) {
 // follow shows a turn.
 func (a *asker) follow(ctx context.Context, in *input, q *asked, out output, absent string) {
 	if s := streamOf(out); s != nil {
+		s.Write(": waiting\n\n") // clients and proxies expect the headers soon, and the first step may take long
 		defer s.KeepAlive()()
 	}
 	if absent != "" {
