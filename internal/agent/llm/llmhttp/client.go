@@ -17,6 +17,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -102,6 +103,9 @@ func (c *Client) attempt(ctx context.Context, path string, payload []byte) (answ
 		return nil, refusal, ctx.Err()
 	}
 	if err := s.accept(resp.Header.Get("Content-Type")); err != nil {
+		if errors.As(err, &refusal) {
+			return nil, refusal, ctx.Err()
+		}
 		return nil, nil, fmt.Errorf("read answer of %s: %w", c.Provider, err)
 	}
 	return s, nil, nil

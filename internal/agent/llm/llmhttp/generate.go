@@ -94,6 +94,8 @@ func (c *Client) decode(s *stream, d Decoder, stopped *bool) error {
 		case err == nil:
 		case d.Complete() && (errors.Is(err, io.EOF) || errors.Is(err, llm.ErrTruncated)):
 			return nil
+		case errors.Is(err, io.EOF) && s.events != nil && s.events.page:
+			return s.webPage()
 		case errors.Is(err, io.EOF):
 			return c.readError("", llm.ErrTruncated)
 		default:

@@ -32,6 +32,7 @@ type reader struct {
 	unread  []byte // the part of buf that is not parsed yet
 	afterCR bool   // an LF now belongs to the CR that ended the last line
 	begun   bool   // the first line was read
+	page    bool   // it begins like a web page
 
 	line    []byte
 	name    string
@@ -92,6 +93,7 @@ func (r *reader) readLine() ([]byte, error) {
 	r.line = r.line[:0]
 	for {
 		if err := r.fill(); err != nil {
+			r.start(r.line) // a page may be one line without an end
 			return nil, err
 		}
 		if r.afterCR {
@@ -117,11 +119,13 @@ func (r *reader) readLine() ([]byte, error) {
 	}
 }
 
-// start removes the byte order mark from the first line.
+// start removes the byte order mark from the first line, and notes whether that begins like
+// a web page.
 func (r *reader) start(line []byte) []byte {
 	if !r.begun {
 		r.begun = true
 		line = bytes.TrimPrefix(line, []byte("\xEF\xBB\xBF"))
+		r.page = bytes.HasPrefix(bytes.TrimSpace(line), []byte("<"))
 	}
 	return line
 }

@@ -63,10 +63,16 @@ func (s *stream) accept(contentType string) error {
 	case kind == "application/json" || strings.HasSuffix(kind, "+json"):
 		return s.readJSON()
 	case kind == "text/html":
-		return errors.New("it is a web page, not a model's answer; is the base URL right?")
+		return s.webPage()
 	}
 	s.events = newReader(s, maxEvent)
 	return nil
+}
+
+// webPage returns the refusal that a page stands for: a proxy whose upstream fails sends one
+// with status 200, too.
+func (s *stream) webPage() *llm.Error {
+	return s.client.Refusal(0, "server_error", "it is a web page, not a model's answer; is the base URL right?")
 }
 
 func (s *stream) readJSON() error {

@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
@@ -41,14 +42,19 @@ func newChatAnswer(m *Model, hasTools bool, emit func(llm.Delta)) *chatAnswer {
 func (a *chatAnswer) Event(ev llmhttp.Event) (last bool, err error) {
 	if bytes.Equal(bytes.TrimSpace(ev.Data), doneMark) {
 		if !a.begun {
-			return false, errEmpty
+			return false, a.model.client.Refusal(0, failed, "the answer is empty")
 		}
 		return true, nil
 	}
 	if ev.Name == "error" {
 		return false, a.model.refusal(ev.Data)
 	}
-	return false, a.add(ev.Data)
+	err = a.add(ev.Data)
+	var refusal *llm.Error
+	if errors.As(err, &refusal) && refusal.Status == 0 && refusal.Code == "" {
+		refusal.Code = failed // of a proxy whose upstream failed: a server refuses a request before the stream
+	}
+	return false, err
 }
 
 // Complete reports whether the answer has ended: a connection that breaks

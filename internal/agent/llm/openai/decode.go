@@ -13,6 +13,10 @@ var (
 	errEmpty = fmt.Errorf("the answer is empty: %w", llm.ErrTruncated)
 )
 
+// failed is OpenAI's code of a failure of the server, after which the same request may
+// succeed.
+const failed = "server_error"
+
 // refusal returns the error in the body of a refusal within a stream.
 func (m *Model) refusal(data []byte) error {
 	code, message := parseError(data)

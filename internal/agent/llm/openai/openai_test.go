@@ -80,14 +80,19 @@ func TestGenerate_BusyInStream(t *testing.T) {
 		asked       int
 		deltas      string
 	}{
-		"at once":         {fmt.Sprintf("data: "+busy+"\n\n", 503), "text/event-stream", 2, "Hi"},
-		"too many":        {fmt.Sprintf("data: "+busy+"\n\n", 429), "text/event-stream", 2, "Hi"},
-		"overloaded":      {fmt.Sprintf("data: "+busy+"\n\n", 529), "text/event-stream", 2, "Hi"},
-		"in a choice":     {fmt.Sprintf(`data: {"choices":[{"index":0,"finish_reason":"error",`+busy[1:]+"]}\n\n", 502), "text/event-stream", 2, "Hi"},
-		"in one document": {fmt.Sprintf(busy, 503), "application/json", 2, "Hi"},
-		"in a call":       {fmt.Sprintf("data: "+call+"\n\ndata: "+busy+"\n\n", 503), "text/event-stream", 2, "Hi"},
-		"not for long":    {fmt.Sprintf("data: "+busy+"\n\n", 400), "text/event-stream", 1, ""},
-		"after a piece":   {fmt.Sprintf("data: "+piece+"\n\ndata: "+busy+"\n\n", 503), "text/event-stream", 1, "Well"},
+		"at once":          {fmt.Sprintf("data: "+busy+"\n\n", 503), "text/event-stream", 2, "Hi"},
+		"too many":         {fmt.Sprintf("data: "+busy+"\n\n", 429), "text/event-stream", 2, "Hi"},
+		"overloaded":       {fmt.Sprintf("data: "+busy+"\n\n", 529), "text/event-stream", 2, "Hi"},
+		"in a choice":      {fmt.Sprintf(`data: {"choices":[{"index":0,"finish_reason":"error",`+busy[1:]+"]}\n\n", 502), "text/event-stream", 2, "Hi"},
+		"in one document":  {fmt.Sprintf(busy, 503), "application/json", 2, "Hi"},
+		"a text":           {`data: {"error":"upstream connect error"}` + "\n\n", "text/event-stream", 2, "Hi"},
+		"only its end":     {"data: [DONE]\n\n", "text/event-stream", 2, "Hi"},
+		"a page":           {"<html>502 Bad Gateway</html>", "text/html", 2, "Hi"},
+		"a page as events": {"<!DOCTYPE html>\n<html>502 Bad Gateway</html>", "text/event-stream", 2, "Hi"},
+		"a short page":     {"<html>502</html>", "text/event-stream", 2, "Hi"},
+		"in a call":        {fmt.Sprintf("data: "+call+"\n\ndata: "+busy+"\n\n", 503), "text/event-stream", 2, "Hi"},
+		"not for long":     {fmt.Sprintf("data: "+busy+"\n\n", 400), "text/event-stream", 1, ""},
+		"after a piece":    {fmt.Sprintf("data: "+piece+"\n\ndata: "+busy+"\n\n", 503), "text/event-stream", 1, "Well"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
