@@ -77,6 +77,10 @@ const (
 	KindSystemHeartbeat  Kind = "system.heartbeat" // sent by MEW clients
 )
 
+// StreamWithdrawn is the reason of a stream.close that takes back the text of the stream:
+// another stream has it from its beginning on, or it is not what it seemed to be.
+const StreamWithdrawn = "withdrawn"
+
 // MaxKindBytes bounds the length of a kind.
 const MaxKindBytes = 128
 

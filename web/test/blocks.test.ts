@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Timeline } from "../src/core/replay.js";
 import { Space } from "../src/core/space.js";
 import type { Block, CallStep, ThoughtStep } from "../src/core/state.js";
 import { blockTitle, elapsedSeconds } from "../src/core/time.js";
@@ -80,6 +81,99 @@ test("an answer that grows ends the thinking when it begins", () => {
   assert.equal(state.timeline.filter((x) => x.type === "message").length, 2);
   assert.equal(s.block(path).status, "complete");
   assert.equal(s.block(path).thoughtSeconds, 2);
+});
+
+/** Sends stream.open and data of planner, and returns the ending of the stream. */
+function grows(s: Stage, id: string, text: string, more: Partial<Envelope>): (payload?: Payload) => void {
+  s.say("planner", "stream.open", { stream_id: id }, more);
+  const { context } = more;
+  s.space.receive(s.w.gateway("stream.data", { stream_id: id, data: text }, { from: "planner", ...(context !== undefined && { context }) }));
+  return (payload = {}) => void s.say("planner", "stream.close", { stream_id: id, ...payload }, more);
+}
+
+test("a thought that is withdrawn, and the answer that it was the beginning of", () => {
+  const s = new Stage();
+  const { question, path } = s.asked();
+  const end = grows(s, "t", "It is", { context: path });
+  s.say("critic", "stream.close", { stream_id: "t", reason: "withdrawn" }, { context: path });
+  assert.deepEqual(s.block(path).steps.map((x) => (x as ThoughtStep).text), ["It is"], "only its owner withdraws it");
+  end({ reason: "withdrawn" });
+  assert.deepEqual([s.block(path).steps, s.block(path).status], [[], "reasoning"]);
+  grows(s, "a", "It is fine", { correlationId: question })();
+  assert.equal(s.space.state.messages.get("stream:a")?.text, "It is fine");
+  assert.deepEqual([s.block(path).status, s.block(path).answer], ["collapsed", "stream:a"]);
+  s.say("planner", "reasoning.conclusion", {}, { context: path });
+  s.say("planner", "chat", { message: "It is fine.", stream_id: "a" }, { correlationId: question });
+  assert.deepEqual(s.space.state.timeline.map((x) => x.type), ["message", "message"]);
+  assert.deepEqual([s.block(path).status, s.block(path).steps], ["complete", []]);
+});
+
+test("an answer that is withdrawn: its reasoning goes on, and ends with the next one", () => {
+  const s = new Stage();
+  const { question, path } = s.asked();
+  const end = grows(s, "a", "I look", { correlationId: question });
+  assert.equal(s.block(path).status, "collapsed");
+  s.say("critic", "stream.close", { stream_id: "a", reason: "withdrawn" }, { correlationId: question });
+  assert.equal(s.space.state.messages.has("stream:a"), true, "only its owner withdraws it");
+  end({ reason: "withdrawn" });
+  assert.equal(s.space.state.messages.has("stream:a"), false);
+  assert.deepEqual(s.space.state.timeline.map((x) => x.key), [question]);
+  assert.deepEqual([s.block(path).status, s.block(path).answer, s.block(path).thoughtSeconds], ["reasoning", null, null]);
+  s.space.receive(s.w.gateway("stream.data", { stream_id: "a", data: " further" }, { from: "planner" }));
+  s.say("planner", "reasoning.thought", { message: "I look further" }, { context: path });
+  assert.equal(s.space.state.messages.size, 1, "what comes late is no answer");
+  grows(s, "b", "It is", { correlationId: question })();
+  assert.deepEqual([s.block(path).status, s.block(path).answer], ["collapsed", "stream:b"]);
+  const answer = s.say("planner", "chat", { message: "It is.", stream_id: "b" }, { correlationId: question, after: 9000 }).id;
+  s.say("planner", "reasoning.conclusion", {}, { context: path });
+  assert.deepEqual([s.block(path).status, s.block(path).answer], ["complete", answer]);
+  assert.equal(s.block(path).thoughtSeconds, 5, "until the answer began");
+});
+
+test("an answer that is withdrawn after the conclusion", () => {
+  const s = new Stage();
+  const { question, path } = s.asked();
+  const end = grows(s, "a", "It is", { correlationId: question });
+  s.say("planner", "reasoning.conclusion", {}, { context: path });
+  assert.equal(s.block(path).status, "complete");
+  end({ reason: "withdrawn" });
+  assert.deepEqual([s.block(path).status, s.block(path).answer], ["collapsed", null]);
+});
+
+test("an answer that turns out to be a thought is no message", () => {
+  const s = new Stage();
+  const { question, path } = s.asked();
+  grows(s, "a", "I look", { correlationId: question });
+  s.say("planner", "reasoning.thought", { message: "I look.", stream_id: "a" }, { context: path });
+  assert.equal(s.space.state.messages.has("stream:a"), false);
+  assert.deepEqual([s.block(path).status, s.block(path).answer], ["reasoning", null]);
+  assert.deepEqual(s.block(path).steps.map((x) => (x as ThoughtStep).text), ["I look."]);
+});
+
+test("withdrawn texts are not in the page that loads older messages, nor in a replay", () => {
+  const w = new Scribe();
+  const space = new Space();
+  const log = [w.say("alice", "chat", { message: "hello" }), w.say("alice", "chat", { message: "why?" })];
+  space.load(log.slice(1), true);
+  space.receive(w.welcome(["alice", "planner"]));
+  const say = (from: string, kind: string, payload: Payload, more: Partial<Envelope>): void => {
+    log.push(w.say(from, kind, payload, more));
+    space.receive(log.at(-1) as Envelope);
+  };
+  say("planner", "reasoning.start", {}, { correlationId: "m2" });
+  for (const [id, more] of [["t", { context: "m3" }], ["a", { correlationId: "m2" }]] as const) {
+    say("planner", "stream.open", { stream_id: id }, more);
+    space.receive(w.gateway("stream.data", { stream_id: id, data: "It is" }, { from: "planner", ...more }));
+    say("planner", "stream.close", { stream_id: id, reason: "withdrawn" }, more);
+  }
+  space.load(log.slice(0, 1), false);
+  const replay = new Timeline(true);
+  replay.add(log);
+  replay.seek(replay.length);
+  for (const s of [space.state, replay.state]) {
+    assert.deepEqual(s.timeline.map((x) => x.key), ["m1", "m2"]);
+    assert.deepEqual([s.blocks.get("m3")?.status, s.blocks.get("m3")?.steps], ["reasoning", []]);
+  }
 });
 
 test("answers of others or to other messages have no effect", () => {

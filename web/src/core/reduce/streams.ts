@@ -7,6 +7,9 @@ import { insertStep, replaceStep, review, settle } from "./blocks.js";
 import { type Ctx, type Logged, answered } from "./context.js";
 import type { Mut, Stream } from "./tables.js";
 
+/** The reason of a stream.close that takes back the text: it is elsewhere, or not what it seemed to be. */
+const WITHDRAWN = "withdrawn";
+
 /** Handles stream.open. The gateway opens the streams that MEW clients request, and names the owner. */
 export function openStream(c: Ctx, e: Logged): void {
   const id = str(field(e.env.payload, "stream_id")) || e.env.id;
@@ -27,13 +30,16 @@ export function growStream(c: Ctx, e: Envelope): void {
   if (c.live.grow(id, str(field(e.payload, "data")))) show(c, id);
 }
 
-/** Handles stream.close. The complete message may follow. */
+/** Handles stream.close. The complete message may follow, unless the text is withdrawn. */
 export function closeStream(c: Ctx, e: Logged): void {
   const id = str(field(e.env.payload, "stream_id"));
   const s = c.t.streams.get(id);
   if (s === undefined || s.closed || (s.owner !== e.env.from && e.env.from !== GATEWAY)) return;
-  c.t.streams.set(id, { ...s, closed: true });
-  if (!s.merged && c.live.text(id) !== "") show(c, id);
+  const withdrawn = field(e.env.payload, "reason") === WITHDRAWN;
+  c.t.streams.set(id, { ...s, closed: true, merged: s.merged || withdrawn });
+  if (s.merged) return;
+  if (withdrawn) vanish(c, s);
+  else if (c.live.text(id) !== "") show(c, id);
 }
 
 /** Where and when a streamed message began. */
@@ -48,8 +54,10 @@ export function merge(c: Ctx, e: Logged): Grown | null {
   const s = c.t.streams.get(str(field(e.env.payload, "stream_id")));
   if (s === undefined || s.owner !== e.env.from || s.merged) return null;
   c.t.streams.set(s.id, { ...s, merged: true });
-  c.live.settle(s.id);
-  if (s.path === (e.env.context ?? "")) return { key: keyOf(s.id), seq: s.seq, at: s.at };
+  if (s.path === (e.env.context ?? "")) {
+    c.live.settle(s.id);
+    return { key: keyOf(s.id), seq: s.seq, at: s.at };
+  }
   vanish(c, s);
   return null;
 }
@@ -58,8 +66,13 @@ function keyOf(stream: ID): string {
   return "stream:" + stream;
 }
 
-/** Removes the streamed step, since the complete message is in another place. */
+/** Removes the streamed text: the complete message is in another place, or it was withdrawn. */
 function vanish(c: Ctx, s: Stream): void {
+  c.live.settle(s.id);
+  if (s.path === "") {
+    unsay(c, keyOf(s.id));
+    return;
+  }
   const b = c.t.edit(c.t.blocks, s.path);
   if (b !== undefined) replaceStep(c, b, keyOf(s.id), () => null);
 }
@@ -150,7 +163,7 @@ function growingMessage(s: Stream, key: ID, text: string, question: Message | un
   };
 }
 
-/** Removes a streamed message, since the complete one has arrived. Its blocks wait for that one. */
+/** Removes a streamed message. Its blocks wait for the complete one, or for another. */
 export function unsay(c: Ctx, key: ID): void {
   const m = c.t.messages.get(key);
   if (m === undefined) return;
@@ -159,6 +172,8 @@ export function unsay(c: Ctx, key: ID): void {
   const question = m.replyTo === null ? undefined : c.t.messages.get(m.replyTo);
   for (const path of question?.blocks ?? []) {
     const b = c.t.blocks.get(path);
-    if (b?.answer === key) (c.t.edit(c.t.blocks, path) as Mut<Block>).answer = null;
+    if (b?.answer !== key) continue;
+    (c.t.edit(c.t.blocks, path) as Mut<Block>).answer = null;
+    settle(c, path);
   }
 }

@@ -42,7 +42,7 @@ export interface Stream {
   readonly seq: number;
   readonly at: number;
   readonly closed: boolean;
-  /** Set if the complete message has arrived. */
+  /** Set if the complete message has arrived, or the text was withdrawn: it is not shown. */
   readonly merged: boolean;
 }
 
