@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -103,6 +104,38 @@ func TestAnswerThatGrows(t *testing.T) {
 	s.play(`{"id":"a","from":"guide","kind":"chat","correlationId":"q","payload":{"message":"It is fine.","stream_id":"x"},"seq":14}`)
 	if steps := d.Steps(""); len(steps) != 0 || d.State != reasonblock.Thought {
 		t.Errorf("after the answer the steps are %+v, %v", steps, d.State)
+	}
+}
+
+// A text that is withdrawn is dropped: a thought that is the beginning of the answer, and an
+// answer that is a thought. Only its author withdraws it.
+func TestWithdrawnStreams(t *testing.T) {
+	for name, of := range map[string]string{"a thought": `"context":"s1"`, "an answer": `"correlationId":"q"`, "an answer whose end correlates to nothing": ``} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			stream := func(from, kind, payload, of string) {
+				t.Helper()
+				if of != "" {
+					of = "," + of
+				}
+				s.play(fmt.Sprintf(`{"id":"e","from":%q,"kind":%q,"payload":{"stream_id":"x"%s}%s}`, from, kind, payload, of))
+			}
+			s.play(`{"id":"q","from":"alice","kind":"chat","payload":{"message":"well?"},"seq":11}`)
+			s.play(`{"id":"s1","from":"guide","kind":"reasoning.start","correlationId":"q","payload":{},"seq":12}`)
+			begun := cmp.Or(of, `"correlationId":"q"`)
+			stream("guide", "stream.open", ``, begun)
+			stream("guide", "stream.data", `,"data":"It is"`, begun)
+			stream("bob", "stream.close", `,"reason":"withdrawn"`, of)
+			b := s.model.reasonings.byPath["s1"]
+			if steps := b.Reasoning.Steps(""); len(steps) != 1 || steps[0].Text != "It is" {
+				t.Errorf("the steps %+v, want the text of the stream", steps)
+			}
+			before := b.Revision
+			stream("guide", "stream.close", `,"reason":"withdrawn"`, of)
+			if steps := b.Reasoning.Steps(""); len(steps) != 0 || b.Revision == before || b.Reasoning.State != reasonblock.Thinking {
+				t.Errorf("the steps %+v, state %v, want none in reasoning that goes on", steps, b.Reasoning.State)
+			}
+		})
 	}
 }
 

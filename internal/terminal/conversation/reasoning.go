@@ -126,7 +126,7 @@ func (m *Model) endAnswered(answer *Block, env *protocol.Envelope) {
 		switch {
 		case d.Agent != env.From || env.Context != "" || len(env.Correlation.IDs) == 0:
 		case d.Question != "" && env.Correlation.Names(d.Question):
-			d.DropStream(stream)
+			d.DropStream(stream, d.Agent) // it is the answer
 			m.endThinking(b, env)
 			ask = ask || !d.Read
 		case d.Start.IsZero(): // it began before this participant connected: this may be its answer
@@ -251,7 +251,19 @@ func (m *Model) handleStream(env *protocol.Envelope) {
 		Stream string          `json:"stream_id"`
 		Data   json.RawMessage `json:"data"`
 		Owner  string          `json:"owner"`
+		Reason string          `json:"reason"`
 	}](env)
+	if env.Kind == protocol.KindStreamClose {
+		if p.Reason != protocol.StreamWithdrawn { // the complete text follows, or this one stays as it is
+			return
+		}
+		for _, b := range m.reasonings.byPath {
+			if b.Reasoning.DropStream(p.Stream, env.From) {
+				b.Change()
+			}
+		}
+		return
+	}
 	b := m.reasonings.byPath[protocol.ContextPath(rootOf(env.Context))]
 	if env.Context == "" { // an answer that grows is shown in the block until it is complete
 		for _, of := range m.reasonings.inProgress() {

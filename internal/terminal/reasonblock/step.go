@@ -56,11 +56,13 @@ func (d *Reasoning) streamStep(stream string, from protocol.ParticipantID) int {
 	return slices.IndexFunc(d.steps, func(s Step) bool { return s.Stream == stream && stream != "" && s.By == by })
 }
 
-// DropStream removes the step of a stream of the agent: it is the answer.
-func (d *Reasoning) DropStream(stream string) {
-	if i := d.streamStep(stream, d.Agent); i >= 0 {
+// DropStream removes the step of a participant's stream, and reports whether there was one.
+func (d *Reasoning) DropStream(stream string, from protocol.ParticipantID) bool {
+	i := d.streamStep(stream, from)
+	if i >= 0 {
 		d.steps = slices.Delete(d.steps, i, i+1)
 	}
+	return i >= 0
 }
 
 // describe returns one line for the content of an envelope, and the stream that
@@ -163,8 +165,6 @@ func (d *Reasoning) result(env *protocol.Envelope) string {
 func (d *Reasoning) AddPiece(env *protocol.Envelope, stream string, from protocol.ParticipantID, data json.RawMessage) bool {
 	i := d.streamStep(stream, from)
 	switch {
-	case env.Kind == protocol.KindStreamClose:
-		return false // the complete step follows, or the text stays as it is
 	case i < 0 && env.Kind == protocol.KindStreamData && from != d.Agent:
 		return false
 	case i < 0:
