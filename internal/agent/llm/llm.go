@@ -99,6 +99,7 @@ type DeltaKind int
 const (
 	TextDelta     DeltaKind = iota // the model's text
 	ThinkingDelta                  // its raw thinking, or a summary of it
+	CallDelta                      // a call begins; there is no text
 )
 
 // Delta is a piece of an incomplete answer.

@@ -92,7 +92,7 @@ func TestModel_Watch(t *testing.T) {
 	var seen strings.Builder
 	s := planner.State{Watch: func(d llm.Delta) { fmt.Fprintf(&seen, "%d:%s ", d.Kind, d.Text) }}
 	decide(t, s, calls("I look.", `nothing {}`), text("It is so."))
-	if seen.String() != "1:hm 0:I look. 0:It is so. " {
+	if seen.String() != "1:hm 0:I look. 2: 0:It is so. " {
 		t.Errorf("seen %q", seen.String())
 	}
 }

@@ -164,6 +164,9 @@ func (a *answer) startBlock(index int, raw json.RawMessage) error {
 	a.thinking.open(b.Type == "thinking", a.on, llm.ThinkingDelta)
 	a.text.add(b.Text)
 	a.thinking.add(b.Thinking)
+	if b.Type == "tool_use" && a.on != nil {
+		a.on(llm.Delta{Kind: llm.CallDelta})
+	}
 	return nil
 }
 

@@ -33,7 +33,7 @@ type Decoder interface {
 // is nil for a whole answer, of which no piece is wanted.
 //
 // If the answer ends with an *llm.Error that is temporary, the request is
-// retried unless a piece was passed on: a server may detect that it is busy only
+// retried unless a piece with text was passed on: a server may detect that it is busy only
 // during the answer.
 //
 // Errors: *llm.Error for a refusal (of a busy server: after the last attempt),
@@ -44,7 +44,7 @@ func (c *Client) Generate(ctx context.Context, path string, body any, whole bool
 		var resp llm.Response
 		begun, stopped := false, false
 		emit := func(d llm.Delta) {
-			begun = true
+			begun = begun || d.Kind != llm.CallDelta
 			stopped = stopped || !yield(llm.Event{Delta: d}, nil)
 		}
 		if whole {
@@ -135,7 +135,7 @@ func Adapt(ask func() iter.Seq2[llm.Event, error], adapt func(error) bool) iter.
 					again = true
 					break
 				}
-				begun = true
+				begun = begun || event.Response != nil || event.Kind != llm.CallDelta
 				if !yield(event, err) {
 					return
 				}

@@ -152,8 +152,8 @@ func isASCII(s string) bool {
 }
 
 // Answer returns the answer of a model that is not asked over HTTP: thinking and
-// text in one piece each, unless the request is for a whole answer, and the
-// complete answer, or an error.
+// text in one piece each and the beginnings of the calls, unless the request is for a
+// whole answer, and the complete answer, or an error.
 func Answer(req llm.Request, resp llm.Response, err error) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		if err != nil {
@@ -162,6 +162,11 @@ func Answer(req llm.Request, resp llm.Response, err error) iter.Seq2[llm.Event, 
 		}
 		for _, d := range []llm.Delta{{Kind: llm.ThinkingDelta, Text: resp.Thinking}, {Kind: llm.TextDelta, Text: resp.Message.Text}} {
 			if !req.Whole && d.Text != "" && !yield(llm.Event{Delta: d}, nil) {
+				return
+			}
+		}
+		for range resp.Message.Calls {
+			if !req.Whole && !yield(llm.Event{Delta: llm.Delta{Kind: llm.CallDelta}}, nil) {
 				return
 			}
 		}

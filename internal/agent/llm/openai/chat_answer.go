@@ -145,10 +145,14 @@ func (a *chatAnswer) delta(d *delta) error {
 	if d.FunctionCall != nil && len(called) == 0 {
 		called = []callDelta{{Index: new(int), Function: *d.FunctionCall}}
 	}
+	before := len(a.calls.list)
 	for _, c := range called {
 		if err := a.calls.add(c); err != nil {
 			return err
 		}
+	}
+	if len(a.calls.list) > before {
+		a.beginCall()
 	}
 	return nil
 }

@@ -43,6 +43,13 @@ func (p *pieces) add(kind llm.DeltaKind, to *strings.Builder, s string) {
 	}
 }
 
+// beginCall reports the beginning of a call.
+func (p *pieces) beginCall() {
+	if p.emit != nil {
+		p.emit(llm.Delta{Kind: llm.CallDelta})
+	}
+}
+
 // readUsage parses the token counts of an answer, of either API; missing counts
 // are 0.
 func readUsage(raw json.RawMessage) llm.Usage {

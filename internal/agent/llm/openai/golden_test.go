@@ -76,7 +76,7 @@ func generate(t *testing.T, m *Model) golden {
 	t.Helper()
 	var out golden
 	resp, err := llm.Ask(t.Context(), m, llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "q"}}}, func(d llm.Delta) {
-		out.Deltas = append(out.Deltas, [...]string{"text: ", "thinking: "}[d.Kind]+d.Text)
+		out.Deltas = append(out.Deltas, [...]string{"text: ", "thinking: ", "call"}[d.Kind]+d.Text)
 	})
 	if err != nil {
 		out.Error, out.Cut = err.Error(), errors.Is(err, llm.ErrTruncated)

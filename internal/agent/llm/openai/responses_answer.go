@@ -164,7 +164,9 @@ func (a *responsesAnswer) delta(e *responsesEvent) error {
 		return err
 	}
 	if o.item.Type == "" {
-		o.item.Type = str(kind)
+		if o.item.Type = str(kind); kind == itemCall {
+			a.beginCall()
+		}
 	}
 	switch {
 	case kind == itemCall && e.Arguments != "":
@@ -225,6 +227,9 @@ func (a *responsesAnswer) open(index int, raw json.RawMessage) (*output, error) 
 	o.item.Arguments = "" // they follow
 	a.outputs = append(a.outputs, o)
 	a.byIndex[index] = o
+	if o.item.Type == itemCall {
+		a.beginCall()
+	}
 	return o, nil
 }
 
