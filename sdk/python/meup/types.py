@@ -460,7 +460,7 @@ class StreamClose(TypedDict, total=False):
 
     # the id of the stream
     stream_id: Required[str]
-    # why, for people to read
+    # why, for people to read; withdrawn takes the text of the stream back
     reason: str
 
 
@@ -493,6 +493,8 @@ class StreamOpen(TypedDict, total=False):
     stream_id: str
     # what the stream carries
     description: str
+    # the text may turn out to be the beginning of the answer; the stream is then closed with the reason withdrawn
+    provisional: bool
     # the media type of the data, such as text/plain
     content_type: str
     # the participant, or a list of participants, that the stream is for

@@ -463,7 +463,7 @@ export type SpaceKick = {
 export type StreamClose = {
   /** The id of the stream */
   readonly stream_id: string;
-  /** Why, for people to read */
+  /** Why, for people to read; withdrawn takes the text of the stream back */
   readonly reason?: string;
   readonly [key: string]: unknown;
 };
@@ -496,6 +496,8 @@ export type StreamOpen = {
   readonly stream_id?: string;
   /** What the stream carries */
   readonly description?: string;
+  /** The text may turn out to be the beginning of the answer; the stream is then closed with the reason withdrawn */
+  readonly provisional?: boolean;
   /** The media type of the data, such as text/plain */
   readonly content_type?: string;
   /** The participant, or a list of participants, that the stream is for */
