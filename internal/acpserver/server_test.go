@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -412,6 +413,48 @@ func TestServer_CancelAtOnce(t *testing.T) {
 func finishNew(t *testing.T, g *meuptest.Gateway, question protocol.ID) {
 	t.Helper()
 	does(t, g, "planner", "", "chat", "", "", string(question), `{"message":"It is fine."}`)
+}
+
+// An answer is shown as it grows. A text that seemed to be one stays, with a blank line
+// after it.
+func TestServer_AnswerGrows(t *testing.T) {
+	g := meuptest.Start(t, config)
+	e := connect(t, g, "alice", "planner").open()
+	wait := e.prompt("hello")
+	q := string(chats(t, g, "alice", protocol.KindChat, 1)[0].ID)
+	does(t, g, "planner", "s", "reasoning.start", "", "", q, `{"message":"looks at it"}`)
+	e.await("looks at it")
+	grow := func(stream, text string) {
+		does(t, g, "planner", "o"+stream, "stream.open", "", "", q, fmt.Sprintf(`{"stream_id":%q}`, stream))
+		does(t, g, "planner", "d"+stream, "stream.data", "", "", q, fmt.Sprintf(`{"stream_id":%q,"data":%q}`, stream, text))
+		e.await(text)
+	}
+	grow("one", "I look")
+	does(t, g, "planner", "e", "stream.close", "", "", q, `{"stream_id":"one","reason":"withdrawn"}`)
+	does(t, g, "planner", "t", "reasoning.thought", "s", "", "", `{"message":"I look there.","stream_id":"one"}`)
+	e.await("there.")
+	grow("two", "It is")
+	does(t, g, "planner", "c", "reasoning.conclusion", "s", "", "", `{"message":"It is"}`)
+	does(t, g, "planner", "a", "chat", "", "", q, `{"message":"It is fine.","stream_id":"two"}`)
+	if reason, err := wait(); reason != "end_turn" || err != nil {
+		t.Error(reason, err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var said []string
+	for _, update := range e.updates {
+		if text, found := strings.CutPrefix(update, "agent_message_chunk"); found {
+			said = append(said, strings.TrimSpace(text))
+		}
+	}
+	if slices.ContainsFunc(e.updates, func(update string) bool {
+		return strings.Contains(update, "thought") && strings.Contains(update, "I look")
+	}) {
+		t.Errorf("the text is shown again as a thought: %q", e.updates)
+	}
+	if want := []string{"I look", "", "It is", "fine."}; !slices.Equal(said, want) {
+		t.Errorf("the editor got %q, want %q", said, want)
+	}
 }
 
 // An answer of a participant that was not asked has its name.

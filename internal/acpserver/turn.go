@@ -24,12 +24,12 @@ type turn struct {
 	session  *session
 	question ask.Question
 
-	shown    protocol.Seq                       // the editor has the turn up to here
-	after    protocol.Seq                       // shown, when the turn was followed last
-	growing  *recent.Map[protocol.ID, *grown]   // texts of streams that the editor has
-	answered protocol.ParticipantID             // the last participant that answered
-	saying   protocol.ID                        // the answer that is shown as it grows; "": none
-	missed   *recent.Map[protocol.ID, struct{}] // streams of answers whose beginning was not shown
+	shown   protocol.Seq                       // the editor has the turn up to here
+	after   protocol.Seq                       // shown, when the turn was followed last
+	growing *recent.Map[protocol.ID, *grown]   // texts of streams that the editor has
+	answers int                                // that were shown, or begun
+	saying  protocol.ID                        // the answer that is shown as it grows; "": none
+	missed  *recent.Map[protocol.ID, struct{}] // streams of answers whose beginning was not shown
 
 	asking   map[protocol.ID]context.CancelFunc // requests for permission
 	deciding sync.WaitGroup
@@ -112,6 +112,8 @@ func (t *turn) event(ctx context.Context, e *ask.Event) {
 		}
 	case ask.Answering:
 		t.say(ctx, e)
+	case ask.Retracted:
+		t.retract(ctx, e)
 	case ask.Closed:
 		t.closed(ctx, e)
 	case ask.Called, ask.Proposed:
@@ -306,24 +308,36 @@ func (t *turn) say(ctx context.Context, e *ask.Event) {
 	t.send(ctx, textChunk("agent_message_chunk", text))
 }
 
+// retract ends an answer that grows and is none. It cannot be taken back: a blank line
+// follows it.
+func (t *turn) retract(ctx context.Context, e *ask.Event) {
+	if e.Ref != t.saying {
+		return
+	}
+	t.saying = ""
+	if t.answers--; t.answers == 0 {
+		t.send(ctx, textChunk("agent_message_chunk", "\n\n"))
+	}
+}
+
 // before returns the text between two answers, with the sender of the second if it was
 // not asked or is not the first.
 func (t *turn) before(from protocol.ParticipantID) (text string) {
 	to := t.question.To
-	if t.answered != "" || len(to) > 0 && !slices.Contains(to, from) {
+	if t.answers > 0 || len(to) > 0 && !slices.Contains(to, from) {
 		text = fmt.Sprintf("**%s**: ", from)
 	}
-	if t.answered != "" {
+	if t.answers > 0 {
 		text = "\n\n" + text
 	}
-	t.answered = from
+	t.answers++
 	return text
 }
 
 // ended shows the end of a turn that has no answer, and no text that says why.
 func (t *turn) ended(ctx context.Context, e *ask.Event) {
 	switch {
-	case t.answered != "" && e.State != ask.Withdrawn:
+	case t.answers > 0 && e.State != ask.Withdrawn:
 	case e.State == ask.Failed:
 		t.send(ctx, textChunk("agent_message_chunk", "No participant has answered. "+e.Text))
 	case e.State == ask.Withdrawn:

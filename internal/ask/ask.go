@@ -31,6 +31,7 @@ const (
 	Delta        Type = "delta"         // an addition to it, which is not in the log
 	StreamClosed Type = "stream-closed"
 	Answering    Type = "answering" // an addition to an answer that grows, which is not in the log
+	Retracted    Type = "retracted" // an answer that grew is none; its text is, or becomes, a thought
 	Said         Type = "said"      // a chat within a context
 	Answered     Type = "answered"  // a chat that answers the question
 	Ended        Type = "ended"     // the last event

@@ -250,6 +250,49 @@ func TestFollow_AnswerStream(t *testing.T) {
 	}
 }
 
+// The beginning of an answer that looks like a thought is not shown as one. What turns out
+// to be a thought is shown at its end, or when it is long.
+func TestFollow_Provisional(t *testing.T) {
+	r := newRoom(t)
+	r.ask("")
+	r.send("planner", "s", "reasoning.start", "", "q", "", `{"message":"thinking"}`)
+	long := strings.Repeat("x", 1<<10)
+	got := r.follow(func(e *ask.Event) {
+		if e.Type != ask.Opened {
+			return
+		}
+		for _, s := range [][3]string{{"one", "It is", `,"reason":"withdrawn"`}, {"two", "I look", ""}, {"three", long, ""}} {
+			name, ended := s[0], fmt.Sprintf(`{"stream_id":%q%s}`, s[0], s[2])
+			r.send("planner", "o"+name, "stream.open", "", "", "s", fmt.Sprintf(`{"stream_id":%q,"provisional":true}`, name))
+			r.send("planner", "d"+name, "stream.data", "", "", "s", fmt.Sprintf(`{"stream_id":%q,"data":%q}`, name, s[1]))
+			r.send("planner", "e"+name, "stream.data", "", "", "s", fmt.Sprintf(`{"stream_id":%q,"data":" fine "}`, name))
+			r.send("planner", "c"+name, "stream.close", "", "", "s", ended)
+		}
+		r.send("planner", "p", "stream.open", "", "q", "", `{"stream_id":"four"}`)
+		r.send("planner", "f", "stream.data", "", "q", "", `{"stream_id":"four","data":"It is fine"}`)
+		r.send("planner", "g", "stream.close", "", "q", "", `{"stream_id":"four","reason":"withdrawn"}`)
+		r.send("planner", "c", "reasoning.conclusion", "", "", "s", `{"message":"done"}`)
+		r.send("planner", "a", "chat", "", "q", "", `{"message":"done"}`)
+	})
+	parts := 0
+	got = slices.DeleteFunc(got, func(line string) bool {
+		if strings.HasPrefix(line, "delta three") {
+			parts++
+			return true
+		}
+		return false
+	})
+	if parts < 2 {
+		t.Errorf("the long text came in %d parts, want it before its end", parts)
+	}
+	check(t, got, "opened   thinking",
+		"stream-opened one", "stream-closed one  withdrawn",
+		"stream-opened two", "delta two  I look fine", "stream-closed two",
+		"stream-opened three", "stream-closed three",
+		"answering four  It is fine", "retracted four",
+		"closed   done", "answered   done", "ended  completed done")
+}
+
 // Another participant that uses the id of a decision first does not prevent it; it is one
 // decision, also if it is sent again.
 func TestDecide_IDTaken(t *testing.T) {

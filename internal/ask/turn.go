@@ -17,6 +17,7 @@ const (
 	maxRequests  = 8192
 	maxProposals = 256
 	maxStreams   = 1024
+	maxHeld      = 1 << 10 // bytes of a stream that may be the beginning of the answer
 )
 
 // turn selects the envelopes that belong to a question.
@@ -27,7 +28,7 @@ type turn struct {
 	open      int              // roots that are open
 	requests  *recent.Map[protocol.ID, request]
 	proposals map[protocol.ID]proposed // without a decision
-	streams   *recent.Map[protocol.ID, struct{}]
+	streams   *recent.Map[protocol.ID, *thought]
 	growing   *recent.Map[protocol.ID, protocol.ParticipantID] // streams of answers
 	answered  map[protocol.ParticipantID]bool
 
@@ -47,6 +48,13 @@ type proposed struct {
 	call     proposal.Call
 }
 
+// thought is a stream within a context. Events cannot be taken back, so the text of one
+// that may be the beginning of the answer is held until its end.
+type thought struct {
+	holds bool
+	held  *Event // the Delta of its text so far; nil: none
+}
+
 // request is a call that belongs to the turn.
 type request struct {
 	to  []protocol.ParticipantID
@@ -56,7 +64,7 @@ type request struct {
 func newTurn(q Question) *turn {
 	t := &turn{
 		question: q, tracker: answers.NewTracker(), roots: make(map[string]*root), proposals: make(map[protocol.ID]proposed),
-		requests: recent.New[protocol.ID, request](maxRequests), streams: recent.New[protocol.ID, struct{}](maxStreams),
+		requests: recent.New[protocol.ID, request](maxRequests), streams: recent.New[protocol.ID, *thought](maxStreams),
 		growing:  recent.New[protocol.ID, protocol.ParticipantID](maxStreams),
 		answered: make(map[protocol.ParticipantID]bool),
 	}
@@ -88,7 +96,7 @@ func (t *turn) apply(e *protocol.Envelope) (list []*Event) {
 			t.growing.Put(protocol.ID(textOf(e, "stream_id")), e.From)
 		}
 	case e.Kind == protocol.KindStreamData || e.Kind == protocol.KindStreamClose:
-		event = t.stream(e)
+		list = append(list, t.stream(e)...)
 	default:
 		event = t.inContext(e, asked)
 	}
@@ -137,20 +145,42 @@ func (t *turn) settle(id protocol.ID, p proposed, e *protocol.Envelope) *Event {
 	return &Event{Type: Settled, Envelope: e, Ref: id, State: string(outcome), Text: textOf(e, "reason")}
 }
 
-// stream returns the event of a stream of the turn.
-func (t *turn) stream(e *protocol.Envelope) *Event {
+// stream returns the events of a stream of the turn.
+func (t *turn) stream(e *protocol.Envelope) []*Event {
 	payload := e.ParsePayload()
-	id := protocol.ID(payload.Get("stream_id").Text())
-	if from, answers := t.growing.Get(id); answers && from == e.From && e.Kind == protocol.KindStreamData {
-		return &Event{Type: Answering, Envelope: e, Ref: id, Text: payload.Get("data").Text()}
-	}
-	if _, known := t.streams.Get(id); !known {
+	id, text, reason := protocol.ID(payload.Get("stream_id").Text()), payload.Get("data").Text(), payload.Get("reason").Text()
+	closes := e.Kind == protocol.KindStreamClose
+	if from, answers := t.growing.Get(id); answers && from == e.From {
+		switch {
+		case !closes:
+			return []*Event{{Type: Answering, Envelope: e, Ref: id, Text: text}}
+		case reason == protocol.StreamWithdrawn:
+			return []*Event{{Type: Retracted, Envelope: e, Ref: id}}
+		}
 		return nil
 	}
-	if e.Kind == protocol.KindStreamClose {
-		return &Event{Type: StreamClosed, Envelope: e, Ref: id, Text: payload.Get("reason").Text()}
+	s, known := t.streams.Get(id)
+	if !known {
+		return nil
 	}
-	return &Event{Type: Delta, Envelope: e, Ref: id, Text: payload.Get("data").Text()}
+	event := &Event{Type: Delta, Envelope: e, Ref: id, Text: text}
+	if closes {
+		event.Type, event.Text = StreamClosed, reason
+	}
+	held := s.held
+	switch {
+	case !closes && held == nil && s.holds:
+		s.held = event
+		return nil
+	case !closes && held != nil && len(held.Text)+len(text) <= maxHeld:
+		held.Text += text
+		return nil
+	}
+	s.held, s.holds = nil, false
+	if held == nil || closes && reason == protocol.StreamWithdrawn {
+		return []*Event{event}
+	}
+	return []*Event{held, event}
 }
 
 // inContext returns the event of an envelope within a context of the turn, or of one
@@ -186,7 +216,7 @@ func (t *turn) inContext(e *protocol.Envelope, asked bool) *Event {
 		}
 	case protocol.KindStreamOpen:
 		event.Type, event.Ref, event.Text = StreamOpened, protocol.ID(textOf(e, "stream_id")), textOf(e, "description")
-		t.streams.Put(event.Ref, struct{}{})
+		t.streams.Put(event.Ref, &thought{holds: e.ParsePayload().Get("provisional").Bool()})
 	case protocol.KindChat:
 		event.Type = Said
 	default:

@@ -289,6 +289,69 @@ func TestAGUI_Grows(t *testing.T) {
 
 const aguiInput = `{"threadId":"t","runId":"r","state":{},"tools":[],"context":[],"messages":[{"id":"m","role":"user","content":"why?"}]%s}`
 
+// An answer that a model writes with its decision is sent as it grows, once, and the chat
+// adds what is missing. The beginning that looked like a thought is not sent as one.
+func TestAdapters_AnswerGrows(t *testing.T) {
+	t.Parallel()
+	said := regexp.MustCompile(`"(?:delta|content|reasoning_content)":"([^"]+)"`)
+	unnamed := strings.NewReplacer("planner: ", "", "**planner**: ", "", `\n`, "")
+	for path, body := range map[string]string{
+		"/api/spaces/lab/agui": fmt.Sprintf(aguiInput, ""),
+		"/v1/chat/completions": chatBody("lab", `{"role":"user","content":"why?"}`, `,"stream":true`),
+	} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			g := meuptest.Start(t, aguiConfig)
+			a := actor{t: t, g: g}
+			seen := make(chan string, 16)
+			var played sync.WaitGroup
+			defer played.Wait()
+			defer close(seen)
+			played.Go(func() {
+				id := string(a.next(protocol.KindChat, 0).ID)
+				a.does("planner", "s", "reasoning.start", "", "", id, `{}`)
+				a.does("planner", "o", "stream.open", "s", "", "", `{"stream_id":"early","provisional":true}`)
+				a.does("planner", "b", "reasoning.thought", "s", "", "", `{"message":"before"}`)
+				for text := range seen {
+					switch text {
+					case "before": // the client follows live
+						a.does("planner", "d", "stream.data", "s", "", "", `{"stream_id":"early","data":"It listens"}`)
+						a.does("planner", "e", "stream.close", "s", "", "", `{"stream_id":"early","reason":"withdrawn"}`)
+						a.does("planner", "p", "stream.open", "", "alice", id, `{"stream_id":"late"}`)
+						a.does("planner", "f", "stream.data", "", "alice", id, `{"stream_id":"late","data":"It listens on port"}`)
+						a.does("planner", "m", "reasoning.thought", "s", "", "", `{"message":"meanwhile"}`)
+					case "meanwhile": // the answer is not complete
+						a.does("planner", "h", "stream.close", "", "alice", id, `{"stream_id":"late"}`)
+						a.does("planner", "c", "reasoning.conclusion", "s", "", "", `{"message":"It listens"}`)
+						a.does("planner", "a", "chat", "", "alice", id, `{"message":"It listens on port 8080.","stream_id":"late"}`)
+					}
+				}
+			})
+			r, err := http.NewRequestWithContext(testkit.Deadline(t), http.MethodPost, g.HTTP()+path, strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Authorization", "Bearer alice-token")
+			r.Header.Set("Content-Type", "application/json")
+			resp, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			var texts []string
+			for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+				if found := said.FindStringSubmatch(lines.Text()); found != nil {
+					texts = append(texts, unnamed.Replace(found[1]))
+					seen <- texts[len(texts)-1]
+				}
+			}
+			if want := []string{"before", "It listens on port", "meanwhile", " 8080."}; !slices.Equal(texts, want) {
+				t.Errorf("the client got %q, want %q", texts, want)
+			}
+		})
+	}
+}
+
 // A run that is sent again asks nothing twice, and one that continues after a position
 // has what follows.
 func TestAGUI_Again(t *testing.T) {

@@ -35,10 +35,8 @@ type run struct {
 // and false at the end: of the task, or at a proposal that the participant may decide.
 func (r *run) event(e *ask.Event) (list []wire.Event, more bool) {
 	switch e.Type {
-	case ask.Delta:
+	case ask.Delta, ask.Answering:
 		return r.draft(e), true
-	case ask.Answering: // the artifact has the whole answer
-		return nil, true
 	case ask.Ended:
 		return r.end(e), false
 	}
@@ -144,6 +142,7 @@ func resultOf(e *ask.Event) map[string]any {
 // own: whether the text is a thought or the answer is known only at its end.
 func (r *run) draft(e *ask.Event) []wire.Event {
 	begun, known := r.growing[e.Ref]
+	known = known || e.Type == ask.Answering && len(r.growing) < maxGrowing
 	if !r.drafts || !known || e.Text == "" || !r.at.covers(r.after) {
 		return nil
 	}

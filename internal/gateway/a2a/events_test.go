@@ -74,6 +74,11 @@ func TestRun_Drafts(t *testing.T) {
 	if len(chunks) != 2 || chunks[0].Append || !chunks[1].Append {
 		t.Errorf("%+v", chunks)
 	}
+	answering := turnEvents()[3]
+	answering.Type, answering.Ref = ask.Answering, "a"
+	if n := len(eventsOf(runOf(cursor{}, true), []*ask.Event{answering, answering})); n != 2 {
+		t.Errorf("%d chunks of an answer that grows, want 2", n)
+	}
 	if n := len(eventsOf(runOf(cursor{7, all}, true), turnEvents())); n != 1 {
 		t.Errorf("%d events after the end", n)
 	}

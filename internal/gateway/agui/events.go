@@ -42,7 +42,7 @@ type span struct {
 // answer.
 type text struct {
 	context protocol.ContextPath
-	from    protocol.ParticipantID // of an answer
+	from    protocol.ParticipantID // of an answer, or of one that was retracted
 	sent    strings.Builder
 	full    bool // sent is not all that was sent
 	shown   bool
@@ -110,6 +110,13 @@ func (r *run) event(e *ask.Event) bool {
 	case ask.StreamClosed:
 	case ask.Answering:
 		r.say(e)
+	case ask.Retracted:
+		if t := r.saying[e.Ref]; t != nil {
+			r.endAnswer(e.Ref)
+			if len(r.growing) < maxGrowing {
+				r.growing[e.Ref] = t
+			}
+		}
 	case ask.Thought, ask.Said:
 		r.thought(e)
 	case ask.Called:
@@ -200,7 +207,9 @@ func (r *run) closed(e *ask.Event, repeated bool) {
 // makes the event that ends a subagent.
 func (r *run) closeWithin(path protocol.ContextPath, last func(*span) map[string]any) {
 	if path == "" {
-		r.endAnswers()
+		for id := range r.saying {
+			r.endAnswer(id)
+		}
 	}
 	for id, t := range r.growing {
 		if t.context.Within(path) {
@@ -259,7 +268,17 @@ func (r *run) thought(e *ask.Event) {
 	if e.Type == ask.Said {
 		content = string(e.Envelope.From) + ": " + content
 	}
-	if t := r.growing[id]; t != nil && t.shown {
+	t := r.growing[id]
+	if t != nil && t.from != "" && t.from == e.Envelope.From { // it was sent as an answer
+		delete(r.growing, id)
+		if rest, same := strings.CutPrefix(content, t.sent.String()); same {
+			content = strings.TrimSpace(rest)
+		}
+		if content == "" {
+			return
+		}
+	}
+	if t != nil && t.shown {
 		rest, same := strings.CutPrefix(content, t.sent.String())
 		if t.full {
 			rest, same = "", true
@@ -356,16 +375,15 @@ func (r *run) answer(e *ask.Event) {
 	if same && !t.full && rest != "" {
 		r.emit(map[string]any{"type": "TEXT_MESSAGE_CONTENT", "messageId": string(id), "delta": rest})
 	}
-	r.emit(map[string]any{"type": "TEXT_MESSAGE_END", "messageId": string(id)})
-	delete(r.saying, id)
+	r.endAnswer(id)
 	if !same || t.full {
 		r.message(string(e.Envelope.ID), e.Envelope.From, e.Text)
 	}
 }
 
-// endAnswers ends the answers that grow.
-func (r *run) endAnswers() {
-	for id := range r.saying {
+// endAnswer ends an answer that grows, if it does.
+func (r *run) endAnswer(id protocol.ID) {
+	if r.saying[id] != nil {
 		r.emit(map[string]any{"type": "TEXT_MESSAGE_END", "messageId": string(id)})
 		delete(r.saying, id)
 	}

@@ -72,6 +72,12 @@ func TestRun_Answers(t *testing.T) {
 	answer := func(text, stream string) *ask.Event {
 		return &ask.Event{Type: ask.Answered, Text: text, Envelope: envelope(protocol.KindChat, fmt.Sprintf(`{"stream_id":%q}`, stream))}
 	}
+	retracted := &ask.Event{Type: ask.Retracted, Ref: "a", Envelope: envelope(protocol.KindStreamClose, "{}")}
+	thought := func(text string) *ask.Event {
+		e := &ask.Event{Type: ask.Thought, Text: text, Envelope: envelope(protocol.KindReasoningThought, `{"stream_id":"a"}`)}
+		e.Envelope.Context = "s"
+		return e
+	}
 	ended := &ask.Event{Type: ask.Ended, State: ask.Completed, Text: "done"}
 	const start, content, end = "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"
 	for _, test := range []struct {
@@ -84,6 +90,10 @@ func TestRun_Answers(t *testing.T) {
 		{"has a rest", []*ask.Event{piece("It is"), answer("It is fine.", "a"), ended}, []string{start, content, content, end, "RUN_FINISHED"}},
 		{"is changed", []*ask.Event{piece("It is"), answer("No.", "a"), ended}, []string{start, content, end, start, content, end, "RUN_FINISHED"}},
 		{"has no end", []*ask.Event{piece("It is"), {Type: ask.Ended, State: ask.Withdrawn}}, []string{start, content, end, "RUN_FINISHED"}},
+		{"is a thought", []*ask.Event{opened, piece("I look"), retracted, thought("I look"), answer("It is.", ""), ended},
+			[]string{"REASONING_START", start, content, end, start, content, end, "REASONING_END", "RUN_FINISHED"}},
+		{"is the beginning of a thought", []*ask.Event{opened, piece("I look"), retracted, thought("I look there."), answer("It is.", ""), ended},
+			[]string{"REASONING_START", start, content, end, "REASONING_MESSAGE_START", "REASONING_MESSAGE_CONTENT", "REASONING_MESSAGE_END", start, content, end, "REASONING_END", "RUN_FINISHED"}},
 		{"a repetition", []*ask.Event{opened, closed("It is fine."), answer("It is fine.", ""), ended},
 			[]string{"REASONING_START", "REASONING_END", start, content, end, "RUN_FINISHED"}},
 		{"another text", []*ask.Event{opened, closed("Fine."), answer("It is fine.", ""), ended},

@@ -57,14 +57,15 @@ type view struct {
 	held     []string
 	closing  *ask.Event // a conclusion that the answer may repeat; nil: none
 
-	saying   protocol.ID // the answer that is shown as it grows; "": none
-	speaker  protocol.ParticipantID
-	said     text     // of it
-	waiting  []string // answers that wait for its end
-	waits    int      // bytes of waiting
-	answered bool
-	used     usage
-	ended    bool
+	saying    protocol.ID // the answer that is shown as it grows; "": none
+	speaker   protocol.ParticipantID
+	said      text        // of it, or of retracted
+	waiting   []string    // answers that wait for its end
+	waits     int         // bytes of waiting
+	answers   int         // that were shown, or begun
+	retracted protocol.ID // the last answer that was none, if its thought may follow
+	used      usage
+	ended     bool
 }
 
 func newView(out output, only protocol.ParticipantID) *view {
@@ -89,6 +90,8 @@ func (v *view) event(e *ask.Event) bool {
 		v.thought(e)
 	case ask.Answering:
 		v.say(e)
+	case ask.Retracted:
+		v.retract(e)
 	case ask.Answered:
 		v.settle(v.live)
 		v.answer(e)
@@ -220,7 +223,14 @@ func (v *view) thought(e *ask.Event) {
 			return
 		}
 	}
-	v.step(e.Envelope.From, e.Text)
+	text := e.Text
+	if stream != "" && stream == v.retracted && e.Envelope.From == v.speaker { // it was shown as an answer
+		v.retracted = ""
+		if rest, same := strings.CutPrefix(text, v.said.String()); same {
+			text = strings.TrimSpace(rest)
+		}
+	}
+	v.step(e.Envelope.From, text)
 }
 
 // say shows an addition to an answer, unless another one grows.
@@ -235,7 +245,7 @@ func (v *view) say(e *ask.Event) {
 	begin := ""
 	if v.saying == "" {
 		v.settle(v.live)
-		v.saying, v.speaker = e.Ref, e.Envelope.From
+		v.saying, v.speaker, v.retracted = e.Ref, e.Envelope.From, ""
 		v.said.reset()
 		begin = v.before(e.Envelope.From)
 	}
@@ -243,13 +253,26 @@ func (v *view) say(e *ask.Event) {
 	v.out.say(begin + e.Text)
 }
 
+// retract ends an answer that grows and is none. It cannot be taken back: a blank line
+// follows it.
+func (v *view) retract(e *ask.Event) {
+	if e.Ref != v.saying {
+		return
+	}
+	if v.answers--; v.answers == 0 {
+		v.out.say("\n\n")
+	}
+	v.retracted = e.Ref
+	v.endAnswer()
+}
+
 // before returns the text between two answers, with the sender of the second if it is not
 // the one that was asked.
 func (v *view) before(from protocol.ParticipantID) (text string) {
-	if v.answered {
+	if v.answers > 0 {
 		text = "\n\n"
 	}
-	v.answered = true
+	v.answers++
 	if from != v.only {
 		text += "**" + string(from) + "**: "
 	}
@@ -318,7 +341,7 @@ func (v *view) end(e *ask.Event) {
 		f.code = "question_withdrawn"
 		v.out.fail(f)
 	default:
-		if !v.answered {
+		if v.answers == 0 {
 			v.out.say(e.Text)
 		}
 		v.out.end(v.used)

@@ -101,6 +101,21 @@ func TestView_Answers(t *testing.T) {
 			eventOf(ask.Answering, "planner", "It", "a"), eventOf(ask.Answered, "bob", long, ""), eventOf(ask.Answering, "planner", " is", "a"),
 			eventOf(ask.Answered, "planner", "It is.", "a"),
 		}, "", "It\n\n**bob**: " + long + "\n\nIt is."},
+		"is none": {[]*ask.Event{
+			eventOf(ask.Answering, "planner", "I look", "a"), eventOf(ask.Retracted, "planner", "", "a"), eventOf(ask.Thought, "planner", "I look there.", "a"),
+			eventOf(ask.Answering, "planner", "It", "b"), eventOf(ask.Answered, "planner", "It is.", "b"),
+		}, "|there.", "I look\n\nIt is."},
+		"is another thought": {[]*ask.Event{
+			eventOf(ask.Answering, "planner", "I look", "a"), eventOf(ask.Retracted, "planner", "", "a"), eventOf(ask.Thought, "planner", "I read.", "a"),
+			eventOf(ask.Answered, "planner", "It is.", ""),
+		}, "|I read.", "I look\n\nIt is."},
+		"is none, and another one waits": {[]*ask.Event{
+			eventOf(ask.Answering, "planner", "I look", "a"), eventOf(ask.Answered, "bob", "No.", ""), eventOf(ask.Retracted, "planner", "", "a"),
+			eventOf(ask.Answered, "planner", "It is.", ""),
+		}, "", "I look\n\n**bob**: No.\n\nIt is."},
+		"is none, and nothing follows": {[]*ask.Event{
+			eventOf(ask.Answering, "planner", "I look", "a"), eventOf(ask.Retracted, "planner", "", "a"), {Type: ask.Ended, State: ask.Completed, Text: "It is fine."},
+		}, "", "I look\n\nIt is fine."},
 		"a repetition":     {[]*ask.Event{concluded("It is fine."), eventOf(ask.Answered, "planner", "It is fine.\n", "")}, "", "It is fine.\n"},
 		"another text":     {[]*ask.Event{concluded("It is fine."), eventOf(ask.Answered, "planner", "All is well.", "")}, "|It is fine.", "All is well."},
 		"of somebody else": {[]*ask.Event{concluded("It is fine."), eventOf(ask.Answered, "bob", "It is fine.", "")}, "|It is fine.", "**bob**: It is fine."},
