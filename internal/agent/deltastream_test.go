@@ -120,7 +120,7 @@ func TestStreams_Answer(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	a := agent.New(agent.Options{Space: o, OwnToolsOnly: true, Planner: deciding(func(ctx context.Context, s planner.State) (planner.Decision, error) {
-		s.Asking(contextwindow.Synthesis)
+		s.Asking(true, false)
 		s.Watch(llm.Delta{Text: "It is"})
 		select {
 		case <-o.opened:

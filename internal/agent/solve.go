@@ -164,6 +164,9 @@ func (a *Agent) plan(p *problem, state *planner.State) (planner.Decision, deltas
 	state.Watch, state.Asking = live.Add, live.Begin
 	began := a.opts.Now()
 	d, err := a.next(llm.WithMeter(ctx, &p.meter), *state)
+	if err == nil && d.Action != contextwindow.Finish { // the text is a thought
+		live.Withdraw()
+	}
 	went := live.End()
 	a.opts.Telemetry.Decided(ctx, telemetry.Decision{
 		Space: a.space.Name, Agent: string(a.you), Session: string(p.q.chat.ID), Intent: string(p.path),
@@ -183,7 +186,7 @@ func (a *Agent) plan(p *problem, state *planner.State) (planner.Decision, deltas
 // newStreams returns the streams of a decision about a problem.
 func (a *Agent) newStreams(p *problem) *deltastream.Streams {
 	o := deltastream.Options{
-		Context: p.ctx, ShowThinking: a.opts.ShowThinking, Off: &a.streamsOff, Log: a.log,
+		Context: p.ctx, Undecided: p.remarks.Waiting, ShowThinking: a.opts.ShowThinking, Off: &a.streamsOff, Log: a.log,
 		Send: func(kind protocol.Kind, payload json.RawMessage) (*client.Pending, error) {
 			env := p.inside(kind)
 			env.Payload = payload

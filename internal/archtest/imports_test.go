@@ -209,7 +209,7 @@ var mayImport = map[string][]string{
 	"internal/agent/inbox":                 {"protocol"},
 	"internal/agent/twins":                 {"protocol", "internal/agent/inbox"},
 	"internal/agent/chats":                 {"protocol", "internal/agent/addressing", "internal/agent/llm", "internal/textutil"},
-	"internal/agent/deltastream":           {"protocol", "client", "internal/agent/contextwindow", "internal/agent/llm"},
+	"internal/agent/deltastream":           {"protocol", "client", "internal/agent/llm"},
 	"internal/agent/toolbox":               {"protocol", "client", "internal/participant", "internal/textutil", "internal/agent/contextwindow", "internal/agent/mcptools", "internal/agent/peers", "internal/agent/planner"},
 	"internal/agent/remarks":               {"protocol", "internal/textutil"},
 	"internal/agent/parts":                 {"protocol", "internal/agent/contextwindow", "internal/textutil"},

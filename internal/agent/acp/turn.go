@@ -342,6 +342,7 @@ func (t *turn) addLocked(kind llm.DeltaKind, text string) {
 // flushLocked publishes the text so far as a thought, which explains a call of the tool, if
 // any. It returns the id of the thought; "": there was no text.
 func (t *turn) flushLocked(tool string) protocol.ID {
+	t.live.Withdraw() // it is a thought
 	text, ids := t.text.String(), t.live.End()
 	t.text.Reset()
 	if strings.TrimSpace(text) == "" {
@@ -375,7 +376,8 @@ func (t *turn) finish(err error) {
 		t.flushLocked("")
 		return
 	}
-	t.answer, t.stream = t.text.String(), t.live.End().Text
+	ids := t.live.End()
+	t.answer, t.stream = t.text.String(), cmp.Or(ids.Answer, ids.Text)
 	t.text.Reset()
 }
 

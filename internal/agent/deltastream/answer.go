@@ -1,6 +1,7 @@
 package deltastream
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 )
@@ -8,6 +9,9 @@ import (
 // closings begin the lines of an answer that are for the agent and not for the reader,
 // such as the confidence.
 var closings = []string{"confidence", "key factors", "recommendation", "references", "reply to e"}
+
+// noteLine matches a line that the agent shares as a note when calls follow.
+var noteLine = regexp.MustCompile(`(?im)^[\s>*_#-]*(observation|hypothesis|question|evidence for|evidence against|reply to e\d+)[*_]*\s*:`)
 
 // visible selects the part of an answer that is streamed: without space at its ends, and
 // up to the first line that is, or may become, one of the closings. The complete answer has

@@ -1,7 +1,13 @@
 // Package deltastream shows the text of a decision while a model generates it.
+//
+// It is known only at the end of a response whether its text is a thought before calls or
+// the answer. So the text begins as a thought, in the context. When it is longer than the
+// thoughts that a model writes before calls, it is shown as the answer, beside the context,
+// from its first word on. If a call follows all the same, the answer is withdrawn.
 package deltastream
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,11 +16,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -29,18 +35,24 @@ const (
 // Sender sends an envelope of a stream without waiting for its admission.
 type Sender func(kind protocol.Kind, payload json.RawMessage) (*client.Pending, error)
 
+// maxBefore is the number of characters above which a text is shown as the answer. Models
+// are asked for a sentence or two before their calls, which are seldom longer; an answer that
+// is shorter is complete within seconds.
+const maxBefore = 240
+
 // Bounds of a stream.
 const (
 	streamPause = 100 * time.Millisecond // between two chunks
 	streamBytes = 64 << 10               // per stream; the complete thought contains the rest
 )
 
-// Options configures the streams of a decision. All fields but Answer and ShowThinking
-// are required.
+// Options configures the streams of a decision. All fields but Answer, Undecided and
+// ShowThinking are required.
 type Options struct {
 	Context      context.Context // of the waits for admission
 	Send         Sender          // within the context
 	Answer       Sender          // of the answer, beside the context; nil: it grows in the context too
+	Undecided    func() bool     // reports that the decision will be made again, so the text is no answer; nil: it is not
 	ShowThinking bool            // the model's own thinking is streamed too
 	Off          *atomic.Bool    // the gateway refuses streams; set when it does
 	Log          *slog.Logger
@@ -66,56 +78,113 @@ type stream struct {
 	// Owned by the goroutine, and by end after it.
 	id      string // "" until the first chunk
 	refused bool   // the stream was refused or its state is unknown; nothing is sent
+
+	provisional bool // the text may be the beginning of the answer; set before the first chunk
 }
 
 // Streams holds the streams of a decision in progress: the model's text, its thinking,
-// and the answer. Add, Begin and End are called by one goroutine.
+// and the answer. Its methods are called by one goroutine.
 type Streams struct {
+	o                      *Options
 	text, thinking, answer *stream
 
-	answers bool // the text is the answer
+	calls   bool            // calls may follow the text
+	may     bool            // the text may be the answer, which is not decided yet
+	begun   strings.Builder // the text so far, while may is set
+	answers bool            // the text is shown as the answer
 	visible visible
+	taken   string // the stream of an answer that was withdrawn
 }
 
-// New returns the streams of a decision. They open with the first text.
+// New returns the streams of a decision. They open with the first text, which may be the
+// answer or a thought before calls until Begin says otherwise.
 func New(o Options) *Streams {
-	return &Streams{
-		text: &stream{o: &o, to: o.Send, description: ofThought}, thinking: &stream{o: &o, to: o.Send, description: ofThinking},
+	l := &Streams{
+		o: &o, text: &stream{o: &o, to: o.Send, description: ofThought}, thinking: &stream{o: &o, to: o.Send, description: ofThinking},
 		answer: &stream{o: &o, to: o.Answer, description: ofAnswer},
 	}
+	l.expect(true, true)
+	return l
+}
+
+// expect sets what the next text may be: the answer, and a thought that calls follow.
+func (l *Streams) expect(answer, calls bool) {
+	answer = answer && l.o.Answer != nil
+	l.calls, l.may, l.answers = calls, answer && calls, answer && !calls
+	l.text.provisional = l.may
+	l.begun.Reset()
+	l.visible, l.taken = visible{}, ""
 }
 
 // Add appends a chunk of the model's output.
 func (l *Streams) Add(d llm.Delta) {
-	if d.Text == "" || l.text.o.Off.Load() {
-		return
-	}
 	switch {
-	case d.Kind == llm.TextDelta && l.answers:
-		if text := l.visible.add(d.Text); text != "" {
-			l.answer.add(text)
+	case d.Kind == llm.CallDelta:
+		if l.calls {
+			l.Withdraw()
 		}
-	case d.Kind == llm.TextDelta:
+	case d.Text == "" || l.o.Off.Load():
+	case d.Kind == llm.ThinkingDelta:
+		if l.o.ShowThinking {
+			l.thinking.add(d.Text)
+		}
+	case l.may:
+		l.begun.WriteString(d.Text)
+		if l.begun.Len() > maxBefore && utf8.RuneCountInString(l.begun.String()) > maxBefore && l.decide() {
+			return
+		}
 		l.text.add(d.Text)
-	case l.text.o.ShowThinking:
-		l.thinking.add(d.Text)
+	case l.answers:
+		l.say(d.Text)
+	default:
+		l.text.add(d.Text)
 	}
 }
 
-// Begin is called when a model is queried. It ends the streams, because earlier
-// text belongs to another thought. The text of a synthesis is the answer.
-func (l *Streams) Begin(goal contextwindow.Goal) {
-	l.End()
-	l.answers, l.visible = goal == contextwindow.Synthesis && l.answer.to != nil, visible{}
+// decide decides whether the text is shown as the answer.
+func (l *Streams) decide() bool {
+	l.may = false
+	text := l.begun.String()
+	l.begun.Reset()
+	if noteLine.MatchString(text) || l.o.Undecided != nil && l.o.Undecided() {
+		return false
+	}
+	l.text.end(true)
+	l.answers = true
+	l.say(text)
+	return true
 }
 
-// End closes the streams and returns their ids.
+func (l *Streams) say(text string) {
+	if text = l.visible.add(text); text != "" {
+		l.answer.add(text)
+	}
+}
+
+// Withdraw takes back an answer that is shown: the text is a thought, or dropped.
+func (l *Streams) Withdraw() {
+	l.taken = cmp.Or(l.answer.end(true), l.taken)
+	l.may, l.answers = false, false
+}
+
+// Begin is called when a model is queried, with what its text may be: the answer, and a
+// thought that calls follow. It takes back earlier text, which is not part of the decision.
+func (l *Streams) Begin(answer, calls bool) {
+	l.text.end(true)
+	l.thinking.end(false)
+	l.answer.end(true)
+	l.expect(answer, calls)
+}
+
+// End closes the streams and returns their ids. What follows belongs to another text.
 func (l *Streams) End() (ids IDs) {
-	ids.Text, ids.Thinking, ids.Answer = l.text.end(), l.thinking.end(), l.answer.end()
+	ids = IDs{Text: cmp.Or(l.text.end(false), l.taken), Thinking: l.thinking.end(false), Answer: l.answer.end(false)}
+	l.expect(true, true)
 	return ids
 }
 
-// IDs are the ids of the streams that carried a decision; "" for none.
+// IDs are the ids of the streams that carried a decision; "" for none. A withdrawn answer
+// is a Text.
 type IDs struct{ Text, Thinking, Answer string }
 
 func (g *stream) add(text string) {
@@ -146,17 +215,21 @@ func (g *stream) run(ended, done chan struct{}) {
 	}
 }
 
-// end sends the rest and closes the stream. It returns the stream's id, or ""
-// if the decision was complete before the first chunk was sent or the stream
+// end sends the rest and closes the stream, or withdraws it. It returns the stream's id,
+// or "" if the decision was complete before the first chunk was sent, or the stream
 // was not admitted.
-func (g *stream) end() string {
+func (g *stream) end(withdraw bool) string {
 	if g.ended == nil {
 		return ""
 	}
 	close(g.ended)
 	<-g.done
 	id := g.id
-	if id != "" {
+	switch {
+	case id == "":
+	case withdraw:
+		_, _ = g.send(protocol.KindStreamClose, chunk{ID: id, Reason: protocol.StreamWithdrawn})
+	default:
 		g.flush()
 		_, _ = g.send(protocol.KindStreamClose, chunk{ID: id})
 	}
@@ -183,7 +256,7 @@ func (g *stream) flush() {
 // open opens the stream and reports whether it was admitted.
 func (g *stream) open() bool {
 	g.id = uuid.Must(uuid.NewV7()).String()
-	pending, err := g.send(protocol.KindStreamOpen, chunk{ID: g.id, ContentType: "text/markdown", Description: g.description})
+	pending, err := g.send(protocol.KindStreamOpen, chunk{ID: g.id, ContentType: "text/markdown", Description: g.description, Provisional: g.provisional})
 	if err == nil {
 		_, err = pending.Wait(g.o.Context)
 	}
@@ -207,6 +280,8 @@ type chunk struct {
 	Data        string `json:"data,omitempty"`
 	ContentType string `json:"content_type,omitempty"`
 	Description string `json:"description,omitempty"`
+	Provisional bool   `json:"provisional,omitempty"`
+	Reason      string `json:"reason,omitempty"`
 }
 
 // send sends without waiting. The result of a send may be ignored, because

@@ -2,6 +2,7 @@ package planner_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -37,8 +38,8 @@ func TestModel_Confidence(t *testing.T) {
 func TestModel_FullResultsForAnswer(t *testing.T) {
 	long := strings.Repeat("word ", 4000) + "END"
 	s := planner.State{Steps: []contextwindow.Record{record(0, "read_file", `{"path":"a.md"}`, long)}}
-	var goals []contextwindow.Goal
-	s.Asking = func(g contextwindow.Goal) { goals = append(goals, g) }
+	var asked []string
+	s.Asking = func(answer, calls bool) { asked = append(asked, fmt.Sprintf("answer %t, calls %t", answer, calls)) }
 	d, model := decide(t, s, text("I need nothing more."), text("It ends with END."))
 	if d.Answer != "It ends with END." || d.Thought != "I need nothing more." || d.Shown.Goal != contextwindow.Synthesis || d.Usage.Input != 20 {
 		t.Errorf("%+v", d)
@@ -46,8 +47,8 @@ func TestModel_FullResultsForAnswer(t *testing.T) {
 	if shows(model.asked[0], "END") || !shows(model.asked[1], "END") {
 		t.Errorf("END is shown for planning: %t, for the answer: %t", shows(model.asked[0], "END"), shows(model.asked[1], "END"))
 	}
-	if model.asked[1].Choice != llm.None || !slices.Equal(goals, []contextwindow.Goal{contextwindow.Planning, contextwindow.Synthesis}) {
-		t.Errorf("choice %q, goals %v", model.asked[1].Choice, goals)
+	if model.asked[1].Choice != llm.None || !slices.Equal(asked, []string{"answer false, calls true", "answer true, calls false"}) {
+		t.Errorf("choice %q, and the text of the requests: %q", model.asked[1].Choice, asked)
 	}
 }
 

@@ -84,8 +84,10 @@ type State struct {
 	Watch func(llm.Delta)
 	// Asking is called before each request to a model, so that Watch can
 	// separate the pieces of consecutive answers: a decision may
-	// need several requests. May be nil. It is called on Next's own goroutine.
-	Asking func(contextwindow.Goal)
+	// need several requests. It is told whether the text can be the answer, and
+	// whether calls can follow it. It is also called when a decider gives up. May be
+	// nil. It is called on Next's own goroutine.
+	Asking func(answer, calls bool)
 	// Memory speeds up the decisions on one question; may be nil.
 	Memory *Memory
 }
@@ -239,6 +241,9 @@ func (f *fallback) Next(ctx context.Context, s State) (Decision, error) {
 		return d, fault
 	}
 	spent, by, provider := d.Usage, d.Model, d.Provider
+	if s.Asking != nil { // the text of the first is part of no decision
+		s.Asking(false, false)
+	}
 	d, err := f.second.Next(ctx, s)
 	d.Usage = d.Usage.Plus(spent)
 	if d.Model == "" {

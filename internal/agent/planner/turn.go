@@ -214,7 +214,7 @@ func (t *turn) shrinkOffer(req *llm.Request) {
 // ask sends one request to the model and adds its usage to the decision.
 func (t *turn) ask(ctx context.Context, goal contextwindow.Goal, req llm.Request) (llm.Response, error) {
 	if t.s.Asking != nil {
-		t.s.Asking(goal)
+		t.s.Asking(goal == contextwindow.Synthesis || t.s.Forced == "" && whole(t.d.Shown), req.Choice != llm.None && len(req.Tools) > 0)
 	}
 	req.Effort, req.MaxTokens = t.m.opts.Effort, t.m.opts.MaxTokens
 	resp, err := llm.Ask(ctx, t.m.opts.Model, req, t.s.Watch)
