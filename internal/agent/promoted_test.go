@@ -208,12 +208,15 @@ func TestPromoted_ThenACall(t *testing.T) {
 			}
 			thoughts := 0
 			for i := range all {
-				if all[i].Kind == protocol.KindReasoningThought && decode(t, &all[i])["message"] == strings.TrimSpace(long) {
+				if all[i].Kind != protocol.KindReasoningThought {
+					continue
+				}
+				if p := decode(t, &all[i]); p["message"] == strings.TrimSpace(long) && p["stream_id"] == list[0].id {
 					thoughts++
 				}
 			}
 			if said := decode(t, last(all)); thoughts != 1 || said["stream_id"] != list[1].id {
-				t.Errorf("%d thoughts with the withdrawn text, and the chat names %v; want 1, and %v", thoughts, said["stream_id"], list[1].id)
+				t.Errorf("%d thoughts with the withdrawn text that name its stream, and the chat names %v; want 1, and %v", thoughts, said["stream_id"], list[1].id)
 			}
 		})
 	}
@@ -249,7 +252,7 @@ func TestPromoted_Remarks(t *testing.T) {
 	s.Asking(true, true)
 	s.Watch(llm.Delta{Text: "Two ports. " + long})
 	all = append(all, until(t, alice, grows)...)
-	write(t, alice, protocol.KindReasoningQuestion, in, "Is it one port?")
+	asked := write(t, alice, protocol.KindReasoningQuestion, in, "Is it one port?")
 	settled(t, alice, "planner")
 	h.decisions <- finishing("Two ports. " + long)
 	all = append(all, until(t, alice, answerTo(question))...)
@@ -257,7 +260,7 @@ func TestPromoted_Remarks(t *testing.T) {
 	if got := shape(list); got != "t a" || decode(t, last(all))["stream_id"] != list[1].id {
 		t.Errorf("streams %q, and the chat is %.80s; want a thought, and the answer, which it names\n%s", got, last(all).Payload, script(all))
 	}
-	if !strings.Contains(script(all), "I have read this") {
+	if !slices.ContainsFunc(all, func(e protocol.Envelope) bool { return e.Kind == protocol.KindReasoningThought && e.Correlation.Names(asked) }) {
 		t.Errorf("the question in the reasoning has no reply\n%s", script(all))
 	}
 }
