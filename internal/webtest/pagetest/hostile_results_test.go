@@ -3,6 +3,8 @@ package pagetest
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/webtest"
@@ -34,6 +36,10 @@ func TestHostileResults(t *testing.T) {
 			Envelope{"id": fmt.Sprintf("call-%d", i), "kind": "mcp.request", "context": ctx, "to": []string{"mallory"}, "correlationId": fmt.Sprintf("step-%d", i), "payload": call},
 			Envelope{"id": fmt.Sprintf("result-%d", i), "kind": "mcp.response", "context": ctx, "correlationId": fmt.Sprintf("call-%d", i), "payload": result})
 	}
+	for i, name := range []string{strings.Repeat("W", 100_000), strings.Repeat("\u202E\u200B", 50_000), strings.Repeat("[", 50_000)} {
+		list = append(list, Envelope{"id": fmt.Sprintf("long-%d", i), "kind": "mcp.request", "context": ctx, "to": []string{"mallory"}, "payload": map[string]any{
+			"jsonrpc": "2.0", "id": i, "method": "tools/call", "params": map[string]any{"name": name, "arguments": map[string]any{}}}})
+	}
 	list = append(list, Envelope{"id": "end", "kind": "reasoning.conclusion", "context": ctx, "payload": map[string]any{"message": markup[1]}}, Chat("last", "the last word"))
 	for chunk := range slices.Chunk(list, 60) {
 		s.Send("mallory", chunk...)
@@ -42,6 +48,25 @@ func TestHostileResults(t *testing.T) {
 	openAll(tab)
 	unharmed(t, tab, before)
 
+	t.Run("trace", func(t *testing.T) {
+		press(t, tab, `document.querySelector('[data-context=`+quote(ctx)+`] .reasoning-trace')`)
+		tab.Await(inTrace + `?.querySelectorAll(".span").length > ` + strconv.Itoa(len(markup)))
+		for _, x := range webtest.Eval[[]string](tab, `(() => {
+			const root = `+inTrace+`, width = root.host.getBoundingClientRect().right + 1;
+			return [...root.querySelectorAll(".what, .facts, option, .title, dd")].flatMap((x) => {
+				const text = x.textContent.trim(), what = x.className + " " + JSON.stringify(text.slice(0, 60));
+				return [
+					...(x.matches(".what") && text === "" ? ["an empty label"] : []),
+					...(text.length > 600 ? [what + " has " + text.length + " characters"] : []),
+					...(x.querySelector(":not(code, strong)") ? [what + " has elements of its own"] : []),
+					...(x.getBoundingClientRect().right > width ? [what + " goes beyond the panel"] : []),
+				];
+			});
+		})()`) {
+			t.Error(x)
+		}
+		unharmed(t, tab, nil)
+	})
 	t.Run("raw view", func(t *testing.T) {
 		for _, id := range []string{"found-0", "found-3", "found-11", "found-20"} {
 			webtest.Eval[bool](tab, `(document.querySelector('.rows [data-id=`+quote(id)+`] .raw-link').click(), true)`)

@@ -47,17 +47,19 @@ func preferOpen(tab *webtest.Tab) {
 }
 
 // openAll opens everything in the conversation that can be opened, until
-// nothing is left. It returns how often it found something.
+// nothing is left. It waits for blocks that have just ended, which close by themselves.
+// It returns how often it found something.
 func openAll(tab *webtest.Tab) int {
 	return webtest.Eval[int](tab, `(async () => {
 		const selector = ".rows meup-rest button:not(.code-copy), .rows [aria-expanded=false], .rows .reasoning-all";
+		const closing = (x) => x.shell.toggles.closesAt(x.block, performance.now()) !== null;
 		const frame = () => new Promise(requestAnimationFrame);
 		let n = 0;
 		for (let quiet = 0; quiet < 3 && n < 3000; ) {
 			const found = [...document.querySelectorAll(selector)];
 			for (const e of found) e.click();
 			n += found.length;
-			quiet = found.length === 0 ? quiet + 1 : 0;
+			quiet = found.length === 0 && ![...document.querySelectorAll(".rows meup-reasoning")].some(closing) ? quiet + 1 : 0;
 			await frame(); await frame();
 		}
 		return n;
