@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -128,4 +129,37 @@ func TestHooks_CallNotSeen(t *testing.T) {
 	wantStory(t, g, "bob", `claude reasoning.start`,
 		`claude reasoning.observation in #1 {"message":"The space was not asked about Grep`, `claude reasoning.thought`,
 		`claude reasoning.observation in #1 {"message":"The user approved Bash`)
+}
+
+// The same prompt without an id is the same turn until that has ended, and then another one.
+func TestHooks_RepeatedPromptWithoutID(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		t.Run(fmt.Sprintf("restart: %t", restarts), func(t *testing.T) {
+			g := meuptest.Start(t, hooksConfig+"data: "+t.TempDir()+"\n")
+			for n := range 3 {
+				for range 2 { // a repeated event publishes nothing new
+					if status, body := fire(t, g, "claude", "?prompts=chat", "UserPromptSubmit", map[string]any{"prompt_id": nil, "prompt": "continue"}); status != http.StatusOK {
+						t.Fatal(status, body)
+					}
+				}
+				fires(t, g, "claude", "Stop", map[string]any{"prompt_id": nil, "last_assistant_message": fmt.Sprint("answer ", n)}, none)
+				for _, text := range []string{"chat {\"message\":\"continue", "reasoning.start", "reasoning.conclusion"} {
+					if got := countLines(t, g, text); got != n+1 {
+						lines, _ := story(t, g, "alice")
+						t.Fatalf("%d of %s after %d turns:\n%s", got, text, n+1, strings.Join(lines, "\n"))
+					}
+				}
+				if got := countLines(t, g, fmt.Sprint("answer ", n)); got != 2 {
+					lines, _ := story(t, g, "alice")
+					t.Fatalf("the answer %d is in %d envelopes, want the conclusion and the reply:\n%s", n, got, strings.Join(lines, "\n"))
+				}
+				if restarts {
+					g.Restart()
+				}
+			}
+			if n := countLines(t, g, "reasoning.cancel"); n != 0 {
+				t.Errorf("%d canceled turns, want none", n)
+			}
+		})
+	}
 }

@@ -334,7 +334,7 @@ func printf(w io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(w, format, args...) // the output may be closed
 }
 
-// check sends an event without a name, which the gateway accepts and ignores.
+// check sends an event that the gateway does not know, which it accepts and ignores.
 func (t *Target) check(ctx context.Context, program string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/meup-protocol/meup/client/api"
@@ -94,24 +95,74 @@ func (h *hook) promptSubmitted(ctx context.Context) error {
 	if h.session.continues(h.prompt, h.text("prompt")) {
 		return nil
 	}
+	text := short(h.text("prompt"), maxMessage)
+	key, err := h.turnKey(ctx, text)
+	if err != nil {
+		return err
+	}
+	id := h.id(append([]string{"turn"}, key...)...)
+	if open, _ := h.session.at(""); open != nil && open.path == protocol.ContextPath(id) {
+		return nil // a repeated event
+	}
 	if err := h.cancelTurn(ctx, "interrupted by another prompt"); err != nil {
 		return err
 	}
 	t := &turn{prompt: h.prompt, whole: h.prompt != ""}
-	text := short(h.text("prompt"), maxMessage)
-	key := h.prompt
-	if key == "" {
-		key = text
-	}
 	var asked protocol.Correlation
 	if h.prompts && text != "" {
-		e := protocol.Envelope{ID: h.id("prompt", key), Kind: protocol.KindChat, Payload: object("message", text, "session_id", h.sessionName())}
+		e := protocol.Envelope{ID: h.id(append([]string{"prompt"}, key...)...), Kind: protocol.KindChat, Payload: object("message", text, "session_id", h.sessionName())}
 		if _, err := h.publish(ctx, e); err != nil {
 			return err
 		}
 		t.replyTo, asked = []protocol.ID{e.ID}, protocol.CorrelateTo(e.ID)
 	}
-	return h.open(ctx, t, h.id("turn", key), asked, text)
+	return h.open(ctx, t, id, asked, text)
+}
+
+// turnKey identifies a turn within the session: by the id of its prompt, or else by the text and
+// how many turns with it have ended.
+func (h *hook) turnKey(ctx context.Context, text string) ([]string, error) {
+	if h.prompt != "" {
+		return []string{h.prompt}, nil
+	}
+	h.session.mu.Lock()
+	n, _ := h.session.prompts.Get(text)
+	h.session.mu.Unlock()
+	for ; ; n++ {
+		key := []string{text}
+		if n > 0 {
+			key = append(key, strconv.Itoa(n))
+		}
+		id := h.id(append([]string{"turn"}, key...)...)
+		from, err := h.sender(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		ended := false
+		if from == h.caller.ID {
+			if ended, err = h.ended(ctx, protocol.ContextPath(id)); err != nil {
+				return nil, err
+			}
+		}
+		if from == "" || from == h.caller.ID && !ended {
+			h.session.mu.Lock()
+			h.session.prompts.Put(text, n)
+			h.session.mu.Unlock()
+			return key, nil
+		}
+	}
+}
+
+// ended reports whether the participant has ended a context.
+func (h *hook) ended(ctx context.Context, path protocol.ContextPath) (bool, error) {
+	ends, err := h.client.Envelopes(ctx, h.space, api.EnvelopeQuery{ // others can use the id of an end first
+		From: []protocol.ParticipantID{h.caller.ID}, Kinds: []string{string(protocol.KindReasoningConclusion), string(protocol.KindReasoningCancel)},
+		Contexts: []string{string(path)}, Descending: true, Limit: maxStarts,
+	})
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(ends.Envelopes, func(e protocol.Envelope) bool { return e.Context == path }), nil
 }
 
 // sessionName is the name of the agent's session in the space; "" if it cannot be one.
@@ -151,7 +202,11 @@ func (h *hook) current(ctx context.Context) (*turn, protocol.ContextPath, error)
 		}
 		return resumed, resumed.path, nil
 	}
-	if err := h.open(ctx, &turn{prompt: h.prompt}, h.id("turn", h.prompt), protocol.Correlation{}, ""); err != nil {
+	key, err := h.turnKey(ctx, "")
+	if err != nil {
+		return nil, "", err
+	}
+	if err := h.open(ctx, &turn{prompt: h.prompt}, h.id(append([]string{"turn"}, key...)...), protocol.Correlation{}, ""); err != nil {
 		return nil, "", err
 	}
 	t, path := h.session.at(h.agent)
@@ -191,11 +246,7 @@ func (h *hook) resume(ctx context.Context) (*turn, error) {
 // reopen returns the turn of a context that chats began, unless it has ended.
 func (h *hook) reopen(ctx context.Context, start *protocol.Envelope) (*turn, error) {
 	t, since := &turn{path: protocol.ContextPath(start.ID), prompt: h.prompt, to: start.To}, start.Seq
-	ends, err := h.client.Envelopes(ctx, h.space, api.EnvelopeQuery{ // others can use the id of an end first
-		From: []protocol.ParticipantID{h.caller.ID}, Kinds: []string{string(protocol.KindReasoningConclusion), string(protocol.KindReasoningCancel)},
-		Contexts: []string{string(t.path)}, Descending: true, Limit: maxStarts,
-	})
-	if err != nil || slices.ContainsFunc(ends.Envelopes, func(e protocol.Envelope) bool { return e.Context == t.path }) {
+	if ended, err := h.ended(ctx, t.path); err != nil || ended {
 		return nil, err
 	}
 	var lines strings.Builder

@@ -17,6 +17,7 @@ const (
 	maxAgents    = 64              // subagents at work, of a session
 	maxMessages  = 2               // messages of which only a part was displayed, of a session
 	maxDelivered = 128             // chats, of a session
+	maxPrompts   = 8               // prompts without an id, of a session; of others, the log is asked
 )
 
 // sessions are the sessions of agents that sent a hook lately. A session that was
@@ -42,7 +43,7 @@ func (s *sessions) get(key sessionKey) *session {
 		s.makeRoom(key)
 		found = &session{
 			key: key, agents: make(map[string]protocol.ContextPath), calls: make(map[string]*call), uses: make(map[string]int),
-			texts: make(map[string]string), delivered: recent.New[protocol.ID, struct{}](maxDelivered),
+			texts: make(map[string]string), delivered: recent.New[protocol.ID, struct{}](maxDelivered), prompts: recent.New[string, int](maxPrompts),
 		}
 		s.list[key] = found
 	}
@@ -106,6 +107,7 @@ type session struct {
 	since     protocol.Seq                       // chats up to here were considered
 	log       string                             // of since
 	delivered *recent.Map[protocol.ID, struct{}] // chats
+	prompts   *recent.Map[string, int]           // how many turns of a prompt without an id have ended, by its text
 }
 
 // turn is the work on one prompt, or on chats that were delivered.
