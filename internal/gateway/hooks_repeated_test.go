@@ -131,6 +131,25 @@ func TestHooks_CallNotSeen(t *testing.T) {
 		`claude reasoning.observation in #1 {"message":"The user approved Bash`)
 }
 
+// A result of another tool is not the result of the call that has the same id.
+func TestHooks_ResultOfAnotherTool(t *testing.T) {
+	g := meuptest.Start(t, hooksConfig)
+	fires(t, g, "claude", "UserPromptSubmit", nil, none)
+	fires(t, g, "claude", "PreToolUse", map[string]any{"tool_name": "Read", "tool_use_id": "9", "tool_input": map[string]any{"file_path": "/a.txt"}},
+		permissionDecision("allow", "The capabilities of claude in the space lab name this call."))
+	fires(t, g, "claude", "PostToolUse", map[string]any{"tool_name": "Other", "tool_use_id": "9"}, none)
+	if n := countLines(t, g, "mcp.response"); n != 0 {
+		t.Errorf("%d responses, want none before the result of Read", n)
+	}
+	if n := countLines(t, g, "The space was not asked about Other"); n != 1 {
+		t.Errorf("%d observations of the other call, want 1", n)
+	}
+	fires(t, g, "claude", "PostToolUse", map[string]any{"tool_name": "Read", "tool_use_id": "9", "tool_input": map[string]any{"file_path": "/a.txt"}}, none)
+	if n := countLines(t, g, "mcp.response"); n != 1 {
+		t.Errorf("%d responses, want the one of Read", n)
+	}
+}
+
 // The same prompt without an id is the same turn until that has ended, and then another one.
 func TestHooks_RepeatedPromptWithoutID(t *testing.T) {
 	for _, restarts := range []bool{false, true} {

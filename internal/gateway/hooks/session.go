@@ -130,6 +130,7 @@ type message struct {
 // call is a call of a tool that has no result yet. The session's lock guards it.
 type call struct {
 	agent    string
+	tool     string
 	toolUse  string // id that the agent gave it; not unique
 	use      string // identifies the call but for its occurrence; "": no event announced it
 	n        int    // how many calls with this use were before it in the turn
@@ -288,14 +289,14 @@ func (s *session) count(c *call) {
 }
 
 // find returns the key of the open call that an event is about; "": there is none. Agents use
-// ids of calls again, and some events have none: the arguments count too.
-func (s *session) find(agent, toolUse, sum string) (key string) {
+// ids of calls again, and some events have none: the tool and the arguments count too.
+func (s *session) find(agent, toolUse, tool, sum string) (key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var best *call
 	for k, c := range s.calls {
 		same := c.sum == sum
-		if c.agent != agent || toolUse == "" && !same || toolUse != "" && c.toolUse != toolUse {
+		if c.agent != agent || c.tool != tool || toolUse == "" && !same || toolUse != "" && c.toolUse != toolUse {
 			continue
 		}
 		if best == nil || same && best.sum != sum || same == (best.sum == sum) && c.order > best.order {

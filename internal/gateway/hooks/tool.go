@@ -38,7 +38,7 @@ func (h *hook) beforeTool() (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	c := &call{agent: h.agent, toolUse: h.toolUse, turn: t, path: path, sum: h.sum()}
+	c := &call{agent: h.agent, tool: h.tool, toolUse: h.toolUse, turn: t, path: path, sum: h.sum()}
 	key, err := h.identify(ctx, c)
 	if err != nil {
 		return answer{}, err
@@ -122,7 +122,7 @@ func (h *hook) publishResult(ctx context.Context, text string, failed bool) erro
 	if err != nil {
 		return err
 	}
-	key := h.session.find(h.agent, h.toolUse, h.sum())
+	key := h.session.find(h.agent, h.toolUse, h.tool, h.sum())
 	c := h.session.take(key)
 	if c == nil {
 		if key, c, err = h.recall(ctx, t, path); err != nil || c == nil {
@@ -220,7 +220,7 @@ func (h *hook) recall(ctx context.Context, t *turn, path protocol.ContextPath) (
 
 // toolDenied closes a call that the agent's own rules denied.
 func (h *hook) toolDenied(ctx context.Context) error {
-	if c := h.session.take(h.session.find(h.agent, h.toolUse, h.sum())); c != nil {
+	if c := h.session.take(h.session.find(h.agent, h.toolUse, h.tool, h.sum())); c != nil {
 		return h.settle(ctx, []*call{c})
 	}
 	return nil
@@ -241,7 +241,7 @@ func (h *hook) permissionRequest() (answer, error) {
 	}
 	id, c := h.session.unproposed(h.agent, sum)
 	if c == nil { // no event announced it; a derived id would find the approval of an earlier call
-		id, c = uuid.NewString(), &call{agent: h.agent, turn: t, path: path, sum: sum, proposal: noProposal}
+		id, c = uuid.NewString(), &call{agent: h.agent, tool: h.tool, turn: t, path: path, sum: sum, proposal: noProposal}
 		h.session.add(id, c)
 	}
 	out, err := h.propose(id, c, h.permission)
