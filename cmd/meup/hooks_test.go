@@ -176,7 +176,7 @@ func TestHooks_Send(t *testing.T) {
 		{"no gateway but another server", prompt, other.URL + "/api/spaces/lab/hooks/codex --token-env SPACE_TOKEN", "", "no JSON object"},
 		{"a redirect", prompt, other.URL + "/moved/api/spaces/lab/hooks/codex --token-env SPACE_TOKEN", "", "HTTP status 307"},
 		{"no answer", prompt, other.URL + "/slow/api/spaces/lab/hooks/codex --timeout 1ms --token-env SPACE_TOKEN", "", "deadline"},
-		{"another address", prompt, g.HTTP() + "/api/spaces/lab/hooks/emacs --token-env SPACE_TOKEN", "", "expected a path"},
+		{"another address", prompt, g.HTTP() + "/api/spaces/lab/hooks/emacs --token-env SPACE_TOKEN", "", "one of claude, codex, cursor"},
 		{"no address", prompt, "--token-env SPACE_TOKEN", "", "expected the URL"},
 		{"an unknown flag", prompt, at + " --tomorrow", "", "unknown flag"},
 	} {
@@ -233,6 +233,23 @@ func TestHooks_Send(t *testing.T) {
 			_, err := hooks(t, test.event, "send", at, "--token-env", "SPACE_TOKEN")
 			wantExit(t, err, test.want, "more than 1048576 bytes")
 		})
+	}
+}
+
+// The time of send includes that of its input, which an agent may leave open.
+func TestHooks_SendOpenInput(t *testing.T) {
+	for _, test := range []struct {
+		args string
+		want int
+	}{{"", 2}, {" --fail-open", 1}} {
+		in, w := io.Pipe()
+		root := newRoot(program.Process())
+		root.SetArgs(strings.Fields("hooks send http://127.0.0.1:1/api/spaces/lab/hooks/codex --timeout 1ms" + test.args))
+		root.SetIn(in)
+		root.SetOut(io.Discard)
+		root.SetErr(io.Discard)
+		wantExit(t, root.ExecuteContext(t.Context()), test.want, "read the event: context deadline exceeded")
+		_ = w.Close() // ends the read
 	}
 }
 

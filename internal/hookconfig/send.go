@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -58,21 +59,25 @@ Exit codes: 0 with an answer, 2 if an event about a call could not be sent, so t
 agent does not make the call, and 1 for all other events and with --fail-open, so
 the agent's own rules decide.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			event, err := io.ReadAll(io.LimitReader(c.InOrStdin(), maxStdin))
+			ctx, cancel := context.WithTimeout(c.Context(), timeout)
+			defer cancel()
+			event, err := readEvent(ctx, c.InOrStdin())
 			if err != nil {
 				return fail(nil, fmt.Errorf("read the event: %w", err))
 			}
-			if err := send(c, args, target, timeout, event, failOpen); err != nil {
+			if err := send(ctx, c, args, target, event, failOpen); err != nil {
 				return fail(event, err)
 			}
 			return nil
 		},
 	}
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		event, _ := io.ReadAll(io.LimitReader(c.InOrStdin(), maxStdin)) // an event that is not known may be a call
+		ctx, cancel := context.WithTimeout(c.Context(), timeout)
+		defer cancel()
+		event, _ := readEvent(ctx, c.InOrStdin()) // an event that is not known may be a call
 		return fail(event, err)
 	})
-	c.Flags().DurationVar(&timeout, "timeout", 10*time.Minute, "how long to wait for the answer")
+	c.Flags().DurationVar(&timeout, "timeout", 10*time.Minute, "how long to wait for the event and the answer")
 	c.Flags().BoolVar(&failOpen, "fail-open", false, "exit with 1 if an event about a call cannot be sent")
 	c.Flags().Bool("fail-closed", true, "the default; in settings of earlier versions")
 	_ = c.Flags().MarkHidden("fail-closed") // it exists
@@ -88,7 +93,27 @@ func isGate(event []byte) bool {
 	return json.Unmarshal(event, &e) != nil || slices.Contains(Gates, e.Name)
 }
 
-func send(c *cobra.Command, args []string, target func(*cobra.Command) (*Target, error), timeout time.Duration, event []byte, failOpen bool) error {
+// readEvent reads an event until the context ends. The read itself cannot be canceled; it ends
+// with the program.
+func readEvent(ctx context.Context, in io.Reader) ([]byte, error) {
+	type result struct {
+		event []byte
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		event, err := io.ReadAll(io.LimitReader(in, maxStdin))
+		done <- result{event, err}
+	}()
+	select {
+	case r := <-done:
+		return r.event, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func send(ctx context.Context, c *cobra.Command, args []string, target func(*cobra.Command) (*Target, error), event []byte, failOpen bool) error {
 	if len(args) != 1 {
 		return errors.New("expected the URL of the hooks, https://host/api/spaces/NAME/hooks/AGENT")
 	}
@@ -112,8 +137,6 @@ func send(c *cobra.Command, args []string, target func(*cobra.Command) (*Target,
 	if len(event) > maxEvent {
 		return fmt.Errorf("the event has more than %d bytes", maxEvent)
 	}
-	ctx, cancel := context.WithTimeout(c.Context(), timeout)
-	defer cancel()
 	answer, err := t.post(ctx, at, event)
 	if err != nil {
 		return err
@@ -130,7 +153,10 @@ func parseAddress(text string) (at *url.URL, gateway, space string, err error) {
 	}
 	before, rest, found := strings.Cut(at.Path, "/api/spaces/")
 	space, agent, ok := strings.Cut(rest, "/hooks/")
-	if !found || !ok || layouts[agent] == nil {
+	if found && ok && layouts[agent] == nil {
+		return nil, "", "", fmt.Errorf("%s: there are no hooks for %q; expected a path that ends with /hooks/ and one of %s", at.Path, agent, strings.Join(slices.Sorted(maps.Keys(layouts)), ", "))
+	}
+	if !found || !ok {
 		return nil, "", "", fmt.Errorf("%s: expected a path that ends with /api/spaces/NAME/hooks/AGENT", at.Path)
 	}
 	return at, (&url.URL{Scheme: at.Scheme, Host: at.Host, Path: before}).String(), space, nil
