@@ -211,7 +211,10 @@ func (s *span) agent() string {
 func (s *span) tool() string { return cmp.Or(s.get(toolName), s.get(entityName), s.name) }
 
 // message is a message of a conversation with a model.
-type message struct{ role, text string }
+type message struct {
+	role, text string
+	parts      map[int]string // its text in OpenInference's numbered parts
+}
 
 // ownScope begins the names of the instrumentation of this project's programs. Their
 // work is in the space already.
@@ -309,7 +312,10 @@ func (s *span) readMessage(kv *commonpb.KeyValue) {
 		digits, member, _ := strings.Cut(rest, ".")
 		member = "." + member
 		i, err := strconv.Atoi(digits)
-		if err != nil || member != n.text && member != n.role {
+		part, isPart := strings.CutSuffix(strings.TrimPrefix(member, partPrefix), partSuffix)
+		at, odd := strconv.Atoi(part)
+		isPart = isPart && odd == nil
+		if err != nil || member != n.text && member != n.role && !isPart {
 			return
 		}
 		if s.messages == nil {
@@ -323,10 +329,16 @@ func (s *span) readMessage(kv *commonpb.KeyValue) {
 			m = new(message)
 			s.messages[n.field][i] = m
 		}
-		if member == n.text {
-			m.text = valueText(kv.GetValue())
-		} else {
-			m.role = valueText(kv.GetValue())
+		switch text := valueText(kv.GetValue()); {
+		case isPart:
+			if m.parts == nil {
+				m.parts = make(map[int]string)
+			}
+			m.parts[at] = text
+		case member == n.text:
+			m.text = text
+		default:
+			m.role = text
 		}
 		return
 	}
@@ -340,6 +352,13 @@ func (s *span) joinMessages() {
 		asked := message{}
 		for _, i := range slices.Sorted(maps.Keys(list)) {
 			m := list[i]
+			if m.text == "" {
+				var parts []string
+				for _, at := range slices.Sorted(maps.Keys(m.parts)) {
+					parts = append(parts, m.parts[at])
+				}
+				m.text = strings.Join(parts, "\n")
+			}
 			if m.text == "" {
 				continue
 			}

@@ -196,6 +196,10 @@ func TestSpan_NumberedMessages(t *testing.T) {
 			"llm.request.type": "chat", "gen_ai.prompt.0.role": "system", "gen_ai.prompt.0.content": "be kind", "gen_ai.prompt.1.role": "user", "gen_ai.prompt.1.content": "why?",
 			"gen_ai.completion.0.content": "because",
 		}, "why?", "because"},
+		"parts of OpenInference": {map[string]string{
+			"openinference.span.kind": "LLM", "output.value": `{"choices":[]}`, "llm.output_messages.0.message.contents.1.message_content.text": "so",
+			"llm.output_messages.0.message.contents.0.message_content.text": "because", "llm.output_messages.0.message.contents.x.message_content.text": "no",
+		}, "", "because\nso"},
 		"without roles": {map[string]string{"llm.request.type": "chat", "gen_ai.prompt.0.content": "a", "gen_ai.prompt.1.content": "b", "gen_ai.prompt.x.content": "c"}, "b", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -250,6 +254,8 @@ func TestMessageText_Forms(t *testing.T) {
 		{`{"prompt":"why?"}`, true, "why?"},
 		{`{"args":["why?"],"kwargs":{}}`, true, "why?"},
 		{`{"args":[],"kwargs":{"prompt":"why?"}}`, true, "why?"},
+		{`{"args":[],"kwargs":{"q":"why?"}}`, true, "why?"},
+		{`{"args":[],"kwargs":{"q":"why?","n":3}}`, true, `{"q":"why?","n":3}`},
 		{`{"rows":3}`, false, `{"rows":3}`},
 		{`{"broken`, false, `{"broken`},
 	} {

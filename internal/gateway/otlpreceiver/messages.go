@@ -49,6 +49,14 @@ func messageText(raw string, asked bool) string {
 	text := strings.TrimSpace(strings.Join(texts, "\n"))
 	if text == "" {
 		text = raw
+		if root := doc.Root(); len(list.Raw()) < len(root.Raw()) && list.Type() == protocol.TypeObject {
+			text = string(list.Raw()) // the arguments of a function
+			for _, only := range list.Members {
+				if list.Len() == 1 && only.Type() == protocol.TypeString {
+					text = only.Text()
+				}
+			}
+		}
 	}
 	return textutil.Shorten(text, maxText)
 }

@@ -92,6 +92,12 @@ var numbered = []struct {
 	{"gen_ai.completion.", ".content", ".role", output},
 }
 
+// OpenInference numbers the parts of a message, too: between partPrefix and partSuffix.
+const (
+	partPrefix = ".message.contents."
+	partSuffix = ".message_content.text"
+)
+
 // kind is what a span is about.
 type kind int
 
