@@ -14,7 +14,7 @@
 //   - Thinking arrives as reasoning_content (DeepSeek, older vLLM), as reasoning
 //     (OpenRouter, Ollama, newer vLLM), as reasoning_details (OpenRouter: raw
 //     text, summaries, and encrypted pieces without a text), or within
-//     <think> or [THINK] tags at the beginning of the content. All of them become
+//     tags (tagPairs) at the beginning of the content. All of them become
 //     thinking, none of them text. If a server omits the opening tag (because
 //     the template contained it), the thinking is recognized only in the
 //     complete answer; until then it arrives as deltas of text.

@@ -130,6 +130,12 @@ func TestGenerate_Forms(t *testing.T) {
 	}{
 		"thinking of Mistral":   {content: "[THINK]Two folders.[/THINK]\nDone [THINK].", text: "Done [THINK].", thinking: "Two folders."},
 		"another closing tag":   {content: "[THINK]a</think>b[/THINK]c", text: "c", thinking: "a</think>b"},
+		"thinking in capitals":  {content: "<THINK>Two folders.</Think>Done.", text: "Done.", thinking: "Two folders."},
+		"thinking":              {content: "<thinking>a</think>b</thinking>\nDone.", text: "Done.", thinking: "a</think>b"},
+		"reasoning":             {content: "<reasoning>Two.</reasoning>Done.", text: "Done.", thinking: "Two."},
+		"thinking of Seed":      {content: "<seed:think>Two.</seed:think>Done.", text: "Done.", thinking: "Two."},
+		"thinking of Kimi":      {content: "◁think▷Two.◁/think▷Done.", text: "Done.", thinking: "Two."},
+		"a tag that is closed":  {content: "Write </reasoning> there.", text: "Write </reasoning> there."},
 		"an unopened tag":       {content: "Two.[/THINK]\n\nDone.", text: "Done.", thinking: "Two."},
 		"a call":                {content: list, tools: tools, calls: `list {"path": "</tool_call>"}`},
 		"calls after a text":    {content: "<think>Hm.</think>I look.\n" + list + "\n" + `<tool_call>{"name":"read","parameters":{}}</tool_call>` + "\n", tools: tools, text: "I look.\n", thinking: "Hm.", calls: `list {"path": "</tool_call>"} read {}`},
@@ -148,8 +154,8 @@ func TestGenerate_Forms(t *testing.T) {
 				chunk := func(members string) {
 					fmt.Fprintf(&transcript, "data: {\"choices\":[{\"index\":0,\"delta\":{%s}}]}\n\n", members)
 				}
-				for _, b := range []byte(tc.content) {
-					chunk(fmt.Sprintf(`"content":%q`, string(b)))
+				for _, r := range tc.content {
+					chunk(fmt.Sprintf(`"content":%q`, string(r)))
 				}
 				if name, arguments, cut := strings.Cut(tc.rest, `,"arguments":`); name != "" && cut && !strings.Contains(arguments, "tool_calls") {
 					chunk(name + "}") // in pieces, with the arguments by themselves

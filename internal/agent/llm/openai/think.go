@@ -7,12 +7,18 @@ const (
 	closeTag = "</think>"
 )
 
-// tagPairs are the tags around thinking: of DeepSeek's and Qwen's models, and of
-// Mistral's.
-var tagPairs = [][2]string{{openTag, closeTag}, {"[THINK]", "[/THINK]"}}
+// tagPairs are the tags around thinking: of DeepSeek's and Qwen's models, of Mistral's, of
+// prompts that ask for them, of Seed's and of Kimi's. Their letters have any case.
+var tagPairs = [][2]string{
+	{openTag, closeTag}, {"[THINK]", "[/THINK]"}, {"<thinking>", "</thinking>"}, {"<reasoning>", "</reasoning>"},
+	{"<seed:think>", "</seed:think>"}, {"◁think▷", "◁/think▷"},
+}
 
-// thinkTags splits content that begins with <think>…</think> or
-// [THINK]…[/THINK], once or several times, into thinking and text. Later tags are
+// inPrompts is how many of tagPairs have an opening tag that templates put into the prompt.
+const inPrompts = 2
+
+// thinkTags splits content that begins with one of tagPairs and a text between them, once
+// or several times, into thinking and text. Later tags are
 // part of the answer. A tag may arrive in pieces: a possible beginning of a tag is
 // held back until it is complete.
 type thinkTags struct {
@@ -55,14 +61,15 @@ func (t *thinkTags) write(s string) {
 func (t *thinkTags) start(s string) string {
 	trimmed := strings.TrimLeft(s, " \t\r\n")
 	for _, tag := range tagPairs {
-		if rest, opened := strings.CutPrefix(trimmed, tag[0]); opened {
+		if len(trimmed) >= len(tag[0]) && strings.EqualFold(trimmed[:len(tag[0])], tag[0]) {
+			rest := trimmed[len(tag[0]):]
 			t.state, t.closing = inThinking, tag[1]
 			if t.thoughts++; t.thoughts > 1 {
 				t.thinking("\n\n")
 			}
 			return rest
 		}
-		if strings.HasPrefix(tag[0], trimmed) {
+		if len(trimmed) < len(tag[0]) && strings.EqualFold(tag[0][:len(trimmed)], trimmed) {
 			t.held = s
 			return ""
 		}
@@ -75,7 +82,7 @@ func (t *thinkTags) start(s string) string {
 }
 
 func (t *thinkTags) think(s string) string {
-	before, after, closed := strings.Cut(s, t.closing)
+	before, after, closed := cutFold(s, t.closing)
 	if closed {
 		t.thinking(before)
 		t.state = atStart
@@ -100,11 +107,21 @@ func (t *thinkTags) end() {
 	}
 }
 
+// cutFold is strings.Cut at a tag in any case.
+func cutFold(s, tag string) (before, after string, found bool) {
+	for i := 0; i+len(tag) <= len(s); i++ {
+		if s[i] == tag[0] && strings.EqualFold(s[i:i+len(tag)], tag) {
+			return s[:i], s[i+len(tag):], true
+		}
+	}
+	return s, "", false
+}
+
 // partial returns the length of the longest suffix of s that is a prefix of
-// tag.
+// tag, in any case.
 func partial(s, tag string) int {
 	for n := min(len(s), len(tag)-1); n > 0; n-- {
-		if strings.HasSuffix(s, tag[:n]) {
+		if strings.EqualFold(s[len(s)-n:], tag[:n]) {
 			return n
 		}
 	}
@@ -114,9 +131,9 @@ func partial(s, tag string) int {
 // splitUnopened splits a complete text with a closing tag but no opening tag: some
 // templates put the opening tag into the prompt.
 func splitUnopened(text, thinking string) (string, string) {
-	for _, tag := range tagPairs {
-		before, after, closed := strings.Cut(text, tag[1])
-		if closed && thinking == "" && !strings.Contains(before, tag[0]) {
+	for _, tag := range tagPairs[:inPrompts] {
+		before, after, closed := cutFold(text, tag[1])
+		if _, _, opened := cutFold(before, tag[0]); closed && thinking == "" && !opened {
 			return strings.TrimLeft(after, " \t\r\n"), strings.TrimSpace(before)
 		}
 	}
