@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -146,7 +147,22 @@ func runControl(c *cobra.Command, s *connect.Settings, k *control, f *controlFla
 	case k.kind == protocol.KindCapabilityRevoke && len(args) == 1 && f.grant == "":
 		return revokeAll(c, t, f, args[0])
 	}
+	if k.kind == protocol.KindSpaceInvite || k.kind == protocol.KindCapabilityGrant {
+		warnUnknown(c.ErrOrStderr(), args[1:])
+	}
 	return Send(c, t, e, f.json)
+}
+
+// warnUnknown warns of capabilities for a kind that means nothing: neither one of the protocol
+// nor one of an application.
+func warnUnknown(w io.Writer, list []string) {
+	for _, text := range list {
+		kind, ok := protocol.ParseKind(text)
+		known := append(protocol.Kinds(), "observe", "decide")
+		if ok && !slices.Contains(known, kind) && !kind.IsReasoning() && !strings.HasPrefix(string(kind), "x.") {
+			connect.Warn(w, "no kind of the protocol is %s; kinds of applications begin with x.", kind)
+		}
+	}
 }
 
 // checkInvited returns an error if a participant is invited already, by another invitation
@@ -240,7 +256,7 @@ func (k *control) draft(f *controlFlags, args []string) (protocol.Envelope, erro
 // check validates flags and arguments, and returns the capabilities.
 func (k *control) check(f *controlFlags, args []string) ([]json.RawMessage, error) {
 	if !protocol.ValidParticipantID(args[0]) {
-		return nil, program.Usagef("expected the name of a participant: meup %s", k.use)
+		return nil, program.Usagef("%q: expected the name of a participant, 1 to 128 of A-Z a-z 0-9 . _ : - @ + |", args[0])
 	}
 	rest := args[1:]
 	switch {
