@@ -179,7 +179,7 @@ type waiter struct {
 // await receives until another participant answers the message in the main
 // conversation.
 func (w *waiter) await(ctx context.Context) (*protocol.Envelope, error) {
-	tracker := answers.NewTracker()
+	tracker, calls := answers.NewTracker(), elicit.NewCalls(w.member.You())
 	for {
 		e, err := w.member.Receive(ctx)
 		var gap *client.GapError
@@ -196,7 +196,7 @@ func (w *waiter) await(ctx context.Context) (*protocol.Envelope, error) {
 				return nil, err
 			}
 		}
-		if elicit.Asks(&e, w.member.You()) != nil {
+		if calls.Apply(&e) != nil {
 			if err := w.onQuestion(&e); err != nil {
 				return nil, err
 			}

@@ -505,7 +505,54 @@ func Reply(question *protocol.Envelope, action string, content []byte) protocol.
 	}
 }
 
-// Asks reads the question in an mcp.request to one participant; nil: it is none.
+// Bounds of Calls.
+const (
+	maxCalls     = 1024 // without a response
+	maxQuestions = 20   // about one call
+)
+
+// Calls are the requests of a participant that have no response yet. Only the participant
+// that handles one may ask about it.
+type Calls struct {
+	you  protocol.ParticipantID
+	open []*openCall // oldest first
+}
+
+type openCall struct {
+	protocol.Envelope
+	questions int
+}
+
+// NewCalls returns the calls of a participant, without any.
+func NewCalls(you protocol.ParticipantID) *Calls { return &Calls{you: you} }
+
+// Apply takes an envelope of the log. It returns the question in it about an open call; nil: it
+// has none.
+func (c *Calls) Apply(e *protocol.Envelope) *Question {
+	switch {
+	case e.Kind == protocol.KindMCPResponse:
+		c.open = slices.DeleteFunc(c.open, func(call *openCall) bool { return call.AddressedTo(e.From) && e.Correlation.Names(call.ID) })
+	case e.Kind == protocol.KindMCPRequest && e.From == c.you && e.ParsePayload().Get("id").Exists():
+		if len(c.open) == maxCalls {
+			c.open = slices.Delete(c.open, 0, 1)
+		}
+		c.open = append(c.open, &openCall{Envelope: protocol.Envelope{ID: e.ID, To: e.To}})
+	case e.Kind == protocol.KindMCPRequest:
+		i := slices.IndexFunc(c.open, func(call *openCall) bool { return call.AddressedTo(e.From) && e.Correlation.Names(call.ID) })
+		if i < 0 || c.open[i].questions == maxQuestions {
+			return nil
+		}
+		q := Asks(e, c.you)
+		if q != nil {
+			c.open[i].questions++
+		}
+		return q
+	}
+	return nil
+}
+
+// Asks reads the question in an mcp.request to one participant; nil: it is none. It does not
+// check that the question is about a call.
 func Asks(e *protocol.Envelope, you protocol.ParticipantID) *Question {
 	payload := e.ParsePayload()
 	if e.Kind != protocol.KindMCPRequest || e.From == you || len(e.To) != 1 || e.To[0] != you || !payload.Get("method").EqualText(Method) {

@@ -129,3 +129,45 @@ func TestQuestionsThatAreNoFlatForm(t *testing.T) {
 		t.Errorf("a question without fields: %v", err)
 	}
 }
+
+// A host asks about a call to it that has no response, a bounded number of times.
+func TestCalls(t *testing.T) {
+	envelope := func(id, from, to, about, payload string) *protocol.Envelope {
+		e := &protocol.Envelope{ID: protocol.ID(id), From: protocol.ParticipantID(from), To: []protocol.ParticipantID{protocol.ParticipantID(to)}, Kind: protocol.KindMCPRequest, Payload: []byte(payload)}
+		if about != "" {
+			e.Correlation = protocol.CorrelateTo(protocol.ID(about))
+		}
+		return e
+	}
+	const call, ask = `{"id":1,"method":"tools/call","params":{"name":"x"}}`, `{"id":2,"method":"elicitation/create","params":{"message":"m"}}`
+	calls := elicit.NewCalls("alice")
+	for _, e := range []*protocol.Envelope{envelope("r", "alice", "files", "", call), envelope("o", "bob", "files", "", call), envelope("n", "alice", "files", "", `{"method":"notifications/x"}`)} {
+		if calls.Apply(e) != nil {
+			t.Errorf("%s is a question", e.ID)
+		}
+	}
+	for name, e := range map[string]*protocol.Envelope{
+		"about no call": envelope("q", "files", "alice", "", ask), "about the call of another": envelope("q", "files", "alice", "o", ask),
+		"of another participant": envelope("q", "evil", "alice", "r", ask), "about a notification": envelope("q", "files", "alice", "n", ask), "to another": envelope("q", "files", "bob", "r", ask),
+	} {
+		if calls.Apply(e) != nil {
+			t.Errorf("a question %s is asked", name)
+		}
+	}
+	asked := 0
+	for range 30 {
+		if calls.Apply(envelope("q", "files", "alice", "r", ask)) != nil {
+			asked++
+		}
+	}
+	if asked != 20 {
+		t.Errorf("%d questions about one call are asked, want 20", asked)
+	}
+	calls.Apply(envelope("r2", "alice", "files", "", call))
+	response := envelope("a", "files", "alice", "r2", `{"id":1,"result":{}}`)
+	response.Kind = protocol.KindMCPResponse
+	calls.Apply(response)
+	if calls.Apply(envelope("q", "files", "alice", "r2", ask)) != nil {
+		t.Error("a question after the response is asked")
+	}
+}

@@ -57,6 +57,22 @@ test("a question is open until it is answered, taken back, expired, or its call 
   assert.equal(four.open().length, 0);
 });
 
+test("only the recipient of a call without a response asks about it, up to 20 times", () => {
+  const { r, w, call, open } = asked();
+  const ask = (from: string, about?: string): void => void r.apply(w.say(from, "mcp.request", { id: "q", method: "elicitation/create", params: PARAMS }, { to: ["alice"], ...(about !== undefined && { correlationId: about }) }));
+  const other = w.say("bob", "mcp.request", { id: 1, method: "tools/call", params: { name: "ask" } }, { to: ["files"] });
+  r.apply(other);
+  ask("evil", call.id);
+  ask("files");
+  ask("files", other.id);
+  assert.equal(open().length, 1, "questions about the call of another, from another, and about none");
+  for (let i = 0; i < 30; i++) ask("files", call.id);
+  assert.equal(open().length, 20);
+  r.apply(w.say("files", "mcp.response", { id: 1, result: {} }, { correlationId: call.id }));
+  ask("files", call.id);
+  assert.equal(open().length, 0, "the call has its response");
+});
+
 test("only questions to the user are cards, at the end of the conversation", () => {
   const { r, w } = asked();
   r.apply(w.say("bob", "chat", { message: "hello" }));

@@ -114,7 +114,7 @@ func (c *caller) request(ctx context.Context, e protocol.Envelope, key string, s
 	if err != nil {
 		return nil, err
 	}
-	got, at, err := c.ask(ctx, &e, key, func(n *protocol.Envelope) { c.asked(ctx, e.ID, n, false) }, patience)
+	got, at, err := c.ask(ctx, &e, key, func(n *protocol.Envelope) { c.asked(ctx, e.To[0], e.ID, n, false) }, patience)
 	if err != nil {
 		return nil, err
 	}

@@ -93,7 +93,7 @@ func (c *caller) untilAsked(ctx context.Context, r *relayed, id protocol.ID, wai
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	got, at, err = wait(ctx, func(n *protocol.Envelope) {
-		if question == nil && c.asked(ctx, id, n, true) && c.asks.sessionless {
+		if question == nil && c.asked(ctx, r.host, id, n, true) && c.asks.sessionless {
 			question = n
 			cancel(errAsked)
 		}
@@ -105,9 +105,9 @@ func (c *caller) untilAsked(ctx context.Context, r *relayed, id protocol.ID, wai
 // asked reports whether an envelope is a question about a request that the client can
 // answer. A client of an earlier revision gets it; a later one only asResult. If the client
 // cannot answer, the participant is answered at once.
-func (c *caller) asked(ctx context.Context, id protocol.ID, n *protocol.Envelope, asResult bool) bool {
+func (c *caller) asked(ctx context.Context, host protocol.ParticipantID, id protocol.ID, n *protocol.Envelope, asResult bool) bool {
 	q := elicit.Asks(n, c.you)
-	if q == nil || !n.Correlation.Names(id) {
+	if q == nil || n.From != host || !n.Correlation.Names(id) {
 		return false
 	}
 	mode := "form"

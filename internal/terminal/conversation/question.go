@@ -25,13 +25,17 @@ type Question struct {
 
 // questions holds the open ones, oldest first. The first one is being asked.
 type questions struct {
-	open []*Question
-	gone time.Time // when one ended without an answer of the person
+	calls *elicit.Calls // of this participant; nil: none was seen
+	open  []*Question
+	gone  time.Time // when one ended without an answer of the person
 }
 
 // question handles a question of a tool server, or an envelope that ends one.
 func (m *Model) question(env *protocol.Envelope) {
-	open := m.questions.open
+	if m.questions.calls == nil {
+		m.questions.calls = elicit.NewCalls(m.You)
+	}
+	form, open := m.questions.calls.Apply(env), m.questions.open
 	for i, q := range open {
 		if !elicit.Over(&q.env, env) {
 			continue
@@ -44,7 +48,6 @@ func (m *Model) question(env *protocol.Envelope) {
 		m.askNext(i)
 		return
 	}
-	form := elicit.Asks(env, m.You)
 	if form == nil || len(open) == maxQuestions || !form.Expires.IsZero() && !m.GatewayTime().Before(form.Expires) {
 		return
 	}
@@ -59,11 +62,7 @@ func (m *Model) askNext(changed int) {
 	}
 	q := m.questions.open[0]
 	host := termsafe.Words(string(q.env.From))
-	asker := host + " asks you"
-	if q.form.Server != "" {
-		asker += ", for the server " + termsafe.Line(textutil.Shorten(q.form.Server, maxLabel))
-	}
-	lines := []string{asker + ":"}
+	lines := []string{host + " asks you" + ServerClause(q.form) + ":"}
 	for line := range strings.SplitSeq(termsafe.Text(q.form.Message), "\n") {
 		lines = append(lines, "  "+line)
 	}
@@ -74,6 +73,15 @@ func (m *Model) askNext(changed int) {
 	}
 	m.printLines(NoticeBlock, lines...)
 	m.askField(q)
+}
+
+// ServerClause quotes the name that a host gives to the server which asks. The host may be
+// any participant: its id comes first.
+func ServerClause(form *elicit.Question) string {
+	if form.Server == "" {
+		return ""
+	}
+	return fmt.Sprintf(", for a server that it calls “%s”", strings.NewReplacer("“", "'", "”", "'").Replace(termsafe.Line(textutil.Shorten(form.Server, maxLabel))))
 }
 
 // maxLabel bounds a name that a server has chosen, in characters.

@@ -6,6 +6,8 @@ import (
 )
 
 const (
+	callOf     = `{"id":"r1","from":"alice","to":["files"],"kind":"mcp.request","seq":9,"payload":{"id":1,"method":"tools/call","params":{"name":"open"}}}`
+	nextCall   = `{"id":"r2","from":"alice","to":["files"],"kind":"mcp.request","seq":10,"payload":{"id":2,"method":"tools/call","params":{"name":"open"}}}`
 	questionOf = `{"id":"e1","from":"files","to":["alice"],"kind":"mcp.request","correlationId":"r1","seq":11,"payload":{"id":"e1","method":"elicitation/create","params":` +
 		`{"message":"Which\u001b[31m port?","_meta":{"meup/server":{"name":"moody"},"meup/expires_at":"2026-11-20T09:20:00Z"},"requestedSchema":{"type":"object","required":["port"],` +
 		`"properties":{"port":{"type":"integer","minimum":1,"description":"Of the server."},"zone":{"type":"string","enum":["eu","us"],"enumNames":["Europe","America"],"default":"eu"},"note":{"type":"string"}}}}}}`
@@ -26,8 +28,10 @@ func (s *stage) shown() string {
 
 func TestQuestion_AnsweredByField(t *testing.T) {
 	s := newStage(t)
+	s.play(callOf)
+	s.play(nextCall)
 	s.play(questionOf)
-	for _, want := range []string{"files asks you, for the server moody:\n", "Which port?\n", "enter no passwords", "port (a whole number, at least 1): /answer VALUE\n", "Of the server.\n"} {
+	for _, want := range []string{"files asks you, for a server that it calls “moody”:\n", "Which port?\n", "enter no passwords", "port (a whole number, at least 1): /answer VALUE\n", "Of the server.\n"} {
 		if !strings.Contains(s.shown(), want) {
 			t.Errorf("%q is not shown:\n%s", want, s.shown())
 		}
@@ -51,6 +55,8 @@ func TestQuestion_AnsweredByField(t *testing.T) {
 
 func TestQuestion_Ends(t *testing.T) {
 	s := newStage(t)
+	s.play(callOf)
+	s.play(nextCall)
 	s.play(questionOf)
 	s.play(nextQuestion)
 	if strings.Contains(s.shown(), "Sign in") {
@@ -74,6 +80,8 @@ func TestQuestion_Ends(t *testing.T) {
 // Questions to others, and expired ones, are not asked.
 func TestQuestion_NotAsked(t *testing.T) {
 	s := newStage(t)
+	s.play(callOf)
+	s.play(nextCall)
 	s.play(strings.Replace(questionOf, `"to":["alice"]`, `"to":["bob"]`, 1))
 	s.play(strings.Replace(questionOf, "09:20", "09:10", 1))
 	if len(s.model.questions.open) > 0 {

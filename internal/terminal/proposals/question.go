@@ -62,11 +62,7 @@ func Answer(c *cobra.Command, t *connect.Target, in *program.Lines, question *pr
 // fill shows a question and reads the answer to it, field by field.
 func fill(ctx context.Context, in *program.Lines, out io.Writer, question *protocol.Envelope, form *elicit.Question) (action string, content []byte, err error) {
 	host := termsafe.Words(string(question.From))
-	fmt.Fprint(out, host, " asks you")
-	if form.Server != "" {
-		fmt.Fprint(out, ", for the server ", termsafe.Words(form.Server))
-	}
-	fmt.Fprintf(out, ":\n  %s\n", strings.ReplaceAll(termsafe.Text(form.Message), "\n", "\n  "))
+	fmt.Fprintf(out, "%s asks you%s:\n  %s\n", host, conversation.ServerClause(form), strings.ReplaceAll(termsafe.Text(form.Message), "\n", "\n  "))
 	prompt := "Answer? [y]es, [n]o (declines): "
 	if form.URL == "" {
 		fmt.Fprintf(out, "The answer goes to %s and stays in the log, where others may read it: enter no passwords.\n", host)

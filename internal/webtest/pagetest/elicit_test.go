@@ -74,7 +74,7 @@ func TestElicit_Form(t *testing.T) {
 	s.Enter(tab, "ada")
 	s.Send("files", question("q", "c", deployForm()))
 	tab.Await(asked("q") + `?.querySelector("form")`)
-	if got := webtest.Eval[string](tab, asked("q")+`.textContent.replace(/\s+/g, " ")`); !strings.Contains(got, "files asks you, for the server Deploy server") ||
+	if got := webtest.Eval[string](tab, asked("q")+`.textContent.replace(/\s+/g, " ")`); !strings.Contains(got, "files asks you, for a server that it calls “Deploy server”") ||
 		!strings.Contains(got, "Your answer goes to files and stays in the log of this space") || strings.Contains(got, "secret") {
 		t.Errorf("the card does not tell who asks and where the answer goes: %s", got)
 	}

@@ -5,12 +5,26 @@ import type { Elicitation } from "../state.js";
 import type { Millis } from "@sdk/types.js";
 import type { Ctx, Logged } from "./context.js";
 
-/** Handles mcp.request: a question, or its withdrawal by the host that asked. */
+/** How many questions a host may ask about one call. */
+const MAX_QUESTIONS = 20;
+
+/** Handles mcp.request: a call, a question, or its withdrawal by the host that asked. */
 export function elicit(c: Ctx, e: Logged): void {
   const method = str(field(e.env.payload, "method"));
   if (method === "notifications/cancelled") close(c, (q) => e.references.includes(q.id) && q.from === e.env.from);
   const [to, ...others] = recipients(e.env);
-  if (method !== "elicitation/create" || to === undefined || others.length > 0) return;
+  if (method !== "elicitation/create") {
+    if (to !== undefined && field(e.env.payload, "id") !== undefined) c.t.askable.set(e.env.id, { from: e.env.from, to: [to, ...others], questions: 0 });
+    return;
+  }
+  if (to === undefined || others.length > 0) return;
+  const about = e.references.find((id) => {
+    const call = c.t.askable.get(id);
+    return call?.from === to && call.to.includes(e.env.from);
+  });
+  const call = about === undefined ? undefined : c.t.askable.get(about);
+  if (about === undefined || call === undefined || call.questions === MAX_QUESTIONS) return;
+  c.t.askable.set(about, { ...call, questions: call.questions + 1 });
   const params = field(e.env.payload, "params");
   c.t.add(c.t.elicitations, e.env.id, {
     id: e.env.id,
@@ -30,6 +44,7 @@ export function elicit(c: Ctx, e: Logged): void {
 /** Handles mcp.response: the answer to a question, or the end of the call that it is about. */
 export function elicited(c: Ctx, e: Logged): void {
   const { from } = e.env;
+  for (const id of e.references) if (c.t.askable.get(id)?.to.includes(from) === true) c.t.askable.delete(id);
   close(c, (q) => (from === q.to && e.references.includes(q.id)) || (from === q.from && q.calls.some((id) => e.references.includes(id))));
 }
 

@@ -68,6 +68,8 @@ export class Tables {
   readonly proposals = new Map<ID, Proposal>();
   readonly notices = new Map<ID, Notice>();
   readonly elicitations = new Map<ID, Elicitation>();
+  /** Requests without a response, which their recipients may ask about. */
+  readonly askable = new Map<ID, { readonly from: ParticipantID; readonly to: readonly ParticipantID[]; readonly questions: number }>();
   readonly participants = new Map<ParticipantID, Participant>();
   readonly grants = new Map<ID, Grant>();
 
@@ -207,6 +209,7 @@ const MAPS = [
   "proposals",
   "notices",
   "elicitations",
+  "askable",
   "participants",
   "grants",
   "where",

@@ -80,7 +80,7 @@ export class ElicitationCard extends LitElement {
     return html`<article class="card" data-status="pending" aria-label=${`${authorText(q.from)} asks you`}>
       <header class="row">
         ${monogram(q.from, true)}
-        <div class="grow"><span class="name">${who(q.from)}</span> ${mark(q.from)} <span class="quiet">asks you${form.server === "" ? nothing : html`, for the server <span class="name">${exact(form.server)}</span>`}</span></div>
+        <div class="grow"><span class="name">${who(q.from)}</span> ${mark(q.from)} <span class="quiet">asks you${form.server === "" ? nothing : html`, for a server that it calls “${exact(form.server.replace(/[“”]/gu, "'"))}”`}</span></div>
         ${when(q.at)} ${envelopeButton(this.shell, q.id)}
       </header>
       ${form.message === "" ? nothing : html`<p class="why">${longText(form.message, (s) => exact(s))}</p>`} ${this.warnings(form)}
