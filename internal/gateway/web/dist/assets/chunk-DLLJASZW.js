@@ -1,2 +1,2 @@
 function n(e){return e.asked===""?e.opener:e.asked}export{n as a};
-//# sourceMappingURL=/assets/chunk-6NQLMBXF.js.map
+//# sourceMappingURL=/assets/chunk-DLLJASZW.js.map

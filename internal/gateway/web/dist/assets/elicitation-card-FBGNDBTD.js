@@ -1,4 +1,4 @@
-import{a as w,b as k,c as R,d}from"/assets/chunk-3CT64QH6.js";import{a as A}from"/assets/chunk-PZQWPIOG.js";import{a as S}from"/assets/chunk-4E3Y5Y66.js";import{a as g,c as y}from"/assets/chunk-NY4LDRNN.js";import"/assets/chunk-4EJ6HRJZ.js";import{a as F,b as c,d as D,f as j,j as q,k as O}from"/assets/chunk-IGEW5526.js";import{a as T}from"/assets/chunk-SUG44J2H.js";import{j as x,n as E}from"/assets/chunk-VSIX4I2Q.js";import{D as f,K as v,Q as h,b,c as s,f as n,h as $,k as u}from"/assets/chunk-6D3SX3BW.js";var L={email:"email",uri:"url",date:"date"},m=class extends ${static properties={shell:{attribute:!1},elicitation:{attribute:!1},past:{attribute:!1},busy:{state:!0},error:{state:!0},wrong:{state:!0}};static styles=[F,O,A,b`
+import{a as w,b as k,c as R,d}from"/assets/chunk-3CT64QH6.js";import{a as A}from"/assets/chunk-PZQWPIOG.js";import{a as S}from"/assets/chunk-4E3Y5Y66.js";import{a as g,c as y}from"/assets/chunk-B3S5KUNO.js";import"/assets/chunk-DCMHJDCM.js";import{a as F,b as c,d as D,f as j,j as q,k as O}from"/assets/chunk-IGEW5526.js";import{a as T}from"/assets/chunk-SUG44J2H.js";import{j as x,n as E}from"/assets/chunk-VSIX4I2Q.js";import{D as f,K as v,Q as h,b,c as s,f as n,h as $,k as u}from"/assets/chunk-6D3SX3BW.js";var L={email:"email",uri:"url",date:"date"},m=class extends ${static properties={shell:{attribute:!1},elicitation:{attribute:!1},past:{attribute:!1},busy:{state:!0},error:{state:!0},wrong:{state:!0}};static styles=[F,O,A,b`
       form,
       .field-block {
         display: grid;
@@ -25,7 +25,7 @@ import{a as w,b as k,c as R,d}from"/assets/chunk-3CT64QH6.js";import{a as A}from
     `];guard=new S(this);updated(){this.guard.watch(this.past?"":this.content())}content(){return u([this.elicitation.id,this.elicitation.params??null])}render(){let e=this.elicitation,t=w(e.params);return s`<article class="card" data-status="pending" aria-label=${`${y(e.from)} asks you`}>
       <header class="row">
         ${T(e.from,!0)}
-        <div class="grow"><span class="name">${h(e.from)}</span> ${g(e.from)} <span class="quiet">asks you${t.server===""?n:s`, for the server <span class="name">${c(t.server)}</span>`}</span></div>
+        <div class="grow"><span class="name">${h(e.from)}</span> ${g(e.from)} <span class="quiet">asks you${t.server===""?n:s`, for a server that it calls “${c(t.server.replace(/[“”]/gu,"'"))}”`}</span></div>
         ${D(e.at)} ${j(this.shell,e.id)}
       </header>
       ${t.message===""?n:s`<p class="why">${x(t.message,i=>c(i))}</p>`} ${this.warnings(t)}
@@ -45,4 +45,4 @@ import{a as w,b as k,c as R,d}from"/assets/chunk-3CT64QH6.js";import{a as A}from
           ${e.options.map(r=>s`<label class="check"><input type="checkbox" name=${l} value=${r.value} ?checked=${Array.isArray(e.initial)&&e.initial.includes(r.value)} /> ${c(r.title)}</label>`)}
         </fieldset>`;default:{let r=e.type!=="string",p=e.initial===void 0?"":String(e.initial);return s`<label class="field-label">${a}
           <input class="field" name=${l} type=${r?"text":L[e.format]??"text"} inputmode=${r?"decimal":n} autocomplete="off" autocapitalize="off" spellcheck="false" value=${p} aria-invalid=${i} aria-describedby=${o} /></label>`}}}submit(e,t){e.preventDefault();let i=new FormData(e.target),a=Object.create(null),l=Object.create(null);(t.fields??[]).forEach((o,r)=>{let p=k(o,i.getAll(`f${r}`).map(String));"wrong"in p?l[o.name]=p.wrong:p.value!==void 0&&(a[o.name]=p.value)}),this.wrong=l,Object.keys(l).length===0&&this.send(d(this.elicitation,"accept",t.url===""?a:void 0))}async send(e){if(this.error=this.guard.refusal(this.content()),this.error!=="")return;this.busy=!0;let t=await this.shell.send(e);this.busy=!1,t.ok?this.dispatchEvent(new CustomEvent("answered",{bubbles:!0,composed:!0})):this.error=t.refusal}};v("meup-elicitation-card",m);export{m as ElicitationCard};
-//# sourceMappingURL=/assets/elicitation-card-7254CJFS.js.map
+//# sourceMappingURL=/assets/elicitation-card-FBGNDBTD.js.map
