@@ -86,7 +86,8 @@ func TestStream_Answer(t *testing.T) {
 		x.grow(begin)
 		awaitSaid(tab, `^…`+begin+` \| `)
 		x.grow(more)
-		awaitSaid(tab, `^…`+begin+more+` \| false Thought for \d+s$`)
+		awaitSaid(tab, `^…`+begin+more+` \| false Thought for \d+s( 1 call)?$`)
+		tab.Await(`getComputedStyle(document.querySelector(".growing .prose p"), "::after").content !== "none"`) // the mark of growth is in the last line
 		return x
 	}
 	finish := func(s *Stage, tab *webtest.Tab, x streamed) {
@@ -96,7 +97,7 @@ func TestStream_Answer(t *testing.T) {
 			reasons("end", "conclusion", "r", map[string]any{"message": "It can go out."}),
 			Envelope{"id": "a", "kind": "chat", "correlationId": "q", "payload": map[string]any{"message": begin + more + last, "format": "markdown", "stream_id": x.id}})
 		AwaitEnvelope(tab, "a")
-		awaitSaid(tab, `^`+begin+more+last+` \| false Thought for \d+s$`)
+		awaitSaid(tab, `^`+begin+more+last+` \| false Thought for \d+s( 1 call)?$`)
 	}
 	for name, play := range map[string]func(s *Stage, tab *webtest.Tab, picture func(string)){
 		"that began as a thought": func(s *Stage, tab *webtest.Tab, picture func(string)) {
@@ -113,7 +114,7 @@ func TestStream_Answer(t *testing.T) {
 			s.Send("planner",
 				reasons("why", "thought", "r", map[string]any{"message": begin + more + "."}),
 				toolCall("call", "r", "why", "read_file", map[string]any{"path": "a"}))
-			awaitSaid(tab, `^true Reasoning · .*`+begin)
+			awaitSaid(tab, `^true Reasoning · .*`+begin+`.*read_file`)
 			picture("taken-back")
 			s.Send("files", toolResult("call", "r", "A"))
 			finish(s, tab, answer(s, tab, "b"))
@@ -126,7 +127,7 @@ func TestStream_Answer(t *testing.T) {
 			axe := needsAxe(t)
 			for _, l := range some(looks[0], looks[3]) {
 				t.Run(l.name, func(t *testing.T) {
-					s := NewWith(t, []string{"planner", "files"}, map[string][]string{"ada": {"*"}})
+					s := NewWith(t, []string{"planner", "files"}, map[string][]string{"ada": {"*", "observe"}})
 					s.Join("planner", "files")
 					tab := webtest.Shared(t).Private(t)
 					l.with(tab, 1)
