@@ -260,7 +260,9 @@ func TestPromoted_Remarks(t *testing.T) {
 	if got := shape(list); got != "t a" || decode(t, last(all))["stream_id"] != list[1].id {
 		t.Errorf("streams %q, and the chat is %.80s; want a thought, and the answer, which it names\n%s", got, last(all).Payload, script(all))
 	}
-	if !slices.ContainsFunc(all, func(e protocol.Envelope) bool { return e.Kind == protocol.KindReasoningThought && e.Correlation.Names(asked) }) {
+	if !slices.ContainsFunc(all, func(e protocol.Envelope) bool {
+		return e.Kind == protocol.KindReasoningThought && e.Correlation.Names(asked)
+	}) {
 		t.Errorf("the question in the reasoning has no reply\n%s", script(all))
 	}
 }
