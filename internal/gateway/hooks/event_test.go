@@ -15,6 +15,7 @@ import (
 	"time"
 	"weak"
 
+	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -208,6 +209,10 @@ func heldBody(t *testing.T, body []byte) (kept bool, answer string) {
 			}
 			seq++
 			fmt.Fprintf(w, `{"id":"e","seq":%d}`, seq)
+			return
+		}
+		if strings.Contains(r.URL.Path, "/envelopes/") { // an id that nobody has used
+			access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "There is no such envelope."))
 			return
 		}
 		runtime.GC()

@@ -7,11 +7,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -44,6 +46,8 @@ func TestServer_StopWhileProposing(t *testing.T) {
 					synctest.Wait()
 				}
 				fmt.Fprintf(w, `{"id":"e","seq":%d}`, n)
+			case strings.Contains(r.URL.Path, "/envelopes/"): // an id that nobody has used
+				access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "There is no such envelope."))
 			default:
 				w.Header().Set("Meup-Next", "9")
 			}
