@@ -253,7 +253,7 @@ func (r *relay) pass(ctx context.Context, c *call, m object, line []byte, id jso
 			}
 			if string(fields["id"]) != string(id) { // null, or a number that the server has rounded
 				fields["id"] = id
-				message, _ = json.Marshal(fields) //nolint:errcheck // its parts are valid
+				message, _ = json.Marshal(fields) // its parts are valid
 			}
 		}
 		r.write(message)
@@ -266,7 +266,7 @@ func (r *relay) pass(ctx context.Context, c *call, m object, line []byte, id jso
 // messagesOf yields the messages in a response: of its events, or the only one.
 func messagesOf(resp *http.Response) func(yield func([]byte) bool) {
 	return func(yield func([]byte) bool) {
-		kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) //nolint:errcheck // "" is no stream
+		kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // "" is no stream
 		if kind != "text/event-stream" {
 			body, err := io.ReadAll(io.LimitReader(resp.Body, maxMessage+1))
 			if body = bytes.TrimSpace(body); err == nil && len(body) > 0 && len(body) <= maxMessage {
@@ -300,7 +300,7 @@ func (r *relay) refuse(id json.RawMessage, code int, message string) {
 	if id == nil {
 		id = json.RawMessage("null")
 	}
-	response, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message}}) //nolint:errcheck // its parts are valid
+	response, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message}}) // its parts are valid
 	r.write(response)
 }
 
