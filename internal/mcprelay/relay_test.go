@@ -38,7 +38,7 @@ func relayTo(t *testing.T, server http.HandlerFunc) *relayed {
 		cancel()
 		_ = toIn.Close()
 		_ = fromOut.Close()
-		_ = <-r.ended // canceled, or checked by the test
+		<-r.ended //nolint:errcheck // canceled, or checked by the test
 		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 		s.Close()
 	})
