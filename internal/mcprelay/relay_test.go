@@ -86,7 +86,7 @@ func TestRun_NoMessage(t *testing.T) {
 // The messages of a stream reach the client, its answers and cancellations the server. A
 // canceled request has no response.
 func TestRun_Stream(t *testing.T) {
-	answered, canceled := make(chan string, 1), make(chan string, 1)
+	answered, canceled, ended := make(chan string, 1), make(chan string, 1), make(chan struct{})
 	r := relayTo(t, func(w http.ResponseWriter, r *http.Request) {
 		switch text := body(r); {
 		case strings.Contains(text, "initialize"):
@@ -107,6 +107,7 @@ func TestRun_Stream(t *testing.T) {
 			_ = http.NewResponseController(w).Flush()
 			<-canceled
 			_, _ = io.WriteString(w, "data: {\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":0,\"message\":\"context canceled\"}}\n\n")
+			close(ended)
 		}
 	})
 	r.send(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)
@@ -119,6 +120,7 @@ func TestRun_Stream(t *testing.T) {
 		t.Errorf("session and revision of the answer: %q", got)
 	}
 	r.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
+	<-ended
 	r.send(`{"jsonrpc":"2.0","id":3,"method":"ping"}`)
 	r.expect(`"id":3`)
 }
