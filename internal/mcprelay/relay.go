@@ -13,11 +13,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -32,10 +33,11 @@ type Options struct {
 
 // Bounds of a relay.
 const (
-	maxLine    = 4 << 20         // bytes of a message of the client; the gateway takes less
-	maxMessage = 64 << 20        // bytes of a message of the server
-	maxRunning = 256             // requests in progress
-	endTimeout = 2 * time.Second // until requests without a response are canceled at the end of In
+	maxLine     = 4 << 20         // bytes of a message of the client; the gateway takes less
+	maxMessage  = 64 << 20        // bytes of a message of the server
+	maxRequests = 256             // without a response; further ones are refused
+	maxSending  = 2 * maxRequests // messages of the client being sent: requests leave room for cancellations; the next message waits
+	endTimeout  = 2 * time.Second // until requests without a response are canceled at the end of In
 )
 
 // Codes of JSON-RPC.
@@ -45,6 +47,12 @@ const (
 	codeInternal = -32603
 )
 
+// refusal is an error of the relay, as JSON-RPC has it.
+type refusal struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
 type object = map[string]json.RawMessage
 
 // relay passes messages on. Its requests end with the context of Run.
@@ -53,32 +61,34 @@ type relay struct {
 	client *http.Client
 	agent  string // User-Agent, by which the gateway tells clients apart that use the same ids
 
+	slots       chan struct{} // one is taken by each message of the client being sent
 	running     sync.WaitGroup
+	out         chan []byte   // lines for Out
 	initialized chan struct{} // closed when the response to initialize was read; nil: there was no such request
 
 	mu       sync.Mutex
 	session  string // of initialize
 	revision string
-	calls    map[string]*call // in progress, by their id as written
-	failed   error            // of Out
-	stop     context.CancelFunc
+	calls    map[string]*message // by the ids, as written, of requests whose responses the client expects
 }
 
-// call is a request in progress.
-type call struct {
-	cancel   context.CancelFunc
-	canceled atomic.Bool // the client expects no response
+// message is a line of the client.
+type message struct {
+	line   []byte
+	fields object            // nil: a batch
+	method string            // "": a response, or a batch
+	ids    []json.RawMessage // of its requests; nil: the error has no id
+	cancel context.CancelFunc
 }
 
 // Run passes messages on until In ends, or until ctx does. At the end of In, requests are
-// canceled that have no response shortly after.
+// canceled that have no response shortly after. Run does not wait for a write to Out then.
 func Run(ctx context.Context, o Options) error {
-	inner, stop := context.WithCancel(ctx)
-	defer stop()
+	inner, stop := context.WithCancelCause(ctx)
 	r := &relay{
 		Options: o, agent: "meup/" + o.Version + " " + rand.Text(),
 		client: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
-		calls:  make(map[string]*call), stop: stop,
+		slots:  make(chan struct{}, maxSending), out: make(chan []byte), calls: make(map[string]*message),
 	}
 	lines, ended := make(chan []byte), make(chan error, 1)
 	go func() { // ends with In; a read of it cannot be canceled
@@ -96,27 +106,37 @@ func Run(ctx context.Context, o Options) error {
 			}
 		}
 	}()
-	for {
+	written := make(chan struct{})
+	go func() { // ends with Run; a write to Out cannot be canceled
+		defer close(written)
+		for line := range r.out {
+			if _, err := o.Out.Write(line); err != nil {
+				stop(err)
+				return
+			}
+		}
+	}()
+	var end error // of In
+	for end == nil && inner.Err() == nil {
 		select {
 		case line := <-lines:
-			r.message(inner, bytes.TrimSpace(line))
-			continue
-		case err := <-ended:
-			defer time.AfterFunc(endTimeout, stop).Stop()
-			r.running.Wait()
-			return cmp.Or(ctx.Err(), r.failed, unless(err, io.EOF))
+			r.receive(inner, bytes.TrimSpace(line))
+		case end = <-ended:
+			defer time.AfterFunc(endTimeout, func() { stop(end) }).Stop()
 		case <-inner.Done():
-			r.running.Wait()
-			return cmp.Or(ctx.Err(), r.failed)
 		}
 	}
-}
-
-func unless(err, expected error) error {
-	if errors.Is(err, expected) {
-		return nil
+	r.running.Wait()
+	close(r.out)
+	select {
+	case <-written:
+	case <-inner.Done():
 	}
-	return err
+	stop(end)
+	if err := cmp.Or(ctx.Err(), context.Cause(inner)); !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
 }
 
 // readLine reads a line. One of more than limit bytes is cut to limit+1.
@@ -131,153 +151,240 @@ func readLine(in *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// message passes on a message of the client, or rejects it.
-func (r *relay) message(ctx context.Context, line []byte) {
-	var m object
-	var batch []json.RawMessage
-	switch {
-	case len(line) == 0:
-		return
-	case len(line) > maxLine:
-		r.refuse(nil, codeInvalid, fmt.Sprintf("the message is longer than %d bytes", maxLine))
-		return
-	case !json.Valid(line):
-		r.refuse(nil, codeParse, "the line is no JSON: expected one JSON-RPC message a line")
-		return
-	case json.Unmarshal(line, &batch) == nil && len(batch) > 0: // of revision 2025-03-26
-	case json.Unmarshal(line, &m) != nil || !valid(m):
-		r.refuse(idOf(m), codeInvalid, `expected a JSON-RPC message: an object with "jsonrpc": "2.0", and a method, or an id and a result or an error`)
+// receive passes on a message of the client, or refuses it. It waits while maxSending are being sent.
+func (r *relay) receive(ctx context.Context, line []byte) {
+	if len(line) == 0 {
 		return
 	}
-	method, id := text(m["method"]), idOf(m)
-	if method == "" {
-		id = nil // a response, or a batch
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	c, of := &call{cancel: cancel}, (*call)(nil)
-	r.mu.Lock()
-	full := id != nil && len(r.calls) >= maxRunning
-	switch {
-	case id != nil && !full:
-		r.calls[string(id)] = c
-	case method == "notifications/cancelled":
-		if of = r.calls[string(members(m["params"])["requestId"])]; of != nil {
-			of.canceled.Store(true)
-		}
-	}
-	r.mu.Unlock()
-	if full {
-		cancel()
-		r.refuse(id, codeInternal, fmt.Sprintf("%d requests are in progress; wait for a response", maxRunning))
+	select {
+	case r.slots <- struct{}{}:
+	case <-ctx.Done():
 		return
 	}
+	m, refused := parse(line)
+	ctx, m.cancel = context.WithCancel(ctx)
+	if err := r.begin(m); refused == nil {
+		refused = err
+	}
+	canceled := r.canceledBy(m)
 	before, initialized := r.initialized, chan struct{}(nil)
-	if method == "initialize" {
+	if m.method == "initialize" && refused == nil {
 		initialized = make(chan struct{})
 		r.initialized = initialized
 	}
 	r.running.Go(func() {
 		defer func() {
-			cancel()
+			m.cancel()
 			if initialized != nil {
 				close(initialized)
 			}
+			<-r.slots
 		}()
-		if before != nil {
+		if before != nil && refused == nil {
 			select {
 			case <-before:
 			case <-ctx.Done():
-				return
 			}
 		}
-		r.pass(ctx, c, m, line, id)
-		if of != nil {
-			of.cancel()
+		if refused == nil {
+			refused = r.pass(ctx, m)
 		}
-		if id != nil {
-			r.mu.Lock()
-			delete(r.calls, string(id))
-			r.mu.Unlock()
+		r.refuse(ctx, m, refused)
+		if canceled != nil {
+			canceled.cancel()
 		}
 	})
 }
 
-// pass sends a message to the server, and writes what it responds. A request has a response.
-func (r *relay) pass(ctx context.Context, c *call, m object, line []byte, id json.RawMessage) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.Endpoint, bytes.NewReader(line))
-	if err != nil {
-		r.refuse(id, codeInternal, err.Error())
-		return
+// parse returns the message in a line, and why it is refused.
+func parse(line []byte) (*message, *refusal) {
+	m, none := &message{line: line}, []json.RawMessage{nil}
+	var batch []json.RawMessage
+	switch {
+	case len(line) > maxLine:
+		return &message{ids: none}, &refusal{codeInvalid, fmt.Sprintf("the message is longer than %d bytes", maxLine)}
+	case !json.Valid(line):
+		return &message{ids: none}, &refusal{codeParse, "the line is no JSON: expected one JSON-RPC message a line"}
+	case json.Unmarshal(line, &batch) == nil && len(batch) > 0: // which servers of revision 2025-03-26 must accept
+		for _, part := range batch {
+			if fields := members(part); fields["method"] != nil && idOf(fields) != nil {
+				m.ids = append(m.ids, idOf(fields))
+			}
+		}
+		return m, nil
+	case json.Unmarshal(line, &m.fields) != nil || !valid(m.fields):
+		return &message{ids: []json.RawMessage{idOf(m.fields)}}, &refusal{codeInvalid, `expected a JSON-RPC message: an object with "jsonrpc": "2.0", and a method, or an id and a result or an error`}
 	}
-	params := members(m["params"])
+	if m.method = text(m.fields["method"]); m.method != "" && m.fields["id"] != nil {
+		m.ids = []json.RawMessage{m.fields["id"]}
+	}
+	return m, nil
+}
+
+// begin adds the requests of a message to calls, and returns why they are refused.
+func (r *relay) begin(m *message) (refused *refusal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(m.ids) > 0 && len(r.calls)+len(m.ids) > maxRequests {
+		refused = &refusal{codeInternal, fmt.Sprintf("at most %d requests may be in progress; wait for a response", maxRequests)}
+	}
+	for i, id := range m.ids {
+		switch {
+		case id == nil:
+		case r.calls[string(id)] != nil:
+			refused = &refusal{codeInvalid, fmt.Sprintf("id %s is in progress; use another one", id)}
+			m.ids[i] = nil // an error with the id would be the response to the other request
+		default:
+			r.calls[string(id)] = m
+		}
+	}
+	return refused
+}
+
+// canceledBy returns the message whose last request a notification cancels, or nil. The
+// request has no response.
+func (r *relay) canceledBy(m *message) *message {
+	if m.method != "notifications/cancelled" {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := string(members(m.fields["params"])["requestId"])
+	canceled := r.calls[id]
+	delete(r.calls, id)
+	if canceled == nil || slices.ContainsFunc(canceled.ids, func(id json.RawMessage) bool { return r.calls[string(id)] == canceled }) {
+		return nil
+	}
+	return canceled
+}
+
+// settle removes a request of a message from calls, and reports whether it was there.
+func (r *relay) settle(m *message, id json.RawMessage) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.calls[string(id)] != m {
+		return false
+	}
+	delete(r.calls, string(id))
+	return true
+}
+
+// pass sends a message to the server, and writes what it responds. It returns what the
+// requests get that have no response.
+func (r *relay) pass(ctx context.Context, m *message) *refusal {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.Endpoint, bytes.NewReader(m.line))
+	if err != nil {
+		return &refusal{codeInternal, err.Error()}
+	}
+	params := members(m.fields["params"])
 	r.mu.Lock()
 	revision := cmp.Or(text(members(params["_meta"])["io.modelcontextprotocol/protocolVersion"]), r.revision)
 	session := r.session
 	r.mu.Unlock()
 	for name, value := range map[string]string{
 		"Authorization": "Bearer " + r.Token, "User-Agent": r.agent, "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
-		"Mcp-Protocol-Version": revision, "Mcp-Session-Id": session, "Mcp-Method": text(m["method"]), "Mcp-Name": cmp.Or(text(params["name"]), text(params["uri"])),
+		"Mcp-Protocol-Version": revision, "Mcp-Session-Id": session, "Mcp-Method": m.method, "Mcp-Name": cmp.Or(text(params["name"]), text(params["uri"])),
 	} {
+		if strings.ContainsFunc(value, isControl) {
+			return &refusal{codeInvalid, fmt.Sprintf("the value of the header %s has control characters; remove them from the message", name)}
+		}
 		if value != "" {
 			req.Header.Set(name, value)
 		}
 	}
 	resp, err := r.client.Do(req)
 	if err != nil {
-		if ctx.Err() == nil && id != nil && !c.canceled.Load() {
-			r.refuse(id, codeInternal, fmt.Sprintf("the gateway does not answer (%v); check that it runs, and try again", err))
-		}
-		return
+		return &refusal{codeInternal, fmt.Sprintf("the gateway does not answer (%v); check that it runs, and try again", err)}
 	}
 	defer resp.Body.Close() //nolint:errcheck // it is only read
-	answered := false
-	for message := range messagesOf(resp) {
-		if ctx.Err() != nil || c.canceled.Load() {
-			return // a canceled request has no response
+	failure := &refusal{codeInternal, fmt.Sprintf("the gateway ended the connection without a response (%s); try again", resp.Status)}
+	if resp.StatusCode >= http.StatusMultipleChoices {
+		failure.Message = "the gateway responds " + resp.Status
+	}
+	for raw, err := range messagesOf(resp) {
+		if errors.Is(err, errTooLong) {
+			return &refusal{codeInternal, err.Error()}
 		}
-		fields := members(message)
-		switch {
-		case fields["method"] != nil: // a request or a notification
-		case fields["jsonrpc"] == nil && message[0] != '[': // such as an error of the API
-			answered = true
-			if id != nil {
-				r.refuse(id, codeInternal, cmp.Or(text(fields["message"]), "the gateway responds "+resp.Status))
+		var batch []json.RawMessage
+		if m.fields == nil && json.Unmarshal(raw, &batch) == nil {
+			var admitted []json.RawMessage
+			for _, part := range batch {
+				if part = r.admit(m, resp, part); part != nil {
+					admitted = append(admitted, part)
+				}
+			}
+			if raw, _ = json.Marshal(admitted); len(admitted) > 0 { // they are valid
+				r.write(ctx, raw)
 			}
 			continue
-		case id != nil:
-			answered = true
-			if text(m["method"]) == "initialize" {
-				r.mu.Lock()
-				r.session, r.revision = resp.Header.Get("Mcp-Session-Id"), text(members(fields["result"])["protocolVersion"])
-				r.mu.Unlock()
-			}
-			if string(fields["id"]) != string(id) { // null, or a number that the server has rounded
-				fields["id"] = id
-				message, _ = json.Marshal(fields) // its parts are valid
+		}
+		switch fields := members(raw); {
+		case fields["jsonrpc"] == nil: // such as an error of the API
+			failure.Message = cmp.Or(text(fields["message"]), failure.Message)
+		case len(m.ids) > 0 && m.fields == nil && fields["error"] != nil && idOf(fields) == nil: // of the batch as a whole
+			_ = json.Unmarshal(fields["error"], failure)
+		default:
+			if raw = r.admit(m, resp, raw); raw != nil {
+				r.write(ctx, raw)
 			}
 		}
-		r.write(message)
 	}
-	if !answered && id != nil && ctx.Err() == nil && !c.canceled.Load() {
-		r.refuse(id, codeInternal, fmt.Sprintf("the gateway ended the connection without a response (%s); try again", resp.Status))
-	}
+	return failure
 }
 
-// messagesOf yields the messages in a response: of its events, or the only one.
-func messagesOf(resp *http.Response) func(yield func([]byte) bool) {
-	return func(yield func([]byte) bool) {
+// admit returns a message of the server as the client gets it; nil: it does not get it.
+func (r *relay) admit(m *message, resp *http.Response, raw json.RawMessage) json.RawMessage {
+	fields := members(raw)
+	id := idOf(fields)
+	if m.method != "" && len(m.ids) == 1 {
+		id = m.ids[0] // not null, or a number that the server has rounded
+	}
+	switch {
+	case fields["method"] != nil: // a request or a notification
+		return raw
+	case fields["result"] == nil && fields["error"] == nil:
+		return nil
+	case id == nil: // an error
+		return raw
+	case !r.settle(m, id):
+		return nil // a canceled request has no response
+	}
+	if m.method == "initialize" {
+		r.mu.Lock()
+		r.session, r.revision = resp.Header.Get("Mcp-Session-Id"), text(members(fields["result"])["protocolVersion"])
+		r.mu.Unlock()
+	}
+	if string(fields["id"]) == string(id) {
+		return raw
+	}
+	fields["id"] = id
+	raw, _ = json.Marshal(fields) // its parts are valid
+	return raw
+}
+
+var errTooLong = fmt.Errorf("the response is longer than %d MiB; ask for less", maxMessage>>20)
+
+// messagesOf yields the messages in a response: of its events, or the only one. It ends
+// with the first error.
+func messagesOf(resp *http.Response) iter.Seq2[json.RawMessage, error] {
+	return func(yield func(json.RawMessage, error) bool) {
 		kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // "" is no stream
 		if kind != "text/event-stream" {
 			body, err := io.ReadAll(io.LimitReader(resp.Body, maxMessage+1))
-			if body = bytes.TrimSpace(body); err == nil && len(body) > 0 && len(body) <= maxMessage {
-				yield(body)
+			if len(body) > maxMessage {
+				err = errTooLong
 			}
+			yield(bytes.TrimSpace(body), err)
 			return
 		}
 		in, data := bufio.NewReaderSize(resp.Body, 64<<10), []byte(nil)
 		for {
 			line, err := readLine(in, maxMessage)
-			if err != nil || len(line)+len(data) > maxMessage {
+			if len(line)+len(data) > maxMessage {
+				err = errTooLong
+			}
+			if err != nil {
+				yield(nil, err)
 				return
 			}
 			line = bytes.TrimRight(line, "\r\n")
@@ -287,7 +394,7 @@ func messagesOf(resp *http.Response) func(yield func([]byte) bool) {
 			if len(line) > 0 {
 				continue
 			}
-			if data = bytes.TrimSpace(data); len(data) > 0 && !yield(data) {
+			if data = bytes.TrimSpace(data); len(data) > 0 && !yield(data, nil) {
 				return
 			}
 			data = nil
@@ -295,29 +402,25 @@ func messagesOf(resp *http.Response) func(yield func([]byte) bool) {
 	}
 }
 
-// refuse writes an error of the relay.
-func (r *relay) refuse(id json.RawMessage, code int, message string) {
-	if id == nil {
-		id = json.RawMessage("null")
+// refuse responds with an error to the requests of a message that have no response.
+func (r *relay) refuse(ctx context.Context, m *message, why *refusal) {
+	for _, id := range m.ids {
+		if id != nil && !r.settle(m, id) || ctx.Err() != nil {
+			continue
+		}
+		response, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": why}) // its parts are valid
+		r.write(ctx, response)
 	}
-	response, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message}}) // its parts are valid
-	r.write(response)
 }
 
-// write writes a message in a line of its own.
-func (r *relay) write(message []byte) {
+// write writes a message in a line of its own, unless ctx ends before.
+func (r *relay) write(ctx context.Context, raw json.RawMessage) {
 	var line bytes.Buffer
-	if json.Compact(&line, message) != nil {
-		return
-	}
+	_ = json.Compact(&line, raw) // it is valid
 	line.WriteByte('\n')
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.failed != nil {
-		return
-	}
-	if _, r.failed = r.Out.Write(line.Bytes()); r.failed != nil {
-		r.stop()
+	select {
+	case r.out <- line.Bytes():
+	case <-ctx.Done():
 	}
 }
 
@@ -352,3 +455,6 @@ func text(raw json.RawMessage) (s string) {
 	}
 	return s
 }
+
+// isControl reports whether a header cannot contain a character.
+func isControl(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
