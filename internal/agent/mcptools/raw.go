@@ -80,13 +80,14 @@ func (t tapped) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tappedConn{Connection: conn, notice: t.notice, asked: t.asked, calls: make(map[jsonrpc.ID]waiter)}, nil
+	return &tappedConn{Connection: conn, notice: t.notice, asked: t.asked, writing: make(chan struct{}, 1), calls: make(map[jsonrpc.ID]waiter)}, nil
 }
 
 type tappedConn struct {
 	mcp.Connection
-	notice func(method string, params mcp.Params)
-	asked  func(params json.RawMessage)
+	notice  func(method string, params mcp.Params)
+	asked   func(params json.RawMessage)
+	writing chan struct{} // has a place for one message
 
 	mu    sync.Mutex
 	calls map[jsonrpc.ID]waiter // in progress
@@ -97,7 +98,8 @@ type waiter struct {
 	stop func() bool // stops the removal on cancellation
 }
 
-// Write registers the capture of a call.
+// Write registers the capture of a call. It returns when ctx ends, also if the server does
+// not read: the rest of the message is written when it does, or never.
 func (c *tappedConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	req, isRequest := msg.(*jsonrpc.Request)
 	keep := captureOf(ctx)
@@ -106,7 +108,23 @@ func (c *tappedConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 		c.calls[req.ID] = waiter{keep, context.AfterFunc(ctx, func() { c.take(req.ID) })}
 		c.mu.Unlock()
 	}
-	return c.Connection.Write(ctx, msg)
+	select {
+	case c.writing <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	written := make(chan error, 1)
+	go func() { // ends with the connection
+		err := c.Connection.Write(context.WithoutCancel(ctx), msg)
+		<-c.writing
+		written <- err
+	}()
+	select {
+	case err := <-written:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Read stores the result of a response in the capture of its call.

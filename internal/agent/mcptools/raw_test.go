@@ -1,10 +1,16 @@
 package mcptools
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -26,6 +32,44 @@ func TestPass_LogMessage(t *testing.T) {
 	if want := `{"data":` + data + `,"level":"info"}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
+}
+
+// A call ends at its time also if the server does not read it, and so does the session.
+func TestTapped_ServerDoesNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		go func() { // reads until initialized
+			in := json.NewDecoder(there)
+			for {
+				var m struct {
+					ID     json.RawMessage
+					Method string
+				}
+				if err := in.Decode(&m); err != nil || m.Method == "notifications/initialized" {
+					return
+				}
+				response := `"error":{"code":-32601,"message":"no such method"}`
+				if m.Method == "initialize" {
+					response = `"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"deaf","version":"1"}}`
+				}
+				_, _ = fmt.Fprintf(there, `{"jsonrpc":"2.0","id":%s,%s}`+"\n", m.ID, response)
+			}
+		}()
+		session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), tapped{Transport: over(here)}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			if _, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "x"}); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("the call ended with %v, want %v", err, context.DeadlineExceeded)
+			}
+			cancel()
+		}
+		if err := session.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // An event is found however the stream is divided; one that is too long is skipped.
