@@ -85,7 +85,11 @@ func (c *Conn) Start() { close(c.in.started) }
 // that the peer sent before its response are handled. Errors: *Error for one of the
 // peer, the reason why the connection ended, ctx's.
 func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
-	raw, err := acp.SendRequest[json.RawMessage](c.rpc, ctx, method, params)
+	var raw json.RawMessage
+	err := send(ctx, func() (err error) {
+		raw, err = acp.SendRequest[json.RawMessage](c.rpc, ctx, method, params)
+		return err
+	})
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -106,7 +110,20 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any) erro
 
 // Notify sends a notification.
 func (c *Conn) Notify(ctx context.Context, method string, params any) error {
-	return c.rpc.SendNotification(ctx, method, params)
+	return send(ctx, func() error { return c.rpc.SendNotification(ctx, method, params) })
+}
+
+// send calls a function of the library, and returns when ctx ends: the library does not
+// while the peer does not read.
+func send(ctx context.Context, call func() error) error {
+	sent := make(chan error, 1)
+	go func() { sent <- call() }() // ends when the peer reads, or with the output
+	select {
+	case err := <-sent:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // Done is closed when the connection has ended.

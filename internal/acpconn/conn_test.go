@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/meup-protocol/meup/internal/testkit"
 )
@@ -178,6 +180,29 @@ func TestConn_Panic(t *testing.T) {
 			t.Errorf("%v, %v", response, err)
 		}
 	}
+}
+
+// A call and a notification end with their contexts, and the connection with its input,
+// also if the peer does not read.
+func TestConn_PeerDoesNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, in := io.Pipe()
+		out, w := io.Pipe()
+		var c *Conn
+		c = New(r, w, slog.New(slog.DiscardHandler), func(ctx context.Context, _ string, _ json.RawMessage) (any, error) {
+			return nil, c.Notify(ctx, "update", nil)
+		})
+		c.Start()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := c.Call(ctx, "ask", nil, nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the call ended with %v, want %v", err, context.DeadlineExceeded)
+		}
+		write(t, in, `{"jsonrpc":"2.0","id":"a","method":"prompt"}`+"\n")
+		_ = in.Close()
+		c.Close()
+		_ = out.Close()
+	})
 }
 
 // Any input ends, and each message that is passed on is handled.
