@@ -122,10 +122,10 @@ func Run(ctx context.Context, o Options) error {
 		case line := <-lines:
 			r.receive(inner, bytes.TrimSpace(line))
 		case end = <-ended:
-			defer time.AfterFunc(endTimeout, func() { stop(end) }).Stop()
 		case <-inner.Done():
 		}
 	}
+	defer time.AfterFunc(endTimeout, func() { stop(end) }).Stop()
 	r.running.Wait()
 	close(r.out)
 	select {
