@@ -108,7 +108,7 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 			connect.Warn(c.ErrOrStderr(), "no reasoning: %s", termsafe.Words(err.Error()))
 		}
 	}
-	if w.stopped[answer.From] {
+	if w.gaveUp(answer.From) {
 		return fmt.Errorf("%s gave the question up and canceled its reasoning; its message says why", termsafe.Words(string(answer.From)))
 	}
 	return nil
@@ -171,9 +171,13 @@ type waiter struct {
 	onProposal func(*protocol.Envelope) error // gets each proposal on which the caller may decide
 	onQuestion func(*protocol.Envelope) error // gets each question of a tool server to the caller
 
-	working []protocol.ParticipantID                        // those that began to work on the message
-	opened  map[protocol.ContextPath]protocol.ParticipantID // the contexts that they opened for it
-	stopped map[protocol.ParticipantID]bool                 // those whose last of these contexts was canceled
+	work map[protocol.ContextPath]*work // the contexts that were opened for the message
+}
+
+// work is a context in which a participant works on the message.
+type work struct {
+	by               protocol.ParticipantID
+	closed, canceled bool
 }
 
 // await receives until another participant answers the message in the main
@@ -216,27 +220,42 @@ func (w *waiter) await(ctx context.Context) (*protocol.Envelope, error) {
 // noteWork records who works on the message and who stops, and reports that one of them
 // has left the space.
 func (w *waiter) noteWork(e *protocol.Envelope) {
-	if e.Kind == protocol.KindReasoningStart && e.Context == "" && e.Correlation.Names(w.id) {
-		if w.opened == nil {
-			w.opened, w.stopped = make(map[protocol.ContextPath]protocol.ParticipantID), make(map[protocol.ParticipantID]bool)
+	switch of := w.work[e.Context]; {
+	case e.Kind == protocol.KindReasoningStart && e.Context == "" && e.Correlation.Names(w.id):
+		if w.work == nil {
+			w.work = make(map[protocol.ContextPath]*work)
 		}
-		w.opened[protocol.ContextPath(e.ID)] = e.From
-		delete(w.stopped, e.From)
-		if !slices.Contains(w.working, e.From) {
-			w.working = append(w.working, e.From)
-		}
-	}
-	if who := w.opened[e.Context]; e.Kind == protocol.KindReasoningCancel && who != "" {
-		w.stopped[who] = true
+		w.work[protocol.ContextPath(e.ID)] = &work{by: e.From}
+	case of == nil || of.closed: // the first end counts
+	case e.Kind == protocol.KindReasoningConclusion:
+		of.closed = e.From == of.by
+	case e.Kind == protocol.KindReasoningCancel:
+		of.closed, of.canceled = true, true
 	}
 	if e.Kind != protocol.KindSystemPresence {
 		return
 	}
 	presence := e.ParsePayload()
 	id := protocol.ParticipantIn(presence.Get("participant"), "id")
-	if presence.Get("event").Text() == protocol.PresenceLeave && slices.Contains(w.working, id) {
+	if presence.Get("event").Text() == protocol.PresenceLeave && len(w.workOf(id)) > 0 {
 		connect.Warn(w.errOut, "%s has left before it answered; it may answer when it returns", termsafe.Words(string(id)))
 	}
+}
+
+func (w *waiter) workOf(id protocol.ParticipantID) (list []*work) {
+	for _, of := range w.work {
+		if of.by == id {
+			list = append(list, of)
+		}
+	}
+	return list
+}
+
+// gaveUp reports whether all contexts of a participant were canceled: its chat says why there is
+// no answer.
+func (w *waiter) gaveUp(id protocol.ParticipantID) bool {
+	list := w.workOf(id)
+	return len(list) > 0 && !slices.ContainsFunc(list, func(of *work) bool { return !of.canceled })
 }
 
 // mayDecide reports whether a proposal is in the turn of the message, and the caller may
