@@ -20,7 +20,12 @@ import (
 // serve sends an event to a server, and returns its answer.
 func serve(t *testing.T, s *Server, program string, c Caller, body string) (int, string) {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
+	return serveAt(t, s, "/", program, c, body)
+}
+
+func serveAt(t *testing.T, s *Server, address, program string, c Caller, body string) (int, string) {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, address, nil)
 	r.SetPathValue("program", program)
 	r.SetPathValue("space", "lab")
 	r.Header.Set("Authorization", "Bearer t")
@@ -155,6 +160,39 @@ func TestServer_UnreadableCall(t *testing.T) {
 		if status, answer := serve(t, s, program, Caller{}, `{"hook_event_name":"Tomorrow","tool_input":"x"}`); status != http.StatusOK || strings.Contains(answer, "deny") {
 			t.Errorf("%s: an event that is not known: %d %s, want no decision", program, status, answer)
 		}
+	}
+}
+
+// A call is denied if the address of the hook cannot be read: without a misspelt setting the space
+// would be asked in another way than its user expects. Other events are refused.
+func TestServer_UnreadableAddress(t *testing.T) {
+	s := New(Options{Logger: slog.New(slog.DiscardHandler), API: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("a request to the space, want none")
+	})})
+	for query, reason := range map[string]string{
+		"headles=true":              `\"headles\" of the address is not known; it has approval, fail, headless, prompts, wait`,
+		"Approval=60":               `\"Approval\" of the address is not known`,
+		"fial=open":                 `\"fial\" of the address is not known`,
+		"approval=60&approval=3600": "the parameter approval of the address is given more than once",
+		"approval=1h":               "approval: expected seconds",
+		"headless=maybe":            "headless: expected true or false",
+		"fail=opne":                 "fail: expected open",
+		"prompts=all":               "prompts: expected chat",
+		"wait=-1":                   "wait: expected seconds",
+		"approval=60;headless=true": "the parameters of the address",
+		"approval=%zz":              "the parameters of the address",
+	} {
+		t.Run(query, func(t *testing.T) {
+			for _, program := range Programs {
+				for _, event := range gatesOf(program) {
+					status, answer := serveAt(t, s, "/?"+query, program, Caller{}, event)
+					wantDenied(t, program, event, status, answer, reason)
+				}
+				if status, answer := serveAt(t, s, "/?"+query, program, Caller{}, `{"hook_event_name":"Stop"}`); status != http.StatusBadRequest {
+					t.Errorf("%s: %d %s, want 400 for an event that gates nothing", program, status, answer)
+				}
+			}
+		})
 	}
 }
 

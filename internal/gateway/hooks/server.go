@@ -13,7 +13,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -169,8 +171,23 @@ var (
 	errHeadless = errors.New("headless: expected true or false")
 )
 
+// parameters are the names of the settings.
+var parameters = []string{"approval", "fail", "headless", "prompts", "wait"}
+
 func readSettings(r *http.Request, p *program) (settings, error) {
-	q, out := r.URL.Query(), settings{headless: !p.asks}
+	out := settings{headless: !p.asks}
+	q, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return out, fmt.Errorf("the parameters of the address: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		if !slices.Contains(parameters, name) {
+			return out, fmt.Errorf("the parameter %q of the address is not known; it has %s", name, strings.Join(parameters, ", "))
+		}
+		if len(q[name]) > 1 {
+			return out, fmt.Errorf("the parameter %s of the address is given more than once", name)
+		}
+	}
 	switch q.Get("prompts") {
 	case "":
 	case "chat":
@@ -188,7 +205,6 @@ func readSettings(r *http.Request, p *program) (settings, error) {
 		}
 		out.headless = headless || !p.asks
 	}
-	var err error
 	if out.wait, err = seconds(q.Get("wait"), 0, maxWait); err != nil {
 		return out, errors.New("wait: " + err.Error())
 	}
