@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -96,11 +97,10 @@ func (h *hook) promptSubmitted(ctx context.Context) error {
 		return nil
 	}
 	text := short(h.text("prompt"), maxMessage)
-	key, err := h.turnKey(ctx, text)
+	key, id, err := h.turnKey(ctx, text)
 	if err != nil {
 		return err
 	}
-	id := h.id(append([]string{"turn"}, key...)...)
 	if open, _ := h.session.at(""); open != nil && open.path == protocol.ContextPath(id) {
 		return nil // a repeated event
 	}
@@ -119,38 +119,61 @@ func (h *hook) promptSubmitted(ctx context.Context) error {
 	return h.open(ctx, t, id, asked, text)
 }
 
-// turnKey identifies a turn within the session: by the id of its prompt, or else by the text and
-// how many turns with it have ended.
-func (h *hook) turnKey(ctx context.Context, text string) ([]string, error) {
+// turnKey identifies a turn within the session, and returns the id of its context too: by the
+// id of its prompt, or else by the text and how many turns with it have ended.
+func (h *hook) turnKey(ctx context.Context, text string) (key []string, id protocol.ID, err error) {
+	use := func(n int) {
+		switch {
+		case h.prompt != "":
+			key = []string{h.prompt}
+		case n == 0:
+			key = []string{text}
+		default:
+			key = []string{text, strconv.Itoa(n)}
+		}
+		id = h.id(append([]string{"turn"}, key...)...)
+	}
 	if h.prompt != "" {
-		return []string{h.prompt}, nil
+		use(0)
+		return key, id, nil
 	}
 	h.session.mu.Lock()
-	n, _ := h.session.prompts.Get(text)
+	known, _ := h.session.prompts.Get(text)
 	h.session.mu.Unlock()
-	for ; ; n++ {
-		key := []string{text}
-		if n > 0 {
-			key = append(key, strconv.Itoa(n))
+	senders := make(map[int]protocol.ParticipantID) // "": nobody has used the id
+	sender := func(n int) protocol.ParticipantID {
+		from, asked := senders[n]
+		if !asked && err == nil {
+			use(n)
+			from, err = h.sender(ctx, id)
+			senders[n] = from
 		}
-		id := h.id(append([]string{"turn"}, key...)...)
-		from, err := h.sender(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		ended := false
-		if from == h.caller.ID {
-			if ended, err = h.ended(ctx, protocol.ContextPath(id)); err != nil {
-				return nil, err
-			}
-		}
-		if from == "" || from == h.caller.ID && !ended {
-			h.session.mu.Lock()
-			h.session.prompts.Put(text, n)
-			h.session.mu.Unlock()
-			return key, nil
+		return from
+	}
+	free := known // the first id after the used ones: in steps that double, and then within the last step
+	for step := 1; sender(free) != ""; step *= 2 {
+		free += step
+	}
+	free = known + sort.Search(free-known, func(i int) bool { return sender(known+i) == "" })
+	n, last := free, free-1
+	for last >= known && sender(last) != h.caller.ID && err == nil { // others can use ids too
+		last--
+	}
+	if last >= known && err == nil {
+		use(last)
+		var ended bool
+		if ended, err = h.ended(ctx, protocol.ContextPath(id)); !ended {
+			n = last
 		}
 	}
+	if err != nil {
+		return nil, "", err
+	}
+	h.session.mu.Lock()
+	h.session.prompts.Put(text, n)
+	h.session.mu.Unlock()
+	use(n)
+	return key, id, nil
 }
 
 // ended reports whether the participant has ended a context.
@@ -202,11 +225,11 @@ func (h *hook) current(ctx context.Context) (*turn, protocol.ContextPath, error)
 		}
 		return resumed, resumed.path, nil
 	}
-	key, err := h.turnKey(ctx, "")
+	_, id, err := h.turnKey(ctx, "")
 	if err != nil {
 		return nil, "", err
 	}
-	if err := h.open(ctx, &turn{prompt: h.prompt}, h.id(append([]string{"turn"}, key...)...), protocol.Correlation{}, ""); err != nil {
+	if err := h.open(ctx, &turn{prompt: h.prompt}, id, protocol.Correlation{}, ""); err != nil {
 		return nil, "", err
 	}
 	t, path := h.session.at(h.agent)
