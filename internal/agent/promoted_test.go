@@ -11,6 +11,7 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/protocol"
@@ -303,5 +304,41 @@ func TestPromoted_Fallback(t *testing.T) {
 				t.Error("the chat names the stream of the model that broke off")
 			}
 		})
+	}
+}
+
+// A model whose answer breaks off in the middle is asked again: what was shown of the answer and of
+// the thinking is withdrawn, and the chat has the second answer.
+func TestPromoted_BrokenOff(t *testing.T) {
+	gate := make(chan struct{})
+	model := llmtest.Start(t, llmtest.Turns(
+		llmtest.Turn{Thinking: "The first port.", Text: long + long, CutAfter: 100, Gate: gate},
+		llmtest.Turn{Thinking: "Another port.", Text: "Anew: " + long},
+	))
+	p, err := planner.Open(planner.Options{ModelName: "vllm:scripted", BaseURL: model.URL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	g := meuptest.Start(t, mayStream)
+	alice := join(t, g, "alice")
+	employ(t, g, "planner", agent.Options{Planner: p, OwnToolsOnly: true, ShowThinking: true})
+	question := ask(t, alice, "where does it listen?")
+	go func() {
+		for range 80 {
+			gate <- struct{}{}
+		}
+	}()
+	all := until(t, alice, grows)
+	close(gate)
+	all = append(all, until(t, alice, answerTo(question))...)
+	list, said := carriedIn(t, all), decode(t, last(all))
+	if got := shape(list); !strings.Contains(got, "-a") || strings.Contains(got, "…") || said["message"] != strings.TrimSpace("Anew: "+long) {
+		t.Errorf("streams %q, and the chat is %v\n%s", got, said, script(all))
+	}
+	for _, s := range list {
+		if strings.Contains(s.text, "first port") && s.reason != protocol.StreamWithdrawn {
+			t.Errorf("the thinking of the answer that broke off is not withdrawn: %q closed with %v", s.text, s.reason)
+		}
 	}
 }

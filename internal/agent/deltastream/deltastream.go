@@ -168,10 +168,11 @@ func (l *Streams) Withdraw() {
 }
 
 // Begin is called when a model is queried, with what its text may be: the answer, and a
-// thought that calls follow. It takes back earlier text, which is not part of the decision.
+// thought that calls follow. It takes back earlier text, which is not part of the decision,
+// and earlier thinking: the complete thought has what belongs to the decision.
 func (l *Streams) Begin(answer, calls bool) {
 	l.text.end(true)
-	l.thinking.end(false)
+	l.thinking.end(true)
 	l.answer.end(true)
 	l.expect(answer, calls)
 }

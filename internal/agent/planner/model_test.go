@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"log/slog"
 	"strings"
 	"testing"
@@ -67,7 +69,7 @@ func TestModel_Forced(t *testing.T) {
 
 func TestModel_Errors(t *testing.T) {
 	refusal := &llm.Error{Provider: "test", Status: 429, Code: "rate_limit_exceeded"}
-	for _, want := range []error{refusal, llm.ErrTruncated, context.Canceled} {
+	for _, want := range []error{refusal, context.Canceled} {
 		d, _, err := ask(t, planner.State{}, calls("", `nothing {}`), fails(want))
 		if !errors.Is(err, want) || d.Usage.Input != 10 || d.Action != "" {
 			t.Errorf("%v, %+v", err, d)
@@ -78,6 +80,61 @@ func TestModel_Errors(t *testing.T) {
 	m := planner.NewModel(planner.ModelOptions{Model: &talker{t: t}})
 	if _, err := m.Next(ctx, planner.State{Question: "q"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// brokenOff is a model whose first answers end after a piece by errs.
+type brokenOff struct {
+	*talker
+	errs []error
+}
+
+func (m *brokenOff) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		if n := len(m.asked); n < len(m.errs) {
+			m.asked = append(m.asked, req)
+			if req.Whole || yield(llm.Event{Delta: llm.Delta{Text: "So. "}}, nil) {
+				yield(llm.Event{}, m.errs[n])
+			}
+			return
+		}
+		m.talker.Generate(ctx, req)(yield)
+	}
+}
+
+// An answer that breaks off is requested once more, unless its error would occur again.
+func TestModel_BrokenOff(t *testing.T) {
+	busy, rejected := &llm.Error{Provider: "test", Code: "overloaded_error"}, &llm.Error{Provider: "test", Code: "invalid"}
+	for name, test := range map[string]struct {
+		errs  []error
+		whole bool
+		asked int
+	}{
+		"cut off":            {[]error{llm.ErrTruncated}, false, 2},
+		"cut off, not shown": {[]error{llm.ErrTruncated}, true, 2},
+		"busy":               {[]error{busy}, false, 2},
+		"of the network":     {[]error{io.ErrUnexpectedEOF}, false, 2},
+		"twice":              {[]error{llm.ErrTruncated, busy}, false, 2},
+		"rejected":           {[]error{rejected}, false, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			model := &brokenOff{&talker{t: t, says: []func(llm.Request) (llm.Response, error){nil, text("It is so.")}}, test.errs}
+			began, seen := 0, ""
+			s := planner.State{Question: "q"}
+			if !test.whole {
+				s.Asking = func(bool, bool) { began, seen = began+1, "" }
+				s.Watch = func(d llm.Delta) { seen += d.Text }
+			}
+			d, err := planner.NewModel(planner.ModelOptions{Model: model}).Next(t.Context(), s)
+			if len(model.asked) != test.asked || !test.whole && began != test.asked {
+				t.Errorf("asked %d times and began %d texts, want %d", len(model.asked), began, test.asked)
+			}
+			if fails := len(test.errs) == test.asked; fails && !errors.Is(err, test.errs[test.asked-1]) || !fails && (err != nil || d.Answer != "It is so.") {
+				t.Errorf("%q, %v after the errors %v", d.Answer, err, test.errs)
+			} else if !fails && !test.whole && seen != "It is so." {
+				t.Errorf("the last text is %q, want the answer", seen)
+			}
+		})
 	}
 }
 

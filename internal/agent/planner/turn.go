@@ -211,13 +211,15 @@ func (t *turn) shrinkOffer(req *llm.Request) {
 	t.offer, req.Tools = o, o.tools
 }
 
-// ask sends one request to the model and adds its usage to the decision.
+// ask sends one request to the model and adds its usage to the decision. It sends the
+// request once more if the answer breaks off.
 func (t *turn) ask(ctx context.Context, goal contextwindow.Goal, req llm.Request) (llm.Response, error) {
-	if t.s.Asking != nil {
-		t.s.Asking(goal == contextwindow.Synthesis || t.s.Forced == "" && whole(t.d.Shown), req.Choice != llm.None && len(req.Tools) > 0)
-	}
 	req.Effort, req.MaxTokens = t.m.opts.Effort, t.m.opts.MaxTokens
-	resp, err := llm.Ask(ctx, t.m.opts.Model, req, t.s.Watch)
+	resp, begun, err := t.attempt(ctx, goal, req)
+	if err != nil && ctx.Err() == nil && brokenOff(err, begun) {
+		t.m.log.Warn("the model's answer broke off; asking again", "error", err)
+		resp, _, err = t.attempt(ctx, goal, req)
+	}
 	t.d.Usage = t.d.Usage.Plus(resp.Usage)
 	t.m.calibrate(&req, resp.Usage.Input)
 	if err != nil {
@@ -233,4 +235,30 @@ func (t *turn) ask(ctx context.Context, goal contextwindow.Goal, req llm.Request
 		t.d.Thinking += thought
 	}
 	return resp, nil
+}
+
+// attempt sends a request. begun reports that a piece of the answer arrived.
+func (t *turn) attempt(ctx context.Context, goal contextwindow.Goal, req llm.Request) (resp llm.Response, begun bool, err error) {
+	if t.s.Asking != nil {
+		t.s.Asking(goal == contextwindow.Synthesis || t.s.Forced == "" && whole(t.d.Shown), req.Choice != llm.None && len(req.Tools) > 0)
+	}
+	watch := t.s.Watch
+	if watch != nil {
+		watch = func(d llm.Delta) {
+			begun = true
+			t.s.Watch(d)
+		}
+	}
+	resp, err = llm.Ask(ctx, t.m.opts.Model, req, watch)
+	return resp, begun, err
+}
+
+// brokenOff reports whether an answer ended by an error that may not occur again. Until an
+// answer begins, the model's client itself repeats a request to a busy server.
+func brokenOff(err error, begun bool) bool {
+	var refusal *llm.Error
+	if errors.As(err, &refusal) {
+		return begun && refusal.Temporary()
+	}
+	return begun || errors.Is(err, llm.ErrTruncated)
 }

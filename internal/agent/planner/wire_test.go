@@ -118,7 +118,8 @@ func TestModelRefusedOverTheWire(t *testing.T) {
 	if !errors.As(err, &refusal) || refusal.Status != 400 {
 		t.Errorf("error %v", err)
 	}
-	m, _ = served(t, llmtest.Turns(llmtest.Turn{Text: "It is a long story.", CutAfter: 2}))
+	cut := llmtest.Turn{Text: "It is a long story.", CutAfter: 2}
+	m, _ = served(t, llmtest.Turns(cut, cut))
 	if _, err = m.Next(t.Context(), planner.State{Question: "?"}); !errors.Is(err, llm.ErrTruncated) {
 		t.Errorf("error %v", err)
 	}
