@@ -182,6 +182,7 @@ type Usage struct {
 	Output    int64   `json:"output_tokens,omitempty"`
 	Cached    int64   `json:"cached_tokens,omitempty"`    // of Input
 	Reasoning int64   `json:"reasoning_tokens,omitempty"` // of Output
+	Uncounted int64   `json:"uncounted,omitempty"`        // answers without a count: the other numbers are lower bounds
 	Cost      float64 `json:"cost,omitempty"`             // of the contexts that report one
 	Currency  string  `json:"currency,omitempty"`         // of Cost: costs in others than the first are not added
 }

@@ -285,22 +285,30 @@ func (a *Agent) conclude(p *problem, d planner.Decision, went deltastream.IDs) (
 }
 
 // spent returns the metadata for the end of a context: the tokens that the models
-// reported for it, and their cost, without those of its parts, which have ends of
-// their own.
+// reported for it, their cost, and the number of answers without a count, without those of
+// its parts, which have ends of their own.
 func (a *Agent) spent(p *problem) []field {
 	spent := p.meter.Spent()
 	if len(spent) == 0 {
 		return nil
 	}
 	var sum llm.Usage
+	uncounted := 0
 	var names []string
 	for _, s := range spent {
 		sum = sum.Plus(s.Usage)
+		uncounted += s.Uncounted
 		if name := textutil.ShortenChars(s.Model, maxModelName); len(names) < maxModelNames && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	m := map[string]any{"model": strings.Join(names, ", "), "usage": sum}
+	m := map[string]any{"model": strings.Join(names, ", ")}
+	if sum != (llm.Usage{}) {
+		m["usage"] = sum
+	}
+	if uncounted > 0 {
+		m["uncounted"] = uncounted
+	}
 	if cost, known := a.opts.Prices.Cost(spent); known {
 		m["cost"], m["currency"] = cost, a.opts.Currency
 	}

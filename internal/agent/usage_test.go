@@ -49,6 +49,10 @@ func TestUsage(t *testing.T) {
 			{Calls: []llm.ToolCall{{Name: "unknown"}}, Usage: llm.Usage{Input: 5, Output: 1}},
 			{Text: "Deploy.", Usage: llm.Usage{Input: 7, Output: 2}},
 		}, []string{`reasoning.conclusion {"model":"scripted","usage":{"input_tokens":12,"output_tokens":3}}`}},
+		"an answer that breaks off": {[]llmtest.Turn{
+			{Text: "It is a long story.", CutAfter: 5},
+			{Text: "Deploy.", Usage: llm.Usage{Input: 7, Output: 2}},
+		}, []string{`reasoning.conclusion {"model":"scripted","uncounted":1,"usage":{"input_tokens":7,"output_tokens":2}}`}},
 		"nothing was spent": {[]llmtest.Turn{{Status: 403, Code: "no_credit", Message: "no credit"}}, []string{`reasoning.cancel null`}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -118,9 +118,10 @@ func TestUsage_Sum(t *testing.T) {
 	for _, part := range []struct{ id, end, metadata string }{
 		{"d", "conclusion", `{"usage":{"input_tokens":100,"output_tokens":20,"cached_tokens":60,"reasoning_tokens":5},"cost":0.1,"currency":"EUR"}`},
 		{"e", "cancel", `{"usage":{"input_tokens":10,"output_tokens":2,"cached_tokens":99,"reasoning_tokens":-1},"cost":0.2,"currency":"EUR"}`},
-		{"f", "conclusion", `{"tokens":7,"cost":5}`},
+		{"f", "conclusion", `{"tokens":7,"cost":5,"uncounted":2}`},
 		{"g", "conclusion", `{"usage":{"input_tokens":"9","output_tokens":1e300},"tokens":-3,"cost":-1}`},
-		{"h", "conclusion", `{"usage":[],"cost":1e400}`},
+		{"h", "conclusion", `{"usage":[],"cost":1e400,"uncounted":1}`},
+		{"i", "conclusion", `{"uncounted":-4}`},
 	} {
 		add("planner", protocol.KindReasoningStart, protocol.ID(part.id), "c", "", `{"message":"part"}`)
 		add("planner", protocol.Kind("reasoning."+part.end), "", protocol.ContextPath("c/"+part.id), "", `{"message":"so","metadata":`+part.metadata+`}`)
@@ -132,7 +133,7 @@ func TestUsage_Sum(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := api.Usage{Tokens: 1339, Input: 1110, Output: 222, Cached: 70, Reasoning: 5, Cost: 0.3, Currency: "EUR"}
+	want := api.Usage{Tokens: 1339, Input: 1110, Output: 222, Cached: 70, Reasoning: 5, Uncounted: 3, Cost: 0.3, Currency: "EUR"}
 	if turn.Reasoning == nil || turn.Reasoning.Usage == nil || *turn.Reasoning.Usage != want {
 		t.Errorf("reasoning %+v, want usage %+v", turn.Reasoning, want)
 	}

@@ -154,19 +154,23 @@ type Model interface {
 }
 
 // Ask returns the complete answer of a model, and counts it with the Meter of ctx,
-// if there is one. It calls on with each piece; on may be nil.
+// if there is one, as it does an answer that breaks off. It calls on with each piece; on
+// may be nil.
 func Ask(ctx context.Context, m Model, req Request, on func(Delta)) (Response, error) {
 	req.Whole = on == nil
+	meter, begun := meterOf(ctx), false
 	for event, err := range m.Generate(ctx, req) {
 		switch {
 		case err != nil:
+			if begun || errors.Is(err, ErrTruncated) {
+				meter.add(m.Name(), &Response{})
+			}
 			return Response{}, err
 		case event.Response != nil:
-			if meter, ok := ctx.Value(meterKey{}).(*Meter); ok {
-				meter.add(m.Name(), event.Response)
-			}
+			meter.add(m.Name(), event.Response)
 			return *event.Response, nil
 		case on != nil:
+			begun = true
 			on(event.Delta)
 		}
 	}

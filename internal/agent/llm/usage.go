@@ -48,6 +48,7 @@ type Spent struct {
 	Requested string // its name in the requests
 	Model     string // its name in the answers; Requested if they have none
 	Usage     Usage
+	Uncounted int // answers that are not in Usage: the server reported no tokens, or they broke off
 }
 
 // Meter counts the tokens of all answers that Ask returns with a context of
@@ -66,8 +67,16 @@ func WithMeter(ctx context.Context, m *Meter) context.Context {
 	return context.WithValue(ctx, meterKey{}, m)
 }
 
+// meterOf returns the meter of ctx, or one that nobody reads.
+func meterOf(ctx context.Context) *Meter {
+	if m, ok := ctx.Value(meterKey{}).(*Meter); ok {
+		return m
+	}
+	return new(Meter)
+}
+
 // Spent returns what was counted, one entry for each model, in the order of their
-// first answers. Answers without a count are not in it.
+// first answers.
 func (m *Meter) Spent() []Spent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -75,9 +84,6 @@ func (m *Meter) Spent() []Spent {
 }
 
 func (m *Meter) add(requested string, r *Response) {
-	if r.Usage == (Usage{}) {
-		return
-	}
 	model := cmp.Or(r.Model, requested)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -87,6 +93,9 @@ func (m *Meter) add(requested string, r *Response) {
 		m.spent = append(m.spent, Spent{Requested: requested, Model: model})
 	}
 	m.spent[i].Usage = m.spent[i].Usage.Plus(r.Usage)
+	if r.Usage == (Usage{}) {
+		m.spent[i].Uncounted++
+	}
 }
 
 // Price is the price of a million tokens.
@@ -152,10 +161,14 @@ func parsePrice(fields []string) (Price, error) {
 	return price, nil
 }
 
-// Cost returns the cost of what was spent, to a billionth. It is unknown if one of the models has
-// no price: a part of it would mislead.
+// Cost returns the cost of the tokens that were counted, to a billionth. It is unknown if none
+// were, or if one of their models has no price: a part of it would mislead.
 func (p Prices) Cost(spent []Spent) (cost float64, known bool) {
 	for _, s := range spent {
+		if s.Usage == (Usage{}) {
+			continue
+		}
+		known = true
 		price, ok := p[s.Model]
 		if !ok {
 			price, ok = p[s.Requested]
@@ -166,5 +179,5 @@ func (p Prices) Cost(spent []Spent) (cost float64, known bool) {
 		cached := min(s.Usage.Cached, s.Usage.Input) // a server may count wrong
 		cost += float64(s.Usage.Input-cached)*price.Input + float64(cached)*price.Cached + float64(s.Usage.Output)*price.Output
 	}
-	return math.Round(cost*1e3) / 1e9, len(spent) > 0
+	return math.Round(cost*1e3) / 1e9, known
 }

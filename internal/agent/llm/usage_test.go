@@ -1,6 +1,7 @@
 package llm_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ func TestMeter(t *testing.T) {
 		second(llm.Ask(ctx, answer("", llm.Usage{Input: 1, Output: 2}), llm.Request{}, nil)),
 		second(llm.Ask(ctx, answer("m-2026", llm.Usage{Input: 10, Cached: 5}), llm.Request{}, nil)),
 		second(llm.Ask(ctx, answer("m-2026", llm.Usage{Input: 10, Output: 7, Reasoning: 6}), llm.Request{}, nil)),
+		second(llm.Ask(ctx, answer("m-2026", llm.Usage{}), llm.Request{}, nil)),
 		second(llm.Ask(ctx, answer("unreported", llm.Usage{}), llm.Request{}, nil)),
 		second(llm.Ask(within, answer("part", llm.Usage{Input: 100}), llm.Request{}, nil)),
 		second(llm.Ask(t.Context(), answer("without a meter", llm.Usage{Input: 100}), llm.Request{}, nil)),
@@ -27,9 +29,14 @@ func TestMeter(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	cut := scripted{asked: new(llm.Request), events: []llm.Event{{Delta: llm.Delta{Text: "So. "}}}, err: llm.ErrTruncated}
+	if _, err := llm.Ask(ctx, cut, llm.Request{}, func(llm.Delta) {}); !errors.Is(err, llm.ErrTruncated) {
+		t.Fatal(err)
+	}
 	if got, want := outer.Spent(), []llm.Spent{
-		{Requested: "m", Model: "m", Usage: llm.Usage{Input: 1, Output: 2}},
-		{Requested: "m", Model: "m-2026", Usage: llm.Usage{Input: 20, Output: 7, Cached: 5, Reasoning: 6}},
+		{Requested: "m", Model: "m", Usage: llm.Usage{Input: 1, Output: 2}, Uncounted: 1},
+		{Requested: "m", Model: "m-2026", Usage: llm.Usage{Input: 20, Output: 7, Cached: 5, Reasoning: 6}, Uncounted: 1},
+		{Requested: "m", Model: "unreported", Uncounted: 1},
 	}; !slices.Equal(got, want) {
 		t.Errorf("spent %+v, want %+v", got, want)
 	}
@@ -91,6 +98,8 @@ func TestPrices_Cost(t *testing.T) {
 		"more in the cache than in the input":   {[]llm.Spent{{Requested: "m", Model: "m", Usage: llm.Usage{Input: 10, Cached: 1e6}}}, 0.000005, true},
 		"each model by its own price":           {[]llm.Spent{{Model: "m", Usage: llm.Usage{Output: 1}}, {Model: "m-2026", Usage: llm.Usage{Input: 1, Output: 1}}}, 0.000014, true},
 		"one of them has none":                  {[]llm.Spent{{Model: "m", Usage: million}, {Model: "other", Usage: million}}, 0, false},
+		"one answer without a count":            {[]llm.Spent{{Model: "m", Usage: million, Uncounted: 1}, {Model: "other", Uncounted: 1}}, 11.4, true},
+		"no answer with a count":                {[]llm.Spent{{Model: "m", Uncounted: 1}}, 0, false},
 		"nothing was spent":                     {nil, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {

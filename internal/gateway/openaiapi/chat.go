@@ -110,10 +110,10 @@ func (c *chat) chunk(choices []any, used any) {
 func (c *chat) send(data string) { c.open = c.stream.Write("data: "+data+"\n\n") && c.open }
 
 func (c *chat) end(u usage) {
-	used := map[string]any{
-		"prompt_tokens": u.input, "completion_tokens": u.output, "total_tokens": u.input + u.output,
+	used := u.with(map[string]any{
+		"prompt_tokens": u.input, "completion_tokens": u.output,
 		"prompt_tokens_details": map[string]any{"cached_tokens": u.cached}, "completion_tokens_details": map[string]any{"reasoning_tokens": u.reasoning},
-	}
+	})
 	if c.stream == nil {
 		message := map[string]any{"role": "assistant", "content": c.content.String(), "refusal": nil}
 		if c.reasons {

@@ -152,10 +152,10 @@ func (r *response) say(s string) {
 func (r *response) end(u usage) {
 	r.closeReasoning()
 	r.object["status"] = "completed"
-	r.object["usage"] = map[string]any{
-		"input_tokens": u.input, "output_tokens": u.output, "total_tokens": u.input + u.output,
+	r.object["usage"] = u.with(map[string]any{
+		"input_tokens": u.input, "output_tokens": u.output,
 		"input_tokens_details": map[string]any{"cached_tokens": u.cached}, "output_tokens_details": map[string]any{"reasoning_tokens": u.reasoning},
-	}
+	})
 	if r.stream == nil {
 		writeJSON(r.w, http.StatusOK, r.snapshot())
 		return

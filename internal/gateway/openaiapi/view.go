@@ -38,8 +38,19 @@ type output interface {
 
 // usage counts the tokens that participants report in the metadata of their
 // conclusions and cancellations. Without a report it is zero: a space has no tokens
-// of its own. cached is a part of input, reasoning one of output.
-type usage struct{ input, output, cached, reasoning int64 }
+// of its own. cached is a part of input, reasoning one of output. uncounted is the
+// number of answers that are not in the others.
+type usage struct{ input, output, cached, reasoning, uncounted int64 }
+
+// with returns the counts in the form of an API, with the uncounted answers, if there are
+// any: clients ignore members that they do not know.
+func (u usage) with(counts map[string]any) map[string]any {
+	counts["total_tokens"] = u.input + u.output
+	if u.uncounted > 0 {
+		counts["uncounted"] = u.uncounted
+	}
+	return counts
+}
 
 // view turns the events of a turn into text. One step at a time is shown while it
 // grows; others wait for its end.
@@ -316,17 +327,19 @@ func (v *view) endAnswer() {
 
 // count adds the tokens that a conclusion or a cancellation reports.
 func (v *view) count(e *protocol.Envelope) {
-	reported := e.ParsePayload().Get("metadata").Get("usage")
-	tokens := func(name string, most int64) int64 {
-		n, _ := reported.Get(name).Int()
+	metadata := e.ParsePayload().Get("metadata")
+	count := func(v protocol.Value, most int64) int64 {
+		n, _ := v.Int()
 		return min(max(n, 0), most)
 	}
+	tokens := func(name string, most int64) int64 { return count(metadata.Get("usage").Get(name), most) }
 	const most = 1 << 40
 	in, out := tokens("input_tokens", most), tokens("output_tokens", most)
 	v.used.input += in
 	v.used.output += out
 	v.used.cached += tokens("cached_tokens", in)
 	v.used.reasoning += tokens("reasoning_tokens", out)
+	v.used.uncounted += count(metadata.Get("uncounted"), most)
 }
 
 func (v *view) end(e *ask.Event) {

@@ -154,14 +154,14 @@ func TestView_Usage(t *testing.T) {
 		`{"usage":{"input_tokens":10,"output_tokens":2,"cached_tokens":99,"reasoning_tokens":99}}`, // parts are no more than the whole
 		`{"usage":{"input_tokens":-1,"output_tokens":"7","cached_tokens":[],"reasoning_tokens":-5}}`,
 		`{"usage":{"input_tokens":1.5,"output_tokens":1e300}}`,
-		`{"usage":7}`, `null`, `{}`,
+		`{"usage":7}`, `null`, `{}`, `{"uncounted":2}`, `{"uncounted":-2}`,
 	} {
 		v.event(&ask.Event{Type: ask.Closed, Envelope: &protocol.Envelope{
 			From: "planner", Kind: protocol.KindReasoningCancel, Context: "c", Payload: []byte(`{"metadata":` + metadata + `}`),
 		}})
 	}
 	v.event(&ask.Event{Type: ask.Ended})
-	if want := (usage{input: 110, output: 22, cached: 70, reasoning: 7}); out.used != want {
+	if want := (usage{input: 110, output: 22, cached: 70, reasoning: 7, uncounted: 2}); out.used != want {
 		t.Errorf("usage %+v, want %+v", out.used, want)
 	}
 	v.event(&ask.Event{Type: ask.Closed, Envelope: &protocol.Envelope{

@@ -101,6 +101,7 @@ func readUsage(metadata protocol.Value) *api.Usage {
 	if u.Tokens = u.Input + u.Output; u.Tokens == 0 {
 		u.Tokens = count(metadata.Get("tokens"), most)
 	}
+	u.Uncounted = count(metadata.Get("uncounted"), most)
 	if cost := metadata.Get("cost"); cost.Type() == protocol.TypeNumber {
 		if n, err := strconv.ParseFloat(string(cost.Raw()), 64); err == nil && n > 0 && n <= most {
 			u.Cost, u.Currency = n, "USD"
@@ -131,6 +132,7 @@ func addUsage(r *api.Reasoning, u *api.Usage) {
 	sum.Output += u.Output
 	sum.Cached += u.Cached
 	sum.Reasoning += u.Reasoning
+	sum.Uncounted += u.Uncounted
 	if sum.Currency == "" || sum.Currency == u.Currency {
 		sum.Cost, sum.Currency = math.Round((sum.Cost+u.Cost)*1e9)/1e9, u.Currency
 	}

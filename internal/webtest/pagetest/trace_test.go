@@ -18,7 +18,7 @@ func TestTrace(t *testing.T) {
 	s.Send("planner",
 		Envelope{"id": "r-usage", "kind": "reasoning.start", "payload": map[string]any{"message": "Sum up the day", "metadata": map[string]any{"model": "small-1"}}},
 		reasons("u-1", "thought", "r-usage", map[string]any{"message": "Five messages.", "metadata": map[string]any{
-			"usage": map[string]any{"input_tokens": 1200, "output_tokens": 80}, "cost": 0.0042}}),
+			"usage": map[string]any{"input_tokens": 1200, "output_tokens": 80}, "cost": 0.0042, "uncounted": 1}}),
 		reasons("u-end", "conclusion", "r-usage", map[string]any{"message": "Done."}))
 	for _, l := range some(looks[3], looks[0]) {
 		t.Run(l.name, func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestTrace(t *testing.T) {
 			})()`)
 			picture("turn")
 			choose(t, tab, inTrace+`.querySelectorAll("select")[1]`, "r-usage")
-			tab.Await(inTrace + `.querySelector("table")?.textContent.includes("1,200 in, 80 out")`)
+			tab.Await(inTrace + `.querySelector("table")?.textContent.includes("≥ 1,200 in, 80 out")`)
 			tab.Await(inTrace + `.querySelectorAll("section").length === 2`)
 			picture("comparison")
 			tab.Clean()

@@ -229,13 +229,14 @@ export interface Reasoning {
   readonly parts?: readonly Part[];
   /** The agent that asked this one to take a part. */
   readonly asked_by?: ParticipantID;
-  /** What models used, as the agent reports it; cached_tokens are of the input, reasoning_tokens of the output. */
+  /** What models used, as the agent reports it; cached_tokens are of the input, reasoning_tokens of the output. With uncounted answers, all are lower bounds. */
   readonly usage?: {
     readonly tokens?: number;
     readonly input_tokens?: number;
     readonly output_tokens?: number;
     readonly cached_tokens?: number;
     readonly reasoning_tokens?: number;
+    readonly uncounted?: number;
     readonly cost?: number;
     readonly currency?: string;
   };

@@ -21,6 +21,8 @@ export interface Usage {
   readonly tokens: number | null;
   readonly cost: number | null;
   readonly currency: string;
+  /** Answers without a count: the other numbers are lower bounds. */
+  readonly uncounted: number;
 }
 
 /** A step of a turn. */
@@ -56,7 +58,7 @@ export interface Trace {
   readonly usage: Usage;
 }
 
-const NONE: Usage = { model: "", input: null, output: null, tokens: null, cost: null, currency: "" };
+const NONE: Usage = { model: "", input: null, output: null, tokens: null, cost: null, currency: "", uncounted: 0 };
 
 /** Maximum number of spans. */
 const MAX_SPANS = 2000;
@@ -185,6 +187,7 @@ export function usageOf(metadata: Payload): Usage {
     tokens: both,
     cost: amount(field(metadata, "cost")) ?? amount(field(metadata, "cost_usd")),
     currency: label(str(field(metadata, "currency")), "USD", 8),
+    uncounted: amount(field(metadata, "uncounted")) ?? 0,
   };
 }
 
@@ -204,5 +207,6 @@ function sum(a: Usage, b: Usage): Usage {
     tokens: add(a.tokens, b.tokens),
     cost: sameMoney ? add(a.cost, b.cost) : a.cost,
     currency: a.cost === null ? b.currency : a.currency,
+    uncounted: a.uncounted + b.uncounted,
   };
 }

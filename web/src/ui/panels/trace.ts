@@ -130,11 +130,17 @@ function usage(u: Usage): readonly string[] {
 
 function tokens(u: Usage): string {
   if (u.tokens === null) return "";
-  return u.input === null || u.output === null ? `${u.tokens.toLocaleString()} tokens` : `${u.input.toLocaleString()} in, ${u.output.toLocaleString()} out`;
+  const counted = u.input === null || u.output === null ? `${u.tokens.toLocaleString()} tokens` : `${u.input.toLocaleString()} in, ${u.output.toLocaleString()} out`;
+  return least(u) + counted;
 }
 
 function cost(u: Usage): string {
-  return u.cost === null ? "" : `${u.cost.toLocaleString(undefined, { maximumFractionDigits: 4 })} ${neutral(u.currency)}`;
+  return u.cost === null ? "" : `${least(u)}${u.cost.toLocaleString(undefined, { maximumFractionDigits: 4 })} ${neutral(u.currency)}`;
+}
+
+/** The mark of a lower bound. */
+function least(u: Usage): string {
+  return u.uncounted > 0 ? "≥ " : "";
 }
 
 function totals(t: Trace): TemplateResult {
