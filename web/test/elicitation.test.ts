@@ -73,6 +73,23 @@ test("only the recipient of a call without a response asks about it, up to 20 ti
   assert.equal(open().length, 0, "the call has its response");
 });
 
+test("nobody asks about a call that its caller has cancelled, nor about the oldest of more than 1024", () => {
+  const { r, w, call, open } = asked();
+  const ask = (about: string): void => void r.apply(w.say("files", "mcp.request", { id: "q", method: "elicitation/create", params: PARAMS }, { to: ["alice"], correlationId: about }));
+  r.apply(w.say("bob", "mcp.request", { method: "notifications/cancelled" }, { to: ["files"], correlationId: call.id }));
+  ask(call.id);
+  assert.equal(open().length, 2, "bob is not the caller");
+  r.apply(w.say("alice", "mcp.request", { method: "notifications/cancelled" }, { to: ["files"], correlationId: call.id }));
+  ask(call.id);
+  assert.equal(open().length, 2, "the call is cancelled");
+  const many = Array.from({ length: 1025 }, () => w.say("alice", "mcp.request", { id: 1, method: "tools/call", params: { name: "ask" } }, { to: ["files"] }));
+  for (const e of many) r.apply(e);
+  ask(many[0]?.id ?? "");
+  assert.equal(open().length, 2, "the oldest of 1025 calls");
+  ask(many[1]?.id ?? "");
+  assert.equal(open().length, 3, "the oldest of the 1024 calls");
+});
+
 test("only questions to the user are cards, at the end of the conversation", () => {
   const { r, w } = asked();
   r.apply(w.say("bob", "chat", { message: "hello" }));

@@ -7,24 +7,29 @@ import type { Ctx, Logged } from "./context.js";
 
 /** How many questions a host may ask about one call. */
 const MAX_QUESTIONS = 20;
+/** How many requests may be asked about; the oldest are dropped. */
+const MAX_ASKABLE = 1024;
 
-/** Handles mcp.request: a call, a question, or its withdrawal by the host that asked. */
+/** Handles mcp.request: a call, a question, or the withdrawal of either by its sender. */
 export function elicit(c: Ctx, e: Logged): void {
+  const { askable } = c.t;
   const method = str(field(e.env.payload, "method"));
-  if (method === "notifications/cancelled") close(c, (q) => e.references.includes(q.id) && q.from === e.env.from);
+  if (method === "notifications/cancelled") {
+    for (const id of e.references) if (askable.get(id)?.from === e.env.from) askable.delete(id);
+    close(c, (q) => e.references.includes(q.id) && q.from === e.env.from);
+  }
   const [to, ...others] = recipients(e.env);
   if (method !== "elicitation/create") {
-    if (to !== undefined && field(e.env.payload, "id") !== undefined) c.t.askable.set(e.env.id, { from: e.env.from, to: [to, ...others], questions: 0 });
+    if (to === undefined || field(e.env.payload, "id") === undefined) return;
+    const [oldest] = askable.keys();
+    if (oldest !== undefined && askable.size >= MAX_ASKABLE) askable.delete(oldest);
+    askable.set(e.env.id, { id: e.env.id, from: e.env.from, to: [to, ...others], questions: 0 });
     return;
   }
   if (to === undefined || others.length > 0) return;
-  const about = e.references.find((id) => {
-    const call = c.t.askable.get(id);
-    return call?.from === to && call.to.includes(e.env.from);
-  });
-  const call = about === undefined ? undefined : c.t.askable.get(about);
-  if (about === undefined || call === undefined || call.questions === MAX_QUESTIONS) return;
-  c.t.askable.set(about, { ...call, questions: call.questions + 1 });
+  const call = e.references.map((id) => askable.get(id)).find((x) => x?.from === to && x.to.includes(e.env.from));
+  if (call === undefined || call.questions === MAX_QUESTIONS) return;
+  askable.set(call.id, { ...call, questions: call.questions + 1 });
   const params = field(e.env.payload, "params");
   c.t.add(c.t.elicitations, e.env.id, {
     id: e.env.id,

@@ -69,7 +69,7 @@ export class Tables {
   readonly notices = new Map<ID, Notice>();
   readonly elicitations = new Map<ID, Elicitation>();
   /** Requests without a response, which their recipients may ask about. */
-  readonly askable = new Map<ID, { readonly from: ParticipantID; readonly to: readonly ParticipantID[]; readonly questions: number }>();
+  readonly askable = new Map<ID, { readonly id: ID; readonly from: ParticipantID; readonly to: readonly ParticipantID[]; readonly questions: number }>();
   readonly participants = new Map<ParticipantID, Participant>();
   readonly grants = new Map<ID, Grant>();
 
