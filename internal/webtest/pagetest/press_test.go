@@ -145,6 +145,43 @@ func TestPress_CardThatMoved(t *testing.T) {
 	tab.Clean()
 }
 
+// TestPress_MeasuredAfterMoves checks that a card at rest is not measured, and that a move
+// is noticed when it happens: a press after the card has come back is refused, and one on a
+// card that rests in its new place counts at once.
+func TestPress_MeasuredAfterMoves(t *testing.T) {
+	s, tab := pressStage(t)
+	s.two()
+	openPanel(t, tab, "proposals")
+	button := approveIn(inList("first"))
+	tab.Steady(button)
+	webtest.Eval[bool](tab, `((card) => { window.measured = 0; card.getBoundingClientRect = function () { window.measured++; return Element.prototype.getBoundingClientRect.call(this); }; return true; })(`+inList("first")+`)`)
+	tab.Steady(button)
+	if n := webtest.Eval[int](tab, `window.measured`); n != 0 {
+		t.Errorf("a card at rest was measured %d times, want none", n)
+	}
+	const frames = `await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));`
+	webtest.Eval[bool](tab, `(async () => {
+		const body = document.querySelector(".panel-body");
+		document.querySelector("meup-proposals").style.paddingBottom = "200vh";
+		`+frames+`
+		body.scrollTop += 40;
+		`+frames+`
+		body.scrollTop -= 40;
+		`+button+`.click();
+		return true;
+	})()`)
+	tab.Await(inList("first") + `.shadowRoot.querySelector("[role=alert]")?.textContent.includes("has just appeared, moved or changed")`)
+	if got := s.made(); len(got) > 0 {
+		t.Errorf("a press on a card that has come back: calls were made for %q, want none", got)
+	}
+	tab.Steady(button)
+	webtest.Eval[bool](tab, `(document.querySelector("meup-proposals").style.paddingTop = "30px", true)`)
+	tab.Steady(button)
+	press(t, tab, button)
+	tab.Await(inList("first") + `.shadowRoot.textContent.includes("Approved by ada")`)
+	tab.Clean()
+}
+
 // TestPress_ConversationRests checks that the conversation does not follow its end while
 // the pointer is on a card, and follows it again afterwards.
 func TestPress_ConversationRests(t *testing.T) {

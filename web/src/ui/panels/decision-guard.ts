@@ -7,8 +7,8 @@ import type { ReactiveController, ReactiveControllerHost } from "lit";
 
 /** How long a card must have kept its place and its content before a press counts, milliseconds. */
 export const STEADY = 700;
-/** The interval at which the place is measured, milliseconds. */
-const INTERVAL = 100;
+/** Events after which a card may be in another place, as after changes of sizes. */
+const MOVES = ["scroll", "animationend"];
 
 /** The refusal of a press that came too early. */
 const TOO_EARLY = "Not sent: this card has just appeared, moved or changed. Check the call, then decide again.";
@@ -18,13 +18,18 @@ interface Press {
   readonly refusal: string;
 }
 
-/** The guard of one card. A decision is pressed and released on the same steady card. */
+/**
+ * The guard of one card. A decision is pressed and released on the same steady card. The
+ * place is measured when the page scrolls or an element around the card changes its size,
+ * and at the press: a move that nothing announced is found there, and the press is refused.
+ */
 export class DecisionGuard implements ReactiveController {
   private content = "";
   private place = "";
   private since = 0;
   private pressed: Press | null = null;
-  private timer: ReturnType<typeof setInterval> | undefined;
+  private watching = false;
+  private readonly sizes = new ResizeObserver(() => this.measure());
 
   constructor(private readonly card: ReactiveControllerHost & HTMLElement) {
     card.addController(this);
@@ -48,12 +53,17 @@ export class DecisionGuard implements ReactiveController {
       this.content = content;
       this.since = performance.now();
     }
-    if (content === "") {
-      clearInterval(this.timer);
-      this.timer = undefined;
+    if (this.watching === (content !== "")) return;
+    this.watching = content !== "";
+    if (!this.watching) {
+      this.sizes.disconnect();
+      for (const name of MOVES) removeEventListener(name, this.measure, { capture: true });
       return;
     }
-    this.timer ??= setInterval(() => this.measure(), INTERVAL);
+    for (let x: Node | null = this.card; x !== null; x = x instanceof ShadowRoot ? x.host : x.parentNode) {
+      if (x instanceof Element) this.sizes.observe(x, { box: "border-box" });
+    }
+    for (const name of MOVES) addEventListener(name, this.measure, { capture: true, passive: true });
   }
 
   /** Returns why a decision on this content at this moment does not count; "" if it does. */
@@ -70,13 +80,13 @@ export class DecisionGuard implements ReactiveController {
     return performance.now() - this.since < STEADY ? TOO_EARLY : "";
   }
 
-  private measure(): void {
+  private readonly measure = (): void => {
     const { left, top } = this.card.getBoundingClientRect();
     const place = `${Math.round(left)} ${Math.round(top)}`;
     if (place === this.place) return;
     this.place = place;
     this.since = performance.now();
-  }
+  };
 
   private readonly press = (): void => {
     this.pressed = { content: this.content, refusal: this.unsteady() };
