@@ -64,6 +64,7 @@ Exit codes: 0 success, 1 rejected or failed, 2 usage error, 3 timeout,
 		newJoin(&a), newTail(&a), newSend(&a), newHistory(&a), newReasoning(&a), proposals.Command(&a.Settings, a.style), newSearch(&a), newMCP(&a), newACP(&a), newHooks(&a),
 		program.NewVersion(version),
 	)
+	root.AddCommand(proposals.Decisions(&a.Settings, a.style)...)
 	root.AddCommand(manage.Commands(&a.Settings, a.style)...)
 	root.AddCommand(admin.Command(&a.Settings))
 	program.Describe(root, version)

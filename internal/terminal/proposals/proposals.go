@@ -28,7 +28,7 @@ type styler func(io.Writer) (blockrender.Style, error)
 func Command(s *connect.Settings, style styler) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "proposals", SuggestFor: []string{"approve", "reject", "review"},
+		Use: "proposals", SuggestFor: []string{"review"},
 		Short: "Lists proposed calls, and decides on them",
 		Long: `proposals lists the calls that wait for a decision: an agent that may not make a
 call proposes it to other participants. Each is listed with its proposer, its
@@ -49,6 +49,15 @@ Exit codes: those of meup; 0 also if no proposal is pending.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per proposal")
 	c.AddCommand(newApprove(s, style), newReject(s, style), newReview(s, style), newShow(s, style))
 	return c
+}
+
+// Decisions returns approve and reject as commands of their own.
+func Decisions(s *connect.Settings, style styler) []*cobra.Command {
+	list := []*cobra.Command{newApprove(s, style), newReject(s, style)}
+	for _, c := range list {
+		c.Short += "; the same as meup proposals " + c.Name()
+	}
+	return list
 }
 
 // Info describes a proposal. Its fields are the output of --json.
