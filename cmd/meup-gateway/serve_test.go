@@ -128,6 +128,25 @@ func hangUp(t *testing.T) {
 	}
 }
 
+// --accept-loss is for a log that was damaged: where none is, the flag is a mistake, or the folder.
+func TestServe_AcceptLossWithoutLog(t *testing.T) {
+	data, file := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "meup.yaml")
+	writeFile(t, file, serveConfig)
+	for _, had := range []bool{false, true} {
+		s := startServeFlags(t, serveFlags{config: file, acceptLoss: true}, map[string]string{"data": data})
+		testkit.Eventually(t, "the gateway is ready", func() bool {
+			resp, _ := s.get("/readyz")
+			return resp.StatusCode == http.StatusOK
+		})
+		if err := s.end(); err != nil {
+			t.Error(err)
+		}
+		if warned := strings.Contains(s.String(), "--accept-loss has no effect"); warned == had {
+			t.Errorf("a log before the start: %t, a warning that nothing was lost: %t\n%s", had, warned, s)
+		}
+	}
+}
+
 func TestServe_LogOutOfReach(t *testing.T) {
 	nats, data := testkit.FreeAddress(t), t.TempDir()
 	if err := os.Mkdir(filepath.Join(data, "log"), 0o700); err != nil { // the layout before NATS
