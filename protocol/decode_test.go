@@ -207,6 +207,10 @@ func TestFoldedNames(t *testing.T) {
 			t.Errorf("%s: got %s at %q, want it at %q", frame, err.Code, err.Path, path)
 		}
 	}
+	_, err := refused(t, DialectMEUP01, `{"kind":"mcp.request","payload":{"params":{"arguments":{"path":1,"`+strings.Repeat("k", 99)+`":2,"Path":3}}}}`)
+	if want := `hold the keys "path" and "Path", which differ by case alone`; !strings.Contains(err.Message, want) {
+		t.Errorf("%q, want that they %s", err.Message, want)
+	}
 	for _, frame := range []string{
 		`{"kind":"x.y","payload":{"Message":"x","message":"y"}}`,
 		`{"kind":"mcp.request","payload":{"params":{"arguments":{"a":{"x":1},"b":{"X":1}}}}}`,

@@ -128,41 +128,44 @@ func checkFolded(path string, object Value, known []string) *Error {
 // checkTwins rejects objects, at any depth, with two keys that differ only in
 // case.
 func checkTwins(path string, v Value) *Error {
-	at, found := twins(v)
-	if !found {
+	at, keys := twins(v)
+	if keys == nil {
 		return nil
 	}
 	return &Error{Code: CodeInvalidJSON, Path: path + at, Detail: "keys that differ by case alone",
-		Message: "The parameters of a request hold keys that differ by case alone; parsers do not agree on what they mean."}
+		Message: "The parameters of a request hold the keys " + quotedKey(keys[0]) + " and " + quotedKey(keys[1]) + ", which differ by case alone; parsers do not agree on what they mean. Send one of them."}
 }
 
-// twins returns the pointer of the first object in v with such keys. The
-// pointer is built on the way back: on the way down it would be copied for each
+// quotedKey quotes the beginning of a key that a sender chose.
+func quotedKey(key string) string { return strconv.Quote(key[:min(len(key), 64)]) }
+
+// twins returns the pointer of the first object in v with such keys, and the keys; nil: there
+// is none. The pointer is built on the way back: on the way down it would be copied for each
 // of the sender's keys.
-func twins(v Value) (at string, found bool) {
+func twins(v Value) (at string, keys []string) {
 	i := 0
 	for x := range v.Elements {
-		if at, found := twins(x); found {
-			return "/" + strconv.Itoa(i) + at, true
+		if at, keys := twins(x); keys != nil {
+			return "/" + strconv.Itoa(i) + at, keys
 		}
 		i++
 	}
-	var seen map[string]bool
+	var seen map[string]string
 	if v.Type() == TypeObject && v.Len() > 1 {
-		seen = make(map[string]bool)
+		seen = make(map[string]string)
 	}
 	for k, x := range v.Members {
 		key := k.Text()
 		folded := strings.ToLower(strings.ToUpper(key))
-		if seen[folded] {
-			return "", true
+		if twin, found := seen[folded]; found {
+			return "", []string{twin, key}
 		}
 		if seen != nil {
-			seen[folded] = true
+			seen[folded] = key
 		}
-		if at, found := twins(x); found {
-			return "/" + EscapePointer(key) + at, true
+		if at, keys := twins(x); keys != nil {
+			return "/" + EscapePointer(key) + at, keys
 		}
 	}
-	return "", false
+	return "", nil
 }
