@@ -171,10 +171,10 @@ func writeTurn(w io.Writer, t *api.Turn, s blockrender.Style) {
 	fmt.Fprintf(w, "\n%s\n%s%s\n", s.Paint(s.Dim, head), s.Paint(s.Name, termsafe.Words(string(t.From))+"› "), indented(t.UserInput))
 	if len(t.Responses) > 0 {
 		for _, r := range t.Responses {
-			fmt.Fprintf(w, "\n%s%s\n", s.Paint(s.Name, termsafe.Words(string(r.From))+": "), termsafe.Text(r.Text))
+			writeAnswer(w, r.From, r.Text, s)
 		}
 	} else if t.Response != nil {
-		fmt.Fprintf(w, "\n%s%s\n", s.Paint(s.Name, termsafe.Words(string(t.ResponseFrom))+": "), termsafe.Text(*t.Response))
+		writeAnswer(w, t.ResponseFrom, *t.Response, s)
 	}
 	if block := blockrender.Block(t, s); block != "" {
 		fmt.Fprintf(w, "\n%s", block)
@@ -182,6 +182,12 @@ func writeTurn(w io.Writer, t *api.Turn, s blockrender.Style) {
 	if t.Truncated {
 		fmt.Fprintf(w, "  %s\n", s.Paint(s.Dim, "(truncated by the gateway)"))
 	}
+}
+
+// writeAnswer writes an answer below the reasoning that its text begins with.
+func writeAnswer(w io.Writer, from protocol.ParticipantID, text string, s blockrender.Style) {
+	marks, text := textutil.SplitMarks(text)
+	fmt.Fprintf(w, "\n%s%s%s\n", blockrender.Marked(marks, s), s.Paint(s.Name, termsafe.Words(string(from))+": "), termsafe.Text(text))
 }
 
 // indented indents the later lines of a question.

@@ -23,6 +23,7 @@ import (
 	"github.com/meup-protocol/meup/internal/terminal/proposals"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/internal/terminal/tui"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -92,7 +93,9 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 	default:
 		return err
 	}
-	switch text := termsafe.Text(chatText(answer)); {
+	marks, text := textutil.SplitMarks(chatText(answer))
+	text = termsafe.Text(text)
+	switch {
 	case f.json:
 		err = newEncoder(c.OutOrStdout()).Encode(answered{api.Receipt{ID: r.ID, Seq: r.Seq}, answer})
 	case interactive: // another agent than the mentioned one may have answered
@@ -104,6 +107,9 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 		return err
 	}
 	if f.reasoning {
+		if _, err := io.WriteString(c.ErrOrStderr(), blockrender.Marked(marks, style)); err != nil {
+			return err
+		}
 		if err := explain(c.Context(), t, answer.ID, style, c.ErrOrStderr()); err != nil { // the answer was printed all the same
 			connect.Warn(c.ErrOrStderr(), "no reasoning: %s", termsafe.Words(err.Error()))
 		}

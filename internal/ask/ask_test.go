@@ -250,6 +250,27 @@ func TestFollow_AnswerStream(t *testing.T) {
 	}
 }
 
+// An answer that begins with reasoning is shown when it is complete, without the reasoning.
+func TestFollow_MarkedAnswer(t *testing.T) {
+	r := newRoom(t)
+	r.ask("")
+	r.send("planner", "s", "reasoning.start", "", "q", "", `{"message":"thinking"}`)
+	r.send("planner", "o", "stream.open", "", "q", "", `{"stream_id":"one"}`)
+	got := r.follow(func(e *ask.Event) {
+		if e.Type != ask.Opened {
+			return
+		}
+		r.send("planner", "d1", "stream.data", "", "q", "", `{"stream_id":"one","data":"<thi"}`)
+		r.send("planner", "d2", "stream.data", "", "q", "", `{"stream_id":"one","data":"nk>It is late.</think>No."}`)
+		r.send("planner", "e", "stream.close", "", "q", "", `{"stream_id":"one"}`)
+		r.send("planner", "c", "reasoning.conclusion", "", "", "s", `{}`)
+		r.send("planner", "a", "chat", "", "q", "", `{"message":"<think>It is late.</think>No.","stream_id":"one"}`)
+	})
+	if all := strings.Join(got, "\n"); strings.Contains(all, "<thi") || strings.Contains(all, "late") || !strings.Contains(all, "No.") {
+		t.Errorf("%q, want the answer alone", got)
+	}
+}
+
 // The beginning of an answer that looks like a thought is not shown as one. What turns out
 // to be a thought is shown at its end, or when it is long.
 func TestFollow_Provisional(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/meup-protocol/meup/internal/answers"
 	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/internal/recent"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -29,7 +30,7 @@ type turn struct {
 	requests  *recent.Map[protocol.ID, request]
 	proposals map[protocol.ID]proposed // without a decision
 	streams   *recent.Map[protocol.ID, *thought]
-	growing   *recent.Map[protocol.ID, protocol.ParticipantID] // streams of answers
+	growing   *recent.Map[protocol.ID, *growth] // streams of answers
 	answered  map[protocol.ParticipantID]bool
 
 	answer, conclusion, reason string
@@ -55,6 +56,13 @@ type thought struct {
 	held  *Event // the Delta of its text so far; nil: none
 }
 
+// growth is an answer that grows. It is hidden if its text may begin with reasoning, which is
+// split from a complete text only.
+type growth struct {
+	from          protocol.ParticipantID
+	begun, hidden bool
+}
+
 // request is a call that belongs to the turn.
 type request struct {
 	to  []protocol.ParticipantID
@@ -65,7 +73,7 @@ func newTurn(q Question) *turn {
 	t := &turn{
 		question: q, tracker: answers.NewTracker(), roots: make(map[string]*root), proposals: make(map[protocol.ID]proposed),
 		requests: recent.New[protocol.ID, request](maxRequests), streams: recent.New[protocol.ID, *thought](maxStreams),
-		growing:  recent.New[protocol.ID, protocol.ParticipantID](maxStreams),
+		growing:  recent.New[protocol.ID, *growth](maxStreams),
 		answered: make(map[protocol.ParticipantID]bool),
 	}
 	t.tracker.Apply(&protocol.Envelope{ID: q.ID, From: q.From, To: q.To, Kind: protocol.KindChat})
@@ -93,7 +101,7 @@ func (t *turn) apply(e *protocol.Envelope) (list []*Event) {
 		event = t.response(e)
 	case e.Kind == protocol.KindStreamOpen && e.Context == "":
 		if e.From != t.question.From && (asked || e.Correlation.Names(t.question.ID)) {
-			t.growing.Put(protocol.ID(textOf(e, "stream_id")), e.From)
+			t.growing.Put(protocol.ID(textOf(e, "stream_id")), &growth{from: e.From})
 		}
 	case e.Kind == protocol.KindStreamData || e.Kind == protocol.KindStreamClose:
 		list = append(list, t.stream(e)...)
@@ -115,7 +123,7 @@ func (t *turn) chat(e *protocol.Envelope, asked bool) *Event {
 		return nil
 	}
 	t.answered[e.From] = true
-	t.answer = textOf(e, "message")
+	_, t.answer = textutil.SplitMarks(textOf(e, "message"))
 	return &Event{Type: Answered, Envelope: e, Text: t.answer}
 }
 
@@ -150,8 +158,12 @@ func (t *turn) stream(e *protocol.Envelope) []*Event {
 	payload := e.ParsePayload()
 	id, text, reason := protocol.ID(payload.Get("stream_id").Text()), payload.Get("data").Text(), payload.Get("reason").Text()
 	closes := e.Kind == protocol.KindStreamClose
-	if from, answers := t.growing.Get(id); answers && from == e.From {
+	if g, answers := t.growing.Get(id); answers && g.from == e.From {
+		if !g.begun && text != "" {
+			g.begun, g.hidden = true, textutil.MayBeginMarks(text)
+		}
 		switch {
+		case g.hidden:
 		case !closes:
 			return []*Event{{Type: Answering, Envelope: e, Ref: id, Text: text}}
 		case reason == protocol.StreamWithdrawn:

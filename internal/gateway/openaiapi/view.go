@@ -105,6 +105,10 @@ func (v *view) event(e *ask.Event) bool {
 		v.retract(e)
 	case ask.Answered:
 		v.settle(v.live)
+		marks, _ := textutil.SplitMarks(e.Envelope.ParsePayload().Get("message").Text())
+		for _, text := range marks.Steps {
+			v.step(e.Envelope.From, text)
+		}
 		v.answer(e)
 	case ask.Closed:
 		v.count(e.Envelope)

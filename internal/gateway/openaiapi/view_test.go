@@ -172,3 +172,15 @@ func TestView_Usage(t *testing.T) {
 		t.Errorf("usage %+v, want no overflow", v.used)
 	}
 }
+
+// Reasoning at the beginning of a message is a step before the answer.
+func TestView_Marks(t *testing.T) {
+	out := new(shown)
+	v := newView(out, "planner")
+	answered := eventOf(ask.Answered, "planner", "No.", "")
+	answered.Envelope.Payload = []byte(`{"message":"<think>It is late.</think>No."}`)
+	v.event(answered)
+	if out.thoughts != "|It is late." || out.answer != "No." {
+		t.Errorf("thoughts %q, answer %q; want the text in <think> as a thought", out.thoughts, out.answer)
+	}
+}

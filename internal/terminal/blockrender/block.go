@@ -13,6 +13,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 // Block formats the reasoning of a turn for display below an answer, with a
@@ -39,6 +40,20 @@ func Block(t *api.Turn, s Style) string {
 		for n := range r.Parts {
 			w.part(&r.Parts[n], true)
 		}
+	}
+	return w.String()
+}
+
+// Marked formats the reasoning that an agent wrote into the text of a message; "": there is none.
+func Marked(m textutil.Marks, s Style) string {
+	if m.IsEmpty() {
+		return ""
+	}
+	var w writer
+	w.style = s
+	w.line("  " + w.dim(dash+"Reasoning (in the message)"))
+	for _, step := range m.Steps {
+		w.line("  " + w.dim(strings.ReplaceAll(termsafe.Text(step), "\n", "\n  ")))
 	}
 	return w.String()
 }

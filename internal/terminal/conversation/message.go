@@ -249,7 +249,7 @@ func (m *Model) handleChat(env *protocol.Envelope) {
 	if p.Message == "" {
 		p.Message = p.Text
 	}
-	marks, text := reasonblock.SplitMarks(p.Message)
+	marks, text := textutil.SplitMarks(p.Message)
 	known := m.threads.answers(env)
 	t := m.threads.note(env)
 	c := &Chat{

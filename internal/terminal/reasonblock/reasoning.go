@@ -9,6 +9,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/reasondetail"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -127,4 +128,17 @@ func (d *Reasoning) Steps(filter protocol.ContextPath) []Step {
 		return d.steps
 	}
 	return slices.DeleteFunc(slices.Clone(d.steps), func(s Step) bool { return !s.context.Within(filter) })
+}
+
+// Marked returns the reasoning that a message contained, as it ended with it.
+func Marked(m textutil.Marks, env *protocol.Envelope) *Reasoning {
+	d := New(env.From, env.Context, env.TS)
+	d.State, d.End, d.InMessage = Thought, env.TS, true
+	if m.Seconds >= 0 {
+		d.Start = env.TS.Add(-time.Duration(m.Seconds * float64(time.Second)))
+	}
+	for _, text := range m.Steps {
+		d.push(Step{Text: text, context: env.Context})
+	}
+	return d
 }

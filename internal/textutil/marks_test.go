@@ -1,4 +1,4 @@
-package reasonblock
+package textutil
 
 import (
 	"encoding/json"

@@ -1,13 +1,10 @@
-package reasonblock
+package textutil
 
 import (
 	"encoding/json"
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/meup-protocol/meup/protocol"
 )
 
 // Marks is reasoning that an agent wrote into the text of a message.
@@ -48,6 +45,18 @@ func SplitMarks(text string) (Marks, string) {
 		return m, text
 	}
 	return m, strings.TrimLeft(rest, " \t\r\n")
+}
+
+// MayBeginMarks reports whether a text that grows begins, or may yet begin, with reasoning that
+// SplitMarks splits.
+func MayBeginMarks(text string) bool {
+	text = strings.TrimLeft(text, " \t\r\n")
+	for _, start := range []string{"<think>", "<!--REASONING_BLOCK:", "<!--AGENT_REASONING:"} {
+		if n := min(len(start), len(text)); n > 0 && text[:n] == start[:n] {
+			return true
+		}
+	}
+	return false
 }
 
 // IsEmpty reports whether there is nothing to show.
@@ -128,17 +137,4 @@ func (m *Marks) add(step string) {
 	if step = strings.Trim(step, " \t\r\n"); step != "" {
 		m.Steps = append(m.Steps, step)
 	}
-}
-
-// Marked returns the reasoning that a message contained, as it ended with it.
-func Marked(m Marks, env *protocol.Envelope) *Reasoning {
-	d := New(env.From, env.Context, env.TS)
-	d.State, d.End, d.InMessage = Thought, env.TS, true
-	if m.Seconds >= 0 {
-		d.Start = env.TS.Add(-time.Duration(m.Seconds * float64(time.Second)))
-	}
-	for _, text := range m.Steps {
-		d.push(Step{Text: text, context: env.Context})
-	}
-	return d
 }
