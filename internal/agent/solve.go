@@ -57,7 +57,7 @@ func (a *Agent) solveAndReply(q *question) error {
 	if stream != "" {
 		more = []field{{"stream_id", stream}}
 	}
-	reply := q.reply(d.Answer, more...)
+	reply := q.reply(d.Answer+a.privateNote(q), more...)
 	reply.ID = q.replyID
 	if q.root.ctx.Err() != nil { // too late: the context is concluded already
 		a.out.Final("answer", reply)

@@ -37,6 +37,15 @@ func (a *Agent) toolbox(p *problem) *toolbox.Box {
 	return b
 }
 
+// privateNote returns what the answer to a private question says if the agent has no tool for
+// it, but would have tools for a public one; "": nothing.
+func (a *Agent) privateNote(q *question) string {
+	if len(q.private) == 0 || a.opts.OwnToolsOnly || len(a.opts.Tools.Tools()) > 0 || len(a.peers.Offered()) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\n\n_This question is private, so I may use only tools of my own for it, and I have none. Ask it to the whole space, with @%s in its text, and I can use the tools of other participants._", a.you)
+}
+
 // nameIn returns the function that names the tools of earlier calls.
 func (a *Agent) nameIn(box *toolbox.Box) func(protocol.ParticipantID, string) string {
 	return func(host protocol.ParticipantID, tool string) string {
