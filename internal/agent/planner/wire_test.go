@@ -173,3 +173,29 @@ func TestFallback_ContextEnded(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// A call that a server leaves in the text and that cannot be read is no answer: the model is told, and if it
+// repeats it, the decision fails with the reason.
+func TestModelBrokenCallOverTheWire(t *testing.T) {
+	broken := llmtest.Turn{Text: "<tool_call>\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a.md}\n</tool_call>"}
+	s := planner.State{Question: "?", Tools: []planner.Tool{tool("read_file", pathSchema)}}
+	for name, second := range map[string]llmtest.Turn{
+		"corrected": {Text: `<tool_call>{"name": "read_file", "arguments": {"path": "a.md"}}</tool_call>`},
+		"repeated":  broken,
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, srv := served(t, llmtest.Turns(broken, second))
+			d, err := m.Next(t.Context(), s)
+			requests := srv.Requests()
+			if len(requests) != 2 {
+				t.Fatalf("%d requests, want 2: %+v, %v", len(requests), d, err)
+			}
+			if told := requests[1].LastResult(); !strings.Contains(told, "read_file was not called") {
+				t.Errorf("the model was told %q, want that its call was not made", told)
+			}
+			if name == "repeated" && (!errors.Is(err, planner.ErrBadCalls) || d.Answer != "") || name == "corrected" && (err != nil || len(d.Calls) != 1) {
+				t.Errorf("%+v, %v", d, err)
+			}
+		})
+	}
+}

@@ -26,13 +26,12 @@ type chatAnswer struct {
 	finish   string // the finish_reason
 }
 
-// newChatAnswer returns the decoder of an answer to a request, with or without
-// tools.
-func newChatAnswer(m *Model, hasTools bool, emit func(llm.Delta)) *chatAnswer {
+// newChatAnswer returns the decoder of an answer to a request with these tools.
+func newChatAnswer(m *Model, tools []llm.Tool, emit func(llm.Delta)) *chatAnswer {
 	a := &chatAnswer{model: m, pieces: pieces{emit: emit}}
-	a.written = writtenCalls{text: a.addText}
+	a.written = writtenCalls{text: a.addText, tools: tools}
 	a.tags = thinkTags{text: a.addText, thinking: a.addThinking}
-	if hasTools {
+	if len(tools) > 0 {
 		a.tags.text = a.written.write
 	}
 	return a

@@ -37,7 +37,7 @@ func FuzzChunks(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, lines string) {
 		var text, thinking strings.Builder
-		a := newChatAnswer(New(Options{Model: "m"}), true, func(d llm.Delta) {
+		a := newChatAnswer(New(Options{Model: "m"}), []llm.Tool{{Name: "list"}}, func(d llm.Delta) {
 			if d.Text == "" && d.Kind != llm.CallDelta {
 				t.Error("an empty delta")
 			}

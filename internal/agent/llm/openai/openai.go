@@ -27,8 +27,8 @@
 //     not returned.
 //   - A missing call id is generated. Arguments may have any of the forms that
 //     servers use. Calls are distinguished by index, by id, or by their order. The
-//     older function_call is a call, and so is a text in <tool_call> tags at the end
-//     of the content, from a server that does not parse the model's calls.
+//     older function_call is a call, and so is a text at the end of the content in one
+//     of the forms in which models write calls, from a server that does not parse them.
 //   - An answer is complete with a finish_reason or [DONE]; without either it
 //     was cut off.
 //
@@ -170,7 +170,7 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Eve
 			})
 		}
 		return m.client.Generate(ctx, "/chat/completions", m.chatBody(req, sent), req.Whole, func(emit func(llm.Delta)) llmhttp.Decoder {
-			return newChatAnswer(m, len(req.Tools) > 0, emit)
+			return newChatAnswer(m, req.Tools, emit)
 		})
 	}, func(err error) bool {
 		switch v := m.deviation(req, err); {

@@ -118,7 +118,7 @@ func TestGenerate_BusyInStream(t *testing.T) {
 // TestGenerate_Forms checks the forms in which servers send thinking and calls: in
 // tags, which arrive byte by byte, and in the field of older ones.
 func TestGenerate_Forms(t *testing.T) {
-	tools := []llm.Tool{{Name: "list"}, {Name: "read"}}
+	tools := []llm.Tool{{Name: "list"}, {Name: "read", InputSchema: []byte(`{"type":"object","properties":{"path":{"type":"string"}}}`)}}
 	const list = `<tool_call>
 {"name": "list", "arguments": {"path": "</tool_call>"}}
 </tool_call>`
@@ -144,6 +144,24 @@ func TestGenerate_Forms(t *testing.T) {
 		"a call in a fence":     {content: "```\n" + list + "\n```", tools: tools, text: "```\n" + list + "\n```"},
 		"no call":               {content: "<tool_call>list</tool_call>", tools: tools, text: "<tool_call>list</tool_call>"},
 		"the begin of a tag":    {content: "a <tool_", tools: tools, text: "a <tool_"},
+		"an unknown tool":       {content: `<tool_call>{"name":"other","arguments":{}}</tool_call>`, tools: tools, text: `<tool_call>{"name":"other","arguments":{}}</tool_call>`},
+		"broken JSON":           {content: "I look.\n<tool_call>\n{\"name\": \"list\", \"arguments\": {\"path\": \"a}\n</tool_call>", tools: tools, text: "I look.\n", calls: "list <tool_call>\n{\"name\": \"list\", \"arguments\": {\"path\": \"a}\n</tool_call>"},
+		"broken in a sentence":  {content: `Write <tool_call>{"name": "list", "arguments": {"path": "a}`, tools: tools, text: `Write <tool_call>{"name": "list", "arguments": {"path": "a}`},
+		"broken, explained":     {content: "<tool_call>{\"name\": \"list\", …}</tool_call> is a call.", tools: tools, text: "<tool_call>{\"name\": \"list\", …}</tool_call> is a call."},
+		"a list of Mistral":     {content: `Two.[TOOL_CALLS] [{"name":"list","arguments":{"a":"["}},{"name":"read","arguments":{}}]`, tools: tools, text: "Two.", calls: `list {"a":"["} read {}`},
+		"names of Mistral":      {content: `[TOOL_CALLS]list{"a":1}[TOOL_CALLS]read[CALL_ID]x1[ARGS]{"path":"b"}`, tools: tools, calls: `list {"a":1} read {"path":"b"}`},
+		"broken, of Mistral":    {content: `[TOOL_CALLS]list[ARGS]{"a":`, tools: tools, calls: `list [TOOL_CALLS]list[ARGS]{"a":`},
+		"a list after a tag":    {content: "[TOOL_CALLS] list, read", tools: tools, text: "[TOOL_CALLS] list, read"},
+		"text about Mistral":    {content: "[TOOL_CALLS] begins a call.", tools: tools, text: "[TOOL_CALLS] begins a call."},
+		"functions of Qwen":     {content: "I read.\n<tool_call>\n<function=read>\n<parameter=path>\n007\n</parameter>\n<parameter=lines>\n[1, 2]\n</parameter>\n</function>\n</tool_call>\n<tool_call><function=list></function></tool_call>", tools: tools, text: "I read.\n", calls: `read {"lines":[1,2],"path":"007"} list {}`},
+		"a bare function":       {content: "<function=read>\n<parameter=path>\na\nb\n</parameter>\n</function>\n</tool_call>", tools: tools, calls: `read {"path":"a\nb"}`},
+		"broken, of Qwen":       {content: "<tool_call>\n<function=read>\n<parameter=path>\na", tools: tools, calls: "read <tool_call>\n<function=read>\n<parameter=path>\na"},
+		"pairs of GLM":          {content: "<tool_call>read\n<arg_key>path</arg_key>\n<arg_value>1</arg_value>\n<arg_key>n</arg_key>\n<arg_value>2</arg_value>\n</tool_call><tool_call>list\n</tool_call>", tools: tools, calls: `read {"n":2,"path":"1"} list {}`},
+		"calls of Kimi":         {content: `<|tool_calls_section_begin|><|tool_call_begin|>functions.list:0<|tool_call_argument_begin|>{"a":1}<|tool_call_end|><|tool_call_begin|>functions.read:1<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>`, tools: tools, calls: `list {"a":1} read {}`},
+		"broken, of Kimi":       {content: `<|tool_calls_section_begin|><|tool_call_begin|>functions.list:0<|tool_call_argument_begin|>{"a`, tools: tools, calls: `list <|tool_calls_section_begin|><|tool_call_begin|>functions.list:0<|tool_call_argument_begin|>{"a`},
+		"calls of DeepSeek":     {content: `Hm.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>list<｜tool▁sep｜>{"a":1}<｜tool▁call▁end｜><｜tool▁call▁begin｜>read<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>`, tools: tools, text: "Hm.", calls: `list {"a":1} read {}`},
+		"fences of DeepSeek":    {content: "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>list\n```json\n{\"a\":1}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>", tools: tools, calls: `list {"a":1}`},
+		"broken, of DeepSeek":   {content: `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>list<｜tool▁sep｜>{"a`, tools: tools, calls: `list <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>list<｜tool▁sep｜>{"a`},
 		"without tools":         {content: list, text: list},
 		"function_call":         {rest: `"function_call":{"name":"list","arguments":"{\"a\":1}"}`, tools: tools, calls: `list {"a":1}`},
 		"both fields":           {rest: `"function_call":{"name":"list","arguments":"{}"},"tool_calls":[{"index":0,"id":"c","function":{"name":"list","arguments":"{}"}}]`, tools: tools, calls: `list {}`},
@@ -180,7 +198,9 @@ func TestGenerate_Forms(t *testing.T) {
 				}
 				var calls []string
 				for _, c := range resp.Message.Calls {
-					calls = append(calls, c.Name+" "+string(c.Arguments))
+					arguments := string(c.Arguments)
+					_ = json.Unmarshal(c.Arguments, &arguments) // of a broken call, they are a text
+					calls = append(calls, c.Name+" "+arguments)
 				}
 				if resp.Message.Text != tc.text || resp.Thinking != tc.thinking || strings.Join(calls, " ") != tc.calls {
 					t.Errorf("text %q, thinking %q, calls %q; want %q, %q, %q", resp.Message.Text, resp.Thinking, calls, tc.text, tc.thinking, tc.calls)

@@ -1,0 +1,34 @@
+package openai
+
+import (
+	"testing"
+
+	"github.com/meup-protocol/meup/internal/agent/llm"
+)
+
+// The calls in a text do not depend on where its pieces are cut.
+func TestWrittenCalls_Pieces(t *testing.T) {
+	for _, text := range []string{
+		`<tool_call>{"name":"list","arguments":{"a":"</tool_call>"}}</tool_call>`,
+		"<tool_call>\n<function=list>\n<parameter=a>\nb\n</parameter>\n</function>\n</tool_call>",
+		"<function=list></function>",
+		"<tool_call>list\n<arg_key>a</arg_key>\n<arg_value>b</arg_value>\n</tool_call>",
+		`[TOOL_CALLS]list{"a":1}`,
+		`[TOOL_CALLS][{"name":"list","arguments":{}}]`,
+		`<|tool_calls_section_begin|><|tool_call_begin|>functions.list:0<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>`,
+		`<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>list<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>`,
+		`<tool_call>{"name":"list","arguments":{"a`,
+	} {
+		text = "I look.\n" + text
+		for at := range text {
+			said, found := "", calls{}
+			w := writtenCalls{text: func(s string) { said += s }, tools: []llm.Tool{{Name: "list"}}}
+			w.write(text[:at])
+			w.write(text[at:])
+			w.end(&found)
+			if said != "I look.\n" || len(found.list) != 1 || found.list[0].name != "list" {
+				t.Errorf("%q and %q: text %q, %d calls; want the text before the call and one call of list", text[:at], text[at:], said, len(found.list))
+			}
+		}
+	}
+}
