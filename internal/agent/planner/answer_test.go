@@ -130,6 +130,29 @@ func TestModel_StopReasons(t *testing.T) {
 	}
 }
 
+// A model that writes no answer after the steps is asked once more. Space and thinking alone
+// are no answer.
+func TestModel_SilentAfterSteps(t *testing.T) {
+	s := planner.State{MaxSteps: 1, Steps: []contextwindow.Record{record(0, "read_file", `{"path":"a.md"}`, "A")}}
+	thought := func(llm.Request) (llm.Response, error) {
+		return llm.Response{Thinking: "It is A.", Message: llm.Message{Role: llm.Assistant, Text: " \n"}, Stop: llm.StopEnd, Usage: llm.Usage{Input: 10}}, nil
+	}
+	d, model := decide(t, s, thought, text("It is A."))
+	if d.Answer != "It is A." || !shows(model.asked[1], "You wrote no answer.") || len(model.asked[1].Tools) == 0 {
+		t.Errorf("%+v after %+v", d, model.asked[1])
+	}
+	for name, says := range map[string][]func(llm.Request) (llm.Response, error){
+		"silent twice": {thought, text("")}, "calls, then silent": {calls("", `read_file {"path":"b"}`), text("")},
+	} {
+		if _, _, err := ask(t, s, says...); !errors.Is(err, planner.ErrSilent) {
+			t.Errorf("%s: error %v, want %v", name, err, planner.ErrSilent)
+		}
+	}
+	if _, _, err := ask(t, s, stopped(" ", llm.StopLength)); !errors.Is(err, planner.ErrLength) {
+		t.Errorf("error %v, want %v", err, planner.ErrLength)
+	}
+}
+
 // A result that was shown as a summary was not shown in full.
 func TestModel_AnswerAfterSummary(t *testing.T) {
 	model := &talker{t: t, says: []func(llm.Request) (llm.Response, error){text("Enough."), text("It is so.")}}

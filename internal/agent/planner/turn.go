@@ -119,19 +119,27 @@ func whole(m *contextwindow.Meta) bool { return m.Previews+m.Summaries+m.Dropped
 // write requests the answer from the present results. The tools stay in the
 // request, since some providers reject calls in a conversation without tools,
 // but none may be called. If the model calls one anyway, the request is
-// repeated without tools.
+// repeated without tools; if it writes nothing, it is asked once more.
 func (t *turn) write(ctx context.Context, why string) error {
 	req := llm.Request{Tools: t.offer.tools, Choice: llm.None}
 	if len(t.s.Steps) == 0 {
 		req.Tools = nil
 	}
 	resp, err := t.request(ctx, contextwindow.Synthesis, t.synthesisPrompt(why), &req)
-	if err == nil && strings.TrimSpace(resp.Message.Text) == "" && len(resp.Message.Calls) > 0 && req.Tools != nil {
-		req.Tools = nil
-		resp, err = t.ask(ctx, contextwindow.Synthesis, req)
-	}
 	if err != nil {
 		return err
+	}
+	silent := strings.TrimSpace(resp.Message.Text) == "" && resp.Stop != llm.StopRefusal && resp.Stop != llm.StopLength
+	called := len(resp.Message.Calls) > 0
+	if silent && (!called || req.Tools != nil) {
+		if called {
+			req.Tools = nil
+		} else {
+			req.Messages = append(slices.Clip(req.Messages), llm.Message{Role: llm.User, Text: "You wrote no answer. Write the answer now."})
+		}
+		if resp, err = t.ask(ctx, contextwindow.Synthesis, req); err != nil {
+			return err
+		}
 	}
 	return t.finish(&resp)
 }
