@@ -240,3 +240,27 @@ func TestModel_Selection(t *testing.T) {
 		}
 	}
 }
+
+// The response has the tokens of all answers for the decision, also if rules decided in the end.
+func TestModel_Usage(t *testing.T) {
+	unknown := llmtest.Turn{Calls: []llm.ToolCall{{Name: "fly"}}, Usage: llm.Usage{Input: 100, Output: 10, Cached: 60, Reasoning: 4}}
+	for name, test := range map[string]struct {
+		turns []llmtest.Turn
+		want  *wire.Usage
+	}{
+		"a correction": {[]llmtest.Turn{unknown, {Calls: args(`{"query": "auth"}`), Usage: llm.Usage{Input: 20, Output: 2}}}, &wire.Usage{Input: 120, Output: 12, Cached: 60, Reasoning: 4}},
+		"the rules":    {[]llmtest.Turn{unknown, unknown}, &wire.Usage{Input: 200, Output: 20, Cached: 120, Reasoning: 8}},
+		"no answer":    {nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := newModelService(t, llmtest.Start(t, llmtest.Turns(test.turns...)), Options{})
+			out, err := decide(t, s, withModel+`}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (out.Usage == nil) != (test.want == nil) || test.want != nil && *out.Usage != *test.want {
+				t.Errorf("usage %+v, want %+v", out.Usage, test.want)
+			}
+		})
+	}
+}

@@ -90,7 +90,8 @@ func (s *Service) Check(r *wire.AgentIntentRequest) error {
 func (s *Service) Decide(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 	began := s.o.Now()
 	id := "agent-" + s.o.NewID()
-	ctx, span := s.o.Telemetry.Span(ctx, telemetry.Plan, "", telemetry.Intent.String(id))
+	var meter llm.Meter
+	ctx, span := s.o.Telemetry.Span(llm.WithMeter(ctx, &meter), telemetry.Plan, "", telemetry.Intent.String(id))
 	d, trace, err := s.decide(ctx, r)
 	took := s.o.Now().Sub(began)
 	rec := &wire.LogRecord{
@@ -101,7 +102,7 @@ func (s *Service) Decide(ctx context.Context, r *wire.AgentIntentRequest) (*wire
 	offered := false
 	if err == nil {
 		out = answer(d, trace)
-		out.IntentID, out.DurationMS = id, took.Milliseconds()
+		out.IntentID, out.DurationMS, out.Usage = id, took.Milliseconds(), usageOf(&meter)
 		rec.ToolName, rec.Reasoning, rec.Fallback = out.ToolName, out.Reasoning, fallbackOf(out.Trace)
 		offered = slices.ContainsFunc(toolsOf(r.Tools), func(t planner.Tool) bool { return t.Name == out.ToolName })
 	}
@@ -138,7 +139,8 @@ func (s *Service) decide(ctx context.Context, r *wire.AgentIntentRequest) (plann
 func (s *Service) Workflow(ctx context.Context, r *wire.WorkflowIntentRequest) (out *wire.WorkflowIntentResponse, err error) {
 	began := s.o.Now()
 	id := "wf-" + s.o.NewID()
-	ctx, span := s.o.Telemetry.Span(ctx, telemetry.Plan, "", telemetry.Intent.String(id))
+	var meter llm.Meter
+	ctx, span := s.o.Telemetry.Span(llm.WithMeter(ctx, &meter), telemetry.Plan, "", telemetry.Intent.String(id))
 	var d planner.Decision // of a model, if it chose
 	if ctx.Err() != nil {
 		err = fmt.Errorf("decide workflow: %w", ctx.Err())
@@ -157,11 +159,28 @@ func (s *Service) Workflow(ctx context.Context, r *wire.WorkflowIntentRequest) (
 	if err != nil {
 		return nil, &api.IntentError{ID: id, Took: took, Err: err}
 	}
-	out.Status, out.IntentID, out.DurationMS = wire.StatusOK, id, took.Milliseconds()
+	out.Status, out.IntentID, out.DurationMS, out.Usage = wire.StatusOK, id, took.Milliseconds(), usageOf(&meter)
 	if out.Trace == nil {
 		out.Trace = []wire.TraceItem{}
 	}
 	return out, nil
+}
+
+// usageOf returns what a meter counted; nil: no model answered.
+func usageOf(meter *llm.Meter) *wire.Usage {
+	spent := meter.Spent()
+	if len(spent) == 0 {
+		return nil
+	}
+	out := new(wire.Usage)
+	for _, s := range spent {
+		out.Input += s.Usage.Input
+		out.Output += s.Usage.Output
+		out.Cached += s.Usage.Cached
+		out.Reasoning += s.Usage.Reasoning
+		out.Uncounted += s.Uncounted
+	}
+	return out
 }
 
 // Source and outcome that only workflows have.

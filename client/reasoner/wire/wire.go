@@ -87,9 +87,19 @@ type AgentIntentResponse struct {
 	Reasoning  string          `json:"reasoning,omitempty"`
 	Finish     bool            `json:"finish"`
 	FinalText  string          `json:"final_text,omitempty"`
+	Usage      *Usage          `json:"usage,omitempty"` // nil: no model answered
 	Trace      []TraceItem     `json:"trace"`
 	Error      string          `json:"error,omitempty"` // a code, with StatusError
 	Message    string          `json:"message,omitempty"`
+}
+
+// Usage counts the tokens that models reported for a decision.
+type Usage struct {
+	Input     int `json:"input_tokens"`
+	Output    int `json:"output_tokens"`
+	Cached    int `json:"cached_tokens,omitempty"`    // of Input
+	Reasoning int `json:"reasoning_tokens,omitempty"` // of Output
+	Uncounted int `json:"uncounted,omitempty"`        // answers without a count: the other numbers are lower bounds
 }
 
 // TraceItem is one step that led to a decision.
@@ -173,6 +183,7 @@ type WorkflowIntentResponse struct {
 	ToolArgs   json.RawMessage `json:"tool_args,omitempty"`
 	Reasoning  string          `json:"reasoning,omitempty"`
 	Finish     bool            `json:"finish"`
+	Usage      *Usage          `json:"usage,omitempty"` // nil: no model answered
 	Trace      []TraceItem     `json:"trace"`
 }
 
