@@ -298,11 +298,14 @@ func (a *Agent) spent(p *problem) []field {
 	for _, s := range spent {
 		sum = sum.Plus(s.Usage)
 		uncounted += s.Uncounted
-		if name := textutil.ShortenChars(s.Model, maxModelName); len(names) < maxModelNames && !slices.Contains(names, name) {
+		if name := textutil.ShortenChars(s.Model, maxModelName); name != "" && len(names) < maxModelNames && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	m := map[string]any{"model": strings.Join(names, ", ")}
+	m := make(map[string]any)
+	if len(names) > 0 {
+		m["model"] = strings.Join(names, ", ")
+	}
 	if sum != (llm.Usage{}) {
 		m["usage"] = sum
 	}

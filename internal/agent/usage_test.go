@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -80,5 +81,22 @@ func TestUsage_Cost(t *testing.T) {
 				t.Errorf("ends %s\nwant [%s]", got, want)
 			}
 		})
+	}
+}
+
+// spending is a planner of which a service asks a model.
+type spending struct{}
+
+func (spending) Next(ctx context.Context, _ planner.State) (planner.Decision, error) {
+	llm.Spend(ctx, llm.Usage{Input: 7, Output: 2}, 1)
+	return finishing("Deploy."), nil
+}
+
+// The usage of a service has no model, and no cost.
+func TestUsage_Service(t *testing.T) {
+	all := asked(t, watch(t), agent.Options{Planner: spending{}, Prices: llm.Prices{"scripted": {Input: 2}}}, "shall we deploy?")
+	want := `[reasoning.conclusion {"uncounted":1,"usage":{"input_tokens":7,"output_tokens":2}}]`
+	if got := fmt.Sprint(ends(t, all)); got != want {
+		t.Errorf("ends %s\nwant %s", got, want)
 	}
 }

@@ -3,6 +3,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -163,11 +164,15 @@ func Ask(ctx context.Context, m Model, req Request, on func(Delta)) (Response, e
 		switch {
 		case err != nil:
 			if begun || errors.Is(err, ErrTruncated) {
-				meter.add(m.Name(), &Response{})
+				meter.add(Spent{Requested: m.Name(), Model: m.Name(), Uncounted: 1})
 			}
 			return Response{}, err
 		case event.Response != nil:
-			meter.add(m.Name(), event.Response)
+			spent := Spent{Requested: m.Name(), Model: cmp.Or(event.Response.Model, m.Name()), Usage: event.Response.Usage}
+			if spent.Usage == (Usage{}) {
+				spent.Uncounted = 1
+			}
+			meter.add(spent)
 			return *event.Response, nil
 		case on != nil:
 			begun = true

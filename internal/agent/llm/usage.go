@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -46,7 +45,7 @@ func (c *Count) UnmarshalJSON(b []byte) error {
 // Spent is the usage of the answers of one model.
 type Spent struct {
 	Requested string // its name in the requests
-	Model     string // its name in the answers; Requested if they have none
+	Model     string // its name in the answers; Requested if they have none; "" if a service asked it
 	Usage     Usage
 	Uncounted int // answers that are not in Usage: the server reported no tokens, or they broke off
 }
@@ -67,6 +66,13 @@ func WithMeter(ctx context.Context, m *Meter) context.Context {
 	return context.WithValue(ctx, meterKey{}, m)
 }
 
+// Spend counts with the meter of ctx what a service spent for its answer. Negative counts
+// are 0.
+func Spend(ctx context.Context, u Usage, uncounted int) {
+	u = Usage{Input: max(0, u.Input), Output: max(0, u.Output), Cached: max(0, u.Cached), Reasoning: max(0, u.Reasoning)}
+	meterOf(ctx).add(Spent{Usage: u, Uncounted: max(0, uncounted)})
+}
+
 // meterOf returns the meter of ctx, or one that nobody reads.
 func meterOf(ctx context.Context) *Meter {
 	if m, ok := ctx.Value(meterKey{}).(*Meter); ok {
@@ -83,19 +89,16 @@ func (m *Meter) Spent() []Spent {
 	return slices.Clone(m.spent)
 }
 
-func (m *Meter) add(requested string, r *Response) {
-	model := cmp.Or(r.Model, requested)
+func (m *Meter) add(s Spent) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i := slices.IndexFunc(m.spent, func(s Spent) bool { return s.Requested == requested && s.Model == model })
+	i := slices.IndexFunc(m.spent, func(t Spent) bool { return t.Requested == s.Requested && t.Model == s.Model })
 	if i < 0 {
-		i = len(m.spent)
-		m.spent = append(m.spent, Spent{Requested: requested, Model: model})
+		m.spent = append(m.spent, s)
+		return
 	}
-	m.spent[i].Usage = m.spent[i].Usage.Plus(r.Usage)
-	if r.Usage == (Usage{}) {
-		m.spent[i].Uncounted++
-	}
+	m.spent[i].Usage = m.spent[i].Usage.Plus(s.Usage)
+	m.spent[i].Uncounted += s.Uncounted
 }
 
 // Price is the price of a million tokens.

@@ -68,6 +68,9 @@ func (r *Remote) ask(ctx context.Context, s *State, req wire.AgentIntentRequest)
 	case err != nil:
 		return d, false, fmt.Errorf("ask the reasoning service: %w", err)
 	}
+	if u := resp.Usage; u != nil {
+		llm.Spend(ctx, llm.Usage{Input: u.Input, Output: u.Output, Cached: u.Cached, Reasoning: u.Reasoning}, u.Uncounted)
+	}
 	if d, err = decisionOf(s, resp); err != nil {
 		return d, false, err
 	}

@@ -259,3 +259,18 @@ func TestRemote_NegativeCounts(t *testing.T) {
 		t.Fatalf("%v, %+v", err, d.Shown)
 	}
 }
+
+// The tokens that the service reports are counted with the context, of both requests for a decision.
+func TestRemote_Usage(t *testing.T) {
+	r, _ := remote(t, says(`{"status":"ok","finish":false,"tool_name":"read_file","tool_args":{"path":"a.md"},"trace":[],`+
+		`"usage":{"input_tokens":10,"output_tokens":2,"cached_tokens":-5,"uncounted":1}}`))
+	var meter llm.Meter
+	s := planner.State{Question: "q", Session: "s", Tools: []planner.Tool{tool("read_file", pathSchema)}, Steps: []contextwindow.Record{record(0, "read_file", `{"path":"a.md"}`, "A")}}
+	if _, err := r.Next(llm.WithMeter(t.Context(), &meter), s); !errors.Is(err, planner.ErrRemote) {
+		t.Errorf("error %v, want %v for a call that is repeated", err, planner.ErrRemote)
+	}
+	want := []llm.Spent{{Usage: llm.Usage{Input: 20, Output: 4}, Uncounted: 2}}
+	if got := meter.Spent(); !reflect.DeepEqual(got, want) {
+		t.Errorf("spent %+v, want %+v", got, want)
+	}
+}
