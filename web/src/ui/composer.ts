@@ -220,8 +220,9 @@ export class Composer extends PageElement {
     this.set("");
     this.replyTo = null;
     this.onlyTo = false;
+    const posted = shell.post(chat(text, { to, ...(replyTo !== null && { replyTo }) }));
     this.dispatchEvent(new CustomEvent("sent", { bubbles: true }));
-    const sent = await shell.post(chat(text, { to, ...(replyTo !== null && { replyTo }) }));
+    const sent = await posted;
     if (sent.ok && thread === NEW_THREAD && shell.thread === NEW_THREAD) location.hash = format({ type: "thread", space: shell.space, id: sent.id });
     if (sent.ok || sent.id !== "") return; // the gateway's rejection is shown with the message
     this.sendError = sent.refusal;

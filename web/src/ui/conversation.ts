@@ -31,6 +31,7 @@ export class Conversation extends PageElement {
 
   private readonly box = createRef<HTMLElement>();
   private readonly content = createRef<HTMLElement>();
+  private readonly room = createRef<HTMLElement>();
   private readonly window = new RowWindow();
   private follower: Follower | undefined;
   private all: readonly Row[] = [];
@@ -56,8 +57,9 @@ export class Conversation extends PageElement {
   protected override firstUpdated(): void {
     const { value: box } = this.box;
     const { value: content } = this.content;
-    if (box === undefined || content === undefined) return;
-    this.follower = new Follower(box, content, () => this.moved());
+    const { value: room } = this.room;
+    if (box === undefined || content === undefined || room === undefined) return;
+    this.follower = new Follower(box, content, room, () => this.moved());
   }
 
   /** Rebuilds the rows if the state or the view changed. */
@@ -65,7 +67,7 @@ export class Conversation extends PageElement {
     const { shown, view, thread } = this.shell;
     const inputs = [shown, view, thread];
     if (inputs.every((x, i) => x === this.inputs[i])) return;
-    if (this.inputs.length > 0 && thread !== this.inputs[2]) this.toEnd();
+    if (this.inputs.length > 0 && thread !== this.inputs[2] && thread !== this.follower?.pinned) this.toEnd();
     this.inputs = inputs;
     this.all = rows(shown, view, thread);
   }
@@ -86,6 +88,7 @@ export class Conversation extends PageElement {
           <div class="rows">${repeat(drawn, (r) => r.key, (r) => renderRow(shell, r))}</div>
           ${atEnd && !shell.past ? outgoing(shell) : nothing}
         </div>
+        <div class="talk-room" ${ref(this.room)}></div>
       </div>
       ${this.button()}`;
   }
@@ -145,9 +148,11 @@ export class Conversation extends PageElement {
     return n;
   }
 
-  toEnd(): void {
+  /** Shows the end, with the message that is pinned at the top. */
+  toEnd(pinned = ""): void {
+    if (pinned !== "") this.compute(); // a change of the conversation that is not rendered yet removes no later pin
     this.window.reset();
-    this.follower?.toEnd();
+    this.follower?.toEnd(pinned);
     this.requestUpdate();
   }
 

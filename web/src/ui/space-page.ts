@@ -128,7 +128,7 @@ export class SpacePage extends PageElement {
 
   protected override render(): TemplateResult {
     const { shell, tick } = this;
-    return html`<div class="space" data-panel=${this.panel !== ""} data-list=${this.list} @panel=${(e: CustomEvent<{ id: string }>) => this.openPanel(e.detail.id, {}, true)} @sent=${() => this.querySelector<Conversation>("meup-conversation")?.toEnd()}>
+    return html`<div class="space" data-panel=${this.panel !== ""} data-list=${this.list} @panel=${(e: CustomEvent<{ id: string }>) => this.openPanel(e.detail.id, {}, true)} @sent=${() => this.querySelector<Conversation>("meup-conversation")?.toEnd(shell.outbox.items.at(-1)?.id)}>
       <button class="skip" @click=${() => (this.querySelector<HTMLElement>("meup-composer textarea") ?? this.querySelector<HTMLElement>(".talk"))?.focus()}>${shell.may("chat") ? "Skip to the message field" : "Skip to the messages"}</button>
       ${this.list ? html`<div class="list-shade" @click=${() => this.showList(false)}></div><meup-threads .shell=${shell} .tick=${tick} @hide=${() => this.showList(false)} @keydown=${this.listKey}></meup-threads>` : nothing}
       <div class="space-main" ?inert=${(this.panel !== "" && matchMedia(NARROW).matches) || (this.list && !matchMedia(LIST_BESIDE).matches)}>

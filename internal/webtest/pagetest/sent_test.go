@@ -1,0 +1,96 @@
+package pagetest
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/meup-protocol/meup/internal/webtest"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// sentStage is a space with more messages than the window shows. The first of them is
+// "before-0".
+func sentStage(t *testing.T) *Stage {
+	t.Helper()
+	s := NewWith(t, []string{"files"}, map[string][]string{"ada": {"*", "observe"}})
+	s.Join("files")
+	for i := range 30 {
+		s.Send("files", Chat("before-"+strconv.Itoa(i), "A message, so that the conversation is higher than the window.\n\nWith another line."))
+	}
+	return s
+}
+
+// lines is a text of n lines.
+func lines(n int) string {
+	return strings.TrimSuffix(strings.Repeat("A line of the text.\n", n), "\n")
+}
+
+// ownMessage is an expression: the last of the user's messages that the log has.
+const ownMessage = `[...document.querySelectorAll(".rows .message[data-own=true]")].at(-1)`
+
+// belowTop is an expression: how far an element is below the top of the conversation.
+func belowTop(element string) string {
+	return `((x) => x.getBoundingClientRect().top - document.querySelector(".talk").getBoundingClientRect().top)(` + element + `)`
+}
+
+// TestSent_Pinned checks that a sent message stays at the top while its answer grows, also
+// if the answer is longer than the window, and that the user's own message is not new.
+func TestSent_Pinned(t *testing.T) {
+	s := sentStage(t)
+	for _, l := range some(looks[0], looks[2], looks[4]) {
+		t.Run(l.name, func(t *testing.T) {
+			tab := webtest.Shared(t).Private(t)
+			l.with(tab, 1)
+			s.Enter(tab, "ada")
+			AwaitEnvelope(tab, "before-29")
+			send := func(text string) string {
+				sendMessage(tab, text)
+				return tab.Await(`(() => { const x = ` + ownMessage + `; return x?.textContent.includes(` + quote(strings.SplitN(text, "\n", 2)[0]) + `) && x.dataset.id; })()`)
+			}
+			pinned := func(when string) {
+				t.Helper()
+				rest(tab)
+				if top := webtest.Eval[float64](tab, belowTop(ownMessage)); top < 0 || top > 24 {
+					t.Errorf("%s: the sent message is %v pixels below the top, want 16", when, top)
+				}
+			}
+			answer := func(id, to, text string) {
+				s.Send("files", Envelope{"id": id + l.name, "kind": "chat", "correlationId": to, "payload": map[string]any{"message": text}})
+				AwaitEnvelope(tab, protocol.ID(id+l.name))
+			}
+			sent := send("First " + l.name + "\n" + lines(6))
+			pinned("after it was sent")
+			if webtest.Eval[bool](tab, `document.querySelector(".to-end") !== null`) {
+				t.Error("the end is not shown after a message was sent")
+			}
+			answer("short-", sent, lines(3))
+			pinned("with a short answer")
+			if webtest.Eval[bool](tab, `document.querySelector(".to-end") !== null`) {
+				t.Error("the end is not shown with a short answer")
+			}
+			sent = send("Second " + l.name)
+			pinned("after another one was sent")
+			answer("long-", sent, lines(70))
+			pinned("with a long answer")
+			tab.Await(`document.querySelector(".to-end")`)
+			if *everyLook {
+				shoot(t, tab, filepath.Join(screenshotDir, l.name+"-sent-long.png"))
+			}
+			press(t, tab, `document.querySelector(".to-end")`)
+			tab.Await(`((x) => x.scrollHeight - x.scrollTop - x.clientHeight < 2)(document.querySelector(".talk"))`)
+			if room := webtest.Eval[float64](tab, `document.querySelector(".talk").lastElementChild.getBoundingClientRect().height`); room != 0 {
+				t.Errorf("the room below the end is %v pixels, want none", room)
+			}
+
+			webtest.Eval[bool](tab, `(location.hash = "#/space/lab/t/+", true)`)
+			tab.Await(`document.querySelector(".thread-head h2")?.textContent === "New conversation"`)
+			sent = send("Third " + l.name)
+			tab.Await(`location.hash.endsWith("/t/" + ` + quote(sent) + `)`)
+			answer("third-", sent, lines(70))
+			pinned("in a new conversation")
+			tab.Clean()
+		})
+	}
+}
