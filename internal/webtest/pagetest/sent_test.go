@@ -94,3 +94,54 @@ func TestSent_Pinned(t *testing.T) {
 		})
 	}
 }
+
+// alt is the modifier of the Alt key.
+const alt = 1
+
+// TestSent_Destination checks that the composer names where a message goes, and that
+// Alt+↑ changes between a new conversation and a reply to the last message of another.
+func TestSent_Destination(t *testing.T) {
+	axe := needsAxe(t)
+	for _, l := range some(looks[2], looks[1], looks[5]) {
+		t.Run(l.name, func(t *testing.T) {
+			s := sentStage(t)
+			tab := webtest.Shared(t).Private(t)
+			l.with(tab, 1)
+			s.Enter(tab, "ada")
+			AwaitEnvelope(tab, "before-29")
+			goes := func(to string) {
+				t.Helper()
+				tab.Await(`document.querySelector(".destination")?.textContent === ` + quote(to))
+			}
+			answers := func(text string) any {
+				t.Helper()
+				sendMessage(tab, text)
+				for _, e := range s.history("chat") {
+					if p, ok := e["payload"].(map[string]any); ok && p["message"] == text {
+						return e["correlationId"]
+					}
+				}
+				t.Fatalf("the log lacks the message %q", text)
+				return nil
+			}
+			picture := l.pictures(t, tab, axe, "sent-")
+			goes("New conversation")
+			picture("new")
+			if got := answers("A question"); got != nil {
+				t.Errorf("a new conversation answers %v, want no message", got)
+			}
+			goes("New conversation")
+			pressKey(tab, "ArrowUp", "", alt)
+			goes("Reply to files")
+			picture("reply")
+			if got := answers("A reply"); got != "before-29" {
+				t.Errorf("the reply answers %v, want before-29", got)
+			}
+			press(t, tab, `document.querySelector("button.destination")`)
+			goes("Reply to files")
+			pressKey(tab, "ArrowUp", "", alt)
+			goes("New conversation")
+			tab.Clean()
+		})
+	}
+}

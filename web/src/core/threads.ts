@@ -104,6 +104,16 @@ export function lastMessage(s: SpaceState, thread: ID): ID | null {
   return last?.id ?? null;
 }
 
+/** Returns the newest complete message of another participant. */
+export function lastOfOthers(s: SpaceState): Message | null {
+  for (let i = s.timeline.length - 1; i >= 0; i--) {
+    const item = s.timeline[i];
+    const m = item?.type === "message" ? s.messages.get(item.key) : undefined;
+    if (m !== undefined && m.from !== s.you?.id && !m.growing) return m;
+  }
+  return null;
+}
+
 /** A page of the gateway's list of conversations. */
 export interface ThreadPage {
   readonly threads: readonly Thread[];

@@ -8,7 +8,7 @@ import { createRef, ref } from "lit/directives/ref.js";
 import { chat } from "../core/drafts.js";
 import { NEW_THREAD, format } from "../core/links.js";
 import { obj, oneLine, str } from "@sdk/read.js";
-import { lastMessage } from "../core/threads.js";
+import { lastMessage, lastOfOthers } from "../core/threads.js";
 import { neutral } from "../core/unicode.js";
 import type { Participant } from "../core/state.js";
 import type { Draft, ID } from "@sdk/types.js";
@@ -110,12 +110,30 @@ export class Composer extends PageElement {
         <button class="send" type="submit" title="Send" aria-label="Send" ?disabled=${this.empty}>${icon("send")}</button>
       </div>
       <div class="composer-foot">
+        ${this.destination()}
         ${named.length === 0
           ? html`<span class="hint">Enter to send, Shift+Enter for a new line, @ to mention</span>`
           : html`<label class="only-to"><input type="checkbox" .checked=${this.onlyTo} @change=${(e: Event) => (this.onlyTo = (e.target as HTMLInputElement).checked)} /> Only to ${named.map(who).join(", ")}</label>`}
       </div>
     </form>`;
   }
+
+  /** Where the message goes, in the view of the whole space; a button if there is a choice. */
+  private destination(): TemplateResult | typeof nothing {
+    const { shell, replyTo } = this;
+    if (shell.thread !== "") return nothing;
+    const text = replyTo === null ? "New conversation" : `Reply to ${who(shell.state.messages.get(replyTo)?.from ?? "a message")}`;
+    const other = replyTo === null ? lastOfOthers(shell.state) : null;
+    if (replyTo === null && other === null) return html`<span class="destination">${text}</span>`;
+    const instead = other === null ? "Begin a new conversation instead" : `Reply to ${who(other.from)} instead`;
+    return html`<button class="words destination" type="button" title=${`${instead} (Alt+↑)`} aria-keyshortcuts="Alt+ArrowUp" @click=${this.redirect}><span aria-live="polite">${text}</span></button>`;
+  }
+
+  /** Changes between a new conversation and a reply to the last message of another. */
+  private readonly redirect = (): void => {
+    this.replyTo = this.replyTo === null ? (lastOfOthers(this.shell.state)?.id ?? null) : null;
+    this.field.value?.focus();
+  };
 
   private replyChip(): TemplateResult | typeof nothing {
     if (this.replyTo === null) return nothing;
@@ -173,10 +191,13 @@ export class Composer extends PageElement {
 
   private readonly key = (e: KeyboardEvent): void => {
     if (e.isComposing) return;
-    if (this.offered.length > 0 && this.listKey(e)) return;
+    if (this.offered.length > 0 && !e.altKey && this.listKey(e)) return;
     if (e.key === "Enter" && !e.shiftKey && !e.altKey) {
       e.preventDefault();
       void this.send();
+    } else if (e.key === "ArrowUp" && e.altKey && this.shell.thread === "") {
+      e.preventDefault();
+      this.redirect();
     } else if (e.key === "Escape" && this.replyTo !== null) {
       this.replyTo = null;
     }

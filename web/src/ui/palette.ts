@@ -33,6 +33,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["?", "Keyboard shortcuts"],
   ["Enter", "Send the message"],
   ["Shift Enter", "New line"],
+  ["Alt ↑", "Reply to the last message, or begin a conversation"],
   ["@", "Mention a participant"],
   ["↑ ↓", "Next message, conversation or tab"],
   ["← →", "Actions of a message"],
