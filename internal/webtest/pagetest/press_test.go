@@ -182,6 +182,71 @@ func TestPress_MeasuredAfterMoves(t *testing.T) {
 	tab.Clean()
 }
 
+// TestPress_Keys decides proposals with keys alone: n and p move between them, a, e and r
+// press the buttons of the one with the focus, and Ctrl+Enter sends a rejection. A key on a
+// card that has just moved is refused.
+func TestPress_Keys(t *testing.T) {
+	s, tab := pressStage(t)
+	s.two()
+	tab.Await(approveIn(inRows("second")))
+	focus := func(id string) {
+		t.Helper()
+		tab.Await(`document.activeElement?.matches(".row.decide[data-id=` + id + `]")`)
+	}
+	key := func(name string) { pressKey(tab, name, name, 0) }
+	webtest.Eval[bool](tab, `(document.querySelector(".talk").focus(), true)`)
+	key("n")
+	focus("first")
+	key("n")
+	focus("second")
+	key("p")
+	focus("first")
+	webtest.Eval[bool](tab, `(document.querySelector(".rows").style.paddingTop = "40px", true)`)
+	key("a")
+	refused := func(which string) {
+		t.Helper()
+		tab.Await(inRows("first") + `.shadowRoot.querySelector("[role=alert]")?.textContent.includes("has just appeared, moved or changed")`)
+		if got := s.made(); len(got) > 0 {
+			t.Errorf("a key on %s: calls were made for %q, want none", which, got)
+		}
+		webtest.Eval[bool](tab, `(`+inRows("first")+`.error = "", true)`)
+	}
+	refused("a card that has just moved")
+	webtest.Eval[bool](tab, `(document.querySelector(".rows").style.paddingBottom = "200vh", document.querySelector(".talk").scrollTop = 1e6, true)`)
+	tab.Await(approveIn(inRows("first")) + `.getBoundingClientRect().bottom < 0`)
+	tab.Steady(approveIn(inRows("first")))
+	key("a")
+	refused("a card that is not visible")
+	tab.Steady(approveIn(inRows("first")))
+	key("a")
+	tab.Await(inRows("first") + ` === null`)
+	if got := s.made(); !slices.Equal(got, []string{"first"}) {
+		t.Errorf("calls were made for %q, want first", got)
+	}
+
+	key("n")
+	focus("second")
+	key("e")
+	tab.Await(inForm("second", "textarea"))
+	pressKey(tab, "Escape", "", 0)
+	tab.Await(inForm("second", "textarea") + ` === null`)
+	key("r")
+	const reason = `?.querySelector("meup-reject-form")?.shadowRoot`
+	tab.Await(card("second") + reason + `?.activeElement?.matches("textarea")`)
+	typeText(tab, "Not this one, a reason")
+	tab.Steady(card("second") + reason + `?.querySelector("textarea")`)
+	pressKey(tab, "Enter", "", ctrl)
+	tab.Await(inRows("second") + ` === null`)
+	if got := s.history("mcp.reject"); len(got) != 1 || got[0]["correlationId"] != "second" {
+		t.Errorf("the rejections are %v, want one of second", got)
+	}
+	key("n")
+	tab.Await(`document.querySelector(".toast").textContent === "No proposals awaiting approval"`)
+	key("?")
+	tab.Await(`document.querySelector(".palette-keys")?.textContent.includes("Approve, reject or edit")`)
+	tab.Clean()
+}
+
 // TestPress_ConversationRests checks that the conversation does not follow its end while
 // the pointer is on a card, and follows it again afterwards.
 func TestPress_ConversationRests(t *testing.T) {

@@ -3,7 +3,7 @@
 import { type PropertyValues, type TemplateResult, html, nothing } from "lit";
 import type { Link } from "../core/links.js";
 import { refusal, seconds } from "../core/sentences.js";
-import type { Session } from "@sdk/types.js";
+import type { ID, Session } from "@sdk/types.js";
 import { Announcer } from "./announcer.js";
 import { Attention } from "./attention.js";
 import "./composer.js";
@@ -11,9 +11,11 @@ import type { Conversation } from "./conversation.js";
 import "./conversation.js";
 import type { SpaceShell } from "./shell.js";
 import "./header.js";
+import { review } from "./proposal-row.js";
 import { PageElement, define } from "./element.js";
-import { NARROW, type PanelParams } from "./panel.js";
+import { NARROW, type PanelParams, mayDecide } from "./panel.js";
 import { panels } from "./panels/index.js";
+import type { ProposalCard } from "./panels/proposal-card.js";
 import { keepListShown, lastPanel, listShown } from "./prefs.js";
 import "./side.js";
 import "./thread-head.js";
@@ -49,6 +51,8 @@ export class SpacePage extends PageElement {
   private countdown: ReturnType<typeof setTimeout> | undefined;
   private focusBefore: Element | null = null;
   private pending: Link | null = null;
+  /** The proposal that was last reviewed by key. */
+  private reviewed: ID = "";
 
   constructor() {
     super();
@@ -217,6 +221,21 @@ export class SpacePage extends PageElement {
     this.shell.markRead();
   };
 
+  /** Handles the keys that move between waiting proposals, and those of the card with the focus. */
+  private decisionKey(e: KeyboardEvent): boolean {
+    if (e.key === "n" || e.key === "p") {
+      const waiting = this.shell.shown.pending.filter((id) => mayDecide(this.shell, id));
+      const at = waiting.indexOf(this.reviewed);
+      this.reviewed = waiting.at(e.key === "n" ? (at + 1) % waiting.length : Math.max(at, 0) - 1) ?? "";
+      if (this.reviewed === "") this.toast("No proposals awaiting approval");
+      else review(this.shell, this.reviewed);
+      return true;
+    }
+    const row = e.composedPath().find((x) => x instanceof Element && x.matches("meup-proposal-card, .row.decide")) as Element | undefined;
+    const card = row?.matches("meup-proposal-card") ? row : row?.querySelector("meup-proposal-card");
+    return (card as ProposalCard | null | undefined)?.press(e.key) ?? false;
+  }
+
   private readonly key = (e: KeyboardEvent): void => {
     const typing = (e.composedPath()[0] as Element | undefined)?.matches?.("input, textarea, select, [contenteditable]") ?? false;
     const command = e.ctrlKey || e.metaKey;
@@ -229,6 +248,8 @@ export class SpacePage extends PageElement {
     } else if (e.key === "/" && !typing && !command) {
       e.preventDefault();
       this.shell.open("search");
+    } else if (!typing && !command && !e.altKey && !e.repeat && !e.defaultPrevented && this.palette === "" && this.decisionKey(e)) {
+      e.preventDefault();
     } else if (e.key === "Escape" && !e.defaultPrevented && this.panel !== "" && matchMedia(NARROW).matches) {
       this.openPanel("", {}, true);
     }

@@ -137,7 +137,7 @@ export class ApproveForm extends LitElement {
       <div class="row">
         <button class="button main" type="submit" ?disabled=${this.busy || host === ""}>${this.busy ? "Sending…" : this.editing ? "Approve edited call" : "Approve"}</button>
         ${this.mayGrant && !this.editing ? this.scopes() : nothing}
-        ${this.shell.may("mcp.request") ? html`<button class="button" type="button" @click=${this.edit}>${this.editing ? "Cancel edit" : "Edit"}</button>` : nothing}
+        ${this.shell.may("mcp.request") ? html`<button class="button" type="button" name="edit" @click=${this.edit}>${this.editing ? "Cancel edit" : "Edit"}</button>` : nothing}
         ${this.mayReject ? html`<button class="button bad" type="button" ?disabled=${this.busy} @click=${() => this.dispatchEvent(new CustomEvent("reject"))}>Reject…</button>` : nothing}
       </div>
       <p class="faint">${this.consequence(host)}</p>

@@ -122,6 +122,19 @@ export class ProposalCard extends LitElement {
     return html`<meup-approve-form .shell=${shell} .proposal=${p} .state=${this.state} .busy=${this.busy === true} .mayReject=${no} @approval=${(e: CustomEvent<Approval>) => void this.approve(e.detail)} @reject=${this.startRejecting}></meup-approve-form>`;
   }
 
+  /**
+   * Presses the button of a key: approve, reject or edit. Returns false if there is none.
+   * The card moves if the button was not visible, so that the decision is refused.
+   */
+  press(key: string): boolean {
+    const selector = { a: ".button.main", r: ".button.bad", e: "button[name=edit]" }[key];
+    const form = this.renderRoot.querySelector<LitElement>("meup-approve-form")?.renderRoot ?? this.renderRoot;
+    const button = selector === undefined ? null : form.querySelector<HTMLButtonElement>(selector);
+    button?.scrollIntoView({ block: "nearest" });
+    button?.click();
+    return button !== null;
+  }
+
   private readonly startRejecting = (): void => {
     this.rejecting = true;
   };

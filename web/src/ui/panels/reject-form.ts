@@ -61,7 +61,7 @@ export class RejectForm extends LitElement {
   }
 
   protected override firstUpdated(): void {
-    this.renderRoot.querySelector("select")?.focus();
+    this.renderRoot.querySelector("textarea")?.focus();
   }
 
   private readonly submit = (e: Event): void => {
@@ -74,9 +74,10 @@ export class RejectForm extends LitElement {
   };
 
   private readonly key = (e: KeyboardEvent): void => {
-    if (e.key !== "Escape") return;
+    if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) (e.currentTarget as HTMLFormElement).requestSubmit();
+    else if (e.key === "Escape") this.cancel();
+    else return;
     e.preventDefault();
-    this.cancel();
   };
 
   private readonly cancel = (): void => {
