@@ -245,3 +245,19 @@ func TestEveryday_TimelineAxis(t *testing.T) {
 	tab.Await(`/entries( over (\d+ ms|\d+\.\d s|\d+m.*))?, since/.test(document.querySelector("meup-timeline").shadowRoot.textContent)`)
 	tab.Clean()
 }
+
+// TestEveryday_Shrinks checks that a window that becomes narrow closes the list and the
+// panel, which would cover the conversation, and that the list returns in a wide one.
+func TestEveryday_Shrinks(t *testing.T) {
+	s := everydayStage(t)
+	tab := webtest.Shared(t).Private(t)
+	looks[0].with(tab, 1)
+	s.Enter(tab, "ada")
+	openPanel(t, tab, "participants")
+	tab.Await(`document.querySelector('.space[data-list="true"][data-panel="true"] .threads')`)
+	looks[3].with(tab, 1)
+	tab.Await(`document.querySelector('.space[data-list="false"][data-panel="false"] .space-main:not([inert])')`)
+	looks[0].with(tab, 1)
+	tab.Await(`document.querySelector('.space[data-list="true"] .threads')`)
+	tab.Clean()
+}

@@ -78,6 +78,9 @@ export class SpacePage extends PageElement {
       shell.on("open", ({ panel, params }) => this.openPanel(panel, params)),
       shell.on("palette", ({ mode }) => void this.openPalette(mode)),
       shell.on("toast", ({ text }) => this.toast(text)),
+      whenMatches(NARROW, () => this.panel !== "" && this.openPanel("", {}, true)),
+      whenMatches(LIST_BESIDE, () => (this.list = listShown())),
+      whenMatches(`not all and ${LIST_BESIDE}`, () => (this.list = false)),
       () => document.removeEventListener("keydown", this.key),
       () => document.removeEventListener("visibilitychange", this.onWake),
       () => window.removeEventListener("online", this.onWake),
@@ -254,6 +257,14 @@ export class SpacePage extends PageElement {
       this.openPanel("", {}, true);
     }
   };
+}
+
+/** Calls f each time that the window begins to match a media query, until the returned function is called. */
+function whenMatches(query: string, f: () => void): () => void {
+  const list = matchMedia(query);
+  const changed = (): void => void (list.matches && f());
+  list.addEventListener("change", changed);
+  return () => list.removeEventListener("change", changed);
 }
 
 define("meup-space-page", SpacePage);
