@@ -31,9 +31,12 @@ func (j *Journal) retain() {
 				next.Reset(natsconn.Jitter(min(j.opts.RetainEvery, j.opts.firstRetain)))
 				continue
 			}
-			now, err := j.retentionTime(clock.Now())
-			if err != nil {
-				j.log.Warn("retention by age waits", "error", err)
+			now := clock.Now()
+			if j.opts.Retention.Age > 0 {
+				var err error
+				if now, err = j.retentionTime(now); err != nil {
+					j.log.Warn("retention by age waits", "error", err)
+				}
 			}
 			if err := j.propose(j.life, j.opts.Retention, now); err != nil {
 				j.log.Warn("retention", "error", err)

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -172,6 +173,24 @@ func TestRetention_NoTimeOfNATS(t *testing.T) {
 	}
 	start(nil)
 	testkit.Eventually(t, "all entries are dropped", func() bool { return len(content(t, a, "lab")) == 0 })
+}
+
+// Without a limit of age, NATS is not asked for its time.
+func TestRetention_NoAge(t *testing.T) {
+	t.Parallel()
+	n := openAccount(t)
+	var log testkit.Log
+	a := openTest(t, n.url(), func(o *Options) {
+		o.Retention.Bytes, o.RetainEvery, o.firstRetain, o.natsTimeFault = 2<<10, 20*time.Millisecond, time.Millisecond, errNoAnswer
+		o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	})
+	for i := range 64 {
+		mustAppend(t, a, "lab", chat(fmt.Sprint("m-", i), "alice"))
+	}
+	testkit.Eventually(t, "entries above the size are dropped", func() bool { return len(content(t, a, "lab")) < 32 })
+	if strings.Contains(log.String(), "retention by age waits") {
+		t.Errorf("a round without a limit of age asked NATS for its time:\n%s", log.String())
+	}
 }
 
 // TestRetention_Base: a gateway that reads the log after the purge, and one of an
