@@ -71,7 +71,7 @@ export class Palette extends PageElement {
 
   private keys(): TemplateResult {
     return html`<header class="palette-head"><h2>Keyboard shortcuts</h2><button class="icon-button" aria-label="Close" @click=${() => this.close()}>${icon("close")}</button></header>
-      <dl class="palette-keys">${KEYS.map(([key, says]) => html`<div><dt>${key.split(" ").map((k) => html`<kbd>${k}</kbd> `)}</dt><dd>${says}</dd></div>`)}</dl>`;
+      <dl class="palette-keys" tabindex="0">${KEYS.map(([key, says]) => html`<div><dt>${key.split(" ").map((k) => html`<kbd>${k}</kbd> `)}</dt><dd>${says}</dd></div>`)}</dl>`;
   }
 
   private commands(): TemplateResult {
