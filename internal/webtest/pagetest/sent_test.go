@@ -145,3 +145,36 @@ func TestSent_Destination(t *testing.T) {
 		})
 	}
 }
+
+// TestSent_Markdown checks that a message with code is rendered as Markdown with its line
+// breaks, before and after it is in the log, and that a long one is folded.
+func TestSent_Markdown(t *testing.T) {
+	axe := needsAxe(t)
+	s := sentStage(t)
+	for _, l := range some(looks[0], looks[3], looks[4]) {
+		t.Run(l.name, func(t *testing.T) {
+			tab := webtest.Shared(t).Private(t)
+			l.with(tab, 1)
+			s.Enter(tab, "ada")
+			AwaitEnvelope(tab, "before-29")
+			picture := l.pictures(t, tab, axe, "sent-")
+			write := func(text string) {
+				tab.Await(`(() => { const f = document.querySelector("meup-composer textarea"); if (!f || f.disabled) return false; f.focus(); return document.activeElement === f; })()`)
+				typeText(tab, text)
+				enter(tab)
+			}
+			write("Run **this** now,\nplease, " + l.name + ":\n\n```sh\nmake demo\n```")
+			tab.Await(`((x) => x?.querySelector("strong")?.textContent === "this" && x.querySelector("p br") && x.querySelector("meup-code pre"))(` + ownMessage + `)`)
+			picture("markdown")
+			write("Long " + l.name + "\n" + lines(40))
+			folded := `((x) => x?.textContent.includes(` + quote("Long "+l.name) + `) && x.querySelector(".bubble[data-folded=true]")?.clientHeight < 300)(` + ownMessage + `)`
+			tab.Await(folded)
+			picture("folded")
+			press(t, tab, ownMessage+`.querySelector("[aria-expanded=false]")`)
+			tab.Await(`((x) => x.querySelector(".bubble").clientHeight > 600 && x.querySelector("[aria-expanded=true]")?.textContent === "Show less")(` + ownMessage + `)`)
+			press(t, tab, ownMessage+`.querySelector("[aria-expanded=true]")`)
+			tab.Await(folded)
+			tab.Clean()
+		})
+	}
+}

@@ -18,6 +18,7 @@ import type { SpaceShell } from "./shell.js";
 import { icon } from "./icons.js";
 import { PageElement, define } from "./element.js";
 import { draft, keepDraft } from "./prefs.js";
+import { formatOf } from "./prose.js";
 import { brief, who } from "./text.js";
 
 export class Composer extends PageElement {
@@ -241,7 +242,7 @@ export class Composer extends PageElement {
     this.set("");
     this.replyTo = null;
     this.onlyTo = false;
-    const posted = shell.post(chat(text, { to, ...(replyTo !== null && { replyTo }) }));
+    const posted = shell.post(chat(text, { to, ...(replyTo !== null && { replyTo }), ...(formatOf(text) === "markdown" && { format: "markdown" as const }) }));
     this.dispatchEvent(new CustomEvent("sent", { bubbles: true }));
     const sent = await posted;
     if (sent.ok && thread === NEW_THREAD && shell.thread === NEW_THREAD) location.hash = format({ type: "thread", space: shell.space, id: sent.id });

@@ -16,6 +16,10 @@ import { envelopeLink, redactionNote } from "./envelope-link.js";
 import { brief, who } from "./text.js";
 import { clock, longText, moment } from "./format.js";
 
+/** Own messages with more characters or lines are folded. */
+const FOLD_LENGTH = 1500;
+const FOLD_LINES = 16;
+
 export class MessageView extends PageElement {
   static override properties = {
     shell: { attribute: false },
@@ -25,6 +29,7 @@ export class MessageView extends PageElement {
     joined: { type: Boolean },
     agent: { type: Boolean },
     own: { type: Boolean },
+    whole: { state: true },
   };
 
   declare shell: SpaceShell;
@@ -37,6 +42,8 @@ export class MessageView extends PageElement {
   declare joined: boolean;
   declare agent: boolean;
   declare own: boolean;
+  /** The user has unfolded the message. */
+  declare private whole: boolean;
 
   protected override willUpdate(changed: PropertyValues): void {
     if (changed.has("message")) this.id = `m-${this.message.id}`;
@@ -49,13 +56,26 @@ export class MessageView extends PageElement {
       <div class="message-main">
         ${this.head(m)} ${this.reply()}
         ${m.marks === null ? nothing : html`<meup-marks .marks=${m.marks}></meup-marks>`}
-        ${m.marks !== null && m.text === "" ? nothing : html`<div class=${m.growing ? "bubble growing" : "bubble"}><meup-prose .text=${m.text} .format=${m.format}></meup-prose></div>`}
+        ${m.marks !== null && m.text === "" ? nothing : this.bubble(m)}
         ${m.cancelled === null ? nothing : html`<p class="message-note">Canceled by ${authorText(m.cancelled.by)}${m.cancelled.reason === "" ? "" : html`: ${longText(m.cancelled.reason)}`}</p>`}
         ${m.acknowledged.length === 0 ? nothing : html`<p class="message-note">Seen by ${m.acknowledged.map(authorText).join(", ")}</p>`} ${redactionNote(m.redacted)}
       </div>
       ${m.growing ? nothing : this.actions(m)}
     </article>`;
   }
+
+  /** The text. People write line breaks that they mean; a long message of the user is folded. */
+  private bubble(m: Message): TemplateResult {
+    const long = this.own && (m.text.length > FOLD_LENGTH || m.text.split("\n", FOLD_LINES + 1).length > FOLD_LINES);
+    const open = this.whole === true;
+    return html`<div class=${m.growing ? "bubble growing" : "bubble"} data-folded=${long && !open}><meup-prose .text=${m.text} .format=${m.format} .breaks=${!this.agent}></meup-prose></div>
+      ${long ? html`<button class="words" tabindex="-1" aria-expanded=${open ? "true" : "false"} @click=${this.fold}>${open ? "Show less" : "Show more"}</button>` : nothing}`;
+  }
+
+  private readonly fold = (): void => {
+    this.shell.emit("toggle", {});
+    this.whole = this.whole !== true;
+  };
 
   private head(m: Message): TemplateResult {
     return html`<header class="message-head">

@@ -2,8 +2,9 @@
 
 import { type TemplateResult, html, nothing } from "lit";
 import type { Outgoing } from "@sdk/outbox.js";
-import { obj, str } from "@sdk/read.js";
+import { field, obj, str } from "@sdk/read.js";
 import { postponed, seconds } from "../core/sentences.js";
+import "./prose.js";
 import type { SpaceShell } from "./shell.js";
 import { plain, who } from "./text.js";
 
@@ -18,7 +19,7 @@ function one(shell: SpaceShell, x: Outgoing): TemplateResult {
   return html`<article class="message pending" data-own="true" data-status=${x.status} data-id=${x.id} aria-label=${x.status === "refused" ? "Your message, rejected" : "Your message, not sent yet"}>
     <div class="message-main">
       ${x.draft.to === undefined ? nothing : html`<header class="message-head"><span class="chip accent">to ${x.draft.to.map(who).join(", ")}</span></header>`}
-      <div class="bubble"><div class="prose plain">${plain(text)}</div></div>
+      <div class="bubble"><meup-prose .text=${text} .format=${field(x.draft.payload, "format") === "markdown" ? "markdown" : "plain"} .breaks=${true}></meup-prose></div>
       ${x.status === "refused" ? refused(shell, x) : html`<p class="message-note">${plain(wait(shell, x))}</p>`}
     </div>
   </article>`;

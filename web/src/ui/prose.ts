@@ -46,7 +46,12 @@ define("meup-prose", Prose);
 
 const MARKS = /[`*_~#>|\\]|\]\(|&#?\w+;|^\s*(?:[-+]|\d{1,9}[.)])\s|^\s*(?:-{2,}|={2,})\s*$/mu;
 
-/** Renders a thought. Its kinds declare no format: text with any Markdown syntax is Markdown. */
+/** The format of a text that declares none: text with any Markdown syntax is Markdown. */
+export function formatOf(text: string): "plain" | "markdown" {
+  return MARKS.test(text) ? "markdown" : "plain";
+}
+
+/** Renders a thought, whose kinds declare no format. */
 export function thought(text: string): unknown {
-  return MARKS.test(text) ? html`<meup-prose .text=${text} .format=${"markdown"} .breaks=${true}></meup-prose>` : longText(text);
+  return formatOf(text) === "markdown" ? html`<meup-prose .text=${text} .format=${"markdown"} .breaks=${true}></meup-prose>` : longText(text);
 }
