@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { format, parse } from "../src/core/links.js";
 import { Names, ReadState } from "../src/core/reads.js";
 import { Space } from "../src/core/space.js";
-import { lastMessage, threadAt, threadPage, threads } from "../src/core/threads.js";
+import { lastMessage, threadAt, threadPage, threads, titleOf } from "../src/core/threads.js";
 import { EVERYTHING } from "../src/ui/panel.js";
 import { rows } from "../src/ui/rows.js";
 import { Scribe } from "./support.js";
@@ -28,7 +28,7 @@ test("conversations: title, order, unread, waiting and running", () => {
   const { space, s } = stage();
   const list = (reads = new ReadState({ all: 0 })): unknown[] => threads(space.state, reads).map((t) => [t.id, t.title, t.unread, t.waiting, t.running]);
   assert.deepEqual(list(), [
-    ["a", "Deploy it? Today", 0, 1, true],
+    ["a", "Deploy it?", 0, 1, true],
     ["b", "Lunch?", 1, 0, false],
   ]);
   space.receive(s.say("bob", "chat", { message: "At noon." }, { id: "b3", correlationId: "b2" }));
@@ -42,10 +42,14 @@ test("conversations: title, order, unread, waiting and running", () => {
   assert.deepEqual([lastMessage(space.state, "b"), lastMessage(space.state, "a"), lastMessage(space.state, "?")], ["b3", "a", null]);
 });
 
-test("the title of a conversation that begins with Markdown is its first line", () => {
+test("the title of a conversation is the plain text of its first sentence", () => {
+  assert.deepEqual(
+    ["Deploy it? Today.", "Version 2.4 is next. Then 2.5", "Run `make demo` **now**, please", "1. [The notes](https://x.org/y) of snake_case\nMore", "```sh\nls -l\n```", "- [x] _done_", "2 * 3 * 4", "", "\n\nLate"].map(titleOf),
+    ["Deploy it?", "Version 2.4 is next.", "Run make demo now, please", "The notes of snake_case", "ls -l", "done", "2 * 3 * 4", "", "Late"],
+  );
   const { space, s } = stage();
   space.receive(s.say("bob", "chat", { message: "## Minutes\n\n1. 2.4 is next\n\n#### Open", format: "markdown" }, { id: "minutes" }));
-  assert.equal(threads(space.state, new ReadState({ all: 0 })).find((t) => t.id === "minutes")?.title, "## Minutes");
+  assert.equal(threads(space.state, new ReadState({ all: 0 })).find((t) => t.id === "minutes")?.title, "Minutes");
 });
 
 test("only the rows of the conversation are shown; a new one is empty", () => {

@@ -166,6 +166,9 @@ func TestSent_Markdown(t *testing.T) {
 			write("Run **this** now,\nplease, " + l.name + ":\n\n```sh\nmake demo\n```")
 			tab.Await(`((x) => x?.querySelector("strong")?.textContent === "this" && x.querySelector("p br") && x.querySelector("meup-code pre"))(` + ownMessage + `)`)
 			picture("markdown")
+			if l.width >= 1200 {
+				tab.Await(`((x) => x?.textContent === "Run this now," && x.childElementCount === 0)(document.querySelector(".thread-list .thread:not(.everything) .thread-title"))`)
+			}
 			write("Long " + l.name + "\n" + lines(40))
 			folded := `((x) => x?.textContent.includes(` + quote("Long "+l.name) + `) && x.querySelector(".bubble[data-folded=true]")?.clientHeight < 300)(` + ownMessage + `)`
 			tab.Await(folded)

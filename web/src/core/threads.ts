@@ -12,7 +12,7 @@ import { neutral } from "./unicode.js";
 /** A conversation in the list. */
 export interface Thread {
   readonly id: ID;
-  /** The beginning of its first message. */
+  /** The first sentence of its first message. */
   readonly title: string;
   /** The author of its first message; "" if that is not loaded. */
   readonly from: ParticipantID;
@@ -33,6 +33,8 @@ export interface Reads {
 }
 
 const MAX_TITLE = 90;
+/** The first sentence is looked for in this many characters. */
+const MAX_READ = 1000;
 
 /** Returns the conversations whose first message is loaded, the last active one first. */
 export function threads(s: SpaceState, reads: Reads): readonly Thread[] {
@@ -43,7 +45,7 @@ export function threads(s: SpaceState, reads: Reads): readonly Thread[] {
     let t = out.get(m.thread);
     if (t === undefined) {
       if (!begins(s, m)) continue;
-      t = { id: m.id, title: titleOf(m), from: m.from, lastAt: m.at, lastSeq: m.seq, unread: 0, waiting: waiting.get(m.id) ?? 0, running: false };
+      t = { id: m.id, title: titleOf(m.text), from: m.from, lastAt: m.at, lastSeq: m.seq, unread: 0, waiting: waiting.get(m.id) ?? 0, running: false };
       out.set(m.id, t);
     }
     if (m.seq > t.lastSeq) [t.lastAt, t.lastSeq] = [m.at, m.seq];
@@ -91,10 +93,20 @@ export function turnOf(s: SpaceState, path: ContextPath): ID | ContextPath {
   return s.blocks.get(root)?.question ?? root;
 }
 
-/** The beginning of a message; of Markdown the first line, since the marks of further ones are no text. */
-function titleOf(m: Message): string {
-  const text = m.format === "markdown" ? (m.text.trimStart().split("\n", 1)[0] ?? "") : m.text;
-  return oneLine(neutral(text), MAX_TITLE);
+/** The first sentence of a message, without the marks of Markdown. */
+export function titleOf(text: string): string {
+  const line = neutral(text.slice(0, MAX_READ)).split("\n").map(unmarked).find((x) => x !== "") ?? "";
+  return oneLine(/^.*?[.!?…](?=\s)/u.exec(line)?.[0] ?? line, MAX_TITLE);
+}
+
+/** A line of Markdown as plain text; "" for the fence of code. */
+function unmarked(line: string): string {
+  if (/^\s*(?:```|~~~)/u.test(line)) return "";
+  return line
+    .replace(/^\s*(?:(?:#{1,6}|[-*+>]|\d{1,9}[.)])\s+)*(?:\[[ x]\]\s+)?/u, "")
+    .replace(/!?\[([^\]]*)\]\([^)\s]*\)/gu, "$1")
+    .replace(/`+|\*\*|~~|(?<![\p{L}\p{N}])[*_]+(?=\S)|(?<=\S)[*_]+(?![\p{L}\p{N}])/gu, "")
+    .trim();
 }
 
 /** Returns the newest message of a conversation, which the next one continues. */
@@ -128,7 +140,7 @@ export function threadPage(v: unknown): ThreadPage {
   const read = list.flatMap((x): Thread[] => {
     if (!isObject(x) || typeof x["thread_id"] !== "string") return [];
     const lastAt = parseTime(str(x["updated_at"]));
-    return [{ id: x["thread_id"], title: oneLine(neutral(str(x["title"])), MAX_TITLE), from: "", lastAt, lastSeq: Number(x["seq"]) || 0, unread: 0, waiting: 0, running: false }];
+    return [{ id: x["thread_id"], title: titleOf(str(x["title"])), from: "", lastAt, lastSeq: Number(x["seq"]) || 0, unread: 0, waiting: 0, running: false }];
   });
   return { threads: read, next: Number(page["next"]) || 0, hasMore: page["has_more"] === true };
 }

@@ -2,12 +2,10 @@
 
 import { type TemplateResult, html, nothing } from "lit";
 import { NEW_THREAD } from "../core/links.js";
-import { oneLine } from "@sdk/read.js";
-import { neutral } from "../core/unicode.js";
+import { titleOf } from "../core/threads.js";
 import { PageElement, define } from "./element.js";
 import { icon } from "./icons.js";
 import type { SpaceShell } from "./shell.js";
-import { brief } from "./text.js";
 
 export class ThreadHead extends PageElement {
   static override properties = { shell: { attribute: false }, tick: { attribute: false }, thread: { attribute: false }, naming: { state: true } };
@@ -21,10 +19,10 @@ export class ThreadHead extends PageElement {
     const { shell, thread } = this;
     if (thread === "") return nothing;
     const own = shell.names.get(thread);
-    const title = oneLine(neutral(shell.shown.messages.get(thread)?.text ?? ""), 120);
+    const title = titleOf(shell.shown.messages.get(thread)?.text ?? "");
     if (this.naming) return this.form(own || title);
     return html`<div class="thread-head">
-      <h2>${thread === NEW_THREAD ? "New conversation" : own || brief(title || "Conversation")}</h2>
+      <h2>${thread === NEW_THREAD ? "New conversation" : own || title || "Conversation"}</h2>
       ${thread === NEW_THREAD ? nothing : html`<button class="icon-button" title="Rename" aria-label="Rename conversation" @click=${this.name}>${icon("edit")}</button>`}
       <button class="words" @click=${() => shell.showAll()}>Show everything</button>
     </div>`;

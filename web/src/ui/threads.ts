@@ -12,7 +12,7 @@ import { PageElement, define } from "./element.js";
 import { shortMoment } from "./format.js";
 import { icon } from "./icons.js";
 import type { SpaceShell } from "./shell.js";
-import { brief, who } from "./text.js";
+import { who } from "./text.js";
 
 /** Rows shown initially and added by each step. */
 const PAGE = 60;
@@ -84,9 +84,8 @@ export class Threads extends PageElement {
   private row(t: Thread): TemplateResult {
     const { shell } = this;
     const title = shell.nameOf(t.id, t.title);
-    const name = shell.names.get(t.id) === "" ? brief(title) : title;
     return html`<a class="thread" href=${this.address(t.id)} data-thread=${t.id} data-unread=${t.unread > 0} aria-current=${shell.thread === t.id ? "page" : "false"}>
-      <span class="thread-title">${name}</span>
+      <span class="thread-title">${title}</span>
       <span class="thread-facts">
         ${t.waiting > 0
           ? html`<span class="thread-state wait">${icon("decide")} Waiting for approval</span>`
