@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -113,8 +115,11 @@ func (f *memberFlags) servers() ([]mcptools.Server, error) {
 	}
 	for _, address := range f.mcpHTTP {
 		u, err := url.Parse(address)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return nil, program.Usagef("--mcp-http %q: expected http://… or https://…", address)
+		if err == nil { // url.Parse takes ports of any number
+			_, err = strconv.ParseUint(cmp.Or(u.Port(), "0"), 10, 16)
+		}
+		if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return nil, program.Usagef("--mcp-http %q: expected http(s)://host[:port]/path", address)
 		}
 		list = append(list, mcptools.Server{URL: address})
 	}
