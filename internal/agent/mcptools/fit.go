@@ -16,19 +16,15 @@ import (
 // ones before the larger ones, the beginning of the first text that does not fit, and
 // labels of the others. If even the mark does not fit, the result is longer than limit.
 func Fit(res Result, limit int) json.RawMessage {
-	if len(res.JSON) <= limit {
-		if res.Fits {
-			return res.JSON
-		}
-		if _, err := protocol.ParseJSON(res.JSON, protocol.MaxDepth-envelopeDepth); err == nil {
-			return res.JSON
-		}
+	if !res.root.Exists() {
+		read := ResultOf(res.JSON)
+		res.JSON, res.Fits, res.root = read.JSON, read.Fits, read.root
+	}
+	if res.Fits && len(res.JSON) <= limit {
+		return res.JSON
 	}
 	r := reduced{isError: res.IsError, mark: truncated{Bytes: len(res.JSON)}}
-	if !res.root.Exists() {
-		res.root = ResultOf(res.JSON).root
-	}
-	r.read(res.root)
+	r.read(res)
 	if !slices.ContainsFunc(r.items, func(i item) bool { return i.place == inContent }) {
 		r.items = append(r.items, item{text: res.Text, isText: true, raw: textItem(res.Text)})
 	}
@@ -78,32 +74,34 @@ type reduced struct {
 }
 
 // read adds the items of a result.
-func (r *reduced) read(root protocol.Value) {
-	for c := range contents(root) {
-		i := item{raw: shallow(nil, c), label: textItem(fmt.Sprintf("[%s: %d bytes left out]", labelOf(c), len(c.Raw())))}
+func (r *reduced) read(res Result) {
+	for c := range contents(res.root) {
+		i := item{raw: shallow(res, nil, c), label: textItem(fmt.Sprintf("[%s: %d bytes left out]", labelOf(c), len(c.Raw())))}
 		i.text, i.isText = textIn(c)
 		r.items = append(r.items, i)
 	}
-	for key, v := range root.Members {
+	for key, v := range res.root.Members {
 		switch key.Text() {
 		case "content", "isError", "_meta":
 		default:
-			r.items = append(r.items, item{place: inResult, raw: shallow(key.Raw(), v)})
+			r.items = append(r.items, item{place: inResult, raw: shallow(res, key.Raw(), v)})
 		}
 	}
-	for key, v := range root.Get("_meta").Members {
+	for key, v := range res.root.Get("_meta").Members {
 		if !key.EqualText(truncatedMeta) {
-			r.items = append(r.items, item{place: inMeta, raw: shallow(key.Raw(), v)})
+			r.items = append(r.items, item{place: inMeta, raw: shallow(res, key.Raw(), v)})
 		}
 	}
 }
 
-// shallow returns the text of a value, behind its key if it has one; nil if it is
-// nested too deeply.
-func shallow(key []byte, v protocol.Value) []byte {
+// shallow returns the text of a value in a result, behind its key if it has one; nil if it
+// is nested too deeply.
+func shallow(in Result, key []byte, v protocol.Value) []byte {
 	const around = 2 // levels
-	if _, err := protocol.ParseJSON(v.Raw(), protocol.MaxDepth-envelopeDepth-around); err != nil {
-		return nil
+	if !in.Fits {
+		if _, err := protocol.ParseJSON(v.Raw(), protocol.MaxDepth-envelopeDepth-around); err != nil {
+			return nil
+		}
 	}
 	if key == nil {
 		return v.Raw()

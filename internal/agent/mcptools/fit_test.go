@@ -97,3 +97,16 @@ func TestFit_ManyItems(t *testing.T) {
 		}
 	})
 }
+
+// A result of 4 MiB is read once, and the items that fit are not read again.
+func BenchmarkFit(b *testing.B) {
+	result := `{"content":[{"type":"text","text":"` + strings.Repeat(`a line of a file\n`, 4<<20/17) + `"}]}`
+	for name, limit := range map[string]int{"whole": 8 << 20, "cut": 256 << 10} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(result)))
+			for b.Loop() {
+				mcptools.Fit(mcptools.ResultOf(json.RawMessage(result)), limit)
+			}
+		})
+	}
+}

@@ -89,17 +89,13 @@ func labelOf(c protocol.Value) string {
 	return strings.TrimSpace(fmt.Sprintf("%.40s %.200s", cmp.Or(kind, "content"), about))
 }
 
-// ParseResult decodes a CallToolResult from the server of another participant.
-func ParseResult(raw json.RawMessage) (Result, error) {
-	doc, err := protocol.ParseForeignJSON(raw, protocol.MaxDepth)
-	if err != nil {
-		return Result{}, fmt.Errorf("read tool result: %w", err)
+// ResultIn returns the result of a call by the server of another participant; false: the
+// value is not a CallToolResult.
+func ResultIn(v protocol.Value) (Result, bool) {
+	if !hasContent(v) && !v.Get("structuredContent").Exists() {
+		return Result{}, false
 	}
-	root := doc.Root()
-	if !hasContent(root) && !root.Get("structuredContent").Exists() {
-		return Result{}, errors.New("read tool result: it has no content")
-	}
-	return resultOf(root), nil
+	return resultOf(v), true
 }
 
 // hasContent reports whether a result has a list of items.

@@ -1,9 +1,8 @@
 package toolbox
 
 import (
-	"encoding/json"
+	"cmp"
 
-	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/textutil"
@@ -26,19 +25,18 @@ func ResultOf(res mcptools.Result) contextwindow.Result {
 
 // ResultIn reads the response to a request, from any participant.
 func ResultIn(env *protocol.Envelope) contextwindow.Result {
-	var p struct {
-		Result json.RawMessage  `json:"result"`
-		Error  *client.RPCError `json:"error"`
+	const unreadable = "the response cannot be read"
+	doc, err := protocol.ParseForeignJSON(env.Payload, protocol.MaxDepth)
+	if err != nil || doc.Root().Type() != protocol.TypeObject {
+		return failed(unreadable)
 	}
-	if err := json.Unmarshal(env.Payload, &p); err != nil {
-		return failed("the response cannot be read")
+	if fault := doc.Root().Get("error"); fault.Exists() && fault.Type() != protocol.TypeNull {
+		return failed(cmp.Or(fault.Get("message").Text(), unreadable))
 	}
-	if p.Error != nil {
-		return failed(p.Error.Message)
-	}
-	res, err := mcptools.ParseResult(p.Result)
-	if err != nil { // not a tool result: return it unchanged
-		return contextwindow.Result{Success: true, Text: string(p.Result), JSON: string(p.Result)}
+	result := doc.Root().Get("result")
+	res, ok := mcptools.ResultIn(result)
+	if !ok { // not a tool result: return it unchanged
+		return contextwindow.Result{Success: true, Text: string(result.Raw()), JSON: string(result.Raw())}
 	}
 	return ResultOf(res)
 }

@@ -1,9 +1,12 @@
 package toolbox
 
 import (
+	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/peers"
 	"github.com/meup-protocol/meup/protocol"
@@ -58,5 +61,33 @@ func TestBox_NamesOfOthers(t *testing.T) {
 				t.Errorf("%d tools under %d names", len(test.own)+len(offered), len(b.tools))
 			}
 		})
+	}
+}
+
+func TestResultIn(t *testing.T) {
+	for payload, want := range map[string]contextwindow.Result{
+		`{"result":{"content":[{"type":"text","text":"a cat"}],"n":1.0}}`:          {Success: true, Text: "a cat", JSON: `{"content":[{"type":"text","text":"a cat"}],"n":1.0}`},
+		`{"result":{"content":[{"type":"text","text":"no file"}],"isError":true}}`: {Error: "no file"},
+		`{"error":null,"result":{"structuredContent":[1]}}`:                        {Success: true, Text: "[1]", JSON: `{"structuredContent":[1]}`},
+		`{"result":{"tools":[]}}`:                {Success: true, Text: `{"tools":[]}`, JSON: `{"tools":[]}`},
+		`{"error":{"code":-1,"message":"busy"}}`: {Error: "busy"},
+		`{"error":{"code":-1}}`:                  {Error: "the response cannot be read"},
+		`{"error":"busy"}`:                       {Error: "the response cannot be read"},
+		`[]`:                                     {Error: "the response cannot be read"},
+	} {
+		if got := ResultIn(&protocol.Envelope{Payload: json.RawMessage(payload)}); got != want {
+			t.Errorf("%s: got %+v, want %+v", payload, got, want)
+		}
+	}
+}
+
+func BenchmarkResultIn(b *testing.B) {
+	env := &protocol.Envelope{Payload: json.RawMessage(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` +
+		strings.Repeat(`a line of a file\n`, 4<<20/17) + `"}]}}`)}
+	b.SetBytes(int64(len(env.Payload)))
+	for b.Loop() {
+		if r := ResultIn(env); !r.Success {
+			b.Fatal(r.Error)
+		}
 	}
 }
