@@ -106,12 +106,11 @@ func (a *Agent) newRequest(x *action) protocol.Envelope {
 	if x.tool.Owner != "" { // its progress extends the wait
 		params["_meta"] = map[string]any{"progressToken": id}
 	}
-	request := protocol.Envelope{
-		ID: id, Kind: protocol.KindMCPRequest, Context: x.p.path, Correlation: protocol.CorrelateTo(x.thought.ID),
-		Payload: object(field{"jsonrpc", "2.0"}, field{"id", id}, field{"method", "tools/call"}, field{"params", params}),
+	return protocol.Envelope{
+		ID: id, Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{a.host(x)}, Context: x.p.path,
+		Correlation: protocol.CorrelateTo(x.thought.ID),
+		Payload:     object(field{"jsonrpc", "2.0"}, field{"id", id}, field{"method", "tools/call"}, field{"params", params}),
 	}
-	request.To = []protocol.ParticipantID{a.host(x)}
-	return request
 }
 
 // host returns the participant that runs the tool of a call.
@@ -308,7 +307,9 @@ func (a *Agent) await(ctx context.Context, request protocol.ID, asked []protocol
 				return &env, nil
 			case env.Kind == protocol.KindSystemPresence && len(asked) == 1:
 				gone = a.awayTimer(gone, &env, asked[0])
-			case a.isElicitation(&env, asked) && elicited < maxElicitations:
+			case a.isElicitation(&env, asked) && elicited == maxElicitations:
+				a.declineElicitation(&env, participant.CodeFailed, "too many questions about one call")
+			case a.isElicitation(&env, asked):
 				elicited, open, timeout, whole = elicited+1, open+1, nil, nil
 				a.runtime.Group.Go(func() {
 					a.elicit(questions, &env)

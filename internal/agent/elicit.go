@@ -3,7 +3,9 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
+	"time"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/elicit"
@@ -11,8 +13,11 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// maxElicitations bounds the questions of a host about one call.
-const maxElicitations = 20
+// Bounds of the questions of a host.
+const (
+	maxElicitations    = 20             // about one call
+	maxElicitationTime = 24 * time.Hour // for the answer, whatever the host names
+)
 
 // isElicitation reports whether an envelope is a question of one of the hosts to the agent:
 // MCP's elicitation/create.
@@ -22,42 +27,69 @@ func (a *Agent) isElicitation(env *protocol.Envelope, hosts []protocol.Participa
 }
 
 // elicit answers a question of a host about a call. It returns when the answer is on its way,
-// when ctx ends, or when the host no longer needs the answer.
+// when ctx ends, or when the host no longer needs the answer. Without an answer in time, the
+// question is canceled.
 func (a *Agent) elicit(ctx context.Context, question *protocol.Envelope) {
 	request, err := participant.ParseRequest(question)
 	if err != nil || request.IsNotification {
 		return
 	}
 	if a.opts.OnElicitation == nil {
-		fault := &client.RPCError{Code: participant.CodeNoSuchMethod, Message: "this participant answers no questions of tool servers"}
-		a.reply(participant.RespondTo(question, participant.Response(request.ID, nil, fault)))
+		a.declineElicitation(question, participant.CodeNoSuchMethod, "this participant answers no questions of tool servers")
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	box := a.inbox.Expect(question.ID)
 	defer a.inbox.Release(question.ID)
+	type answer struct {
+		result json.RawMessage
+		err    error
+	}
+	answered := make(chan answer, 1)
 	a.runtime.Group.Go(func() {
-		for {
-			select {
-			case env := <-box:
-				if elicit.Over(question, &env) {
-					cancel()
-				}
-			case <-ctx.Done():
+		result, err := a.onElicitation(ctx, question.From, request.Params.Raw())
+		answered <- answer{result, err}
+	})
+	late := a.opts.After(a.elicitationTime(request.Params))
+	var got answer
+	for waits := true; waits; {
+		select {
+		case env := <-box:
+			if elicit.Over(question, &env) {
 				return
 			}
+		case got = <-answered:
+			waits = false
+		case <-late:
+			got, waits = answer{err: errors.New("no answer in time")}, false
+		case <-ctx.Done():
+			return
 		}
-	})
-	result, err := a.onElicitation(ctx, question.From, request.Params.Raw())
+	}
 	if ctx.Err() != nil {
 		return
 	}
-	if err != nil {
-		a.log.Warn("question of a tool server canceled", "question", question.ID, "from", question.From, "err", err)
-		result = object(field{"action", elicit.Cancel})
+	if got.err != nil {
+		a.log.Warn("question of a tool server canceled", "question", question.ID, "from", question.From, "err", got.err)
+		got.result = object(field{"action", elicit.Cancel})
 	}
-	a.reply(participant.RespondTo(question, participant.Response(request.ID, result, nil)))
+	a.reply(participant.RespondTo(question, participant.Response(request.ID, got.result, nil)))
+}
+
+// declineElicitation answers a question of a host with an error, so that the host waits no longer.
+func (a *Agent) declineElicitation(question *protocol.Envelope, code int64, message string) {
+	a.reply(participant.RespondTo(question, participant.Response(participant.RequestID(question), nil, &client.RPCError{Code: code, Message: message})))
+}
+
+// elicitationTime returns how long the answer to a question is waited for: until the time at
+// which the host stops waiting, or for MaxToolTimeout if the question has none.
+func (a *Agent) elicitationTime(params protocol.Value) time.Duration {
+	end, err := time.Parse(time.RFC3339, params.Get("_meta").Get(elicit.MetaExpires).Text())
+	if err != nil {
+		return a.opts.MaxToolTimeout
+	}
+	return min(time.Until(end)-a.opts.Space.Welcome().Clock, maxElicitationTime)
 }
 
 // onElicitation calls OnElicitation. A panic fails only this question.
