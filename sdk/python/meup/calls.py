@@ -7,6 +7,7 @@ import contextlib
 import inspect
 import logging
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Iterable, Iterator, Literal, Mapping
 
 from .envelope import Envelope, new_id
@@ -29,6 +30,11 @@ SETTLED_TIMEOUT = 5.0
 
 # MAX_ELICITATIONS bounds the questions of a host about one call.
 MAX_ELICITATIONS = 20
+# ELICITATION_TIMEOUT bounds the wait for the answer to a question that does not name its end, and
+# MAX_ELICITATION_TIMEOUT to any.
+ELICITATION_TIMEOUT = 600.0
+MAX_ELICITATION_TIMEOUT = 86_400.0
+FAILED = -32000
 NO_SUCH_METHOD = -32601
 ELICITATION = "elicitation/create"
 
@@ -204,12 +210,14 @@ class Calls:
                 await self._space.send("mcp.request", payload, to=to, context=context, correlation=correlation, id=id)
                 return await call.future
         except TimeoutError:
+            call.timeout = None  # it has ended: the answer to a question does not begin it anew
             await self._cancel(id, to, context, "no response in time")
             away = f" ({to[0]} is not connected)" if len(to) == 1 and not self._connected(to[0]) else ""
             late = TimeoutError(f"no response to {method} of {', '.join(to)} within {timeout:g} s{away}")
             set_public_message(late, f"no answer within {timeout:g}s{away}")
             raise late from None
         except (asyncio.CancelledError, ParticipantLeft):
+            call.timeout = None
             await self._cancel(id, to, context, "the result is no longer needed")
             raise
         finally:
@@ -472,7 +480,10 @@ class Calls:
         method = env.payload.get("method")
         for id in env.correlation if method == ELICITATION else ():
             call = self._calls.get(id)
-            if call is not None and env.from_ in call.to and call.elicited < MAX_ELICITATIONS and not call.future.done():
+            if call is not None and env.from_ in call.to and not call.future.done():
+                if call.elicited == MAX_ELICITATIONS:
+                    self._space._spawn(self._respond(env, {"error": {"code": FAILED, "message": "too many questions about one call"}}))
+                    return
                 call.elicited += 1
                 task = call.questions[env.id] = self._space._spawn(self._elicit(id, env))
                 call.hold()
@@ -485,19 +496,31 @@ class Calls:
                         call.questions[id].cancel()
 
     async def _elicit(self, call: str, env: Envelope) -> None:
-        async def respond(answer: dict[str, Any]) -> None:
-            payload = {"jsonrpc": "2.0", "id": env.payload.get("id", env.id), **answer}
-            await self._space.send("mcp.response", payload, to=[env.from_], context=env.context, correlation=env.id)
-
         if self.on_elicitation is None:
-            return await respond({"error": {"code": NO_SUCH_METHOD, "message": "this participant answers no questions of tool servers"}})
+            return await self._respond(env, {"error": {"code": NO_SUCH_METHOD, "message": "this participant answers no questions of tool servers"}})
         params = env.payload.get("params")
+        params = params if isinstance(params, dict) else {}
         try:
-            content = await self.on_elicitation(Elicitation(env.from_, call, params if isinstance(params, dict) else {}))
-            await respond({"result": {"action": "decline"} if content is None else {"action": "accept", "content": dict(content)}})
+            async with asyncio.timeout(self._elicitation_timeout(params)):
+                content = await self.on_elicitation(Elicitation(env.from_, call, params))
+            await self._respond(env, {"result": {"action": "decline"} if content is None else {"action": "accept", "content": dict(content)}})
         except Exception:  # its text may have secrets: it is only logged
-            log.exception("the question %s of %s is canceled: its handler failed, or the answer cannot be sent", env.id, env.from_)
-            await respond({"result": {"action": "cancel"}})
+            log.exception("the question %s of %s is canceled: its handler failed or took too long, or the answer cannot be sent", env.id, env.from_)
+            await self._respond(env, {"result": {"action": "cancel"}})
+
+    async def _respond(self, env: Envelope, answer: dict[str, Any]) -> None:
+        payload = {"jsonrpc": "2.0", "id": env.payload.get("id", env.id), **answer}
+        await self._space.send("mcp.response", payload, to=[env.from_], context=env.context, correlation=env.id)
+
+    def _elicitation_timeout(self, params: dict[str, Any]) -> float:
+        """Return how long an answer is waited for: until the time at which the host stops waiting, if it names one."""
+        meta = params.get("_meta")
+        try:
+            end = datetime.fromisoformat(meta["meup/expires_at"])
+            left = (end - datetime.now(timezone.utc) - self._space._clock).total_seconds()
+        except (TypeError, KeyError, ValueError):
+            return ELICITATION_TIMEOUT
+        return min(left, MAX_ELICITATION_TIMEOUT)
 
     def presence_changed(self, *changed: str) -> None:
         """Start or stop the timers of calls to one participant that is away."""

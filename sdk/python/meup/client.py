@@ -496,8 +496,9 @@ class Space(Connection):
         """Decorate the coroutine function that answers questions of hosts about calls of this participant.
 
         It returns the content of the form, {} to accept a page, or None to decline; an exception is logged, and cancels
-        the question. The timeout of the call does not pass meanwhile. The handler is cancelled if the call ends or
-        the host no longer needs the answer. Without a handler the host is told at once that nobody answers.
+        the question. The timeout of the call does not pass meanwhile. The handler is cancelled if the call ends, the host
+        no longer needs the answer, or it took too long: the host says how long it waits, otherwise 10 minutes. Without a
+        handler the host is told at once that nobody answers.
         """
         if not inspect.iscoroutinefunction(handler):
             raise TypeError("the handler of elicitations is a coroutine function: async def")

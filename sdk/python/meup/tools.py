@@ -9,7 +9,7 @@ import logging
 import re
 from typing import TYPE_CHECKING, Any, Callable, Iterable
 
-from .calls import ELICITATION, NO_SUCH_METHOD, ToolResult
+from .calls import ELICITATION, FAILED, NO_SUCH_METHOD, ToolResult
 from .envelope import Envelope, new_id
 from .errors import MeupError, Refused, RPCError, ToolError
 from .schema import arguments, input_schema, parameters
@@ -23,7 +23,6 @@ ToolFunction = Callable[..., Any]
 
 # Codes of JSON-RPC errors.
 INVALID_PARAMS = -32602
-FAILED = -32000
 TIMEOUT = -32001
 CANCELLED = -32002
 

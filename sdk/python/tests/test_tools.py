@@ -6,6 +6,7 @@ import asyncio
 import enum
 import unittest
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, timezone
 from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict
 from unittest import mock
 
@@ -143,6 +144,59 @@ class ToolsTest(SpaceTest):
         await until(lambda: alice._calls._calls[call.id].timeout.when() is not None)
         await bob.send("mcp.response", {"jsonrpc": "2.0", "id": call.id, "result": {"content": []}}, to=["alice"], correlation=call.id)
         await calling
+
+    async def test_a_question_has_an_end(self) -> None:
+        """A question without an answer in time is canceled, and one too many is declined."""
+        alice, bob = await self.join("alice"), await self.join("bob")
+
+        @alice.on_elicitation
+        async def wait(question: meup.Elicitation) -> None:
+            await asyncio.Event().wait()
+
+        async def ask(**params: Any) -> dict[str, Any]:
+            payload = {"jsonrpc": "2.0", "id": 1, "method": "elicitation/create", "params": params}
+            await bob.send("mcp.request", payload, to=["alice"], correlation=call.id)
+            return (await next_of(bob, "mcp.response")).payload
+
+        calling = asyncio.create_task(alice.call_tool("slow", participant="bob"))
+        call = await next_of(bob, "mcp.request")
+        now = datetime.now(timezone.utc)
+        later = [(now + timedelta(seconds=s)).isoformat() for s in (300, 1e9)]
+        for end, least, most in ((None, 600, 600), ("soon", 600, 600), (later[0], 1, 301), (later[1], 86_400, 86_400)):
+            timeout = alice._calls._elicitation_timeout({"_meta": {"meup/expires_at": end}})
+            self.assertTrue(least <= timeout <= most, f"{timeout} s for the end {end} at {now}")
+        for _ in range(20):
+            self.assertEqual((await ask(_meta={"meup/expires_at": now.isoformat()}))["result"], {"action": "cancel"})
+        self.assertEqual((await ask())["error"]["code"], -32000)
+        await bob.send("mcp.response", {"jsonrpc": "2.0", "id": call.id, "result": {"content": []}}, to=["alice"], correlation=call.id)
+        await calling
+
+    async def test_an_answer_after_the_end_of_the_call(self) -> None:
+        """The answer to a question does not begin a time limit anew that has ended."""
+        alice, bob = await self.join("alice"), await self.join("bob")
+        asked, given_up, notify, faults = asyncio.Event(), asyncio.Event(), alice.send_now, []
+        asyncio.get_running_loop().set_exception_handler(lambda _, fault: faults.append(fault))
+
+        @alice.on_elicitation
+        async def answer(question: meup.Elicitation) -> None:
+            asked.set()
+            await given_up.wait()
+
+        async def notified(*args: Any) -> None:
+            given_up.set()
+            (call,) = alice._calls._calls.values()
+            await until(lambda: not call.questions)
+            await notify(*args)
+
+        calling = asyncio.create_task(alice.call_tool("slow", participant="bob"))
+        call = await next_of(bob, "mcp.request")
+        await bob.send("mcp.request", {"jsonrpc": "2.0", "id": 1, "method": "elicitation/create"}, to=["alice"], correlation=call.id)
+        await asked.wait()
+        with mock.patch.object(alice, "send_now", notified):
+            calling.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await calling
+        self.assertEqual(faults, [])
 
     async def test_a_host_that_connects_again(self) -> None:
         """A call of a participant whose connection was lost waits for the next one."""
