@@ -118,7 +118,7 @@ var broken = regexp.MustCompile(`^(?:<tool_call>\s*)?(?:` +
 func readBroken(text string, tools []llm.Tool) []*call {
 	text = strings.TrimSpace(text)
 	m := broken.FindStringSubmatch(text)
-	if m == nil || findTool(tools, m[1]+m[2]) == nil { // one of them is empty
+	if len(m) < 3 || findTool(tools, m[1]+m[2]) == nil { // one of them is empty
 		return nil
 	}
 	for _, f := range forms { // text after the call explains it
