@@ -203,28 +203,65 @@ func TestMCP_Refusals(t *testing.T) {
 	})
 }
 
-// Requests that the SDK refuses before it has read a message get a JSON-RPC error, as any other.
+// A message that is not handled gets a JSON-RPC error: the one of a request has its id, and is
+// an answer also for clients that do not read the body of a failed HTTP request. No text has names
+// of Go types.
 func TestMCP_Malformed(t *testing.T) {
 	g := meuptest.Start(t, mcpConfig)
-	for name, test := range map[string]struct {
-		body, accept string
+	const stateless = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	for _, test := range []struct {
+		name, body   string
 		status, code int
+		id, text     string
+		header       []string
 	}{
-		"empty":          {"", "application/json, text/event-stream", http.StatusBadRequest, -32700},
-		"no JSON":        {"hello", "application/json, text/event-stream", http.StatusBadRequest, -32700},
-		"not acceptable": {`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "text/html", http.StatusBadRequest, -32600},
+		{"empty", "", http.StatusBadRequest, -32700, "null", "the text ends", nil},
+		{"no JSON", "hello", http.StatusBadRequest, -32700, "null", "byte 0", nil},
+		{"two messages", `{"jsonrpc":"2.0","id":1,"method":"ping"} {}`, http.StatusBadRequest, -32700, "null", "data behind the end", nil},
+		{"deep", deep(2000), http.StatusBadRequest, -32700, "null", "nested deeper than 1000 levels", nil},
+		{"not acceptable", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, http.StatusBadRequest, -32600, "1", "Accept must", []string{"Accept", "text/html"}},
+		{"no object", "5", http.StatusBadRequest, -32600, "null", "expected a JSON-RPC message, an object", nil},
+		{"no version", `{"id":1,"method":"ping"}`, http.StatusBadRequest, -32600, "1", `jsonrpc: expected "2.0"`, nil},
+		{"another version", `{"jsonrpc":2,"id":1,"method":"ping"}`, http.StatusBadRequest, -32600, "1", "jsonrpc: expected a string, not a number", nil},
+		{"an id with a fraction", `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, http.StatusBadRequest, -32600, "null", "id: expected a string, or an integer", nil},
+		{"an id that float64 rounds", `{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`, http.StatusBadRequest, -32600, "null", "id: expected a string, or an integer", nil},
+		{"an id that is an object", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, http.StatusBadRequest, -32600, "null", "id: expected a string, or an integer", nil},
+		{"a request without an id", `{"jsonrpc":"2.0","method":"ping"}`, http.StatusBadRequest, -32600, "null", "missing id", nil},
+		{"a method that is a number", `{"jsonrpc":"2.0","id":1,"method":5}`, http.StatusBadRequest, -32600, "1", "method: expected a string, not a number", nil},
+		{"an error that is a number", `{"jsonrpc":"2.0","id":1,"error":5}`, http.StatusBadRequest, -32600, "null", "error: expected an object, not a number", nil},
+		{"an unknown method", `{"jsonrpc":"2.0","id":7,"method":"foo/bar"}`, http.StatusOK, -32601, "7", `method not found: "foo/bar"`, nil},
+		{"a method of clients", `{"jsonrpc":"2.0","id":"a\"b","method":"roots/list"}`, http.StatusOK, -32601, `"a\"b"`, `method not found: "roots/list"`, nil},
+		{"no method name", `{"jsonrpc":"2.0","id":1,"method":""}`, http.StatusOK, -32601, "1", `method not found: ""`, nil},
+		{"an unknown method, sessionless", `{"jsonrpc":"2.0","id":7,"method":"foo/bar","params":{` + stateless + `}}`, http.StatusNotFound, -32601, "7", `method not found: "foo/bar"`, []string{"Mcp-Protocol-Version", "2026-07-28"}},
+		{"an unknown notification", `{"jsonrpc":"2.0","method":"foo/bar"}`, http.StatusBadRequest, -32600, "null", "foo/bar", nil},
+		{"a notification with an id", `{"jsonrpc":"2.0","id":1,"method":"notifications/initialized"}`, http.StatusBadRequest, -32600, "1", "unexpected id", nil},
+		{"no params", `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, http.StatusOK, -32602, "1", "params: expected an object", nil},
+		{"null params", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":null}`, http.StatusOK, -32602, "1", "params: expected an object", nil},
+		{"params that are an array", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":` + deep(100) + `}`, http.StatusOK, -32602, "1", "params: expected an object, not an array", nil},
+		{"a name that is a number", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":5}}`, http.StatusOK, -32602, "1", "params.name: expected a string, not a number", nil},
+		{"a name that is a number, sessionless", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":5,` + stateless + `}}`, http.StatusBadRequest, -32602, "1", "params.name: expected a string, not a number", []string{"Mcp-Protocol-Version", "2026-07-28"}},
+		{"arguments that are a string", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":"x"}}`, http.StatusOK, -32602, "1", "params.arguments: expected an object, not a string", nil},
+		{"a cursor that is a number", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":5}}`, http.StatusOK, -32602, "1", "params.cursor: expected a string, not a number", nil},
+		{"a revision that is a number", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":5}}`, http.StatusOK, -32602, "1", "params.protocolVersion: expected a string, not a number", nil},
+		{"a name of a client that is a number", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"clientInfo":{"name":5}}}`, http.StatusOK, -32602, "1", "params.clientInfo.name: expected a string, not a number", nil},
+		{"an empty batch", `[]`, http.StatusBadRequest, -32600, "null", "the batch has no message", nil},
+		{"an unknown method in a batch", `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"foo/bar"}]`, http.StatusBadRequest, -32601, "null", `message 2 of the batch: method not found: "foo/bar"`, nil},
+		{"a number in a batch", `[5]`, http.StatusBadRequest, -32600, "null", "message 1 of the batch: expected a JSON-RPC message", nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			status, body := postAs(t, g, "bob-token", "/mcp?space=lab", test.body, "Accept", test.accept)
+		t.Run(test.name, func(t *testing.T) {
+			status, body := postAs(t, g, "bob-token", "/mcp?space=lab", test.body, test.header...)
 			var out struct {
 				Version string `json:"jsonrpc"`
+				ID      json.RawMessage
 				Error   struct {
 					Code    int
 					Message string
 				}
 			}
-			if err := json.Unmarshal([]byte(body), &out); err != nil || status != test.status || out.Version != "2.0" || out.Error.Code != test.code || out.Error.Message == "" {
-				t.Errorf("%d %s", status, body)
+			err := json.Unmarshal([]byte(body), &out)
+			if err != nil || status != test.status || out.Version != "2.0" || string(out.ID) != test.id || out.Error.Code != test.code || !strings.Contains(out.Error.Message, test.text) || strings.Contains(body, "Go ") {
+				t.Errorf("%d %s, want %d with id %s, code %d and %q", status, body, test.status, test.id, test.code, test.text)
 			}
 		})
 	}

@@ -133,13 +133,24 @@ func TestMCP_ToolArguments(t *testing.T) {
 		{"a participant that is none", "say", map[string]any{"message": "x", "to": []string{"a b"}}, `"a b" is not the id of a participant`},
 		{"an unknown participant", "say", map[string]any{"message": "x", "to": []string{"nobody"}}, "nobody"},
 		{"a long key", "say", map[string]any{"message": "x", "key": strings.Repeat("k", 257)}, "key: expected at most 256 bytes"},
+		{"an integer with a fraction", "wait", map[string]any{"seconds": json.RawMessage("5.0")}, "seconds: expected an integer of at most 64 bits, without a fraction or an exponent, not 5.0"},
+		{"an integer that is too large", "read", map[string]any{"limit": json.RawMessage("1e30")}, "limit: expected an integer of at most 64 bits"},
 		{"another sender", "say", map[string]any{"message": "x", "from": "alice"}, `"from"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if text, isError := callTool(t, bob, test.tool, test.args); !isError || !strings.Contains(text, test.want) {
+			if text, isError := callTool(t, bob, test.tool, test.args); !isError || !strings.Contains(text, test.want) || strings.Contains(text, "Go ") {
 				t.Errorf("%v %s, want %q", isError, text, test.want)
 			}
 		})
+	}
+}
+
+// The client of the SDK does not send such a number.
+func TestMCP_ToolArgumentThatIsTooLarge(t *testing.T) {
+	g := meuptest.Start(t, mcpConfig)
+	status, body := postAs(t, g, "bob-token", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait","arguments":{"seconds":1e400}}}`)
+	if want := `"text":"expected a number of at most 1.8e308, not 1e400"`; status != http.StatusOK || !strings.Contains(body, want) {
+		t.Errorf("%d %s, want %s", status, body, want)
 	}
 }
 

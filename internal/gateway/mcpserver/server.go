@@ -9,7 +9,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -36,6 +35,7 @@ const (
 	callTimeout   = 58 * time.Second // clients give up after a minute, unless they get progress
 	maxWaiting    = 256              // calls that wait for envelopes; those of one participant are bounded by its connections
 	maxBatch      = 50               // messages of a batch
+	maxNesting    = 1000             // levels of a message, as the SDK has it
 )
 
 // Options configures the server.
@@ -99,6 +99,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		access.WriteError(w, err)
 		return
 	}
+	if c.asks.fault != nil && r.Method == http.MethodPost {
+		c.asks.refuse(w)
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), callerKey{}, c), c.timeout())
 	defer cancel()
 	ctx, cancelRequest := context.WithCancelCause(ctx)
@@ -106,7 +110,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case c.asks.method == methodCancelled:
 		s.requests.cancel(c.requestKey(r, c.asks.cancels))
-	case c.asks.id != "" && c.asks.method != "": // not an answer
+	case c.asks.id != "":
 		defer s.requests.add(c.requestKey(r, c.asks.id), cancelRequest)()
 	}
 	c.ended, c.Share = ctx, s.slots.Share(ctx)
@@ -141,11 +145,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(sessionHeader, id)
 	}
 	c.events = &events{ResponseWriter: w}
-	f := &faults{ResponseWriter: c.events, code: rpcInvalid}
-	if !json.Valid(q.Body) {
-		f.code = rpcParse
-	}
-	w = f
+	w = &faults{ResponseWriter: c.events, id: c.asks.id}
 	if c.asks.token || c.of != "" || c.asks.method == methodListen || c.asks.method == methodCall && !c.asks.sessionless && len(c.asks.modes) > 0 {
 		w.Header().Set("X-Accel-Buffering", "no") // a proxy passes each event on at once
 		s.stream.ServeHTTP(w, r)
@@ -189,7 +189,7 @@ func (s *server) callerOf(r *http.Request, q *adapter.Request) (*caller, error) 
 // asks is what decides how a request is handled, before the SDK reads it.
 type asks struct {
 	method  string
-	id      string // of the request, as written; "": it is a notification
+	id      string // of the request, as written; "": it is none
 	name    string // of a tool
 	cancels string // of a notification that cancels a request: the id of that, as written
 	batch   int    // messages of a batch; 0: it is none
@@ -200,30 +200,44 @@ type asks struct {
 	modes       []string       // of elicitation, that the client declares
 	inputs      protocol.Value // inputResponses
 	answer      protocol.Value // the body, if it is a response
+	fault       *fault         // nil: none
 }
 
-// asksOf reads the body of a request, and returns it as the SDK is to read it. What it
-// cannot read, the SDK rejects.
+// asksOf reads the body of a request, and returns it as the SDK is to read it.
 func asksOf(body []byte) (asks, []byte) {
-	doc, err := protocol.ParseForeignJSON(body, protocol.MaxDepth)
+	doc, err := protocol.ParseForeignJSON(body, maxNesting)
 	if err != nil {
-		var batch []json.RawMessage // the SDK may accept deeper ones
-		_ = json.Unmarshal(body, &batch)
-		return asks{batch: len(batch)}, body
+		return asks{fault: &fault{rpcParse, "the message cannot be parsed: " + err.Error()}}, body
 	}
 	body = doc.Root().Raw()
 	if doc.Root().Type() == protocol.TypeArray {
-		return asks{method: methodList, batch: doc.Root().Len()}, body // a batch of an early revision may contain it
+		a := asks{method: methodList, batch: doc.Root().Len()} // a batch of an early revision may contain it
+		if a.batch == 0 {
+			a.fault = &fault{rpcInvalid, "the batch has no message"}
+		}
+		n := 0
+		for m := range doc.Root().Elements {
+			n++
+			if a.fault = faultOf(m); a.fault != nil {
+				a.fault.text = fmt.Sprintf("message %d of the batch: %s", n, a.fault.text)
+				break
+			}
+		}
+		return a, body
 	}
 	params := doc.Root().Get("params")
 	meta := params.Get("_meta")
 	a := asks{
-		method: doc.Root().Get("method").Text(), id: string(doc.Root().Get("id").Raw()), name: params.Get("name").Text(),
+		method: doc.Root().Get("method").Text(), name: params.Get("name").Text(),
 		cancels: string(params.Get("requestId").Raw()), token: meta.Get(progress.Token).Exists(), meta: meta,
 		sessionless: meta.Get(mcp.MetaKeyProtocolVersion).Exists(), modes: modesOf(params.Get("capabilities")), inputs: params.Get("inputResponses"),
+		fault: faultOf(doc.Root()),
 	}
 	if a.sessionless {
 		a.modes = modesOf(meta.Get(mcp.MetaKeyClientCapabilities))
+	}
+	if id := doc.Root().Get("id"); doc.Root().Get("method").Exists() && isID(id) {
+		a.id = string(id.Raw())
 	}
 	if a.method == "" {
 		a.answer = doc.Root()

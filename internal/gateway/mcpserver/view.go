@@ -3,10 +3,12 @@ package mcpserver
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -14,6 +16,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/mcpserver/offer"
 	"github.com/meup-protocol/meup/internal/gateway/mcpserver/progress"
 	"github.com/meup-protocol/meup/internal/memorytools"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -276,11 +279,33 @@ func route(next mcp.MethodHandler) mcp.MethodHandler {
 				return c.relay(progress.With(ctx, req, p.Meta), r)
 			}
 			p.Name = memorytools.PlainName(p.Name)
-			ctx = progress.With(ctx, req, p.Meta)
+			res, err := next(progress.With(ctx, req, p.Meta), method, req)
+			if tool, ok := res.(*mcp.CallToolResult); ok && err == nil {
+				explainArguments(tool, p.Arguments)
+			}
+			return res, err
 		case *mcp.SubscriptionsListenParams:
 			return c.listen(ctx, p, func(ctx context.Context) (mcp.Result, error) { return next(ctx, method, req) })
 		}
 		return next(ctx, method, req)
+	}
+}
+
+// explainArguments replaces the error of arguments that cannot be decoded, which has the names of
+// Go types.
+func explainArguments(res *mcp.CallToolResult, arguments json.RawMessage) {
+	err := res.GetError()
+	if err == nil {
+		return
+	}
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) { // the SDK does not wrap the errors of its checks
+		err = json.Unmarshal(arguments, new(map[string]any))
+	}
+	if errors.As(err, &wrong) {
+		wrong.Field = wrong.Field[strings.LastIndex(wrong.Field, ".")+1:] // without the embedded structs of inputs
+		res.Content = nil
+		res.SetError(errors.New(textutil.JSONFault(wrong)))
 	}
 }
 
