@@ -8,6 +8,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 // Op performs a request to a server over a session; the result may be nil.
@@ -111,7 +113,7 @@ func doOnce(ctx context.Context, session *mcp.ClientSession, op Op) (Result, err
 type badResponse struct{ error }
 
 // Error describes the fault.
-func (e *badResponse) Error() string { return "answer not understood: " + e.error.Error() }
+func (e *badResponse) Error() string { return "answer not understood: " + textutil.JSONFault(e.error) }
 
 // callError separates a server that is gone from a server that refuses.
 func callError(ctx context.Context, err error) error {

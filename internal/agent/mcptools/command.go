@@ -75,6 +75,7 @@ func copyMessages(w io.Writer, p *subprocess.Process) error {
 			batch = []json.RawMessage{text}
 		}
 		for _, message := range batch {
+			message = repaired(message)
 			if kind := noiseOf(message); kind != "" {
 				p.Noise(kind, message)
 			} else if len(message) > 0 {

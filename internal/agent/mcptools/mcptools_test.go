@@ -304,6 +304,7 @@ func noisy() error {
 		var m struct {
 			ID     json.RawMessage
 			Method string
+			Params struct{ Name string }
 		}
 		if err := json.Unmarshal(in.Bytes(), &m); err != nil || m.ID == nil {
 			continue
@@ -315,8 +316,19 @@ func noisy() error {
 		case "initialize":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"noisy","version":"1"}}}`+"\r\n", m.ID)
 		case "tools/list":
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"pid","inputSchema":{"type":"object"}}]}}`+"\n", m.ID)
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"pid","inputSchema":{"type":"object"}},{"name":"nothing","inputSchema":{"type":"object"}},{"name":"deep","inputSchema":{"type":"object"}},{"name":"number","inputSchema":{"type":"object"}}]}}`+"\n", m.ID)
 		case "tools/call":
+			switch m.Params.Name {
+			case "nothing":
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s}`+"\n", m.ID)
+				continue
+			case "deep":
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, strings.Repeat("[", 200_000)+strings.Repeat("]", 200_000))
+				continue
+			case "number":
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":5}`+"\n", m.ID)
+				continue
+			}
 			fmt.Printf(`[{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%d"}]}}]`+"\n", m.ID, os.Getpid())
 		default:
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`+"\n", m.ID)
@@ -342,6 +354,25 @@ func TestNoiseOnStdout(t *testing.T) {
 	}
 	if !strings.Contains(text, "Noisy server 1.0") || strings.Contains(text, "ghp_") {
 		t.Errorf("the log does not show the line, or shows a secret:\n%s", text)
+	}
+}
+
+// A response that is invalid is an error of its call alone, at once.
+func TestInvalidResponses(t *testing.T) {
+	set := start(t, mcptools.Options{}, self(t, "noisy"))
+	first := call(t, set, "pid", "{}")
+	for tool, want := range map[string]string{
+		"nothing": "the tool server's response is invalid: it has neither result nor error",
+		"deep":    "the tool server's response is invalid: it is nested deeper than 1000 levels",
+		"number":  "answer not understood: expected an object, not a number",
+	} {
+		_, err := set.Call(t.Context(), tool, nil)
+		if err == nil || errors.Is(err, mcptools.ErrServerGone) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, expected %q", tool, err, want)
+		}
+	}
+	if again := call(t, set, "pid", "{}"); again != first {
+		t.Errorf("the server was started again: process %s, then %s", first, again)
 	}
 }
 

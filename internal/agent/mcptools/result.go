@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -111,7 +112,7 @@ func ParseToolList(payload json.RawMessage) (tools []Tool, next string, err erro
 		Result *mcp.ListToolsResult `json:"result"`
 	}
 	if err := json.Unmarshal(payload, &response); err != nil {
-		return nil, "", fmt.Errorf("read list of tools: %w", err)
+		return nil, "", errors.New("read list of tools: " + textutil.JSONFault(err))
 	}
 	if response.Result == nil {
 		return nil, "", errors.New("read list of tools: there is none")
