@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/internal/agent/subprocess"
@@ -75,11 +74,11 @@ func copyMessages(w io.Writer, p *subprocess.Process) error {
 			batch = []json.RawMessage{text}
 		}
 		for _, message := range batch {
-			message = repaired(message)
-			if kind := noiseOf(message); kind != "" {
-				p.Noise(kind, message)
-			} else if len(message) > 0 {
+			message, ok := repaired(message)
+			if ok {
 				_, _ = w.Write(append(message, '\n'))
+			} else if len(message) > 0 {
+				p.Noise(noiseOf(message), message)
 			}
 		}
 		if err != nil {
@@ -89,14 +88,8 @@ func copyMessages(w io.Writer, p *subprocess.Process) error {
 	}
 }
 
-// noiseOf returns why a line is no message; "": it is one, or empty.
+// noiseOf returns why a line is no message.
 func noiseOf(line []byte) string {
-	if len(line) == 0 {
-		return ""
-	}
-	if _, err := jsonrpc.DecodeMessage(line); err == nil {
-		return ""
-	}
 	var fields map[string]json.RawMessage
 	switch {
 	case !json.Valid(line):

@@ -66,8 +66,11 @@ func (t *httpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	t.away.Store(slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, resp.StatusCode))
 	captureBody(req.Context(), resp)
-	if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err == nil && kind == "text/event-stream" {
-		resp.Body = &noticeBody{ReadCloser: resp.Body, notice: t.notice}
+	switch kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind {
+	case "text/event-stream":
+		resp.Body = &eventBody{ReadCloser: resp.Body, notice: t.notice}
+	case "application/json":
+		resp.Body = &jsonBody{ReadCloser: resp.Body}
 	}
 	if req.Header.Get("Mcp-Method") == "subscriptions/listen" {
 		resp.Body = &notificationStream{ReadCloser: resp.Body, ctx: req.Context(), ended: t.noticesEnded}

@@ -295,6 +295,57 @@ func alive(pid int) bool {
 	return err != nil || !strings.Contains(string(stat), ") Z ")
 }
 
+// invalidResponses are the ends of the responses of some tools.
+var invalidResponses = map[string]string{
+	"nothing": "",
+	"deep":    `,"result":` + strings.Repeat("[", 200_000) + strings.Repeat("]", 200_000),
+	"number":  `,"result":5`,
+}
+
+const invalidTools = `{"tools":[{"name":"pid","inputSchema":{"type":"object"}},{"name":"nothing","inputSchema":{"type":"object"}},` +
+	`{"name":"deep","inputSchema":{"type":"object"}},{"name":"number","inputSchema":{"type":"object"}}]}`
+
+// invalidHTTP is a server with invalid responses, as events or as JSON.
+func invalidHTTP(t *testing.T, events bool) mcptools.Server {
+	sessions := 0
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ Name string }
+		}
+		if r.Method != http.MethodPost {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		if err := json.NewDecoder(r.Body).Decode(&m); err != nil || m.ID == nil {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		end, invalid := invalidResponses[m.Params.Name]
+		switch {
+		case m.Method == "initialize":
+			sessions++
+			end = `,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"invalid","version":"1"}}`
+		case m.Method == "tools/list":
+			end = `,"result":` + invalidTools
+		case m.Method == "tools/call" && !invalid:
+			end = fmt.Sprintf(`,"result":{"content":[{"type":"text","text":"%d"}]}`, sessions)
+		case m.Method != "tools/call":
+			end = `,"error":{"code":-32601,"message":"no such method"}`
+		}
+		if events {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = fmt.Fprintf(w, "event: message\ndata: {\"jsonrpc\":\"2.0\",\ndata: \"id\":%s%s}\n\n", m.ID, end)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s%s}`, m.ID, end)
+	}))
+	t.Cleanup(srv.Close)
+	return mcptools.Server{URL: srv.URL}
+}
+
 // noisy is a server that writes lines to its standard output that are no messages.
 func noisy() error {
 	fmt.Println("Noisy server 1.0")
@@ -316,17 +367,10 @@ func noisy() error {
 		case "initialize":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"noisy","version":"1"}}}`+"\r\n", m.ID)
 		case "tools/list":
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"pid","inputSchema":{"type":"object"}},{"name":"nothing","inputSchema":{"type":"object"}},{"name":"deep","inputSchema":{"type":"object"}},{"name":"number","inputSchema":{"type":"object"}}]}}`+"\n", m.ID)
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, invalidTools)
 		case "tools/call":
-			switch m.Params.Name {
-			case "nothing":
-				fmt.Printf(`{"jsonrpc":"2.0","id":%s}`+"\n", m.ID)
-				continue
-			case "deep":
-				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, strings.Repeat("[", 200_000)+strings.Repeat("]", 200_000))
-				continue
-			case "number":
-				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":5}`+"\n", m.ID)
+			if invalid, ok := invalidResponses[m.Params.Name]; ok {
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s%s}`+"\n", m.ID, invalid)
 				continue
 			}
 			fmt.Printf(`[{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%d"}]}}]`+"\n", m.ID, os.Getpid())
@@ -359,20 +403,24 @@ func TestNoiseOnStdout(t *testing.T) {
 
 // A response that is invalid is an error of its call alone, at once.
 func TestInvalidResponses(t *testing.T) {
-	set := start(t, mcptools.Options{}, self(t, "noisy"))
-	first := call(t, set, "pid", "{}")
-	for tool, want := range map[string]string{
-		"nothing": "the tool server's response is invalid: it has neither result nor error",
-		"deep":    "the tool server's response is invalid: it is nested deeper than 1000 levels",
-		"number":  "answer not understood: expected an object, not a number",
-	} {
-		_, err := set.Call(t.Context(), tool, nil)
-		if err == nil || errors.Is(err, mcptools.ErrServerGone) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, expected %q", tool, err, want)
-		}
-	}
-	if again := call(t, set, "pid", "{}"); again != first {
-		t.Errorf("the server was started again: process %s, then %s", first, again)
+	for way, server := range map[string]mcptools.Server{"command": self(t, "noisy"), "http": invalidHTTP(t, true), "http, JSON": invalidHTTP(t, false)} {
+		t.Run(way, func(t *testing.T) {
+			set := start(t, mcptools.Options{}, server)
+			first := call(t, set, "pid", "{}")
+			for tool, want := range map[string]string{
+				"nothing": "the tool server's response is invalid: it has neither result nor error",
+				"deep":    "the tool server's response is invalid: it is nested deeper than 1000 levels",
+				"number":  "answer not understood: expected an object, not a number",
+			} {
+				_, err := set.Call(t.Context(), tool, nil)
+				if err == nil || errors.Is(err, mcptools.ErrServerGone) || !strings.Contains(err.Error(), want) {
+					t.Errorf("%s: error %v, expected %q", tool, err, want)
+				}
+			}
+			if again := call(t, set, "pid", "{}"); again != first {
+				t.Errorf("the server was started again: process or session %s, then %s", first, again)
+			}
+		})
 	}
 }
 

@@ -253,41 +253,70 @@ func (t *tee) response() json.RawMessage {
 	return nil
 }
 
-// noticeBody passes on the progress and log messages in a stream of events before the SDK
-// reads what follows them.
-type noticeBody struct {
+// eventBody is a stream of events, whose messages are repaired. It passes on the progress and log
+// messages before the SDK reads what follows them.
+type eventBody struct {
 	io.ReadCloser
 	notice func(method string, params mcp.Params)
 
 	event   []byte // read of the current event
 	scanned int    // the part of event without its end
 	over    bool   // the event exceeds maxLine
+	ready   []byte // to be returned by Read
+	err     error  // of reading, after ready
 }
 
 // Read reads from the body. It is called by one goroutine.
-func (b *noticeBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	b.event = append(b.event, p[:n]...)
+func (b *eventBody) Read(p []byte) (int, error) {
+	for len(b.ready) == 0 && b.err == nil && len(p) > 0 {
+		var n int
+		n, b.err = b.ReadCloser.Read(p)
+		b.event = append(b.event, p[:n]...)
+		b.divide()
+	}
+	n := copy(p, b.ready)
+	if b.ready = b.ready[n:]; len(b.ready) > 0 {
+		return n, nil
+	}
+	return n, b.err
+}
+
+// divide makes ready what is complete.
+func (b *eventBody) divide() {
 	for {
 		end, next := eventEnd(b.event, b.scanned)
 		if end < 0 {
 			break
 		}
-		event := b.event[:end]
-		if !b.over && (bytes.Contains(event, []byte(progressMade)) || bytes.Contains(event, []byte(logMessage))) {
-			for data := range eventData(event) {
-				msg, err := jsonrpc.DecodeMessage(data)
-				if req, ok := msg.(*jsonrpc.Request); ok && err == nil && !req.IsCall() {
-					pass(req, b.notice)
-				}
-			}
+		if b.over {
+			b.ready = append(b.ready, b.event[:next]...)
+		} else {
+			b.passOn(b.event[:end])
+			b.ready = append(b.ready, repairedEvent(b.event[:next])...)
 		}
 		b.event, b.scanned, b.over = b.event[next:], 0, false
 	}
-	if b.scanned = max(0, len(b.event)-len("\r\n\r")); len(b.event) > maxLine {
+	b.scanned = max(0, len(b.event)-len("\r\n\r"))
+	switch {
+	case b.err != nil:
+		b.ready, b.event = append(b.ready, b.event...), nil
+	case len(b.event) > maxLine:
+		b.ready = append(b.ready, b.event[:b.scanned]...)
 		b.event, b.scanned, b.over = b.event[b.scanned:], 0, true
 	}
-	return n, err
+}
+
+// passOn passes on the progress and log messages of an event.
+func (b *eventBody) passOn(event []byte) {
+	if !bytes.Contains(event, []byte(progressMade)) && !bytes.Contains(event, []byte(logMessage)) {
+		return
+	}
+	for data := range eventData(event) {
+		msg, err := jsonrpc.DecodeMessage(data)
+		if req, ok := msg.(*jsonrpc.Request); ok && err == nil && !req.IsCall() {
+			pass(req, b.notice)
+		}
+	}
 }
 
 // eventEnd returns the end of the first event at from or later, and the begin of the next

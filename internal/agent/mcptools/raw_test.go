@@ -1,6 +1,7 @@
 package mcptools
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -78,13 +79,18 @@ func TestNoticesInBodies(t *testing.T) {
 	stream := "id: 1\r\ndata: {}\r\n\r\n" + notice + "\n\ndata: " + strings.Repeat("x", maxLine) + "notifications/progress\n\n" + notice + "\r\n\r\n" + notice
 	for _, size := range []int{1, 7, 4096, len(stream)} {
 		count := 0
-		body := &noticeBody{notice: func(string, mcp.Params) { count++ }}
-		body.ReadCloser = io.NopCloser(strings.NewReader(stream))
+		body := &eventBody{notice: func(string, mcp.Params) { count++ }}
+		text := stream
 		if size < 4096 { // the long event would take long
-			body.ReadCloser = io.NopCloser(strings.NewReader(strings.Replace(stream, strings.Repeat("x", maxLine), "", 1)))
+			text = strings.Replace(stream, strings.Repeat("x", maxLine), "", 1)
 		}
-		if _, err := io.CopyBuffer(io.Discard, struct{ io.Reader }{body}, make([]byte, size)); err != nil || count != 2 {
-			t.Errorf("in pieces of %d: %d notifications, %v; expected the 2 complete ones", size, count, err)
+		body.ReadCloser = io.NopCloser(strings.NewReader(text))
+		var out bytes.Buffer
+		if _, err := io.CopyBuffer(struct{ io.Writer }{&out}, struct{ io.Reader }{body}, make([]byte, size)); err != nil || out.String() != text {
+			t.Errorf("in pieces of %d: %v, and the stream is changed: %d bytes of %d", size, err, out.Len(), len(text))
+		}
+		if count != 2 {
+			t.Errorf("in pieces of %d: %d notifications; expected the 2 complete ones", size, count)
 		}
 	}
 }

@@ -1,8 +1,10 @@
 package mcptools
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -10,13 +12,13 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// repaired returns a message of a server. A response that the SDK cannot read, at which it would
-// end the session or wait, becomes an error of its request.
-func repaired(message []byte) []byte {
+// repaired returns a message of a server, and whether the SDK can read it. A response that it cannot
+// read, at which it would end the session or wait, becomes an error of its request.
+func repaired(message []byte) (_ []byte, ok bool) {
 	msg, err := jsonrpc.DecodeMessage(message)
-	res, ok := msg.(*jsonrpc.Response)
-	if err == nil && (!ok || res.Error != nil || len(res.Result) > 0) {
-		return message
+	res, isResponse := msg.(*jsonrpc.Response)
+	if err == nil && (!isResponse || res.Error != nil || len(res.Result) > 0) {
+		return message, true
 	}
 	shallow, depth := outline(message)
 	var head struct {
@@ -25,7 +27,7 @@ func repaired(message []byte) []byte {
 		Method  json.RawMessage `json:"method"`
 	}
 	if json.Unmarshal(shallow, &head) != nil || head.Version != "2.0" || head.ID == nil || string(head.ID) == "null" || head.Method != nil {
-		return message // it is not the response to a request
+		return message, err == nil // it is not the response to a request
 	}
 	why := "it has neither result nor error"
 	switch {
@@ -37,7 +39,7 @@ func repaired(message []byte) []byte {
 		why = textutil.JSONFault(err)
 	}
 	why = "the tool server's response is invalid: " + why
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, head.ID, jsonrpc.CodeInternalError, protocol.AppendString(nil, why))
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, head.ID, jsonrpc.CodeInternalError, protocol.AppendString(nil, why)), true
 }
 
 // outline returns a JSON text with null in place of each array and object inside of the outermost
@@ -67,4 +69,43 @@ func outline(text []byte) (shallow []byte, depth int) {
 		}
 	}
 	return shallow, depth
+}
+
+// jsonBody is the body of a response with one message, which is repaired.
+type jsonBody struct {
+	io.ReadCloser
+	message io.Reader // nil: not read yet
+}
+
+// Read reads from the body. It is called by one goroutine.
+func (b *jsonBody) Read(p []byte) (int, error) {
+	if b.message == nil {
+		text, err := io.ReadAll(io.LimitReader(b.ReadCloser, maxLine))
+		if err != nil {
+			return 0, err
+		}
+		if len(text) < maxLine {
+			text, _ = repaired(text)
+		}
+		b.message = io.MultiReader(bytes.NewReader(text), b.ReadCloser)
+	}
+	return b.message.Read(p)
+}
+
+// repairedEvent returns an event of a stream with its end, repaired.
+func repairedEvent(event []byte) []byte {
+	for data := range eventData(event) {
+		message, ok := repaired(data)
+		if !ok || bytes.Equal(message, data) {
+			break
+		}
+		var out []byte
+		for line := range bytes.Lines(event) {
+			if !bytes.HasPrefix(line, []byte("data:")) && len(bytes.TrimSpace(line)) > 0 {
+				out = append(out, line...)
+			}
+		}
+		return fmt.Appendf(out, "data: %s\n\n", message)
+	}
+	return event
 }

@@ -31,7 +31,8 @@ func TestRepaired(t *testing.T) {
 			if test.why != "" {
 				want = strings.NewReplacer("ID", test.id, "WHY", test.why).Replace(invalid)
 			}
-			got := string(repaired([]byte(test.message)))
+			text, _ := repaired([]byte(test.message))
+			got := string(text)
 			if got != want {
 				t.Errorf("got %.200s, want %.200s", got, want)
 			}
