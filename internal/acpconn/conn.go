@@ -22,6 +22,8 @@ import (
 	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 // Bounds of a connection.
@@ -103,7 +105,18 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any) erro
 		return nil
 	}
 	if err := json.Unmarshal(raw, result); err != nil {
-		return fmt.Errorf("read the result of %s: %w", method, err)
+		return fmt.Errorf("read the result of %s: %s", method, textutil.JSONFault(err))
+	}
+	return nil
+}
+
+// Params decodes the params of a request. Error: *Error for the peer.
+func Params(params json.RawMessage, into any) error {
+	if len(params) == 0 {
+		return NewError(CodeInvalidParams, "invalid params: expected an object; there are none")
+	}
+	if err := json.Unmarshal(params, into); err != nil {
+		return NewError(CodeInvalidParams, "invalid params: %s", textutil.JSONFault(err))
 	}
 	return nil
 }

@@ -217,8 +217,8 @@ func (s *server) sessionIn(params json.RawMessage) (*session, error) {
 	var p struct {
 		ID string `json:"sessionId"`
 	}
-	if json.Unmarshal(params, &p) != nil {
-		return nil, acpconn.NewError(acpconn.CodeInvalidParams, "invalid params")
+	if err := acpconn.Params(params, &p); err != nil {
+		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -258,7 +258,10 @@ func (s *server) load(ctx context.Context, params json.RawMessage) (any, error) 
 	var p struct {
 		ID string `json:"sessionId"`
 	}
-	if json.Unmarshal(params, &p) != nil || !protocol.ValidID(p.ID) {
+	if err := acpconn.Params(params, &p); err != nil {
+		return nil, err
+	}
+	if !protocol.ValidID(p.ID) {
 		return nil, acpconn.NewError(acpconn.CodeInvalidParams, "sessionId: expected the id of a session")
 	}
 	s.mu.Lock()
@@ -369,7 +372,9 @@ func (s *server) prompt(ctx context.Context, params json.RawMessage) (any, error
 	var p struct {
 		Prompt []json.RawMessage `json:"prompt"`
 	}
-	_ = json.Unmarshal(params, &p) // sessionIn has read it; a prompt of another type has no text
+	if err := acpconn.Params(params, &p); err != nil {
+		return nil, err
+	}
 	text := promptText(p.Prompt)
 	if strings.TrimSpace(text) == "" {
 		return nil, acpconn.NewError(acpconn.CodeInvalidParams, "prompt: expected a text")

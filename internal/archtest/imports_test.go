@@ -190,7 +190,7 @@ var mayImport = map[string][]string{
 	"internal/agent/bridge":                {"protocol", "client", "client/api", "internal/agent/mcptools", "internal/agent/toolpins", "internal/elicit", "internal/participant", "internal/textutil"},
 	"internal/demo":                        {"protocol", "client", "internal/agent", "internal/agent/addressing", "internal/agent/bridge", "internal/agent/contextwindow", "internal/agent/llm", "internal/agent/mcptools", "internal/agent/planner"},
 	"internal/participant":                 {"protocol", "client"},
-	"internal/acpconn":                     {},
+	"internal/acpconn":                     {"internal/textutil"},
 	"internal/acpserver":                   {"protocol", "client/api", "internal/acpconn", "internal/ask", "internal/program", "internal/proposal", "internal/recent"},
 	"internal/agent/acp":                   {"protocol", "client", "internal/acpconn", "internal/agent", "internal/agent/deltastream", "internal/agent/llm", "internal/agent/planner", "internal/agent/publisher", "internal/agent/subprocess", "internal/participant", "internal/proposal", "internal/recent", "internal/textutil"},
 	"internal/natsembed":                   {"internal/privatedir"},

@@ -297,8 +297,8 @@ func (p *program) handle(ctx context.Context, method string, params json.RawMess
 	var about struct {
 		Session sessionID `json:"sessionId"`
 	}
-	if err := json.Unmarshal(params, &about); err != nil {
-		return nil, acpconn.NewError(acpconn.CodeInvalidParams, "invalid params")
+	if err := acpconn.Params(params, &about); err != nil {
+		return nil, err
 	}
 	p.mu.Lock()
 	t := p.turns[about.Session]

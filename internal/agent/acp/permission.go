@@ -51,8 +51,8 @@ func (t *turn) permission(ctx context.Context, params json.RawMessage) (any, err
 		Call    json.RawMessage `json:"toolCall"`
 		Options options         `json:"options"`
 	}
-	if json.Unmarshal(params, &in) != nil {
-		return nil, acpconn.NewError(acpconn.CodeInvalidParams, "invalid params")
+	if err := acpconn.Params(params, &in); err != nil {
+		return nil, err
 	}
 	t.mu.Lock()
 	if t.ended || t.prompting == nil || t.prompting.Err() != nil {

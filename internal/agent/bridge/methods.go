@@ -200,7 +200,7 @@ func decode[P any](params protocol.Value, s shape) (*P, error) {
 		return nil, &client.RPCError{Code: participant.CodeInvalidParams, Message: "params must be an object"}
 	}
 	if err := json.Unmarshal(s.filter(params), p); err != nil {
-		return nil, &client.RPCError{Code: participant.CodeInvalidParams, Message: "invalid params: " + textutil.ShortenChars(err.Error(), maxMessage)}
+		return nil, &client.RPCError{Code: participant.CodeInvalidParams, Message: "invalid params: " + textutil.ShortenChars(textutil.JSONFault(err), maxMessage)}
 	}
 	return p, nil
 }

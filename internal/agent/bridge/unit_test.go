@@ -35,6 +35,9 @@ func TestParams_ExactNames(t *testing.T) {
 	if err != nil || got.Ref.Name != "a" || got.Ref.Type != "ref/prompt" || got.Argument.Value != "v" {
 		t.Errorf("%+v, %v", got, err)
 	}
+	if _, err := decode[mcp.CompleteParams](parsed(t, `{"argument":{"name":5}}`), shape{"argument": {"name": nil}}); err == nil || !strings.Contains(err.Error(), "invalid params: argument.name: expected a string, not a number") {
+		t.Errorf("a number as name: %v", err)
+	}
 	p, err := decode[mcp.CallToolParams](parsed(t, `{"NAME":"delete_all"}`), shape{"name": nil})
 	if err != nil || p.Name != "" {
 		t.Errorf("%+v, %v", p, err)
