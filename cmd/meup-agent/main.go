@@ -61,7 +61,7 @@ func newDocserver() *cobra.Command {
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			err := docserver.Serve(c.Context(), args[0], program.Version(version))
+			err := docserver.Serve(c.Context(), args[0], program.Version(version), os.Stdin, os.Stdout)
 			if c.Context().Err() != nil {
 				return nil // terminated
 			}

@@ -9,15 +9,19 @@
 package docserver
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -25,6 +29,7 @@ import (
 const (
 	maxFileBytes = 8 << 20 // of one read
 	maxEntries   = 10_000  // of one listing or search
+	maxLine      = 4 << 20 // bytes of a message
 )
 
 // folder is the served folder.
@@ -56,14 +61,73 @@ func New(dir, version string) (server *mcp.Server, closeDir func() error, err er
 	return server, root.Close, nil
 }
 
-// Serve serves standard input and output until the input or ctx ends.
-func Serve(ctx context.Context, dir, version string) error {
+// Serve serves the client that writes to in and reads from out, until in or ctx ends.
+func Serve(ctx context.Context, dir, version string, in io.Reader, out io.Writer) error {
 	server, closeDir, err := New(dir, version)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = closeDir() }()
-	return server.Run(ctx, &mcp.StdioTransport{})
+	r, w := io.Pipe()
+	go func() { _ = w.CloseWithError(passMessages(w, in, out)) }() // ends with in; a read of it cannot be canceled
+	return server.Run(ctx, &mcp.IOTransport{Reader: r, Writer: struct {
+		io.Writer
+		io.Closer
+	}{out, r}})
+}
+
+// passMessages writes the messages of a client to w, each in a line of its own, until the
+// end of in. What is no message gets an error: the SDK would end the connection.
+func passMessages(w io.Writer, in io.Reader, out io.Writer) error {
+	lines := bufio.NewReaderSize(in, 64<<10)
+	var line []byte
+	for {
+		part, err := lines.ReadSlice('\n')
+		line = append(line, part[:min(len(part), maxLine+1-len(line))]...)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		text := bytes.TrimSpace(line)
+		var batch []json.RawMessage // of revision 2025-03-26
+		if json.Unmarshal(text, &batch) != nil || len(batch) == 0 {
+			batch = []json.RawMessage{text}
+		}
+		for _, message := range batch {
+			to := w
+			if fault := faultOf(message); fault != nil {
+				to, message = out, fault
+			}
+			if len(message) == 0 {
+				continue
+			}
+			if _, err := to.Write(append(message[:len(message):len(message)], '\n')); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return err
+		}
+		line = line[:0]
+	}
+}
+
+// faultOf returns the response to what is no message; nil: it is one, or empty.
+func faultOf(message []byte) json.RawMessage {
+	var fault jsonrpc.Error
+	switch _, err := jsonrpc.DecodeMessage(message); {
+	case len(message) > maxLine:
+		fault = jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("the message is longer than %d MiB", maxLine>>20)}
+	case len(message) == 0:
+		return nil
+	case !json.Valid(message): // DecodeMessage accepts text after the message
+		fault = jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "the line is no JSON: expected one JSON-RPC message a line"}
+	case err != nil:
+		fault = jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()}
+	default:
+		return nil
+	}
+	raw, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": &fault}) // of texts and numbers
+	return raw
 }
 
 func (f *folder) register(server *mcp.Server) {

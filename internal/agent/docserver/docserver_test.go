@@ -1,7 +1,10 @@
 package docserver_test
 
 import (
+	"bufio"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,6 +76,48 @@ func call(t *testing.T, s *mcp.ClientSession, tool, args string) (string, bool) 
 		return err.Error(), false
 	}
 	return res.Content[0].(*mcp.TextContent).Text, !res.IsError
+}
+
+// What is no message gets an error, and the messages after it are answered. The end of the
+// input ends the server.
+func TestServe_NoMessage(t *testing.T) {
+	in, client := io.Pipe()
+	answers, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { // ends with client
+		err := docserver.Serve(t.Context(), t.TempDir(), "test", in, out)
+		_ = errors.Join(in.Close(), out.Close())
+		ended <- err
+	}()
+	lines := bufio.NewScanner(answers)
+	for _, c := range []struct{ line, want string }{
+		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`, `"id":1,"result"`},
+		{`garbage`, `"code":-32700`},
+		{`{"jsonrpc":"2.0","id":2,`, `"code":-32700`},
+		{`{"a":1}`, `"code":-32600`},
+		{`[]`, `"code":-32600`},
+		{`"` + strings.Repeat("x", 5<<20) + `"`, "longer than 4 MiB"},
+		{`{"jsonrpc":"2.0","id":3,"method":"ping"} trailing`, `"code":-32700`},
+		{"\n\r\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + `{"jsonrpc":"2.0","id":4,"method":"ping"}`, `"id":4,"result"`},
+		{`[{"jsonrpc":"2.0","id":5,"method":"ping"}]`, `"id":5,"result"`},
+	} {
+		if _, err := io.WriteString(client, c.line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		if !lines.Scan() || !strings.Contains(lines.Text(), c.want) {
+			t.Errorf("%.50s: got %q (%v), want %s", c.line, lines.Text(), lines.Err(), c.want)
+		}
+	}
+	if _, err := io.WriteString(client, `{"jsonrpc":"2.0","id":6,"method":"ping"}`); err != nil { // without a newline
+		t.Fatal(err)
+	}
+	_ = client.Close()
+	if !lines.Scan() || !strings.Contains(lines.Text(), `"id":6,"result"`) {
+		t.Errorf("the last line: got %q, want its response", lines.Text())
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("after the end of the input: %v", err)
+	}
 }
 
 func TestReads(t *testing.T) {

@@ -33,7 +33,7 @@ import (
 func TestMain(m *testing.M) {
 	switch os.Getenv("MEUP_TEST_SERVER") {
 	case "docs":
-		exitWith(docserver.Serve(context.Background(), os.Args[1], "test"))
+		exitWith(docserver.Serve(context.Background(), os.Args[1], "test", os.Stdin, os.Stdout))
 	case "moody":
 		exitWith(moody(revisions()...).Run(context.Background(), &mcp.StdioTransport{}))
 	case "moody-http":
