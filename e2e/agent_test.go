@@ -204,8 +204,9 @@ func testAgentModel(t *testing.T, api string) {
 
 func TestAgent_ModelLost(t *testing.T) {
 	t.Parallel()
+	lost := llmtest.Turn{Text: "I think about this for a long time.", CutAfter: 3} // it is asked once more
 	_, flags := model(t, llmtest.Turns(
-		llmtest.Turn{Text: "I think about this for a long time.", CutAfter: 3},
+		lost, lost,
 		llmtest.Turn{Text: "Here I am again."},
 	))
 	s := openAgentStageWith(t, flags...)
