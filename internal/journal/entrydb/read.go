@@ -228,6 +228,24 @@ func floor(r pebble.Reader, space string) (seq protocol.Seq, err error) {
 	return seq, err
 }
 
+// HasEntries reports whether a space has entries, also in a database with keys that
+// cannot be read. Err: ErrUnavailable.
+func (d *DB) HasEntries() (bool, error) {
+	s, err := d.acquire()
+	if err != nil {
+		return false, err
+	}
+	defer d.release(s)
+	it, err := s.pdb.NewIter(&pebble.IterOptions{
+		LowerBound: []byte{tableEntry}, UpperBound: []byte{tableEntry + 1},
+	})
+	if err != nil {
+		return false, journal.Unavailable(err)
+	}
+	found := it.First()
+	return found, closeErr(it)
+}
+
 // Spaces lists the spaces that have entries, shorter names first. Err:
 // ErrUnavailable.
 func (d *DB) Spaces() ([]string, error) {

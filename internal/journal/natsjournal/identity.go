@@ -109,7 +109,9 @@ func (s *stream) identify(ctx context.Context, info *jetstream.StreamInfo) error
 	}
 	if s.local.Pos.Seq == 0 {
 		s.announce = s.announce || s.local.Pos.Created != 0 && s.local.Pos.Created != created
-	} else if why, err := s.compare(ctx, info); err != nil {
+	} else if why, err := s.compare(ctx, info); s.j.replica.ForeignFormat() && errors.Is(err, journal.ErrDamaged) {
+		return s.startOver("it has another format, and cannot be compared: " + err.Error())
+	} else if err != nil {
 		return err
 	} else if why != "" {
 		return s.startOver(why)

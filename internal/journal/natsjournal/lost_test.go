@@ -1,6 +1,7 @@
 package natsjournal
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -335,6 +337,81 @@ func TestStreamWentBack_OtherFormat(t *testing.T) {
 	}
 	if kept := keptCopies(t, dir); len(kept) != 1 {
 		t.Errorf("kept %q, want the copy in the other format", kept)
+	}
+}
+
+// A copy in another format that cannot be compared with the stream is kept, and another one is made.
+func TestStreamWentBack_UnreadableFormat(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(key, value []byte) (newKey, newValue []byte){
+		"keys": func(key, value []byte) ([]byte, []byte) {
+			if key[0] == 'e' {
+				key = append([]byte("e\xff\xff"), key...)
+			}
+			return key, value
+		},
+		"entries": func(key, value []byte) ([]byte, []byte) {
+			if key[0] == 'e' {
+				value[0] = 9
+			}
+			return key, value
+		},
+		"position": func(key, value []byte) ([]byte, []byte) {
+			if bytes.HasPrefix(key, []byte("mposition/")) {
+				value = append(value, 0)
+			}
+			return key, value
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := startNATS(t)
+			dir := t.TempDir()
+			one := func(o *Options) { o.streams, o.shorterWait, o.ReplicaDir = 1, 500*time.Millisecond, dir }
+			j := openTest(t, n.url(), one)
+			mustAppend(t, j, "lab", chat("a", "alice"))
+			old := backup(t, n)
+			persistAppend(t, j, "lab", chat("b", "alice"))
+			closeTest(t, j)
+			n.stop()
+			n.opts.StoreDir = old
+			n.start()
+			setReplicaFormat(t, dir, "9")
+			changeRows(t, filepath.Join(dir, "db"), change)
+			j = openTest(t, n.url(), one)
+			if got := content(t, j, "lab"); len(got) != 1 {
+				t.Errorf("the log has %q, want a", got)
+			}
+			if kept := keptCopies(t, dir); len(kept) != 1 {
+				t.Errorf("kept %q, want the copy in the other format", kept)
+			}
+		})
+	}
+}
+
+// changeRows changes the entries and the meta rows of a closed database.
+func changeRows(t *testing.T, dir string, change func(key, value []byte) (newKey, newValue []byte)) {
+	t.Helper()
+	db, err := pebble.Open(dir, &pebble.Options{
+		Merger: &pebble.Merger{Name: "meup.sum", Merge: pebble.DefaultMerger.Merge}, FormatMajorVersion: pebble.FormatNewest,
+		DisableAutomaticCompactions: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := db.NewIter(&pebble.IterOptions{LowerBound: []byte("e"), UpperBound: []byte("n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := db.NewBatch()
+	for ok := rows.First(); ok; ok = rows.Next() {
+		key, value := change(bytes.Clone(rows.Key()), bytes.Clone(rows.Value()))
+		if err := errors.Join(b.Delete(rows.Key(), nil), b.Set(key, value, nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(rows.Close(), b.Commit(pebble.Sync), db.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -3,6 +3,7 @@ package natsjournal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -131,7 +132,11 @@ func (j *Journal) runStreams() (r repair, ok bool) {
 	}
 	for _, s := range j.streams {
 		if err := s.load(); err != nil {
-			j.repair(repair{reason: err, stream: s.name})
+			foreign := j.replica.ForeignFormat()
+			if foreign {
+				err = fmt.Errorf("it has another format, and cannot be compared: %w", err)
+			}
+			j.repair(repair{reason: err, stream: s.name, wipe: foreign})
 			break
 		}
 	}
@@ -185,8 +190,8 @@ func (j *Journal) repairReplica(r repair) bool {
 	return err == nil || !j.replica.Failed()
 }
 
-// setAside keeps a replica that is intact but not a copy of the log on NATS,
-// and creates an empty one.
+// setAside keeps a replica that is intact but not a copy of the log on NATS, or cannot be
+// compared with it, and creates an empty one.
 func (j *Journal) setAside(reason error) error {
 	name, err := j.replica.SetAside()
 	if err != nil {
@@ -195,7 +200,7 @@ func (j *Journal) setAside(reason error) error {
 	j.mu.Lock()
 	clear(j.purges) // their messages are those of the former streams
 	j.mu.Unlock()
-	j.log.Error("the local copy of the log differs from NATS: it is kept aside, and a new one is made from NATS",
+	j.log.Error("the local copy of the log differs from NATS, or cannot be compared with it: it is kept aside, and a new one is made from NATS",
 		"reason", reason, "kept", name)
 	return nil
 }

@@ -51,7 +51,7 @@ type Replica struct {
 }
 
 // Open opens the replica in dir, or a temporary one. A replica that cannot be
-// read is deleted. Err: the folder is in use or cannot be written.
+// read is deleted; one whose store is of a newer version is kept aside. Err: the folder is in use or cannot be written.
 func Open(dir string, log *slog.Logger) (*Replica, error) {
 	r := &Replica{dir: dir, log: log, complete: make(chan struct{})}
 	if dir == "" {
@@ -74,7 +74,11 @@ func Open(dir string, log *slog.Logger) (*Replica, error) {
 	_ = os.RemoveAll(r.SecondDir()) // left by a killed process; the next verification tries again
 	switch err := r.open(); {
 	case errors.Is(err, entrydb.ErrNewer):
-		return nil, errors.Join(err, lock.Close())
+		kept, asideErr := r.SetAside()
+		if asideErr != nil {
+			return nil, errors.Join(asideErr, lock.Close())
+		}
+		log.Warn("replica is of a newer version: it is kept aside, and another one is made from NATS", "kept", kept, "reason", err)
 	case err != nil:
 		log.Warn("replica cannot be read and is made again from NATS", "folder", r.dir, "error", err)
 		if err := r.Rebuild(); err != nil {
@@ -115,12 +119,11 @@ func checkFormat(db *entrydb.DB) (foreign bool, err error) {
 	if string(format) == Format {
 		return false, nil
 	}
-	spaces, err := db.Spaces()
-	if err != nil {
-		return false, fmt.Errorf("read the replica's spaces: %w", err)
+	if len(format) > 0 {
+		return true, nil // nothing else in it may be readable
 	}
-	if len(format) > 0 || len(spaces) > 0 {
-		return true, nil
+	if foreign, err = db.HasEntries(); foreign || err != nil {
+		return foreign, err
 	}
 	b := db.NewBatch()
 	b.SetMeta(metaFormat, []byte(Format))
@@ -138,8 +141,8 @@ func (r *Replica) Name() (name string, hasEntries bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
-	spaces, err := r.db.Spaces()
-	return string(data), len(spaces) > 0, err
+	hasEntries, err = r.db.HasEntries()
+	return string(data), hasEntries, err
 }
 
 // SetName sets the name of the log.
@@ -216,8 +219,8 @@ func (r *Replica) Rebuild() error {
 	return r.renew(func() error { return os.RemoveAll(r.path()) })
 }
 
-// SetAside replaces the replica, which is not a copy of the log on NATS, with an empty one. It
-// returns the path at which the former one is kept.
+// SetAside replaces the replica, which is not a copy of the log on NATS or cannot be compared
+// with it, with an empty one. It returns the path at which the former one is kept.
 func (r *Replica) SetAside() (kept string, err error) {
 	return r.setAside(func() error { return nil })
 }
