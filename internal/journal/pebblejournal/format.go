@@ -35,11 +35,8 @@ func checkFormat(db *entrydb.DB) (old bool, err error) {
 		return err == nil, err
 	}
 	n, err := strconv.Atoi(string(value))
-	if err != nil {
-		return false, fmt.Errorf("the format of the log cannot be read: %w", err)
-	}
-	if n > format {
-		return false, fmt.Errorf("%w (format %d, this build reads up to %d); its entries were not changed. Start that version, or restore a backup of this one", entrydb.ErrNewer, n, format)
+	if err != nil || n > format {
+		return false, fmt.Errorf("%w (format %s, this build reads up to %d); its entries were not changed. Start that version, or restore a backup of this one", entrydb.ErrNewer, value, format)
 	}
 	return n < format, nil
 }

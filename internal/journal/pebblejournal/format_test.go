@@ -95,35 +95,39 @@ func TestOpen_Format1Dropped(t *testing.T) {
 }
 
 func TestOpen_NewerFormat(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "log")
-	j := open(t, Options{Dir: dir})
-	j.one("lab", "a")
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
-	db, err := entrydb.Open(entrydb.Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := db.NewBatch()
-	b.SetMeta(formatKey, []byte("3"))
-	if err := errors.Join(b.Commit(true), db.Close()); err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range []Options{{Dir: dir}, {Dir: dir, AcceptLoss: true}, {Dir: dir, Restored: true}} {
-		j, err := Open(o)
-		if err == nil {
-			j.Close()
-		}
-		if !errors.Is(err, entrydb.ErrNewer) || !strings.Contains(err.Error(), "format 3, this build reads up to 2") || !strings.Contains(err.Error(), dir) {
-			t.Errorf("%+v: %v, want that a newer meup wrote it, both formats and the folder", o, err)
-		}
-	}
-	if s, err := OpenStored(dir, nil); !errors.Is(err, entrydb.ErrNewer) {
-		if err == nil {
-			s.Close()
-		}
-		t.Errorf("a backup: %v, want that a newer meup wrote it", err)
+	for _, newer := range []string{"3", "2.1"} {
+		t.Run(newer, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "log")
+			j := open(t, Options{Dir: dir})
+			j.one("lab", "a")
+			if err := j.Close(); err != nil {
+				t.Fatal(err)
+			}
+			db, err := entrydb.Open(entrydb.Options{Dir: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := db.NewBatch()
+			b.SetMeta(formatKey, []byte(newer))
+			if err := errors.Join(b.Commit(true), db.Close()); err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range []Options{{Dir: dir}, {Dir: dir, AcceptLoss: true}, {Dir: dir, Restored: true}} {
+				j, err := Open(o)
+				if err == nil {
+					j.Close()
+				}
+				if !errors.Is(err, entrydb.ErrNewer) || !strings.Contains(err.Error(), "format "+newer+", this build reads up to 2") || !strings.Contains(err.Error(), dir) {
+					t.Errorf("%+v: %v, want that a newer meup wrote it, both formats and the folder", o, err)
+				}
+			}
+			if s, err := OpenStored(dir, nil); !errors.Is(err, entrydb.ErrNewer) {
+				if err == nil {
+					s.Close()
+				}
+				t.Errorf("a backup: %v, want that a newer meup wrote it", err)
+			}
+		})
 	}
 }
 
