@@ -151,6 +151,26 @@ func Decides(k protocol.Kind) bool {
 	return k == protocol.KindMCPRequest || k == protocol.KindMCPReject || k == protocol.KindMCPWithdraw
 }
 
+// Among returns the proposal among the envelopes with these ids; nil if there is none, or
+// more than one. lookup returns nil if no envelope has the id.
+func Among(ids []protocol.ID, lookup func(protocol.ID) (*protocol.Envelope, error)) (found *protocol.Envelope, err error) {
+	for _, id := range ids {
+		if found != nil && found.ID == id {
+			continue
+		}
+		switch e, err := lookup(id); {
+		case err != nil:
+			return nil, err
+		case e == nil || e.Kind != protocol.KindMCPProposal:
+		case found != nil:
+			return nil, nil
+		default:
+			found = e
+		}
+	}
+	return found, nil
+}
+
 // Settles returns how an envelope that follows the proposal p settles it;
 // Pending if it does not.
 func Settles(p, e *protocol.Envelope) Outcome {

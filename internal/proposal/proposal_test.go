@@ -44,6 +44,41 @@ func TestSettles(t *testing.T) {
 	}
 }
 
+func TestAmong(t *testing.T) {
+	failed := errors.New("failed")
+	lookup := func(id protocol.ID) (*protocol.Envelope, error) {
+		switch id {
+		case "failed":
+			return nil, failed
+		case "unknown":
+			return nil, nil
+		case "chat":
+			return &protocol.Envelope{ID: id, Kind: protocol.KindChat}, nil
+		}
+		return &protocol.Envelope{ID: id, Kind: protocol.KindMCPProposal}, nil
+	}
+	for _, test := range []struct {
+		ids  []protocol.ID
+		want protocol.ID
+		err  error
+	}{
+		{nil, "", nil},
+		{[]protocol.ID{"unknown", "chat"}, "", nil},
+		{[]protocol.ID{"chat", "a", "unknown", "a"}, "a", nil},
+		{[]protocol.ID{"a", "b"}, "", nil},
+		{[]protocol.ID{"a", "failed"}, "", failed},
+	} {
+		found, err := proposal.Among(test.ids, lookup)
+		var id protocol.ID
+		if found != nil {
+			id = found.ID
+		}
+		if id != test.want || !errors.Is(err, test.err) {
+			t.Errorf("the proposal among %q is %q, %v, want %q, %v", test.ids, id, err, test.want, test.err)
+		}
+	}
+}
+
 func TestApproval(t *testing.T) {
 	const exact = `{"jsonrpc":"2.0","id":"own","method":"m","params":{"n":1.00}}`
 	const edited = `{"jsonrpc":"2.0","id":"own","method":"m","params":{"n":1.00},"edited":true}`

@@ -2,6 +2,7 @@ package pebblejournal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -47,13 +48,24 @@ func (j *Journal) upgrade(report time.Duration) error {
 	if err != nil {
 		return err
 	}
+	total, oldest := uint64(0), make([]protocol.Seq, len(spaces))
+	for i, space := range spaces {
+		var newest protocol.Seq
+		if oldest[i], newest, err = j.db.Bounds(space); err != nil {
+			return err
+		}
+		total += uint64(newest + 1 - oldest[i])
+	}
 	b, decisions, read, reported := j.db.NewBatch(), 0, 0, time.Now()
 	for i, space := range spaces {
-		n, err := j.settleAll(b, space, func() {
+		n, err := j.settleAll(b, space, func(seq protocol.Seq) {
+			if seq < oldest[i] {
+				return // a state entry that outlived retention
+			}
 			read++
 			if time.Since(reported) >= report {
 				reported = time.Now()
-				j.log.Info("the log is read once for its new format", "entries", read, "spaces", i, "of", len(spaces))
+				j.log.Info("the log is read once for its new format", "entries", read, "of", total)
 			}
 		})
 		if err != nil {
@@ -71,46 +83,44 @@ func (j *Journal) upgrade(report time.Duration) error {
 	return nil
 }
 
-// proposed is a proposal of a space.
-type proposed struct {
-	envelope protocol.Envelope
-	call     proposal.Call
-}
-
-// settled is in place of each proposal that is settled, so that these need little memory.
-var settled = new(proposed)
-
 // settleAll adds to the batch the proposals that the decisions of a space settle, and commits it when
-// it is large. It calls read for each entry.
-func (j *Journal) settleAll(b *entrydb.Batch, space string, read func()) (n int, err error) {
-	proposals := map[protocol.ID]*proposed{}
+// it is large. It calls read for each entry. Proposals are looked up, as a space may have too many for
+// the memory.
+func (j *Journal) settleAll(b *entrydb.Batch, space string, read func(protocol.Seq)) (n int, err error) {
 	for e, err := range j.db.Range(context.Background(), space, journal.Query{}) {
 		if err != nil {
 			return n, err
 		}
-		read()
 		env := &e.Envelope
-		switch {
-		case env.Kind == protocol.KindMCPProposal:
-			proposals[env.ID] = &proposed{
-				envelope: protocol.Envelope{ID: env.ID, From: env.From, Context: env.Context},
-				call:     proposal.CallOf(env),
-			}
-		case proposal.Decides(env.Kind):
-			p := theOne(proposals, env.Correlation.IDs)
-			if p == nil || p == settled {
-				continue
-			}
-			id := p.envelope.ID
-			if e.Settles == "" {
-				if proposal.SettlesCall(&p.envelope, p.call, env) == proposal.Pending {
-					continue
-				}
-				b.Settle(space, e, id)
-				n++
-			}
-			proposals[id] = settled
+		read(env.Seq)
+		if e.Settles != "" || !proposal.Decides(env.Kind) {
+			continue
 		}
+		of, err := proposal.Among(env.Correlation.IDs, func(id protocol.ID) (*protocol.Envelope, error) {
+			p, err := j.db.Lookup(space, id)
+			if errors.Is(err, journal.ErrNotFound) || err == nil && p.Envelope.Seq > env.Seq {
+				return nil, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			return &p.Envelope, nil
+		})
+		if err != nil {
+			return n, err
+		}
+		if of == nil || proposal.Settles(of, env) == proposal.Pending {
+			continue
+		}
+		by, err := b.Settled(space, of.ID)
+		if err != nil {
+			return n, err
+		}
+		if by.Seq > 0 && by.Seq < env.Seq {
+			continue
+		}
+		b.Settle(space, e, of.ID)
+		n++
 		if b.Bytes() > upgradeBytes {
 			if err := b.Commit(false); err != nil {
 				return n, err
@@ -118,18 +128,4 @@ func (j *Journal) settleAll(b *entrydb.Batch, space string, read func()) (n int,
 		}
 	}
 	return n, nil
-}
-
-// theOne returns the proposal among these ids; nil if there is none, or more than one.
-func theOne(proposals map[protocol.ID]*proposed, ids []protocol.ID) (found *proposed) {
-	for _, id := range ids {
-		p := proposals[id]
-		if p != nil && found != nil && p != found {
-			return nil
-		}
-		if p != nil {
-			found = p
-		}
-	}
-	return found
 }

@@ -3,9 +3,11 @@ package pebblejournal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -76,8 +78,56 @@ func TestUpgrade_Reports(t *testing.T) {
 	if err := j.upgrade(0); err != nil {
 		t.Fatal(err)
 	}
-	if text := log.String(); !strings.Contains(text, "entries=12 spaces=0 of=1") {
-		t.Errorf("want a report of the 12 entries of the space, got:\n%s", text)
+	if text := log.String(); !strings.Contains(text, "entries=12 of=12") {
+		t.Errorf("want a report of 12 of 12 entries, got:\n%s", text)
+	}
+}
+
+// An upgrade does not keep the proposals of a space in memory.
+func TestUpgrade_Memory(t *testing.T) {
+	const proposals, each = 500, 64 << 10
+	dir := t.TempDir()
+	db, err := entrydb.Open(entrydb.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := db.NewBatch()
+	for seq := range protocol.Seq(proposals) {
+		e := newDraft(fmt.Sprint("p-", seq))
+		e.Envelope.Seq, e.Envelope.Kind = seq+1, protocol.KindMCPProposal
+		e.Audience = []protocol.ParticipantID{protocol.ParticipantID(strings.Repeat("a", each))} // decoded as one text with the id
+		if err := errors.Join(b.Put("lab", &e), b.Commit(false)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if db, err = entrydb.Open(entrydb.Options{Dir: dir, ReadOnly: true}); err != nil { // it writes nothing in the background
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, err := range db.Range(t.Context(), "lab", journal.Query{}) { // fills the caches of the store
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	n, before, after := 0, heap(), uint64(0)
+	if _, err := (&Journal{db: db}).settleAll(db.NewBatch(), "lab", func(protocol.Seq) {
+		if n++; n == proposals {
+			after = heap()
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if n != proposals || after > before+proposals*each/2 {
+		t.Errorf("%d bytes more after %d proposals of %d bytes, want less than half of their size", int64(after-before), n, each)
 	}
 }
 

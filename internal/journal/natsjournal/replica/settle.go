@@ -26,38 +26,27 @@ func (p *pass) settle(m Message, e *journal.Entry) error {
 	if !proposal.Decides(env.Kind) || e.Settles != "" {
 		return nil
 	}
-	of, err := p.proposalOf(m.Space, env.Correlation.IDs)
-	if err != nil || of == nil || proposal.Settles(&of.Envelope, env) == proposal.Pending {
+	of, err := proposal.Among(env.Correlation.IDs, func(id protocol.ID) (*protocol.Envelope, error) {
+		if e := p.proposals[spaceID{m.Space, id}]; e != nil {
+			return &e.Envelope, nil
+		}
+		e, err := p.s.r.db.Lookup(m.Space, id)
+		if errors.Is(err, journal.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &e.Envelope, nil
+	})
+	if err != nil || of == nil || proposal.Settles(of, env) == proposal.Pending {
 		return err
 	}
-	earlier, err := p.batch.Settled(m.Space, of.Envelope.ID)
+	earlier, err := p.batch.Settled(m.Space, of.ID)
 	if err != nil || earlier.Seq > 0 {
 		return err
 	}
-	e.Settles = of.Envelope.ID
-	p.guards.record(m.Space, block.Message(of.Envelope.Seq), m.Seq, false)
+	e.Settles = of.ID
+	p.guards.record(m.Space, block.Message(of.Seq), m.Seq, false)
 	return nil
-}
-
-// proposalOf returns the proposal among these ids; nil if there is none, or more than one.
-func (p *pass) proposalOf(space string, ids []protocol.ID) (found *journal.Entry, err error) {
-	for _, id := range ids {
-		e := p.proposals[spaceID{space, id}]
-		if e == nil {
-			if e, err = p.s.r.db.Lookup(space, id); errors.Is(err, journal.ErrNotFound) {
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		if e.Envelope.Kind != protocol.KindMCPProposal || found != nil && found.Envelope.ID == id {
-			continue
-		}
-		if found != nil {
-			return nil, nil
-		}
-		found = e
-	}
-	return found, nil
 }
