@@ -43,6 +43,9 @@ const (
 // ErrDamaged: rows cannot be read. The database has to be opened with Reset.
 var ErrDamaged = errors.New("the index is damaged")
 
+// errVersion: the rows, or the store, are of another version.
+var errVersion = errors.New("the index is of another version")
+
 // ErrClosed: the database was closed.
 var ErrClosed = errors.New("the index is closed")
 
@@ -94,7 +97,7 @@ func Open(s Schema, o Options) (*DB, error) {
 	}
 	if !o.Reset {
 		db, err := open(s, o)
-		if err == nil || !errors.Is(err, ErrDamaged) {
+		if err == nil || !errors.Is(err, ErrDamaged) && !errors.Is(err, errVersion) {
 			return db, err
 		}
 		o.Logger.Warn("the "+s.Name+" is built again", "reason", err)
@@ -115,7 +118,7 @@ func open(s Schema, o Options) (*DB, error) {
 	if err != nil {
 		compactions.Unregister()
 		if pebbleopen.IsNewer(err) {
-			err = fmt.Errorf("%w: %w", ErrDamaged, err)
+			err = fmt.Errorf("%w: %w", errVersion, err)
 		}
 		return nil, fmt.Errorf("open: %w", db.Failed(err))
 	}
@@ -125,7 +128,7 @@ func open(s Schema, o Options) (*DB, error) {
 	case err == nil && found == nil:
 		err = store.Set(keyVersion, []byte(s.Version), pebble.NoSync)
 	case err == nil && string(found) != s.Version:
-		err = fmt.Errorf("%w: it has version %q, this program has %q", ErrDamaged, found, s.Version)
+		err = fmt.Errorf("%w: it has version %q, this program has %q", errVersion, found, s.Version)
 	}
 	if err != nil {
 		return nil, errors.Join(db.Failed(err), store.Close())

@@ -107,7 +107,16 @@ func TestOpen_BegunAgain(t *testing.T) {
 			fs := vfs.NewMem()
 			fill(t, fs)
 			harm(t, fs)
-			expectBegunAgain(t, fs, openDB(t, fs))
+			var log testkit.Log
+			db, err := Open(schema, Options{Dir: dir, FS: fs, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = db.Close() })
+			if strings.Contains(name, "version") && (!strings.Contains(log.String(), "the index is of another version") || strings.Contains(log.String(), "damaged")) {
+				t.Errorf("want a log of another version, and of no damage, got:\n%s", log.String())
+			}
+			expectBegunAgain(t, fs, db)
 		})
 	}
 }
