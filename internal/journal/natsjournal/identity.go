@@ -222,10 +222,18 @@ func (s *stream) startOver(why string) error {
 }
 
 // makeAgain requests that the replica is rebuilt from the streams, when each of them is
-// valid or an operator has decided on its loss. wipe means that the replica is wrong.
+// valid or an operator has decided on its loss. wipe means that the replica is wrong. One that
+// is wrong for any stream is kept.
 func (s *stream) makeAgain(why string, wipe bool) error {
-	if err := s.needCopy(unneeded); err != nil {
+	use := unneeded
+	if wipe {
+		use = wrong
+	}
+	if err := s.needCopy(use); err != nil {
 		return err
+	}
+	for _, other := range s.j.streams {
+		wipe = wipe || other.use.Load() == wrong
 	}
 	err := fmt.Errorf("%w: %s", errReplaced, why)
 	s.j.repair(repair{reason: err, stream: s.name, wipe: wipe})
@@ -237,6 +245,7 @@ const (
 	needed   int32 = iota // it was not compared with the stream yet, or awaits a decision
 	restored              // the stream has everything of it, but no epoch yet
 	unneeded              // it is a copy of the stream on NATS, or will be made again
+	wrong                 // it is no copy of the stream on NATS, and will be made again
 )
 
 // needCopy records the use of the copy for this stream. An error means that another stream
@@ -244,7 +253,7 @@ const (
 func (s *stream) needCopy(use int32) error {
 	s.use.Store(use)
 	for _, other := range s.j.streams {
-		if other.use.Load() < use {
+		if other.use.Load() < min(use, unneeded) {
 			return fmt.Errorf("%w: %s", errComparing, other.name)
 		}
 	}

@@ -389,6 +389,22 @@ func TestStreamWentBack_UnreadableFormat(t *testing.T) {
 	}
 }
 
+// A copy in another format is kept if it is wrong for one stream, whichever stream is compared last.
+func TestMakeAgain_WrongForOneStream(t *testing.T) {
+	j := &Journal{repairs: make(chan repair, 1)}
+	lost, intact := &stream{j: j}, &stream{j: j}
+	j.streams = []*stream{lost, intact}
+	if err := lost.startOver("it is wrong"); !errors.Is(err, errComparing) {
+		t.Fatalf("%v, want that it waits for the other stream", err)
+	}
+	if err := intact.makeAgain("it has another format", false); !errors.Is(err, errReplaced) {
+		t.Fatalf("%v, want that it is made again", err)
+	}
+	if r := <-j.repairs; !r.wipe {
+		t.Error("the copy is deleted, want that it is kept")
+	}
+}
+
 // changeRows changes the entries and the meta rows of a closed database.
 func changeRows(t *testing.T, dir string, change func(key, value []byte) (newKey, newValue []byte)) {
 	t.Helper()

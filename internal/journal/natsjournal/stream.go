@@ -52,7 +52,7 @@ type stream struct {
 	// following is set while a feed delivers and no messages are known to be
 	// missing.
 	following atomic.Bool
-	use       atomic.Int32 // of the local copy: needed, restored or unneeded
+	use       atomic.Int32 // of the local copy: needed, restored, unneeded or wrong
 	progress  position.Progress
 	ends      position.SharedCall
 	replicas  atomic.Int32 // that it had when it was last opened; 0: it was not
