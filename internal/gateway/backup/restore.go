@@ -15,6 +15,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/meup-protocol/meup/internal/gateway/control"
 	"github.com/meup-protocol/meup/internal/journal/entrydb"
 	"github.com/meup-protocol/meup/internal/journal/pebblejournal"
 )
@@ -74,7 +75,7 @@ func Restore(ctx context.Context, o RestoreOptions) (result *Restored, err error
 			}
 		}()
 	}
-	locks, err := lockData(o)
+	locks, err := lockData(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +192,7 @@ type dataLocks struct {
 }
 
 // lockData checks that a data folder can be restored into, and locks its logs.
-func lockData(o RestoreOptions) (*dataLocks, error) {
+func lockData(ctx context.Context, o RestoreOptions) (*dataLocks, error) {
 	entries, err := os.ReadDir(o.Data)
 	if err != nil {
 		return nil, fmt.Errorf("read the data folder: %w", err)
@@ -210,6 +211,9 @@ func lockData(o RestoreOptions) (*dataLocks, error) {
 	if there := append(slices.Clone(l.present), others...); len(there) > 0 && !o.Force {
 		return nil, fmt.Errorf("%s is not empty, it has %s: choose another folder; or stop the gateway and use --force, which moves the log away and deletes nothing",
 			o.Data, strings.Join(there[:min(len(there), 5)], ", "))
+	}
+	if control.Running(ctx, o.Data) { // also if its log was moved away
+		return nil, fmt.Errorf("%s is in use; stop the gateway", o.Data)
 	}
 	if err := l.lock(); err != nil {
 		l.close()

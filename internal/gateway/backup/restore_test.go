@@ -92,6 +92,21 @@ func TestRestore_Target(t *testing.T) {
 			t.Errorf("aside is %q, want %q", got, before)
 		}
 	})
+	t.Run("log moved away from a running gateway", func(t *testing.T) {
+		data, aside := dataDir(t), filepath.Join(t.TempDir(), "log")
+		r := start(t, data)
+		r.append("den", 1)
+		if err := os.Rename(filepath.Join(data, logFolder), aside); err != nil {
+			t.Skip("a folder in use cannot be moved:", err)
+		}
+		if _, err := restore(t, data, true); err == nil || !strings.Contains(err.Error(), data+" is in use; stop the gateway") {
+			t.Errorf("while it runs: %v", err)
+		}
+		r.stop()
+		if _, err := restore(t, data, true); err != nil {
+			t.Errorf("after it has stopped: %v", err)
+		}
+	})
 	t.Run("other files", func(t *testing.T) {
 		data := t.TempDir()
 		if err := os.WriteFile(filepath.Join(data, "notes"), nil, 0o600); err != nil {

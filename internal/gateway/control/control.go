@@ -90,6 +90,16 @@ func Checkpoint(ctx context.Context, data string) (*Lease, error) {
 	return l, nil
 }
 
+// Running reports whether a gateway listens in a data folder.
+func Running(ctx context.Context, data string) bool {
+	conn, err := dial(ctx, data)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close() // nothing was sent
+	return true
+}
+
 // Ended returns a channel that is closed when the checkpoint may be gone.
 func (l *Lease) Ended() <-chan struct{} { return l.ended }
 

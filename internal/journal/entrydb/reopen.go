@@ -32,6 +32,16 @@ var closedChannel = func() chan struct{} {
 	return c
 }()
 
+// Fail makes the database fail as an error of its disk does: it writes nothing more to its
+// folder. It does nothing if the database has failed already.
+func (d *DB) Fail(reason error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.cur != nil {
+		d.cur.fs.fail(reason)
+	}
+}
+
 // Reopen opens a failed database again. It first tests whether the disk accepts
 // data; if not, the database stays as it is, readable. After an error the
 // caller retries later. Reopen of a healthy database does nothing.

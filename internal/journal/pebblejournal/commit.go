@@ -81,7 +81,11 @@ func (j *Journal) commit(r *request) error {
 		j.batch.SetMeta(appendedKey, binary.AppendUvarint(nil, j.appended+uint64(g.entries)))
 	}
 	bytes := j.batch.Bytes()
-	if err := j.batch.Commit(true); err != nil {
+	err := j.batch.Commit(true)
+	if err == nil {
+		err = j.checkPlace()
+	}
+	if err != nil {
 		j.fail(g, err)
 		return err
 	}

@@ -66,6 +66,7 @@ func (j *Journal) loadMeta() error {
 		return errors.Join(fmt.Errorf("write the id of the log: %w", err), m.file.Close())
 	}
 	j.mark = m
+	m.info, _ = os.Stat(j.markName()) // fails for a log in memory
 	j.writeMark()
 	if known {
 		return nil
@@ -165,12 +166,32 @@ func (j *Journal) writeMark() {
 	j.markErr = err
 }
 
+func (j *Journal) markName() string { return j.db.FS().PathJoin(j.db.Dir(), markFile) }
+
+// checkPlace makes the store fail, and returns why, if the mark that is open is not the one
+// in the folder: the files of the log were moved, removed or replaced. What is appended then
+// is lost with them, or would damage the log in their place: the store opens files by name.
+func (j *Journal) checkPlace() error {
+	if j.mark.info == nil {
+		return nil
+	}
+	now, err := os.Stat(j.markName())
+	if err == nil && os.SameFile(j.mark.info, now) || err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	err = fmt.Errorf("the files of the log in %s were moved, removed or replaced while it was open: put them back, or restart the gateway", j.db.Dir())
+	j.db.Fail(err)
+	return err
+}
+
+// syncMark syncs the mark regularly, and looks whether it is still in its place.
 func (j *Journal) syncMark(ctx context.Context) {
 	tick := time.NewTicker(markSyncEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
+			_ = j.checkPlace() // the committer receives the failure
 			if err := j.mark.sync(); err != nil {
 				j.log.Debug("sync the mark of acknowledged entries", "error", err)
 			}
@@ -194,6 +215,7 @@ func (j *Journal) closeMark() error {
 // be some seconds old, which makes it less sensitive, never wrong.
 type mark struct {
 	file         vfs.File
+	info         os.FileInfo // of the file, when it was opened; nil: it is in memory
 	dirty        atomic.Bool
 	acknowledged atomic.Uint64 // the number of the last write
 }

@@ -3,13 +3,16 @@ package pebblejournal
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -252,6 +255,68 @@ func TestLogID_ChangesWithCopy(t *testing.T) {
 	}
 	if id := logID(dir); id != original {
 		t.Errorf("the original has the id %s, and had %s", id, original)
+	}
+}
+
+// A log whose files were moved away acknowledges nothing, writes nothing in their place, and
+// goes on when they are back.
+func TestJournal_MovedAway(t *testing.T) {
+	data := t.TempDir()
+	dir, aside := filepath.Join(data, "log"), filepath.Join(data, "aside")
+	move := func(from, to string) {
+		if err := os.Rename(from, to); err != nil {
+			if runtime.GOOS == "windows" {
+				t.Skip("a folder in use cannot be moved:", err)
+			}
+			t.Fatal(err)
+		}
+	}
+	list := func() (names []string) {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return names
+	}
+	j := open(t, Options{Dir: dir, RetryAfter: time.Millisecond})
+	if r := j.one("lab", "before"); r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	move(dir, aside)
+	testkit.CopyFolder(t, dir, aside) // as a backup that is restored there
+	before := list()
+	if r := j.one("lab", "unknown"); !errors.Is(r.Err, journal.ErrOutcomeUnknown) {
+		t.Errorf("the first append after the move: %+v, want ErrOutcomeUnknown", r)
+	}
+	if r := j.one("lab", "refused"); !errors.Is(r.Err, journal.ErrUnavailable) || !strings.Contains(r.Err.Error(), "moved, removed or replaced") {
+		t.Errorf("the next append: %+v, want ErrUnavailable with the reason", r)
+	}
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+	if after := list(); !slices.Equal(after, before) {
+		t.Errorf("the folder in its place has %q, want %q as before", after, before)
+	}
+
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	move(aside, dir)
+	j = open(t, Options{Dir: dir, RetryAfter: time.Millisecond})
+	defer j.Close()
+	wantIDs(t, "the moved log", idsOf(read(t, j, "lab")), "before", "unknown")
+	move(dir, aside)
+	testkit.Eventually(t, "not ready without an append", func() bool { return j.Ready() != nil })
+	move(aside, dir)
+	testkit.Eventually(t, "ready with its files", func() bool { return j.Ready() == nil })
+	if r := j.one("lab", "unknown"); !r.Retry || r.Err != nil {
+		t.Errorf("sent again: %+v, want a retry", r)
+	}
+	if r := j.one("lab", "after"); r.Err != nil || r.Seq != 3 {
+		t.Errorf("%+v, want Seq 3", r)
 	}
 }
 

@@ -258,6 +258,7 @@ func (j *Journal) Close() error {
 		close(j.queue)
 	}
 	j.running.Wait()
+	_ = j.checkPlace() // or Close writes into another log
 	return errors.Join(j.closeMark(), j.db.Close())
 }
 

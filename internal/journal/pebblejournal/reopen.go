@@ -50,6 +50,9 @@ func (j *Journal) reopenStore(reason error) bool {
 // restore opens the store again and publishes the failed batch if the store has
 // it.
 func (j *Journal) restore() error {
+	if err := j.checkPlace(); err != nil {
+		return err
+	}
 	if err := j.db.Reopen(); err != nil {
 		return err
 	}
