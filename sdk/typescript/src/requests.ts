@@ -28,7 +28,7 @@ export interface Elicitation {
   readonly url?: string;
   /** The question as MCP defines it. */
   readonly params: Payload;
-  /** Aborted when the call ends, or the host no longer needs the answer. */
+  /** Aborted when the call ends, the host no longer needs the answer, or the time for it is over: the host says how long it waits, otherwise 10 minutes. */
   readonly signal: AbortSignal;
 }
 
@@ -38,6 +38,9 @@ export type ElicitationHandler = (question: Elicitation) => Promise<Payload | nu
 export const ELICITATION = "elicitation/create";
 /** The bound of questions of a host about one call. */
 const MAX_ELICITATIONS = 20;
+/** Milliseconds for the answer to a question that does not name its end, and at most for any. */
+const ELICITATION_TIMEOUT = 600_000;
+const MAX_ELICITATION_TIMEOUT = 86_400_000;
 
 export interface RequestOptions {
   readonly context?: ContextPath;
@@ -80,7 +83,7 @@ export interface Expected {
 export class Requests {
   private readonly calls = new Map<ID, Call>();
   private stop: () => void = () => {};
-  /** Answers questions of hosts about calls; null: they are declined. */
+  /** Answers questions of hosts about calls; null: the hosts are told that nobody answers. */
   onElicitation: ElicitationHandler | null = null;
 
   constructor(private readonly client: Client) {}
@@ -204,42 +207,53 @@ export class Requests {
     for (const about of correlations(e)) {
       if (method === "notifications/cancelled") for (const c of this.calls.values()) if (c.to.includes(e.from)) c.questions.get(about)?.abort(new CanceledError("canceled", e.from));
       const c = this.calls.get(about);
-      if (method !== ELICITATION || c?.to.includes(e.from) !== true || c.elicited >= MAX_ELICITATIONS) continue;
-      c.elicited++;
-      void this.elicit(e, about, c);
+      if (method !== ELICITATION || c?.to.includes(e.from) !== true) continue;
+      if (this.onElicitation === null) this.decline(e, -32601, "this participant answers no questions of tool servers");
+      else if (c.elicited === MAX_ELICITATIONS) this.decline(e, -32000, "too many questions about one call");
+      else void this.elicit(e, about, c, this.onElicitation);
       return;
     }
   }
 
-  private async elicit(e: Envelope, call: ID, c: Call): Promise<void> {
-    const respond = (answer: { readonly result: Payload } | { readonly error: { readonly code: number; readonly message: string } }): Promise<unknown> =>
-      this.client.send({ kind: "mcp.response", to: [e.from], correlationId: e.id, ...(e.context !== undefined && { context: e.context }), payload: { jsonrpc: "2.0", id: (field(e.payload, "id") ?? e.id) as string, ...answer } });
+  private respond(e: Envelope, answer: { readonly result: Payload } | { readonly error: { readonly code: number; readonly message: string } }): Promise<unknown> {
+    return this.client.send({ kind: "mcp.response", to: [e.from], correlationId: e.id, ...(e.context !== undefined && { context: e.context }), payload: { jsonrpc: "2.0", id: (field(e.payload, "id") ?? e.id) as string, ...answer } });
+  }
+
+  private decline(e: Envelope, code: number, message: string): void {
+    this.respond(e, { error: { code, message } }).catch((err) => this.client.fault(`a response to ${e.from} was not sent`, err));
+  }
+
+  /** Answers a question. A handler that ignores its signal does not hold the time limit of the call. */
+  private async elicit(e: Envelope, call: ID, c: Call, handler: ElicitationHandler): Promise<void> {
+    const params = obj(field(e.payload, "params"));
+    const schema = field(params, "requestedSchema");
+    const url = str(field(params, "url"));
     const stop = new AbortController();
     const { signal } = stop;
+    const ended = new Promise<never>((_, no) => signal.addEventListener("abort", () => no(signal.reason), { once: true }));
+    const stopTimer = realClock.after(this.patience(params), () => stop.abort(new TimeoutError("no answer in time")));
     const goOn = c.hold();
+    c.elicited++;
     c.questions.set(e.id, stop);
     try {
-      if (this.onElicitation === null) {
-        await respond({ error: { code: -32601, message: "this participant answers no questions of tool servers" } });
-        return;
-      }
-      const params = obj(field(e.payload, "params"));
-      const schema = field(params, "requestedSchema");
-      const url = str(field(params, "url"));
-      try {
-        const content = await this.onElicitation({ host: e.from, call, message: str(field(params, "message")), ...(isObject(schema) && { schema }), ...(url !== "" && { url }), params, signal });
-        if (!signal.aborted) await respond({ result: isObject(content) ? { action: "accept", content } : { action: "decline" } });
-      } catch (err) {
-        if (signal.aborted) return;
-        this.client.fault(`the question ${e.id} of ${e.from} is canceled: its handler failed, or the answer cannot be sent`, err);
-        await respond({ result: { action: "cancel" } });
-      }
+      const answer = async (): Promise<Payload | null> => handler({ host: e.from, call, message: str(field(params, "message")), ...(isObject(schema) && { schema }), ...(url !== "" && { url }), params, signal });
+      const content = await Promise.race([answer(), ended]);
+      await this.respond(e, { result: isObject(content) ? { action: "accept", content } : { action: "decline" } });
     } catch (err) {
-      this.client.fault(`a response to ${e.from} was not sent`, err);
+      if (signal.aborted && !(signal.reason instanceof TimeoutError)) return;
+      this.client.fault(`the question ${e.id} of ${e.from} is canceled: its handler failed or took too long, or the answer cannot be sent`, err);
+      await this.respond(e, { result: { action: "cancel" } }).catch((err) => this.client.fault(`a response to ${e.from} was not sent`, err));
     } finally {
+      stopTimer();
       c.questions.delete(e.id);
       goOn();
     }
+  }
+
+  /** Returns how long the answer to a question is waited for, in milliseconds: until the time at which the host stops waiting, if it names one. */
+  private patience(params: Payload): number {
+    const left = Date.parse(str(field(obj(field(params, "_meta")), "meup/expires_at"))) - Date.now() - this.client.welcome.clock;
+    return Number.isNaN(left) ? ELICITATION_TIMEOUT : Math.min(left, MAX_ELICITATION_TIMEOUT);
   }
 
   /** Fails a call some time after its only addressee has left. */

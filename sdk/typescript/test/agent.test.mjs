@@ -657,3 +657,23 @@ test("chats before the agent starts are questions if they came after joining", a
   assert.equal((await until("an answer", () => g.of("chat")[0])).payload.message, "early");
   await me.close();
 });
+
+test("a question of a host without an answer in time is canceled, and one too many is declined", async () => {
+  const [g, me] = await joined({ ahead: 3_600_000 });
+  const asked = [];
+  me.onElicitation((q) => (asked.push(q), new Promise(() => {})));
+  const calling = me.callTool("slow", {}, { participant: "tools", timeout: 100 });
+  const call = await until("a call", () => g.of("mcp.request")[0]);
+  const ask = (after) => g.say("tools", "mcp.request", { jsonrpc: "2.0", id: 1, method: "elicitation/create", params: { message: "Which?", ...(after !== undefined && { _meta: { "meup/expires_at": new Date(Date.now() + g.ahead + after).toISOString() } }) } }, { to: ["bot"], correlationId: call.id });
+  const answer = (q) => until("an answer", () => g.of("mcp.response").find((e) => e.correlationId === q.id));
+  const open = ask(200_000);
+  await until("the handler", () => asked.length === 1);
+  for (let i = 1; i < 20; i++) assert.deepEqual((await answer(ask(5))).payload.result, { action: "cancel" });
+  assert.equal((await answer(ask())).payload.error.code, -32000);
+  assert.deepEqual(asked.map((q) => q.signal.aborted), [false, ...Array(19).fill(true)]);
+  // The host withdraws the question, whose handler goes on: the time limit of the call begins anew.
+  g.say("tools", "mcp.request", { method: "notifications/cancelled", params: { requestId: open.id } }, { to: ["bot"], correlationId: open.id });
+  await assert.rejects(calling, TimeoutError);
+  assert.equal(g.of("mcp.response").length, 20);
+  await me.close();
+});
