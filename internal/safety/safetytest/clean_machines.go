@@ -19,6 +19,7 @@ var machines = []kind{
 	}},
 	{name: "beginnings of keys", formats: []string{
 		"Keys of {noun} begin with fw_ or e2b_, those of {noun} with cfut_ and vcp_. re_{verb}_{noun}, ak_{noun}_{noun}, st.{noun}.{noun}, napi_{verb}_{noun}, precio{noun}, sk_org_{noun}",
+		"pa-{noun}-{noun}-{noun}-{noun}-{noun}-{noun}-{noun}-{noun}-{noun} pa-{uuid}-{digit:6} spa-{hex:43} fc-cache fc-{uuid} nfc-{hex:32} fc-{hex:40} fc-{noun}",
 		"s3.{pick:a|b}-us-east-{digit:1} {hex:32}-us-east-1 {hex:32}-usage cio: {digit:2}, 1/{digit:2} of {digit:3}, {digit:1}/{digit:10}: {hex:16}, AQ.{digit:2}",
 		"https://{person}@{host}/{noun}.git http://{person}.{noun}@{host} https://{noun}-{noun}-{noun}-{noun}@{host}/x ssh://git@{host}/{noun}",
 		"import { {camel} } from './{noun}.generated';\n{Noun}.getInstance().{camel}.xyz.Gateway.Yaml.{camel}();\nconst value_EAAA = N.{camel}.G{word:5};",

@@ -121,6 +121,8 @@ langsmith-api-key lsv2_pt_{hex:32}_{hex:10}
 nvidia-api-key nvapi-{word:64}
 pinecone-api-key pcsk_{alnum:6}_{alnum:63}
 tavily-api-key tvly-{alnum:32} tvly-dev-{alnum:32}
+voyage-api-key pa-{lower:1}{CAP:1}{digit:1}{word:40}
+firecrawl-api-key fc-{hex:32}
 elevenlabs-api-key sk_{hex:48}
 fireworks-api-key fw_{alnum:22} fw_{alnum:24}
 together-api-key tgp_v1_{word:43}
