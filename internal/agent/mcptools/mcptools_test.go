@@ -361,6 +361,7 @@ func noisy() error {
 			continue
 		}
 		fmt.Println(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}`)
+		fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message"} and more`)
 		fmt.Println("handling", m.Method, "token=ghp_abcdefghijklmnopqrstuvwxyz0123456789")
 		fmt.Print("\r\n")
 		switch m.Method {

@@ -3,6 +3,7 @@ package mcptools
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -12,10 +13,15 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
+var errNotJSON = errors.New("it is not JSON")
+
 // repaired returns a message of a server, and whether the SDK can read it. A response that it cannot
 // read, at which it would end the session or wait, becomes an error of its request.
 func repaired(message []byte) (_ []byte, ok bool) {
 	msg, err := jsonrpc.DecodeMessage(message)
+	if err == nil && !json.Valid(message) { // the SDK accepts text after the message, and then ends the connection
+		err = errNotJSON
+	}
 	res, isResponse := msg.(*jsonrpc.Response)
 	if err == nil && (!isResponse || res.Error != nil || len(res.Result) > 0) {
 		return message, true
@@ -34,7 +40,7 @@ func repaired(message []byte) (_ []byte, ok bool) {
 	case depth > maxResultDepth:
 		why = fmt.Sprintf("it is nested deeper than %d levels", maxResultDepth)
 	case err != nil && !json.Valid(message):
-		why = "it is not JSON"
+		why = errNotJSON.Error()
 	case err != nil:
 		why = textutil.JSONFault(err)
 	}
