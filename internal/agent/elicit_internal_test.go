@@ -100,7 +100,9 @@ func TestAwait_TooManyQuestions(t *testing.T) {
 				t.Errorf("question %d: %s, want %s", i+1, reply.Payload, want)
 			}
 		}
-		<-ended
+		if err := <-ended; err == nil {
+			t.Error("the call has a response, want the end of its time limit")
+		}
 		a.runtime.Group.Wait()
 	})
 }

@@ -36,7 +36,7 @@ var paramsOf = map[string]func() any{
 	"server/discover":          func() any { return new(mcp.DiscoverParams) },
 	"ping":                     func() any { return new(mcp.PingParams) },
 	"completion/complete":      func() any { return new(mcp.CompleteParams) },
-	"logging/setLevel":         func() any { return new(mcp.SetLoggingLevelParams) },
+	"logging/setLevel":         func() any { return new(mcp.SetLoggingLevelParams) }, //nolint:staticcheck // clients of earlier revisions send it
 	"prompts/list":             func() any { return new(mcp.ListPromptsParams) },
 	"prompts/get":              func() any { return new(mcp.GetPromptParams) },
 	"resources/list":           func() any { return new(mcp.ListResourcesParams) },
