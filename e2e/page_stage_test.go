@@ -39,7 +39,7 @@ spaces:
       scout: {token: scout-token-for-tests, capabilities: [chat, "reasoning/*", "stream/*", "mcp/*", participant.status]}
       lead: {token: lead-token-for-tests, capabilities: [chat, capability.grant]}
       watcher: {token: watcher-token-for-tests, capabilities: []}
-      slow: {token: slow-token-for-tests, capabilities: [chat], limits: {rate: 0.5, burst: 1}}
+      slow: {token: slow-token-for-tests, capabilities: [chat], limits: {rate: 0.2, burst: 1}}
       rich: {token: rich-token-for-tests, capabilities: [chat, mcp.request, {kind: chat, payload: {message: "forbidden*"}, deny: true}]}
       rover: {token: rover-token-for-tests, capabilities: [chat]}
   den:

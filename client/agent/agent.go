@@ -78,8 +78,8 @@ type Agent struct {
 	// is the action decline, an error the action cancel; its text is only logged. While it
 	// runs, CallTimeout does not pass. ctx ends with the call, or when the host no longer needs
 	// the answer. When the host stops waiting, or after 10 minutes if it does not say when, the
-	// action is cancel, and ctx ends. Nil: the host is told at once that nobody answers. It may
-	// be called concurrently.
+	// action is cancel, and ctx ends. Nil: the host gets an error at once. It may be called
+	// concurrently.
 	OnElicitation func(ctx context.Context, host protocol.ParticipantID, p *mcp.ElicitParams) (*mcp.ElicitResult, error)
 	// Tools are offered to the other participants, and to Question.CallTool.
 	Tools *mcp.Server

@@ -16,7 +16,7 @@ import (
 // Bounds of the questions of a host.
 const (
 	maxElicitations    = 20             // about one call
-	maxElicitationTime = 24 * time.Hour // for the answer, whatever the host names
+	maxElicitationTime = 24 * time.Hour // for the answer, also if the host names a later end
 )
 
 // isElicitation reports whether an envelope is a question of one of the hosts to the agent:

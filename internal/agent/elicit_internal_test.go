@@ -44,7 +44,7 @@ func askAbout(a *Agent, id protocol.ID, params string) protocol.Envelope {
 }
 
 // The time limit of a call does not pass while a question about it is answered, and begins
-// anew afterwards. A question that nobody answers is declined at once. The panic of a handler is
+// anew afterwards. Without a handler, a question is declined at once. The panic of a handler is
 // the action cancel, as is the end of the time for the answer, also if the handler goes on: the
 // time that the question names, or the longest time of a call.
 func TestAwait_QuestionAboutTheCall(t *testing.T) {
@@ -55,7 +55,7 @@ func TestAwait_QuestionAboutTheCall(t *testing.T) {
 	const canceled = `"result":{"action":"cancel"}`
 	for name, test := range map[string]struct {
 		params string
-		answer func(context.Context) (json.RawMessage, error) // nil: nobody answers
+		answer func(context.Context) (json.RawMessage, error) // nil: no handler
 		takes  time.Duration
 		want   string
 	}{

@@ -167,7 +167,7 @@ var mayImport = map[string][]string{
 	},
 
 	// The agents of this repository.
-	"internal/agent/docserver":             {},
+	"internal/agent/docserver":             {"internal/textutil"},
 	"internal/program":                     {"internal/terminal/termsafe"},
 	"client/reasoner/wire":                 {},
 	"client/reasoner":                      {"client/reasoner/wire", "internal/natsconn", "internal/textutil"},
@@ -215,7 +215,7 @@ var mayImport = map[string][]string{
 	"internal/agent/parts":                 {"protocol", "internal/agent/contextwindow", "internal/textutil"},
 	"internal/agent/peers":                 {"protocol", "internal/agent/mcptools", "internal/participant"},
 	"internal/privatedir":                  {},
-	"internal/mcprelay":                    {},
+	"internal/mcprelay":                    {"internal/textutil"},
 	"internal/hookconfig":                  {"protocol", "client/api", "internal/privatedir", "internal/program", "internal/terminal/termsafe"},
 	"internal/earlysignal":                 {},
 	"internal/terminal/termsafe":           {},

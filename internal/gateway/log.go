@@ -82,13 +82,13 @@ func (g *Gateway) openLog(ctx context.Context, cfg *config.Config) error {
 	case cfg.Data == InMemory:
 		g.journal = memory.New(memory.Options{Retention: retention, Logger: g.log})
 	default:
-		dir := filepath.Join(cfg.Data, embeddedDir)
-		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) && g.options.AcceptLoss && !hadLog(cfg.Data) {
+		dir, had := filepath.Join(cfg.Data, embeddedDir), hadLog(cfg.Data)
+		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) && g.options.AcceptLoss && !had {
 			g.log.Warn("--accept-loss has no effect: the data folder has no log, so there is no loss to accept. Remove the flag, or check that this is the folder you mean", "folder", cfg.Data)
 		}
 		warnUnused(cfg.Data, replicaDir, "the data folder contains a replica of a JetStream log, which is ignored: no NATS is configured", g.log)
 		j, err := pebblejournal.Open(pebblejournal.Options{
-			Dir: dir, FS: g.options.fs, MustExist: hadLog(cfg.Data), AcceptLoss: g.options.AcceptLoss,
+			Dir: dir, FS: g.options.fs, MustExist: had, AcceptLoss: g.options.AcceptLoss,
 			Retention: retention, Fold: turnstore.Fold, Logger: g.log, OnCommit: g.metrics.Committed,
 		})
 		if err != nil {

@@ -20,6 +20,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 // Options configures a relay. All fields are required.
@@ -94,7 +96,7 @@ func Run(ctx context.Context, o Options) error {
 	go func() { // ends with In; a read of it cannot be canceled
 		in := bufio.NewReaderSize(o.In, 64<<10)
 		for {
-			line, err := readLine(in, maxLine)
+			line, err := textutil.ReadLine(in, maxLine)
 			select {
 			case lines <- line:
 			case <-inner.Done():
@@ -137,18 +139,6 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	return nil
-}
-
-// readLine reads a line. One of more than limit bytes is cut to limit+1.
-func readLine(in *bufio.Reader, limit int) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := in.ReadSlice('\n')
-		line = append(line, part[:min(len(part), limit+1-len(line))]...)
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
-		}
-	}
 }
 
 // receive passes on a message of the client, or refuses it. It waits while maxSending are being sent.
@@ -379,7 +369,7 @@ func messagesOf(resp *http.Response) iter.Seq2[json.RawMessage, error] {
 		}
 		in, data := bufio.NewReaderSize(resp.Body, 64<<10), []byte(nil)
 		for {
-			line, err := readLine(in, maxMessage)
+			line, err := textutil.ReadLine(in, maxMessage)
 			if len(line)+len(data) > maxMessage {
 				err = errTooLong
 			}

@@ -73,7 +73,7 @@ test("only the recipient of a call without a response asks about it, up to 20 ti
   assert.equal(open().length, 0, "the call has its response");
 });
 
-test("nobody asks about a call that its caller has cancelled, nor about the oldest of more than 1024", () => {
+test("questions about a cancelled call, and about the oldest of more than 1024, are not shown", () => {
   const { r, w, call, open } = asked();
   const ask = (about: string): void => void r.apply(w.say("files", "mcp.request", { id: "q", method: "elicitation/create", params: PARAMS }, { to: ["alice"], correlationId: about }));
   r.apply(w.say("bob", "mcp.request", { method: "notifications/cancelled" }, { to: ["files"], correlationId: call.id }));

@@ -23,6 +23,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 // Bounds of the memory and time of one call.
@@ -80,13 +82,8 @@ func Serve(ctx context.Context, dir, version string, in io.Reader, out io.Writer
 // end of in. What is no message gets an error: the SDK would end the connection.
 func passMessages(w io.Writer, in io.Reader, out io.Writer) error {
 	lines := bufio.NewReaderSize(in, 64<<10)
-	var line []byte
 	for {
-		part, err := lines.ReadSlice('\n')
-		line = append(line, part[:min(len(part), maxLine+1-len(line))]...)
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
+		line, err := textutil.ReadLine(lines, maxLine)
 		text := bytes.TrimSpace(line)
 		var batch []json.RawMessage // of revision 2025-03-26
 		if json.Unmarshal(text, &batch) != nil || len(batch) == 0 {
@@ -107,7 +104,6 @@ func passMessages(w io.Writer, in io.Reader, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		line = line[:0]
 	}
 }
 

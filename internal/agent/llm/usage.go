@@ -73,7 +73,7 @@ func Spend(ctx context.Context, u Usage, uncounted int) {
 	meterOf(ctx).add(Spent{Usage: u, Uncounted: max(0, uncounted)})
 }
 
-// meterOf returns the meter of ctx, or one that nobody reads.
+// meterOf returns the meter of ctx, or a new one.
 func meterOf(ctx context.Context) *Meter {
 	if m, ok := ctx.Value(meterKey{}).(*Meter); ok {
 		return m

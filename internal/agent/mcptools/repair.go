@@ -3,7 +3,6 @@ package mcptools
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
@@ -13,17 +12,14 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-var errNotJSON = errors.New("it is not JSON")
-
 // repaired returns a message of a server, and whether the SDK can read it. A response that it cannot
 // read, at which it would end the session or wait, becomes an error of its request.
 func repaired(message []byte) (_ []byte, ok bool) {
+	isJSON := json.Valid(message) // the SDK decodes a message with text after it, and then ends the connection
 	msg, err := jsonrpc.DecodeMessage(message)
-	if err == nil && !json.Valid(message) { // the SDK accepts text after the message, and then ends the connection
-		err = errNotJSON
-	}
+	readable := isJSON && err == nil
 	res, isResponse := msg.(*jsonrpc.Response)
-	if err == nil && (!isResponse || res.Error != nil || len(res.Result) > 0) {
+	if readable && (!isResponse || res.Error != nil || len(res.Result) > 0) {
 		return message, true
 	}
 	shallow, depth := outline(message)
@@ -33,14 +29,14 @@ func repaired(message []byte) (_ []byte, ok bool) {
 		Method  json.RawMessage `json:"method"`
 	}
 	if json.Unmarshal(shallow, &head) != nil || head.Version != "2.0" || head.ID == nil || string(head.ID) == "null" || head.Method != nil {
-		return message, err == nil // it is not the response to a request
+		return message, readable // it is not the response to a request
 	}
 	why := "it has neither result nor error"
 	switch {
 	case depth > maxResultDepth:
 		why = fmt.Sprintf("it is nested deeper than %d levels", maxResultDepth)
-	case err != nil && !json.Valid(message):
-		why = errNotJSON.Error()
+	case !isJSON:
+		why = "it is not JSON"
 	case err != nil:
 		why = textutil.JSONFault(err)
 	}

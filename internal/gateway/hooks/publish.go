@@ -122,29 +122,23 @@ func (h *hook) promptSubmitted(ctx context.Context) error {
 // turnKey identifies a turn within the session, and returns the id of its context too: by the
 // id of its prompt, or else by the text and how many turns with it have ended.
 func (h *hook) turnKey(ctx context.Context, text string) (key []string, id protocol.ID, err error) {
-	use := func(n int) {
-		switch {
-		case h.prompt != "":
-			key = []string{h.prompt}
-		case n == 0:
-			key = []string{text}
-		default:
-			key = []string{text, strconv.Itoa(n)}
-		}
-		id = h.id(append([]string{"turn"}, key...)...)
-	}
 	if h.prompt != "" {
-		use(0)
-		return key, id, nil
+		return []string{h.prompt}, h.id("turn", h.prompt), nil
+	}
+	at := func(n int) ([]string, protocol.ID) {
+		if n == 0 {
+			return []string{text}, h.id("turn", text)
+		}
+		return []string{text, strconv.Itoa(n)}, h.id("turn", text, strconv.Itoa(n))
 	}
 	h.session.mu.Lock()
 	known, _ := h.session.prompts.Get(text)
 	h.session.mu.Unlock()
-	senders := make(map[int]protocol.ParticipantID) // "": nobody has used the id
+	senders := make(map[int]protocol.ParticipantID) // "": the id is free
 	sender := func(n int) protocol.ParticipantID {
 		from, asked := senders[n]
 		if !asked && err == nil {
-			use(n)
+			_, id := at(n)
 			from, err = h.sender(ctx, id)
 			senders[n] = from
 		}
@@ -160,7 +154,7 @@ func (h *hook) turnKey(ctx context.Context, text string) (key []string, id proto
 		last--
 	}
 	if last >= known && err == nil {
-		use(last)
+		_, id := at(last)
 		var ended bool
 		if ended, err = h.ended(ctx, protocol.ContextPath(id)); !ended {
 			n = last
@@ -172,7 +166,7 @@ func (h *hook) turnKey(ctx context.Context, text string) (key []string, id proto
 	h.session.mu.Lock()
 	h.session.prompts.Put(text, n)
 	h.session.mu.Unlock()
-	use(n)
+	key, id = at(n)
 	return key, id, nil
 }
 

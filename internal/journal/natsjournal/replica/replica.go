@@ -51,7 +51,8 @@ type Replica struct {
 }
 
 // Open opens the replica in dir, or a temporary one. A replica that cannot be
-// read is deleted; one whose store is of a newer version is kept aside. Err: the folder is in use or cannot be written.
+// read is deleted; one whose store is of a newer version is kept aside. Err: the
+// folder is in use or cannot be written.
 func Open(dir string, log *slog.Logger) (*Replica, error) {
 	r := &Replica{dir: dir, log: log, complete: make(chan struct{})}
 	if dir == "" {
