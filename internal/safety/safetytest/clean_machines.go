@@ -17,6 +17,15 @@ var machines = []kind{
 		"sshpass -p \"$PASS\" ssh {person}@{host}\ndocker login -u {person} --password-stdin {host}\ndocker login -u $USER -p $TOKEN {host}\nlogin -p <password>",
 		"to login use ssh -p 2222 {person}@{host}; after login run mkdir -p build/out; login takes --password and --user; if pass==expected1: first_pass = step2_output\nENV KEYCLOAK_VERSION 24.0.5-1\nfw_getFirmwareVersionString",
 	}},
+	{name: "commands without a password", formats: []string{
+		"mysql -u {person} -p {noun}_{digit:2}\nmysql -h {host} -P 3306 -p\nmysql -p\"$MYSQL_PWD\" {noun}; mysql -p${PASS} {noun}\nmysql -p<password>\nmysql -p[password] -u {person}\nmysqldump -p {noun} > {noun}.sql",
+		"docker run -d --name mysql -p 3306:3306 mysql:8\ndocker run --name mongo -p127.0.0.1:{digit:5}:27017 mongo\ndocker exec mongo mkdir -p {noun}{digit:2}/x\ndocker run -p 80:80 {noun}\nmkdir -p x; ssh -p 22 {person}@{host}; cp -a x y; grep -k",
+		"mongosh --port 27017 -u {person} -p\nmongosh -u {person} -p --authenticationDatabase admin\nredis-cli -h {host} -p 6379 -a $PASS\nredis-cli -a \"$REDIS_PASSWORD\" ping\npsql \"host={host} password=$PASS\"; PGPASSWORD=$PASS psql -h {host} -p 5432",
+		"tool --password ${X} --password <your password> --password=$PASS --password-stdin --password-file /run/{noun}{digit:2}\n--no-password {noun}{digit:3} --ask-password {noun}{digit:3}\n--password string   at least 8-12 characters\n--token $(cat token.txt) --secret id={noun}_{digit:4},src=/run/{noun} --next-token {word:24}",
+		"openssl enc -aes-256-cbc -k $PASS -in {noun}\nopenssl rsa -passin env:PASS_{digit:3} -in k.pem\nopenssl rsa -passin file:/run/{noun}{digit:2} -passout stdin\nopenssl req -newkey rsa:2048 -keyout k{digit:2}.pem\ngpg --passphrase-fd 0 --passphrase-file {noun}{digit:3}",
+		"ldapsearch -x -W -D cn={person} uid={person}{digit:3}\nldapsearch -x -w \"$PW\" -y /etc/{noun}\nsmbclient -U {person}%$PASS //{host}/{noun}\nsmbclient -U {person} //{host}/{noun}\nnet use Z: \\\\{noun}\\{noun} * /user:{person}\nnet use Z: \\\\{noun}\\{noun} /persistent:yes",
+		"zip -r {noun}{digit:3}.zip {noun}; zip -P $P {noun}.zip {noun}; unzip -p {noun}{digit:3}.zip; 7z a {noun}{digit:3}.7z {noun} -p; 7z a -mx9 -mmt4 {noun}.7z; 7z x -p$PASS {noun}.7z\nansible-vault encrypt_string --stdin-name {noun}_{digit:3}\nansible-vault edit --vault-password-file {noun}{digit:3}",
+	}},
 	{name: "beginnings of keys", formats: []string{
 		"Keys of {noun} begin with fw_ or e2b_, those of {noun} with cfut_ and vcp_. re_{verb}_{noun}, ak_{noun}_{noun}, st.{noun}.{noun}, napi_{verb}_{noun}, precio{noun}, sk_org_{noun}",
 		"pa-{noun}-{noun}-{noun}-{noun}-{noun}-{noun}-{noun}-{noun}-{noun} pa-{uuid}-{digit:6} spa-{hex:43} fc-cache fc-{uuid} nfc-{hex:32} fc-{hex:40} fc-{noun}",
