@@ -83,6 +83,7 @@ var programs = []kind{
 		"AccessKeyId: !Ref {Noun}AccessKey\nSecretAccessKey: !GetAtt {Noun}AccessKey.SecretAccessKey\nMasterUserPassword: '{{resolve:secretsmanager:{noun}:SecretString:password}}'",
 	}},
 	{name: "placeholders", formats: []string{
+		"password: |\n  at least {digit:2} characters\npassword: >-\n  ${{NOUN}_PASSWORD}\n- name: DB_PASSWORD\n  value: \"$(DB_PASSWORD)\"\n- name: PASSWORD\n  valueFrom:\n    secretKeyRef: {name: {noun}-{noun}, key: password}\n{\"path\":\"/password\",\"value\":\"<password>\"}",
 		"API_KEY=your-key-here\nSECRET=xxxx\nTOKEN=${TOKEN}\nPASSWORD=changeme\n{NOUN}_TOKEN=<token>\nOPENAI_API_KEY=sk-...\nANTHROPIC_API_KEY=sk-ant-xxxxxxxxxxxxxxxxxxxxxxxxxxxx",
 		"GITHUB_TOKEN=ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\nSLACK_TOKEN=xoxb-your-token-goes-here\nSTRIPE_KEY=sk_test_xxxxxxxxxxxxxxxxxxxxxxxx",
 		"apiKey: process.env.{NOUN}_API_KEY, secret: config.get('{noun}.secret'), token: '{{ secrets.{NOUN}_TOKEN }}', password: 'your_password_here'",
