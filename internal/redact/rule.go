@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -19,9 +20,42 @@ type ruleEntries struct {
 		UseDefault    bool
 		DisabledRules []string
 	}
+	Fragments  map[string]string // parts of a regex of a rule; not of gitleaks
 	Allowlist  *allowlistEntry
 	Allowlists []allowlistEntry
 	Rules      []ruleEntry
+}
+
+// maxRegex bounds a regex with its fragments, in bytes.
+const maxRegex = 32 << 10
+
+// fragmentCall matches the place of a fragment. RE2 has no such syntax.
+var fragmentCall = regexp.MustCompile(`\(\?&([a-z]+)\)`)
+
+// expand returns the regex with the fragments in their places, each as a group that
+// is not captured. Fragments may contain fragments, but not themselves.
+func (f *ruleEntries) expand(regex string) (string, error) {
+	for range 1 + len(f.Fragments) {
+		if f.Fragments == nil || !strings.Contains(regex, "(?&") {
+			return regex, nil
+		}
+		var unknown string
+		regex = fragmentCall.ReplaceAllStringFunc(regex, func(call string) string {
+			name := call[len("(?&") : len(call)-1]
+			part, ok := f.Fragments[name]
+			if !ok {
+				unknown = name
+			}
+			return "(?:" + part + ")"
+		})
+		switch {
+		case unknown != "":
+			return "", fmt.Errorf("there is no fragment %q", unknown)
+		case len(regex) > maxRegex:
+			return "", fmt.Errorf("the regex with its fragments has more than %d bytes", maxRegex)
+		}
+	}
+	return "", errors.New("a fragment contains itself, or its name is not of a-z")
 }
 
 type ruleEntry struct {

@@ -108,6 +108,10 @@ func (r *ruleReader) read(f *ruleEntries) {
 			continue
 		}
 		seen[e.ID] = true
+		if e.Regex, err = f.expand(e.Regex); err != nil {
+			r.fault("rule %q: %v", e.ID, err)
+			continue
+		}
 		r.rule(e)
 	}
 }
