@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -299,6 +300,27 @@ func TestMCP_OneParticipantProposed(t *testing.T) {
 	if status, text := postAs(t, g, "ann-token", "/mcp?space=lab&participant=lamp", list); status != http.StatusForbidden {
 		t.Errorf("a participant that may not list: %d %s, want 403", status, text)
 	}
+}
+
+// A participant that is shown alone and answers nothing is unavailable, whether the
+// caller may send initialize (alice) or only list tools (bob).
+func TestMCP_OneParticipantSilent(t *testing.T) {
+	g := meuptest.Start(t, foreignConfig)
+	c, err := client.Dial(t.Context(), client.Options{URL: g.URL("lab"), Token: "lamp-token", ServesTools: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var asked sync.WaitGroup
+	for _, token := range []string{"alice-token", "bob-token"} {
+		asked.Go(func() {
+			const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+			if status, text := postAs(t, g, token, "/mcp?space=lab&participant=lamp", list); status != http.StatusServiceUnavailable || !strings.Contains(text, "not answered in time") {
+				t.Errorf("%s: %d %s, want 503", token, status, text)
+			}
+		})
+	}
+	asked.Wait()
 }
 
 func TestMCP_OneParticipantRefusals(t *testing.T) {

@@ -105,7 +105,7 @@ func (v *view) introduce(ctx context.Context, c *caller) error {
 		return err
 	}
 	if got[e.ID] == nil {
-		return protocol.Errorf(protocol.CodeUnavailable, "The participant %s has not answered in time.", c.of)
+		return c.silent()
 	}
 	answer, err := result.Of(got[e.ID], "")
 	if err != nil {
@@ -126,12 +126,20 @@ func (v *view) introduceTools(ctx context.Context, c *caller, refused error) err
 	if err := v.directory.update(ctx, c, []protocol.ParticipantID{c.of}, listTimeout); err != nil {
 		return err
 	}
+	if _, late := v.directory.late[c.of]; late {
+		return c.silent()
+	}
 	if len(v.directory.lists[c.of].Tools) == 0 {
 		return refused
 	}
 	v.shown = &shown{at: time.Now(), about: mcp.InitializeResult{Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}}}}
 	c.server.keep(c, v)
 	return nil
+}
+
+// silent returns the error for a participant that is shown alone and does not answer.
+func (c *caller) silent() error {
+	return protocol.Errorf(protocol.CodeUnavailable, "The participant %s has not answered in time.", c.of)
 }
 
 // serverOf returns the server that shows one participant.
