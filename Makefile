@@ -182,6 +182,7 @@ lint: ## golangci-lint, as .golangci.yml says
 .PHONY: generate
 generate: install-web ## what is generated from other sources, the web page's bundle among it
 	$(GO) generate ./...
+	for p in meup meup-agent meup-gateway meup-reasoner; do $(GO) run ./cmd/$$p man --markdown >docs/reference/$$p.md; done
 
 .PHONY: install-npm
 install-npm: ## the programs of others that tests run against, into .tools/node and .tools/mcpclients

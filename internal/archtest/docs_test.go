@@ -144,6 +144,19 @@ func TestProtocolIndex(t *testing.T) {
 	}
 }
 
+// TestProtocolKinds checks that the contract names every kind that a participant may send.
+func TestProtocolKinds(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "protocol", "2-kinds.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range protocol.Kinds() {
+		if !strings.Contains(string(page), "`"+string(k)+"`") {
+			t.Errorf("docs/protocol/2-kinds.md has no `%s`", k)
+		}
+	}
+}
+
 // anchors returns the anchors of a document: the ones that GitHub makes of its
 // headings, and its own.
 func anchors(text string) []string {

@@ -17,16 +17,23 @@ import (
 func Describe(root *cobra.Command, linked string) {
 	root.Version = fmt.Sprintf("%s (%s)", Version(linked), runtime.Version())
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
-	root.AddCommand(&cobra.Command{
+	var markdown bool
+	man := &cobra.Command{
 		Use:    "man",
 		Short:  "Prints the manual page, in the format of man",
 		Hidden: true,
 		Args:   NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := io.WriteString(c.OutOrStdout(), manual(c.Root(), Version(linked)))
+			text := manual(c.Root(), Version(linked))
+			if markdown {
+				text = reference(c.Root())
+			}
+			_, err := io.WriteString(c.OutOrStdout(), text)
 			return err
 		},
-	})
+	}
+	man.Flags().BoolVar(&markdown, "markdown", false, "print the table of commands and flags instead, as Markdown")
+	root.AddCommand(man)
 }
 
 // manual returns the manual page of a program, with all of its commands.
@@ -77,22 +84,35 @@ func (p *page) commands(c *cobra.Command) {
 	}
 }
 
+// describeFlag returns a flag with its argument, what it does, and its default if that is
+// not empty. Hidden flags and --help are not listed.
+func describeFlag(f *pflag.Flag) (name, usage, value string, listed bool) {
+	if f.Hidden || f.Name == "help" || f.Name == "version" {
+		return "", "", "", false
+	}
+	kind, usage := pflag.UnquoteUsage(f)
+	name = "--" + f.Name
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand + ", " + name
+	}
+	if kind != "" {
+		name += " " + kind
+	}
+	if f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "[]" && f.DefValue != "0s" {
+		value = f.DefValue
+	}
+	return name, usage, value, true
+}
+
 // flags describes flags, each in a paragraph.
 func (p *page) flags(set *pflag.FlagSet) {
 	set.VisitAll(func(f *pflag.Flag) {
-		if f.Hidden || f.Name == "help" || f.Name == "version" {
+		name, usage, value, listed := describeFlag(f)
+		if !listed {
 			return
 		}
-		kind, usage := pflag.UnquoteUsage(f)
-		name := "--" + f.Name
-		if f.Shorthand != "" {
-			name = "-" + f.Shorthand + ", " + name
-		}
-		if kind != "" {
-			name += " " + kind
-		}
-		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "[]" && f.DefValue != "0s" {
-			usage += " (default " + f.DefValue + ")"
+		if value != "" {
+			usage += " (default " + value + ")"
 		}
 		p.macro("TP")
 		p.line(`\fB` + escaped(name) + `\fR`)
