@@ -296,7 +296,7 @@ func (b *eventBody) divide() {
 		}
 		b.event, b.scanned, b.over = b.event[next:], 0, false
 	}
-	b.scanned = max(0, len(b.event)-len("\r\n\r"))
+	b.scanned = max(0, len(b.event)-len("\n\r"))
 	switch {
 	case b.err != nil:
 		b.ready, b.event = append(b.ready, b.event...), nil
@@ -323,7 +323,7 @@ func (b *eventBody) passOn(event []byte) {
 // one; -1: there is none.
 func eventEnd(stream []byte, from int) (end, next int) {
 	end = -1
-	for _, blank := range []string{"\n\n", "\r\n\r\n"} {
+	for _, blank := range []string{"\n\n", "\n\r\n"} {
 		if i := bytes.Index(stream[from:], []byte(blank)); i >= 0 && (end < 0 || from+i < end) {
 			end, next = from+i, from+i+len(blank)
 		}

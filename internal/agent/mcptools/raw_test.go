@@ -10,6 +10,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -91,6 +92,22 @@ func TestNoticesInBodies(t *testing.T) {
 		}
 		if count != 2 {
 			t.Errorf("in pieces of %d: %d notifications; expected the 2 complete ones", size, count)
+		}
+	}
+}
+
+// An event is passed on at its end, however the lines of the stream end.
+func TestEventBody_EndsOfLines(t *testing.T) {
+	for _, end := range []string{"\n\n", "\r\n\r\n", "\n\r\n", "\r\n\n"} {
+		event := `data: {"jsonrpc":"2.0","id":1,"result":{}}` + end
+		r, w := io.Pipe()
+		go func() {
+			_, _ = io.Copy(w, iotest.OneByteReader(strings.NewReader(event)))
+			_ = w.CloseWithError(errors.New("the event was not passed on before more was read"))
+		}()
+		body := &eventBody{ReadCloser: r, notice: func(string, mcp.Params) {}}
+		if n, err := body.Read(make([]byte, len(event))); n != len(event) || err != nil {
+			t.Errorf("lines that end with %q: %d of %d bytes, %v", end, n, len(event), err)
 		}
 	}
 }
