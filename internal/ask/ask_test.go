@@ -232,11 +232,16 @@ func TestFollow_AnswerStream(t *testing.T) {
 	r.send("planner", "s", "reasoning.start", "", "q", "", `{"message":"thinking"}`)
 	r.send("alice", "n", "stream.open", "", "q", "", `{"stream_id":"none"}`)
 	r.send("planner", "o", "stream.open", "", "q", "", `{"stream_id":"one","description":"the answer"}`)
+	text := ""
 	got := r.follow(func(e *ask.Event) {
+		if e.Type == ask.Answering {
+			text += e.Text
+		}
 		if e.Type != ask.Opened {
 			return
 		}
 		r.send("alice", "m", "stream.data", "", "q", "", `{"stream_id":"none","data":"mine "}`)
+		r.send("planner", "w", "stream.data", "", "q", "", `{"stream_id":"one","data":"\n "}`)
 		for i := range 3 {
 			r.send("planner", fmt.Sprint("d", i), "stream.data", "", "q", "", fmt.Sprintf(`{"stream_id":"one","data":"part %d "}`, i))
 		}
@@ -247,6 +252,9 @@ func TestFollow_AnswerStream(t *testing.T) {
 	all := strings.Join(got, "\n")
 	if !strings.Contains(all, "answering one") || !strings.Contains(all, "part 2") || strings.Contains(all, "mine") || !strings.Contains(all, "ended") {
 		t.Errorf("%q, want the parts of the planner's answer and the end", got)
+	}
+	if want := "\n part 0 part 1 part 2 "; text != want {
+		t.Errorf("the text %q, want %q", text, want)
 	}
 }
 
@@ -260,11 +268,12 @@ func TestFollow_MarkedAnswer(t *testing.T) {
 		if e.Type != ask.Opened {
 			return
 		}
+		r.send("planner", "d0", "stream.data", "", "q", "", `{"stream_id":"one","data":"\n"}`)
 		r.send("planner", "d1", "stream.data", "", "q", "", `{"stream_id":"one","data":"<thi"}`)
 		r.send("planner", "d2", "stream.data", "", "q", "", `{"stream_id":"one","data":"nk>It is late.</think>No."}`)
 		r.send("planner", "e", "stream.close", "", "q", "", `{"stream_id":"one"}`)
 		r.send("planner", "c", "reasoning.conclusion", "", "", "s", `{}`)
-		r.send("planner", "a", "chat", "", "q", "", `{"message":"<think>It is late.</think>No.","stream_id":"one"}`)
+		r.send("planner", "a", "chat", "", "q", "", `{"message":"\n<think>It is late.</think>No.","stream_id":"one"}`)
 	})
 	if all := strings.Join(got, "\n"); strings.Contains(all, "<thi") || strings.Contains(all, "late") || !strings.Contains(all, "No.") {
 		t.Errorf("%q, want the answer alone", got)

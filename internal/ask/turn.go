@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/meup-protocol/meup/internal/answers"
 	"github.com/meup-protocol/meup/internal/proposal"
@@ -60,6 +61,7 @@ type thought struct {
 // split from a complete text only.
 type growth struct {
 	from          protocol.ParticipantID
+	space         string // its text, until there is more than white space
 	begun, hidden bool
 }
 
@@ -159,11 +161,16 @@ func (t *turn) stream(e *protocol.Envelope) []*Event {
 	id, text, reason := protocol.ID(payload.Get("stream_id").Text()), payload.Get("data").Text(), payload.Get("reason").Text()
 	closes := e.Kind == protocol.KindStreamClose
 	if g, answers := t.growing.Get(id); answers && g.from == e.From {
-		if !g.begun && text != "" {
-			g.begun, g.hidden = true, textutil.MayBeginMarks(text)
+		if !g.begun {
+			text, g.space = g.space+text, ""
+			if strings.TrimSpace(text) == "" && len(text) <= maxHeld {
+				g.space = text
+			} else {
+				g.begun, g.hidden = true, textutil.MayBeginMarks(text)
+			}
 		}
 		switch {
-		case g.hidden:
+		case g.hidden, !g.begun && !closes:
 		case !closes:
 			return []*Event{{Type: Answering, Envelope: e, Ref: id, Text: text}}
 		case reason == protocol.StreamWithdrawn:
