@@ -217,7 +217,9 @@ func asksOf(body []byte) (asks, []byte) {
 		}
 		n := 0
 		for m := range doc.Root().Elements {
-			n++
+			if n++; n > maxBatch {
+				break // the batch is rejected
+			}
 			if a.fault = faultOf(m); a.fault != nil {
 				a.fault.text = fmt.Sprintf("message %d of the batch: %s", n, a.fault.text)
 				break
