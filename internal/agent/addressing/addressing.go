@@ -108,8 +108,10 @@ func (t *Classifier) Observe(env *protocol.Envelope, welcome func() protocol.Wel
 	case env.Kind == protocol.KindSystemWelcome:
 		t.participants = welcome().Participants
 		t.noteConnected()
+	case env.Kind == protocol.KindReasoningStart && env.From == t.you:
+		t.depth.put(env.ID, hop{from: t.you, opens: true})
 	case env.Kind == protocol.KindReasoningStart:
-		if env.From != t.you && len(t.agents) < maxAgents && t.answersAChat(env) {
+		if len(t.agents) < maxAgents && t.answersAChat(env) {
 			t.agents[env.From] = true
 		}
 	case env.Kind == protocol.KindChat:
@@ -136,8 +138,8 @@ func (t *Classifier) noteKnown(id protocol.ParticipantID) {
 // another participant.
 func (t *Classifier) answersAChat(env *protocol.Envelope) bool {
 	return slices.ContainsFunc(env.Correlation.IDs, func(id protocol.ID) bool {
-		from := t.depth.at(id).from
-		return from != "" && from != env.From
+		of := t.depth.at(id)
+		return of.from != "" && of.from != env.From && !of.opens
 	})
 }
 
@@ -155,9 +157,11 @@ func (t *Classifier) IsQuestion(env *protocol.Envelope) bool {
 	if env.From == t.you || env.From == protocol.GatewayID || strings.TrimSpace(text) == "" {
 		return false
 	}
-	addressed := env.AddressedTo(t.you)
-	if !addressed && len(env.To) > 0 {
+	if !env.AddressedTo(t.you) && len(env.To) > 0 {
 		return false // addressed to another participant
+	}
+	if t.answersMe(env) {
+		return false
 	}
 	if t.Names(env) {
 		return !t.isAgent(env.From) || t.allowsAgent(env)
@@ -166,6 +170,16 @@ func (t *Classifier) IsQuestion(env *protocol.Envelope) bool {
 		return false // a remark in a context, an agent's answer, or for another participant
 	}
 	return t.mode == Any && !t.mentionsOther(text) || t.mode == Auto && !t.hasOtherAgent()
+}
+
+// answersMe reports whether a chat answers one that this agent sent to ask: the chat of an agent
+// that correlates to it, or of a participant that it was addressed to. A chat about an answer of
+// this agent is none, nor is what a person says about a chat of this agent to all.
+func (t *Classifier) answersMe(env *protocol.Envelope) bool {
+	return slices.ContainsFunc(env.Correlation.IDs, func(id protocol.ID) bool {
+		of := t.depth.at(id)
+		return of.from == t.you && of.asks && (slices.Contains(of.to, env.From) || t.isAgent(env.From))
+	})
 }
 
 // Names reports whether a chat names this agent: in to, or in its text if the mode
@@ -308,9 +322,9 @@ func ChatText(env *protocol.Envelope) string {
 	return p.Text
 }
 
-// hopTable stores the sender of each recent chat and the number of consecutive
-// agent answers that led to it. It keeps two generations and drops the older
-// one when the newer one is full.
+// hopTable stores the sender of each recent chat and of the contexts of this agent, and the
+// number of consecutive agent answers that led to a chat. It keeps two generations and drops
+// the older one when the newer one is full.
 type hopTable struct {
 	young, old map[protocol.ID]hop
 }
@@ -318,27 +332,46 @@ type hopTable struct {
 type hop struct {
 	from  protocol.ParticipantID
 	depth int
+	opens bool                     // a reasoning.start
+	asks  bool                     // a chat that answers none of another participant
+	to    []protocol.ParticipantID // of a chat that asks
 }
 
 const maxHopEntries = 2048
 
 func (h *hopTable) note(env *protocol.Envelope, byAgent bool) {
-	depth := 0
+	x := hop{from: env.From, asks: !h.answers(env)}
+	if x.asks {
+		x.to = env.To
+	}
 	if byAgent {
-		depth = 1
+		x.depth = 1
 		for _, id := range env.Correlation.IDs {
-			depth = max(depth, h.of(id)+1)
+			x.depth = max(x.depth, h.of(id)+1)
 		}
 	}
+	h.put(env.ID, x)
+}
+
+// answers reports whether a chat outside of contexts correlates to one of another participant
+// that receives it. An envelope that is not known counts as such a chat.
+func (h *hopTable) answers(env *protocol.Envelope) bool {
+	return env.Context == "" && slices.ContainsFunc(env.Correlation.IDs, func(id protocol.ID) bool {
+		asker := h.at(id).from
+		return asker == "" || asker != env.From && (len(env.To) == 0 || env.AddressedTo(asker))
+	})
+}
+
+func (h *hopTable) put(id protocol.ID, x hop) {
 	if h.young == nil || len(h.young) >= maxHopEntries {
 		h.young, h.old = make(map[protocol.ID]hop), h.young
 	}
-	h.young[env.ID] = hop{env.From, depth}
+	h.young[id] = x
 }
 
 func (h *hopTable) of(id protocol.ID) int { return h.at(id).depth }
 
-// at returns the entry of a chat; zero if there is no entry.
+// at returns the entry of an envelope; zero if there is no entry.
 func (h *hopTable) at(id protocol.ID) hop {
 	if x, ok := h.young[id]; ok {
 		return x

@@ -193,3 +193,59 @@ func TestWithoutMention(t *testing.T) {
 		})
 	}
 }
+
+// A chat that correlates to one by which this agent asked is its answer, and no question.
+func TestIsQuestion_AnswerToOwnChat(t *testing.T) {
+	to := func(ids ...protocol.ParticipantID) func(*protocol.Envelope) {
+		return func(env *protocol.Envelope) { env.To = ids }
+	}
+	about := func(id protocol.ID) func(*protocol.Envelope) {
+		return func(env *protocol.Envelope) { env.Correlation = protocol.CorrelateTo(id) }
+	}
+	inside := func(env *protocol.Envelope) { env.Context = "c-1" }
+	type changes []func(*protocol.Envelope)
+	for name, test := range map[string]struct {
+		own   changes // of the agent's chat
+		from  protocol.ParticipantID
+		reply changes // of the chat about it
+		want  bool
+	}{
+		"an agent that was asked":              {changes{to("bob")}, "bob", changes{to("planner"), about("own")}, false},
+		"an agent that answers to all":         {changes{to("bob")}, "bob", changes{about("own")}, false},
+		"an agent that a mention asked":        {nil, "bob", changes{about("own")}, false},
+		"asked within a context":               {changes{to("bob"), inside, about("c-1")}, "bob", changes{to("planner"), about("own")}, false},
+		"asked about the reasoning":            {changes{to("bob"), about("c-1")}, "bob", changes{to("planner"), about("own")}, false},
+		"asked about the question of another":  {changes{to("bob"), about("by-alice")}, "bob", changes{to("planner"), about("own")}, false},
+		"a person that was asked":              {changes{to("alice")}, "alice", changes{to("planner"), about("own")}, false},
+		"a person about an answer":             {changes{to("alice"), about("by-alice")}, "alice", changes{to("planner"), about("own")}, true},
+		"a person about an answer to all":      {changes{about("by-alice")}, "carol", changes{about("own")}, true},
+		"a person about what was said to all":  {nil, "alice", changes{about("own")}, true},
+		"an agent about an answer":             {changes{to("bob"), about("by-bob")}, "bob", changes{to("planner"), about("own")}, true},
+		"an agent with a question of its own":  {changes{to("bob")}, "bob", changes{to("planner")}, true},
+		"a person about an unknown question":   {changes{to("alice"), about("dropped")}, "alice", changes{to("planner"), about("own")}, true},
+		"a person about a chat to another one": {changes{to("bob")}, "alice", changes{to("planner"), about("own")}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRoom(Mentioned)
+			for _, who := range []protocol.ParticipantID{"alice", "bob", "carol"} {
+				r.presence(protocol.PresenceJoin, who)
+			}
+			r.sees(chatOf("alice", "by-alice", "@planner well?"))
+			r.sees(protocol.Envelope{ID: "c-bob", Kind: protocol.KindReasoningStart, From: "bob", Correlation: protocol.CorrelateTo("by-alice")})
+			r.sees(chatOf("bob", "by-bob", "@planner well?"))
+			r.sees(protocol.Envelope{ID: "c-1", Kind: protocol.KindReasoningStart, From: "planner", Correlation: protocol.CorrelateTo("by-alice")})
+			own, reply := chatOf("planner", "own", "@bob is it safe?"), chatOf(test.from, "reply", "@planner it is")
+			for _, change := range test.own {
+				change(&own)
+			}
+			for _, change := range test.reply {
+				change(&reply)
+			}
+			r.sees(own)
+			r.sees(reply)
+			if got := r.t.IsQuestion(&reply); got != test.want {
+				t.Errorf("a question: %t, want %t", got, test.want)
+			}
+		})
+	}
+}

@@ -197,7 +197,9 @@ func (b *Backlog) Questions() []protocol.Envelope {
 func (b *Backlog) noteOwn(env *protocol.Envelope) {
 	switch env.Kind {
 	case protocol.KindChat:
-		b.settle(env.Correlation)
+		b.settle(protocol.Correlation{IDs: slices.DeleteFunc(slices.Clone(env.Correlation.IDs), func(id protocol.ID) bool {
+			return b.saidToAnother(env, id)
+		})})
 	case protocol.KindReasoningStart:
 		if path, ok := env.Opens(); ok {
 			b.contexts[path] = *env
@@ -244,6 +246,13 @@ func (b *Backlog) noteTaken(env *protocol.Envelope) {
 	}
 	b.chats = slices.DeleteFunc(b.chats, func(chat oldChat) bool {
 		return !chat.named && chat.From != env.From && !b.begun[chat.ID] && env.Correlation.Names(chat.ID)
+	})
+}
+
+// saidToAnother reports whether a chat about a question does not reach the asker.
+func (b *Backlog) saidToAnother(env *protocol.Envelope, question protocol.ID) bool {
+	return len(env.To) > 0 && slices.ContainsFunc(b.chats, func(chat oldChat) bool {
+		return chat.ID == question && !env.AddressedTo(chat.From)
 	})
 }
 

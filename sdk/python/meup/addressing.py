@@ -8,7 +8,7 @@ seen to start reasoning about the chat of another participant.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Iterable
+from typing import TYPE_CHECKING, Any, Iterable, NamedTuple
 
 from .envelope import GATEWAY, Envelope
 
@@ -26,6 +26,18 @@ MAX_AGENTS = 10_000
 MAX_CHATS = 2048
 
 
+class Seen(NamedTuple):
+    """A recent chat, or a context of this participant."""
+
+    from_: str
+    depth: int = 0  # answers of agents that led to the chat
+    opens: bool = False  # a reasoning.start
+    asks: tuple[str, ...] | None = None  # the recipients of a chat that answers none of another participant
+
+
+UNSEEN = Seen("")
+
+
 class Classifier:
     """Decides which chats are questions."""
 
@@ -37,37 +49,60 @@ class Classifier:
         self._name = name.removeprefix("@")
         self._agents: set[str] = set()
         self._asked: dict[str, int] = {}  # questions of an agent since the last chat of a person
-        # The sender of each recent chat, and the number of answers of agents
-        # that led to it: two generations, of which the older is dropped.
-        self._young: dict[str, tuple[str, int]] = {}
-        self._old: dict[str, tuple[str, int]] = {}
+        # By the id, two generations, of which the older is dropped.
+        self._young: dict[str, Seen] = {}
+        self._old: dict[str, Seen] = {}
 
     def observe(self, env: Envelope) -> None:
         """Note which participants are agents, and which chat answers which."""
         you = self._space.id
         if env.kind == "system.presence" and env.payload.get("event") == "leave":
             self._agents.discard(str((env.payload.get("participant") or {}).get("id")))
-        elif env.kind == "reasoning.start" and env.from_ != you and len(self._agents) < MAX_AGENTS:
-            if any(self._chat(id)[0] not in ("", env.from_) for id in env.correlation):
+        elif env.kind == "reasoning.start" and env.from_ == you:
+            self._put(env.id, Seen(you, opens=True))
+        elif env.kind == "reasoning.start" and len(self._agents) < MAX_AGENTS:
+            known = [self._seen(id) for id in env.correlation]
+            if any(of.from_ not in ("", env.from_) and not of.opens for of in known):
                 self._agents.add(env.from_)
         elif env.kind == "chat":
             by_agent = env.from_ == you or self._is_agent(env.from_)
             if not by_agent:
                 self._asked.clear()
-            depth = 1 + max((self._chat(id)[1] for id in env.correlation), default=0) if by_agent else 0
-            if len(self._young) >= MAX_CHATS:
-                self._young, self._old = {}, self._young
-            self._young[env.id] = (env.from_, depth)
+            depth = 1 + max((self._seen(id).depth for id in env.correlation), default=0) if by_agent else 0
+            self._put(env.id, Seen(env.from_, depth, asks=None if self._answers(env) else env.to))
 
-    def _chat(self, id: str) -> tuple[str, int]:
-        return self._young.get(id) or self._old.get(id) or ("", 0)
+    def _put(self, id: str, seen: Seen) -> None:
+        if len(self._young) >= MAX_CHATS:
+            self._young, self._old = {}, self._young
+        self._young[id] = seen
+
+    def _seen(self, id: str) -> Seen:
+        return self._young.get(id) or self._old.get(id) or UNSEEN
+
+    def _answers(self, env: Envelope) -> bool:
+        """Report whether a chat outside of contexts correlates to one of another participant that receives it.
+
+        An envelope that is not known counts as such a chat.
+        """
+        askers = [self._seen(id).from_ for id in env.correlation]
+        return not env.context and any(not who or who != env.from_ and (not env.to or who in env.to) for who in askers)
+
+    def _answers_me(self, env: Envelope) -> bool:
+        """Report whether a chat answers one that this participant sent to ask.
+
+        That is the chat of an agent that correlates to it, or of a participant that it was
+        addressed to. A chat about an answer of this participant is none, nor is what a person
+        says about a chat of this participant to all.
+        """
+        own = [of for of in map(self._seen, env.correlation) if of.from_ == self._space.id and of.asks is not None]
+        return any(env.from_ in (of.asks or ()) or self._is_agent(env.from_) for of in own)
 
     def is_question(self, env: Envelope) -> bool:
         """Report whether a chat is a question for this participant."""
         you = self._space.id
         if env.from_ in (you, GATEWAY) or not env.text.strip():
             return False
-        if env.to and you not in env.to:
+        if env.to and you not in env.to or self._answers_me(env):
             return False
         if self.names_me(env):
             return not self._is_agent(env.from_) or self._allows(env)
@@ -85,7 +120,7 @@ class Classifier:
 
     def _allows(self, env: Envelope) -> bool:
         """Report whether to answer another question of an agent, and count it."""
-        if self._chat(env.id)[1] >= MAX_HOPS or self._asked.get(env.from_, 0) >= MAX_AGENT_QUESTIONS:
+        if self._seen(env.id).depth >= MAX_HOPS or self._asked.get(env.from_, 0) >= MAX_AGENT_QUESTIONS:
             return False
         self._asked[env.from_] = self._asked.get(env.from_, 0) + 1
         return True

@@ -136,7 +136,9 @@ class Backlog:
 
     def _note_own(self, env: Envelope) -> None:
         if env.kind == "chat":
-            self._settle(env.correlation)
+            askers = {id: self._chats[id][0].from_ for id in env.correlation if id in self._chats}
+            # What is said to another participant about a question does not answer it.
+            self._settle(tuple(id for id in env.correlation if not env.to or askers.get(id, env.to[0]) in env.to))
         elif env.kind == "reasoning.start":
             self._contexts[env.opens] = env
             if not env.context:

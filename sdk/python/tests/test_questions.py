@@ -55,6 +55,35 @@ class AddressingTest(unittest.TestCase):
         for who in ("planner", "system:gateway"):
             self.assertFalse(classifier.is_question(chat("c", who, "hello")))
 
+    def test_an_answer_to_an_own_chat_is_no_question(self) -> None:
+        present: tuple[tuple[str, list[Any]], ...] = (("alice", ["*"]), ("bob", ["chat", "reasoning/*"]), ("carol", ["*"]))
+        to_me, to_bob, to_alice = {"to": ("planner",)}, {"to": ("bob",)}, {"to": ("alice",)}
+        for name, own, from_, reply, want in (
+            ("an agent that was asked", to_bob, "bob", to_me, False),
+            ("an agent that answers to all", to_bob, "bob", {}, False),
+            ("an agent that a mention asked", {}, "bob", {}, False),
+            ("asked within a context", {**to_bob, "context": "c-1", "correlation": ("c-1",)}, "bob", to_me, False),
+            ("asked about the reasoning", {**to_bob, "correlation": ("c-1",)}, "bob", to_me, False),
+            ("asked about the question of another", {**to_bob, "correlation": ("by-alice",)}, "bob", to_me, False),
+            ("a person that was asked", to_alice, "alice", to_me, False),
+            ("a person about an answer", {**to_alice, "correlation": ("by-alice",)}, "alice", to_me, True),
+            ("a person about an answer to all", {"correlation": ("by-alice",)}, "carol", {}, True),
+            ("a person about what was said to all", {}, "alice", {}, True),
+            ("an agent about an answer", {**to_bob, "correlation": ("by-bob",)}, "bob", to_me, True),
+            ("an agent with a question of its own", to_bob, "bob", {**to_me, "correlation": ()}, True),
+            ("a person about an unknown question", {**to_alice, "correlation": ("dropped",)}, "alice", to_me, True),
+            ("a person about a chat to another one", to_bob, "alice", to_me, True),
+        ):
+            with self.subTest(name):
+                classifier = Classifier(Stub(*present), "mentioned", "")  # type: ignore[arg-type]
+                classifier.observe(chat("by-alice", "alice", "@planner well?"))
+                classifier.observe(chat("by-bob", "bob", "@planner well?"))
+                classifier.observe(chat("c-1", "planner", "", kind="reasoning.start", correlation=("by-alice",)))
+                classifier.observe(chat("own", "planner", "@bob is it safe?", **own))
+                about = chat("reply", from_, "@planner it is", **{"correlation": ("own",), **reply})
+                classifier.observe(about)
+                self.assertEqual(classifier.is_question(about), want)
+
     def test_an_agent_is_recognized_by_its_reasoning(self) -> None:
         classifier = Classifier(Stub(("bob", ["*"])), "any", "")  # type: ignore[arg-type]
         classifier.observe(chat("q", "alice", "hello"))

@@ -48,7 +48,8 @@ export class Classifier {
         if (field(e.payload, "event") === "leave") this.agents.delete(str(field(obj(e.payload["participant"]), "id")));
         break;
       case "reasoning.start":
-        if (e.from !== this.you && this.agents.size < MAX_AGENTS && this.answersChat(e)) this.agents.add(e.from);
+        if (e.from === this.you) this.hops.put(e.id, { from: e.from, depth: 0, opens: true });
+        else if (this.agents.size < MAX_AGENTS && this.answersChat(e)) this.agents.add(e.from);
         break;
       case "chat":
         this.hops.note(e, e.from === this.you || this.isAgent(e.from));
@@ -62,7 +63,7 @@ export class Classifier {
     if (e.from === this.you || e.from === GATEWAY || text.trim() === "") return false;
     const to = recipients(e);
     const addressed = to.includes(this.you);
-    if (!addressed && to.length > 0) return false;
+    if ((!addressed && to.length > 0) || this.answersMe(e)) return false;
     if (addressed || (this.mode !== "addressed" && mentions(text, this.names))) return !this.isAgent(e.from) || this.allows(e);
     if (e.context !== undefined || this.isAgent(e.from)) return false;
     return (this.mode === "any" && !this.mentionsOther(text)) || (this.mode === "auto" && this.others().length === 0);
@@ -71,6 +72,18 @@ export class Classifier {
   /** Reports whether a chat names the agent, in `to` or in its text. */
   isNamed(e: Envelope): boolean {
     return recipients(e).includes(this.you) || mentions(chatText(e), this.names);
+  }
+
+  /**
+   * Reports whether a chat answers one that this agent sent to ask: the chat of an agent that
+   * correlates to it, or of a participant that it was addressed to. A chat about an answer of this
+   * agent is none, nor is what a person says about a chat of this agent to all.
+   */
+  private answersMe(e: Envelope): boolean {
+    return correlations(e).some((id) => {
+      const of = this.hops.at(id);
+      return of?.from === this.you && of.asks !== undefined && (of.asks.includes(e.from) || this.isAgent(e.from));
+    });
   }
 
   private allows(e: Envelope): boolean {
@@ -82,8 +95,8 @@ export class Classifier {
 
   private answersChat(e: Envelope): boolean {
     return correlations(e).some((id) => {
-      const from = this.hops.at(id)?.from;
-      return from !== undefined && from !== e.from;
+      const of = this.hops.at(id);
+      return of !== undefined && of.from !== e.from && of.opens !== true;
     });
   }
 
@@ -137,20 +150,37 @@ interface Hop {
   readonly from: ParticipantID;
   /** Consecutive answers of agents that led to the chat. */
   readonly depth: number;
+  /** A reasoning.start. */
+  readonly opens?: boolean;
+  /** The recipients of a chat that answers none of another participant. */
+  readonly asks?: readonly ParticipantID[];
 }
 
-/** The recent chats, in two generations: the older one is dropped when the newer one is full. */
+/** The recent chats, and the contexts of this agent, in two generations: the older one is dropped when the newer one is full. */
 class Hops {
   private young = new Map<ID, Hop>();
   private old = new Map<ID, Hop>();
 
   note(e: Envelope, byAgent: boolean): void {
     const depth = byAgent ? Math.max(1, ...correlations(e).map((id) => this.of(id) + 1)) : 0;
+    this.put(e.id, { from: e.from, depth, ...(!this.answers(e) && { asks: recipients(e) }) });
+  }
+
+  /** Reports whether a chat outside of contexts correlates to one of another participant that receives it. An envelope that is not known counts as such a chat. */
+  private answers(e: Envelope): boolean {
+    const to = recipients(e);
+    return e.context === undefined && correlations(e).some((id) => {
+      const asker = this.at(id)?.from;
+      return asker === undefined || (asker !== e.from && (to.length === 0 || to.includes(asker)));
+    });
+  }
+
+  put(id: ID, hop: Hop): void {
     if (this.young.size >= 2048) {
       this.old = this.young;
       this.young = new Map();
     }
-    this.young.set(e.id, { from: e.from, depth });
+    this.young.set(id, hop);
   }
 
   of(id: ID): number {

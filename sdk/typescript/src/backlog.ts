@@ -212,7 +212,7 @@ export class Backlog {
   private noteOwn(e: Envelope): void {
     switch (e.kind) {
       case "chat":
-        this.settle(correlations(e));
+        this.settle(correlations(e).filter((id) => !this.saidToAnother(e, id)));
         break;
       case "reasoning.start":
         this.contexts.set(e.context === undefined ? e.id : `${e.context}/${e.id}`, e);
@@ -267,6 +267,12 @@ export class Backlog {
       response: null,
     });
     if (this.sent.size > MAX_CALLS) this.sent.delete(this.sent.keys().next().value as ID);
+  }
+
+  /** Reports whether a chat about a question does not reach the asker. */
+  private saidToAnother(e: Envelope, question: ID): boolean {
+    const to = recipients(e);
+    return to.length > 0 && this.chats.some((c) => c.e.id === question && !to.includes(c.e.from));
   }
 
   private settle(ids: readonly ID[]): void {

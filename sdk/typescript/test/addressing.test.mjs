@@ -88,3 +88,33 @@ test("chains of agents end", () => {
   loose.observe(chat("alice", "go on"));
   assert.equal(ask(), true);
 });
+
+test("a chat that correlates to one by which the agent asked is no question", () => {
+  const bob = { id: "bob", capabilities: ["chat", "reasoning/*"] };
+  const cases = {
+    "an agent that was asked": [{ to: ["bob"] }, "bob", { to: ["planner"] }, false],
+    "an agent that answers to all": [{ to: ["bob"] }, "bob", {}, false],
+    "an agent that a mention asked": [{}, "bob", {}, false],
+    "asked within a context": [{ to: ["bob"], context: "c-1", correlationId: "c-1" }, "bob", { to: ["planner"] }, false],
+    "asked about the reasoning": [{ to: ["bob"], correlationId: "c-1" }, "bob", { to: ["planner"] }, false],
+    "asked about the question of another": [{ to: ["bob"], correlationId: "by-alice" }, "bob", { to: ["planner"] }, false],
+    "a person that was asked": [{ to: ["alice"] }, "alice", { to: ["planner"] }, false],
+    "a person about an answer": [{ to: ["alice"], correlationId: "by-alice" }, "alice", { to: ["planner"] }, true],
+    "a person about an answer to all": [{ correlationId: "by-alice" }, "carol", {}, true],
+    "a person about what was said to all": [{}, "alice", {}, true],
+    "an agent about an answer": [{ to: ["bob"], correlationId: "by-bob" }, "bob", { to: ["planner"] }, true],
+    "an agent with a question of its own": [{ to: ["bob"] }, "bob", { to: ["planner"], correlationId: [] }, true],
+    "a person about an unknown question": [{ to: ["alice"], correlationId: "dropped" }, "alice", { to: ["planner"] }, true],
+    "a person about a chat to another one": [{ to: ["bob"] }, "alice", { to: ["planner"] }, true],
+  };
+  for (const [name, [own, from, about, want]] of Object.entries(cases)) {
+    const c = classifier("mentioned", [PERSON, bob, { id: "carol", capabilities: ["*"] }]);
+    c.observe({ ...chat("alice", "@planner well?"), id: "by-alice" });
+    c.observe({ ...chat("bob", "@planner well?"), id: "by-bob" });
+    c.observe({ id: "c-1", from: "planner", kind: "reasoning.start", correlationId: "by-alice", payload: {} });
+    c.observe({ ...chat("planner", "@bob is it safe?", own), id: "own" });
+    const reply = chat(from, "@planner it is", { correlationId: "own", ...about });
+    c.observe(reply);
+    assert.equal(c.isQuestion(reply), want, name);
+  }
+});
