@@ -21,6 +21,7 @@ import (
 	"github.com/meup-protocol/meup/internal/terminal/manage"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/internal/terminal/tui"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -139,17 +140,17 @@ func warnUnanswered(w io.Writer, roster *api.Roster, chat *protocol.Envelope) bo
 }
 
 // noteAnswerers reports that no other participant is connected, or, at a terminal, which agent
-// may answer a chat to all.
+// may answer a chat to all that mentions neither it nor, at its beginning, another participant.
 func noteAnswerers(w io.Writer, roster *api.Roster, chat *protocol.Envelope, interactive bool) {
 	if warnUnanswered(w, roster, chat) || len(chat.To) > 0 || len(chat.Correlation.IDs) > 0 {
 		return
 	}
 	others := slices.ContainsFunc(roster.Participants, func(p protocol.Participant) bool { return p.ID != roster.You.ID })
-	agents := conversation.Agents(roster.You.ID, roster.Participants)
+	text, agents := chatText(chat), conversation.Agents(roster.You.ID, roster.Participants)
 	switch {
 	case !others:
 		connect.Warn(w, "no other participant is connected; an agent may answer when it connects")
-	case interactive && len(agents) == 1:
+	case interactive && len(agents) == 1 && textutil.LeadingMention(text) == "" && !conversation.Mentions(text, agents[0]):
 		connect.Warn(w, "the message is to all, and %s, the only agent, may answer it", termsafe.Words(agents[0]))
 	}
 }

@@ -203,7 +203,7 @@ var mayImport = map[string][]string{
 	"internal/reasoner/decisionlog":        {"client/reasoner/wire", "internal/privatedir"},
 	"internal/reasoner/queue":              {"client/reasoner/wire", "internal/reasoner/api", "internal/textutil"},
 	"internal/agent":                       {"protocol", "client", "internal/agent/addressing", "internal/agent/catchup", "internal/agent/causes", "internal/agent/chats", "internal/agent/contextwindow", "internal/agent/deltastream", "internal/agent/inbox", "internal/agent/llm", "internal/agent/mcptools", "internal/agent/parts", "internal/agent/peers", "internal/agent/planner", "internal/agent/planner/rules", "internal/agent/publisher", "internal/agent/remarks", "internal/agent/telemetry", "internal/agent/toolbox", "internal/agent/twins", "internal/elicit", "internal/participant", "internal/proposal", "internal/textutil"},
-	"internal/agent/addressing":            {"protocol", "internal/participant"},
+	"internal/agent/addressing":            {"protocol", "internal/participant", "internal/textutil"},
 	"internal/agent/causes":                {"protocol", "client/reasoner", "internal/agent/contextwindow", "internal/agent/llm", "internal/agent/planner", "internal/redact"},
 	"internal/agent/catchup":               {"protocol", "client", "client/api", "internal/agent/contextwindow", "internal/participant", "internal/proposal", "internal/textutil"},
 	"internal/agent/inbox":                 {"protocol"},

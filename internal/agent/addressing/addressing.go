@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/meup-protocol/meup/internal/participant"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -25,7 +26,7 @@ const (
 	Mentioned Mode = "mentioned"
 	// Any: also every chat that a participant other than an agent sends to all,
 	// unless it mentions another connected agent, or begins with a mention of
-	// another participant.
+	// another name, connected or not.
 	Any Mode = "any"
 	// Auto: like Any while no other agent is connected, otherwise like
 	// Mentioned.
@@ -46,12 +47,8 @@ func ParseMode(s string) (Mode, error) {
 // chats do not correlate to one another.
 const maxAgentQuestions = 16
 
-// maxAgents bounds the set of participants detected as agents, and maxKnown the
-// set of participants that were seen.
-const (
-	maxAgents = 10_000
-	maxKnown  = 10_000
-)
+// maxAgents bounds the set of participants detected as agents.
+const maxAgents = 10_000
 
 // Classifier decides which chats are questions. It is used by one goroutine.
 //
@@ -68,7 +65,6 @@ type Classifier struct {
 	hops  int
 
 	agents       map[protocol.ParticipantID]bool // seen to start reasoning about a chat
-	known        map[string]bool                 // participants that were seen, also those that left; lower case
 	participants []protocol.Participant
 	depth        hopTable
 	rateGuard    map[protocol.ParticipantID]int
@@ -83,10 +79,8 @@ func New(you protocol.ParticipantID, name string, mode Mode, maxHops int, partic
 		names:        []string{strings.ToLower(string(you))},
 		agents:       make(map[protocol.ParticipantID]bool),
 		rateGuard:    make(map[protocol.ParticipantID]int),
-		known:        make(map[string]bool),
 		participants: participants,
 	}
-	t.noteConnected()
 	if name != "" {
 		t.names = append(t.names, strings.ToLower(strings.TrimPrefix(name, "@")))
 	}
@@ -96,18 +90,12 @@ func New(you protocol.ParticipantID, name string, mode Mode, maxHops int, partic
 // Observe records the facts in an envelope about which participants are agents
 // and which chat answers which.
 func (t *Classifier) Observe(env *protocol.Envelope, welcome func() protocol.Welcome) {
-	t.noteKnown(env.From)
-	for _, id := range env.To { // the gateway rejects an unknown one
-		t.noteKnown(id)
-	}
 	switch {
 	case env.Kind == protocol.KindSystemPresence:
 		t.participants = welcome().Participants
-		t.noteConnected()
 		t.forget(env)
 	case env.Kind == protocol.KindSystemWelcome:
 		t.participants = welcome().Participants
-		t.noteConnected()
 	case env.Kind == protocol.KindReasoningStart && env.From == t.you:
 		t.depth.put(env.ID, hop{from: t.you, opens: true})
 	case env.Kind == protocol.KindReasoningStart:
@@ -119,18 +107,6 @@ func (t *Classifier) Observe(env *protocol.Envelope, welcome func() protocol.Wel
 		if env.From != t.you && !t.isAgent(env.From) {
 			clear(t.rateGuard)
 		}
-	}
-}
-
-func (t *Classifier) noteConnected() {
-	for i := range t.participants {
-		t.noteKnown(t.participants[i].ID)
-	}
-}
-
-func (t *Classifier) noteKnown(id protocol.ParticipantID) {
-	if len(t.known) < maxKnown && id != t.you {
-		t.known[strings.ToLower(string(id))] = true
 	}
 }
 
@@ -166,8 +142,8 @@ func (t *Classifier) IsQuestion(env *protocol.Envelope) bool {
 	if t.Names(env) {
 		return !t.isAgent(env.From) || t.allowsAgent(env)
 	}
-	if env.Context != "" || t.isAgent(env.From) || t.callsOther(text) {
-		return false // a remark in a context, an agent's answer, or for another participant
+	if env.Context != "" || t.isAgent(env.From) || textutil.LeadingMention(text) != "" {
+		return false // a remark in a context, an agent's answer, or for another name
 	}
 	return t.mode == Any && !t.mentionsOther(text) || t.mode == Auto && !t.hasOtherAgent()
 }
@@ -240,18 +216,6 @@ func (t *Classifier) mentionsOther(text string) bool {
 	return slices.ContainsFunc(t.Agents(), func(id protocol.ParticipantID) bool {
 		return mentions(text, strings.ToLower(string(id)))
 	})
-}
-
-// callsOther reports whether a text begins with a mention of another participant
-// that was seen, connected or not.
-func (t *Classifier) callsOther(text string) bool {
-	text, begins := strings.CutPrefix(strings.ToLower(strings.TrimSpace(text)), "@")
-	for end := min(len(text), protocol.MaxIDBytes); begins && end > 0; end-- {
-		if t.known[text[:end]] && !continuesName(text[end:]) {
-			return true
-		}
-	}
-	return false
 }
 
 // WithoutMention returns a text without a mention of this agent at its beginning,

@@ -93,7 +93,8 @@ func TestIsQuestion_MentionOfAnother(t *testing.T) {
 	for text, want := range map[string]bool{
 		"@bob, what is this?":           false,
 		"@bob and @planner, well?":      true,
-		"@bobby, what is this?":         true,
+		"@bobby, what is this?":         false,
+		"what is @bobby?":               true,
 		"what does bob@example.org do?": true,
 	} {
 		t.Run(text, func(t *testing.T) {
@@ -137,8 +138,8 @@ func TestMentions(t *testing.T) {
 	}
 }
 
-// A chat that begins with a mention of another participant is for that one, also if it is
-// away and not an agent.
+// A chat that begins with a mention of another name is for that one, also if it is away, not an
+// agent, or unknown: a misspelled name is no question for others.
 func TestIsQuestion_ForAnother(t *testing.T) {
 	for text, want := range map[string]bool{
 		"@bob what is this?":            false,
@@ -146,9 +147,12 @@ func TestIsQuestion_ForAnother(t *testing.T) {
 		"@bob.":                         false,
 		"@carol well?":                  false,
 		"@guest, well?":                 false,
-		"@alice2 @bob well?":            true,
-		"@bobby what is this?":          true,
-		"@Override, what does it do?":   true,
+		"@alice2 @bob well?":            false,
+		"@bobby what is this?":          false,
+		"@Override, what does it do?":   false,
+		"@planer what is this?":         false,
+		"@types/node, what is it?":      true,
+		"@alice@example.org wrote this": true,
 		"@bob @planner what is this?":   true,
 		"@planner what does @bob say?":  true,
 		"what does @bob say about this": true,

@@ -40,19 +40,28 @@ func (d *Draft) Unanswered(you protocol.ParticipantID, connected []protocol.Part
 	if len(d.To) > 0 {
 		return list
 	}
+	agents := Agents(you, connected)
+	mentionsAgent := slices.ContainsFunc(agents, func(id string) bool { return Mentions(d.Text, id) })
 	if name := textutil.LeadingMention(d.Text); name != "" && !isConnected(name) {
-		if near := similar(name, connected); near != "" {
-			return append(list, fmt.Sprintf("%s is not connected; did you mean @%s? The message is to all", name, near))
+		absent := "no participant @" + name + " is connected"
+		if !mentionsAgent {
+			absent += ", and nobody was asked"
 		}
-		return append(list, fmt.Sprintf("%s is not connected; the message is to all, and another agent may answer it; if %[1]s is a participant of the space, %s addresses it alone", name, address(name)))
+		if near := similar(name, connected); near != "" {
+			return append(list, absent+"; did you mean @"+near+"?")
+		}
+		return append(list, fmt.Sprintf("%s; if %s is a participant of the space, %s reaches it", absent, name, address(name)))
 	}
-	if agents := Agents(you, connected); d.Begins && len(agents) > 1 && !slices.ContainsFunc(agents, func(id string) bool {
-		return strings.Contains(strings.ToLower(d.Text), "@"+strings.ToLower(id))
-	}) {
+	if d.Begins && len(agents) > 1 && !mentionsAgent {
 		list = append(list, fmt.Sprintf("%s are agents; by default each answers only what mentions it (@%s) or is addressed to it (%s)",
 			strings.Join(agents, ", "), agents[0], address(agents[0])))
 	}
 	return list
+}
+
+// Mentions reports whether a text has @ and an id, in any case.
+func Mentions(text, id string) bool {
+	return strings.Contains(strings.ToLower(text), "@"+strings.ToLower(id))
 }
 
 // Agents returns the connected agents other than you.

@@ -17,9 +17,15 @@ func TestDraft_Unanswered_SeveralAgents(t *testing.T) {
 		connected []protocol.Participant
 		want      string
 	}{
-		"begins a thread":  {Draft{Text: "good morning", Begins: true}, all, want},
-		"goes on":          {Draft{Text: "good morning"}, all, ""},
-		"mentions one":     {Draft{Text: "good morning, @Ben", Begins: true}, all, ""},
+		"begins a thread": {Draft{Text: "good morning", Begins: true}, all, want},
+		"goes on":         {Draft{Text: "good morning"}, all, ""},
+		"mentions one":    {Draft{Text: "good morning, @Ben", Begins: true}, all, ""},
+		"mentions an absent one": {Draft{Text: "@bin, good morning", Begins: true}, all,
+			"no participant @bin is connected, and nobody was asked; did you mean @ben?"},
+		"mentions an unknown one": {Draft{Text: "@someone, good morning"}, all,
+			"no participant @someone is connected, and nobody was asked; if someone is a participant of the space, --to someone reaches it"},
+		"mentions an unknown one and an agent": {Draft{Text: "@someone and @ann, good morning"}, all,
+			"no participant @someone is connected; if someone is a participant of the space, --to someone reaches it"},
 		"is addressed":     {Draft{Text: "good morning", To: []protocol.ParticipantID{"alice"}, Begins: true}, all, ""},
 		"one agent":        {Draft{Text: "good morning", Begins: true}, all[:2], ""},
 		"you are an agent": {Draft{Text: "good morning", Begins: true}, all[1:], ""},

@@ -129,7 +129,10 @@ func (m *Model) noteUnanswered(text string, added []protocol.ParticipantID, t *T
 	address := func(id string) string { return "/to " + id + " MESSAGE" }
 	d := Draft{Text: text, To: t.To, Added: added, Begins: t.last == ""}
 	for _, sentence := range d.Unanswered(m.You, m.participants.connected, address) {
-		m.printLines(NoticeBlock, sentence+".")
+		if !strings.HasSuffix(sentence, "?") {
+			sentence += "."
+		}
+		m.printLines(NoticeBlock, sentence)
 	}
 }
 

@@ -24,6 +24,8 @@ MAX_HOPS = 4
 MAX_AGENT_QUESTIONS = 16
 MAX_AGENTS = 10_000
 MAX_CHATS = 2048
+# LEADING_MENTION is a name after the @ with which a text begins; not an address or a path (@types/node).
+LEADING_MENTION = re.compile(r"\s*@(?=[\w._:+|-]*[\w+|])[\w._:+|-]+(?![\w._:+|@/\\-])", re.ASCII)
 
 
 class Seen(NamedTuple):
@@ -106,8 +108,8 @@ class Classifier:
             return False
         if self.names_me(env):
             return not self._is_agent(env.from_) or self._allows(env)
-        if env.context or self._is_agent(env.from_):
-            return False  # a remark, or the answer of an agent
+        if env.context or self._is_agent(env.from_) or LEADING_MENTION.match(env.text):
+            return False  # a remark, the answer of an agent, or for another name
         others = [p.id for p in self._space.participants if p.id != you and self._is_agent(p.id)]
         if self._mode == "any":
             return not mentions(env.text, others)

@@ -13,7 +13,8 @@ import { type Capability, type Envelope, GATEWAY, type ID, type ParticipantID, t
  * - `addressed`: chats that name the agent in `to`
  * - `mentioned`: also chats to all with `@name` in their text
  * - `any`: also every chat that a participant other than an agent sends to all,
- *   outside contexts, unless it mentions another connected agent
+ *   outside contexts, unless it mentions another connected agent, or begins with
+ *   a mention of another name, connected or not
  * - `auto`: like `any` while no other agent is connected, otherwise like `mentioned`
  */
 export type AnswerMode = "addressed" | "mentioned" | "any" | "auto";
@@ -65,7 +66,7 @@ export class Classifier {
     const addressed = to.includes(this.you);
     if ((!addressed && to.length > 0) || this.answersMe(e)) return false;
     if (addressed || (this.mode !== "addressed" && mentions(text, this.names))) return !this.isAgent(e.from) || this.allows(e);
-    if (e.context !== undefined || this.isAgent(e.from)) return false;
+    if (e.context !== undefined || this.isAgent(e.from) || LEADING_MENTION.test(text)) return false;
     return (this.mode === "any" && !this.mentionsOther(text)) || (this.mode === "auto" && this.others().length === 0);
   }
 
@@ -136,6 +137,9 @@ export function mentions(text: string, names: readonly string[]): boolean {
     return false;
   });
 }
+
+/** A name after the @ with which a text begins; not an address or a path (@types/node). */
+const LEADING_MENTION = /^\s*@(?=[\w._:+|-]*[\w+|])[\w._:+|-]+(?![\w._:+|@/\\-])/;
 
 const PART_OF_NAME = /^[\p{L}\p{Nd}_@-]$/u;
 
