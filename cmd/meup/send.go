@@ -150,7 +150,7 @@ func noteAnswerers(w io.Writer, roster *api.Roster, chat *protocol.Envelope, int
 	switch {
 	case !others:
 		connect.Warn(w, "no other participant is connected; an agent may answer when it connects")
-	case interactive && len(agents) == 1 && textutil.LeadingMention(text) == "" && !conversation.Mentions(text, agents[0]):
+	case interactive && len(agents) == 1 && textutil.LeadingMention(text) == "" && !textutil.Mentions(text, agents[0]):
 		connect.Warn(w, "the message is to all, and %s, the only agent, may answer it", termsafe.Words(agents[0]))
 	}
 }

@@ -65,25 +65,6 @@ func Thousands(n int64) string {
 	return s
 }
 
-// LeadingMention returns the name after the @ with which a text begins, or "". Punctuation
-// at its end is no part of it.
-func LeadingMention(text string) string {
-	rest, found := strings.CutPrefix(strings.TrimSpace(text), "@")
-	if !found {
-		return ""
-	}
-	end := strings.IndexFunc(rest, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._:-+|", r)
-	})
-	if end >= 0 && strings.ContainsRune("@/\\", rune(rest[end])) {
-		return "" // an address or a path
-	}
-	if end >= 0 {
-		rest = rest[:end]
-	}
-	return strings.TrimRight(rest, ".:-")
-}
-
 // ShellWord quotes a word for a shell, if that is necessary.
 func ShellWord(s string) string {
 	safe := func(r rune) bool {

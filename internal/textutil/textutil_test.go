@@ -88,19 +88,6 @@ func TestTook(t *testing.T) {
 	}
 }
 
-func TestLeadingMention(t *testing.T) {
-	for text, want := range map[string]string{
-		"@bot hello": "bot", " @bot: hello": "bot", "@Bot.2, hello": "Bot.2", "@bot": "bot", "@bot's turn": "bot", "@bot\nhello": "bot",
-		"hello @bot": "", "": "", "@": "", "@ bot": "", "@types/node is old": "", "@a@b.example": "", "@é": "",
-	} {
-		t.Run(text, func(t *testing.T) {
-			if got := LeadingMention(text); got != want {
-				t.Errorf("%q, want %q", got, want)
-			}
-		})
-	}
-}
-
 func TestClosest(t *testing.T) {
 	names := []string{"planner", "Guide", "ben"}
 	for word, want := range map[string]string{

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/textutil"
@@ -161,7 +159,7 @@ func (t *Classifier) answersMe(env *protocol.Envelope) bool {
 // Names reports whether a chat names this agent: in to, or in its text if the mode
 // allows that.
 func (t *Classifier) Names(env *protocol.Envelope) bool {
-	return env.AddressedTo(t.you) || t.mode != Addressed && t.mentioned(ChatText(env))
+	return env.AddressedTo(t.you) || t.mode != Addressed && textutil.Mentions(ChatText(env), t.names...)
 }
 
 // allowsAgent reports whether to answer another question of an agent, and
@@ -214,63 +212,19 @@ func (t *Classifier) isAgent(id protocol.ParticipantID) bool {
 // mentionsOther reports whether a text mentions another connected agent.
 func (t *Classifier) mentionsOther(text string) bool {
 	return slices.ContainsFunc(t.Agents(), func(id protocol.ParticipantID) bool {
-		return mentions(text, strings.ToLower(string(id)))
+		return textutil.Mentions(text, string(id))
 	})
 }
 
 // WithoutMention returns a text without a mention of this agent at its beginning,
 // unless nothing else is in it. It may be called at any time.
 func (t *Classifier) WithoutMention(text string) string {
-	rest, begins := strings.CutPrefix(strings.TrimSpace(text), "@")
 	for _, name := range t.names {
-		if begins && len(rest) > len(name) && strings.EqualFold(rest[:len(name)], name) && !continuesName(rest[len(name):]) {
-			if rest = strings.TrimLeft(rest[len(name):], " \t\r\n,:;"); rest != "" {
-				return rest
-			}
-			break
+		if rest, found := textutil.CutMention(text, name); found && rest != "" {
+			return rest
 		}
 	}
 	return text
-}
-
-// mentioned reports whether a text mentions this agent.
-func (t *Classifier) mentioned(text string) bool { return mentions(text, t.names...) }
-
-// mentions reports whether a text contains @ and one of the names, which are in
-// lower case, as a word.
-func mentions(text string, names ...string) bool {
-	text = strings.ToLower(text)
-	for _, name := range names {
-		for rest := text; ; {
-			before, after, found := strings.Cut(rest, "@"+name)
-			if !found {
-				break
-			}
-			last, _ := utf8.DecodeLastRuneInString(before)
-			if !partOfName(last) && !continuesName(after) {
-				return true
-			}
-			rest = after
-		}
-	}
-	return false
-}
-
-// continuesName reports whether rest continues the name before it. The
-// characters . : + | can be part of a name, but can also end a sentence or
-// separate names. They are part of the name only if another character of a name
-// follows.
-func continuesName(rest string) bool {
-	r, size := utf8.DecodeRuneInString(rest)
-	if !strings.ContainsRune(".:+|", r) {
-		return partOfName(r)
-	}
-	next, _ := utf8.DecodeRuneInString(rest[size:])
-	return next != '@' && partOfName(next)
-}
-
-func partOfName(r rune) bool {
-	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '-' || r == '@')
 }
 
 // ChatText returns the text of a chat, from either of the fields.

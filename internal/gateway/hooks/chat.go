@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -160,9 +161,9 @@ func audience(e *protocol.Envelope) []protocol.ParticipantID {
 }
 
 // isForAgent reports whether a chat has to be delivered: it is addressed to the
-// participant, mentions it or replies to it, or is for everybody in the main
-// conversation. Replies to others are not, so that agents do not answer each
-// other's answers.
+// participant, mentions it, or does not begin with a mention of another name and replies
+// to it or is for everybody in the main conversation. Replies to others are not, so that
+// agents do not answer each other's answers.
 func (h *hook) isForAgent(ctx context.Context, e *protocol.Envelope) (bool, error) {
 	h.session.mu.Lock()
 	_, done := h.session.delivered.Get(e.ID)
@@ -176,8 +177,12 @@ func (h *hook) isForAgent(ctx context.Context, e *protocol.Envelope) (bool, erro
 	if len(e.To) > 0 {
 		return false, nil // seen by the capability observe
 	}
-	if mentions(chatText(e), h.caller.ID) {
+	text := chatText(e)
+	if textutil.Mentions(text, string(h.caller.ID)) {
 		return true, nil
+	}
+	if textutil.LeadingMention(text) != "" {
+		return false, nil
 	}
 	if len(e.Correlation.IDs) == 0 {
 		return e.Context == "", nil
@@ -202,21 +207,6 @@ func (h *hook) repliesToAgent(ctx context.Context, e *protocol.Envelope) (bool, 
 		}
 	}
 	return false, nil
-}
-
-// mentions reports whether a text has @NAME.
-func mentions(text string, name protocol.ParticipantID) bool {
-	const inName = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
-	for at := "@" + string(name); ; {
-		_, after, found := strings.Cut(text, at)
-		if !found {
-			return false
-		}
-		if after == "" || !strings.ContainsRune(inName, rune(after[0])) {
-			return true
-		}
-		text = after
-	}
 }
 
 func chatText(e *protocol.Envelope) string { return e.ParsePayload().Get("message").Text() }

@@ -16,6 +16,7 @@ import (
 	"weak"
 
 	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/internal/recent"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -85,13 +86,21 @@ func TestEvent_Result(t *testing.T) {
 	}
 }
 
-func TestMentions(t *testing.T) {
+// A chat that begins with a mention of another name is not delivered to the agent.
+func TestHook_IsForAgent(t *testing.T) {
+	h := &hook{caller: Caller{ID: "claude"}, session: &session{delivered: recent.New[protocol.ID, struct{}](1)}}
 	for text, want := range map[string]bool{
-		"@claude, look": true, "hi @claude": true, "@claude2 look": false, "@claude-two @claude": true, "claude": false, "": false, "@claude.": true,
+		"look": true, "@claude, look": true, "@Claude look": true, "@bob and @claude, look": true, "ask @bob": true,
+		"@bob, look": false, "@claud look": false, "@jürgen look": false, "@claude2 look": false,
 	} {
 		t.Run(text, func(t *testing.T) {
-			if got := mentions(text, "claude"); got != want {
-				t.Error(got)
+			payload, err := json.Marshal(map[string]string{"message": text})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := h.isForAgent(t.Context(), &protocol.Envelope{ID: "q", From: "alice", Kind: protocol.KindChat, Payload: payload})
+			if err != nil || got != want {
+				t.Errorf("delivered: %t, %v; want %t", got, err, want)
 			}
 		})
 	}

@@ -41,7 +41,7 @@ func (d *Draft) Unanswered(you protocol.ParticipantID, connected []protocol.Part
 		return list
 	}
 	agents := Agents(you, connected)
-	mentionsAgent := slices.ContainsFunc(agents, func(id string) bool { return Mentions(d.Text, id) })
+	mentionsAgent := textutil.Mentions(d.Text, agents...)
 	if name := textutil.LeadingMention(d.Text); name != "" && !isConnected(name) {
 		absent := "no participant @" + name + " is connected"
 		if !mentionsAgent {
@@ -57,11 +57,6 @@ func (d *Draft) Unanswered(you protocol.ParticipantID, connected []protocol.Part
 			strings.Join(agents, ", "), agents[0], address(agents[0])))
 	}
 	return list
-}
-
-// Mentions reports whether a text has @ and an id, in any case.
-func Mentions(text, id string) bool {
-	return strings.Contains(strings.ToLower(text), "@"+strings.ToLower(id))
 }
 
 // Agents returns the connected agents other than you.

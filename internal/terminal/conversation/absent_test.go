@@ -17,9 +17,10 @@ func TestDraft_Unanswered_SeveralAgents(t *testing.T) {
 		connected []protocol.Participant
 		want      string
 	}{
-		"begins a thread": {Draft{Text: "good morning", Begins: true}, all, want},
-		"goes on":         {Draft{Text: "good morning"}, all, ""},
-		"mentions one":    {Draft{Text: "good morning, @Ben", Begins: true}, all, ""},
+		"begins a thread":                 {Draft{Text: "good morning", Begins: true}, all, want},
+		"goes on":                         {Draft{Text: "good morning"}, all, ""},
+		"mentions one":                    {Draft{Text: "good morning, @Ben", Begins: true}, all, ""},
+		"mentions one with a longer name": {Draft{Text: "good morning, @benny", Begins: true}, all, want},
 		"mentions an absent one": {Draft{Text: "@bin, good morning", Begins: true}, all,
 			"no participant @bin is connected, and nobody was asked; did you mean @ben?"},
 		"mentions an unknown one": {Draft{Text: "@someone, good morning"}, all,

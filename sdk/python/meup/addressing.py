@@ -24,8 +24,8 @@ MAX_HOPS = 4
 MAX_AGENT_QUESTIONS = 16
 MAX_AGENTS = 10_000
 MAX_CHATS = 2048
-# LEADING_MENTION is a name after the @ with which a text begins; not an address or a path (@types/node).
-LEADING_MENTION = re.compile(r"\s*@(?=[\w._:+|-]*[\w+|])[\w._:+|-]+(?![\w._:+|@/\\-])", re.ASCII)
+# LEADING_MENTION is a name after the @ with which a text begins; not a path (@types/node).
+LEADING_MENTION = re.compile(r"\s*@(?=[.:+|@-]*\w)[\w.:+|@-]+(?![\w.:+|@/\\-])")
 
 
 class Seen(NamedTuple):

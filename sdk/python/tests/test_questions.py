@@ -44,7 +44,8 @@ class AddressingTest(unittest.TestCase):
             ("addressed", people, "hello", to_me, True), ("any", people, "hello", {"to": ("bob",)}, False), ("any", people, " ", to_me, False),
             ("any", people, "@bot, hello", to_all, False), ("auto", people, " @planer hello", to_all, False),
             ("auto", people, "@bot and @planner, hello", to_all, True), ("auto", people, "@types/node, what is it?", to_all, True),
-            ("auto", people, "@a@b.example wrote this", to_all, True), ("auto", people, "@ hello", to_all, True),
+            ("auto", people, "@a@b.example hello", to_all, False), ("auto", people, "@jürgen hello", to_all, False),
+            ("auto", people, "@プランナー、hello", to_all, False), ("auto", people, "@... hello", to_all, True), ("auto", people, "@ hello", to_all, True),
             ("any", people, "hello", {"context": "c"}, False), ("any", people, "hello", {"context": "c", **to_me}, True),
         ):
             with self.subTest(mode=mode, text=text, fields=fields):

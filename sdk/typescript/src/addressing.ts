@@ -66,7 +66,7 @@ export class Classifier {
     const addressed = to.includes(this.you);
     if ((!addressed && to.length > 0) || this.answersMe(e)) return false;
     if (addressed || (this.mode !== "addressed" && mentions(text, this.names))) return !this.isAgent(e.from) || this.allows(e);
-    if (e.context !== undefined || this.isAgent(e.from) || LEADING_MENTION.test(text)) return false;
+    if (e.context !== undefined || this.isAgent(e.from) || leadingMention(text) !== "") return false;
     return (this.mode === "any" && !this.mentionsOther(text)) || (this.mode === "auto" && this.others().length === 0);
   }
 
@@ -138,8 +138,12 @@ export function mentions(text: string, names: readonly string[]): boolean {
   });
 }
 
-/** A name after the @ with which a text begins; not an address or a path (@types/node). */
-const LEADING_MENTION = /^\s*@(?=[\w._:+|-]*[\w+|])[\w._:+|-]+(?![\w._:+|@/\\-])/;
+/** Returns the name after the @ with which a text begins, or "". Punctuation at its end is no part of it, and a path (@types/node) is no mention. */
+export function leadingMention(text: string): string {
+  const begins = text.trimStart().slice(0, 256); // the time of an expression for more could grow with its square
+  const name = /^@([\p{L}\p{M}\p{Nd}_.:+|@-]+)(?![\p{L}\p{M}\p{Nd}_.:+|@/\\-])/u.exec(begins)?.[1] ?? "";
+  return name.replace(/[.:+|@-]+$/, "");
+}
 
 const PART_OF_NAME = /^[\p{L}\p{Nd}_@-]$/u;
 
