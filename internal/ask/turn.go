@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/meup-protocol/meup/internal/answers"
 	"github.com/meup-protocol/meup/internal/proposal"
@@ -329,3 +331,13 @@ func (t *turn) end() *Event {
 }
 
 func textOf(e *protocol.Envelope, field string) string { return e.ParsePayload().Get(field).Text() }
+
+// Repeats reports whether a text begins with a conclusion, which may have been cut: a
+// conclusion of one sentence is often the beginning of the answer.
+func Repeats(text, conclusion string) bool {
+	whole := strings.TrimSpace(conclusion)
+	beginning := strings.TrimSpace(strings.TrimSuffix(whole, "…"))
+	rest, begins := strings.CutPrefix(strings.TrimSpace(text), beginning)
+	next, _ := utf8.DecodeRuneInString(rest)
+	return begins && beginning != "" && (beginning != whole || !unicode.IsLetter(next) && !unicode.IsNumber(next))
+}

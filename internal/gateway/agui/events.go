@@ -84,7 +84,7 @@ func (r *run) event(e *ask.Event) bool {
 	}
 	if c := r.closing; c != nil {
 		r.closing = nil
-		r.closed(c, e.Type == ask.Answered && e.Envelope.From == c.Envelope.From && sameText(e.Text, c.Text))
+		r.closed(c, e.Type == ask.Answered && e.Envelope.From == c.Envelope.From && ask.Repeats(e.Text, c.Text))
 	}
 	switch e.Type {
 	case ask.Opened:
@@ -173,14 +173,12 @@ func (r *run) find(path protocol.ContextPath) *span {
 // repeats reports whether a conclusion is the beginning of an answer that grows.
 func (r *run) repeats(e *ask.Event) bool {
 	for _, t := range r.saying {
-		if t.from == e.Envelope.From && e.Envelope.Kind == protocol.KindReasoningConclusion && strings.HasPrefix(t.sent.String(), strings.TrimSpace(e.Text)) {
+		if t.from == e.Envelope.From && e.Envelope.Kind == protocol.KindReasoningConclusion && ask.Repeats(t.sent.String(), e.Text) {
 			return true
 		}
 	}
 	return false
 }
-
-func sameText(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
 
 // closed sends the conclusion of a context, unless the answer repeats it, and its end with
 // those below it.

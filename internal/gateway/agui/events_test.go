@@ -96,6 +96,8 @@ func TestRun_Answers(t *testing.T) {
 			[]string{"REASONING_START", start, content, end, "REASONING_MESSAGE_START", "REASONING_MESSAGE_CONTENT", "REASONING_MESSAGE_END", start, content, end, "REASONING_END", "RUN_FINISHED"}},
 		{"a repetition", []*ask.Event{opened, closed("It is fine."), answer("It is fine.", ""), ended},
 			[]string{"REASONING_START", "REASONING_END", start, content, end, "RUN_FINISHED"}},
+		{"the beginning of the answer", []*ask.Event{opened, closed("It is fine."), answer("It is fine. All of it.", ""), ended},
+			[]string{"REASONING_START", "REASONING_END", start, content, end, "RUN_FINISHED"}},
 		{"another text", []*ask.Event{opened, closed("Fine."), answer("It is fine.", ""), ended},
 			[]string{"REASONING_START", "REASONING_MESSAGE_START", "REASONING_MESSAGE_CONTENT", "REASONING_MESSAGE_END", "REASONING_END", start, content, end, "RUN_FINISHED"}},
 	} {

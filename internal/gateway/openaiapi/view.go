@@ -87,7 +87,7 @@ func newView(out output, only protocol.ParticipantID) *view {
 func (v *view) event(e *ask.Event) bool {
 	if c := v.closing; c != nil && e.Type != ask.StreamClosed {
 		v.closing = nil
-		if e.Type != ask.Answered || e.Envelope.From != c.Envelope.From || strings.TrimSpace(e.Text) != strings.TrimSpace(c.Text) {
+		if e.Type != ask.Answered || e.Envelope.From != c.Envelope.From || !ask.Repeats(e.Text, c.Text) {
 			v.step(c.Envelope.From, describe(c))
 		}
 	}
@@ -114,7 +114,7 @@ func (v *view) event(e *ask.Event) bool {
 		v.count(e.Envelope)
 		if e.Envelope.Kind != protocol.KindReasoningConclusion || e.Envelope.Context.Depth() != 1 {
 			v.step(e.Envelope.From, describe(e))
-		} else if v.saying == "" || v.speaker != e.Envelope.From || !strings.HasPrefix(v.said.String(), strings.TrimSpace(e.Text)) {
+		} else if v.saying == "" || v.speaker != e.Envelope.From || !ask.Repeats(v.said.String(), e.Text) {
 			v.closing = e
 		}
 	case ask.Ended:
