@@ -10,12 +10,15 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/meup-protocol/meup/internal/gateway/control"
 )
 
 // stored makes a data folder with a stopped log of n entries, and a backup of it.
@@ -105,6 +108,17 @@ func TestRestore_Target(t *testing.T) {
 		r.stop()
 		if _, err := restore(t, data, true); err != nil {
 			t.Errorf("after it has stopped: %v", err)
+		}
+	})
+	t.Run("unknown whether a gateway runs", func(t *testing.T) {
+		data := t.TempDir()
+		other, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(data, control.SocketName), Net: "unixgram"})
+		if err != nil {
+			t.Skip("no such sockets:", err)
+		}
+		t.Cleanup(func() { _ = other.Close() })
+		if _, err := restore(t, data, true); err == nil || !strings.Contains(err.Error(), "find out whether a gateway uses "+data) {
+			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("other files", func(t *testing.T) {

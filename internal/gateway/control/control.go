@@ -90,14 +90,18 @@ func Checkpoint(ctx context.Context, data string) (*Lease, error) {
 	return l, nil
 }
 
-// Running reports whether a gateway listens in a data folder.
-func Running(ctx context.Context, data string) bool {
+// Running reports whether a gateway listens in a data folder. An error means that it cannot be
+// found out.
+func Running(ctx context.Context, data string) (bool, error) {
 	conn, err := dial(ctx, data)
-	if err != nil {
-		return false
+	switch {
+	case errors.Is(err, ErrNotRunning):
+		return false, nil
+	case err != nil:
+		return false, err
 	}
 	_ = conn.Close() // nothing was sent
-	return true
+	return true, nil
 }
 
 // Ended returns a channel that is closed when the checkpoint may be gone.
