@@ -52,6 +52,15 @@ test("the title of a conversation is the plain text of its first sentence", () =
   assert.equal(threads(space.state, new ReadState({ all: 0 })).find((t) => t.id === "minutes")?.title, "Minutes");
 });
 
+test("the titles of hostile messages cost little, and no more each time that the state changes", () => {
+  const { space, s } = stage();
+  for (let i = 0; i < 200; i++) space.receive(s.say("bob", "chat", { message: ["![", "[](", "\n", "*_ "][i % 4]?.repeat(1000) ?? "" }, { id: `hostile-${i}` }));
+  const began = performance.now();
+  for (let i = 0; i < 50; i++) threads(space.state, new ReadState({ all: 0 }));
+  const took = performance.now() - began;
+  assert.ok(took < 10_000, `200 titles, 50 times: ${Math.round(took)} ms, expected below 10 s`);
+});
+
 test("only the rows of the conversation are shown; a new one is empty", () => {
   const { space } = stage();
   const keys = (thread: string): string[] => rows(space.state, EVERYTHING, thread).map((r) => r.key).filter((k) => !k.startsWith("d "));

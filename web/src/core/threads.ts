@@ -45,7 +45,7 @@ export function threads(s: SpaceState, reads: Reads): readonly Thread[] {
     let t = out.get(m.thread);
     if (t === undefined) {
       if (!begins(s, m)) continue;
-      t = { id: m.id, title: titleOf(m.text), from: m.from, lastAt: m.at, lastSeq: m.seq, unread: 0, waiting: waiting.get(m.id) ?? 0, running: false };
+      t = { id: m.id, title: titleOfMessage(m), from: m.from, lastAt: m.at, lastSeq: m.seq, unread: 0, waiting: waiting.get(m.id) ?? 0, running: false };
       out.set(m.id, t);
     }
     if (m.seq > t.lastSeq) [t.lastAt, t.lastSeq] = [m.at, m.seq];
@@ -93,6 +93,15 @@ export function turnOf(s: SpaceState, path: ContextPath): ID | ContextPath {
   return s.blocks.get(root)?.question ?? root;
 }
 
+const titles = new WeakMap<Message, string>();
+
+/** The title that a message gives to its conversation. The list is made anew for each change of the state. */
+function titleOfMessage(m: Message): string {
+  const title = titles.get(m) ?? titleOf(m.text);
+  titles.set(m, title);
+  return title;
+}
+
 /** The first sentence of a message, without the marks of Markdown. */
 export function titleOf(text: string): string {
   const line = neutral(text.slice(0, MAX_READ)).split("\n").map(unmarked).find((x) => x !== "") ?? "";
@@ -104,7 +113,7 @@ function unmarked(line: string): string {
   if (/^\s*(?:```|~~~)/u.test(line)) return "";
   return line
     .replace(/^\s*(?:(?:#{1,6}|[-*+>]|\d{1,9}[.)])\s+)*(?:\[[ x]\]\s+)?/u, "")
-    .replace(/!?\[([^\]]*)\]\([^)\s]*\)/gu, "$1")
+    .replace(/!?\[([^[\]]*)\]\([^)\s]*\)/gu, "$1")
     .replace(/`+|\*\*|~~|(?<![\p{L}\p{N}])[*_]+(?=\S)|(?<=\S)[*_]+(?![\p{L}\p{N}])/gu, "")
     .trim();
 }
