@@ -90,12 +90,12 @@ func passMessages(w io.Writer, in io.Reader, out io.Writer) error {
 			batch = []json.RawMessage{text}
 		}
 		for _, message := range batch {
+			if len(message) == 0 {
+				continue
+			}
 			to := w
 			if fault := faultOf(message); fault != nil {
 				to, message = out, fault
-			}
-			if len(message) == 0 {
-				continue
 			}
 			if _, err := to.Write(append(message[:len(message):len(message)], '\n')); err != nil {
 				return err
@@ -107,14 +107,12 @@ func passMessages(w io.Writer, in io.Reader, out io.Writer) error {
 	}
 }
 
-// faultOf returns the response to what is no message; nil: it is one, or empty.
+// faultOf returns the response to what is no message; nil: it is one.
 func faultOf(message []byte) json.RawMessage {
 	var fault jsonrpc.Error
 	switch _, err := jsonrpc.DecodeMessage(message); {
 	case len(message) > maxLine:
 		fault = jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("the message is longer than %d MiB", maxLine>>20)}
-	case len(message) == 0:
-		return nil
 	case !json.Valid(message): // DecodeMessage accepts text after the message
 		fault = jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "the line is no JSON: expected one JSON-RPC message a line"}
 	case err != nil:

@@ -182,10 +182,11 @@ func readNamed(text string, _ []llm.Tool) (found []*call, rest string) {
 	if text = strings.TrimSpace(text); strings.HasPrefix(text, "[") {
 		var list []writtenCall
 		rest, ok := decode(text, &list)
+		if !ok {
+			return nil, ""
+		}
 		for i := range list {
-			if ok {
-				found = append(found, list[i].call())
-			}
+			found = append(found, list[i].call())
 		}
 		return found, rest
 	}
