@@ -136,6 +136,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"id":"e-1","kind":"chat","correlation_id":"a"}`:            {CodeInvalidEnvelope, "/correlation_id"},
 
 		`{"id":"e-1","kind":"chat.acknowledge"}`: {CodeInvalidEnvelope, "/correlationId"},
+		`{"id":"e-1","kind":"feedback"}`:         {CodeInvalidEnvelope, "/correlationId"},
 		`{"id":"e-1","kind":"chat/cancel"}`:      {CodeInvalidEnvelope, "/correlationId"},
 		`{"id":"e-1","kind":"mcp.response"}`:     {CodeInvalidEnvelope, "/correlationId"},
 		`{"id":"e-1","kind":"mcp.withdraw"}`:     {CodeInvalidEnvelope, "/correlationId"},

@@ -84,6 +84,7 @@ func (r *reader) foldedFields() *Error {
 // decisiveFields are the fields that capabilities and the gateway itself check.
 var decisiveFields = map[Kind][]string{
 	KindChat:             {"message", "text"},
+	KindFeedback:         {"value", "note"},
 	KindMCPRequest:       {"method", "params", "edited"},
 	KindMCPProposal:      {"method", "params", "participant_id"},
 	KindCapabilityGrant:  {"recipient", "capabilities", "ttl_seconds"},

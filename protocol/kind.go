@@ -13,6 +13,8 @@ const (
 	KindChatAcknowledge Kind = "chat.acknowledge"
 	KindChatCancel      Kind = "chat.cancel"
 
+	KindFeedback Kind = "feedback"
+
 	KindMCPRequest  Kind = "mcp.request"
 	KindMCPResponse Kind = "mcp.response"
 	KindMCPProposal Kind = "mcp.proposal"
@@ -77,6 +79,14 @@ const (
 	KindSystemHeartbeat  Kind = "system.heartbeat" // sent by MEW clients
 )
 
+// The values of a feedback: the envelope was good, it was not, and the sender takes its
+// earlier feedback back.
+const (
+	FeedbackUp   = "up"
+	FeedbackDown = "down"
+	FeedbackNone = "none"
+)
+
 // StreamWithdrawn is the reason of a stream.close that takes back the text of the stream:
 // another stream has it from its beginning on, or it is not what it seemed to be.
 const StreamWithdrawn = "withdrawn"
@@ -115,7 +125,7 @@ func readKind(v Value) (Kind, bool) {
 // Kinds returns the kinds of section 2 that a participant may send.
 func Kinds() []Kind {
 	return []Kind{
-		KindChat, KindChatAcknowledge, KindChatCancel,
+		KindChat, KindChatAcknowledge, KindChatCancel, KindFeedback,
 		KindMCPRequest, KindMCPResponse, KindMCPProposal, KindMCPWithdraw, KindMCPReject,
 		KindReasoningStart, KindReasoningThought, KindReasoningObservation, KindReasoningHypothesis,
 		KindReasoningQuestion, KindReasoningConclusion, KindReasoningCancel,
@@ -194,7 +204,7 @@ func (k Kind) ClosesContext() bool {
 // NeedsCorrelation reports whether section 2 requires a correlationId.
 func (k Kind) NeedsCorrelation() bool {
 	switch k {
-	case KindChatAcknowledge, KindChatCancel, KindMCPResponse, KindMCPWithdraw, KindMCPReject:
+	case KindChatAcknowledge, KindChatCancel, KindFeedback, KindMCPResponse, KindMCPWithdraw, KindMCPReject:
 		return true
 	}
 	return false

@@ -50,7 +50,7 @@ func TestKindSlash(t *testing.T) {
 // TestKindProperties covers the properties of kinds in sections 2, 6 and 7.
 func TestKindProperties(t *testing.T) {
 	all := []Kind{
-		KindChat, KindChatAcknowledge, KindChatCancel, KindMCPRequest, KindMCPResponse, KindMCPProposal, KindMCPWithdraw,
+		KindChat, KindChatAcknowledge, KindChatCancel, KindFeedback, KindMCPRequest, KindMCPResponse, KindMCPProposal, KindMCPWithdraw,
 		KindMCPReject, KindReasoningStart, KindReasoningThought, KindReasoningObservation, KindReasoningHypothesis,
 		KindReasoningQuestion, KindReasoningConclusion, KindReasoningCancel, KindCapabilityGrant, KindCapabilityRevoke,
 		KindCapabilityGrantAck, KindSpaceInvite, KindSpaceInviteAck, KindSpaceKick, KindParticipantPause, KindParticipantResume,
@@ -66,7 +66,7 @@ func TestKindProperties(t *testing.T) {
 		{"is work", Kind.IsWork, "mcp.request mcp.response mcp.proposal mcp.withdraw mcp.reject"},
 		{"is a step", Kind.IsStep, "reasoning.thought reasoning.observation reasoning.hypothesis reasoning.question reasoning.anything"},
 		{"closes its context", Kind.ClosesContext, "reasoning.conclusion reasoning.cancel"},
-		{"needs a correlation", Kind.NeedsCorrelation, "chat.acknowledge chat.cancel mcp.response mcp.withdraw mcp.reject"},
+		{"needs a correlation", Kind.NeedsCorrelation, "chat.acknowledge chat.cancel feedback mcp.response mcp.withdraw mcp.reject"},
 		{"is reserved", Kind.IsReserved, "space.invite-ack system.welcome system.presence system.ack system.error " +
 			"system.subscribe system.subscribed system.join system"},
 		{"is live", Kind.IsLive, "stream.data system.presence"},

@@ -110,6 +110,8 @@ func (v Violation) explain(payload protocol.Value) fault {
 		f.detail = "expected " + types(v.Schema.Types) + ", got " + value.Type().String()
 	case "minLength":
 		f.detail = "expected a string that is not empty"
+	case "maxLength":
+		f.detail = "expected a string of at most " + strconv.Itoa(v.Schema.MaxLength) + " characters"
 	case "minItems":
 		f.detail = "expected a list that is not empty"
 	case "pattern", "format":

@@ -4,7 +4,7 @@ import "github.com/meup-protocol/meup/protocol"
 
 // kinds are the kinds of the protocol; a test checks that they are complete.
 var kinds = text(
-	protocol.KindChat, protocol.KindChatAcknowledge, protocol.KindChatCancel,
+	protocol.KindChat, protocol.KindChatAcknowledge, protocol.KindChatCancel, protocol.KindFeedback,
 	protocol.KindMCPRequest, protocol.KindMCPResponse, protocol.KindMCPProposal,
 	protocol.KindMCPWithdraw, protocol.KindMCPReject,
 	protocol.KindReasoningStart, protocol.KindReasoningThought, protocol.KindReasoningObservation,

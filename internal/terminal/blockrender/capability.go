@@ -59,7 +59,7 @@ func describeCapability(raw json.RawMessage) string {
 // kindDescriptions holds the descriptions of common kind patterns.
 var kindDescriptions = map[string]string{
 	"*":    "everything",
-	"chat": "chat", "chat/*": "acknowledge and cancel messages", "decide": "decide on proposals",
+	"chat": "chat", "chat/*": "acknowledge and cancel messages", "decide": "decide on proposals", "feedback": "rate answers and steps",
 	"reasoning/*": "reason", "reasoning/step": "reason within contexts", "reasoning/cancel": "cancel reasoning",
 	"mcp/*": "call, answer and propose anything", "mcp/request": "call any tool", "mcp/response": "answer calls",
 	"mcp/proposal": "propose calls", "mcp/withdraw": "withdraw proposals", "mcp/reject": "reject proposals",

@@ -191,6 +191,16 @@ class Chat(TypedDict, total=False):
     format: Literal["plain", "markdown"]
 
 
+class Feedback(TypedDict, total=False):
+    """What the sender thinks of the envelope named in correlationId: an answer, a step of reasoning, or a call. Of
+    several by one participant about one envelope, the last one counts."""
+
+    # up: it was good; down: it was not; none: the earlier feedback of the sender no longer counts
+    value: Required[Literal["up", "down", "none"]]
+    # why, for people to read; at most 2,048 characters
+    note: str
+
+
 class McpProposal(TypedDict, total=False):
     """A request that its sender may not make itself. Whoever may fulfils it with an mcp.request that names it in
     correlationId."""
@@ -550,6 +560,7 @@ PAYLOADS: dict[str, Any] = {
     "chat.acknowledge": ChatAcknowledge,
     "chat.cancel": ChatCancel,
     "chat": Chat,
+    "feedback": Feedback,
     "mcp.proposal": McpProposal,
     "mcp.reject": McpReject,
     "mcp.request": McpRequest,

@@ -208,6 +208,15 @@ export type Chat = {
   readonly [key: string]: unknown;
 } & ({ readonly message: unknown } | { readonly text: unknown });
 
+/** What the sender thinks of the envelope named in correlationId: an answer, a step of reasoning, or a call. Of several by one participant about one envelope, the last one counts. */
+export type Feedback = {
+  /** Up: it was good; down: it was not; none: the earlier feedback of the sender no longer counts */
+  readonly value: "up" | "down" | "none";
+  /** Why, for people to read; at most 2,048 characters */
+  readonly note?: string;
+  readonly [key: string]: unknown;
+};
+
 /** A request that its sender may not make itself. Whoever may fulfils it with an mcp.request that names it in correlationId. */
 export type McpProposal = {
   readonly method: string;
@@ -554,6 +563,7 @@ export interface Payloads {
   readonly "chat.acknowledge": ChatAcknowledge;
   readonly "chat.cancel": ChatCancel;
   readonly "chat": Chat;
+  readonly "feedback": Feedback;
   readonly "mcp.proposal": McpProposal;
   readonly "mcp.reject": McpReject;
   readonly "mcp.request": McpRequest;

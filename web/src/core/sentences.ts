@@ -12,6 +12,7 @@ const KINDS: Readonly<Record<string, string>> = {
   "chat.*": "chat, and acknowledge or cancel questions",
   "chat.acknowledge": "acknowledge messages",
   "chat.cancel": "cancel questions",
+  feedback: "rate answers and steps",
   "mcp.*": "call, answer and propose tool calls",
   "mcp.request": "call tools",
   "mcp.response": "answer tool calls",
