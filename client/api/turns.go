@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -124,6 +125,9 @@ type Turn struct {
 	Reasonings []Reasoning `json:"reasonings,omitempty"`
 	// Responses contains all answers if there are several.
 	Responses []Response `json:"responses,omitempty"`
+	// Feedback is what participants think of its parts: the last one of each about
+	// each envelope.
+	Feedback []Feedback `json:"feedback,omitempty"`
 	// Truncated means that the turn is longer than the part that the gateway
 	// keeps.
 	Truncated bool `json:"truncated,omitempty"`
@@ -133,6 +137,36 @@ type Turn struct {
 type Response struct {
 	From protocol.ParticipantID `json:"from"`
 	Text string                 `json:"text"`
+}
+
+// Feedback is what a participant thinks of an answer, a step, a call or the question of
+// a turn. Section 2 of the protocol.
+type Feedback struct {
+	ID     protocol.ID            `json:"id"`
+	From   protocol.ParticipantID `json:"from"`
+	SentAt protocol.Time          `json:"sent_at"`
+	Value  string                 `json:"value"`          // protocol.FeedbackUp or FeedbackDown
+	Note   string                 `json:"note,omitempty"` // secrets masked
+
+	About     protocol.ID            `json:"about"` // the envelope
+	AboutKind protocol.Kind          `json:"about_kind"`
+	AboutFrom protocol.ParticipantID `json:"about_from"`
+}
+
+// Subject names what the feedback of a turn is about: the question, an answer, a
+// conclusion, a call or a step.
+func (t *Turn) Subject(f *Feedback) string {
+	switch {
+	case f.About == t.MessageID && t.TurnNumber > 0:
+		return "question"
+	case f.AboutKind == protocol.KindChat:
+		return "answer"
+	case f.AboutKind == protocol.KindReasoningConclusion:
+		return "conclusion"
+	case strings.HasPrefix(string(f.AboutKind), "mcp."):
+		return "call"
+	}
+	return "step"
 }
 
 // ToolCall is a summary of a call.

@@ -96,7 +96,7 @@ type turn struct {
 type audience struct{ to, thread []protocol.ParticipantID }
 
 // Bounds of one turn. Entries beyond are left out, with some room beyond for
-// entries that end a call or answer the chat.
+// entries that end a call, answer the chat or rate the turn.
 const (
 	maxItems    = 2048
 	maxAllItems = 2 * maxItems
@@ -108,7 +108,7 @@ const (
 type size struct{ items, bytes int }
 
 func (s *size) admits(e *Entry) bool {
-	if ends(e.Envelope.Kind) {
+	if ends(e.Envelope.Kind) || e.Envelope.Kind == protocol.KindFeedback {
 		return s.items < maxAllItems && s.bytes < maxAllBytes
 	}
 	return s.items < maxItems && s.bytes < maxBytes
@@ -217,7 +217,7 @@ func (t *turn) widen(e *Entry) {
 // extend records that an entry belongs to a turn, which is marked as changed.
 func (t *turn) extend(e *Entry) {
 	t.add(e)
-	if t.at.isJob() {
+	if t.at.isJob() && e.Envelope.Kind != protocol.KindFeedback {
 		t.widen(e)
 	}
 	if e.Envelope.Seq == t.chat {

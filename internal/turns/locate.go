@@ -13,6 +13,9 @@ func (t *Tracker) locate(e *Entry, it *reduce.Item) (ref, bool) {
 	if env.From == protocol.GatewayID {
 		return ref{}, false
 	}
+	if env.Kind == protocol.KindFeedback { // where what it is about belongs, in a context or not
+		return t.answered(env)
+	}
 	question, taken := t.question(env)
 	if env.Context != "" {
 		return t.locateInContext(e, it, question, taken)

@@ -172,7 +172,7 @@ func (t *Tracker) Apply(ctx context.Context, e Entry) (Event, bool) {
 // only for envelopes that correlate to them.
 func isRelevant(k protocol.Kind) bool {
 	switch k {
-	case protocol.KindChat, protocol.KindChatCancel, protocol.KindMCPRequest, protocol.KindMCPResponse,
+	case protocol.KindChat, protocol.KindChatCancel, protocol.KindFeedback, protocol.KindMCPRequest, protocol.KindMCPResponse,
 		protocol.KindMCPProposal, protocol.KindMCPWithdraw, protocol.KindMCPReject:
 		return true
 	}

@@ -15,6 +15,7 @@ type Builder struct {
 	first    *Item
 	chat     *Item // that began the turn; nil for a job
 	answers  []*Item
+	feedback []*Item
 	contexts []*span // in order of their beginning
 	byPath   map[protocol.ContextPath]*span
 	byStart  map[string]*span         // by the last segment
@@ -97,10 +98,14 @@ type thought struct {
 // one.
 func (b *Builder) Add(it *Item) (agent protocol.ParticipantID, ended bool) {
 	b.ended = nil
+	env := it.Env()
+	if env.Kind == protocol.KindFeedback { // about the turn, and no part of it
+		b.feedback = append(b.feedback, it)
+		return "", false
+	}
 	if b.first == nil {
 		b.first = it
 	}
-	env := it.Env()
 	if env.Context != "" { // opened or not
 		if c := b.context(env.Context, it); answers.Opens(env.Kind) && (c.opener == "" || c.asked == env.From) {
 			if c.opener == "" {

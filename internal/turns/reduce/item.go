@@ -80,6 +80,8 @@ type Item struct {
 
 	asked protocol.ParticipantID // by a reasoning.start, to reason in its context; "": none
 
+	value string // of a feedback
+
 	usage   *api.Usage      // that the end of a context reports; nil: none
 	details json.RawMessage // that a reasoning.* gives in addition to its text; nil: none
 
@@ -182,6 +184,8 @@ func NewItem(e *Entry) *Item {
 		it.readCall(p)
 	case protocol.KindMCPResponse:
 		it.readResponse(p)
+	case protocol.KindFeedback:
+		it.value, it.text = p.Get("value").Text(), excerptOf(strings.TrimSpace(p.Get("note").Text()), maxThought)
 	case protocol.KindMCPWithdraw, protocol.KindMCPReject, protocol.KindReasoningCancel:
 		it.text = Excerpt{text: textutil.Shorten(p.Get("reason").Text(), maxName)}
 	}

@@ -56,6 +56,7 @@ func (b *Builder) Render(k Key, truncated bool, d *Display) *View {
 			v.expires = at
 		}
 	}
+	v.Info.Feedback = b.renderFeedback(d)
 	if len(all) > 0 {
 		v.Info.Reasoning = &all[0]
 	}

@@ -103,6 +103,9 @@ func weighTurn(t *api.Turn) int {
 	for _, r := range t.Responses {
 		n += 60 + len(r.Text)
 	}
+	for i := range t.Feedback {
+		n += 300 + len(t.Feedback[i].Note)
+	}
 	n += 80 * len(t.ToolCalls)
 	all := t.AllReasonings()
 	for i := range all {
