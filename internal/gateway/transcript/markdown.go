@@ -103,6 +103,13 @@ func turn(t *api.Turn) string {
 	case t.Response != nil:
 		fmt.Fprintf(&b, "**%s of %s**\n\n%s", result, code(string(t.ResponseFrom)), formatText(*t.Response))
 	}
+	for i := range t.Feedback {
+		f := &t.Feedback[i]
+		fmt.Fprintf(&b, "**Feedback of %s** · %s · %s of %s · %s\n\n", code(string(f.From)), f.Value, t.Subject(f), code(string(f.AboutFrom)), code(string(f.About)))
+		if !blank(f.Note) {
+			b.WriteString(formatText(f.Note))
+		}
+	}
 	return b.String()
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -67,7 +68,13 @@ type (
 		Start        uint64      `json:"startTimeUnixNano,string,omitempty"`
 		End          uint64      `json:"endTimeUnixNano,string,omitempty"`
 		Attributes   []attribute `json:"attributes"`
+		Events       []spanEvent `json:"events,omitempty"`
 		Status       *spanStatus `json:"status,omitempty"`
+	}
+	spanEvent struct {
+		Time       uint64      `json:"timeUnixNano,string"`
+		Name       string      `json:"name"`
+		Attributes []attribute `json:"attributes"`
 	}
 	spanStatus struct {
 		Message string `json:"message"`
@@ -148,6 +155,9 @@ func spans(h *Head, t *api.Turn) []*traceSpan {
 		for i := range reasoning.Parts {
 			r.part(agent, &reasoning.Parts[i])
 		}
+	}
+	for i := range t.Feedback {
+		r.feedback(root, &t.Feedback[i])
 	}
 	r.close(root)
 	return r.spans
@@ -323,6 +333,29 @@ func (r *tree) part(agent *traceSpan, p *api.Part) {
 	if r.parts[p.Participant] == nil {
 		r.parts[p.Participant] = s
 	}
+}
+
+// feedback adds an event of the semantic conventions of generative AI to the span of
+// what the feedback is about: a call, else the turn.
+func (r *tree) feedback(root *traceSpan, f *api.Feedback) {
+	score := 0.0
+	if f.Value == protocol.FeedbackUp {
+		score = 1
+	}
+	attrs := []attribute{
+		text("gen_ai.evaluation.name", "feedback"), text("gen_ai.evaluation.score.label", f.Value),
+		{"gen_ai.evaluation.score.value", map[string]any{"doubleValue": score}},
+		text("meup.participant", string(f.From)), text("meup.feedback.id", string(f.ID)), text("meup.feedback.about", string(f.About)),
+		text("meup.feedback.about_kind", string(f.AboutKind)), text("meup.feedback.about_from", string(f.AboutFrom)),
+	}
+	if f.Note != "" {
+		attrs = append(attrs, text("gen_ai.evaluation.explanation", f.Note))
+	}
+	on := root
+	if i := slices.IndexFunc(r.spans, func(s *traceSpan) bool { return s.SpanID == r.ids.span("call", string(f.About)) }); i >= 0 {
+		on = r.spans[i]
+	}
+	on.Events = append(on.Events, spanEvent{nanos(f.SentAt.Time), "gen_ai.evaluation.result", attrs})
 }
 
 // end returns when a call ended, or when it started if it has not ended.
