@@ -179,6 +179,11 @@ func writeTurn(w io.Writer, t *api.Turn, s blockrender.Style) {
 	if block := blockrender.Block(t, s); block != "" {
 		fmt.Fprintf(w, "\n%s", block)
 	}
+	for i := range t.Feedback {
+		f := &t.Feedback[i]
+		fmt.Fprintf(w, "  %s %s\n", s.Paint(s.Dim, fmt.Sprintf("%s rated the %s of %s:", termsafe.Words(string(f.From)), t.Subject(f), termsafe.Words(string(f.AboutFrom)))),
+			termsafe.Words(blockrender.Feedback(f.Value, f.Note)))
+	}
 	if t.Truncated {
 		fmt.Fprintf(w, "  %s\n", s.Paint(s.Dim, "(truncated by the gateway)"))
 	}

@@ -35,6 +35,8 @@ func about(kind protocol.Kind, p protocol.Value) string {
 			return "failed: " + text
 		}
 		return text
+	case protocol.KindFeedback:
+		return Feedback(p.Get("value").Text(), p.Get("note").Text())
 	case protocol.KindSystemPresence:
 		return p.Get("participant").Get("id").Text() + " " + presence[p.Get("event").Text()]
 	case protocol.KindStreamData:
@@ -53,6 +55,17 @@ func about(kind protocol.Kind, p protocol.Value) string {
 		return ""
 	}
 	return JSON(p.Raw())
+}
+
+// Feedback describes a feedback: its value, and the note.
+func Feedback(value, note string) string {
+	if value == protocol.FeedbackNone {
+		value = "taken back"
+	}
+	if note == "" {
+		return value
+	}
+	return value + ": " + note
 }
 
 var presence = map[string]string{protocol.PresenceJoin: "joined", protocol.PresenceLeave: "left"}

@@ -36,6 +36,8 @@ func commands() []command {
 		{"/new", "", "start a new thread with the next message", conversation, (*Model).newThread},
 		{"/to", "WHO[,WHO] MESSAGE", "send a message to these participants only", conversation, (*Model).sendTo},
 		{"/cancel", "", "stop the reasoning about your last question", conversation, (*Model).cancelQuestion},
+		{"/up", "[NOTE]", "rate the last answer: it was good", conversation, rates(protocol.FeedbackUp)},
+		{"/down", "[NOTE]", "rate the last answer: it was not good", conversation, rates(protocol.FeedbackDown)},
 		{"/export", "[FILE]", "export the thread as Markdown", conversation, (*Model).exportThread},
 		{"/reasoning", "[N|all]", "explain tool calls: last turn, turn N, or all", inspection, (*Model).askReasoning},
 		{"/show", "N|ID", "show an envelope: a reference or a search result", inspection, (*Model).askEnvelope},

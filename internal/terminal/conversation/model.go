@@ -133,6 +133,8 @@ func (m *Model) receive(env *protocol.Envelope) {
 		m.handleChat(env)
 	case env.Kind == protocol.KindChatCancel:
 		m.withdrawn(env)
+	case env.Kind == protocol.KindFeedback:
+		m.showFeedback(env)
 	case env.Kind.IsReasoning(), env.Kind == protocol.KindMCPRequest, env.Kind == protocol.KindMCPResponse,
 		env.Kind == protocol.KindMCPProposal, env.Kind == protocol.KindMCPReject, env.Kind == protocol.KindMCPWithdraw:
 		m.threads.note(env)
