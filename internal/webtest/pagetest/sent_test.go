@@ -181,3 +181,35 @@ func TestSent_Markdown(t *testing.T) {
 		})
 	}
 }
+
+// TestSent_Unanswered checks that the sender of a message that begins with a mention of a
+// participant that is not connected is told that nobody was asked, until the next message.
+func TestSent_Unanswered(t *testing.T) {
+	axe := needsAxe(t)
+	s := NewWith(t, []string{"files"}, map[string][]string{"ada": {"*", "observe"}})
+	s.Join("files")
+	for _, l := range some(looks[2], looks[1], looks[4]) {
+		t.Run(l.name, func(t *testing.T) {
+			tab := webtest.Shared(t).Private(t)
+			l.with(tab, 1)
+			s.Enter(tab, "ada")
+			told := func(want string) {
+				t.Helper()
+				tab.Await(`(document.querySelector("meup-composer [role=status]")?.textContent.trim() ?? null) === ` + quote(want))
+			}
+			told("")
+			sendMessage(tab, "@flies of "+l.name+", what is here?")
+			told("No participant @flies is connected, and nobody was asked. Did you mean @files?")
+			l.pictures(t, tab, axe, "sent-")("unanswered")
+			typeText(tab, "x")
+			told("")
+			sendMessage(tab, " @flies of "+l.name+", what is there?") // after the x: no mention at its beginning
+			told("")
+			sendMessage(tab, "@jürgen of "+l.name+", hello")
+			told("No participant @jürgen is connected, and nobody was asked.")
+			sendMessage(tab, "@files of "+l.name+", what is here?")
+			told("")
+			tab.Clean()
+		})
+	}
+}

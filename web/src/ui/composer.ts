@@ -9,6 +9,7 @@ import { chat } from "../core/drafts.js";
 import { NEW_THREAD, format } from "../core/links.js";
 import { obj, oneLine, str } from "@sdk/read.js";
 import { lastMessage, lastOfOthers } from "../core/threads.js";
+import { unanswered } from "../core/unanswered.js";
 import { neutral } from "../core/unicode.js";
 import type { Participant } from "../core/state.js";
 import type { Draft, ID } from "@sdk/types.js";
@@ -31,6 +32,7 @@ export class Composer extends PageElement {
     active: { state: true },
     empty: { state: true },
     sendError: { state: true },
+    unanswered: { state: true },
   };
 
   declare shell: SpaceShell;
@@ -42,6 +44,8 @@ export class Composer extends PageElement {
   declare private empty: boolean;
   /** Why the last message was not submitted. */
   declare private sendError: string;
+  /** Why nobody answers the last message; "" if somebody may. */
+  declare private unanswered: string;
 
   private readonly field = createRef<HTMLTextAreaElement>();
   private restoredFor: SpaceShell | null = null;
@@ -55,6 +59,7 @@ export class Composer extends PageElement {
     this.active = 0;
     this.empty = true;
     this.sendError = "";
+    this.unanswered = "";
   }
 
   override connectedCallback(): void {
@@ -91,7 +96,9 @@ export class Composer extends PageElement {
     const named = this.named();
     const open = this.offered.length > 0;
     return html`<form class="composer" @submit=${this.submit}>
-      ${this.sendError === "" ? nothing : html`<p class="composer-note" role="alert">${this.sendError}</p>`} ${this.replyChip()}
+      ${this.sendError === "" ? nothing : html`<p class="composer-note" role="alert">${this.sendError}</p>`}
+      <div role="status">${this.unanswered === "" ? nothing : html`<p class="composer-told">${neutral(this.unanswered)}</p>`}</div>
+      ${this.replyChip()}
       <div class="composer-box">
         ${open ? this.list() : nothing}
         <textarea
@@ -166,6 +173,7 @@ export class Composer extends PageElement {
   private readonly input = (): void => {
     keepDraft(this.shell.space, this.text);
     this.sendError = "";
+    this.unanswered = "";
     this.resize();
     this.offer();
   };
@@ -237,6 +245,7 @@ export class Composer extends PageElement {
     const named = this.named();
     const to = this.onlyTo && named.length > 0 ? named : [];
     const { shell } = this;
+    const told = to.length > 0 ? "" : unanswered(shell.state, text);
     const thread = shell.thread;
     const replyTo = this.replyTo ?? (thread === "" || thread === NEW_THREAD ? null : (lastMessage(shell.state, thread) ?? thread));
     this.set("");
@@ -246,6 +255,7 @@ export class Composer extends PageElement {
     this.dispatchEvent(new CustomEvent("sent", { bubbles: true }));
     const sent = await posted;
     if (sent.ok && thread === NEW_THREAD && shell.thread === NEW_THREAD) location.hash = format({ type: "thread", space: shell.space, id: sent.id });
+    if (sent.ok && this.shell === shell) this.unanswered = told;
     if (sent.ok || sent.id !== "") return; // the gateway's rejection is shown with the message
     this.sendError = sent.refusal;
     if (this.text === "") this.set(text);
