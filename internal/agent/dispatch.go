@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -239,20 +240,35 @@ func (a *Agent) catchUp(ctx context.Context) []protocol.Envelope {
 		a.questions.Hold(&q.chat, q)
 		questions = append(questions, q)
 	}
+	slices.SortStableFunc(questions, func(x, y *question) int {
+		return cmp.Compare(b.Interrupted(x.chat.ID), b.Interrupted(y.chat.ID))
+	})
 	a.runtime.Group.Go(func() {
 		a.closeAttempts(a.runtime.Work, b, rest)
 		for _, q := range questions {
 			a.resume(q, b)
+			if b.Interrupted(q.chat.ID) == maxInterrupted-1 {
+				<-q.root.ctx.Done() // only one of them may end this process
+			}
 		}
 	})
 	return b.Requests()
 }
 
+// maxInterrupted bounds the attempts to answer a question that end with their process.
+const maxInterrupted = 3
+
 // resume starts to answer a question of the log, unless it was settled while
-// earlier attempts were closed.
+// earlier attempts were closed. It gives up one that may end each process that works on it.
 func (a *Agent) resume(q *question, work *catchup.Backlog) {
 	if work.Settled(q.chat.ID) {
 		a.drop(q)
+		return
+	}
+	if n := work.Interrupted(q.chat.ID); n >= maxInterrupted {
+		a.log.Error("question given up: the process ended during each attempt to answer it", "question", q.chat.ID, "attempts", n)
+		a.drop(q)
+		a.replyError(q, errGivenUp)
 		return
 	}
 	q.earlier = work.Calls(q.chat.ID)

@@ -80,6 +80,10 @@ const errTakenOver = causes.Error("another process of this agent continues it")
 // participant has begun to answer it first.
 const errBehind = causes.Error("another process of this agent began first")
 
+// errGivenUp is the cause that ends a question when maxInterrupted attempts to answer it
+// ended with their process.
+const errGivenUp = causes.Error("this agent ended three times while it worked on the question, and does not try again. Ask once more if something else was the cause")
+
 // errPanicked replaces the panic of a planner or a solver.
 const errPanicked = causes.Error("the planner failed")
 

@@ -98,6 +98,7 @@ type Backlog struct {
 	settled   map[protocol.ID]bool              // chats that are answered or withdrawn
 
 	attempts  map[protocol.ID][]protocol.ID // the chats that an outermost reasoning.start of the agent correlates to
+	ended     map[protocol.ID]bool          // attempts with an end that is not of a later process
 	sent      map[protocol.ID]*sentCall     // calls that were made for the agent, by the request
 	sentOrder []protocol.ID                 // oldest first
 }
@@ -130,7 +131,13 @@ func (b *Backlog) note(env *protocol.Envelope) {
 		b.settle(env.Correlation)
 	case protocol.KindReasoningConclusion:
 		delete(b.contexts, env.Context)
+		b.ended[protocol.ID(env.Context)] = true
 	case protocol.KindReasoningCancel:
+		if env.From != b.o.You || env.ParsePayload().Get("reason").Text() != wasRestarted {
+			for _, id := range append([]protocol.ID{protocol.ID(env.Context)}, env.Correlation.IDs...) {
+				b.ended[id] = true
+			}
+		}
 		maps.DeleteFunc(b.contexts, func(path protocol.ContextPath, start protocol.Envelope) bool {
 			return path == env.Context || env.Context == "" && env.Correlation.Names(start.ID)
 		})
@@ -272,10 +279,12 @@ var restarted = client.RPCError{
 	Code: participant.CodeFailed, Message: "restarted: whether the call took effect is not known", Data: json.RawMessage(`{"reason":"restarted"}`),
 }
 
+// wasRestarted is the reason with which a later process closes a context.
+const wasRestarted = "the agent was restarted"
+
 // Leftovers returns the envelopes that close the agent's unfinished work:
 // responses, withdrawals, and the ends of contexts, innermost first.
 func (b *Backlog) Leftovers() []protocol.Envelope {
-	const why = "the agent was restarted"
 	var out []protocol.Envelope
 	for id, request := range b.requests {
 		out = append(out, protocol.Envelope{
@@ -292,7 +301,7 @@ func (b *Backlog) Leftovers() []protocol.Envelope {
 	slices.SortFunc(out, func(x, y protocol.Envelope) int { return cmp.Compare(x.Seq, y.Seq) })
 	var ends []protocol.Envelope
 	for path, start := range b.contexts {
-		end := protocol.Envelope{Kind: protocol.KindReasoningCancel, To: start.To, Context: path, Seq: start.Seq, Payload: reason(why)}
+		end := protocol.Envelope{Kind: protocol.KindReasoningCancel, To: start.To, Context: path, Seq: start.Seq, Payload: reason(wasRestarted)}
 		if len(start.To) > 0 {
 			end.Correlation = protocol.CorrelateTo(start.ID)
 		}
@@ -323,6 +332,7 @@ func Read(ctx context.Context, o Options) (*Backlog, error) {
 		waiting:   make(map[protocol.ID]protocol.Envelope),
 		settled:   make(map[protocol.ID]bool),
 		attempts:  make(map[protocol.ID][]protocol.ID),
+		ended:     make(map[protocol.ID]bool),
 		sent:      make(map[protocol.ID]*sentCall),
 	}
 	head := o.Space.Seq

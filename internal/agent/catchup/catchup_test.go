@@ -134,3 +134,35 @@ func TestRead_TakenByAnother(t *testing.T) {
 		t.Errorf("questions %v, want %v", ids, want)
 	}
 }
+
+// An attempt is interrupted if nothing ended it before a later process did, or nothing did.
+func TestBacklog_Interrupted(t *testing.T) {
+	h := &history{}
+	h.add(1, protocol.Envelope{ID: "asked", From: "alice", Kind: protocol.KindChat})
+	for id, end := range map[protocol.ID]protocol.Envelope{
+		"concluded":        {From: "planner", Kind: protocol.KindReasoningConclusion, Context: "concluded"},
+		"shut down":        {From: "planner", Kind: protocol.KindReasoningCancel, Context: "shut down", Payload: []byte(`{"reason":"the agent is shutting down"}`)},
+		"canceled":         {From: "alice", Kind: protocol.KindReasoningCancel, Context: "canceled", Payload: []byte(`{"reason":"the agent was restarted"}`)},
+		"canceled by id":   {From: "alice", Kind: protocol.KindReasoningCancel, Correlation: protocol.CorrelateTo("canceled by id")},
+		"restarted":        {From: "planner", Kind: protocol.KindReasoningCancel, Context: "restarted", Payload: []byte(`{"reason":"the agent was restarted"}`)},
+		"open":             {From: "planner", Kind: protocol.KindReasoningThought, Context: "open"},
+		"a part has ended": {From: "planner", Kind: protocol.KindReasoningConclusion, Context: "a part has ended/part"},
+	} {
+		h.add(1, protocol.Envelope{ID: id, From: "planner", Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo("asked")})
+		h.add(1, end)
+	}
+	b, err := catchup.Read(t.Context(), catchup.Options{
+		Mode: catchup.Auto, History: h, You: "planner", Space: protocol.SpaceInfo{Name: "lab", Seq: protocol.Seq(len(h.log))}, Now: time.Now(),
+		Observe: func(env *protocol.Envelope) (isQuestion, named bool) { return env.From == "alice", false },
+		Result:  func(*protocol.Envelope) contextwindow.Result { return contextwindow.Result{} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := b.Interrupted("asked"); n != 3 {
+		t.Errorf("%d attempts are interrupted, want 3: restarted, open, a part has ended", n)
+	}
+	if n := b.Interrupted("other"); n != 0 {
+		t.Errorf("%d attempts of a question without any, want none", n)
+	}
+}

@@ -48,6 +48,17 @@ func (b *Backlog) ReadOn(ctx context.Context) error {
 // Settled reports whether a question is answered or withdrawn.
 func (b *Backlog) Settled(question protocol.ID) bool { return b.settled[question] }
 
+// Interrupted returns the number of attempts to answer a question that had no end when
+// their process ended.
+func (b *Backlog) Interrupted(question protocol.ID) (n int) {
+	for start, chats := range b.attempts {
+		if !b.ended[start] && slices.Contains(chats, question) {
+			n++
+		}
+	}
+	return n
+}
+
 // LeftoversOf returns the Leftovers of the attempts to answer a question.
 func (b *Backlog) LeftoversOf(question protocol.ID) []protocol.Envelope {
 	return slices.DeleteFunc(b.Leftovers(), func(env protocol.Envelope) bool {
