@@ -18,6 +18,7 @@ import (
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/internal/terminal/grants"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -64,7 +65,8 @@ from all grants to the participant, and everything that was granted on from them
 		long: `invite lets a new participant join the space, with capabilities that you hold. The
 token is printed once, on a line of its own; it is neither logged nor shown to
 others. --ttl ends the invitation. A participant that is invited already gets
-another token only with --replace: the earlier one is then no longer valid.`,
+another token, and these capabilities in addition, only with --replace: the earlier
+token is then no longer valid. A participant without a capability may only read.`,
 		example: `  meup invite dora chat 'reasoning/*' --ttl 24h`,
 	},
 	{
@@ -141,7 +143,7 @@ func runControl(c *cobra.Command, s *connect.Settings, k *control, f *controlFla
 	}
 	switch {
 	case k.kind == protocol.KindSpaceInvite && !f.replace:
-		if err := checkInvited(c.Context(), t, f, protocol.ParticipantID(args[0])); err != nil {
+		if err := checkInvited(c.Context(), t, f, args); err != nil {
 			return err
 		}
 	case k.kind == protocol.KindCapabilityRevoke && len(args) == 1 && f.grant == "":
@@ -150,7 +152,13 @@ func runControl(c *cobra.Command, s *connect.Settings, k *control, f *controlFla
 	if k.kind == protocol.KindSpaceInvite || k.kind == protocol.KindCapabilityGrant {
 		warnUnknown(c.ErrOrStderr(), args[1:])
 	}
-	return Send(c, t, e, f.json)
+	if err := Send(c, t, e, f.json); err != nil {
+		return err
+	}
+	if k.kind == protocol.KindSpaceInvite && len(args) == 1 {
+		connect.Warn(c.ErrOrStderr(), "the invitation gives %s no capabilities; without others it may only read. To give it some: meup grant %[1]s CAPABILITY…, such as chat", args[0])
+	}
+	return nil
 }
 
 // warnUnknown warns of capabilities for a kind that means nothing: neither one of the protocol
@@ -166,13 +174,45 @@ func warnUnknown(w io.Writer, list []string) {
 }
 
 // checkInvited returns an error if a participant is invited already, by another invitation
-// than the one that is sent again.
-func checkInvited(ctx context.Context, t *connect.Target, f *controlFlags, who protocol.ParticipantID) error {
-	e, err := grants.Invited(ctx, t.API, t.Space, who)
+// than the one that is sent again. args are the participant and the capabilities, of which
+// the error has the ones that are not applied.
+func checkInvited(ctx context.Context, t *connect.Target, f *controlFlags, args []string) error {
+	e, err := grants.Invited(ctx, t.API, t.Space, protocol.ParticipantID(args[0]))
 	if err != nil || e == nil || e.ID == protocol.ID(f.id) {
 		return err
 	}
-	return fmt.Errorf("%s was invited at %s: its token is valid; to replace it with another one, add --replace", who, e.TS.Local().Format(time.DateTime))
+	var p struct {
+		Given []json.RawMessage `json:"initial_capabilities"`
+	}
+	_ = json.Unmarshal(e.Payload, &p) // the gateway has checked it
+	given := make(map[string]bool)
+	for _, c := range p.Given {
+		given[canonical(c)] = true
+	}
+	wanted, err := ParseCapabilities(args[1:])
+	if err != nil {
+		return err
+	}
+	var missing []string
+	for i, c := range wanted {
+		if !given[canonical(c)] {
+			missing = append(missing, textutil.ShellWord(args[1+i]))
+		}
+	}
+	if len(missing) == 0 {
+		return fmt.Errorf("%s was invited at %s: its token is valid; to replace it with another one, add --replace", args[0], e.TS.Local().Format(time.DateTime))
+	}
+	list := strings.Join(missing, " ")
+	return fmt.Errorf("%s was invited at %s without %s, which was not applied. To give it that too: meup grant %[1]s %[3]s; for another token as well, add --replace",
+		args[0], e.TS.Local().Format(time.DateTime), list)
+}
+
+// canonical returns a text that is equal for equal JSON.
+func canonical(raw json.RawMessage) string {
+	var v any
+	_ = json.Unmarshal(raw, &v)
+	text, _ := json.Marshal(v)
+	return string(text)
 }
 
 // revokeAll revokes the active grants to a participant, or the one with this id, of which a
