@@ -185,7 +185,7 @@ var mayImport = map[string][]string{
 	"internal/agent/publisher":             {"protocol", "client", "internal/agent/inbox", "internal/participant"},
 	"internal/agent/mcptools/mcptoolstest": {},
 	"internal/agent/planner":               {"protocol", "client/reasoner", "client/reasoner/wire", "internal/agent/llm", "internal/agent/llm/models", "internal/agent/contextwindow", "internal/agent/telemetry", "internal/textutil"},
-	"internal/agent/planner/rules":         {"internal/agent/planner", "internal/agent/contextwindow", "internal/textutil"},
+	"internal/agent/planner/rules":         {"internal/agent/planner", "internal/agent/contextwindow", "internal/agent/llm", "internal/textutil"},
 	"internal/agent/toolpins":              {"protocol", "client/api", "internal/participant"},
 	"internal/agent/bridge":                {"protocol", "client", "client/api", "internal/agent/mcptools", "internal/agent/toolpins", "internal/elicit", "internal/participant", "internal/textutil"},
 	"internal/demo":                        {"protocol", "client", "internal/agent", "internal/agent/addressing", "internal/agent/bridge", "internal/agent/contextwindow", "internal/agent/llm", "internal/agent/mcptools", "internal/agent/planner"},

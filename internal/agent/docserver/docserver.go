@@ -134,6 +134,8 @@ func (f *folder) register(server *mcp.Server) {
 		"Reads a file as text: all of it, its first lines (head) or its last ones (tail).", f.read)
 	add(server, "search_files",
 		"Finds files and directories below a path whose relative path matches a glob; ** stands for any number of directories. Returns full paths.", f.search)
+	add(server, "read_passages",
+		"Searches the text of all documents for a question or for words. Returns the passages that fit best, three at most, each with its relative path and heading.", f.passages)
 }
 
 // add registers a read-only tool whose result is one text.

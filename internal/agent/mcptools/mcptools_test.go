@@ -181,7 +181,7 @@ func TestCallsAServersTools(t *testing.T) {
 			t.Errorf("tool %+v", tool)
 		}
 	}
-	if got := fmt.Sprint(names); got != "[list_allowed_directories list_directory read_text_file search_files]" {
+	if got := fmt.Sprint(names); got != "[list_allowed_directories list_directory read_passages read_text_file search_files]" {
 		t.Errorf("tools %s", got)
 	}
 	if got := call(t, set, "list_directory", `{"path":"."}`); got != "[FILE] deploy.md\n[FILE] notes.txt" {

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -32,6 +33,8 @@ func (r *run) answer() planner.Decision {
 		if len(r.read) > 0 {
 			d.Thought = "I know what there is, and have read the beginnings of " + textutil.Count(len(r.read), "file") + " to say what they are about."
 		}
+	case r.passage() != "":
+		d = r.answerQuoted()
 	case len(passages) > 0:
 		d = r.quotePassages(passages)
 		d.Thought = "What fits best is in " + code(base(passages[0].file)) + "."
@@ -71,9 +74,10 @@ func (r *run) answerWith(res contextwindow.Result) planner.Decision {
 func (r *run) listing() string {
 	var folders []string
 	for _, dir := range r.listedFolders() {
-		lines := []string{code(dir) + " holds " + count(r.folders[dir]) + ":", ""}
+		name := code(r.relative(dir))
+		lines := []string{name + " holds " + count(r.folders[dir]) + ":", ""}
 		if len(r.folders[dir]) == 0 {
-			lines = []string{code(dir) + " holds nothing."}
+			lines = []string{name + " holds nothing."}
 		}
 		for i, e := range r.folders[dir] {
 			if i == maxListed {
@@ -158,7 +162,7 @@ func (r *run) quotePassages(found []passage) planner.Decision {
 	var quotes, files []string
 	matched := ""
 	for _, p := range found {
-		quotes = append(quotes, fmt.Sprintf("From %s:\n\n%s", code(p.file), quote(textutil.ShortenChars(p.text, maxPassage))))
+		quotes = append(quotes, fmt.Sprintf("From %s:\n\n%s", code(r.relative(p.file)), quote(textutil.ShortenChars(p.text, maxPassage))))
 		files = append(files, base(p.file))
 		matched += p.text + "\n" + p.file + "\n"
 	}
@@ -169,10 +173,30 @@ func (r *run) quotePassages(found []passage) planner.Decision {
 	return finish(strings.Join(quotes, "\n\n"), "I found something about "+r.q.subject()+" in "+codes(unique(files))+".", confidence)
 }
 
+// source matches the line above a quotation that names its file.
+var source = regexp.MustCompile("(?m)^From `([^`\n]+)`")
+
+// answerQuoted answers with the passages that a search found, which are quotations in Markdown.
+func (r *run) answerQuoted() planner.Decision {
+	var files []string
+	for _, m := range source.FindAllStringSubmatch(r.passage(), -1) {
+		files = append(files, m[1])
+	}
+	if len(files) == 0 {
+		return r.answerWith(contextwindow.Result{Tool: r.box.quotes.Name, Text: r.passage()})
+	}
+	d := finish(r.passage(), "I found something about "+r.q.subject()+" in "+codes(unique(files))+".", 0.8)
+	d.Thought = "What fits best is in " + code(files[0]) + "."
+	return d
+}
+
 // nothing reports that nothing was found, and where.
 func (r *run) nothing() planner.Decision {
 	if len(r.failures) > 0 && len(r.read) == 0 {
 		return finish("I could not look into "+r.q.subject()+".", "The tools that I needed did not work.", 0.1)
+	}
+	if len(r.quoted) > 0 {
+		return finish("The folder says nothing about "+r.q.subject()+".", "Nothing was found about "+r.q.subject()+".", 0.2)
 	}
 	text := "I found nothing about " + r.q.subject() + "."
 	switch names := r.box.names(); {

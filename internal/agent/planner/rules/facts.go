@@ -20,6 +20,7 @@ type facts struct {
 	read     []string                        // the keys of texts, in the order of reading
 	texts    map[string]string               // contents of files by path
 	found    []string                        // paths that a search found
+	quoted   []string                        // passages, of each search for them; "": it found none
 	other    []contextwindow.Result          // results of tools without a role
 	failures []string                        // failed calls, as sentences
 	declined bool                            // a call was proposed and not approved
@@ -84,6 +85,12 @@ func (f *facts) add(c contextwindow.Call, res contextwindow.Result, box *toolbox
 		f.texts[where] = res.Text
 	case box.search.isNamed(c.Tool):
 		f.found = append(f.found, absolutePaths(res.Text)...)
+	case box.quotes.isNamed(c.Tool):
+		text := strings.TrimSpace(res.Text)
+		if strings.HasPrefix(text, "No matches") {
+			text = ""
+		}
+		f.quoted = append(f.quoted, text)
 	default:
 		f.other = append(f.other, res)
 	}
@@ -164,6 +171,27 @@ func folderName(dir string) string { return strings.ToLower(base(dir)) }
 func sameFile(p, name string) bool {
 	p, name = strings.ToLower(slashed(p)), strings.ToLower(slashed(name))
 	return p == name || strings.HasSuffix(p, "/"+strings.TrimPrefix(name, "./"))
+}
+
+// passage returns the passages that a search found; "": none.
+func (f *facts) passage() string {
+	if len(f.quoted) == 0 {
+		return ""
+	}
+	return f.quoted[len(f.quoted)-1]
+}
+
+// relative returns a path as seen from the folder that may be listed, which is known by its name.
+func (f *facts) relative(p string) string {
+	for _, root := range f.roots {
+		if p == root {
+			return base(root)
+		}
+		if rest, ok := strings.CutPrefix(slashed(p), strings.TrimRight(slashed(root), "/")+"/"); ok {
+			return rest
+		}
+	}
+	return p
 }
 
 // files returns the paths of all known files, search results first.

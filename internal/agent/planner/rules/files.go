@@ -8,6 +8,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 // Bounds of the file calls in one step.
@@ -40,6 +41,11 @@ func (r *run) useFiles() (d planner.Decision, ok bool) {
 	if len(r.read) > 0 {
 		unread = "What I have read says nothing about " + r.q.subject() + "."
 	}
+	if r.box.quotes != nil && !r.isAboutFolders() {
+		if d, ok = r.quote(); ok || len(r.quoted) > 0 || r.declined {
+			return d, ok
+		}
+	}
 	folders := slices.DeleteFunc(r.subfolders(), func(dir string) bool { return !r.q.names(folderName(dir)) })
 	files := slices.DeleteFunc(r.files(), func(p string) bool { return !r.q.namesFile(p) })
 	switch {
@@ -50,11 +56,39 @@ func (r *run) useFiles() (d planner.Decision, ok bool) {
 	case len(files) == 0 && try("No file of that name is in the folders that I have listed.", r.searchFor(r.q.files)):
 	case r.isListing():
 		try(r.summary(code), r.preview())
+	case len(files) == 0 && r.box.quotes != nil && (len(r.quoted) > 0 || !r.declined):
+		d, ok = r.quote()
 	case len(files) == 0 && try(r.summary(code), r.sparing(1, append(r.searchFor(r.q.keywords), r.list(r.subfolders(), "What I look for may be in %s.")...))):
 	case len(r.passages()) == 0:
 		try(unread, r.sparing(1, r.open(r.likely(), linesSearch, "I read %s in search of "+r.q.subject()+".")))
 	}
 	return d, ok
+}
+
+// isAboutFolders reports whether the question may be about folders or files, and not about
+// what is written in them.
+func (r *run) isAboutFolders() bool {
+	return len(r.q.files) > 0 || r.q.places || slices.Contains(r.q.words, "list")
+}
+
+// quote searches the documents: for the words of the question together with those that it
+// refers to, and if there is no passage for its own words alone.
+func (r *run) quote() (d planner.Decision, ok bool) {
+	if r.box.quotes == nil || r.passage() != "" {
+		return d, false
+	}
+	for _, words := range unique([]string{strings.Join(r.q.terms(), " "), strings.Join(r.q.own, " ")}) {
+		f := filler{tool: r.box.quotes, args: map[string]any{r.box.quotes.schema.find(queryRole): words}}
+		c, err := f.call()
+		if err != nil {
+			return d, false
+		}
+		c.Reason = "The documents may say something about “" + words + "”."
+		if d, ok = r.use("", r.sparing(1, []contextwindow.Call{c})); ok {
+			return d, ok
+		}
+	}
+	return d, false
 }
 
 // preview returns the calls that read the beginnings of the listed files. The
@@ -109,7 +143,7 @@ func (r *run) isListing() bool {
 		return false
 	}
 	return !slices.ContainsFunc(r.q.keywords, func(k string) bool {
-		return !slices.ContainsFunc(r.listed, func(dir string) bool { return stem(folderName(dir)) == stem(k) })
+		return !slices.ContainsFunc(r.listed, func(dir string) bool { return textutil.Stem(folderName(dir)) == textutil.Stem(k) })
 	})
 }
 

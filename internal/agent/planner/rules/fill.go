@@ -11,6 +11,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 // schema is the part of a JSON Schema that is needed to build arguments.
@@ -244,7 +245,7 @@ func (q *question) textAfter(t *tool) string {
 // namePattern returns a glob of files with a word in their names, with a capital
 // first letter or without.
 func namePattern(word string) string {
-	w := stem(base(word))
+	w := textutil.Stem(base(word))
 	if lower, upper := strings.ToLower(w[:1]), strings.ToUpper(w[:1]); lower != upper && len(upper) == 1 {
 		w = "[" + lower + upper + "]" + w[1:]
 	}

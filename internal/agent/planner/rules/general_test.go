@@ -204,6 +204,7 @@ func TestRules_DivideQuestion(t *testing.T) {
 		{"1. Which port is it?\n2) Who gives me\n   a badge\n\nThanks.", []string{"Which port is it?", "Who gives me a badge"}},
 		{"About networking.md: \n (1) the port\n (2) the timeout", []string{"About networking.md: the port", "About networking.md: the timeout"}},
 		{"I read e.g. networking.md. Which port? What timeout?", []string{"I read e.g. networking.md. Which port?", "I read e.g. networking.md. What timeout?"}},
+		{"What is a badge? and who has it?", []string{"What is a badge?", "What is a badge, and who has it?"}},
 		{"哪个端口？谁给徽章？", []string{"哪个端口？", "谁给徽章？"}},
 		{"Which port? Which port?", nil},
 		{"Which port is it?", nil},

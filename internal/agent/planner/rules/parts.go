@@ -28,10 +28,16 @@ func (r *run) divide() (planner.Decision, bool) {
 	var open []contextwindow.Call
 	var b strings.Builder
 	answered := 0
+	before := ""
 	for _, part := range parts {
+		ask := part
+		if q := parse(part); before != "" && q.follows() {
+			ask = strings.TrimRight(before, "?？ ") + ", " + part
+		}
+		before = ask
 		c := contextwindow.Call{
 			Tool:      planner.Subproblem,
-			Arguments: planner.Marshal(map[string]string{"question": strings.TrimSpace(intro + " " + part)}),
+			Arguments: planner.Marshal(map[string]string{"question": strings.TrimSpace(intro + " " + ask)}),
 			Reason:    "This part of the question can be looked into by itself: " + textutil.ShortenChars(part, 200),
 		}
 		text := "There was no time left to look into this."

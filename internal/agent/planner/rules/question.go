@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/textutil"
 )
 
@@ -16,7 +17,8 @@ import (
 type question struct {
 	text     string            // as written, without mentions
 	words    []string          // all words, lower case
-	keywords []string          // the words that carry the content
+	keywords []string          // the words that carry the content, of a follow-up also those that it refers to
+	own      []string          // the keywords without those
 	files    []string          // names of files as written
 	quoted   []string          // texts in quotation marks
 	assigned map[string]string // values of "name: value" and "name=value", by lower-case name
@@ -90,7 +92,7 @@ func parse(text string) question {
 		q.seeks = q.seeks || seekWords[w]
 		q.places = q.places || placeWords[w]
 		switch {
-		case placeWords[w] || stopWords[w] || len(q.keywords) == maxKeywords || slices.Contains(q.keywords, w):
+		case placeWords[w] || stopWords[w] || stopWords[strings.TrimSuffix(w, "s")] || len(q.keywords) == maxKeywords || slices.Contains(q.keywords, w):
 		case utf8.RuneCountInString(w) == 1:
 			letters = append(letters, w)
 		default:
@@ -100,7 +102,54 @@ func parse(text string) question {
 	if q.seeks && len(q.keywords) == 0 {
 		q.keywords = letters[:min(len(letters), maxKeywords)]
 	}
+	q.own = q.keywords
 	return q
+}
+
+var (
+	pronouns     = wordSet(`it its they them their he him his she her`)
+	conjunctions = wordSet(`and but or so then also`)
+	verbs        = wordSet(`is are was were do does did has have had can could may must should will would`)
+	openers      = wordSet(`why how when where who`)
+)
+
+// follows reports whether a text may refer to the question before it: "and who may change
+// it?", "why?", "and in Python?".
+func (q *question) follows() bool {
+	is := func(set map[string]bool) func(string) bool { return func(w string) bool { return set[w] } }
+	if len(q.words) == 0 || len(q.own) > 2 || len(q.files) > 0 || slices.Contains(q.words, "you") {
+		return false
+	}
+	first := q.words[0]
+	switch {
+	case slices.ContainsFunc(q.words, is(pronouns)):
+		return q.wants() || conjunctions[first] || first == "tell"
+	case conjunctions[first]:
+		return !slices.ContainsFunc(q.words, is(verbs))
+	}
+	return openers[first] && len(q.own) == 0 && !q.places
+}
+
+// resolve adds the keywords and files of the question that a follow-up refers to: the last
+// one in the history that was answered.
+func (q *question) resolve(history []llm.Message) {
+	if !q.follows() {
+		return
+	}
+	answered := false
+	for i, m := range slices.Backward(history) {
+		if m.Role == llm.Assistant {
+			answered = true
+		} else if answered {
+			_, text, _ := strings.Cut(m.Text, ": ") // the sender's name
+			before := parse(text)
+			before.resolve(history[:i])
+			q.keywords = unique(append(slices.Clone(before.keywords), q.own...))
+			q.keywords = q.keywords[:min(len(q.keywords), maxKeywords)]
+			q.files = before.files
+			return
+		}
+	}
 }
 
 // quotations returns the texts in one of three kinds of quotation marks, each
@@ -139,7 +188,7 @@ func (q *question) matches(text string) int {
 	text = strings.ToLower(text)
 	n := 0
 	for _, k := range q.keywords {
-		if strings.Contains(text, stem(k)) {
+		if strings.Contains(text, textutil.Stem(k)) {
 			n++
 		}
 	}
@@ -148,7 +197,7 @@ func (q *question) matches(text string) int {
 
 // names reports whether the question has the word or another form of it.
 func (q *question) names(word string) bool {
-	return slices.ContainsFunc(q.words, func(w string) bool { return stem(w) == stem(word) })
+	return slices.ContainsFunc(q.words, func(w string) bool { return textutil.Stem(w) == textutil.Stem(word) })
 }
 
 // namesFile reports whether the question names the file.
@@ -185,14 +234,4 @@ func words(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-'
 	})
-}
-
-// stem removes common endings, so that forms of the same word compare equal.
-func stem(w string) string {
-	for _, ending := range []string{"ments", "ment", "ings", "ing", "ations", "ation", "ies", "ers", "er", "ed", "es", "s", "y"} {
-		if cut, ok := strings.CutSuffix(w, ending); ok && len(cut) >= 4 {
-			return cut
-		}
-	}
-	return w
 }

@@ -32,6 +32,7 @@ func (Rules) Next(ctx context.Context, s planner.State) (planner.Decision, error
 		return planner.Decision{}, err
 	}
 	r := &run{s: &s, q: parse(s.Question), box: sortTools(s.Tools)}
+	r.q.resolve(s.History)
 	r.facts = readFacts(s.Steps, &r.box)
 	switch {
 	case s.Forced != "":
@@ -144,7 +145,7 @@ func (r *run) callNamed() (planner.Decision, bool) {
 // callLikely calls the one other tool that fits the question best, if nothing
 // was found yet.
 func (r *run) callLikely() (planner.Decision, bool) {
-	if len(r.other) > 0 || len(r.passages()) > 0 || r.box.hasFiles() && r.isListing() {
+	if len(r.other) > 0 || len(r.passages()) > 0 || r.passage() != "" || r.box.hasFiles() && r.isListing() {
 		return planner.Decision{}, false
 	}
 	c, ok := r.choose(false)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/agent/docserver"
+	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/mcptools/mcptoolstest"
 	"github.com/meup-protocol/meup/internal/agent/planner"
@@ -53,13 +54,13 @@ var docs = map[string]string{
 }
 
 // session runs the planner with real tools until it finishes.
-func session(t *testing.T, set *mcptools.Set, question string, maxSteps int) ([]contextwindow.Record, planner.Decision) {
+func session(t *testing.T, set *mcptools.Set, question string, maxSteps int, history ...llm.Message) ([]contextwindow.Record, planner.Decision) {
 	t.Helper()
 	var tools []planner.Tool
 	for _, x := range set.Tools() {
 		tools = append(tools, planner.Tool{Name: x.Name, Description: x.Description, InputSchema: x.InputSchema, ReadOnly: x.ReadOnly, Hinted: x.Hinted})
 	}
-	state := planner.State{Question: question, Tools: tools, MaxSteps: maxSteps}
+	state := planner.State{Question: question, History: history, Tools: tools, MaxSteps: maxSteps}
 	seen := make(map[string]bool)
 	for {
 		d, err := rules.Rules{}.Next(t.Context(), state)
@@ -128,20 +129,21 @@ func TestRules_AnswersFromFolder(t *testing.T) {
 		want     []string // in the answer
 		not      []string
 		calls    string // a tool that must have been called
+		quotes   bool   // a server that searches the text is asked for passages instead, and nothing else
 	}{
-		{"what is in the docs folder?", []string{"4 files and 1 folder", "`deploy.md`: How to deploy", "`guide` (folder)", "`logo.png`"}, []string{"Run the pipeline"}, "read_text_file"},
-		{"Which files are there?", []string{"`networking.md`: Networking"}, nil, "list_directory"},
-		{"list the guide folder", []string{"`onboarding.md`: Onboarding", "`empty.txt`"}, []string{"deploy.md"}, "list_directory"},
-		{"How do I roll back a deployment?", []string{"press the red button twice", "deploy.md"}, []string{"badge"}, "search_files"},
-		{"Which port does the gateway listen on?", []string{"port 8080", "networking.md"}, nil, "read_text_file"},
-		{"Who gives me a badge?", []string{"Ask Maria", "onboarding.md"}, nil, "read_text_file"},
-		{"show me networking.md", []string{"port 8080"}, []string{"badge"}, "read_text_file"},
-		{"what does onboarding.md say?", []string{"Ask Maria"}, nil, "search_files"},
-		{"Tell me about unicorns", []string{"nothing about “unicorns”", "`README.md`"}, nil, "read_text_file"},
-		{"what is in nowhere.md?", []string{"nothing about “nowhere.md”"}, nil, "search_files"},
-		{"hello", []string{"Ask me"}, nil, ""},
-		{"find it", []string{"Ask me"}, nil, ""},
-		{"find z", []string{"nothing about “z”"}, nil, "search_files"},
+		{"what is in the docs folder?", []string{"4 files and 1 folder", "`deploy.md`: How to deploy", "`guide` (folder)", "`logo.png`"}, []string{"Run the pipeline"}, "read_text_file", false},
+		{"Which files are there?", []string{"`networking.md`: Networking"}, nil, "list_directory", false},
+		{"list the guide folder", []string{"`onboarding.md`: Onboarding", "`empty.txt`"}, []string{"deploy.md"}, "list_directory", false},
+		{"How do I roll back a deployment?", []string{"press the red button twice", "deploy.md"}, []string{"badge"}, "search_files", true},
+		{"Which port does the gateway listen on?", []string{"port 8080", "networking.md"}, nil, "read_text_file", true},
+		{"Who gives me a badge?", []string{"Ask Maria", "onboarding.md"}, nil, "read_text_file", true},
+		{"show me networking.md", []string{"port 8080"}, []string{"badge"}, "read_text_file", false},
+		{"what does onboarding.md say?", []string{"Ask Maria"}, nil, "search_files", false},
+		{"Tell me about unicorns", []string{"nothing about “unicorns”"}, nil, "read_text_file", true},
+		{"what is in nowhere.md?", []string{"nothing about “nowhere.md”"}, nil, "search_files", false},
+		{"hello", []string{"Ask me"}, nil, "", false},
+		{"find it", []string{"Ask me"}, nil, "", false},
+		{"find z", []string{"nothing about “z”"}, nil, "search_files", true},
 	} {
 		t.Run(test.question, func(t *testing.T) {
 			for name, server := range sets {
@@ -156,8 +158,15 @@ func TestRules_AnswersFromFolder(t *testing.T) {
 						t.Errorf("%s: %q: %q in the answer\n%s", name, test.question, not, d.Answer)
 					}
 				}
-				if !strings.Contains(trace(steps), test.calls) {
-					t.Errorf("%s: %q: %s was not called\n%s", name, test.question, test.calls, trace(steps))
+				calls := test.calls
+				if name == "docserver" && test.quotes {
+					calls = "read_passages"
+				}
+				if !strings.Contains(trace(steps), calls) || name == "docserver" && test.quotes && len(steps) != 1 {
+					t.Errorf("%s: %q: %s was not called, or too much\n%s", name, test.question, calls, trace(steps))
+				}
+				if strings.Contains(d.Answer, "`/") {
+					t.Errorf("%s: %q: an absolute path in the answer\n%s", name, test.question, d.Answer)
 				}
 				if d.Conclusion == "" || d.Confidence <= 0 || d.Confidence > 1 {
 					t.Errorf("%s: %q: conclusion %q, confidence %g", name, test.question, d.Conclusion, d.Confidence)

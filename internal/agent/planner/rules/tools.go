@@ -30,6 +30,7 @@ type toolbox struct {
 	list   *tool   // lists a folder
 	read   *tool   // reads a file
 	search *tool   // finds files by a glob below a folder
+	quotes *tool   // finds passages of the files by words; optional
 	others []*tool // all other tools
 	unsafe int     // number of tools that may change something; they are never called
 }
@@ -81,6 +82,8 @@ func (b *toolbox) add(t *tool) {
 		b.list = t
 	case b.search == nil && fits("search find glob", "files file glob", pathRole, patternRole):
 		b.search = t
+	case b.quotes == nil && has(t.parts, "passages") && t.schema.needsOnly(queryRole):
+		b.quotes = t
 	case fits("read get cat", "file text document", pathRole) && !has(t.parts, "media image audio binary info metadata stat stats size multiple url"):
 		if b.read == nil || has(t.parts, "text") {
 			b.read = t
@@ -101,7 +104,7 @@ func (b *toolbox) uses(name string) bool {
 // names returns the names of the tools that the rules can use.
 func (b *toolbox) names() []string {
 	var names []string
-	for _, t := range append([]*tool{b.list, b.read, b.search}, b.others...) {
+	for _, t := range append([]*tool{b.list, b.read, b.search, b.quotes}, b.others...) {
 		if t != nil {
 			names = append(names, t.Name)
 		}
