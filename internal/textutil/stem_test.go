@@ -10,8 +10,12 @@ func TestStem(t *testing.T) {
 		"capabilit": {"capability", "capabilities"},
 		"deplo":     {"deploy", "deploys", "deployment", "deploying"},
 		"revoc":     {"revocation", "revocations"},
-		"logs":      {"logs"}, // three letters are left
-		"use":       {"use"},
+		"log":       {"log", "logs"},
+		"key":       {"key", "keys"},
+		"use":       {"use", "uses"},
+		"pass":      {"pass", "passes"},
+		"plus":      {"plus"},
+		"gas":       {"gas"},
 	} {
 		for _, form := range forms {
 			if got := Stem(form); got != stem {

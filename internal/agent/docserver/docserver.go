@@ -31,6 +31,7 @@ import (
 const (
 	maxFileBytes = 8 << 20 // of one read
 	maxEntries   = 10_000  // of one listing or search
+	maxTitle     = 4 << 10 // bytes of one file that are read for its title
 	maxLine      = 4 << 20 // bytes of a message
 )
 

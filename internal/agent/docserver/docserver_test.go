@@ -126,6 +126,7 @@ func TestReads(t *testing.T) {
 		{"list_allowed_directories", `{}`, "Allowed directories:\n" + dir},
 		{"list_directory", `{"path":"guide"}`, "[DIR] deep\n[FILE] deploy.md"},
 		{"list_directory", `{"path":"` + dir + `/guide"}`, "[DIR] deep\n[FILE] deploy.md"},
+		{"list_directory", `{"path":".","titles":true}`, "[FILE] a.md\tA\n[FILE] b.txt\n[DIR] guide\n[FILE] inside\n[FILE] picture.bin\n[FILE] secret-link\n[FILE] way-out"},
 		{"read_text_file", `{"path":"a.md"}`, "# A\none\ntwo\nthree\n"},
 		{"read_text_file", `{"path":"a.md","head":2}`, "# A\none"},
 		{"read_text_file", `{"path":"a.md","tail":2}`, "two\nthree"},

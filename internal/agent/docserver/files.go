@@ -10,10 +10,13 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 type listArgs struct {
-	Path string `json:"path" jsonschema:"the directory, absolute or relative to the allowed one"`
+	Path   string `json:"path" jsonschema:"the directory, absolute or relative to the allowed one"`
+	Titles bool   `json:"titles,omitempty" jsonschema:"add the first heading of each Markdown file, after a tab"`
 }
 
 func (f *folder) list(args listArgs) (string, error) {
@@ -30,24 +33,50 @@ func (f *folder) list(args listArgs) (string, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err
 	}
-	return listing(entries), nil
+	title := func(string) string { return "" }
+	if args.Titles {
+		title = func(name string) string { return f.title(filepath.Join(rel, name)) }
+	}
+	return listing(entries, title), nil
 }
 
-func listing(entries []fs.DirEntry) string {
+func listing(entries []fs.DirEntry, title func(name string) string) string {
 	var lines []string
 	for i, e := range entries {
 		if i == maxEntries {
 			lines = append(lines, fmt.Sprintf("[more than %d entries]", maxEntries))
 			break
 		}
-		kind := "[FILE]"
+		line := "[FILE] " + e.Name()
 		if e.IsDir() {
-			kind = "[DIR]"
+			line = "[DIR] " + e.Name()
+		} else if t := title(e.Name()); t != "" {
+			line += "\t" + t
 		}
-		lines = append(lines, kind+" "+e.Name())
+		lines = append(lines, line)
 	}
 	sortLines(lines)
 	return strings.Join(lines, "\n")
+}
+
+// title returns the first heading at the beginning of a Markdown file; "": there is none.
+func (f *folder) title(rel string) string {
+	info, err := f.root.Stat(rel)
+	if err != nil || !isMarkdown(rel) || !info.Mode().IsRegular() { // reading a pipe could block forever
+		return ""
+	}
+	file, err := f.root.Open(rel)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = file.Close() }()
+	start, _ := io.ReadAll(io.LimitReader(file, maxTitle)) // what could be read counts
+	for line := range strings.Lines(string(start)) {
+		if m := heading.FindStringSubmatch(strings.TrimSpace(line)); m != nil && utf8.ValidString(m[2]) {
+			return textutil.ShortenChars(m[2], 120)
+		}
+	}
+	return ""
 }
 
 type readArgs struct {

@@ -3,6 +3,7 @@ package docserver
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"path"
@@ -19,6 +20,7 @@ const (
 	maxSearched = 32 << 20 // bytes read
 	maxDocument = 1 << 20  // bytes of one file; larger files are left out
 	maxPassages = 3        // returned
+	maxPaths    = 20       // returned
 	maxQuery    = 64       // words read
 	passageSize = 600      // bytes after which a section is divided
 	quoteSize   = 1200     // characters returned of one passage
@@ -36,7 +38,7 @@ const (
 	// A passage answers a query if the words that it has weigh more than this
 	// share of all.
 	minCovered = 0.5
-	// A passage of fewer words counts less, unless it says what a term means.
+	// A passage of fewer words counts less, unless it says what the query means.
 	minWords = 10
 	// A further passage is returned if it scores this share of the best.
 	minRelative = 0.7
@@ -54,6 +56,7 @@ type passage struct {
 
 type passagesArgs struct {
 	Query string `json:"query" jsonschema:"the question, or words to search for"`
+	Files bool   `json:"files,omitempty" jsonschema:"return only the paths of the files that fit, the best first, one a line"`
 }
 
 func (f *folder) passages(args passagesArgs) (string, error) {
@@ -61,16 +64,33 @@ func (f *folder) passages(args passagesArgs) (string, error) {
 	if len(query) == 0 {
 		return "", errors.New("the query has no words; ask for something")
 	}
-	all, err := f.allPassages()
+	all, complete, err := f.allPassages()
 	if err != nil {
 		return "", err
 	}
-	best := rank(all, query)
-	if len(best) == 0 {
+	fit := rank(all, query)
+	switch {
+	case len(fit) == 0 && !complete:
+		return fmt.Sprintf("No matches found in the first %d MiB of the folder", maxSearched>>20), nil
+	case len(fit) == 0:
 		return "No matches found", nil
+	case args.Files:
+		var paths []string
+		for _, p := range fit {
+			if !slices.Contains(paths, p.path) {
+				paths = append(paths, p.path)
+			}
+		}
+		if more := len(paths) - maxPaths; more > 0 {
+			paths = append(paths[:maxPaths], fmt.Sprintf("[%d more]", more))
+		}
+		return strings.Join(paths, "\n"), nil
 	}
 	var quotes []string
-	for _, p := range best {
+	for i, p := range fit {
+		if i == maxPassages || p.score < minRelative*fit[0].score {
+			break
+		}
 		source := "From `" + p.path + "`"
 		if n := len(p.headings); n > 0 {
 			source += ", *" + p.headings[n-1] + "*"
@@ -81,18 +101,20 @@ func (f *folder) passages(args passagesArgs) (string, error) {
 	return strings.Join(quotes, "\n\n"), nil
 }
 
-// allPassages reads the documents of the folder: its text files, except those in hidden
-// folders and in dependencies.
-func (f *folder) allPassages() ([]passage, error) {
-	var all []passage
+// allPassages reads the documents of the folder: its text files, except hidden ones and
+// dependencies. complete is false if it is larger than maxSearched.
+func (f *folder) allPassages() (all []passage, complete bool, err error) {
 	read := 0
-	err := fs.WalkDir(f.root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
+	complete = true
+	err = fs.WalkDir(f.root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
 			return skipUnreadable(p, ".", err)
-		case d.IsDir() && p != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" || d.Name() == "vendor"):
+		}
+		hidden := strings.HasPrefix(d.Name(), ".") && p != "."
+		switch {
+		case d.IsDir() && (hidden || d.Name() == "node_modules" || d.Name() == "vendor"):
 			return fs.SkipDir
-		case !d.Type().IsRegular():
+		case hidden || !d.Type().IsRegular():
 			return nil
 		}
 		info, err := d.Info()
@@ -100,6 +122,7 @@ func (f *folder) allPassages() ([]passage, error) {
 			return nil //nolint:nilerr // it was deleted
 		}
 		if read += int(info.Size()); read > maxSearched {
+			complete = false
 			return fs.SkipAll
 		}
 		data, err := f.root.ReadFile(p)
@@ -108,10 +131,10 @@ func (f *folder) allPassages() ([]passage, error) {
 		}
 		return nil
 	})
-	return all, err
+	return all, complete, err
 }
 
-// rank returns the best passages for a query.
+// rank returns the passages that answer a query, the best first.
 func rank(all []passage, query []string) []passage {
 	weights, lengths := make([][]float64, len(all)), make([]float64, len(all))
 	in, total := make([]float64, len(query)), 0.0 // in: the number of passages with the word
@@ -145,20 +168,16 @@ func rank(all []passage, query []string) []passage {
 			continue
 		}
 		p.score *= covered
-		if slices.ContainsFunc(p.defines, func(term string) bool { return slices.Equal(queryWords(term), query) }) {
+		defined := slices.ContainsFunc(p.defines, func(term string) bool { return slices.Equal(queryWords(term), query) })
+		if defined {
 			p.score *= p.defining
 		}
-		if p.defining < byMeaning {
+		if !defined || p.defining < byMeaning {
 			p.score *= min(1, lengths[i]/minWords)
 		}
 		fit = append(fit, p)
 	}
 	slices.SortStableFunc(fit, func(a, b passage) int { return cmp.Compare(b.score, a.score) })
-	for i := range fit {
-		if i == maxPassages || fit[i].score < minRelative*fit[0].score {
-			return fit[:i]
-		}
-	}
 	return fit
 }
 
@@ -195,7 +214,7 @@ var stopWords = func() map[string]bool {
 	set := make(map[string]bool)
 	for _, w := range strings.Fields(`a about after an and any are as at be been before between but by can could did difference do does for
 		from get give gives had happen happens has have how i if in into is it its long many may me mean means much my no not of on or our
-		out say says shall she he should so some tell than that the their them then there these they this those to up us use used was we
+		out say says shall she he should so some somebody someone something tell than that the their them then there these they this those to up us use used was we
 		were what when where which who whom whose why will with work works would you your`) {
 		set[w] = true
 	}

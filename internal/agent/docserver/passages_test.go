@@ -1,6 +1,7 @@
 package docserver_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,8 @@ func TestReadPassages(t *testing.T) {
 		"notes.yaml":        "# keys: the porter has them all\nporter: Ann\n",
 		"ja.md":             "# 天気\n\n明日の天気は晴れです。\n",
 		".hidden/keys.md":   "The porter hides keys here.\n",
+		".keys.md":          "The porter hides keys here too.\n",
+		"urls.md":           "# A2A\n\n**Status:** accepted\n\n## A2A\n\nAgents speak with each other over A2A, which others have specified.\n\n| path | meaning |\n|---|---|\n| `/a2a` | calls |\n",
 		"node_modules/k.md": "The porter installs keys here.\n",
 	} {
 		path := filepath.Join(dir, name)
@@ -37,6 +40,7 @@ func TestReadPassages(t *testing.T) {
 		{"last bricks", "From `guide/long.md`, *Walls*:\n\n> The last wall is of bricks."},
 		{"porter keys", "From `notes.yaml`:\n\n> # keys: the porter has them all\n> porter: Ann"},
 		{"明日の天気は", "From `ja.md`, *天気*:\n\n> 明日の天気は晴れです。"},
+		{"What is A2A?", "From `urls.md`, *A2A*:\n\n> Agents speak with each other over A2A, which others have specified."},
 		{"how many moons", "No matches found"},
 		{"secret", "No matches found"},         // through a link out of the folder
 		{"unicorn porter", "No matches found"}, // half of the words
@@ -45,7 +49,38 @@ func TestReadPassages(t *testing.T) {
 			t.Errorf("%s:\n%s\nwant\n%s", test.query, got, test.want)
 		}
 	}
+	if got, ok := call(t, s, "read_passages", `{"query":"rooms","files":true}`); got != "glossary.md\nguide/rooms.md" || !ok {
+		t.Errorf("the files about rooms: %q; want glossary.md and guide/rooms.md, a line each", got)
+	}
+	if got, ok := call(t, s, "read_passages", `{"query":"moons","files":true}`); got != "No matches found" || !ok {
+		t.Errorf("the files about moons: %q; want none", got)
+	}
+	for i := range 21 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("star-%02d.md", i)), []byte("A star shines.\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, ok := call(t, s, "read_passages", `{"query":"stars","files":true}`); strings.Count(got, "\n") != 20 || !strings.HasSuffix(got, "\n[1 more]") || !ok {
+		t.Errorf("the files about stars: %q; want 20, and the number of further ones", got)
+	}
 	if got, ok := call(t, s, "read_passages", `{"query":"?!"}`); ok || !strings.Contains(got, "no words") {
 		t.Errorf("a query without words: %q", got)
+	}
+}
+
+// A folder that is too large to be searched in whole is not said to have no passage.
+func TestReadPassages_LargeFolder(t *testing.T) {
+	s, dir := serve(t)
+	for i := range 33 {
+		path := filepath.Join(dir, fmt.Sprintf("large-%02d.bin", i))
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(path, 1<<20); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, ok := call(t, s, "read_passages", `{"query":"moons"}`); got != "No matches found in the first 32 MiB of the folder" || !ok {
+		t.Errorf("got %q, want that not all was searched", got)
 	}
 }

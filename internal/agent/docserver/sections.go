@@ -32,16 +32,16 @@ const (
 // split divides a document into passages: its sections, a long one at the end of a paragraph
 // or list item. A row of a table is a passage by itself. Only Markdown has headings and tables.
 func split(name, text string) []passage {
-	s := splitter{name: name}
-	switch path.Ext(strings.ToLower(name)) {
-	case ".md", ".markdown", ".mdx":
-		s.markdown = true
-	}
+	s := splitter{name: name, markdown: isMarkdown(name)}
 	for line := range strings.Lines(text) {
 		s.line(strings.TrimRight(line, "\r\n"))
 	}
 	s.flush()
 	return s.passages
+}
+
+func isMarkdown(name string) bool {
+	return slices.Contains([]string{".md", ".markdown", ".mdx"}, path.Ext(strings.ToLower(name)))
 }
 
 type splitter struct {
@@ -156,7 +156,10 @@ func (s *splitter) end(defines []string, defining float64) {
 	if text == "" {
 		return
 	}
-	p := passage{path: s.name, text: text, defines: defines, defining: defining}
+	p := passage{path: s.name, text: text}
+	if len(defines) > 0 {
+		p.defines, p.defining = defines, defining
+	}
 	if s.markdown {
 		p.text = withoutLinks(text)
 	}
@@ -168,10 +171,11 @@ func (s *splitter) end(defines []string, defining float64) {
 	s.passages = append(s.passages, p)
 }
 
-// terms splits the names of one concept, such as "acknowledge, ack". A longer text is none.
+// terms splits the names of one concept, such as "acknowledge, ack". A longer text is none, nor
+// is the path of a URL.
 func terms(names string) []string {
 	return slices.DeleteFunc(strings.Split(remark.ReplaceAllString(names, ""), ","), func(term string) bool {
-		return len(tokens(term)) > maxTermWords
+		return len(tokens(term)) > maxTermWords || strings.HasPrefix(strings.Trim(term, " *`"), "/")
 	})
 }
 

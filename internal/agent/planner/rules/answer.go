@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -32,6 +33,8 @@ func (r *run) answer() planner.Decision {
 		d = finish(r.listing(), r.summary(func(dir string) string { return code(base(dir)) }), 0.95)
 		if len(r.read) > 0 {
 			d.Thought = "I know what there is, and have read the beginnings of " + textutil.Count(len(r.read), "file") + " to say what they are about."
+		} else if len(r.titles) > 0 {
+			d.Thought = "I know what there is, and the titles of " + textutil.Count(len(r.titles), "file") + "."
 		}
 	case r.passage() != "":
 		d = r.answerQuoted()
@@ -87,7 +90,7 @@ func (r *run) listing() string {
 			line := "- " + code(strings.TrimSuffix(e, "/"))
 			if isFolder(e) {
 				line += " (folder)"
-			} else if t := title(r.texts[join(dir, e)]); t != "" {
+			} else if t := cmp.Or(r.titles[join(dir, e)], title(r.texts[join(dir, e)])); t != "" {
 				line += ": " + t
 			}
 			lines = append(lines, line)
@@ -179,6 +182,16 @@ var source = regexp.MustCompile("(?m)^From `([^`\n]+)`")
 // answerQuoted answers with the passages that a search found, which are quotations in Markdown.
 func (r *run) answerQuoted() planner.Decision {
 	var files []string
+	if r.wantsFiles() {
+		for line := range strings.SplitSeq(r.passage(), "\n") {
+			if !strings.HasPrefix(line, "[") { // else the number of further ones
+				line = code(line)
+			}
+			files = append(files, line)
+		}
+		return finish("These files speak of "+r.q.subject()+", the best first:\n\n- "+strings.Join(files, "\n- "),
+			"I found files that speak of "+r.q.subject()+".", 0.8)
+	}
 	for _, m := range source.FindAllStringSubmatch(r.passage(), -1) {
 		files = append(files, m[1])
 	}

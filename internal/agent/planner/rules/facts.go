@@ -20,6 +20,7 @@ type facts struct {
 	read     []string                        // the keys of texts, in the order of reading
 	texts    map[string]string               // contents of files by path
 	found    []string                        // paths that a search found
+	titles   map[string]string               // of listed files by path, if the listing has them
 	quoted   []string                        // passages, of each search for them; "": it found none
 	other    []contextwindow.Result          // results of tools without a role
 	failures []string                        // failed calls, as sentences
@@ -35,7 +36,7 @@ const maxAttempts = 2
 func readFacts(steps []contextwindow.Record, box *toolbox) facts {
 	f := facts{
 		results: make(map[string]contextwindow.Result), spent: make(map[string]bool),
-		folders: make(map[string][]string), texts: make(map[string]string),
+		folders: make(map[string][]string), texts: make(map[string]string), titles: make(map[string]string),
 	}
 	attempts := make(map[string]int)
 	for _, step := range steps {
@@ -78,6 +79,12 @@ func (f *facts) add(c contextwindow.Call, res contextwindow.Result, box *toolbox
 			f.listed = append(f.listed, where)
 		}
 		f.folders[where] = entries(res.Text)
+		for i, e := range f.folders[where] {
+			if name, title, ok := strings.Cut(e, "\t"); ok && strings.Contains(string(c.Arguments), `"titles":true`) {
+				f.folders[where][i] = name
+				f.titles[join(where, name)] = title
+			}
+		}
 	case box.read.isNamed(c.Tool):
 		if _, again := f.texts[where]; !again {
 			f.read = append(f.read, where)
@@ -171,14 +178,6 @@ func folderName(dir string) string { return strings.ToLower(base(dir)) }
 func sameFile(p, name string) bool {
 	p, name = strings.ToLower(slashed(p)), strings.ToLower(slashed(name))
 	return p == name || strings.HasSuffix(p, "/"+strings.TrimPrefix(name, "./"))
-}
-
-// passage returns the passages that a search found; "": none.
-func (f *facts) passage() string {
-	if len(f.quoted) == 0 {
-		return ""
-	}
-	return f.quoted[len(f.quoted)-1]
 }
 
 // relative returns a path as seen from the folder that may be listed, which is known by its name.

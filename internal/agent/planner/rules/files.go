@@ -74,11 +74,14 @@ func (r *run) isAboutFolders() bool {
 // quote searches the documents: for the words of the question together with those that it
 // refers to, and if there is no passage for its own words alone.
 func (r *run) quote() (d planner.Decision, ok bool) {
-	if r.box.quotes == nil || r.passage() != "" {
+	if r.passage() != "" {
 		return d, false
 	}
 	for _, words := range unique([]string{strings.Join(r.q.terms(), " "), strings.Join(r.q.own, " ")}) {
 		f := filler{tool: r.box.quotes, args: map[string]any{r.box.quotes.schema.find(queryRole): words}}
+		if r.wantsFiles() {
+			f.args["files"] = true
+		}
 		c, err := f.call()
 		if err != nil {
 			return d, false
@@ -91,10 +94,38 @@ func (r *run) quote() (d planner.Decision, ok bool) {
 	return d, false
 }
 
-// preview returns the calls that read the beginnings of the listed files. The
-// listing answers without them, so no person is asked to allow them.
-func (r *run) preview() []contextwindow.Call {
-	calls := r.open(r.beginnings(), linesGist, "I read the beginning of %s to be able to say what it is about.")
+// wantsFiles reports whether the question asks for the files that have its words, and the
+// search can return them.
+func (r *run) wantsFiles() bool {
+	return r.box.quotes != nil && r.box.quotes.schema.Properties["files"].allows("boolean") && asksForFiles.MatchString(r.q.text)
+}
+
+// passage returns what the search for passages found; "": nothing. Passages without any word
+// of a follow-up itself do not answer it.
+func (r *run) passage() string {
+	for _, found := range r.quoted {
+		has := func(word string) bool { return strings.Contains(strings.ToLower(found), textutil.Stem(word)) }
+		if found != "" && (len(r.q.about) == 0 || len(r.q.own) == 0 || r.wantsFiles() || slices.ContainsFunc(r.q.own, has)) {
+			return found
+		}
+	}
+	return ""
+}
+
+// preview returns the calls that read the beginnings of the listed files, or those that get
+// the titles of many. The listing answers without them, so no person is asked to allow them.
+func (r *run) preview() (calls []contextwindow.Call) {
+	if files := r.beginnings(); len(files) <= maxReads || !r.box.list.schema.Properties["titles"].allows("boolean") {
+		calls = r.open(files, linesGist, "I read the beginning of %s to be able to say what it is about.")
+	} else {
+		for _, dir := range r.listedFolders()[:min(len(r.listedFolders()), maxFolders)] {
+			f := filler{tool: r.box.list, args: map[string]any{r.box.list.schema.find(pathRole): dir, "titles": true}}
+			if c, err := f.call(); err == nil {
+				c.Reason = "The titles say what the files in " + code(dir) + " are about."
+				calls = append(calls, c)
+			}
+		}
+	}
 	for i := range calls {
 		calls[i].Optional = true
 	}

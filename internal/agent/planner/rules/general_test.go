@@ -166,7 +166,7 @@ func TestRules_Forced(t *testing.T) {
 		{"context.fts_search", "hello", `context.fts_search {"query":"hello"}`, ""},
 		{"list_directory", "what is here?", `list_directory {"path":"."}`, ""},
 		{"read_file", "what does a.md say?", `read_file {"path":"docs/a.md"}`, ""},
-		{"search_files", "where are the logs?", `search_files {"path":".","pattern":"**/*[lL]ogs*"}`, ""},
+		{"search_files", "where are the logs?", `search_files {"path":".","pattern":"**/*[lL]og*"}`, ""},
 		{"write_note", "write_note: buy milk", `write_note {"text":"buy milk"}`, ""},
 		{"get_user", "who is it?", "", "`user`, `n`"},
 		{"get_user", "who is “Bo”, 7?", `get_user {"n":7,"user":"Bo"}`, ""},

@@ -51,3 +51,45 @@ func TestRules_AnswersFromPassages(t *testing.T) {
 		})
 	}
 }
+
+// Questions about files, and follow-ups whose own words are not in what was answered before.
+func TestRules_AnswersAboutFiles(t *testing.T) {
+	server := servers(t, "../../../../docs")["docserver"]
+	var history []llm.Message
+	for _, test := range []struct {
+		question string
+		want     []string
+		not      string
+	}{
+		{"which files speak of capabilities?", []string{"\n- `protocol/7-capabilities.md`", "\n- `glossary.md`"}, "From `"},
+		{"list the files", []string{"21 files and 3 folders", "- `agent.md`: The agent\n", "- `glossary.md`: Glossary\n", "- `transcripts.md`: Transcripts"}, "From `"},
+		{"list the protocol folder", []string{"- `2-kinds.md`: The protocol: kinds\n"}, "glossary"},
+		{"who wrote this?", []string{"wrote"}, "install"},
+		{"How do I install it?", []string{"install"}, "wrote"},
+		{"What is an envelope?", []string{"one message, as JSON"}, ""},
+		{"where is it stored?", []string{"stored"}, "one message, as JSON"},
+		{"and what is it?", []string{"one message, as JSON"}, ""}, // the envelope, and not what is stored
+		{"what happens when the disk is full?", []string{"a full disk"}, ""},
+		{"How do I invite someone?", []string{"Invitations"}, ""},
+	} {
+		t.Run(test.question, func(t *testing.T) {
+			steps, d := session(t, server, test.question, 0, history...)
+			for _, want := range test.want {
+				if !strings.Contains(d.Answer, want) {
+					t.Errorf("no %q in the answer\n%s", want, d.Answer)
+				}
+			}
+			if test.not != "" && strings.Contains(d.Answer, test.not) {
+				t.Errorf("%q in the answer\n%s", test.not, d.Answer)
+			}
+			calls := 0
+			for _, s := range steps {
+				calls += len(s.Calls)
+			}
+			if calls > 4 {
+				t.Errorf("%d calls; want at most 4\n%s", calls, trace(steps))
+			}
+			history = append(history, llm.Message{Role: llm.User, Text: "alice: " + test.question}, llm.Message{Role: llm.Assistant, Text: d.Answer})
+		})
+	}
+}

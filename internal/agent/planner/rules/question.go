@@ -19,6 +19,7 @@ type question struct {
 	words    []string          // all words, lower case
 	keywords []string          // the words that carry the content, of a follow-up also those that it refers to
 	own      []string          // the keywords without those
+	about    []string          // the keywords that a follow-up refers to
 	files    []string          // names of files as written
 	quoted   []string          // texts in quotation marks
 	assigned map[string]string // values of "name: value" and "name=value", by lower-case name
@@ -38,10 +39,11 @@ const (
 // The patterns run in time proportional to the text. A pattern that searches
 // repeatedly for a closing mark that may be missing does not: see quotations.
 var (
-	fileName   = regexp.MustCompile(`[\p{L}\p{N}_\-./\\]*[\p{L}\p{N}_\-]\.[A-Za-z][A-Za-z0-9]{0,7}\b`)
-	mention    = regexp.MustCompile(`@[\p{L}\p{N}_.:\-]+`)
-	number     = regexp.MustCompile(`(^|[\s(=+*/,:])(-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\b`)
-	assignment = regexp.MustCompile(`(?:^|[\s,;(])([\p{L}\p{N}_.\-]+)\s?[:=]\s*("[^"\n]+"|[^\s,;)]+)`)
+	fileName     = regexp.MustCompile(`[\p{L}\p{N}_\-./\\]*[\p{L}\p{N}_\-]\.[A-Za-z][A-Za-z0-9]{0,7}\b`)
+	mention      = regexp.MustCompile(`@[\p{L}\p{N}_.:\-]+`)
+	number       = regexp.MustCompile(`(^|[\s(=+*/,:])(-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\b`)
+	asksForFiles = regexp.MustCompile(`(?i)\b(?:which|what) (?:files?|documents?|docs|pages?)\b`)
+	assignment   = regexp.MustCompile(`(?:^|[\s,;(])([\p{L}\p{N}_.\-]+)\s?[:=]\s*("[^"\n]+"|[^\s,;)]+)`)
 )
 
 // stopWords carry no content; placeWords name a place and not the subject.
@@ -49,12 +51,12 @@ var (
 	stopWords = wordSet(`a about after all am an and any are as at be been before but by can could did do does
 		each explain find for from get give had has have hello help her hey hi him his how i if in info information into is it
 		its know let like list look many may me mention mentions more most much my need no not of on or our out
-		please read same say says search see she should show some summarise summarize summary tell than thank thanks that the
+		please read same say says search see she should show some somebody someone something speak summarise summarize summary tell than thank thanks that the
 		their them then there these they this those to up us use want was we were what when where which who whom
 		whose why will with would write written yes you your contents contain contains content inside open print exist
 		s re ve d ll t m`)
 	placeWords = wordSet(`folder folders directory directories dir dirs docs doc document documents documentation
-		file files repo repository workspace project disk path available here everything things`)
+		file files repo repository workspace project available here everything things`)
 	listWords = wordSet(`list show what which contents contents contain contains available are whats`)
 	seekWords = wordSet(`find search look list show read explain`)
 )
@@ -116,22 +118,25 @@ var (
 // follows reports whether a text may refer to the question before it: "and who may change
 // it?", "why?", "and in Python?".
 func (q *question) follows() bool {
-	is := func(set map[string]bool) func(string) bool { return func(w string) bool { return set[w] } }
 	if len(q.words) == 0 || len(q.own) > 2 || len(q.files) > 0 || slices.Contains(q.words, "you") {
 		return false
 	}
 	first := q.words[0]
 	switch {
-	case slices.ContainsFunc(q.words, is(pronouns)):
+	case q.hasPronoun():
 		return q.wants() || conjunctions[first] || first == "tell"
 	case conjunctions[first]:
-		return !slices.ContainsFunc(q.words, is(verbs))
+		return !slices.ContainsFunc(q.words, func(w string) bool { return verbs[w] })
 	}
 	return openers[first] && len(q.own) == 0 && !q.places
 }
 
+func (q *question) hasPronoun() bool {
+	return slices.ContainsFunc(q.words, func(w string) bool { return pronouns[w] })
+}
+
 // resolve adds the keywords and files of the question that a follow-up refers to: the last
-// one in the history that was answered.
+// one in the history that was answered, or the one that a pronoun in it refers to in turn.
 func (q *question) resolve(history []llm.Message) {
 	if !q.follows() {
 		return
@@ -144,7 +149,11 @@ func (q *question) resolve(history []llm.Message) {
 			_, text, _ := strings.Cut(m.Text, ": ") // the sender's name
 			before := parse(text)
 			before.resolve(history[:i])
-			q.keywords = unique(append(slices.Clone(before.keywords), q.own...))
+			q.about = before.keywords
+			if len(before.about) > 0 && q.hasPronoun() {
+				q.about = before.about
+			}
+			q.keywords = unique(slices.Concat(q.about, q.own))
 			q.keywords = q.keywords[:min(len(q.keywords), maxKeywords)]
 			q.files = before.files
 			return
