@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Space } from "../src/core/space.js";
-import { type Trace, trace, turnsOf, usageOf } from "../src/core/trace.js";
+import { type Trace, scale, trace, turnsOf, usageOf } from "../src/core/trace.js";
 import { Scribe } from "./support.js";
 
 const CALL = { method: "tools/call", params: { name: "read", arguments: {} } };
@@ -105,6 +105,95 @@ test("usage of any shape is read or ignored", () => {
     const u = usageOf(bad as never);
     assert.deepEqual([u.tokens, u.cost], [null, null]);
   }
+});
+
+test("calls of one tool are told apart by the first argument that differs", () => {
+  const { read, s, space } = turn();
+  const call = (name: string, args: unknown): void => void space.receive(s.say("planner", "mcp.request", { method: "tools/call", params: { name, arguments: args } } as never, { context: "r", to: ["files"] }));
+  call("grep", { folder: "docs", words: ["limits", "rate"] });
+  call("grep", { folder: "docs", words: ["burst"], deep: true });
+  call("grep", { folder: "docs", words: { all: "burst" } });
+  call("count", { what: { kind: "line" }, limit: 7 });
+  call("list", "\u202Eno object");
+  call("write", { text: "line\nline\u202E" + "x".repeat(500) });
+  const args = read().spans.filter((x) => ["grep", "count", "list", "write"].includes(x.label)).map((x) => x.argument);
+  assert.deepEqual(args.slice(0, 5), ["limits, rate", "burst", "docs", "7", ""]);
+  assert.match(args[5] ?? "", /^line line ?x+…$/);
+  assert.ok((args[5] ?? "").length <= 80, "bounded");
+});
+
+test("a step has its whole text and its envelopes", () => {
+  const { read, s, space } = turn();
+  space.receive(s.say("alice", "mcp.request", CALL, { id: "go", to: ["files"], correlationId: "p", context: "r" }));
+  space.receive(s.say("files", "mcp.response", { result: {} }, { id: "went", correlationId: "go", context: "r" }));
+  space.receive(s.say("planner", "reasoning.conclusion", { message: "All is well" }, { id: "e", context: "r" }));
+  space.receive(s.say("planner", "chat", { message: "Done." }, { id: "a", correlationId: "q" }));
+  assert.deepEqual(
+    read().spans.map((x) => [x.text, x.conclusion, x.envelopes.map((e) => e.join(" ")).join(", ")]),
+    [
+      ["Look", "All is well", "Start r, Conclusion e"],
+      ["Read it", "", "Reason t, Request c, Response m5"],
+      ["Part", "ok", "Start n, Conclusion m8"],
+      ["Exported", "", "Thought m7"],
+      ["Read it", "", "Reason t, Proposal p, Request go, Response went"],
+      ["Done.", "", "Message a"],
+    ],
+  );
+});
+
+test("the usage of a thought with several calls counts once", () => {
+  const { read, s, space } = turn();
+  space.receive(s.say("planner", "reasoning.thought", { message: "Read both", metadata: { usage: { input_tokens: 1000, output_tokens: 1 } } }, { id: "both", context: "r" }));
+  for (const path of ["a", "b"]) space.receive(s.say("planner", "mcp.request", { method: "tools/call", params: { name: "read", arguments: { path } } }, { context: "r", to: ["files"], correlationId: "both" }));
+  assert.deepEqual(read().spans.filter((x) => x.text === "Read both").map((x) => [x.argument, x.usage.input]), [["a", 1000], ["b", null]]);
+  assert.equal(read().usage.input, 1100);
+});
+
+/** A turn that works for 10 s, waits for 190 s, and works for 10 s. */
+function waiting(meanwhile: (say: (from: string, kind: string, payload: object, more: object) => void) => void = () => undefined): Trace {
+  const s = new Scribe();
+  const space = new Space();
+  space.load([], false);
+  space.receive(s.welcome(["alice", "planner", "scout", "files"]));
+  const say = (from: string, kind: string, payload: object, more: object): void => void space.receive(s.say(from, kind, payload as never, more));
+  say("alice", "chat", { message: "Deploy?" }, { id: "q" });
+  say("planner", "reasoning.start", { message: "Look" }, { id: "r", correlationId: "q", after: 0 });
+  say("planner", "mcp.proposal", CALL, { id: "p", context: "r", after: 10_000 });
+  const until = s.at + 190_000;
+  meanwhile(say);
+  say("alice", "mcp.request", CALL, { id: "go", to: ["files"], correlationId: "p", context: "r", after: until - s.at });
+  say("files", "mcp.response", { result: {} }, { correlationId: "go", context: "r", after: 10_000 });
+  say("planner", "reasoning.conclusion", { message: "ok" }, { context: "r", after: 0 });
+  return trace(space.state, "q", s.at, (id) => space.envelope(id)) as Trace;
+}
+
+test("a long wait is folded, and the rest keeps its proportions", () => {
+  const t = waiting();
+  const folded = scale(t, true);
+  const at = (seconds: number): number => folded.at(t.start + seconds * 1000);
+  assert.deepEqual(folded.folds.map((f) => [f.from - t.start, f.to - t.start, f.at, f.length]), [[10_000, 200_000, 10_000, 3000]]);
+  assert.deepEqual([folded.length, at(0), at(5), at(10), at(200), at(205), at(210)], [23_000, 0, 5000, 10_000, 13_000, 18_000, 23_000]);
+  assert.deepEqual(folded.marks(folded.length), [[0, "0"], [5000, "5 s"], [10_000, "10 s"], [18_000, "15 s"], [23_000, "20 s"]], "marks count the time that is not folded");
+  const whole = scale(t, false);
+  assert.deepEqual([whole.length, whole.folds.length, whole.at(t.start + 205_000)], [210_000, 0, 205_000]);
+});
+
+test("a wait during which something else happens is not folded there", () => {
+  const t = waiting((say) => {
+    say("scout", "reasoning.start", { message: "Meanwhile" }, { id: "m", correlationId: "q", after: 50_000 });
+    say("scout", "reasoning.conclusion", { message: "ok" }, { context: "m", after: 40_000 });
+  });
+  assert.deepEqual(scale(t, true).folds.map((f) => [f.from - t.start, f.to - t.start]), [[10_000, 60_000], [100_000, 200_000]]);
+  assert.equal(scale(t, true).at(t.start + 100_000) - scale(t, true).at(t.start + 60_000), 40_000, "the other reasoning is to scale");
+});
+
+test("a short wait, and a turn that only waits, keep a visible length", () => {
+  const { read, s } = turn();
+  assert.deepEqual(scale(read(s.at + 500), true).folds, [], "half a second of 13 s");
+  const long = read(s.at + 86_400_000);
+  const axis = scale(long, true);
+  assert.ok(axis.folds.length === 1 && axis.length < 20_000, `a day of waiting after 13 s: ${axis.length} ms`);
+  assert.equal(axis.at(long.end), axis.length, "the end of the trace is the end of the axis");
 });
 
 test("there is no trace without reasoning", () => {

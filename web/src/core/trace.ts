@@ -5,9 +5,10 @@
  */
 
 import { correlations, field, isObject, obj, oneLine, str } from "@sdk/read.js";
-import { type Block, type CallStep, type SpaceState, type Step, reasoner } from "./state.js";
+import { ExactNumber } from "@sdk/json.js";
+import { type Block, type Call, type CallStep, type SpaceState, type Step, reasoner } from "./state.js";
 import { turnOf } from "./threads.js";
-import { parseTime } from "./time.js";
+import { axisMarks, parseTime } from "./time.js";
 import type { ContextPath, Envelope, ID, Millis, ParticipantID, Payload } from "@sdk/types.js";
 import { neutral } from "./unicode.js";
 import { waitOf } from "./waiting.js";
@@ -31,6 +32,15 @@ export interface Span {
   readonly type: "context" | "thought" | "call" | "message";
   readonly depth: number;
   readonly label: string;
+  /** The argument of a call that distinguishes it from others of the same tool; "" for none. */
+  readonly argument: string;
+  /** Its whole text; for a call, the reason. */
+  readonly text: string;
+  /** The conclusion of a context, or the reason of its cancellation; "" for none. */
+  readonly conclusion: string;
+  readonly call: Call | null;
+  /** Its envelopes, by what they are to it. */
+  readonly envelopes: readonly (readonly [name: string, id: ID])[];
   readonly from: ParticipantID;
   readonly start: Millis;
   /** Equal to `start`: a point in time. */
@@ -62,6 +72,8 @@ const NONE: Usage = { model: "", input: null, output: null, tokens: null, cost: 
 
 /** Maximum number of spans. */
 const MAX_SPANS = 2000;
+/** Maximum number of arguments that are compared. */
+const MAX_ARGUMENTS = 8;
 
 /** Returns the ids of the turns with reasoning, the newest first. */
 export function turnsOf(s: SpaceState, most = 100): readonly { readonly id: string; readonly title: string; readonly at: Millis }[] {
@@ -90,12 +102,13 @@ export function trace(s: SpaceState, id: ID | ContextPath, now: Millis, find: (i
   const question = s.messages.get(id);
   const roots = (question?.blocks ?? [id]).flatMap((path) => s.blocks.get(path) ?? []);
   if (roots.length === 0) return null;
-  const spans: Span[] = [];
-  for (const b of roots) addBlock(s, b, 0, now, find, spans);
+  const found: Span[] = [];
+  for (const b of roots) addBlock(s, b, 0, now, find, found);
   for (const reply of question?.replies ?? []) {
     const m = s.messages.get(reply);
-    if (m !== undefined && m.answers.length > 0) spans.push(point("message", m.id, 0, "Answer", m.from, m.begunAt, m.at, m.id));
+    if (m !== undefined && m.answers.length > 0) found.push({ ...point("message", m.id, 0, "Answer", m.from, m.begunAt, m.at, m.id), text: m.text, envelopes: named(["Message", m.id]) });
   }
+  const spans = compared(found);
   const start = Math.min(question?.at ?? Number.POSITIVE_INFINITY, ...spans.map((x) => x.start));
   const calls = spans.filter((x) => x.type === "call");
   return {
@@ -122,6 +135,9 @@ function addBlock(s: SpaceState, b: Block, depth: number, now: Millis, find: (id
   const used = closed?.context === b.path ? usageOf(obj(field(closed.payload, "metadata"))) : NONE; // a cancellation from outside may close several
   out.push({
     ...point("context", b.path, depth, label(b.message, "Reasoning"), reasoner(b), start, reported ? until : Math.max(start, end), b.path),
+    text: b.message,
+    conclusion: b.conclusion?.text ?? b.cancelled?.reason ?? "",
+    envelopes: named(["Start", b.opened ? b.id : ""], ["Conclusion", b.conclusion?.id ?? ""], ["Cancellation", b.cancelled?.id ?? ""]),
     state: running ? "running" : b.status === "complete" || b.status === "collapsed" ? "done" : "ended",
     usage: sum(usageOf(b.metadata ?? {}), used),
   });
@@ -135,10 +151,16 @@ function addBlock(s: SpaceState, b: Block, depth: number, now: Millis, find: (id
 }
 
 function thoughtSpan(step: Exclude<Step, CallStep | { type: "block" }>, depth: number, reported: boolean): Span {
-  if (step.type === "said") return point("message", step.key, depth, label(step.text, "Message"), step.from, step.at, step.at, step.key);
+  if (step.type === "said") return { ...point("message", step.key, depth, label(step.text, "Message"), step.from, step.at, step.at, step.key), text: step.text, envelopes: named(["Message", step.id]) };
   const metadata = obj(field(step.payload, "metadata"));
   const [start, end] = reported ? timeOf(metadata, step.at) : [step.at, step.at];
-  return { ...point("thought", step.key, depth, label(step.text || step.questions.join(" "), oneLine(step.kind)), step.from, start, end, step.id || step.key), usage: usageOf(metadata) };
+  const text = step.text || step.questions.join("\n");
+  return {
+    ...point("thought", step.key, depth, label(text, oneLine(step.kind)), step.from, start, end, step.id || step.key),
+    text,
+    envelopes: named(["Thought", step.id]),
+    usage: usageOf(metadata),
+  };
 }
 
 function callSpan(s: SpaceState, b: Block, step: CallStep, depth: number, now: Millis, find: (id: ID) => Envelope | undefined, reported: boolean): Span {
@@ -146,7 +168,8 @@ function callSpan(s: SpaceState, b: Block, step: CallStep, depth: number, now: M
   const open = c.outcome === "pending" && b.status === "reasoning";
   const end = c.endedAt ?? (open ? Math.max(now, c.startedAt) : c.startedAt);
   const waits = c.proposed && c.decidedBy === "" && open;
-  const decided = c.proposed ? (s.proposals.get(c.id)?.decidedAt ?? c.endedAt) : c.startedAt;
+  const proposal = s.proposals.get(c.id);
+  const decided = c.proposed ? (proposal?.decidedAt ?? c.endedAt) : c.startedAt;
   const why = find(c.rationaleId) ?? correlations(find(c.id) ?? NO_ENVELOPE).map(find).find((x) => x !== undefined);
   const metadata = obj(field(why?.payload ?? {}, "metadata"));
   const [start, until] = reported ? timeOf(metadata, c.startedAt) : [0, 0];
@@ -154,6 +177,9 @@ function callSpan(s: SpaceState, b: Block, step: CallStep, depth: number, now: M
   const span = point("call", step.key, depth, label(c.tool, "(no name)"), c.from, from, to, step.key);
   return {
     ...span,
+    text: c.rationale,
+    call: c,
+    envelopes: named(["Reason", c.rationaleId], [c.proposed ? "Proposal" : "Request", c.id], ["Request", proposal?.request ?? ""], ["Response", c.responseId]),
     waitedUntil: waits ? span.end : Math.min(Math.max(span.start, decided ?? span.start), span.end),
     state: open ? "running" : c.failed || c.outcome === "error" ? "failed" : c.outcome === "success" || c.outcome === "fulfilled" ? "done" : "ended",
     usage: usageOf(metadata),
@@ -163,7 +189,109 @@ function callSpan(s: SpaceState, b: Block, step: CallStep, depth: number, now: M
 const NO_ENVELOPE: Envelope = { id: "", ts: "", from: "", kind: "", payload: {} };
 
 function point(type: Span["type"], key: string, depth: number, label: string, from: ParticipantID, start: Millis, end: Millis, place: string): Span {
-  return { key, type, depth, label, from, start, end, waitedUntil: start, state: "done", usage: NONE, place };
+  return { key, type, depth, label, argument: "", text: "", conclusion: "", call: null, envelopes: [], from, start, end, waitedUntil: start, state: "done", usage: NONE, place };
+}
+
+function named(...all: readonly (readonly [name: string, id: ID])[]): Span["envelopes"] {
+  return all.filter(([, id]) => id !== "");
+}
+
+/**
+ * Sets what depends on other calls: the argument, the first one that differs between the calls of
+ * a tool, or else the first one; and the usage of a thought, which only the first of its calls has.
+ */
+function compared(spans: readonly Span[]): readonly Span[] {
+  const tools = new Map<string, Map<string, string>[]>();
+  const given = new Map<Span, Map<string, string>>();
+  for (const x of spans) {
+    if (x.call === null) continue;
+    const args = new Map(Object.entries(obj(x.call.args)).slice(0, MAX_ARGUMENTS).map(([k, v]) => [k, brief(v)]));
+    given.set(x, args);
+    tools.set(x.label, tools.get(x.label) ?? []);
+    tools.get(x.label)?.push(args);
+  }
+  const differing = new Map([...tools].map(([tool, all]) => [tool, [...(all[0]?.keys() ?? [])].find((k) => all.some((args) => args.get(k) !== all[0]?.get(k)))]));
+  const reasons = new Set<ID>();
+  return spans.map((x) => {
+    const args = given.get(x);
+    if (args === undefined) return x;
+    const reason = x.call?.rationaleId ?? "";
+    const again = reason !== "" && reasons.has(reason);
+    reasons.add(reason);
+    return { ...x, argument: args.get(differing.get(x.label) ?? "") || [...args.values()].find((v) => v !== "") || "", usage: again ? NONE : x.usage };
+  });
+}
+
+/** Returns a text, a number or the beginning of a list on one line; "" for any other value. */
+function brief(v: unknown): string {
+  if (Array.isArray(v)) return v.slice(0, 3).map((x) => (Array.isArray(x) ? "" : brief(x))).filter((x) => x !== "").join(", ");
+  return typeof v === "string" ? label(v, "", 80) : typeof v === "number" || typeof v === "boolean" || v instanceof ExactNumber ? String(v) : "";
+}
+
+/** A time axis on which times of waiting are folded. */
+export interface Scale {
+  /** The length with folded times. */
+  readonly length: Millis;
+  /** The folded times, and where they are on the axis. */
+  readonly folds: readonly { readonly from: Millis; readonly to: Millis; readonly at: Millis; readonly length: Millis }[];
+  /** Returns where a time is on the axis. */
+  at(time: Millis): Millis;
+  /** Returns the marks of an axis of this length. They count the time without the folded times. */
+  marks(length: Millis): readonly (readonly [at: Millis, label: string])[];
+}
+
+/** Maximum number of folds, the longest ones. */
+const MAX_FOLDS = 20;
+/** The share of all folds in the time that is not folded. */
+const FOLDED = 0.15;
+
+/** Returns the time axis of a trace; with `fold`, long times in which everything waits for a decision are folded. */
+export function scale(t: Trace, fold: boolean): Scale {
+  const idle = fold ? idleTimes(t.spans) : [];
+  const rest = t.end - t.start - idle.reduce((ms, [from, to]) => ms + to - from, 0);
+  const short = Math.max(1, (rest * FOLDED) / Math.max(1, idle.length));
+  const longest = idle.filter(([from, to]) => to - from > 2 * short).sort((a, b) => b[1] - b[0] - (a[1] - a[0]));
+  let saved = 0;
+  const folds = longest.slice(0, MAX_FOLDS).sort((a, b) => a[0] - b[0]).map(([from, to]) => {
+    const at = from - t.start - saved;
+    saved += to - from - short;
+    return { from, to, at, length: short };
+  });
+  return {
+    length: t.end - t.start - saved,
+    folds,
+    at: (time) => folds.reduce((x, f) => x - Math.min(1, Math.max(0, (time - f.from) / (f.to - f.from))) * (f.to - f.from - f.length), time - t.start),
+    marks: (length) => axisMarks(length - folds.length * short).map(([mark, label]) => [folds.reduce((x, f) => (x > f.at ? x + f.length : x), mark), label]),
+  };
+}
+
+/** Returns the times in which something waits for a decision and nothing else happens, in order. */
+function idleTimes(spans: readonly Span[]): readonly (readonly [Millis, Millis])[] {
+  const waits: [Millis, Millis][] = [];
+  const busy: [Millis, Millis][] = [];
+  const waiting: boolean[] = []; // by depth: of the spans after this one
+  for (const x of [...spans].reverse()) {
+    const below = waiting[x.depth + 1] === true;
+    waiting.length = Math.min(waiting.length, x.depth + 1);
+    const waited = x.waitedUntil > x.start;
+    if (waited) waits.push([x.start, x.waitedUntil]);
+    if (!below && (!waited || x.end > x.waitedUntil)) busy.push([x.waitedUntil, x.end]); // a context in which something waits does nothing else itself
+    waiting[x.depth] = waiting[x.depth] === true || waited || below;
+  }
+  busy.sort((a, b) => a[0] - b[0]);
+  const out: (readonly [Millis, Millis])[] = [];
+  let covered = Number.NEGATIVE_INFINITY;
+  for (const [from, to] of waits.sort((a, b) => a[0] - b[0])) {
+    let at = Math.max(from, covered);
+    for (const [begin, end] of busy) {
+      if (end < at || begin >= to) continue;
+      if (begin > at) out.push([at, begin]);
+      at = Math.max(at, end);
+    }
+    if (to > at) out.push([at, to]);
+    covered = Math.max(covered, to);
+  }
+  return out;
 }
 
 /** Returns the reported time of a step; without one, a point. */

@@ -106,7 +106,7 @@ function details(shell: SpaceShell, c: Call, over: boolean): TemplateResult {
 }
 
 /** The text content of a result, or the whole result as JSON. */
-function resultText(v: unknown): string {
+export function resultText(v: unknown): string {
   const content = isObject(v) ? v["content"] : undefined;
   if (Array.isArray(content) && content.length > 0 && content.every((x) => isObject(x) && x["type"] === "text" && typeof x["text"] === "string")) {
     return content.map((x) => (x as { text: string }).text).join("\n\n");

@@ -24,11 +24,17 @@ export const traceStyles = css`
     font-variant-numeric: tabular-nums;
     overflow-wrap: anywhere;
   }
+  .both[data-beside="true"] {
+    display: grid;
+    grid-template-columns: minmax(0, 3fr) minmax(0, 2fr);
+    gap: var(--space-5);
+    align-items: start;
+  }
   .axis,
   .span {
     display: grid;
-    grid-template-columns: minmax(0, 11fr) minmax(0, 13fr);
-    gap: var(--space-3);
+    grid-template-columns: minmax(0, 13fr) minmax(0, 11fr);
+    column-gap: var(--space-3);
     align-items: center;
   }
   .ticks {
@@ -61,6 +67,12 @@ export const traceStyles = css`
   .label:hover .what {
     text-decoration: underline;
     text-underline-offset: 0.2em;
+  }
+  .argument {
+    color: var(--quiet);
+  }
+  .span[data-open="true"] > .label {
+    color: var(--accent-strong);
   }
   .what,
   .facts {
@@ -113,6 +125,51 @@ export const traceStyles = css`
   .point {
     fill: var(--edge);
   }
+  .fold {
+    fill: var(--wait-soft);
+  }
+  .inspector {
+    grid-column: 1 / -1;
+    display: grid;
+    gap: var(--space-2);
+    min-width: 0;
+    margin-bottom: var(--space-3);
+    padding: var(--space-3) var(--space-4) var(--space-4);
+    border: 1px solid var(--line);
+    border-radius: var(--round-m);
+    background: var(--raised);
+    font-size: var(--text-s);
+  }
+  .both > .inspector {
+    position: sticky;
+    top: 0;
+    max-height: calc(100dvh - 6rem);
+    overflow: auto;
+  }
+  .inspector h3 {
+    overflow-wrap: anywhere;
+    color: var(--ink);
+  }
+  .inspector h4 {
+    margin: var(--space-1) 0 0;
+    color: var(--quiet);
+    font-size: var(--text-xs);
+    font-weight: 600;
+  }
+  .inspector .prose {
+    overflow-wrap: anywhere;
+    white-space: pre-wrap;
+  }
+  .known {
+    display: grid;
+    grid-template-columns: auto minmax(0, 1fr);
+    gap: 0 var(--space-4);
+    align-items: baseline;
+  }
+  .known time {
+    color: inherit;
+    font-size: inherit;
+  }
   .table {
     overflow-x: auto;
   }
@@ -133,11 +190,16 @@ export const traceStyles = css`
   tbody th {
     color: var(--quiet);
   }
+  @container (min-width: 40rem) {
+    .axis,
+    .span {
+      grid-template-columns: minmax(0, 3fr) minmax(0, 2fr);
+    }
+  }
   @container (max-width: 26rem) {
     .axis,
     .span {
       grid-template-columns: minmax(0, 1fr);
-      gap: 0;
     }
     .axis > :first-child {
       display: none;

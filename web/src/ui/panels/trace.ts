@@ -1,26 +1,34 @@
-/** The trace of a turn as a waterfall, and beside it that of another turn. */
+/** The trace of a turn as a waterfall with an inspector of its steps, and that of another turn. */
 
 import { type TemplateResult, html, nothing, svg } from "lit";
 import { repeat } from "lit/directives/repeat.js";
-import { axisMarks, callDuration } from "../../core/time.js";
-import { type Span, type Trace, type Usage, trace, turnsOf } from "../../core/trace.js";
-import { neutral } from "../../core/unicode.js";
+import { callDuration } from "../../core/time.js";
+import { type Scale, type Span, type Trace, type Usage, scale, trace, turnsOf } from "../../core/trace.js";
+import type { ID, Millis } from "@sdk/types.js";
+import { neutral, visible } from "../../core/unicode.js";
+import { outcomeWord, resultText } from "../call.js";
 import { define } from "../element.js";
-import { shortMoment } from "../format.js";
+import { longText, moment, shortMoment } from "../format.js";
+import { icon } from "../icons.js";
 import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";
-import { brief, who } from "../text.js";
+import { brief, pretty, who } from "../text.js";
 import { onTick } from "../ticker.js";
-import { amount, go, parts } from "./parts.js";
+import "./envelope.js";
+import { amount, exact, goButton, names, parts } from "./parts.js";
 import { traceStyles } from "./trace-style.js";
 
 /** The width of a track in the units of its drawing. */
 const WIDTH = 1000;
 /** Spans rendered before the user asks for all. */
 const MAX = 300;
+/** The width of the panel, in pixels, from which the inspector is beside the waterfall. */
+const BESIDE = 900;
+
+const PRECISE = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 });
 
 export class TracePanel extends PanelElement {
-  static override properties = { ...PanelElement.properties, chosen: { state: true }, other: { state: true }, all: { state: true } };
+  static override properties = { ...PanelElement.properties, chosen: { state: true }, other: { state: true }, all: { state: true }, step: { state: true }, raw: { state: true }, scaled: { state: true }, beside: { state: true } };
   static override styles = [shared, parts, traceStyles];
 
   /** The turn; "" is the one that the panel was opened for, or the newest. */
@@ -28,6 +36,15 @@ export class TracePanel extends PanelElement {
   /** The turn to compare with; "" for none. */
   declare private other: string;
   declare private all: boolean;
+  /** The key of the step in the inspector; "" for none. */
+  declare private step: string;
+  /** The envelope that is shown in the inspector; "" for none. */
+  declare private raw: ID;
+  /** Times of waiting are to scale, not folded. */
+  declare private scaled: boolean;
+  /** The inspector is beside the waterfall, not below the step. */
+  declare private beside: boolean;
+  private readonly width = new ResizeObserver(([e]) => (this.beside = (e?.contentRect.width ?? 0) >= BESIDE));
   private shownFor: unknown = null;
   /** A step of a shown turn is running: its duration grows. */
   private running = false;
@@ -38,10 +55,15 @@ export class TracePanel extends PanelElement {
     this.chosen = "";
     this.other = "";
     this.all = false;
+    this.step = "";
+    this.raw = "";
+    this.scaled = false;
+    this.beside = false;
   }
 
   override connectedCallback(): void {
     super.connectedCallback();
+    this.width.observe(this);
     this.stopTicker = onTick(() => {
       if (this.running) this.requestUpdate();
     });
@@ -49,6 +71,7 @@ export class TracePanel extends PanelElement {
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
+    this.width.disconnect();
     this.stopTicker?.();
   }
 
@@ -57,6 +80,7 @@ export class TracePanel extends PanelElement {
     this.shownFor = this.params;
     this.chosen = this.params?.["id"] ?? "";
     this.other = "";
+    this.inspect("");
   }
 
   protected override render(): TemplateResult {
@@ -72,9 +96,23 @@ export class TracePanel extends PanelElement {
       <label class="field-label">Turn<select @change=${(e: Event) => (this.chosen = (e.target as HTMLSelectElement).value)}>${extra}${options(id)}</select></label>
       <label class="field-label">Compare with<select @change=${(e: Event) => (this.other = (e.target as HTMLSelectElement).value)}><option value="" .selected=${this.other === ""}>Nothing</option>${options(this.other)}</select></label>
       ${second === null ? totals(first) : comparison(first, second)}
-      ${this.waterfall(first, second === null ? first.end - first.start : longer(first, second))}
-      ${second === null ? nothing : this.waterfall(second, longer(first, second))}
+      ${this.waterfalls(second === null ? [first] : [first, second])}
     </div>`;
+  }
+
+  private waterfalls(traces: readonly Trace[]): TemplateResult {
+    const scales = traces.map((t) => scale(t, !this.scaled));
+    const length = Math.max(...scales.map((x) => x.length));
+    const folded = scales.flatMap((x) => x.folds).reduce((ms, f) => ms + f.to - f.from, 0);
+    const waits = folded > 0 || (this.scaled && traces.some((t) => scale(t, true).folds.length > 0));
+    const at = traces.findIndex((t) => t.spans.some((x) => x.key === this.step));
+    const span = traces[at]?.spans.find((x) => x.key === this.step);
+    const inspector = span === undefined ? nothing : this.inspector(traces[at] as Trace, span);
+    return html`${waits ? html`<p class="quiet">${folded > 0 ? `${callDuration(folded)} of waiting is folded.` : "Waiting is to scale."} <button class="words" @click=${() => (this.scaled = !this.scaled)}>${folded > 0 ? "Show to scale" : "Fold"}</button></p>` : nothing}
+      <div class="both" data-beside=${this.beside && span !== undefined} @keydown=${this.key}>
+        <div class="stack">${traces.map((t, i) => this.waterfall(t, scales[i] as Scale, length, i === at && !this.beside ? inspector : nothing))}</div>
+        ${this.beside ? inspector : nothing}
+      </div>`;
   }
 
   private read(id: string): Trace | null {
@@ -83,37 +121,87 @@ export class TracePanel extends PanelElement {
     return trace(this.state, id, shell.now(), (x) => loaded.get(x));
   }
 
-  /** `length` is the time that the whole width stands for. */
-  private waterfall(t: Trace, length: number): TemplateResult {
+  /** `length` is the time that the whole width stands for; the inspector is below its step. */
+  private waterfall(t: Trace, axis: Scale, length: Millis, inspector: TemplateResult | typeof nothing): TemplateResult {
     const shown = this.all ? t.spans : t.spans.slice(0, MAX);
+    const percent = (at: Millis): string => `${((at / length) * 100).toFixed(2)}%`;
     return html`<section aria-label=${`Trace of ${neutral(t.title)}`}>
       <h3 class="title">${brief(t.title)}</h3>
-      <div class="axis" aria-hidden="true"><span></span><svg class="ticks">${axisMarks(length).map(([at, label]) => {
-        const x = `${((at / length) * 100).toFixed(2)}%`;
-        return svg`<line x1=${x} x2=${x} y2="100%"/>${at / length > 0.8 ? nothing : svg`<text x=${x} dx="4" y="1.05em">${label}</text>`}`;
-      })}</svg></div>
-      <ol class="spans">${repeat(shown, (x) => x.key, (x) => this.row(t, x, length))}</ol>
+      <div class="axis" aria-hidden="true"><span></span><svg class="ticks">
+        ${axis.folds.map((f) => svg`<rect class="fold" x=${percent(f.at)} width=${percent(f.length)} height="100%"/>`)}
+        ${axis.marks(length).map(([at, label]) => svg`<line x1=${percent(at)} x2=${percent(at)} y2="100%"/>${at / length > 0.8 ? nothing : svg`<text x=${percent(at)} dx="4" y="1.05em">${label}</text>`}`)}
+      </svg></div>
+      <ol class="spans">${repeat(shown, (x) => x.key, (x) => this.row(x, axis, length, x.key === this.step ? inspector : nothing))}</ol>
       ${shown.length < t.spans.length ? html`<p><button class="words" @click=${() => (this.all = true)}>Show all ${t.spans.length.toLocaleString()} steps</button></p>` : nothing}
     </section>`;
   }
 
-  private row(t: Trace, x: Span, length: number): TemplateResult {
-    const at = (time: number): number => ((time - t.start) / length) * WIDTH;
-    const bar = (from: number, to: number, kind: string): unknown => (to <= from ? nothing : svg`<rect class=${kind} x=${at(from).toFixed(2)} y="3" width=${Math.max(3, at(to) - at(from)).toFixed(2)} height="10"/>`);
-    return html`<li class="span" data-type=${x.type} data-depth=${Math.min(x.depth, 5)}>
-      <button class="label" @click=${() => void go(this.shell, x.place)}>
-        <span class="what">${x.type === "call" ? html`<code>${neutral(x.label)}</code>` : brief(x.label)}</span>
+  private row(x: Span, axis: Scale, length: Millis, inspector: TemplateResult | typeof nothing): TemplateResult {
+    const at = (time: Millis): number => (axis.at(time) / length) * WIDTH;
+    const bar = (from: Millis, to: Millis, kind: string): unknown => (to <= from ? nothing : svg`<rect class=${kind} x=${at(from).toFixed(2)} y="3" width=${Math.max(3, at(to) - at(from)).toFixed(2)} height="10"/>`);
+    const open = x.key === this.step;
+    return html`<li class="span" data-type=${x.type} data-depth=${Math.min(x.depth, 5)} data-open=${open}>
+      <button class="label" aria-expanded=${open ? "true" : "false"} @click=${() => this.inspect(open ? "" : x.key)}>
+        <span class="what">${x.type === "call" ? html`<code>${neutral(x.label)}</code>${x.argument === "" ? nothing : html` <code class="argument">${visible(x.argument)}</code>`}` : brief(x.label)}</span>
         <span class="facts">${facts(x)}</span>
       </button>
       <svg class="track" viewBox="0 0 ${WIDTH} 16" preserveAspectRatio="none" aria-hidden="true">
+        ${axis.folds.map((f) => svg`<rect class="fold" x=${((f.at / length) * WIDTH).toFixed(2)} width=${((f.length / length) * WIDTH).toFixed(2)} height="16"/>`)}
         ${x.end <= x.start ? svg`<rect class="point" x=${Math.min(at(x.start), WIDTH - 4).toFixed(2)} y="3" width="4" height="10"/>` : html`${bar(x.start, x.waitedUntil, "waited")}${bar(x.waitedUntil, x.end, `bar ${x.type} ${x.state}`)}`}
       </svg>
+      ${inspector}
     </li>`;
   }
-}
 
-function longer(a: Trace, b: Trace): number {
-  return Math.max(a.end - a.start, b.end - b.start);
+  private inspect(key: string): void {
+    this.step = key;
+    this.raw = "";
+  }
+
+  /** Escape closes the inspector, then the panel. */
+  private readonly key = (e: KeyboardEvent): void => {
+    if (e.key !== "Escape" || this.step === "") return;
+    e.preventDefault();
+    this.renderRoot.querySelector<HTMLElement>(".span[data-open=true] .label")?.focus();
+    this.inspect("");
+  };
+
+  /** What is known about a step. */
+  private inspector(t: Trace, x: Span): TemplateResult {
+    const { call } = x;
+    const code = (title: string, text: string): TemplateResult => html`<h4>${title}</h4><pre tabindex="0" aria-label=${title}>${longText(text, exact)}</pre>`;
+    const prose = (title: string, text: string): unknown => (text === "" ? nothing : html`<h4>${title}</h4><p class="prose">${longText(text)}</p>`);
+    const show = (title: string, id: ID): TemplateResult =>
+      html`<button class="button small" aria-expanded=${this.raw === id ? "true" : "false"} @click=${() => (this.raw = this.raw === id ? "" : id)}>${icon("raw")} ${title}</button>`;
+    return html`<section class="inspector" aria-label="Step">
+      <div class="row"><h3 class="grow">${call === null ? brief(x.label) : html`<code>${exact(call.tool || x.label)}</code>`}</h3>${goButton(this.shell, x.place)}<button class="small-icon" title="Close" aria-label="Close step" @click=${() => this.inspect("")}>${icon("close")}</button></div>
+      <dl class="known">${this.known(t, x).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
+      ${prose(call === null ? "Text" : "Reason", x.text)} ${prose(x.state === "ended" ? "Reason of the end" : "Conclusion", x.conclusion)}
+      ${call === null ? nothing : html`${code("Arguments", pretty(call.args ?? null))} ${call.result === undefined ? nothing : code(x.state === "failed" ? "Error" : "Result", resultText(call.result))}`}
+      ${x.envelopes.length === 0 ? nothing : html`<h4>Envelopes</h4><div class="row">${x.envelopes.map(([title, id]) => show(title, id))}</div>`}
+      ${this.raw === "" ? nothing : html`<meup-envelope .shell=${this.shell} .state=${this.state} .params=${{ id: this.raw }}></meup-envelope>`}
+    </section>`;
+  }
+
+  /** The facts about a step: who, when, how long, and what it needed. */
+  private known(t: Trace, x: Span): readonly (readonly [name: string, value: unknown])[] {
+    const { call } = x;
+    const time = (at: Millis): TemplateResult => html`<time datetime=${new Date(at).toISOString()} title=${moment(at)}>${PRECISE.format(at)}</time>`;
+    const host = call === null ? [] : call.answeredBy === "" ? call.to : [call.answeredBy];
+    const outcome = call === null ? "" : `${outcomeWord(call, x.state !== "running")}${call.decidedBy === "" ? "" : ` by ${names(this.shell, [call.decidedBy])}`}`;
+    return [
+      ["By", names(this.shell, [x.from])],
+      ...(host.length === 0 ? [] : ([["To", names(this.shell, host)]] as const)),
+      ["Started", html`${time(x.start)} <span class="quiet">after ${callDuration(x.start - t.start)}</span>`],
+      ...(x.end <= x.start || x.state === "running" ? [] : ([["Ended", time(x.end)]] as const)),
+      ["Duration", x.end > x.start ? callDuration(x.end - x.start) : ""],
+      ["Waiting", x.waitedUntil > x.start ? callDuration(x.waitedUntil - x.start) : ""],
+      ["Outcome", call === null || call.reason === "" ? outcome : html`${outcome}: ${longText(call.reason)}`],
+      ["Model", neutral(x.usage.model)],
+      ["Tokens", tokens(x.usage)],
+      ["Cost", cost(x.usage)],
+    ].filter(([, value]) => value !== "") as readonly (readonly [string, unknown])[];
+  }
 }
 
 /** Duration, author, state and usage of a step. */
