@@ -18,6 +18,7 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/addressing"
+	"github.com/meup-protocol/meup/internal/agent/llm/models"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/planner/rules"
@@ -41,6 +42,8 @@ type demoFlags struct {
 	level   string
 	scene   bool
 	pace    time.Duration // of the scene; 0: the default
+	// find finds a model that could be used, and why; nil: models.Find.
+	find    func(context.Context, models.Options) (name, why string, ok bool)
 	timeout time.Duration
 }
 
@@ -61,7 +64,8 @@ out. To see it again, write "play the scene again".
 The agent guide answers your own questions. It reads a folder of documents
 through an MCP server, and decides by rules. With --model it uses a language
 model, whose key is read from the environment (meup-agent run --help lists the
-variables).
+variables). If there is a key, or a server of Ollama or LM Studio on this machine
+or at OLLAMA_HOST, the demo prints the option that selects a model of it.
 
 With --ask it sends one question to guide, prints the envelopes as they arrive,
 and exits with 0 after the answer.`,
@@ -170,7 +174,7 @@ func (s *demoEnv) run(ctx context.Context) error {
 	if s.flags.ask != "" {
 		err = s.askOnce(ctx)
 	} else {
-		s.printInstructions()
+		s.printInstructions(ctx)
 		select {
 		case <-ctx.Done():
 		case err = <-ended:
@@ -285,8 +289,8 @@ func (s *demoEnv) listen(ctx context.Context) (net.Listener, error) {
 	return l, nil
 }
 
-// printInstructions prints at most eight lines, the link last.
-func (s *demoEnv) printInstructions() {
+// printInstructions prints at most nine lines, the link last.
+func (s *demoEnv) printInstructions(ctx context.Context) {
 	fmt.Fprintf(s.out, "The demo is at http://%s until Ctrl-C; nothing is kept.\n", s.address)
 	if s.moved {
 		fmt.Fprintf(s.out, "%s is in use, so the demo took a free port.\n", s.flags.listen)
@@ -295,6 +299,15 @@ func (s *demoEnv) printInstructions() {
 		fmt.Fprintln(s.out, "The agents planner and scout begin when you join; one of their calls waits for your approval.")
 	}
 	fmt.Fprintf(s.out, "The agent guide answers your questions about %s, such as: what is in the docs folder?\n", s.docs)
+	find := s.flags.find
+	if find == nil {
+		find = models.Find
+	}
+	if s.flags.model == planner.RulesName {
+		if name, why, ok := find(ctx, models.Options{Getenv: os.Getenv}); ok {
+			fmt.Fprintf(s.out, "It decides by rules. %s, so it can use a language model: make demo ARGS='--model %s'\n", why, name)
+		}
+	}
 	where, client := findClient()
 	fmt.Fprintf(s.out, "In a terminal%s: MEUP_URL=http://%s MEUP_SPACE=demo MEUP_TOKEN=%s %s join\n", where, s.address, s.tokens[variable("you")], client)
 	fmt.Fprintf(s.out, "Claude Code, another MCP client or your own agent joins as helper, with the token %s (docs/connect.md).\n", s.tokens[variable("helper")])

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/meup-protocol/meup/internal/agent/llm/models"
 	"github.com/meup-protocol/meup/internal/gateway/web"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/protocol"
@@ -27,13 +28,17 @@ var (
 
 // runDemo runs a demo and returns its output up to the link; the demo has then
 // printed everything. The demo ends with the test.
-func runDemo(t *testing.T, listen string) string {
+func runDemo(t *testing.T, f demoFlags) string {
 	t.Helper()
+	f.mcp, f.docs, f.level, f.scene = "go", t.TempDir(), "error", true
+	if f.find == nil {
+		f.find = func(context.Context, models.Options) (string, string, bool) { return "", "", false }
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	r, w := io.Pipe()
 	ended := make(chan error, 1)
 	go func() { // ends with ctx; waited for below
-		ended <- demo(ctx, demoFlags{listen: listen, mcp: "go", docs: t.TempDir(), model: "rules", level: "error", scene: true}, w, io.Discard)
+		ended <- demo(ctx, f, w, io.Discard)
 		_ = w.Close()
 	}()
 	said := readUntil(t, r, "/#code=")
@@ -56,7 +61,7 @@ func TestDemo_Output(t *testing.T) {
 	if site, err := web.Bundled(); err != nil || site == nil {
 		t.Skipf("there is no page: %v", err)
 	}
-	said := runDemo(t, "127.0.0.1:0")
+	said := runDemo(t, demoFlags{listen: "127.0.0.1:0", model: "rules"})
 	lines := strings.Split(strings.TrimSpace(said), "\n")
 	link := linkLine.FindStringSubmatch(lines[len(lines)-1])
 	if len(lines) > 7 || link == nil { // one more if the address is in use
@@ -68,6 +73,22 @@ func TestDemo_Output(t *testing.T) {
 		}
 	}
 	tryLink(t, link, tokenLine.FindStringSubmatch(said)[1])
+}
+
+// A model that could be used is named with the option that selects it, unless one is selected.
+func TestDemo_NamesModel(t *testing.T) {
+	find := func(_ context.Context, o models.Options) (name, why string, ok bool) {
+		if o.Getenv == nil {
+			t.Error("the environment is not read")
+		}
+		return "ollama:qwen3", "Ollama answers at localhost:11434", true
+	}
+	const line = "\nIt decides by rules. Ollama answers at localhost:11434, so it can use a language model: make demo ARGS='--model ollama:qwen3'\n"
+	for model, want := range map[string]bool{"rules": true, "ollama:llama4": false} {
+		if said := runDemo(t, demoFlags{listen: "127.0.0.1:0", model: model, find: find}); strings.Contains(said, line) != want {
+			t.Errorf("with --model %s; want %q: %v\n%s", model, line, want, said)
+		}
+	}
 }
 
 // The printed command runs as it is: it names a client that exists, or how to build one.
@@ -95,7 +116,7 @@ func TestDemo_AddressInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	said := runDemo(t, l.Addr().String())
+	said := runDemo(t, demoFlags{listen: l.Addr().String(), model: "rules"})
 	if !strings.Contains(said, l.Addr().String()+" is in use") || strings.Contains(said, "http://"+l.Addr().String()) {
 		t.Errorf("the output is\n%s", said)
 	}

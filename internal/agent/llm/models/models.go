@@ -10,7 +10,8 @@
 //	lmstudio:…    http://localhost:1234/v1       none needed
 //	vllm:…        the configured base URL        none needed
 //
-// A configured base URL replaces the URL in the table. No key is needed then,
+// OLLAMA_HOST is the address of Ollama, as for Ollama's own clients. A
+// configured base URL replaces the URL in the table. No key is needed then,
 // since the keys in the table are sent only to the hosts in the table.
 // MEUP_MODEL_KEY is a key for any provider and any base URL. anthropic has an
 // API of its own. openai uses Responses at its own host; with another base URL,
@@ -48,6 +49,7 @@ type provider struct {
 	variable string // environment variable of its key; empty: no key needed
 	model    string // default model; empty: none
 	messages bool   // Anthropic's API, else one of OpenAI's
+	server   string // what serves it on a person's machine; empty: nothing does
 }
 
 // providers lists the providers in the order in which FromEnvironment checks
@@ -60,8 +62,8 @@ var providers = []provider{
 	{name: "openai", baseURL: openai.DefaultBaseURL, variable: "OPENAI_API_KEY", model: "gpt-6.1-terra"},
 	{name: "openrouter", baseURL: "https://openrouter.ai/api/v1", variable: "OPENROUTER_API_KEY", model: "anthropic/claude-sonnet-5.5"},
 	{name: "deepseek", baseURL: "https://api.deepseek.com/v1", variable: "DEEPSEEK_API_KEY", model: "deepseek-flash"},
-	{name: "ollama", baseURL: "http://localhost:11434/v1"},
-	{name: "lmstudio", baseURL: "http://localhost:1234/v1"},
+	{name: "ollama", baseURL: "http://localhost:11434/v1", server: "Ollama"},
+	{name: "lmstudio", baseURL: "http://localhost:1234/v1", server: "LM Studio"},
 	{name: "vllm"},
 }
 
@@ -114,7 +116,7 @@ func Open(name string, o Options) (llm.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	base, err := p.base(o.BaseURL)
+	base, err := p.base(o.BaseURL, o.Getenv)
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}
@@ -242,7 +244,14 @@ func orEmpty(getenv func(string) string) func(string) string {
 type baseURL struct{ *url.URL }
 
 // base returns the configured base URL, or else the provider's own.
-func (p provider) base(given string) (baseURL, error) {
+func (p provider) base(given string, getenv func(string) string) (baseURL, error) {
+	if address := value(orEmpty(getenv), ollamaVariable); given == "" && p.name == "ollama" && address != "" {
+		base, err := parseBaseURL(ollamaURL(address))
+		if err != nil {
+			return baseURL{}, fmt.Errorf("%s: %w", ollamaVariable, err)
+		}
+		return base, nil
+	}
 	if given == "" {
 		given = p.baseURL
 	}

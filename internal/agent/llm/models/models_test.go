@@ -197,6 +197,85 @@ func TestFromEnvironment(t *testing.T) {
 	}
 }
 
+// roundTrip answers requests for lists of models.
+type roundTrip func(r *http.Request) string // a list; "": the server does not answer
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) {
+	list := f(r)
+	if list == "" {
+		return nil, errNotSent
+	}
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(list)), Request: r}, nil
+}
+
+func TestFind(t *testing.T) {
+	const qwen = `{"data":[{"id":"nomic-embed-text:latest"},{"id":"\u001b[31m"},{"id":"qwen3:8b"},{"id":"gemma3"}]}`
+	for _, c := range []struct {
+		title     string
+		getenv    func(string) string
+		servers   map[string]string // lists of models, by URL
+		name, why string
+	}{
+		{"nothing", nil, nil, "", ""},
+		{"a key", env("OPENAI_API_KEY", "k", "OLLAMA_HOST", "gpu"), map[string]string{"http://gpu:11434/v1/models": qwen}, "openai:gpt-6.1-terra", "OPENAI_API_KEY is set"},
+		{"Ollama", nil, map[string]string{"http://localhost:11434/v1/models": qwen}, "ollama:qwen3:8b", "Ollama answers at localhost:11434"},
+		{"Ollama elsewhere", env("OLLAMA_HOST", "gpu"), map[string]string{"http://gpu:11434/v1/models": qwen}, "ollama:qwen3:8b", "Ollama answers at gpu:11434"},
+		{"Ollama does not answer", env("OLLAMA_HOST", "gpu"), nil, "ollama:qwen3", "OLLAMA_HOST is set"},
+		{"no models", nil, map[string]string{"http://localhost:11434/v1/models": `{"data":null}`}, "", ""},
+		{"no list", nil, map[string]string{"http://localhost:11434/v1/models": `<html>`, "http://localhost:1234/v1/models": qwen}, "lmstudio:qwen3:8b", "LM Studio answers at localhost:1234"},
+	} {
+		t.Run(c.title, func(t *testing.T) {
+			name, why, ok := Find(t.Context(), Options{Getenv: c.getenv, HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) string {
+				if r.Header.Get("Authorization") != "" {
+					t.Errorf("a key is sent to %s", r.URL)
+				}
+				return c.servers[r.URL.String()]
+			})}})
+			if name != c.name || why != c.why || ok != (c.name != "") {
+				t.Errorf("got %q, %q, %v; want %q, %q", name, why, ok, c.name, c.why)
+			}
+			if _, err := Open(name, Options{Getenv: c.getenv}); ok && err != nil {
+				t.Errorf("%s cannot be opened: %v", name, err)
+			}
+		})
+	}
+}
+
+// OLLAMA_HOST is read as Ollama's own clients do.
+func TestOpen_OllamaHost(t *testing.T) {
+	for address, want := range map[string]string{
+		"":                        "http://localhost:11434/v1",
+		"gpu":                     "http://gpu:11434/v1",
+		"gpu:8080":                "http://gpu:8080/v1",
+		":8080":                   "http://127.0.0.1:8080/v1",
+		"0.0.0.0":                 "http://127.0.0.1:11434/v1",
+		"[::]:8080":               "http://127.0.0.1:8080/v1",
+		"[::1]":                   "http://[::1]:11434/v1",
+		"http://gpu":              "http://gpu:80/v1",
+		"https://gpu/":            "https://gpu:443/v1",
+		"https://gpu.test/ollama": "https://gpu.test:443/ollama/v1",
+	} {
+		w := new(wire)
+		m, err := Open("ollama:qwen3", Options{Getenv: env("OLLAMA_HOST", address), HTTP: &http.Client{Transport: w}})
+		if err != nil {
+			t.Errorf("%q: %v", address, err)
+			continue
+		}
+		if _, err := llm.Ask(t.Context(), m, llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "?"}}}, nil); !errors.Is(err, errNotSent) {
+			t.Errorf("%q: %v", address, err)
+		}
+		if w.url != want+"/chat/completions" {
+			t.Errorf("%q: asked %s, want %s", address, w.url, want)
+		}
+	}
+	if _, err := Open("ollama:qwen3", Options{Getenv: env("OLLAMA_HOST", "ftp://gpu")}); err == nil || !strings.Contains(err.Error(), "OLLAMA_HOST") {
+		t.Errorf("another scheme: %v; want an error that names OLLAMA_HOST", err)
+	}
+	if _, err := Open("ollama:qwen3", Options{BaseURL: "http://gpu", Getenv: env("OLLAMA_HOST", "ftp://gpu")}); err != nil {
+		t.Errorf("with a base URL: %v; want that OLLAMA_HOST does not count", err)
+	}
+}
+
 func TestMask(t *testing.T) {
 	got := Mask(env("OPENAI_API_KEY", "a\n", "ANTHROPIC_API_KEY", "b", "MEUP_MODEL_KEY", "a", "DEEPSEEK_API_KEY", "", "HOME", "/root"))
 	if want := []string{"a", "b"}; !slices.Equal(got, want) {
