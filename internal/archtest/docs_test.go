@@ -2,6 +2,7 @@ package archtest
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -114,6 +115,65 @@ func checkLink(t *testing.T, document, target string) {
 	}
 	if !slices.Contains(anchors(string(text)), anchor) {
 		t.Errorf("%s points to %s, which has no such heading", document, target)
+	}
+}
+
+// exampleFile matches the name under which the README has its reader write an example.
+var exampleFile = regexp.MustCompile(", as `([^`]+)`:")
+
+// TestIgnored checks that git ignores what the commands and examples of the README leave in a
+// clone, and nothing like it elsewhere.
+func TestIgnored(t *testing.T) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip("git is not installed")
+	}
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ignore, err := os.ReadFile(filepath.Join(root, ".gitignore"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := []string{
+		"meup.yaml", "tokens.env", "gateway.log", "meup-data/log", "bin/meup", // init, serve and make build
+		"package.json", "package-lock.json", "node_modules/x", "sdk/typescript/dist/index.js", "bun.lock", "deno.lock", // npm install, Bun and Deno
+		".venv/pyvenv.cfg", "sdk/python/build/x", "sdk/python/meup.egg-info/x", "sdk/python/meup/__pycache__/x.pyc", // pip install
+	}
+	for _, m := range exampleFile.FindAllStringSubmatch(string(readme), -1) {
+		left = append(left, m[1])
+	}
+	if !slices.Contains(left, "bot.py") {
+		t.Error("the README has no example that is written as bot.py")
+	}
+	ours := []string{"web/package.json", "web/package-lock.json", "sdk/typescript/package.json", "e2e/mcp/package-lock.json", "sdk/python/bot.py", "examples/bot.mjs"}
+
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, ".gitignore"), ignore, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(input string, arguments ...string) string {
+		cmd := exec.Command(git, arguments...)
+		cmd.Dir, cmd.Stdin = dir, strings.NewReader(input)
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1"} // without a person's own list
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("git %s: %v", arguments[0], err)
+		}
+		return string(out)
+	}
+	run("", "init", "-q")
+	ignored := strings.Fields(run(strings.Join(slices.Concat(left, ours), "\n"), "check-ignore", "--stdin"))
+	for _, name := range left {
+		if !slices.Contains(ignored, name) {
+			t.Errorf("git shows %s; .gitignore lacks it", name)
+		}
+	}
+	for _, name := range ours {
+		if slices.Contains(ignored, name) {
+			t.Errorf("git ignores %s; begin its line in .gitignore with a slash", name)
+		}
 	}
 }
 
