@@ -1,9 +1,9 @@
 /** Envelopes that a user can send. */
 
-import { obj } from "@sdk/read.js";
+import { obj, recipients } from "@sdk/read.js";
 import { withoutMeta } from "@sdk/proposal.js";
 import type { Proposal } from "./state.js";
-import type { Capability, ContextPath, Draft, ID, ParticipantID } from "@sdk/types.js";
+import type { Capability, ContextPath, Draft, Envelope, ID, ParticipantID } from "@sdk/types.js";
 
 /** Reasons for rejecting a proposal that the protocol defines, most common first. */
 export const REJECT_REASONS = ["disagree", "unsafe", "inappropriate", "policy", "duplicate", "invalid", "no_longer_needed", "busy", "other"] as const;
@@ -21,6 +21,11 @@ export function chat(text: string, options: { to?: readonly ParticipantID[]; rep
 /** Cancels a question. */
 export function cancelQuestion(message: ID, reason: string): Draft {
   return { kind: "chat.cancel", correlationId: message, payload: reason === "" ? {} : { reason } };
+}
+
+/** Says what the user thinks of an envelope, to those that see it. */
+export function feedback(about: Envelope, value: "up" | "down" | "none", note: string): Draft {
+  return { kind: "feedback", ...addressed(circle({ from: about.from, to: recipients(about) })), correlationId: about.id, payload: { value, ...(note !== "" && { note }) } };
 }
 
 /** Cancels a reasoning context. */
@@ -65,8 +70,8 @@ export function reject(p: Proposal, reason: string, words = ""): Draft {
   };
 }
 
-/** Returns the participants of a private proposal, which all see its outcome; empty: all. */
-function circle(p: Proposal): readonly ParticipantID[] {
+/** Returns the participants that see a private envelope; empty: all. */
+function circle(p: Pick<Proposal, "from" | "to">): readonly ParticipantID[] {
   return p.to.length === 0 ? [] : [...new Set([p.from, ...p.to])];
 }
 

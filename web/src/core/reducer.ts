@@ -18,6 +18,7 @@ import { rootOf, settle } from "./reduce/blocks.js";
 import { aboutChat, say } from "./reduce/chat.js";
 import { type Ctx, type Logged, answered } from "./reduce/context.js";
 import { elicit, elicited, lapsed } from "./reduce/elicitations.js";
+import { rate } from "./reduce/feedback.js";
 import { Live } from "./reduce/live.js";
 import { note } from "./reduce/notices.js";
 import * as people from "./reduce/people.js";
@@ -79,6 +80,12 @@ export class Reducer {
 
   private reduce(e: Logged): void {
     const { c } = this;
+    if (e.env.kind === "feedback") { // about other envelopes, and no part of their reasoning
+      if (e.env.from !== GATEWAY) people.hear(c, e);
+      rate(c, e);
+      this.place(e, "");
+      return;
+    }
     const { context } = e.env;
     const taken = question(c, e);
     if (context !== undefined) within(c, context, e, taken);
@@ -121,6 +128,7 @@ export class Reducer {
       proposals: t.proposals,
       notices: t.notices,
       elicitations: t.elicitations,
+      feedback: t.feedback,
       participants: t.participants,
       grants: t.grants,
       roots: t.roots,

@@ -330,6 +330,22 @@ export interface Elicitation extends Versioned {
   readonly expiresAt: Millis | null;
 }
 
+/** What participants think of one envelope. */
+export interface Feedback extends Versioned {
+  readonly about: ID;
+  /** The feedback that counts, one of each participant, in order; empty: all was taken back. */
+  readonly given: readonly Given[];
+}
+
+/** The feedback of one participant. */
+export interface Given {
+  readonly id: ID;
+  readonly from: ParticipantID;
+  readonly at: Millis;
+  readonly value: "up" | "down";
+  readonly note: string;
+}
+
 export interface Participant extends Versioned {
   readonly id: ParticipantID;
   readonly capabilities: readonly Capability[];
@@ -422,6 +438,8 @@ export interface SpaceState extends Versioned {
   readonly notices: ReadonlyMap<ID, Notice>;
   /** Open questions of tool servers, to any participant, oldest first. */
   readonly elicitations: ReadonlyMap<ID, Elicitation>;
+  /** By the envelope that it is about. */
+  readonly feedback: ReadonlyMap<ID, Feedback>;
   readonly participants: ReadonlyMap<ParticipantID, Participant>;
   readonly grants: ReadonlyMap<ID, Grant>;
   /** Outermost contexts, in order of their start. */

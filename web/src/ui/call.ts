@@ -10,6 +10,7 @@ import { author, authorText } from "./author.js";
 import type { SpaceShell } from "./shell.js";
 import { icon } from "./icons.js";
 import { PageElement, define } from "./element.js";
+import { opinions, thumbs } from "./feedback.js";
 import { envelopeLink } from "./envelope-link.js";
 import { review } from "./proposal-row.js";
 import { thought } from "./prose.js";
@@ -73,7 +74,7 @@ export class CallView extends PageElement {
           ${c.outcome === "pending" || c.durationMs === null ? nothing : html`<span>${callDuration(c.durationMs)}</span>`}
         </span>
       </button>
-      ${open ? details(this.shell, c, this.over) : result(this.shell, c)}
+      ${open ? details(this.shell, c, this.over) : result(this.shell, c)} ${opinions(this.shell, c.id, c.from)}
     </div>`;
   }
 
@@ -100,7 +101,7 @@ function details(shell: SpaceShell, c: Call, over: boolean): TemplateResult {
       ${outcomeWord(c, over)}${c.decidedBy === "" ? nothing : html` by ${authorText(c.decidedBy)}`}${c.reason === "" ? nothing : html`: ${longText(c.reason)}`}
       ${c.answeredBy === "" ? nothing : html`<span class="faint"> · answered by ${authorText(c.answeredBy)}</span>`}
       ${c.to.length === 0 || (c.to.length === 1 && c.to[0] === c.answeredBy) ? nothing : html`<span class="faint"> · to ${c.to.map(authorText).join(", ")}</span>`}
-      ${envelopeLink(shell, c.id)} ${c.responseId === "" ? nothing : envelopeLink(shell, c.responseId)}
+      ${envelopeLink(shell, c.id)} ${c.responseId === "" ? nothing : envelopeLink(shell, c.responseId)} ${thumbs(shell, c.id, c.from)}
     </dd>
   </dl>`;
 }

@@ -9,6 +9,7 @@ import "./style/threads.css";
 import "./style/conversation.css";
 import "./style/prose.css";
 import "./style/reasoning.css";
+import "./style/feedback.css";
 import "./style/composer.css";
 import "./style/palette.css";
 import { App } from "./app.js";

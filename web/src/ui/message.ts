@@ -12,6 +12,7 @@ import { icon } from "./icons.js";
 import { PageElement, define } from "./element.js";
 import "./marks.js";
 import "./prose.js";
+import { opinions, thumbs } from "./feedback.js";
 import { envelopeLink, redactionNote } from "./envelope-link.js";
 import { brief, who } from "./text.js";
 import { clock, longText, moment } from "./format.js";
@@ -59,6 +60,7 @@ export class MessageView extends PageElement {
         ${m.marks !== null && m.text === "" ? nothing : this.bubble(m)}
         ${m.cancelled === null ? nothing : html`<p class="message-note">Canceled by ${authorText(m.cancelled.by)}${m.cancelled.reason === "" ? "" : html`: ${longText(m.cancelled.reason)}`}</p>`}
         ${m.acknowledged.length === 0 ? nothing : html`<p class="message-note">Seen by ${m.acknowledged.map(authorText).join(", ")}</p>`} ${redactionNote(m.redacted)}
+        ${m.growing ? nothing : opinions(this.shell, m.id, m.from, -1)}
       </div>
       ${m.growing ? nothing : this.actions(m)}
     </article>`;
@@ -104,6 +106,7 @@ export class MessageView extends PageElement {
   private actions(m: Message): TemplateResult {
     return html`<div class="actions" role="group" aria-label="Message">
       ${this.shell.may("chat") ? html`<button class="icon-button" tabindex="-1" title="Reply" aria-label="Reply" @click=${() => this.shell.emit("reply", { to: m.id })}>${icon("reply")}</button>` : nothing}
+      ${thumbs(this.shell, m.id, m.from, -1)}
       <button class="icon-button" tabindex="-1" title="Copy text" aria-label="Copy text" @click=${() => void this.copyText(m.text)}>${icon("copy")}</button>
       <button class="icon-button" tabindex="-1" title="Copy link" aria-label="Copy link" @click=${() => void this.copy(m.id)}>${icon("link")}</button>
       ${envelopeLink(this.shell, m.id, -1)}

@@ -10,6 +10,7 @@ import { duration } from "../core/time.js";
 import { author, authorText } from "./author.js";
 import type { SpaceShell } from "./shell.js";
 import { sameThought } from "./call.js";
+import { opinions, thumbs } from "./feedback.js";
 import { envelopeLink, redactionNote, referenceList } from "./envelope-link.js";
 import { longText, percent } from "./format.js";
 import { showsStep } from "./view-filter.js";
@@ -147,7 +148,7 @@ function thought(shell: SpaceShell, b: Block, s: ThoughtStep): TemplateResult {
     ${s.questions.length === 0 ? nothing : html`<ul class="step-points">${s.questions.map((q) => html`<li>${thoughtText(q)}</li>`)}</ul>`}
     ${s.evidence.length === 0 ? nothing : html`<ul class="step-points evidence" aria-label="Evidence">${s.evidence.map((e) => html`<li>${thoughtText(e)}</li>`)}</ul>`}
     ${s.against.length === 0 ? nothing : html`<p class="step-label">Against</p><ul class="step-points evidence" aria-label="Evidence against">${s.against.map((e) => html`<li>${thoughtText(e)}</li>`)}</ul>`}
-    ${referenceList(shell, s.cited)} ${redactionNote(s.redacted)} ${s.id === "" ? nothing : envelopeLink(shell, s.id)}`;
+    ${referenceList(shell, s.cited)} ${redactionNote(s.redacted)} ${s.id === "" ? nothing : html`${envelopeLink(shell, s.id)}${thumbs(shell, s.id, s.from)}${opinions(shell, s.id, s.from)}`}`;
 }
 
 /** The ending of a block, below its steps. */

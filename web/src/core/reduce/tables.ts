@@ -11,6 +11,7 @@ import type {
   Block,
   CallStep,
   Elicitation,
+  Feedback,
   Grant,
   Message,
   Notice,
@@ -68,6 +69,7 @@ export class Tables {
   readonly proposals = new Map<ID, Proposal>();
   readonly notices = new Map<ID, Notice>();
   readonly elicitations = new Map<ID, Elicitation>();
+  readonly feedback = new Map<ID, Feedback>();
   /** Requests without a response, which their recipients may ask about. */
   readonly askable = new Map<ID, { readonly id: ID; readonly from: ParticipantID; readonly to: readonly ParticipantID[]; readonly questions: number }>();
   readonly participants = new Map<ParticipantID, Participant>();
@@ -209,6 +211,7 @@ const MAPS = [
   "proposals",
   "notices",
   "elicitations",
+  "feedback",
   "askable",
   "participants",
   "grants",
