@@ -26,6 +26,12 @@ var machines = []kind{
 		"ldapsearch -x -W -D cn={person} uid={person}{digit:3}\nldapsearch -x -w \"$PW\" -y /etc/{noun}\nsmbclient -U {person}%$PASS //{host}/{noun}\nsmbclient -U {person} //{host}/{noun}\nnet use Z: \\\\{noun}\\{noun} * /user:{person}\nnet use Z: \\\\{noun}\\{noun} /persistent:yes",
 		"zip -r {noun}{digit:3}.zip {noun}; zip -P $P {noun}.zip {noun}; unzip -p {noun}{digit:3}.zip; 7z a {noun}{digit:3}.7z {noun} -p; 7z a -mx9 -mmt4 {noun}.7z; 7z x -p$PASS {noun}.7z\nansible-vault encrypt_string --stdin-name {noun}_{digit:3}\nansible-vault edit --vault-password-file {noun}{digit:3}",
 	}},
+	{name: "statements without a password", formats: []string{
+		"The account is identified by {uuid}. IDENTIFIED BY '$PASS' IDENTIFIED BY '<password>' IDENTIFIED BY PASSWORD '***' identified by 'password'",
+		"ALTER ROLE {person} WITH PASSWORD :'pw'; WITH PASSWORD '${{NOUN}_PASSWORD}'; PASSWORD 'changeme'; what is the password '{noun}' for?",
+		"<password>${{noun}.password}</password><password>{{ {noun} }}</password><password>{noun}</password><input type=password>{noun}{digit:3}",
+		"# requirepass foobared\nrequirepass $PASS\nrequirepass <password>\nmasterauth \"$REDIS_PASSWORD\"; ssh login -p2222 {person}@{host}",
+	}},
 	{name: "beginnings of keys", formats: []string{
 		"Keys of {noun} begin with fw_ or e2b_, those of {noun} with cfut_ and vcp_. re_{verb}_{noun}, ak_{noun}_{noun}, st.{noun}.{noun}, napi_{verb}_{noun}, precio{noun}, sk_org_{noun}",
 		"pa-{noun}-{noun}-{noun}-{noun}-{noun}-{noun}-{noun}-{noun}-{noun} pa-{uuid}-{digit:6} spa-{hex:43} fc-cache fc-{uuid} nfc-{hex:32} fc-{hex:40} fc-{noun}",
