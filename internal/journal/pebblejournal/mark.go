@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -176,7 +177,8 @@ func (j *Journal) checkPlace() error {
 		return nil
 	}
 	now, err := os.Stat(j.markName())
-	if err == nil && os.SameFile(j.mark.info, now) || err != nil && !errors.Is(err, os.ErrNotExist) {
+	missing := errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+	if err == nil && os.SameFile(j.mark.info, now) || err != nil && !missing {
 		return nil
 	}
 	err = fmt.Errorf("the files of the log in %s were moved, removed or replaced while it was open: put them back, or restart the gateway", j.db.Dir())

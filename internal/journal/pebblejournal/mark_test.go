@@ -312,6 +312,16 @@ func TestJournal_MovedAway(t *testing.T) {
 	testkit.Eventually(t, "not ready without an append", func() bool { return j.Ready() != nil })
 	move(aside, dir)
 	testkit.Eventually(t, "ready with its files", func() bool { return j.Ready() == nil })
+	move(dir, aside)
+	if err := os.WriteFile(dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Eventually(t, "not ready with a file in the place of the folder", func() bool { return j.Ready() != nil })
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	move(aside, dir)
+	testkit.Eventually(t, "ready again with its files", func() bool { return j.Ready() == nil })
 	if r := j.one("lab", "unknown"); !r.Retry || r.Err != nil {
 		t.Errorf("sent again: %+v, want a retry", r)
 	}
