@@ -88,6 +88,9 @@ test("questions about a cancelled call, and about the oldest of more than 1024, 
   assert.equal(open().length, 2, "the oldest of 1025 calls");
   ask(many[1]?.id ?? "");
   assert.equal(open().length, 3, "the oldest of the 1024 calls");
+  for (let i = 0; i < 1025; i++) r.apply(w.say("mallory", "mcp.request", { id: 1, method: "tools/call", params: { name: "ask" } }, { to: ["files"] }));
+  ask(many[2]?.id ?? "");
+  assert.equal(open().length, 4, "the calls of another participant drop one of alice's at most");
 });
 
 test("only questions to the user are cards, at the end of the conversation", () => {

@@ -7,7 +7,7 @@ import type { Ctx, Logged } from "./context.js";
 
 /** How many questions a host may ask about one call. */
 const MAX_QUESTIONS = 20;
-/** How many requests may be asked about; the oldest are dropped. */
+/** How many requests may be asked about; the oldest of the same sender are dropped, or else of all. */
 const MAX_ASKABLE = 1024;
 
 /** Handles mcp.request: a call, a question, or the withdrawal of either by its sender. */
@@ -21,8 +21,10 @@ export function elicit(c: Ctx, e: Logged): void {
   const [to, ...others] = recipients(e.env);
   if (method !== "elicitation/create") {
     if (to === undefined || field(e.env.payload, "id") === undefined) return;
-    const [oldest] = askable.keys();
-    if (oldest !== undefined && askable.size >= MAX_ASKABLE) askable.delete(oldest);
+    if (askable.size >= MAX_ASKABLE) {
+      const all = [...askable.values()];
+      askable.delete((all.find((x) => x.from === e.env.from) ?? all[0])?.id ?? "");
+    }
     askable.set(e.env.id, { id: e.env.id, from: e.env.from, to: [to, ...others], questions: 0 });
     return;
   }
