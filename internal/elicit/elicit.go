@@ -511,8 +511,8 @@ const (
 	maxQuestions = 20   // about one call
 )
 
-// Calls are the requests of a participant that have no response yet. Only the participant
-// that handles one may ask about it.
+// Calls are the requests of a participant that have no response yet, and that it has not
+// canceled. Only the participant that handles one may ask about it.
 type Calls struct {
 	you  protocol.ParticipantID
 	open []*openCall // oldest first
@@ -532,6 +532,8 @@ func (c *Calls) Apply(e *protocol.Envelope) *Question {
 	switch {
 	case e.Kind == protocol.KindMCPResponse:
 		c.open = slices.DeleteFunc(c.open, func(call *openCall) bool { return call.AddressedTo(e.From) && e.Correlation.Names(call.ID) })
+	case isCancellation(e) && e.From == c.you:
+		c.open = slices.DeleteFunc(c.open, func(call *openCall) bool { return e.Correlation.Names(call.ID) })
 	case e.Kind == protocol.KindMCPRequest && e.From == c.you && e.ParsePayload().Get("id").Exists():
 		if len(c.open) == maxCalls {
 			c.open = slices.Delete(c.open, 0, 1)
@@ -573,7 +575,11 @@ func Over(question, e *protocol.Envelope) bool {
 		return question.AddressedTo(e.From) && e.Correlation.Names(question.ID) ||
 			e.From == question.From && slices.ContainsFunc(question.Correlation.IDs, e.Correlation.Names)
 	case protocol.KindMCPRequest:
-		return e.From == question.From && e.Correlation.Names(question.ID) && e.ParsePayload().Get("method").EqualText("notifications/cancelled")
+		return e.From == question.From && e.Correlation.Names(question.ID) && isCancellation(e)
 	}
 	return false
+}
+
+func isCancellation(e *protocol.Envelope) bool {
+	return e.Kind == protocol.KindMCPRequest && e.ParsePayload().Get("method").EqualText("notifications/cancelled")
 }

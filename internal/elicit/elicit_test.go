@@ -170,4 +170,14 @@ func TestCalls(t *testing.T) {
 	if calls.Apply(envelope("q", "files", "alice", "r2", ask)) != nil {
 		t.Error("a question after the response is asked")
 	}
+	const cancel = `{"method":"notifications/cancelled","params":{"requestId":1}}`
+	calls.Apply(envelope("r3", "alice", "files", "", call))
+	calls.Apply(envelope("c", "bob", "files", "r3", cancel))
+	if calls.Apply(envelope("q", "files", "alice", "r3", ask)) == nil {
+		t.Error("a question is not asked after another participant has canceled the call")
+	}
+	calls.Apply(envelope("c", "alice", "files", "r3", cancel))
+	if calls.Apply(envelope("q", "files", "alice", "r3", ask)) != nil {
+		t.Error("a question about a canceled call is asked")
+	}
 }
