@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/meup-protocol/meup/internal/webtest"
 )
@@ -98,8 +99,12 @@ func TestDecide_InConversation(t *testing.T) {
 	if got := webtest.Eval[string](tab, `[...`+card("edit")+`.querySelectorAll(".diff .line")].map((x) => x.textContent).join("|")`); got != " # 2.4| |-Limit: 50 per second|+Limit: 100 per second| See protocol.md" {
 		t.Errorf("difference: %q", got)
 	}
-	if got := webtest.Eval[string](tab, card("edit")+`.textContent`); !strings.Contains(got, `"dry_run": false`) || !strings.Contains(got, `"oldText"`) {
-		t.Errorf("the card hides arguments: %s", got)
+	if got := fields(tab, "edit"); got != "dry_run=false" {
+		t.Errorf("the fields beside the difference: %q, want dry_run=false", got)
+	}
+	press(t, tab, card("edit")+`?.querySelector(".under [name=raw]")`)
+	if got := tab.Await(card("edit") + `?.querySelector(".args > div > pre")?.textContent`); !strings.Contains(got, `"dry_run": false`) || !strings.Contains(got, `"oldText"`) {
+		t.Errorf("the JSON lacks arguments: %s", got)
 	}
 
 	choose(t, tab, inForm("edit", "select[name=scope]"), "minutes")
@@ -125,7 +130,13 @@ func TestDecide_InConversation(t *testing.T) {
 	tab.Await(`(() => { const x = ` + inForm("tag", "textarea") + `; if (!x) return false; x.value = "{"; return true; })()`)
 	press(t, tab, inForm("tag", "button[type=submit]"))
 	tab.Await(inForm("tag", "[role=alert]") + `?.textContent.startsWith("Invalid JSON")`)
-	webtest.Eval[bool](tab, `((x) => { x.value = '{"tag": 12345678901234567890}'; return true; })(`+inForm("tag", "textarea")+`)`)
+	if webtest.Eval[bool](tab, card("tag")+`.querySelector(".args") !== null`) {
+		t.Error("the arguments are shown beside the editor that has them")
+	}
+	webtest.Eval[bool](tab, `((x) => { x.value = '{"tag": 12345678901234567890}'; x.dispatchEvent(new Event("input")); return true; })(`+inForm("tag", "textarea")+`)`)
+	if got := tab.Await(`[...` + inForm("tag", ".diff") + `?.querySelectorAll(".line") ?? []].map((x) => x.textContent.trim()).join("|")`); got != `{|-  "tag": "v1"|+  "tag": 12345678901234567890|}` {
+		t.Errorf("the difference of the edited arguments: %q", got)
+	}
 	decide(t, tab, inForm("tag", "button[type=submit]"))
 	tab.Await(card("tag") + ` === undefined`)
 	requests := s.history("mcp.request")
@@ -141,6 +152,81 @@ func TestDecide_InConversation(t *testing.T) {
 	tab.Await(title + `.startsWith("Reasoning · ")`)
 	s.Send("planner", Envelope{"kind": "reasoning.conclusion", "context": "r", "payload": map[string]any{"message": "Done."}})
 	tab.Await(title + `.startsWith("Thought for ")`)
+	tab.Clean()
+}
+
+// fields returns the labeled arguments of a card: "name=text" with a line for each.
+func fields(tab *webtest.Tab, id string) string {
+	return webtest.Eval[string](tab, `[...`+card(id)+`.querySelectorAll(".arg")].map((x) => (x.querySelector("dt")?.textContent ?? "") + "=" + x.querySelector("dd").textContent).join("\n")`)
+}
+
+const mail = "Hello all,\n\nthe limits are \"per kind\" now.\n"
+
+// mailCall returns a proposed call with arguments of all sorts, which expires in nine minutes.
+func mailCall(id string) Envelope {
+	e := propose(id, "r", "send_mail", map[string]any{"to": "all@example.org", "text": mail, "copies": "2", "tries": 2, "options": map[string]any{"sign": false}, "script": "if true; then\n  echo done\nfi"})
+	e["payload"].(map[string]any)["expires_at"] = time.Now().Add(9*time.Minute + 30*time.Second).UTC().Format(time.RFC3339)
+	return e
+}
+
+// TestDecide_Card checks that a card says in a sentence who asks whom for what and why, and
+// the time that is left, and has each argument once, with texts and code as such.
+func TestDecide_Card(t *testing.T) {
+	s := decideStage(t)
+	tab := webtest.Shared(t).Private(t)
+	looks[0].with(tab, 1)
+	s.Enter(tab, "ada")
+	s.Send("planner", mailCall("mail"))
+	tab.Await(card("mail") + `?.querySelector(".arg")`)
+	const text = `.textContent.replace(/\s+/g, " ").trim()`
+	if got := webtest.Eval[string](tab, card("mail")+`.querySelector("header p")`+text); got != "planner wants to call send_mail on files, because:" {
+		t.Errorf("the sentence of the card: %q", got)
+	}
+	if got := webtest.Eval[string](tab, card("mail")+`.querySelector(".why")`+text); got != "The notes have the old number." {
+		t.Errorf("the reason: %q", got)
+	}
+	tab.Await(`["Expires in 9m", "Expires in 8m"].includes(` + card("mail") + `.querySelector("meup-time-left")?.textContent)`)
+	want := "copies=\"2\"\noptions.sign=false\nscript=if true; then\n  echo done\nfi\ntext=" + mail + "\n\nto=all@example.org\ntries=2"
+	if got := fields(tab, "mail"); got != want {
+		t.Errorf("the fields: %q, want %q", got, want)
+	}
+	if got := webtest.Eval[string](tab, `[...`+card("mail")+`.querySelectorAll(".arg[data-as=code] .code-word")].map((x) => x.textContent).join(" ")`); got != "if true then echo done fi" {
+		t.Errorf("the highlighted words of the code: %q", got)
+	}
+	if got := webtest.Eval[int](tab, card("mail")+`.textContent.split("all@example.org").length - 1`); got != 1 {
+		t.Errorf("an argument is shown %d times, want once", got)
+	}
+	tab.Clean()
+}
+
+// TestDecide_Narrow checks that a card leaves the reasoning above it visible on a narrow
+// page, and that long arguments have a button that shows all of them.
+func TestDecide_Narrow(t *testing.T) {
+	s := decideStage(t)
+	tab := webtest.Shared(t).Private(t)
+	looks[2].with(tab, 1)
+	s.Enter(tab, "ada")
+	tab.Await(inForm("edit", "button[type=submit]"))
+	tab.Steady(card("edit") + `?.querySelector("header")`)
+	if hidden := webtest.Eval[string](tab, `(() => {
+		const box = document.querySelector(".talk").getBoundingClientRect();
+		const inside = (x) => x.getBoundingClientRect().top >= box.top && x.getBoundingClientRect().bottom <= box.bottom;
+		return [document.querySelector('[data-context="r"] .reasoning-title'), `+inForm("edit", "form")+`].filter((x) => !inside(x)).map((x) => x.localName + "." + x.className).join(" ");
+	})()`); hidden != "" {
+		t.Errorf("not visible with a card that is %v px high: %s", webtest.Eval[float64](tab, card("edit")+`.querySelector(".card").offsetHeight`), hidden)
+	}
+
+	s.Send("planner", withdrawal("edit"), propose("high", "r", "write_file", map[string]any{"path": "a.txt", "content": repeat("a line\n", 40)}))
+	const args = `?.querySelector(".args")`
+	const below = `?.querySelector(".under button")`
+	tab.Await(card("high") + below + `?.textContent === "Show all"`)
+	press(t, tab, card("high")+below)
+	tab.Await(`((x) => x.scrollHeight <= x.clientHeight + 1)(` + card("high") + args + `)`)
+
+	s.Send("planner", withdrawal("high"), propose("long", "r", "send_mail", map[string]any{"text": repeat("word ", 9000) + "end", "to": "all@example.org"}))
+	tab.Await(card("long") + below + `?.textContent === "Show all 45,024 characters"`)
+	press(t, tab, card("long")+below)
+	tab.Await(card("long") + args + `.textContent.includes("word end") && ` + card("long") + args + `.textContent.includes("all@example.org")`)
 	tab.Clean()
 }
 
@@ -181,8 +267,18 @@ func TestDecide_Looks(t *testing.T) {
 			choose(t, tab, inForm("edit", "select[name=scope]"), "context")
 			picture("context")
 			press(t, tab, inForm("edit", "button[type=button]"))
-			tab.Await(inForm("edit", "textarea"))
+			tab.Await(`(() => { const x = ` + inForm("edit", "textarea") + `; if (!x) return false; x.value = x.value.replace("100", "200"); x.dispatchEvent(new Event("input")); return true; })()`)
+			tab.Await(inForm("edit", ".diff"))
 			picture("edit")
+			s.Send("planner", mailCall("mail-"+l.name))
+			tab.Await(card("mail-"+l.name) + `?.querySelector(".arg")`)
+			picture("fields")
+			press(t, tab, card("mail-"+l.name)+`?.querySelector(".under [name=raw]")`)
+			picture("json")
+			openPanel(t, tab, "proposals")
+			tab.Await(approveIn(inList("edit")))
+			picture("panel")
+			s.Send("planner", withdrawal("mail-"+l.name))
 			tab.Clean()
 		})
 	}

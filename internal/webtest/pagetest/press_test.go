@@ -289,6 +289,11 @@ func TestPress_CardShowsAllParameters(t *testing.T) {
 		"method": "tools/call", "participant_id": "files", "params": map[string]any{
 			"name": "copy", "arguments": map[string]any{"to": deep}, "task": map[string]any{"ttl": 9}, "_meta": map[string]any{"secret": 1}}}})
 	tab.Await(approveIn(inRows("whole")))
+	if got := webtest.Eval[string](tab, inRows("whole")+`.shadowRoot.querySelector(".fields").textContent`); !strings.Contains(got, "task.ttl") || !strings.Contains(got, "arguments.to") || !strings.Contains(got, "hidden⟨U+202E⟩") {
+		t.Errorf("the fields lack parameters: %s", got)
+	}
+	press(t, tab, inRows("whole")+`.shadowRoot.querySelector(".under [name=raw]")`)
+	tab.Await(inRows("whole") + `.shadowRoot.querySelector(".args > div > pre")`)
 	text := webtest.Eval[string](tab, inRows("whole")+`.shadowRoot.textContent`)
 	for _, want := range []string{"Parameters of tools/call", `"task"`, `"ttl": 9`, "hidden⟨U+202E⟩", "This call contains invisible characters."} {
 		if !strings.Contains(text, want) {

@@ -22,7 +22,8 @@ export interface FileEdit {
   readonly rest: Payload;
 }
 
-const PATHS = ["path", "file_path", "filePath", "filename", "file"];
+/** Names of the argument that is the path of a file. */
+export const PATHS = ["path", "file_path", "filePath", "filename", "file"];
 /** Names of the old and the new text of a replacement. */
 const PAIRS: readonly (readonly [string, string])[] = [
   ["old_string", "new_string"],

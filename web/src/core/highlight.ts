@@ -39,6 +39,11 @@ const RULES: Readonly<Record<string, RegExp>> = Object.fromEntries([
   ["sql", SQL],
 ]);
 
+/** Reports whether code of a language is highlighted. */
+export function isLanguage(name: string): boolean {
+  return Object.hasOwn(RULES, name.toLowerCase());
+}
+
 /** Splits code into parts; the texts of the parts are the code, unchanged. */
 export function highlight(code: string, language: string): readonly CodePart[] {
   const name = language.toLowerCase();

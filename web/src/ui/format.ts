@@ -4,6 +4,7 @@ import { type TemplateResult, html } from "lit";
 import { look } from "@sdk/json.js";
 import { isObject, oneLine } from "@sdk/read.js";
 import type { Millis } from "@sdk/types.js";
+import { duration } from "../core/time.js";
 import "./show-more.js";
 import { plain, verbatim } from "./text.js";
 
@@ -66,6 +67,13 @@ const SHORT_YEAR = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "
 export function shortMoment(at: Millis, now: Millis): string {
   if (at === 0 || dayName(at, now) === "Today") return clock(at);
   return (new Date(at).getFullYear() === new Date(now).getFullYear() ? SHORT_DAY : SHORT_YEAR).format(at);
+}
+
+/** "Expires in 9m", with the seconds of the last two minutes; the day if that is not within a day. */
+export function expiry(at: Millis, now: Millis): string {
+  const seconds = Math.max(0, Math.floor((at - now) / 1000));
+  if (seconds >= 86_400) return `Expires ${shortMoment(at, now)}`;
+  return `Expires in ${duration(seconds < 120 ? seconds : seconds - (seconds % 60))}`;
 }
 
 /** "Today", "Yesterday", or the date. */

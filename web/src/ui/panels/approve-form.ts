@@ -13,7 +13,8 @@ import type { Shell } from "../panel.js";
 import { shared } from "../styles.js";
 import { plain, pretty, who } from "../text.js";
 import { parts, refused } from "./parts.js";
-import { editedArgs } from "./proposal-args.js";
+import { argsDifference, editedArgs } from "./proposal-args.js";
+import { differenceStyles } from "./proposal-style.js";
 import { DURATIONS } from "./right-picker.js";
 
 const LABELS: Readonly<Record<Scope, string>> = {
@@ -41,11 +42,13 @@ export class ApproveForm extends LitElement {
     patterns: { state: true },
     chosenHost: { state: true },
     editing: { state: true },
+    edited: { state: true },
     error: { state: true },
   };
   static override styles = [
     shared,
     parts,
+    differenceStyles,
     css`
       form {
         display: grid;
@@ -53,13 +56,21 @@ export class ApproveForm extends LitElement {
       }
       .scope {
         position: relative; /* contains the unseen label */
-        flex: 1 1 10rem; /* in a narrow card it fills the line of Approve */
+        flex: 1 1 4.75rem; /* in a narrow card it fills the line */
         max-width: 11rem;
         font-size: var(--text-s);
       }
       .scope select {
         min-height: 2rem;
         padding-block: 0;
+      }
+      @container (max-width: 22rem) {
+        .row {
+          gap: var(--space-1);
+        }
+        .button {
+          padding: 0 0.6rem;
+        }
       }
       @media (pointer: coarse) {
         .scope select {
@@ -100,6 +111,8 @@ export class ApproveForm extends LitElement {
   /** The participant chosen to run the tool, if the proposal names none. */
   declare private chosenHost: ParticipantID;
   declare private editing: boolean;
+  /** The text in the editor. */
+  declare private edited: string;
   declare private error: string;
   private shownFor = "";
 
@@ -109,6 +122,7 @@ export class ApproveForm extends LitElement {
     this.patterns = null;
     this.chosenHost = "";
     this.editing = false;
+    this.edited = "";
     this.error = "";
   }
 
@@ -163,9 +177,13 @@ export class ApproveForm extends LitElement {
   }
 
   private editor(): TemplateResult {
+    const p = this.proposal;
+    const before = pretty(p.args ?? {});
+    const edited = this.edited === before ? "" : editedArgs(p, this.edited);
     return html`<label class="field-label">Arguments to send
-      <textarea name="args" spellcheck="false" rows="8" .defaultValue=${pretty(this.proposal.args ?? {})}></textarea>
-    </label>`;
+        <textarea name="args" spellcheck="false" rows="8" .defaultValue=${before} @input=${(e: Event) => (this.edited = (e.target as HTMLTextAreaElement).value)}></textarea>
+      </label>
+      ${typeof edited === "string" || pretty(edited.args) === before ? nothing : argsDifference(p.args ?? {}, edited.args)}`;
   }
 
   /** Fields for the tool, its arguments and the duration. */
@@ -189,8 +207,8 @@ export class ApproveForm extends LitElement {
   /** Explains in whose name the call is sent, which participant runs it, and what else is allowed. */
   private consequence(host: ParticipantID): unknown {
     const p = this.proposal;
-    const whom = host === "" ? "the participant that you choose" : who(host);
-    const sent = `Approving sends ${this.editing ? "the edited" : "exactly this"} call in your name to ${whom}.`;
+    const to = p.owner !== "" ? "" : host === "" ? " to the participant that you choose" : ` to ${who(host)}`;
+    const sent = `Approving sends ${this.editing ? "the edited" : "exactly this"} call in your name${to}.`;
     const added = this.mayGrant && !this.editing ? capabilityFor(p, this.scope, host, this.patterns ?? patternsOf(p)) : null;
     if (added === null) return this.mayReject ? sent : `${sent} You cannot reject it.`;
     const limit = this.scope === "context" ? " Ends after an hour at the latest." : "";
@@ -199,7 +217,9 @@ export class ApproveForm extends LitElement {
 
   private readonly edit = (): void => {
     this.editing = !this.editing;
+    this.edited = pretty(this.proposal.args ?? {});
     this.error = "";
+    this.dispatchEvent(new CustomEvent("editing", { detail: this.editing }));
     void this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>(this.editing ? "textarea" : ".button.main")?.focus());
   };
 

@@ -12,13 +12,14 @@ import { suspicious } from "../../core/unicode.js";
 import type { Draft } from "@sdk/types.js";
 import { authorText, mark } from "../author.js";
 import { define } from "../element.js";
-import { longText, shortMoment } from "../format.js";
+import { longText } from "../format.js";
 import type { Shell } from "../panel.js";
 import { shared } from "../styles.js";
 import { who } from "../text.js";
 import { DecisionGuard } from "./decision-guard.js";
 import { envelopeButton, exact, monogram, parts, refused, when } from "./parts.js";
 import { cardStyles } from "./proposal-style.js";
+import "./time-left.js";
 
 /** Types of inputs for the formats of a text. */
 const INPUTS: Readonly<Record<string, string>> = { email: "email", uri: "url", date: "date" };
@@ -97,7 +98,7 @@ export class ElicitationCard extends LitElement {
   }
 
   private inputs(q: Elicitation, form: Form): TemplateResult {
-    const end = q.expiresAt === null ? nothing : html`<p class="faint">Expires ${shortMoment(q.expiresAt, this.shell.now())}.</p>`;
+    const end = q.expiresAt === null ? nothing : html`<p class="faint"><meup-time-left .at=${q.expiresAt} .now=${() => this.shell.now()}></meup-time-left></p>`;
     if (form.fields === null) return html`<p class="refused">This form cannot be shown.</p>${end}<div class="row">${this.others()}</div>`;
     return html`<form novalidate @submit=${(e: Event) => this.submit(e, form)}>
       ${form.url === "" ? form.fields.map((f, i) => this.field(f, i)) : this.link(form.url)} ${end}

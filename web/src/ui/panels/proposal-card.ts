@@ -1,6 +1,7 @@
 /** A proposal: the proposer, the call with its arguments and rationale, and the actions on it. */
 
 import { LitElement, type PropertyValues, type TemplateResult, html, nothing } from "lit";
+import { guard } from "lit/directives/guard.js";
 import { look } from "@sdk/json.js";
 import { withdraw } from "../../core/drafts.js";
 import type { Proposal, SpaceState } from "../../core/state.js";
@@ -11,15 +12,16 @@ import type { Shell } from "../panel.js";
 import { shared } from "../styles.js";
 import { mark, authorText } from "../author.js";
 import { brief, plain, pretty, who } from "../text.js";
-import { longText, shortMoment } from "../format.js";
+import { longText } from "../format.js";
 import { exact, goButton, monogram, parts, envelopeButton, refused, when } from "./parts.js";
 import type { Approval } from "./approve-form.js";
 import "./approve-form.js";
-import { proposedArgs } from "./proposal-args.js";
+import { type ArgsView, proposedArgs, sendsArgumentsOnly } from "./proposal-args.js";
 import { DecisionGuard } from "./decision-guard.js";
-import { cardStyles } from "./proposal-style.js";
+import { cardStyles, differenceStyles } from "./proposal-style.js";
 import { renderOutcome } from "./proposal-outcome.js";
 import "./reject-form.js";
+import "./time-left.js";
 
 export class ProposalCard extends LitElement {
   static override properties = {
@@ -33,9 +35,12 @@ export class ProposalCard extends LitElement {
     rejecting: { state: true },
     busy: { state: true },
     error: { state: true },
-    all: { state: true },
+    whole: { state: true },
+    raw: { state: true },
+    clipped: { state: true },
+    editing: { state: true },
   };
-  static override styles = [shared, parts, cardStyles];
+  static override styles = [shared, parts, differenceStyles, cardStyles];
 
   declare shell: Shell;
   declare proposal: Proposal;
@@ -50,10 +55,21 @@ export class ProposalCard extends LitElement {
   declare private rejecting: boolean;
   declare private busy: boolean;
   declare private error: string;
-  declare private all: boolean;
+  /** The user asked for all of long arguments. */
+  declare private whole: boolean;
+  /** The arguments are shown as JSON. */
+  declare private raw: boolean;
+  /** The arguments are higher than their box. */
+  declare private clipped: boolean;
+  /** The arguments are in the editor. */
+  declare private editing: boolean;
   private readonly guard = new DecisionGuard(this);
+  private args: ArgsView = { view: html``, cut: 0 };
+  private measured: Element | null = null;
+  private readonly sizes = new ResizeObserver(() => requestAnimationFrame(() => this.measureArgs()));
 
   protected override willUpdate(changed: PropertyValues): void {
+    if (["proposal", "whole", "raw"].some((x) => changed.has(x))) this.args = proposedArgs(this.proposal, this.whole === true, this.raw === true);
     if (!changed.has("held")) return;
     this.style.minHeight = this.held === true && this.hasUpdated ? `${this.getBoundingClientRect().height}px` : "";
     if (this.held) this.error = "";
@@ -61,6 +77,16 @@ export class ProposalCard extends LitElement {
 
   protected override updated(): void {
     this.guard.watch(this.proposal.status === "pending" && !this.past ? this.content(this.proposal) : "");
+    const args = this.renderRoot.querySelector(".args > div");
+    if (args === this.measured) return;
+    if (this.measured !== null) this.sizes.unobserve(this.measured);
+    if (args !== null) this.sizes.observe(args);
+    this.measured = args;
+  }
+
+  private measureArgs(): void {
+    const box = this.renderRoot.querySelector(".args");
+    this.clipped = box !== null && box.scrollHeight > box.clientHeight + 1;
   }
 
   /** What the user decides on: another text is another decision. */
@@ -70,18 +96,34 @@ export class ProposalCard extends LitElement {
 
   protected override render(): TemplateResult {
     const p = this.proposal;
+    const pending = p.status === "pending";
+    const host = p.owner === "" ? nothing : html` on <span class="name">${exact(p.owner)}</span>`;
     return html`<article class="card" data-status=${p.status} aria-label=${`${authorText(p.from)} proposes ${who(p.tool)}`}>
-      <header class="row">
-        ${monogram(p.from, true)}
-        <div class="grow"><span class="name">${who(p.from)}</span> ${mark(p.from)} <span class="quiet">${p.status === "pending" ? "wants" : "wanted"} to call</span></div>
-        ${when(p.at)} ${this.inline ? envelopeButton(this.shell, p.id) : nothing}
+      <header>
+        ${this.inline ? nothing : monogram(p.from, true)}
+        <p class="grow"><span class="name">${who(p.from)}</span> ${mark(p.from)} ${pending ? "wants" : "wanted"} to call <code class="tool">${exact(p.tool)}</code>${host}${p.rationale === "" ? "." : ", because:"}</p>
       </header>
-      <p class="call"><code>${exact(p.tool)}</code>${p.owner === "" ? nothing : html` <span class="quiet">of</span> <span class="name">${exact(p.owner)}</span>`}</p>
-      ${p.rationale === "" ? nothing : html`<p class="why">${longText(p.rationale, (s) => brief(s, plain))}</p>`} ${this.warnings(p)} ${proposedArgs(p, this.all === true, () => (this.all = true))}
+      ${p.rationale === "" ? nothing : html`<p class="why">${longText(p.rationale, (s) => brief(s, plain))}</p>`} ${this.warnings(p)} ${this.argsBox(p)}
       ${p.to.length === 0 ? nothing : html`<p class="faint">Sent only to ${p.to.map((x) => (x === this.shell.you ? "you" : authorText(x))).join(", ")}.</p>`}
-      ${p.status === "pending" ? nothing : renderOutcome(p)} ${p.status === "pending" ? this.decision(p) : nothing} ${refused(this.error ?? "")}
+      ${pending ? this.decision(p) : renderOutcome(p)} ${refused(this.error ?? "")}
       ${this.inline ? nothing : html`<footer class="row">${goButton(this.shell, p.id)}<span class="grow"></span>${envelopeButton(this.shell, p.id)}</footer>`}
     </article>`;
+  }
+
+  /** The arguments, unless they are in the editor, and when the call was proposed or how long it waits. */
+  private argsBox(p: Proposal): TemplateResult {
+    const { view, cut } = this.args;
+    const pending = p.status === "pending";
+    const end = html`<span class="grow"></span>${pending && p.expiresAt !== null ? html`<meup-time-left class="faint" .at=${p.expiresAt} .now=${() => this.shell.now()}></meup-time-left>` : when(p.at)} ${this.inline ? envelopeButton(this.shell, p.id) : nothing}`;
+    if (pending && this.editing === true && sendsArgumentsOnly(p)) return html`<div class="row under">${end}</div>`;
+    const whole = this.whole === true;
+    const more = cut > 0 ? `Show all ${cut.toLocaleString()} characters` : this.clipped === true && !whole ? "Show all" : "";
+    return html`<div class="args" role="group" aria-label="Arguments" tabindex="0" ?data-whole=${whole} ?data-clipped=${more !== ""}><div>${guard([view], () => view)}</div></div>
+      <div class="row under">
+        ${more === "" ? nothing : html`<button class="words small" @click=${() => (this.whole = true)}>${more}</button>`}
+        <button class="words small" name="raw" aria-label=${this.raw === true ? "Show as fields" : "Show as JSON"} @click=${() => (this.raw = !this.raw)}>${this.raw === true ? "Fields" : "JSON"}</button>
+        ${end}
+      </div>`;
   }
 
   /** Warnings about calls that imitate another one. */
@@ -102,9 +144,8 @@ export class ProposalCard extends LitElement {
       return html`<meup-reject-form .busy=${this.busy === true} @cancel=${this.stopRejecting} .shell=${this.shell} .proposal=${p} @draft=${(e: CustomEvent<Draft>) => void this.send(e.detail)}></meup-reject-form>`;
     }
     const { present = false } = this.state.participants.get(p.from) ?? {};
-    const end = p.expiresAt === null ? nothing : html`<p class="faint">Expires ${shortMoment(p.expiresAt, this.shell.now())}.</p>`;
     const gone = present || p.from === this.shell.you ? nothing : html`<p class="faint">${authorText(p.from)} is offline and may not see the decision.</p>`;
-    return html`${end}${gone}${p.from === this.shell.you ? this.own(p) : this.others(p)}`;
+    return html`${gone}${p.from === this.shell.you ? this.own(p) : this.others(p)}`;
   }
 
   private own(p: Proposal): TemplateResult {
@@ -119,7 +160,7 @@ export class ProposalCard extends LitElement {
     const no = decide || shell.may("mcp.reject");
     if (!call && !no) return html`<p class="quiet">You cannot decide this: you may neither call tools nor reject proposals.</p>`;
     if (!call) return html`<div class="row"><button class="button bad" ?disabled=${this.busy} @click=${this.startRejecting}>Reject…</button></div><p class="faint">You can reject this. Approving it requires the right to call tools.</p>`;
-    return html`<meup-approve-form .shell=${shell} .proposal=${p} .state=${this.state} .busy=${this.busy === true} .mayReject=${no} @approval=${(e: CustomEvent<Approval>) => void this.approve(e.detail)} @reject=${this.startRejecting}></meup-approve-form>`;
+    return html`<meup-approve-form .shell=${shell} .proposal=${p} .state=${this.state} .busy=${this.busy === true} .mayReject=${no} @approval=${(e: CustomEvent<Approval>) => void this.approve(e.detail)} @reject=${this.startRejecting} @editing=${(e: CustomEvent<boolean>) => (this.editing = e.detail)}></meup-approve-form>`;
   }
 
   /**
@@ -136,6 +177,7 @@ export class ProposalCard extends LitElement {
   }
 
   private readonly startRejecting = (): void => {
+    this.editing = false;
     this.rejecting = true;
   };
 

@@ -1,12 +1,14 @@
 /** The outcome of a proposal. Fulfilled, rejected, withdrawn and expired proposals look different. */
 
 import { type TemplateResult, html, nothing } from "lit";
+import { shownParams } from "@sdk/proposal.js";
 import type { Proposal } from "../../core/state.js";
 import { icon } from "../icons.js";
 import { authorText } from "../author.js";
 import { pretty } from "../text.js";
 import { longText } from "../format.js";
 import { exact, when } from "./parts.js";
+import { argsDifference } from "./proposal-args.js";
 
 interface OutcomeStyle {
   readonly tone: "good" | "bad" | "quiet" | "wait";
@@ -53,7 +55,7 @@ function reason(p: Proposal): TemplateResult | typeof nothing {
 function changed(p: Proposal): TemplateResult | typeof nothing {
   if (p.approvedArgs === undefined) return nothing;
   return html`<p class="small">Approved with different arguments:</p>
-    <pre tabindex="0">${exact(pretty(p.approvedArgs))}</pre>`;
+    ${argsDifference(shownParams(p.method, p.params) ?? {}, p.approvedArgs)}`;
 }
 
 function result(p: Proposal): TemplateResult | typeof nothing {

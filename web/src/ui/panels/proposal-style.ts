@@ -2,51 +2,8 @@
 
 import { css } from "lit";
 
-export const cardStyles = css`
-  .card {
-    display: grid;
-    gap: var(--space-3);
-    padding: var(--space-3);
-    container-type: inline-size;
-  }
-  .card[data-status="pending"] {
-    border-color: var(--wait);
-  }
-  :host([held]) {
-    display: block;
-  }
-  :host([held]) .card {
-    min-height: inherit;
-    align-content: start;
-    background: var(--sunk);
-    color: var(--quiet);
-    filter: grayscale(1);
-  }
-  :host([chosen]) .card {
-    outline: 2px solid var(--accent);
-    outline-offset: 1px;
-  }
-  .call {
-    font-size: var(--text-m);
-    overflow-wrap: anywhere;
-  }
-  .call code {
-    font-size: 0.9375em;
-    font-weight: 600;
-  }
-  .why {
-    padding-left: var(--space-3);
-    border-left: 2px solid var(--line);
-    color: var(--quiet);
-    overflow-wrap: anywhere;
-    white-space: pre-line;
-  }
-  h3 {
-    margin-bottom: var(--space-1);
-  }
-  pre {
-    max-height: 16rem;
-  }
+/** Styles of a difference. */
+export const differenceStyles = css`
   .edit {
     border: 1px solid var(--line);
     border-radius: var(--round-m);
@@ -66,9 +23,7 @@ export const cardStyles = css`
     color: var(--bad);
   }
   .diff {
-    max-height: 22rem;
     padding: var(--space-1) 0;
-    overflow: auto;
     font: 0.8125rem / 1.5 var(--mono);
   }
   .line {
@@ -94,6 +49,149 @@ export const cardStyles = css`
   .line[data-sign="@"] {
     color: var(--quiet);
   }
+`;
+
+export const cardStyles = css`
+  .card {
+    display: grid;
+    gap: var(--space-3);
+    padding: var(--space-3);
+    container-type: inline-size;
+  }
+  .card[data-status="pending"] {
+    border-color: var(--wait);
+  }
+  :host([held]) {
+    display: block;
+  }
+  :host([held]) .card {
+    min-height: inherit;
+    align-content: start;
+    background: var(--sunk);
+    color: var(--quiet);
+    filter: grayscale(1);
+  }
+  :host([chosen]) .card {
+    outline: 2px solid var(--accent);
+    outline-offset: 1px;
+  }
+  header {
+    display: flex;
+    align-items: start;
+    gap: var(--space-2);
+  }
+  header p {
+    overflow-wrap: anywhere;
+  }
+  .tool {
+    font-size: 0.9375em;
+    font-weight: 600;
+  }
+  .why {
+    padding-left: var(--space-3);
+    border-left: 2px solid var(--line);
+    color: var(--quiet);
+    overflow-wrap: anywhere;
+    white-space: pre-line;
+  }
+  h3 {
+    margin-bottom: var(--space-1);
+  }
+  .args {
+    max-height: clamp(9rem, 36dvh, 24rem);
+    overflow: auto;
+    border-radius: var(--round-s);
+  }
+  .args[data-whole] {
+    max-height: none;
+  }
+  .args[data-clipped] > div {
+    padding-bottom: 1.5rem;
+  }
+  .args[data-clipped]::after {
+    position: sticky;
+    bottom: 0;
+    display: block;
+    height: 1.5rem;
+    margin-top: -1.5rem;
+    background: linear-gradient(transparent, var(--raised));
+    pointer-events: none;
+    content: "";
+  }
+  @media (max-width: 56.25rem) {
+    .args {
+      max-height: clamp(8rem, 24dvh, 20rem);
+    }
+  }
+  .args > div {
+    display: grid;
+    gap: var(--space-2);
+  }
+  .under {
+    gap: 0 var(--space-3);
+    min-height: 1.75rem;
+    margin-block: calc(-1 * var(--space-2));
+  }
+  .under .small-icon {
+    margin: 0 -0.375rem;
+  }
+  .fields {
+    display: grid;
+    grid-template-columns: fit-content(40%) minmax(0, 1fr);
+    gap: var(--space-1) var(--space-3);
+  }
+  .arg {
+    display: grid;
+    grid-column: 1 / -1;
+    grid-template-columns: subgrid;
+    align-items: baseline;
+  }
+  .arg[data-long],
+  .arg:not(:has(dt)) {
+    grid-template-columns: minmax(0, 1fr);
+  }
+  dt {
+    color: var(--quiet);
+    font: 0.8125rem / 1.5 var(--mono);
+    overflow-wrap: anywhere;
+  }
+  .value {
+    max-height: none;
+    padding: 0;
+    background: none;
+    overflow-wrap: anywhere;
+    white-space: pre-wrap;
+  }
+  pre.value {
+    font-size: 0.8125rem;
+  }
+  .args > div > .value,
+  .arg[data-long] .value {
+    padding: var(--space-2) var(--space-3);
+    border-radius: var(--round-m);
+    background: var(--sunk);
+  }
+  .code-word {
+    color: light-dark(#7a2f8f, #d9a4ea);
+  }
+  .code-text {
+    color: light-dark(#7a4a08, #e2b566);
+  }
+  .code-number {
+    color: light-dark(#1d5a94, #8fc1f0);
+  }
+  .code-note {
+    color: var(--quiet);
+  }
+  .code-added {
+    color: var(--accent-strong);
+  }
+  .code-removed {
+    color: var(--bad);
+  }
+  meup-time-left.wait {
+    color: var(--wait);
+  }
   footer {
     margin-top: calc(-1 * var(--space-1));
   }
@@ -114,7 +212,7 @@ export const cardStyles = css`
     font-size: var(--text-s);
     font-weight: 600;
   }
-  .fate pre {
+  .fate :is(pre, .edit) {
     background: var(--raised);
   }
   .fate {

@@ -1,0 +1,37 @@
+/** How long something can still be decided: "Expires in 9m". */
+
+import type { Millis } from "@sdk/types.js";
+import { PageElement, define } from "../element.js";
+import { expiry } from "../format.js";
+import { onTick } from "../ticker.js";
+
+/** The rest of the time that is marked, milliseconds. */
+const SOON = 60_000;
+
+export class TimeLeft extends PageElement {
+  static override properties = { at: { attribute: false }, now: { attribute: false } };
+
+  declare at: Millis;
+  /** The space's time. */
+  declare now: () => Millis;
+  private stop: (() => void) | undefined;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.stop = onTick(() => {
+      if (this.hasUpdated && this.textContent !== expiry(this.at, this.now())) this.requestUpdate();
+    });
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.stop?.();
+  }
+
+  protected override render(): string {
+    this.classList.toggle("wait", this.at - this.now() < SOON);
+    return expiry(this.at, this.now());
+  }
+}
+
+define("meup-time-left", TimeLeft);
