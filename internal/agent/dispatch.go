@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -240,19 +239,23 @@ func (a *Agent) catchUp(ctx context.Context) []protocol.Envelope {
 		a.questions.Hold(&q.chat, q)
 		questions = append(questions, q)
 	}
-	slices.SortStableFunc(questions, func(x, y *question) int {
-		return cmp.Compare(b.Interrupted(x.chat.ID), b.Interrupted(y.chat.ID))
-	})
+	requests := b.Requests()
 	a.runtime.Group.Go(func() {
 		a.closeAttempts(a.runtime.Work, b, rest)
+		var last []*question
 		for _, q := range questions {
-			a.resume(q, b)
 			if b.Interrupted(q.chat.ID) == maxInterrupted-1 {
-				<-q.root.ctx.Done() // only one of them may end this process
+				last = append(last, q)
+				continue
 			}
+			a.resume(q, b)
+		}
+		for _, q := range last { // one after another: only one of them may end this process
+			a.resume(q, b)
+			<-q.root.ctx.Done()
 		}
 	})
-	return b.Requests()
+	return requests
 }
 
 // maxInterrupted bounds the attempts to answer a question that end with their process.

@@ -27,11 +27,17 @@ Handler = TypeVar("Handler", bound="Callable[[Question], Awaitable[Any]]")
 PROBE_EVERY = 15.0
 PROBE_TIME = 10.0
 MAX_WATCHED = 256
+# MAX_INTERRUPTED bounds the attempts to answer a question that end with their process.
+MAX_INTERRUPTED = 3
 
 SHUTDOWN = "the agent is shutting down"
 RESTARTED = "the agent was restarted"
 BEHIND = "another process of this agent began first"
 TAKEN = "another process of this agent continues it"
+GIVEN_UP = (
+    "this agent ended three times while it worked on the question, and does not try again. "
+    "Ask once more if something else was the cause"
+)
 # SILENT are the reasons after which no participant expects an answer.
 SILENT = (SHUTDOWN, BEHIND, TAKEN)
 
@@ -300,7 +306,7 @@ class Questions:
             return
         log.warning("the other process is gone: question %s is taken over", question.id)
         await self._close_leftovers(work, question.id)
-        self._admit(question.envelope, work.calls(question.id), bounded=False)
+        self._resume(question.envelope, work)
 
     async def _alive(self, question: Question) -> bool:
         """Ask the other processes whether one works on a question."""
@@ -335,8 +341,33 @@ class Questions:
         await self._close_leftovers(work)
         for env in missed:
             self.space._tools.route(env)
+        last = []
         for env in work.questions(catch_up == "all") if self.active else ():
+            if work.interrupted(env.id) == MAX_INTERRUPTED - 1:
+                last.append(env)
+            else:
+                self._resume(env, work)
+        if last:
+            self.space._spawn(self._resume_each(last, work))
+
+    async def _resume_each(self, questions: list[Envelope], work: Backlog) -> None:
+        """Answer questions one after another: only one of them may end this process."""
+        for env in questions:
+            self._resume(env, work)
+            question = self._held.get(env.id)
+            if question is not None and question._task is not None:
+                await asyncio.wait({question._task})
+
+    def _resume(self, env: Envelope, work: Backlog) -> None:
+        """Answer a question of the log, or give it up if it may end each process that works on it."""
+        if env.id in work.settled:
+            return
+        if work.interrupted(env.id) < MAX_INTERRUPTED:
             self._admit(env, work.calls(env.id), bounded=False)
+            return
+        log.error("question %s of %s is given up: the process ended during each of %d attempts to answer it", env.id, env.from_, MAX_INTERRUPTED)
+        payload = {"message": f"I have stopped looking into this: {GIVEN_UP}.", "format": "markdown"}
+        self.space.send_final_derived("answer", env.id, "chat", payload, to=Question(self, env).private, correlation=env.id)
 
     async def _close_leftovers(self, work: Backlog, question: str = "") -> None:
         for kind, payload, fields in work.leftovers(question):

@@ -65,6 +65,7 @@ class Backlog:
         self._cancelled: list[Envelope] = []  # the cancellations of requests
         self._through: int | None = 0  # later requests were received by no process; None: it is not known
         self._attempts: dict[str, tuple[str, ...]] = {}  # the chats that an outermost start correlates to
+        self._ended: set[str] = set()  # attempts with an end that is not of a later process
         self._calls: dict[str, tuple[str, EarlierCall]] = {}  # by the request, with its outermost context
         self.settled: set[str] = set()  # chats that are answered or withdrawn
 
@@ -107,7 +108,10 @@ class Backlog:
             self._settle(env.correlation)
         elif env.kind == "reasoning.conclusion":
             self._contexts.pop(env.context, None)
+            self._ended.add(env.context)
         elif env.kind == "reasoning.cancel":
+            if env.from_ != self._you or env.payload.get("reason") != RESTARTED:
+                self._ended.update((env.context, *env.correlation))
             for path, start in list(self._contexts.items()):
                 if path == env.context or not env.context and start.id in env.correlation:
                     del self._contexts[path]
@@ -209,6 +213,10 @@ class Backlog:
             given = params.get("arguments")
             call = EarlierCall(env.id, env.to[0], str(params.get("name")), given if isinstance(given, dict) else {})
             self._calls[env.id] = (context.partition("/")[0], call)
+
+    def interrupted(self, question: str) -> int:
+        """Return the number of attempts at a question that had no end when their process ended."""
+        return sum(question in ids and root not in self._ended for root, ids in self._attempts.items())
 
     def calls(self, question: str) -> tuple[EarlierCall, ...]:
         """Return the tool calls of earlier attempts at a question."""

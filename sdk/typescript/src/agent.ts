@@ -46,12 +46,15 @@ export interface Agent {
   stop(): Promise<void>;
 }
 
-/** Bounds: envelopes that wait for the log to be read; watched questions; milliseconds for the reply of another process; rounds of closing; attempts to read the log. */
+/** Bounds: envelopes that wait for the log to be read; watched questions; milliseconds for the reply of another process; rounds of closing; attempts to read the log; attempts to answer a question that end with their process. */
 const MAX_QUEUED = 10_000;
 const MAX_WATCHED = 256;
 const PROBE = 10_000;
 const ROUNDS = 3;
 const ATTEMPTS = 5;
+const MAX_INTERRUPTED = 3;
+
+const GIVEN_UP = "this agent ended three times while it worked on the question, and does not try again. Ask once more if something else was the cause";
 
 interface Running {
   readonly q: Question;
@@ -123,7 +126,21 @@ export class QuestionAgent implements Agent {
     this.flushEarly();
     if (backlog === null || this.stopped) return;
     await this.closeAttempts(backlog, this.until);
-    for (const e of backlog.questions) if (!backlog.settled(e.id) && !this.stopped) this.take(e, backlog.calls(e.id), true);
+    const isLast = (e: Envelope): boolean => backlog.interrupted(e.id) === MAX_INTERRUPTED - 1;
+    for (const e of backlog.questions) if (!isLast(e)) this.resume(e, backlog);
+    for (const e of backlog.questions) {
+      if (!isLast(e)) continue;
+      this.resume(e, backlog);
+      await this.questions.get(e.id)?.done; // one after another: only one of them may end this process
+    }
+  }
+
+  /** Answers a question of the log, or gives it up if it may end each process that works on it. */
+  private resume(e: Envelope, work: Backlog): void {
+    if (work.settled(e.id) || this.stopped) return;
+    if (work.interrupted(e.id) < MAX_INTERRUPTED) return this.take(e, work.calls(e.id), true);
+    this.s.client.warn(`question ${e.id} of ${e.from} is given up: the process ended during each of ${MAX_INTERRUPTED} attempts to answer it`);
+    this.quietly(new Question(this.s, e).reply(`I have stopped looking into this: ${GIVEN_UP}.`));
   }
 
   /** Reads the log again after a failure that may pass. */
@@ -414,7 +431,7 @@ export class QuestionAgent implements Agent {
         if (work.settled(e.id)) return;
         await this.closeAttempts(work, head, e.id);
         if (work.settled(e.id) || this.stopped) return;
-        this.take(e, work.calls(e.id), true);
+        this.resume(e, work);
         return;
       }
     } catch (err) {

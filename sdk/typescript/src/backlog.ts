@@ -81,6 +81,8 @@ export class Backlog {
   private readonly begun = new Set<ID>();
   private readonly done = new Set<ID>();
   private readonly attempts = new Map<ID, readonly ID[]>();
+  /** Attempts with an end that is not of a later process. */
+  private readonly ended = new Set<ID>();
   private readonly sent = new Map<ID, EarlierCall & { readonly root: ID }>();
   private observe: (e: Envelope) => boolean;
 
@@ -119,6 +121,11 @@ export class Backlog {
   /** Reports whether a question is answered or withdrawn. */
   settled(question: ID): boolean {
     return this.done.has(question);
+  }
+
+  /** The number of attempts to answer a question that had no end when their process ended. */
+  interrupted(question: ID): number {
+    return [...this.attempts].filter(([root, about]) => about.includes(question) && !this.ended.has(root)).length;
   }
 
   /** The tool calls of earlier attempts to answer a question. */
@@ -201,8 +208,10 @@ export class Backlog {
         break;
       case "reasoning.conclusion":
         this.contexts.delete(e.context ?? "");
+        this.ended.add(e.context ?? "");
         break;
       case "reasoning.cancel":
+        if (e.from !== this.o.you || str(field(e.payload, "reason")) !== RESTARTED) for (const id of [e.context ?? "", ...correlations(e)]) this.ended.add(id);
         for (const [path, start] of this.contexts) if (path === e.context || (e.context === undefined && correlations(e).includes(start.id))) this.contexts.delete(path);
         break;
     }

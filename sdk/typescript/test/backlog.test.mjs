@@ -38,3 +38,21 @@ test("the number of entries that are read does not depend on their positions", a
     assert.ok(h.read < 3100, `${h.read} entries`);
   }
 });
+
+test("an attempt is interrupted if nothing ended it before a later process did", async () => {
+  const h = new History(1);
+  h.add(1, "alice", { id: "asked" });
+  for (const [id, end] of Object.entries({
+    concluded: { from: "bot", kind: "reasoning.conclusion" },
+    stopped: { from: "bot", kind: "reasoning.cancel", payload: { reason: "the agent is shutting down" } },
+    canceled: { from: "alice", kind: "reasoning.cancel", payload: { reason: "the agent was restarted" } },
+    restarted: { from: "bot", kind: "reasoning.cancel", payload: { reason: "the agent was restarted" } },
+    open: { from: "bot", kind: "reasoning.thought" },
+  })) {
+    h.add(1, "bot", { id, kind: "reasoning.start", correlationId: "asked", payload: {} });
+    h.add(1, end.from, { context: id, payload: {}, ...end });
+  }
+  const b = await Backlog.read({ api: h, space: "lab", you: "bot", mode: "auto", until: h.log.at(-1).seq, observe: (e) => e.kind === "chat", now: Date.now() });
+  assert.equal(b.interrupted("asked"), 2);
+  assert.equal(b.interrupted("other"), 0);
+});
