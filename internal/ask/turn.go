@@ -332,10 +332,11 @@ func (t *turn) end() *Event {
 
 func textOf(e *protocol.Envelope, field string) string { return e.ParsePayload().Get(field).Text() }
 
-// Repeats reports whether a text begins with a conclusion, which may have been cut: a
-// conclusion of one sentence is often the beginning of the answer.
+// Repeats reports whether a text begins with a conclusion, which may have been cut, and may
+// have marks of reasoning: a conclusion of one sentence is often the beginning of the answer.
 func Repeats(text, conclusion string) bool {
-	whole := strings.TrimSpace(conclusion)
+	_, whole := textutil.SplitMarks(conclusion)
+	whole = strings.TrimSpace(whole)
 	beginning := strings.TrimSpace(strings.TrimSuffix(whole, "…"))
 	rest, begins := strings.CutPrefix(strings.TrimSpace(text), beginning)
 	next, _ := utf8.DecodeRuneInString(rest)

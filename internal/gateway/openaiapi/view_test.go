@@ -119,6 +119,7 @@ func TestView_Answers(t *testing.T) {
 		"a repetition":     {[]*ask.Event{concluded("It is fine."), eventOf(ask.Answered, "planner", "It is fine.\n", "")}, "", "It is fine.\n"},
 		"its beginning":    {[]*ask.Event{concluded("It is fine."), eventOf(ask.Answered, "planner", "It is fine. All of it.", "")}, "", "It is fine. All of it."},
 		"cut":              {[]*ask.Event{concluded("It is fi…"), eventOf(ask.Answered, "planner", "It is fine.", "")}, "", "It is fine."},
+		"marked":           {[]*ask.Event{concluded("<think>It was.</think>It is fine."), eventOf(ask.Answered, "planner", "It is fine.", "")}, "", "It is fine."},
 		"part of a word":   {[]*ask.Event{concluded("It is"), eventOf(ask.Answered, "planner", "It isn't.", "")}, "|It is", "It isn't."},
 		"another text":     {[]*ask.Event{concluded("It is fine."), eventOf(ask.Answered, "planner", "All is well.", "")}, "|It is fine.", "All is well."},
 		"of somebody else": {[]*ask.Event{concluded("It is fine."), eventOf(ask.Answered, "bob", "It is fine.", "")}, "|It is fine.", "**bob**: It is fine."},
