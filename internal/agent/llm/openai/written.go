@@ -207,15 +207,17 @@ func readNamed(text string, _ []llm.Tool) (found []*call, rest string) {
 // its arguments, and an end. The name may follow "functions." and precede ":" and a number.
 // Before the name there may be a type with a separator; then the arguments are in a fence.
 func readSection(begin, separator, end string) func(string, []llm.Tool) ([]*call, string) {
+	const fence = "```json"
 	return func(text string, _ []llm.Tool) (found []*call, rest string) {
 		for rest = strings.TrimSpace(text); strings.HasPrefix(rest, begin); rest = strings.TrimSpace(rest) {
 			name, after, ok := strings.Cut(rest[len(begin):], separator)
 			if !ok {
 				return nil, ""
 			}
-			fenced, body, hasFence := strings.Cut(after, "```json")
+			head, _, _ := strings.Cut(after, begin) // not more, for each of the calls
+			fenced, _, hasFence := strings.Cut(head, fence)
 			if hasFence && !strings.Contains(fenced, end) && !strings.Contains(fenced, "{") {
-				name, after = fenced, body
+				name, after = fenced, after[len(fenced)+len(fence):]
 			}
 			var arguments json.RawMessage
 			if after, ok = decode(after, &arguments); !ok {

@@ -1,7 +1,9 @@
 package openai
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
@@ -30,5 +32,16 @@ func TestWrittenCalls_Pieces(t *testing.T) {
 				t.Errorf("%q and %q: text %q, %d calls; want the text before the call and one call of list", text[:at], text[at:], said, len(found.list))
 			}
 		}
+	}
+}
+
+// The time to read calls does not grow with the square of their number.
+func TestReadCalls_Many(t *testing.T) {
+	const n = 100_000
+	text := "<|tool_calls_section_begin|>" + strings.Repeat("<|tool_call_begin|>functions.list:0<|tool_call_argument_begin|>{}<|tool_call_end|>", n) + "<|tool_calls_section_end|>"
+	began := time.Now()
+	found := readCalls(text, []llm.Tool{{Name: "list"}})
+	if took := time.Since(began); len(found) != n || took > 20*time.Second {
+		t.Errorf("%d calls in %s, want %d below 20 s", len(found), took, n)
 	}
 }
