@@ -50,6 +50,7 @@ var people = []kind{
 		"Das Passwort ist {digit:2} Zeichen lang. Passwort: siehe Abschnitt {digit:1}.{digit:1}. Das Kennwort lautet für alle gleich, die Passwort-Richtlinie v{semver} gilt seit {digit:4}.",
 		"Le mot de passe : voir la page {digit:2}. Le mot de passe est requis, le nouveau mot de passe est envoyé à {person} le {digit:2}/{digit:2}/2026.",
 		"contraseña: mínimo {digit:2} caracteres; la contraseña es obligatoria desde el {digit:2}-{digit:2}-2026. A senha é pessoal; senha: alterada.",
+		"I moved the password to {path}:{digit:3}, and a hint at the password to README.md#L{digit:2}-L{digit:3}. Send the password to @{noun}_{digit:4}, or the password to +49-170-{digit:7}.",
 		"La password è obbligatoria dal {digit:2}/{digit:2}/2026; la password di {person} è scaduta. Parola d'ordine: nessuna. Het wachtwoord is verplicht, hasło: wymagane, hasło to {digit:2} znaków.",
 		"Şifreniz en az {digit:2} karakter olmalı; şifre: zorunlu, şifresi: {noun}. Salasana: vanhentunut. Heslo: min. {digit:2} znaků.",
 		"パスワードはargon2idでハッシュ化され、{noun}に保存されます。パスワードは{host}で管理。비밀번호는 {digit:2}자 이상입니다. كلمة المرور: {digit:2} حرفا على الأقل، كلمة السر مطلوبة",
