@@ -78,7 +78,34 @@ func checkout(t *testing.T) (dir string, env []string) {
 	if err := os.WriteFile(compiler, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return dir, append(os.Environ(), "GO="+compiler, "MAKEFLAGS=", "XDG_CONFIG_HOME="+dir)
+	return dir, append(os.Environ(), "GO="+compiler, "MAKEFLAGS=", "XDG_CONFIG_HOME="+t.TempDir())
+}
+
+// unignored returns the files in a folder that git would show in a clone of this repository.
+func unignored(t *testing.T, dir string) (files []string) {
+	t.Helper()
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Log("git is not installed: what is left is not checked")
+		return nil
+	}
+	text, err := os.ReadFile("../.gitignore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(dir, ".gitignore"), string(text))
+	for _, arguments := range [][]string{{"init", "-q"}, {"ls-files", "--others", "--exclude-per-directory=.gitignore"}} {
+		cmd := exec.Command(git, arguments...)
+		cmd.Dir = dir
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("git %s: %v", arguments[0], err)
+		}
+		files = strings.Fields(string(out))
+	}
+	return slices.DeleteFunc(files, func(name string) bool {
+		return slices.Contains([]string{".gitignore", "Makefile", "docs", "examples"}, name) // of checkout
+	})
 }
 
 // runCommands runs the commands of a document's console blocks in one shell at a
@@ -119,6 +146,9 @@ func runCommands(t *testing.T, document, skip string) string {
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("the commands of %s: %v\n%s", document, err, &out)
+	}
+	if left := unignored(t, dir); len(left) > 0 {
+		t.Errorf("the commands of %s leave %q; .gitignore should name what a reader does not commit", document, left)
 	}
 	return out.String()
 }
