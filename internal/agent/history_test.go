@@ -23,6 +23,7 @@ import (
 type remembering struct {
 	mu      sync.Mutex
 	history map[string][]llm.Message // by question
+	askers  map[string]string        // by question
 }
 
 // Next answers.
@@ -30,9 +31,9 @@ func (r *remembering) Next(_ context.Context, s planner.State) (planner.Decision
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.history == nil {
-		r.history = make(map[string][]llm.Message)
+		r.history, r.askers = make(map[string][]llm.Message), make(map[string]string)
 	}
-	r.history[s.Question] = s.History
+	r.history[s.Question], r.askers[s.Question] = s.History, s.Asker
 	return planner.Decision{Action: contextwindow.Finish, Answer: "noted: " + s.Question, Conclusion: "noted"}, nil
 }
 
@@ -70,6 +71,9 @@ func TestHistory_OnlySharedChats(t *testing.T) {
 	put(alice, "alice's second secret", "planner")
 	put(alice, "again to two", "planner", "carol")
 
+	if got := memory.askers["@planner another public matter"]; got != "carol" {
+		t.Errorf("the question of carol is one of %q", got)
+	}
 	public := []string{"user| carol: good morning", "user| alice: @planner a public matter", "assistant| noted: @planner a public matter"}
 	for question, want := range map[string]string{
 		"@planner a public matter": lines(public[:1]...),

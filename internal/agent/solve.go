@@ -151,7 +151,7 @@ func (a *Agent) newState(p *problem) planner.State {
 		steps = max(1, steps/2)
 	}
 	return planner.State{
-		Question: p.text, Session: string(p.q.chat.ID), History: p.q.history, Instructions: a.opts.Instructions,
+		Question: p.text, Asker: string(p.q.chat.From), Session: string(p.q.chat.ID), History: p.q.history, Instructions: a.opts.Instructions,
 		MaxSteps: steps, Depth: p.depth, MaxDepth: depth, Memory: new(planner.Memory), Open: true,
 	}
 }

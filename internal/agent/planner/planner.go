@@ -50,8 +50,10 @@ const DefaultReason = "Tool selected to satisfy the current subtask."
 // State is the complete input of a decision.
 type State struct {
 	Question string
+	Asker    string // the sender of the question; empty: not known
 	// History is the conversation before the question, oldest first: User
-	// messages, and Assistant messages for the agent's own.
+	// messages, which begin with their sender and ": ", and Assistant messages
+	// for the agent's own.
 	History []llm.Message
 	Tools   []Tool
 	Steps   []contextwindow.Record

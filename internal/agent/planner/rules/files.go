@@ -72,12 +72,16 @@ func (r *run) isAboutFolders() bool {
 }
 
 // quote searches the documents: for the words of the question together with those that it
-// refers to, and if there is no passage for its own words alone.
+// refers to, and if that finds only passages about the latter, for its own words alone.
 func (r *run) quote() (d planner.Decision, ok bool) {
 	if r.passage() != "" {
 		return d, false
 	}
-	for _, words := range unique([]string{strings.Join(r.q.terms(), " "), strings.Join(r.q.own, " ")}) {
+	searches := []string{strings.Join(r.q.terms(), " ")}
+	if strings.Join(r.quoted, "") != "" {
+		searches = append(searches, strings.Join(r.q.own, " "))
+	}
+	for _, words := range unique(searches) {
 		f := filler{tool: r.box.quotes, args: map[string]any{r.box.quotes.schema.find(queryRole): words}}
 		if r.wantsFiles() {
 			f.args["files"] = true

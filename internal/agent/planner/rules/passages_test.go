@@ -66,6 +66,8 @@ func TestRules_AnswersAboutFiles(t *testing.T) {
 		{"list the protocol folder", []string{"- `2-kinds.md`: The protocol: kinds\n"}, "glossary"},
 		{"who wrote this?", []string{"wrote"}, "install"},
 		{"How do I install it?", []string{"install"}, "wrote"},
+		{"How many moons does Jupiter have?", []string{"nothing about “moons jupiter”"}, "From `"},
+		{"and who may change them?", []string{"nothing about “moons jupiter change”"}, "From `"},
 		{"What is an envelope?", []string{"one message, as JSON"}, ""},
 		{"where is it stored?", []string{"stored"}, "one message, as JSON"},
 		{"and what is it?", []string{"one message, as JSON"}, ""}, // the envelope, and not what is stored

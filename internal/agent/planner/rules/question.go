@@ -136,19 +136,20 @@ func (q *question) hasPronoun() bool {
 }
 
 // resolve adds the keywords and files of the question that a follow-up refers to: the last
-// one in the history that was answered, or the one that a pronoun in it refers to in turn.
-func (q *question) resolve(history []llm.Message) {
+// one of its asker in the history that was answered, or the one that a pronoun in it refers to
+// in turn.
+func (q *question) resolve(history []llm.Message, asker string) {
 	if !q.follows() {
 		return
 	}
 	answered := false
 	for i, m := range slices.Backward(history) {
+		sender, text, _ := strings.Cut(m.Text, ": ")
 		if m.Role == llm.Assistant {
 			answered = true
-		} else if answered {
-			_, text, _ := strings.Cut(m.Text, ": ") // the sender's name
+		} else if answered && (asker == "" || sender == asker) {
 			before := parse(text)
-			before.resolve(history[:i])
+			before.resolve(history[:i], asker)
 			q.about = before.keywords
 			if len(before.about) > 0 && q.hasPronoun() {
 				q.about = before.about

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 )
 
@@ -64,5 +65,36 @@ func TestRules_LongQuestion(t *testing.T) {
 	}
 	if q := parse(strings.Join(words[:120], " ")); len(q.keywords) != maxKeywords {
 		t.Errorf("%d keywords", len(q.keywords))
+	}
+}
+
+// A follow-up refers to what its asker asked before, and was answered.
+func TestQuestion_Resolve(t *testing.T) {
+	asked := func(text string) llm.Message { return llm.Message{Role: llm.User, Text: text} }
+	answered := llm.Message{Role: llm.Assistant, Text: "An answer."}
+	space, scene := asked("alice: @guide What is a space?"), asked("ben: @planner Can we announce version 2.4 today?")
+	for name, c := range map[string]struct {
+		question, asker string
+		history         []llm.Message
+		want            string // keywords
+	}{
+		"answered":                        {"and who may change it?", "alice", []llm.Message{space, answered}, "space change"},
+		"not answered":                    {"and who may change it?", "alice", []llm.Message{space}, "change"},
+		"others spoke before the answer":  {"and who may change it?", "alice", []llm.Message{space, scene, answered}, "space change"},
+		"others spoke after the answer":   {"and who may change it?", "alice", []llm.Message{space, answered, scene, asked("planner: Yes.")}, "space change"},
+		"to another agent in between":     {"and who may change it?", "alice", []llm.Message{space, answered, asked("alice: @scout hi"), asked("scout: Hello.")}, "space change"},
+		"another person":                  {"and who may change it?", "carol", []llm.Message{space, answered}, "change"},
+		"the asker is not known":          {"and who may change it?", "", []llm.Message{space, answered}, "space change"},
+		"a question of its own":           {"What is a proposal?", "alice", []llm.Message{space, answered}, "proposal"},
+		"a pronoun refers to the subject": {"where is it stored?", "alice", []llm.Message{space, answered, asked("alice: and who may change it?"), answered}, "space stored"},
+		"no pronoun":                      {"and why?", "alice", []llm.Message{space, answered, asked("alice: and who may change it?"), answered}, "space change"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := parse(c.question)
+			q.resolve(c.history, c.asker)
+			if got := strings.Join(q.keywords, " "); got != c.want {
+				t.Errorf("%q looks for %q, want %q", c.question, got, c.want)
+			}
+		})
 	}
 }

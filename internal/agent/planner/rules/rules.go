@@ -32,7 +32,7 @@ func (Rules) Next(ctx context.Context, s planner.State) (planner.Decision, error
 		return planner.Decision{}, err
 	}
 	r := &run{s: &s, q: parse(s.Question), box: sortTools(s.Tools)}
-	r.q.resolve(s.History)
+	r.q.resolve(s.History, s.Asker)
 	r.facts = readFacts(s.Steps, &r.box)
 	switch {
 	case s.Forced != "":
