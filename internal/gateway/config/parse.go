@@ -82,6 +82,15 @@ func (r *report) parseDocument(text string) (body ast.Node) {
 			r.errorf(at(t), `quote the star: "*"`)
 			return nil
 		}
+		open, end := unclosed(tokens)
+		switch {
+		case end != nil:
+			r.errorf(at(open), "not YAML: this %s is not closed before the %s in line %d; add %s", open.Value, end.Value, end.Position.Line, closing[open.Type])
+			return nil
+		case open != nil:
+			r.errorf(at(open), "not YAML: this %s is not closed; add %s", open.Value, closing[open.Type])
+			return nil
+		}
 		r.syntaxError(err)
 		return nil
 	}
@@ -123,6 +132,35 @@ func tooDeep(tokens token.Tokens) *token.Token {
 		}
 	}
 	return nil
+}
+
+// closing has the bracket that closes each.
+var closing = map[token.Type]string{token.MappingStartType: "}", token.SequenceStartType: "]"}
+
+// unclosed returns the innermost bracket that is open where one around it is closed, with
+// that end, or at the end of the file. The parser reports the place at which it notices
+// that, which may be many lines below. nil: there is none.
+func unclosed(tokens token.Tokens) (open, end *token.Token) {
+	var stack []*token.Token
+	for _, t := range tokens {
+		switch t.Type {
+		case token.MappingStartType, token.SequenceStartType:
+			stack = append(stack, t)
+		case token.MappingEndType, token.SequenceEndType:
+			if len(stack) == 0 {
+				return nil, nil
+			}
+			last := stack[len(stack)-1]
+			if closing[last.Type] != t.Value {
+				return last, t
+			}
+			stack = stack[:len(stack)-1]
+		}
+	}
+	if len(stack) == 0 {
+		return nil, nil
+	}
+	return stack[len(stack)-1], nil
 }
 
 // bareStar returns a star that no name follows. In YAML a star starts an alias;
