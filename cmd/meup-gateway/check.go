@@ -14,13 +14,15 @@ import (
 
 func newCheck() *cobra.Command {
 	var file string
+	var lenient bool
 	c := &cobra.Command{
 		Use:   "check FILE",
 		Short: "Checks a configuration file",
 		Long: `check prints every error in a configuration with file, line and column, and
-exits with 1 if there is one. Warnings (a capability that can never match or
-that a deny rule cancels, a participant without usable capabilities) are printed
-and do not change the exit code.`,
+exits with 1 if there is one. A capability that nothing can match, since it names
+an unknown kind or field, is an error too; serve accepts it with a warning, and
+so does --lenient. Other warnings (a capability that a deny rule cancels, a
+participant without usable capabilities) do not change the exit code.`,
 		Example: "  meup-gateway check meup.yaml",
 		Args: func(c *cobra.Command, args []string) error {
 			if file != "" {
@@ -33,10 +35,18 @@ and do not change the exit code.`,
 				file = args[0]
 			}
 			cfg, faults := config.Load(file)
-			for _, f := range faults {
-				fmt.Fprintln(c.OutOrStdout(), f)
+			runs := cfg != nil && !config.HasErrors(faults)
+			for i := range faults {
+				if faults[i].Mistake && !lenient {
+					faults[i].Severity = config.Error
+				}
+				fmt.Fprintln(c.OutOrStdout(), faults[i])
 			}
-			if cfg == nil || config.HasErrors(faults) {
+			switch {
+			case !runs:
+				return errReported
+			case config.HasErrors(faults):
+				fmt.Fprintln(c.ErrOrStderr(), "meup-gateway: serve accepts this file with warnings, and so does check --lenient")
 				return errReported
 			}
 			fmt.Fprintf(c.OutOrStdout(), "%s: %s, no errors\n", file, textutil.Count(len(cfg.Spaces), "space"))
@@ -44,6 +54,7 @@ and do not change the exit code.`,
 			return nil
 		},
 	}
+	c.Flags().BoolVar(&lenient, "lenient", false, "only warn of capabilities that nothing can match")
 	c.Flags().StringVar(&file, "config", "", "the configuration file, as for serve")
 	return c
 }

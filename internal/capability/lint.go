@@ -13,6 +13,7 @@ import (
 type Finding struct {
 	Index   int // of the capability; -1: all of them
 	Message string
+	Mistake bool // nothing can match: a kind, a field or a value is misspelled or misplaced
 }
 
 // Lint looks for capabilities of a participant that can never match, that name
@@ -24,7 +25,7 @@ func Lint(holder protocol.ParticipantID, caps []*Capability, known []protocol.Pa
 	for i, c := range caps {
 		l.index = i
 		if why := c.never(); why != "" {
-			l.report("it can never match: %s", why)
+			l.mistake("it can never match: %s", why)
 			continue
 		}
 		l.capability(c)
@@ -47,7 +48,11 @@ type linter struct {
 }
 
 func (l *linter) report(format string, args ...any) {
-	l.findings = append(l.findings, Finding{l.index, fmt.Sprintf(format, args...)})
+	l.findings = append(l.findings, Finding{Index: l.index, Message: fmt.Sprintf(format, args...)})
+}
+
+func (l *linter) mistake(format string, args ...any) {
+	l.findings = append(l.findings, Finding{Index: l.index, Message: fmt.Sprintf(format, args...), Mistake: true})
 }
 
 // capability looks at a capability by itself.

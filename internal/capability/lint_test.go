@@ -58,6 +58,19 @@ func TestLint(t *testing.T) {
 	}
 }
 
+// TestLint_Mistakes checks which findings are about capabilities that nothing can match.
+func TestLint_Mistakes(t *testing.T) {
+	for text, want := range map[string]bool{
+		"reasonning/*": true, "system.welcome": true, `{"kind":"mcp.request","payload":{"methd":"tools/call"}}`: true, `{"kind":"chat","payload":"x"}`: true,
+		`{"kind":"chat","to":"bob"}`: false, `{"kind":"observe","to":"alice"}`: false, `{"kind":"x.y","payload":{"a":"/tmp/"}}`: false,
+	} {
+		findings := Lint("alice", all(t, text, "x.other"), []protocol.ParticipantID{"alice"})
+		if len(findings) != 1 || findings[0].Mistake != want {
+			t.Errorf("%s: %+v, want one finding that is a mistake: %t", text, findings, want)
+		}
+	}
+}
+
 func TestLintUnknownSpace(t *testing.T) {
 	caps := all(t, `{"kind":"chat","to":"bob"}`)
 	if f := Lint("a", caps, nil); len(f) != 0 {

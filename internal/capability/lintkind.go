@@ -22,13 +22,13 @@ func (l *linter) unknownKind(c *Capability) {
 	}
 	kind, literal := c.kind.Literal()
 	if literal && kind.IsReserved() {
-		l.report("only the gateway may send %s", kind)
+		l.mistake("only the gateway may send %s", kind)
 		return
 	}
 	if literal && kind.IsReasoning() {
 		return
 	}
-	l.report("no kind of the protocol matches %s; kinds of applications begin with x.", c.kind.String())
+	l.mistake("no kind of the protocol matches %s; kinds of applications begin with x.", c.kind.String())
 }
 
 // rpcFields are the fields of a JSON-RPC message.
@@ -42,7 +42,7 @@ func (l *linter) unknownFields(kind protocol.Kind, p *pattern.Pattern) {
 	}
 	for _, name := range p.Names() {
 		if !slices.Contains(rpcFields, name) {
-			l.report("the payload of %s has no field %s; does it belong inside params?", kind, name)
+			l.mistake("the payload of %s has no field %s; does it belong inside params?", kind, name)
 		}
 	}
 }

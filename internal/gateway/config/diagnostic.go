@@ -23,6 +23,9 @@ type Diagnostic struct {
 	Column   int    // in characters, from 1
 	Severity Severity
 	Message  string // the problem and the remedy, lower case, no full stop
+	// Mistake is set for a warning about a capability that nothing can match. A gateway
+	// starts with it, since it allows nothing by mistake.
+	Mistake bool
 }
 
 // String returns the diagnostic in the format of compilers, which editors can parse:
@@ -68,7 +71,7 @@ func (r *report) add(at *node, s Severity, message string) {
 	if at != nil {
 		p = at.place
 	}
-	r.diagnostics = append(r.diagnostics, Diagnostic{r.source, p.line, p.column, s, message})
+	r.diagnostics = append(r.diagnostics, Diagnostic{Source: r.source, Line: p.line, Column: p.column, Severity: s, Message: message})
 }
 
 // maxDiagnostics bounds the report about one file. A file that is not a

@@ -176,6 +176,7 @@ func (r *resolver) lintHolder(id protocol.ParticipantID, list []*capability.Capa
 			at = n.members[f.Index].value
 		}
 		r.warnf(at, "%s", f.Message)
+		r.diagnostics[len(r.diagnostics)-1].Mistake = f.Mistake
 	}
 }
 
