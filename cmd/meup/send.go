@@ -68,7 +68,8 @@ it; meup who lists them.
 
 Exit codes: 0 admitted, with --wait answered; 1 rejected or failed, with --wait also
 if the participant gave the question up (its text is printed); 2 usage error; 3 no
-answer in time (the message was admitted); 4 no connection, or the token is not valid.`,
+answer in time (the message was admitted); 4 no connection, or the token is not valid; 130 Ctrl-C, which offers at a terminal to
+withdraw the question.`,
 		Example: `  meup send --wait '@guide what is in the docs folder?'
   meup send --wait --to guide 'what is in the docs folder?'
   meup send --session sprint-12 'what is still open?'

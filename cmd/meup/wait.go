@@ -68,8 +68,9 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 		connect.Warn(c.ErrOrStderr(), "%s asks you a question that only the page, meup join and meup send --wait at a terminal can answer", termsafe.Words(string(e.From)))
 		return nil
 	}
+	var in *program.Lines
 	if interactive {
-		in := program.NewLines(c.InOrStdin())
+		in = program.NewLines(c.InOrStdin())
 		w.onProposal = func(e *protocol.Envelope) error {
 			deadline.Stop() // the time to decide does not count
 			defer deadline.Reset(f.timeout)
@@ -85,7 +86,7 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 	switch {
 	case err == nil:
 	case c.Context().Err() != nil:
-		return &program.ExitError{Code: program.ExitInterrupted, Err: fmt.Errorf("interrupted; %w", w.unanswered(c, &draft))}
+		return &program.ExitError{Code: program.ExitInterrupted, Err: fmt.Errorf("interrupted; %w", w.interrupted(c, in, &draft))}
 	case errors.Is(err, proposals.ErrQuit):
 		return &program.ExitError{Code: connect.ExitTimedOut, Err: w.unanswered(c, &draft)}
 	case timedOut(ctx):
@@ -124,6 +125,32 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 type answered struct {
 	api.Receipt
 	Answer *protocol.Envelope `json:"answer"`
+}
+
+// withdrawTimeout bounds the question whether to withdraw the message, since SIGTERM
+// interrupts too, and the withdrawal.
+const withdrawTimeout = 30 * time.Second
+
+// interrupted offers a caller at a terminal to withdraw the message, and is the error
+// afterwards. in is nil without a terminal.
+func (w *waiter) interrupted(c *cobra.Command, in *program.Lines, message *protocol.Envelope) error {
+	if in == nil {
+		return w.unanswered(c, message)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), withdrawTimeout)
+	defer cancel()
+	in.Discard()
+	answer, err := in.Ask(ctx, c.ErrOrStderr(), "\nWithdraw the question? [y/N] ")
+	if answer = strings.ToLower(answer); err != nil || answer != "y" && answer != "yes" {
+		return w.unanswered(c, message)
+	}
+	_, err = w.target.API.Send(ctx, w.target.Space, protocol.Envelope{
+		Kind: protocol.KindChatCancel, To: message.To, Correlation: protocol.CorrelateTo(w.id), Payload: json.RawMessage(`{"reason":"no_longer_needed"}`),
+	})
+	if err != nil {
+		return fmt.Errorf("the question was not withdrawn: %w; %w", err, w.unanswered(c, message))
+	}
+	return errors.New("the question was withdrawn")
 }
 
 // unanswered is the error of a caller who stops waiting: it has the command that shows the
