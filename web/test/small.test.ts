@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cancelQuestion, cancelReasoning, chat, grant, pause } from "../src/core/drafts.js";
 import { EVERYTHING, leads, selects, tree, within } from "../src/core/filter.js";
-import { format, parse } from "../src/core/links.js";
+import { format, panelOf, parse, samePlace } from "../src/core/links.js";
 import { Reducer } from "../src/core/reducer.js";
 import { capabilities, capability, notice, postponed, refusal } from "../src/core/sentences.js";
 import type { Block } from "../src/core/state.js";
@@ -90,6 +90,19 @@ test("addresses within the page", () => {
     assert.equal(parse(bad), null, bad);
   }
   assert.deepEqual(parse("#/space/lab/"), { type: "space", space: "lab" });
+});
+
+test("addresses with an open panel", () => {
+  const thread = { type: "thread", space: "a?b", id: "t-1" } as const;
+  const open = { panel: "search", params: { text: "limits & rate? ä/#", kinds: "chat,calls" } };
+  const hash = format(thread, open);
+  assert.deepEqual([parse(hash), panelOf(hash)], [thread, open]);
+  assert.equal(format({ type: "space", space: "lab" }, { panel: "tools", params: {} }), "#/space/lab?panel=tools");
+  for (const without of ["", "#/space/lab", "#/space/lab?", "#/space/lab?panel=", "#/space/lab?text=x"]) assert.equal(panelOf(without), null, without);
+  assert.deepEqual(panelOf(`#/space/lab?panel=trace&panel=tools&Id=x&__proto__=x&id=${"x".repeat(2000)}&step=s`), { panel: "trace", params: { step: "s" } });
+  assert.ok(samePlace("#/space/lab/t/x?panel=tools", "#/space/lab/t/x"));
+  assert.equal(samePlace("#/space/lab/t/x", "#/space/lab/t/y"), false);
+  assert.equal(samePlace("#/nowhere", "#/nowhere"), false);
 });
 
 test("capabilities as sentences", () => {

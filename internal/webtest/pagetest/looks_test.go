@@ -244,7 +244,7 @@ func toTop(tab *webtest.Tab, path string) {
 
 // closePanel closes the panel that is open.
 func closePanel(tab *webtest.Tab) {
-	tab.Await(`(() => { const x = document.querySelector(".panel-head .icon-button"); x?.click(); return x === null; })()`)
+	tab.Await(`(() => { const x = document.querySelector(".panel-head [aria-label='Close panel']"); x?.click(); return x === null; })()`)
 }
 
 // TestScreenshots takes the screenshots of the documentation, on request.

@@ -3,7 +3,7 @@
 import { type TemplateResult, html } from "lit";
 import { keyed } from "lit/directives/keyed.js";
 import { Api, ApiError } from "../core/api.js";
-import { type Link, format, parse } from "../core/links.js";
+import { type Link, format, parse, samePlace } from "../core/links.js";
 import type { Session } from "@sdk/types.js";
 import { SpaceShell } from "./shell.js";
 import { PageElement, define } from "./element.js";
@@ -114,10 +114,10 @@ export class App extends PageElement {
     this.tabs.postMessage("out");
   }
 
-  /** Handles a changed address. */
-  private readonly onAddressChange = (): void => {
+  /** Handles a changed address. A change of the panel alone is handled by the space. */
+  private readonly onAddressChange = (e?: HashChangeEvent): void => {
     const { session } = this;
-    if (session === null) return;
+    if (session === null || (e !== undefined && this.link !== null && samePlace(new URL(e.oldURL).hash, location.hash))) return;
     let link = parse(location.hash);
     const [only] = session.spaces;
     const again = session.spaces.find((s) => s.name === lastSpace());

@@ -27,7 +27,10 @@
  *   | proposals      | { id }, or none      | a proposal in the conversation |
  *   | participants   | { id }, or none      | a name in the conversation     |
  *   | trace          | { id } of the turn   | a block                        |
- *   | search         | { text }, or none    | "/"                            |
+ *   | search         | the query, or none   | "/"                            |
+ *
+ * The address has the open panel with its parameters. A panel that shows something
+ * else opens itself with other parameters, so that a link and Back lead there.
  */
 
 import { LitElement } from "lit";
@@ -136,10 +139,12 @@ export interface Shell {
 
   /** Scrolls to a message, a context or an envelope and loads history as needed; false if it is not found. */
   goTo(place: ID | ContextPath): Promise<boolean>;
+  /** Loads history until a message, a context or an envelope is in it; false if it is not found. */
+  load(place: ID | ContextPath): Promise<boolean>;
   /** The URL of a message or an envelope in this page, for copying. */
   link(id: ID): string;
-  /** Opens a panel. */
-  open(panel: string, params?: PanelParams): void;
+  /** Opens a panel, as a new entry of the browser's history, or in place of the present one. */
+  open(panel: string, params?: PanelParams, replace?: boolean): void;
   /** Inserts "@NAME " into the composer and places the caret after it. */
   mention(participant: ParticipantID): void;
   /** Shows a short notification, also to screen readers. */

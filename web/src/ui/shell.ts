@@ -4,7 +4,7 @@
  */
 
 import type { Api } from "../core/api.js";
-import { NEW_THREAD, format } from "../core/links.js";
+import { NEW_THREAD, format, panelOf } from "../core/links.js";
 import type { OutboxState } from "@sdk/outbox.js";
 import type { Names, ReadState } from "../core/reads.js";
 import { Room } from "../core/room.js";
@@ -23,7 +23,7 @@ const MAX_PAGES = 40;
 
 /** Events between elements. */
 export interface ShellEvents {
-  open: { readonly panel: string; readonly params: PanelParams };
+  open: { readonly panel: string; readonly params: PanelParams; readonly replace: boolean };
   mention: { readonly participant: ParticipantID };
   reply: { readonly to: ID };
   toast: { readonly text: string };
@@ -196,7 +196,7 @@ export class SpaceShell implements Shell {
   }
 
   /** Loads history until a place is in it; false if it is not found. */
-  private async load(place: ID | ContextPath): Promise<boolean> {
+  async load(place: ID | ContextPath): Promise<boolean> {
     for (let pages = 0; !this.isLoaded(place); pages++) {
       this.room.space.following = false;
       if (pages >= MAX_PAGES || !(await this.room.loadOlder())) return false;
@@ -216,7 +216,7 @@ export class SpaceShell implements Shell {
   /** Shows the whole space, also in the address. */
   showAll(): void {
     this.thread = "";
-    history.replaceState(null, "", format({ type: "space", space: this.space }));
+    history.replaceState(history.state, "", format({ type: "space", space: this.space }, panelOf(location.hash)));
     this.changed();
   }
 
@@ -286,8 +286,8 @@ export class SpaceShell implements Shell {
     this.changed();
   }
 
-  open(panel: string, params: PanelParams = {}): void {
-    this.emit("open", { panel, params });
+  open(panel: string, params: PanelParams = {}, replace = false): void {
+    this.emit("open", { panel, params, replace });
   }
 
   mention(participant: ParticipantID): void {

@@ -37,6 +37,7 @@ export class Side extends PageElement {
         : html`<div class="panel" data-panel=${open.id} role="tabpanel" id="panel" aria-label=${open.title}>
             <header class="panel-head">
               <h2>${open.title}</h2>
+              <button class="icon-button panel-link" title="Copy link" aria-label="Copy link to this panel" @click=${() => void this.copyLink()}>${icon("link")}</button>
               <button class="icon-button" title="Close" aria-label="Close panel" @click=${() => this.show("")}>${icon("close")}</button>
             </header>
             <div class="panel-body" ${ref(this.place)}>${this.error === "" ? nothing : html`<p class="page-line" role="alert">${this.error}</p>`}</div>
@@ -51,6 +52,15 @@ export class Side extends PageElement {
     return html`<button class="tab" role="tab" data-panel=${p.id} aria-selected=${chosen ? "true" : "false"} aria-controls="panel" tabindex=${chosen || (this.open === "" && p === panels[0]) ? 0 : -1} @click=${() => this.show(chosen ? "" : p.id)}>
       ${icon(p.icon)}<span class="tab-title" aria-hidden="true">${p.title}</span>${n > 0 ? html`<span class="badge" aria-hidden="true" data-count=${n > 99 ? "99+" : n}></span>` : nothing}<span class="unseen">${label}</span>
     </button>`;
+  }
+
+  private async copyLink(): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(location.href);
+      this.shell.toast("Link copied");
+    } catch {
+      this.shell.toast("The link is in the address bar");
+    }
   }
 
   private show(id: string): void {

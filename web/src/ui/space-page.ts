@@ -1,7 +1,7 @@
 /** The page of a space: header, conversation, composer and panels. */
 
 import { type PropertyValues, type TemplateResult, html, nothing } from "lit";
-import type { Link } from "../core/links.js";
+import { type Link, format, panelOf, parse } from "../core/links.js";
 import { refusal, seconds } from "../core/sentences.js";
 import type { ID, Session } from "@sdk/types.js";
 import { Announcer } from "./announcer.js";
@@ -73,17 +73,20 @@ export class SpacePage extends PageElement {
     document.addEventListener("keydown", this.key);
     document.addEventListener("visibilitychange", this.onWake);
     window.addEventListener("online", this.onWake);
+    window.addEventListener("hashchange", this.followAddress);
+    this.followAddress();
     this.unsubscribe = [
       shell.subscribe(() => this.changed()),
-      shell.on("open", ({ panel, params }) => this.openPanel(panel, params)),
+      shell.on("open", ({ panel, params, replace }) => this.openPanel(panel, params, false, replace)),
       shell.on("palette", ({ mode }) => void this.openPalette(mode)),
       shell.on("toast", ({ text }) => this.toast(text)),
-      whenMatches(NARROW, () => this.panel !== "" && this.openPanel("", {}, true)),
+      whenMatches(NARROW, () => this.panel !== "" && this.openPanel("", {}, true, true)),
       whenMatches(LIST_BESIDE, () => (this.list = listShown())),
       whenMatches(`not all and ${LIST_BESIDE}`, () => (this.list = false)),
       () => document.removeEventListener("keydown", this.key),
       () => document.removeEventListener("visibilitychange", this.onWake),
       () => window.removeEventListener("online", this.onWake),
+      () => window.removeEventListener("hashchange", this.followAddress),
     ];
   }
 
@@ -179,14 +182,43 @@ export class SpacePage extends PageElement {
   }
 
   /** Opens a panel; "" opens the last one, or closes the open one. */
-  private openPanel(id: string, params: PanelParams, exactly = false): void {
+  private openPanel(id: string, params: PanelParams, exactly = false, replace = false): void {
     const next = id === "" && !exactly && this.panel === "" ? (panels.find((p) => p.id === lastPanel() && p.hidden !== true) ?? panels[0])?.id ?? "" : id;
     if (id !== "" && !panels.some((p) => p.id === id)) return;
-    if (this.panel === "" && next !== "") this.focusBefore = document.activeElement;
+    this.showPanel(next, params);
+    this.writeAddress(replace);
+  }
+
+  private showPanel(id: string, params: PanelParams): void {
+    const before = this.panel;
+    if (before === "" && id !== "") this.focusBefore = document.activeElement;
     this.params = params;
-    this.panel = next;
-    if (next === "") void this.updateComplete.then(() => (this.focusBefore as HTMLElement | null)?.focus?.()); // not inert any more
-    else if (matchMedia(NARROW).matches) void this.updateComplete.then(() => this.querySelector<HTMLElement>(".panel-head button")?.focus());
+    this.panel = id;
+    if (id === before) return;
+    if (id === "") void this.updateComplete.then(() => (this.focusBefore as HTMLElement | null)?.focus?.()); // not inert any more
+    else if (matchMedia(NARROW).matches) void this.updateComplete.then(() => this.querySelector<HTMLElement>(".panel-head [aria-label='Close panel']")?.focus());
+  }
+
+  /**
+   * Shows the panel of the address. An entry of the history that this page has written has a state: it says
+   * whether a panel is open. One that a link has made has none, and keeps the open panel.
+   */
+  private readonly followAddress = (): void => {
+    if (parse(location.hash)?.space !== this.shell.space) return;
+    const open = panelOf(location.hash);
+    const known = panels.some((p) => p.id === open?.panel);
+    if (open !== null || history.state !== null) this.showPanel(known ? (open?.panel ?? "") : "", open?.params ?? {});
+    this.writeAddress(true);
+  };
+
+  /** Writes the open panel into the address, as a new entry of the history, or in place of the present one. */
+  private writeAddress(replace: boolean): void {
+    const link = parse(location.hash);
+    if (link?.space !== this.shell.space) return;
+    const params = Object.fromEntries(Object.entries(this.params).filter(([, v]) => v !== ""));
+    const next = format(link, this.panel === "" ? null : { panel: this.panel, params });
+    if (replace || next === location.hash) history.replaceState({}, "", next);
+    else history.pushState({}, "", next);
   }
 
   /** Shows or hides the list of conversations. */
@@ -250,7 +282,7 @@ export class SpacePage extends PageElement {
       void this.openPalette("keys");
     } else if (e.key === "/" && !typing && !command) {
       e.preventDefault();
-      this.shell.open("search");
+      this.shell.open("search", this.panel === "search" ? { ...this.params } : {});
     } else if (!typing && !command && !e.altKey && !e.repeat && !e.defaultPrevented && this.palette === "" && this.decisionKey(e)) {
       e.preventDefault();
     } else if (e.key === "Escape" && !e.defaultPrevented && this.panel !== "" && matchMedia(NARROW).matches) {

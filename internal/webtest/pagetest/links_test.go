@@ -1,0 +1,98 @@
+package pagetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/webtest"
+)
+
+// inAddress is an expression: a parameter of the address.
+func inAddress(name string) string {
+	return `new URLSearchParams(location.hash.split("?")[1] ?? "").get(` + quote(name) + `)`
+}
+
+// goes goes through the history of the tab, and waits until an expression is true.
+func goes(tab *webtest.Tab, by, until string) {
+	webtest.Eval[bool](tab, `(history.go(`+by+`), true)`)
+	tab.Await(until)
+}
+
+// follow opens a link of the space in a page that is loaded anew.
+func (s *Stage) follow(tab *webtest.Tab, link string) {
+	tab.Open("about:blank")
+	tab.Open(s.Gateway.HTTP() + "/#/space/lab" + link)
+	tab.Await(Entered)
+}
+
+func linkTab(t *testing.T, s *Stage, l look) *webtest.Tab {
+	t.Helper()
+	tab := webtest.Shared(t).Private(t)
+	l.with(tab, 1)
+	s.Enter(tab, "ada")
+	AwaitEnvelope(tab, "q-rollout")
+	return tab
+}
+
+// TestLinks_Panels opens each panel by its tab and by its link. Back and forward lead
+// through them, a reload keeps the open one, and so does another conversation.
+func TestLinks_Panels(t *testing.T) {
+	s := Perform(t, time.Millisecond)
+	for _, l := range []look{looks[0], looks[2]} {
+		t.Run(l.name, func(t *testing.T) {
+			tab := linkTab(t, s, l)
+			is := func(id string) string {
+				return `document.querySelector("meup-side .panel-body")?.lastElementChild?.localName === "meup-` + id + `" && ` + inAddress("panel") + ` === ` + quote(id)
+			}
+			const closed = `document.querySelector("meup-side .panel") === null && !location.hash.includes("?")`
+			tab.Await(closed)
+			for _, id := range panels {
+				if l.width < 500 {
+					webtest.Eval[bool](tab, `(document.querySelector("meup-space-page").shell.open(`+quote(id)+`), true)`)
+				}
+				openPanel(t, tab, id)
+				tab.Await(is(id))
+			}
+			last := len(panels) - 1
+			for i := last - 1; i >= 0; i-- {
+				goes(tab, "-1", is(panels[i]))
+			}
+			goes(tab, "-1", closed)
+			goes(tab, "1", is(panels[0]))
+			closePanel(tab)
+			tab.Await(closed)
+			goes(tab, "-1", is(panels[0]))
+			for _, id := range panels {
+				webtest.Eval[bool](tab, `(location.hash = "#/space/lab?panel=`+id+`", true)`)
+				tab.Await(is(id))
+			}
+			s.follow(tab, "?panel="+panels[0])
+			tab.Await(is(panels[0]))
+			webtest.Eval[bool](tab, `(location.hash = "#/space/lab?panel=nothing", true)`)
+			tab.Await(closed)
+			tab.Clean()
+		})
+	}
+}
+
+// TestLinks_Conversation keeps the open panel when another conversation is opened, and
+// Back leads to the conversation before with the panel that was open there.
+func TestLinks_Conversation(t *testing.T) {
+	s := threadStage(t)
+	tab := webtest.Shared(t).Private(t)
+	looks[0].with(tab, 1)
+	s.Enter(tab, "ada")
+	AwaitEnvelope(tab, "yes")
+	press(t, tab, inThread("deploy"))
+	tab.Await(shown + ` === "deploy"`)
+	openPanel(t, tab, "tools")
+	press(t, tab, inThread("lunch"))
+	tab.Await(shown + ` === "lunch yes" && location.hash === "#/space/lab/t/lunch?panel=tools" && document.querySelector("meup-tools") !== null`)
+	closePanel(tab)
+	goes(tab, "-1", `document.querySelector("meup-tools") !== null`)
+	goes(tab, "-1", shown+` === "deploy" && location.hash === "#/space/lab/t/deploy?panel=tools"`)
+	goes(tab, "-1", `document.querySelector("meup-tools") === null && location.hash === "#/space/lab/t/deploy"`)
+	press(t, tab, `[...document.querySelectorAll(".thread-head button")].find((x) => x.textContent === "Show everything")`)
+	tab.Await(shown + ` === "deploy lunch yes" && location.hash === "#/space/lab"`)
+	tab.Clean()
+}
