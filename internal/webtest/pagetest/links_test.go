@@ -1,6 +1,7 @@
 package pagetest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -23,6 +24,11 @@ func (s *Stage) follow(tab *webtest.Tab, link string) {
 	tab.Open("about:blank")
 	tab.Open(s.Gateway.HTTP() + "/#/space/lab" + link)
 	tab.Await(Entered)
+}
+
+// chatter is more messages than a page loads at first.
+func chatter() []Envelope {
+	return slices.Repeat([]Envelope{{"kind": "chat", "payload": map[string]any{"message": "Meanwhile."}}}, 700)
 }
 
 func linkTab(t *testing.T, s *Stage, l look) *webtest.Tab {
@@ -94,5 +100,27 @@ func TestLinks_Conversation(t *testing.T) {
 	goes(tab, "-1", `document.querySelector("meup-tools") === null && location.hash === "#/space/lab/t/deploy"`)
 	press(t, tab, `[...document.querySelectorAll(".thread-head button")].find((x) => x.textContent === "Show everything")`)
 	tab.Await(shown + ` === "deploy lunch yes" && location.hash === "#/space/lab"`)
+	tab.Clean()
+}
+
+// TestLinks_Trace opens a trace, a step and a comparison by a link. Back closes the step,
+// and a turn before the loaded history is loaded.
+func TestLinks_Trace(t *testing.T) {
+	s := Perform(t, time.Millisecond)
+	tab := linkTab(t, s, looks[0])
+	s.follow(tab, "?panel=trace&id=q-release&step=o-1")
+	tab.Await(inTrace + `?.querySelector(".inspector")?.textContent.includes("One point is open")`)
+	press(t, tab, step("read_file")+`?.querySelector(".label")`)
+	tab.Await(inTrace + `.querySelector(".inspector").textContent.includes("docs/release-2.4.md") && ` + inAddress("step") + ` === "t-1"`)
+	goes(tab, "-1", inTrace+`.querySelector(".inspector").textContent.includes("One point is open")`)
+	choose(t, tab, inTrace+`.querySelectorAll("select")[1]`, "q-rollout")
+	tab.Await(inTrace + `.querySelectorAll("section").length > 1 && ` + inAddress("other") + ` === "q-rollout" && ` + inAddress("id") + ` === "q-release"`)
+	goes(tab, "-1", inTrace+`.querySelector("table") === null`)
+
+	s.Send("ben", chatter()...)
+	s.follow(tab, "?panel=trace&id=q-release")
+	tab.Await(inTrace + `?.textContent.includes("run_checks")`)
+	s.follow(tab, "?panel=trace&id=nowhere")
+	tab.Await(inTrace + `?.textContent.includes("This turn is not in the available history.")`)
 	tab.Clean()
 }

@@ -141,10 +141,17 @@ export const traceStyles = css`
     font-size: var(--text-s);
   }
   .both > .inspector {
+    grid-column: auto;
     position: sticky;
     top: 0;
     max-height: calc(100dvh - 6rem);
     overflow: auto;
+  }
+  .inspector-head {
+    display: flex;
+    align-items: start;
+    justify-content: space-between;
+    gap: var(--space-2);
   }
   .inspector h3 {
     overflow-wrap: anywhere;
@@ -194,6 +201,12 @@ export const traceStyles = css`
     .axis,
     .span {
       grid-template-columns: minmax(0, 3fr) minmax(0, 2fr);
+    }
+    .what {
+      display: -webkit-box;
+      -webkit-box-orient: vertical;
+      -webkit-line-clamp: 2;
+      white-space: normal;
     }
   }
   @container (max-width: 26rem) {

@@ -1,6 +1,6 @@
 /** The trace of a turn as a waterfall with an inspector of its steps, and that of another turn. */
 
-import { type TemplateResult, html, nothing, svg } from "lit";
+import { type PropertyValues, type TemplateResult, html, nothing, svg } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import { callDuration } from "../../core/time.js";
 import { type Scale, type Span, type Trace, type Usage, scale, trace, turnsOf } from "../../core/trace.js";
@@ -28,16 +28,12 @@ const BESIDE = 900;
 const PRECISE = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 });
 
 export class TracePanel extends PanelElement {
-  static override properties = { ...PanelElement.properties, chosen: { state: true }, other: { state: true }, all: { state: true }, step: { state: true }, raw: { state: true }, scaled: { state: true }, beside: { state: true } };
+  static override properties = { ...PanelElement.properties, all: { state: true }, missing: { state: true }, raw: { state: true }, scaled: { state: true }, beside: { state: true } };
   static override styles = [shared, parts, traceStyles];
 
-  /** The turn; "" is the one that the panel was opened for, or the newest. */
-  declare private chosen: string;
-  /** The turn to compare with; "" for none. */
-  declare private other: string;
   declare private all: boolean;
-  /** The key of the step in the inspector; "" for none. */
-  declare private step: string;
+  /** The turn that was not found in the available history; "" for none. */
+  declare private missing: string;
   /** The envelope that is shown in the inspector; "" for none. */
   declare private raw: ID;
   /** Times of waiting are to scale, not folded. */
@@ -45,17 +41,15 @@ export class TracePanel extends PanelElement {
   /** The inspector is beside the waterfall, not below the step. */
   declare private beside: boolean;
   private readonly width = new ResizeObserver(([e]) => (this.beside = (e?.contentRect.width ?? 0) >= BESIDE));
-  private shownFor: unknown = null;
+  private requested = "";
   /** A step of a shown turn is running: its duration grows. */
   private running = false;
   private stopTicker: (() => void) | undefined;
 
   constructor() {
     super();
-    this.chosen = "";
-    this.other = "";
     this.all = false;
-    this.step = "";
+    this.missing = "";
     this.raw = "";
     this.scaled = false;
     this.beside = false;
@@ -75,26 +69,56 @@ export class TracePanel extends PanelElement {
     this.stopTicker?.();
   }
 
-  protected override willUpdate(): void {
-    if (this.shownFor === this.params) return;
-    this.shownFor = this.params;
-    this.chosen = this.params?.["id"] ?? "";
-    this.other = "";
-    this.inspect("");
+  /** The turn; "" is the newest. */
+  private get turn(): string {
+    return this.params?.["id"] ?? "";
+  }
+
+  /** The turn to compare with; "" for none. */
+  private get other(): string {
+    return this.params?.["other"] ?? "";
+  }
+
+  /** The key of the step in the inspector; "" for none. */
+  private get step(): string {
+    return this.params?.["step"] ?? "";
+  }
+
+  /** Shows another turn, comparison or step, also in the address. */
+  private choose(change: { readonly id?: string; readonly other?: string; readonly step?: string }): void {
+    const id = this.turn || turnsOf(this.state, 1)[0]?.id || "";
+    this.shell.open("trace", { id, other: this.other, step: "", ...change });
+  }
+
+  protected override willUpdate(changed: PropertyValues): void {
+    if (changed.has("params")) this.raw = "";
+  }
+
+  protected override updated(): void {
+    for (const id of [this.turn, this.other]) if (id !== "" && this.state.head > 0 && this.read(id) === null) void this.load(id);
+  }
+
+  /** Loads the history back to a turn, once. */
+  private async load(id: string): Promise<void> {
+    if (this.requested === id) return;
+    this.requested = id;
+    if (!(await this.shell.load(id))) this.missing = id;
   }
 
   protected override render(): TemplateResult {
     const turns = turnsOf(this.state);
-    const id = this.chosen || turns[0]?.id || "";
+    const id = this.turn || turns[0]?.id || "";
     const first = this.read(id);
+    if (first === null && this.turn !== "" && this.missing !== this.turn) return html`<p class="empty">Loading…</p>`;
+    if (first === null && this.turn !== "") return html`<p class="empty">This turn is not in the available history.</p>`;
     if (first === null) return html`<div class="empty"><p>No reasoning yet</p><p class="quiet">A trace shows how long each step of an answer took.</p></div>`;
     const second = this.other === "" ? null : this.read(this.other);
     this.running = [first, second].some((t) => t?.spans.some((x) => x.state === "running") === true);
     const options = (selected: string): unknown => repeat(turns, (t) => t.id, (t) => html`<option value=${t.id} .selected=${t.id === selected}>${neutral(t.title)} (${shortMoment(t.at, this.shell.now() || Date.now())})</option>`);
     const extra = turns.some((t) => t.id === id) ? nothing : html`<option value=${id} .selected=${true}>${neutral(first.title)}</option>`;
     return html`<div class="stack">
-      <label class="field-label">Turn<select @change=${(e: Event) => (this.chosen = (e.target as HTMLSelectElement).value)}>${extra}${options(id)}</select></label>
-      <label class="field-label">Compare with<select @change=${(e: Event) => (this.other = (e.target as HTMLSelectElement).value)}><option value="" .selected=${this.other === ""}>Nothing</option>${options(this.other)}</select></label>
+      <label class="field-label">Turn<select @change=${(e: Event) => this.choose({ id: (e.target as HTMLSelectElement).value })}>${extra}${options(id)}</select></label>
+      <label class="field-label">Compare with<select @change=${(e: Event) => this.choose({ other: (e.target as HTMLSelectElement).value })}><option value="" .selected=${this.other === ""}>Nothing</option>${options(this.other)}</select></label>
       ${second === null ? totals(first) : comparison(first, second)}
       ${this.waterfalls(second === null ? [first] : [first, second])}
     </div>`;
@@ -141,7 +165,7 @@ export class TracePanel extends PanelElement {
     const bar = (from: Millis, to: Millis, kind: string): unknown => (to <= from ? nothing : svg`<rect class=${kind} x=${at(from).toFixed(2)} y="3" width=${Math.max(3, at(to) - at(from)).toFixed(2)} height="10"/>`);
     const open = x.key === this.step;
     return html`<li class="span" data-type=${x.type} data-depth=${Math.min(x.depth, 5)} data-open=${open}>
-      <button class="label" aria-expanded=${open ? "true" : "false"} @click=${() => this.inspect(open ? "" : x.key)}>
+      <button class="label" aria-expanded=${open ? "true" : "false"} @click=${() => this.choose({ step: open ? "" : x.key })}>
         <span class="what">${x.type === "call" ? html`<code>${neutral(x.label)}</code>${x.argument === "" ? nothing : html` <code class="argument">${visible(x.argument)}</code>`}` : brief(x.label)}</span>
         <span class="facts">${facts(x)}</span>
       </button>
@@ -153,17 +177,12 @@ export class TracePanel extends PanelElement {
     </li>`;
   }
 
-  private inspect(key: string): void {
-    this.step = key;
-    this.raw = "";
-  }
-
   /** Escape closes the inspector, then the panel. */
   private readonly key = (e: KeyboardEvent): void => {
     if (e.key !== "Escape" || this.step === "") return;
     e.preventDefault();
     this.renderRoot.querySelector<HTMLElement>(".span[data-open=true] .label")?.focus();
-    this.inspect("");
+    this.choose({});
   };
 
   /** What is known about a step. */
@@ -174,11 +193,12 @@ export class TracePanel extends PanelElement {
     const show = (title: string, id: ID): TemplateResult =>
       html`<button class="button small" aria-expanded=${this.raw === id ? "true" : "false"} @click=${() => (this.raw = this.raw === id ? "" : id)}>${icon("raw")} ${title}</button>`;
     return html`<section class="inspector" aria-label="Step">
-      <div class="row"><h3 class="grow">${call === null ? brief(x.label) : html`<code>${exact(call.tool || x.label)}</code>`}</h3>${goButton(this.shell, x.place)}<button class="small-icon" title="Close" aria-label="Close step" @click=${() => this.inspect("")}>${icon("close")}</button></div>
+      <div class="inspector-head"><h3>${call === null ? brief(x.label) : html`<code>${exact(call.tool || x.label)}</code>`}</h3><button class="small-icon" title="Close" aria-label="Close step" @click=${() => this.choose({})}>${icon("close")}</button></div>
       <dl class="known">${this.known(t, x).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
       ${prose(call === null ? "Text" : "Reason", x.text)} ${prose(x.state === "ended" ? "Reason of the end" : "Conclusion", x.conclusion)}
       ${call === null ? nothing : html`${code("Arguments", pretty(call.args ?? null))} ${call.result === undefined ? nothing : code(x.state === "failed" ? "Error" : "Result", resultText(call.result))}`}
       ${x.envelopes.length === 0 ? nothing : html`<h4>Envelopes</h4><div class="row">${x.envelopes.map(([title, id]) => show(title, id))}</div>`}
+      <p>${goButton(this.shell, x.place)}</p>
       ${this.raw === "" ? nothing : html`<meup-envelope .shell=${this.shell} .state=${this.state} .params=${{ id: this.raw }}></meup-envelope>`}
     </section>`;
   }
