@@ -124,3 +124,15 @@ func TestLinks_Trace(t *testing.T) {
 	tab.Await(inTrace + `?.textContent.includes("This turn is not in the available history.")`)
 	tab.Clean()
 }
+
+// TestLinks_Proposal opens a proposal by a link, also one before the loaded history.
+func TestLinks_Proposal(t *testing.T) {
+	s := Perform(t, time.Millisecond)
+	tab := linkTab(t, s, looks[0])
+	for range 2 {
+		s.follow(tab, "?panel=proposals&id="+Decided)
+		tab.Await(inList(Decided) + `?.chosen`)
+		s.Send("ben", chatter()...)
+	}
+	tab.Clean()
+}

@@ -32,6 +32,7 @@ export class Proposals extends PanelElement {
 
   declare private most: number;
   private shownFor: unknown = null;
+  private requested: ID = "";
   private olderState: OlderState | null = null;
   private readonly nearness = new Nearness(this, "meup-proposal-card");
   /** The proposals in the upper list. */
@@ -93,6 +94,13 @@ export class Proposals extends PanelElement {
     this.renderRoot.querySelector<HTMLElement>(".waiting")?.focus({ preventScroll: true });
   };
 
+  /** Loads the history back to a proposal that a link names, once. */
+  private async load(id: ID): Promise<void> {
+    if (this.requested === id) return;
+    this.requested = id;
+    if (!(await this.shell.load(id))) this.shell.toast("The proposal is not in the available history");
+  }
+
   private get chosen(): ID {
     return this.params?.["id"] ?? "";
   }
@@ -105,7 +113,10 @@ export class Proposals extends PanelElement {
   protected override updated(): void {
     if (this.shownFor === this.params || this.chosen === "") return;
     const card = this.renderRoot.querySelector(`[data-id="${CSS.escape(this.chosen)}"]`);
-    if (card === null) return;
+    if (card === null) {
+      if (this.state.head > 0) void this.load(this.chosen);
+      return;
+    }
     this.shownFor = this.params;
     card.scrollIntoView({ block: "nearest" });
   }
