@@ -136,3 +136,26 @@ func TestLinks_Proposal(t *testing.T) {
 	}
 	tab.Clean()
 }
+
+// TestLinks_Search has the query in the address, in which Back and a link find it.
+func TestLinks_Search(t *testing.T) {
+	s := Perform(t, time.Millisecond)
+	tab := linkTab(t, s, looks[0])
+	openPanel(t, tab, "search")
+	searches(tab, "checks & limits?")
+	tab.Await(inAddress("text") + ` === "checks & limits?"`)
+	searches(tab, "checks")
+	press(t, tab, `[...document.querySelector("meup-search").shadowRoot.querySelectorAll(".toggle")].find((b) => b.textContent === "Calls")`)
+	tab.Await(inAddress("text") + ` === "checks" && ` + inAddress("kinds") + ` === "calls" && ` + inSearch(".hit") + ` !== null`)
+	want := webtest.Eval[string](tab, inSearch(".count")+`.textContent`)
+	link := webtest.Eval[string](tab, `location.hash.replace("#/space/lab", "")`)
+	press(t, tab, `document.querySelector(".tab[data-panel=tools]")`)
+	goes(tab, "-1", inAddress("text")+` === "checks" && document.querySelector("meup-search") !== null`)
+	goes(tab, "-1", `document.querySelector("meup-search") === null`)
+	s.follow(tab, link)
+	tab.Await(`document.querySelector("meup-search")?.shadowRoot?.querySelector(".count")?.textContent === ` + quote(want))
+	if got := webtest.Eval[string](tab, inSearch("#words")+`.value + " " + `+inSearch(".toggle[aria-pressed=true]")+`.textContent`); got != "checks Calls" {
+		t.Errorf("the link shows the search %q, want checks in Calls", got)
+	}
+	tab.Clean()
+}

@@ -6,6 +6,8 @@ import type { ContextPath, Millis, ParticipantID, SearchHit } from "@sdk/types.j
 
 /** Delay between typing and the request, milliseconds. */
 export const TYPING_DELAY = 200;
+/** Maximum length of the text. */
+export const MAX_TEXT = 200;
 /** Results per page. */
 const PAGE = 30;
 /** Delays before a search is repeated while the index is being built. */
@@ -36,6 +38,27 @@ export interface Query {
 }
 
 export const NO_QUERY: Query = { text: "", kinds: [], from: "", context: null, within: 0 };
+
+/** The main conversation in parameters, where "" is none. */
+const MAIN = "/";
+
+/** Returns a query as parameters of the panel, in the address. */
+export function paramsOf(q: Query): Readonly<Record<string, string>> {
+  const all = { text: q.text.trim(), kinds: q.kinds.join(","), from: q.from, context: q.context === "" ? MAIN : (q.context ?? ""), within: q.within === 0 ? "" : String(q.within) };
+  return Object.fromEntries(Object.entries(all).filter(([, v]) => v !== ""));
+}
+
+/** Returns the query of these parameters; what is not valid is left out. */
+export function queryOf(params: Readonly<Record<string, string>>): Query {
+  const within = Number(params["within"] ?? 0);
+  return {
+    text: (params["text"] ?? "").slice(0, MAX_TEXT),
+    kinds: (params["kinds"] ?? "").split(",").filter((k): k is KindGroup => Object.hasOwn(KINDS, k)),
+    from: params["from"] ?? "",
+    context: params["context"] === MAIN ? "" : (params["context"] ?? null),
+    within: Number.isSafeInteger(within) && within > 0 ? within : 0,
+  };
+}
 
 /** `building`: the gateway has no complete index yet; the search is repeated. `offline` and `failed`: see `error`. */
 export type Phase = "idle" | "searching" | "done" | "building" | "offline" | "failed";

@@ -7,12 +7,12 @@ import { parseTime } from "../../core/time.js";
 import type { SearchHit } from "@sdk/types.js";
 import { neutral } from "../../core/unicode.js";
 import { define } from "../element.js";
-import { PanelElement, type Shell } from "../panel.js";
+import { PanelElement, type PanelParams, type Shell } from "../panel.js";
 import { shared } from "../styles.js";
 import { plain, who } from "../text.js";
 import { moment, shortMoment } from "../format.js";
 import { amount, envelopeButton, go, parts } from "./parts.js";
-import { type KindGroup, SearchSession, TYPING_DELAY } from "./search-session.js";
+import { type KindGroup, MAX_TEXT, SearchSession, TYPING_DELAY, paramsOf, queryOf } from "./search-session.js";
 import { searchStyles } from "./search-style.js";
 
 /** Loading the conversation back to a result is limited to this many envelopes; the envelope panel shows one that is further away. */
@@ -55,6 +55,8 @@ export class Search extends PanelElement {
   static override styles = [shared, parts, searchStyles];
 
   private session: SearchSession | null = null;
+  /** The parameters that this panel has written itself. */
+  private written: PanelParams = {};
   private end: () => void = () => {};
 
   override disconnectedCallback(): void {
@@ -69,12 +71,23 @@ export class Search extends PanelElement {
       this.end = this.session.subscribe(() => this.requestUpdate());
     }
     this.session.visited(this.shell.visits);
-    const text = this.params?.["text"];
-    if (changed.has("params") && text !== undefined) this.session.set({ text });
+    if (changed.has("params") && Object.keys(this.params ?? {}).length > 0 && !this.inAddress(this.session)) this.session.set(queryOf(this.params));
+  }
+
+  /** Writes the query into the address once it has been searched. */
+  private write(s: SearchSession): void {
+    if (s.phase === "searching" || this.inAddress(s)) return;
+    this.written = paramsOf(s.query);
+    this.shell.open("search", this.written, true);
+  }
+
+  private inAddress(s: SearchSession): boolean {
+    return new URLSearchParams(paramsOf(s.query)).toString() === new URLSearchParams(this.params).toString();
   }
 
   protected override updated(changed: PropertyValues): void {
-    if (!changed.has("params")) return;
+    this.write(this.session as SearchSession);
+    if (!changed.has("params") || this.params === this.written) return;
     const field = this.renderRoot.querySelector<HTMLInputElement>("#words");
     field?.focus();
     field?.select();
@@ -86,7 +99,7 @@ export class Search extends PanelElement {
     return html`<form role="search" class="stack" @submit=${this.submitted} @keydown=${this.intoResults}>
         <div>
           <label class="unseen" for="words">Search for</label>
-          <input id="words" class="field" type="search" autocomplete="off" maxlength="200" enterkeyhint="search" placeholder='Words or "a phrase"' .value=${query.text} @input=${this.typed} />
+          <input id="words" class="field" type="search" autocomplete="off" maxlength=${MAX_TEXT} enterkeyhint="search" placeholder='Words or "a phrase"' .value=${query.text} @input=${this.typed} />
         </div>
         <div class="row" role="group" aria-label="Search in">
           ${GROUPS.map(([g, words]) => html`<button type="button" class="toggle" aria-pressed=${query.kinds.includes(g) ? "true" : "false"} @click=${() => this.flip(g)}>${words}</button>`)}
