@@ -125,7 +125,7 @@ func TestExample_Readme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"planner", "weather"} {
+	for _, name := range []string{"planner", "weather", "cautious"} {
 		_, code, _ := strings.Cut(string(source), "\nfunc "+name+"(")
 		code, _, _ = strings.Cut(code, "\n}\n")
 		if !strings.Contains(string(readme), "```go\nfunc "+name+"("+code+"\n}\n```") {

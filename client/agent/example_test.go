@@ -23,6 +23,20 @@ func Example_tools() {
 	log.Fatal(weather(context.Background()))
 }
 
+// An agent that asks another one.
+func ExampleQuestion_Ask() {
+	bot := agent.Agent{Client: client.Options{URL: os.Getenv("MEUP_URL"), Space: "lab", Token: os.Getenv("PLANNER_TOKEN")}, OnQuestion: cautious}
+	bot.Main()
+}
+
+func cautious(ctx context.Context, q *agent.Question) (string, error) {
+	answer, err := q.Ask(ctx, "critic", "Is it safe?", agent.AskOptions{})
+	if err != nil || answer.Outcome != agent.AskAnswered {
+		return "The critic has no answer.", err
+	}
+	return answer.Text, nil
+}
+
 func planner(ctx context.Context) error {
 	bot := agent.Agent{Client: client.Options{URL: os.Getenv("MEUP_URL"), Space: "lab", Token: os.Getenv("PLANNER_TOKEN")}}
 	bot.OnQuestion = func(ctx context.Context, q *agent.Question) (string, error) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
@@ -213,4 +214,48 @@ func (q *Question) call(ctx context.Context, do func(context.Context, agent.Call
 // itself ("").
 func (q *Question) isAbsent(host protocol.ParticipantID) bool {
 	return host != "" && !slices.ContainsFunc(q.space.Welcome().Participants, func(p protocol.Participant) bool { return p.ID == host })
+}
+
+// AskOptions configures Question.Ask.
+type AskOptions struct {
+	Timeout time.Duration // for the answer; 0: 2 min
+	// OnThought gets the texts of the other's steps: thoughts, observations, hypotheses and
+	// questions. It is called by the goroutine of Ask.
+	OnThought func(text string)
+}
+
+// Answer is the outcome of Question.Ask.
+type Answer struct {
+	Text     string // the answer, or why there is none
+	Outcome  AskOutcome
+	Envelope *protocol.Envelope // that ended the part: a reasoning.conclusion or a reasoning.cancel; nil: none
+}
+
+// AskOutcome is the outcome of a question to another agent.
+type AskOutcome string
+
+// The outcomes of Question.Ask.
+const (
+	AskAnswered  AskOutcome = AskOutcome(agent.AskAnswered)
+	AskGaveUp    AskOutcome = AskOutcome(agent.AskGaveUp)    // the other agent declined or failed, or is not connected
+	AskRejected  AskOutcome = AskOutcome(agent.AskRejected)  // it was not asked: by the gateway, at the greatest depth, or it is the agent itself
+	AskCancelled AskOutcome = AskOutcome(agent.AskCancelled) // another participant canceled it
+	AskTimeout   AskOutcome = AskOutcome(agent.AskTimeout)   // no answer in time
+)
+
+// Ask asks another agent, and waits for its answer. The other one reasons in a nested context, as
+// a part of this question, which everybody sees who sees this question; the latest thought
+// explains it. Its answer is no chat, and no question to this agent. When ctx ends, as with this
+// question, the other one stops. An agent that is asked may ask a further one, as deep as contexts
+// may be nested; one that is in this chain already declines.
+// An error is returned only if ctx ends.
+func (q *Question) Ask(ctx context.Context, who protocol.ParticipantID, text string, o AskOptions) (*Answer, error) {
+	q.mu.Lock()
+	explains := q.explains
+	q.mu.Unlock()
+	out, err := q.task.Ask(ctx, who, text, explains, cmp.Or(o.Timeout, agent.DefaultAskTime), o.OnThought)
+	if err != nil {
+		return nil, fmt.Errorf("ask %s: %w", who, err)
+	}
+	return &Answer{out.Text, AskOutcome(out.Outcome), out.End}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,8 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/parts"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/publisher"
+	"github.com/meup-protocol/meup/internal/agent/remarks"
+	"github.com/meup-protocol/meup/internal/agent/twins"
 	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
@@ -71,58 +74,161 @@ func (a *Agent) delegate(ctx context.Context, x *action) contextwindow.Result {
 			field{"metadata", metadata("delegated", args.Plan)},
 		),
 	}
+	path := x.p.path.Child(start.ID)
+	end, err := a.askPart(ctx, start, args.Participant, a.opts.DelegateTimeout, func(*protocol.Envelope) {})
+	if err != nil {
+		return failed(err.Error())
+	}
+	out, _ := parts.Result(end, path, args.Participant)
+	return out
+}
+
+// The errors of askPart, apart from the cause that ends ctx.
+type (
+	notAskedError struct{ error } // the gateway refused the start
+	lateError     struct{ error } // no conclusion in time
+)
+
+// askPart publishes a start that asks a participant to take a part, and waits until the part is
+// closed: by the conclusion of that participant, or by a cancel. each gets the other envelopes of
+// the participant in the context.
+func (a *Agent) askPart(ctx context.Context, start protocol.Envelope, who protocol.ParticipantID, limit time.Duration, each func(*protocol.Envelope)) (end *protocol.Envelope, err error) {
+	path, _ := start.Opens()
 	box := a.inbox.Expect(start.ID)
 	defer a.inbox.Release(start.ID)
 	if err := a.out.Publish(ctx, start); err != nil {
 		if publisher.Maybe(err) {
-			a.cancelPart(x.p.path.Child(start.ID), "no longer needed")
+			a.cancelPart(start, path, "no longer needed")
 		}
-		return failed("not asked: " + causes.Explain(err))
+		return nil, notAskedError{fmt.Errorf("not asked: %s", causes.Explain(err))}
 	}
-	return a.awaitPart(ctx, x.p.path.Child(start.ID), args.Participant, box)
+	return a.awaitPart(ctx, start, who, limit, box, each)
 }
 
-// awaitPart waits until the other agent closes the context of a part. If it
-// stops waiting, it cancels the part.
-func (a *Agent) awaitPart(ctx context.Context, path protocol.ContextPath, who protocol.ParticipantID, box <-chan protocol.Envelope) contextwindow.Result {
-	timeout := a.opts.After(a.opts.DelegateTimeout)
+// awaitPart waits until the other agent closes the context of a part. If it stops waiting, it
+// cancels the part.
+func (a *Agent) awaitPart(ctx context.Context, start protocol.Envelope, who protocol.ParticipantID, limit time.Duration, box <-chan protocol.Envelope, each func(*protocol.Envelope)) (end *protocol.Envelope, err error) {
+	path, _ := start.Opens()
+	timeout := a.opts.After(limit)
 	var gone <-chan time.Time
+	absent := "left the space"
+	if !a.isConnected(who) {
+		gone, absent = a.opts.After(awayTimeout), "is not connected"
+	}
 	for {
-		var why string
 		select {
 		case env := <-box:
-			if out, ended := parts.Result(&env, path, who); ended {
-				return out
-			}
-			if env.Kind == protocol.KindSystemPresence {
+			switch _, ended := parts.Result(&env, path, who); {
+			case ended:
+				return &env, nil
+			case env.Kind == protocol.KindSystemPresence:
 				gone = a.awayTimer(gone, &env, who)
+			case env.From == who && env.Context == path:
+				each(&env)
 			}
 			continue
 		case <-gone:
 			if gone = nil; a.isConnected(who) {
 				continue
 			}
-			why = fmt.Sprintf("%s left the space", who)
+			err = fmt.Errorf("%s %s", who, absent)
 		case <-timeout:
-			why = fmt.Sprintf("no conclusion of %s within %s", who, a.opts.DelegateTimeout)
+			err = lateError{fmt.Errorf("no conclusion of %s within %s", who, limit)}
 		case <-ctx.Done():
-			why = causes.Explain(context.Cause(ctx))
+			err = errors.New(causes.Explain(context.Cause(ctx)))
 		}
 		for len(box) > 0 { // the end may have come at the same moment
 			env := <-box
-			if out, ended := parts.Result(&env, path, who); ended {
-				return out
+			if _, ended := parts.Result(&env, path, who); ended {
+				return &env, nil
 			}
 		}
-		a.cancelPart(path, why)
-		return failed(why)
+		a.cancelPart(start, path, err.Error())
+		return nil, err
 	}
 }
 
-func (a *Agent) cancelPart(path protocol.ContextPath, why string) {
-	a.out.Final("end of a part", protocol.Envelope{
-		Kind: protocol.KindReasoningCancel, Context: path, Payload: object(field{"reason", textutil.ShortenChars(why, 500)}),
+// cancelPart cancels a part in the context that its start opens.
+func (a *Agent) cancelPart(start protocol.Envelope, path protocol.ContextPath, why string) {
+	cancel := protocol.Envelope{
+		Kind: protocol.KindReasoningCancel, To: start.To, Context: path, Payload: object(field{"reason", textutil.ShortenChars(why, 500)}),
+	}
+	if len(start.To) > 0 {
+		cancel.Correlation = protocol.CorrelateTo(start.ID)
+	}
+	a.out.Final("end of a part", cancel)
+}
+
+// Asked is the outcome of Task.Ask.
+type Asked struct {
+	Outcome AskOutcome
+	Text    string             // the conclusion, or why there is none
+	End     *protocol.Envelope // that closed the part; nil: none
+}
+
+// AskOutcome tells how a part ended that another participant was asked to take.
+type AskOutcome string
+
+// The outcomes.
+const (
+	AskAnswered  AskOutcome = "answered"
+	AskGaveUp    AskOutcome = "gave_up"   // the participant declined, failed or left
+	AskRejected  AskOutcome = "rejected"  // the participant was not asked
+	AskCancelled AskOutcome = "cancelled" // another participant canceled the part
+	AskTimeout   AskOutcome = "timeout"
+)
+
+// DefaultAskTime is the time for an answer.
+const DefaultAskTime = 2 * time.Minute
+
+// Ask asks a participant to take a part of the question, in a nested context, and waits for its
+// conclusion. each gets the texts of its steps; nil: none. thought is the envelope that explains
+// it. The participants of a private question, and the one that is asked, see the part. An error is
+// the cause that ended ctx.
+func (t *Task) Ask(ctx context.Context, who protocol.ParticipantID, question string, thought protocol.ID, limit time.Duration, each func(text string)) (Asked, error) {
+	switch depth := t.agent.opts.Space.Welcome().You.Limits.ContextDepth; {
+	case who == t.agent.you:
+		return Asked{Outcome: AskRejected, Text: "an agent cannot ask itself"}, nil
+	case depth > 0 && t.Context.Depth() >= depth:
+		return Asked{Outcome: AskRejected, Text: fmt.Sprintf("the question is asked at depth %d already, the most that the space allows", depth)}, nil
+	}
+	start := t.Inside(protocol.KindReasoningStart, object(
+		field{"message", textutil.ShortenChars(question, maxAnswer)}, field{"participant_id", who}, field{"metadata", metadata("delegated", planner.Plan{})},
+	))
+	start.Correlation = protocol.CorrelateTo(thought)
+	if len(start.To) > 0 && !start.AddressedTo(who) {
+		start.To = append(slices.Clone(start.To), who)
+	}
+	end, err := t.agent.askPart(ctx, start, who, limit, func(env *protocol.Envelope) {
+		if step, ok := remarks.Of(env); ok && each != nil {
+			each(step.Text)
+		}
 	})
+	if ctx.Err() != nil && err != nil {
+		return Asked{}, context.Cause(ctx)
+	}
+	var late lateError
+	var refused notAskedError
+	switch {
+	case errors.As(err, &late):
+		return Asked{Outcome: AskTimeout, Text: err.Error()}, nil
+	case errors.As(err, &refused):
+		return Asked{Outcome: AskRejected, Text: err.Error()}, nil
+	case err != nil:
+		return Asked{Outcome: AskGaveUp, Text: err.Error()}, nil
+	}
+	path, _ := start.Opens()
+	out, _ := parts.Result(end, path, who)
+	x := Asked{Outcome: AskAnswered, Text: end.ParsePayload().Get("message").Text(), End: end}
+	switch {
+	case out.Success:
+		x.Text = cmp.Or(x.Text, out.Text)
+	case end.From == who:
+		x.Outcome, x.Text = AskGaveUp, out.Error
+	default:
+		x.Outcome, x.Text = AskCancelled, out.Error
+	}
+	return x, nil
 }
 
 // metadata returns the metadata of a reasoning.start: the approach, and what the
@@ -190,6 +296,22 @@ func (a *Agent) newPart(start protocol.Envelope, path protocol.ContextPath) *que
 	q.part = true
 	q.root = q.enter(a.runtime.Work, &problem{path: path, text: q.text, cause: start.ID, open: true})
 	return q
+}
+
+// claimPart waits until this process is the first of the participant that takes the part.
+func (a *Agent) claimPart(p *problem) error {
+	if !participant.MayAllow(a.opts.Space.Welcome().You.Capabilities, protocol.KindParticipantStatus) {
+		return nil // nothing is known of other processes
+	}
+	err := a.out.Publish(p.ctx, twins.Claim(a.you, p.q.chat.ID))
+	refusal, fatal := refusalOf(err)
+	switch {
+	case refusal != nil:
+		return nil
+	case fatal != nil:
+		return fatal
+	}
+	return p.q.first.Wait(p.ctx)
 }
 
 // noteAgents stores the connected agents for the planner.

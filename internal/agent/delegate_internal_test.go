@@ -16,6 +16,12 @@ func (connected) Welcome() protocol.Welcome {
 	return protocol.Welcome{Participants: []protocol.Participant{{ID: "critic"}}}
 }
 
+func partStart() protocol.Envelope {
+	return protocol.Envelope{ID: "p", Kind: protocol.KindReasoningStart, Context: "c"}
+}
+
+func nothing(*protocol.Envelope) {}
+
 func partEnded() protocol.Envelope {
 	return protocol.Envelope{ID: "k", From: "critic", Kind: protocol.KindReasoningConclusion, Context: "c/p", Payload: []byte(`{"message":"Yes."}`)}
 }
@@ -23,12 +29,12 @@ func partEnded() protocol.Envelope {
 // A participant whose return was missed has not left.
 func TestAwaitPart_ReturnIsMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &Agent{opts: Options{Space: connected{}, DelegateTimeout: time.Minute, After: time.After}}
+		a := &Agent{opts: Options{Space: connected{}, After: time.After}}
 		box := make(chan protocol.Envelope, 1)
 		box <- protocol.Envelope{Kind: protocol.KindSystemPresence, Payload: []byte(`{"event":"leave","participant":{"id":"critic"}}`)}
 		time.AfterFunc(2*awayTimeout, func() { box <- partEnded() })
-		if out := a.awaitPart(t.Context(), "c/p", "critic", box); !out.Success || out.Ref != "k" {
-			t.Errorf("%+v", out)
+		if end, err := a.awaitPart(t.Context(), partStart(), "critic", time.Minute, box, nothing); err != nil || end.ID != "k" {
+			t.Errorf("%+v, %v", end, err)
 		}
 	})
 }
@@ -37,13 +43,13 @@ func TestAwaitPart_ReturnIsMissed(t *testing.T) {
 func TestAwaitPart_AtTheEndOfTheWait(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	a := &Agent{opts: Options{Space: connected{}, DelegateTimeout: time.Minute, After: time.After}}
+	a := &Agent{opts: Options{Space: connected{}, After: time.After}}
 	for range 50 { // the choice of select is random
 		box := make(chan protocol.Envelope, 2)
 		box <- protocol.Envelope{Kind: protocol.KindReasoningThought, Context: "c/p"}
 		box <- partEnded()
-		if out := a.awaitPart(ctx, "c/p", "critic", box); !out.Success {
-			t.Fatalf("%+v", out)
+		if end, err := a.awaitPart(ctx, partStart(), "critic", time.Minute, box, nothing); err != nil {
+			t.Fatalf("%+v, %v", end, err)
 		}
 	}
 }

@@ -53,6 +53,9 @@ func (a *Agent) dispatch(env *protocol.Envelope, old bool) {
 			a.stop(env)
 		}
 	case protocol.KindMCPRequest, protocol.KindParticipantStatus:
+		if twins.Claimed(env) != "" {
+			a.onOwnStart(env, mine)
+		}
 		if !mine {
 			a.onProbe(env)
 		}

@@ -76,7 +76,10 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 	defer func() { a.close(p, err) }()
 	a.contexts.Store(p.path, p)
 	defer a.contexts.Delete(p.path)
-	if !p.open {
+	switch {
+	case p.q.part && p.depth == 0:
+		err = a.claimPart(p)
+	case !p.open:
 		text := p.text
 		if a.opts.Approach != "program" { // the kits of all languages show the text as it was sent
 			text = a.addressing.WithoutMention(text)
@@ -322,7 +325,8 @@ func (a *Agent) spent(p *problem) []field {
 // closed it.
 func (a *Agent) close(p *problem, err error) {
 	var stopped *causes.Cancelled
-	if !p.open || err == nil || errors.As(err, &stopped) && stopped.Context == p.path {
+	behind := p.q.part && errors.Is(err, errBehind) // the context is that of another process
+	if !p.open || err == nil || behind || errors.As(err, &stopped) && stopped.Context == p.path {
 		return
 	}
 	p.open = false

@@ -15,15 +15,19 @@ import (
 const maxWatched = 256
 
 // onOwnStart decides whether this process answers a question: it does if its
-// reasoning.start is the first of the participant in the log.
+// reasoning.start is the first of the participant in the log, or the claim of a part.
 func (a *Agent) onOwnStart(env *protocol.Envelope, mine bool) {
 	if env.From != a.you {
 		return
 	}
-	for _, id := range env.Correlation.IDs {
+	ids, part := env.Correlation.IDs, false
+	if id := twins.Claimed(env); id != "" {
+		ids, part = []protocol.ID{id}, true
+	}
+	for _, id := range ids {
 		q := a.questions.Get(id)
 		switch {
-		case q == nil || q.part || q.first.Won():
+		case q == nil || q.part != part || q.first.Won():
 		case mine:
 			q.first.Win()
 		default:

@@ -60,6 +60,16 @@ func answer(ctx context.Context, q *agent.Question) (string, error) {
 	switch arguments := map[string]string{"text": rest}; verb {
 	case "call":
 		return outcome(q.CallTool(ctx, "tools", "echo", arguments))
+	case "ask":
+		heard := ""
+		answer, err := q.Ask(ctx, "planner", rest, agent.AskOptions{OnThought: func(text string) { heard += text + ", " }})
+		switch {
+		case err != nil:
+			return "", err
+		case answer.Outcome != agent.AskAnswered:
+			return string(answer.Outcome), nil
+		}
+		return "answered: " + heard + answer.Text, nil
 	case "propose":
 		return outcome(q.Propose(ctx, "tools", "echo", arguments))
 	case "count":

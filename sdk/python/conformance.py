@@ -27,6 +27,10 @@ async def work(r: meup.Reasoning, text: str) -> str:
             return (await r.call_tool("echo", {"text": rest}, participant="tools")).text
         except (meup.MeupError, TimeoutError):
             return "call failed"
+    if verb == "ask":
+        heard: list[str] = []
+        answer = await r.ask("planner", rest, on_thought=heard.append)
+        return f"answered: {', '.join([*heard, answer.text])}" if answer.outcome == "answered" else answer.outcome
     if verb == "propose":
         done = await r.propose("echo", {"text": rest}, participant="tools")
         if done.outcome == "rejected":

@@ -17,6 +17,11 @@ async function work(me, r, text) {
   switch (verb) {
     case "call":
       return (await r.callTool("echo", { text: rest }, { participant: "tools", propose: false })).content[0].text;
+    case "ask": {
+      const heard = [];
+      const answer = await r.ask("planner", rest, { onThought: (text) => heard.push(text) });
+      return answer.outcome === "answered" ? `answered: ${[...heard, answer.text].join(", ")}` : answer.outcome;
+    }
     case "propose": {
       const done = await r.propose({ participant: "tools", name: "echo", arguments: { text: rest } });
       if (done.outcome === "rejected") return `rejected: ${done.reason}`;

@@ -95,7 +95,11 @@ func (t *Classifier) Observe(env *protocol.Envelope, welcome func() protocol.Wel
 	case env.Kind == protocol.KindSystemWelcome:
 		t.participants = welcome().Participants
 	case env.Kind == protocol.KindReasoningStart && env.From == t.you:
-		t.depth.put(env.ID, hop{from: t.you, opens: true})
+		x := hop{from: t.you, opens: true}
+		if who := env.ParsePayload().Get("participant_id").Text(); who != "" { // it is asked to reason there
+			x.asks, x.to = true, []protocol.ParticipantID{protocol.ParticipantID(who)}
+		}
+		t.depth.put(env.ID, x)
 	case env.Kind == protocol.KindReasoningStart:
 		if len(t.agents) < maxAgents && t.answersAChat(env) {
 			t.agents[env.From] = true
@@ -251,8 +255,8 @@ type hop struct {
 	from  protocol.ParticipantID
 	depth int
 	opens bool                     // a reasoning.start
-	asks  bool                     // a chat that answers none of another participant
-	to    []protocol.ParticipantID // of a chat that asks
+	asks  bool                     // a chat that answers none of another participant, or a start that asks one to reason
+	to    []protocol.ParticipantID // who is asked
 }
 
 const maxHopEntries = 2048

@@ -62,7 +62,7 @@ func (in *Inbox) Release(id protocol.ID) {
 	}
 }
 
-// Deliver passes an envelope to the boxes that it correlates to, the end of a
+// Deliver passes an envelope to the boxes that it correlates to, the steps and the end of a
 // context to the box of its reasoning.start, and presence and welcomes to every box. It
 // reports whether a box accepted it as an answer. It does not block.
 func (in *Inbox) Deliver(env *protocol.Envelope) bool {
@@ -75,14 +75,15 @@ func (in *Inbox) Deliver(env *protocol.Envelope) bool {
 		return false
 	}
 	taken := false
-	if env.Kind == protocol.KindReasoningConclusion || env.Kind == protocol.KindReasoningCancel {
-		if b := in.boxes[protocol.ID(env.Context.Last())]; b != nil && !env.Correlation.Names(protocol.ID(env.Context.Last())) {
-			b.put(env) // the end of a part that another agent took
+	ends := env.Kind == protocol.KindReasoningConclusion || env.Kind == protocol.KindReasoningCancel
+	notice := env.Kind.IsReasoning() && !ends || env.Kind == protocol.KindMCPRequest && strings.HasPrefix(env.ParsePayload().Get("method").Text(), "notifications/")
+	if env.Kind.IsReasoning() {
+		if b := in.boxes[protocol.ID(env.Context.Last())]; b != nil && !env.Correlation.Names(protocol.ID(env.Context.Last())) && (ends || len(b.in) < maxUnread/2) {
+			b.put(env) // of a part that another agent took
 		}
 	}
 	for _, id := range env.Correlation.IDs {
 		b := in.boxes[id]
-		notice := env.Kind == protocol.KindMCPRequest && strings.HasPrefix(env.ParsePayload().Get("method").Text(), "notifications/")
 		if b == nil || notice && len(b.in) >= maxUnread/2 || !b.put(env) {
 			continue
 		}

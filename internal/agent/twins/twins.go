@@ -51,6 +51,25 @@ func (f First) Wait(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
+// Claim returns the envelope by which a process takes a part that another participant gives to its
+// participant: the process whose claim is the first in the log reasons about it. The start of a
+// part is not its own, so there is none that could decide.
+func Claim(you protocol.ParticipantID, part protocol.ID) protocol.Envelope {
+	return protocol.Envelope{
+		ID: protocol.ID(uuid.Must(uuid.NewV7()).String()), Kind: protocol.KindParticipantStatus, To: []protocol.ParticipantID{you},
+		Payload: append(protocol.AppendString([]byte(`{"status":"taken","question":`), string(part)), '}'),
+	}
+}
+
+// Claimed returns the part that an envelope of the own participant takes; "": none.
+func Claimed(env *protocol.Envelope) protocol.ID {
+	p := env.ParsePayload()
+	if env.Kind != protocol.KindParticipantStatus || !p.Get("status").EqualText("taken") {
+		return ""
+	}
+	return protocol.ID(p.Get("question").Text())
+}
+
 // ReplyTime is how long a process waits for a reply to its probe.
 const ReplyTime = 10 * time.Second
 

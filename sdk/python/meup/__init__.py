@@ -12,6 +12,7 @@
     meup.run(space)
 """
 
+from ._ask import Answer
 from ._run import run
 from .backoff import Backoff
 from .calls import Elicitation, ProposalOutcome, ToolResult
@@ -41,7 +42,7 @@ from .questions import Question, Reasoning
 from .tools import ToolCall
 
 __all__ = [
-    "Backoff", "Closed", "ConnectError", "ConnectionClosed", "EarlierCall", "Elicitation", "Envelope", "Filter", "Gap", "Interrupted",
+    "Answer", "Backoff", "Closed", "ConnectError", "ConnectionClosed", "EarlierCall", "Elicitation", "Envelope", "Filter", "Gap", "Interrupted",
     "MeupError", "NotConfigured", "NotReached", "Participant", "ParticipantLeft", "Position", "ProposalError", "ProposalOutcome",
     "Question", "RPCError", "Reasoning", "ReasoningCancelled", "Receipt", "Refused", "Space", "ToolCall", "ToolError", "ToolNotFound", "ToolResult",
     "connect", "new_id", "run",

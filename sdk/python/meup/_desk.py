@@ -8,10 +8,11 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Coroutine, TypeVar
 
+from ._ask import Answer, Part, ThoughtHandler
 from .addressing import Classifier
 from .catchup import Backlog, EarlierCall
 from ._needs import may_allow
-from .envelope import Envelope, new_id
+from .envelope import Envelope, new_id, within
 from .errors import MeupError, Refused, public_message
 from .questions import OUTCOME_TIME, Question, Reasoning, explain
 
@@ -52,6 +53,7 @@ class Questions:
         self._classifier: Classifier | None = None
         self._held: dict[str, Question] = {}  # by the id of the chat
         self._own: dict[str, None] = {}  # ids that this process sent and has not received back
+        self._parts: dict[str, Part] = {}  # that others were asked to take, by the path of the context
         self._probes: dict[str, asyncio.Future[None]] = {}
         self._watched: dict[str, asyncio.Event] = {}  # set when the question is settled
         self._catch_up = "off"
@@ -83,6 +85,8 @@ class Questions:
     def observe(self, env: Envelope) -> None:
         if self._classifier is not None:
             self._classifier.observe(env)
+        for part in list(self._parts.values()):
+            part.note(env)
 
     def route(self, env: Envelope) -> None:
         if self._classifier is None:
@@ -92,9 +96,12 @@ class Questions:
         mine = own and env.id in self._own
         if mine:
             del self._own[env.id]
-        self._classifier.observe(env)
+        self.observe(env)
         if env.kind == "reasoning.start" and own:
             self._own_start(env, mine)
+        elif env.kind == "reasoning.start" and env.context and env.payload.get("participant_id") == space.id:
+            if not env.to or space.id in env.to:
+                self._admit_part(env)
         elif env.kind == "chat" and own and not mine:
             self._taken_over(env)
         elif env.kind == "chat" and not own:
@@ -105,6 +112,8 @@ class Questions:
         elif env.kind == "mcp.withdraw" and own and not mine and env.context in self.open:
             if env.payload.get("reason") == "no_longer_needed":  # by a process that takes the question over
                 self.open[env.context].question._cancel(TAKEN)
+        elif env.kind == "participant.status" and own and env.payload.get("status") == "taken":
+            self._own_start(env, mine)
         elif env.kind == "participant.status" and own and not mine:
             self._probed(env)
         elif space.id in env.to and not own:
@@ -119,6 +128,9 @@ class Questions:
         if bounded and (len(self._held) >= self._places or asked >= max(1, self._places // 4)):
             log.warning("question %s of %s refused: too many are waiting", env.id, env.from_)
             question = Question(self, env)
+            if question._part:
+                self._decline(question, "too many questions are waiting")
+                return
             payload = {"message": "I have too many questions before me. Please ask again in a moment.", "format": "markdown"}
             work = self.space.send_derived("refusal", env.id, "chat", payload, to=question.private, correlation=env.id)
             self.space._spawn(work)
@@ -128,11 +140,41 @@ class Questions:
         question._task = self.space._spawn(self._work(question))
         question._task.add_done_callback(lambda task: self._finish(question, task))
 
+    def _admit_part(self, env: Envelope) -> None:
+        """Start to reason about a part of another agent's question, or decline it."""
+        assert self._classifier is not None
+        part = Question(self, env)
+        if any(within(env.context, path) for path in self.open):
+            self._decline(part, "this is a part of my own reasoning")
+        elif not env.text.strip():
+            self._decline(part, "there is no question")
+        elif not self._classifier.allows_part(env.from_):
+            self._decline(part, "too many parts in a row without a message of a person")
+        else:
+            self._admit(env)
+
+    def _decline(self, part: Question, why: str) -> None:
+        """Close the context of a part without a conclusion."""
+        part._answered = True
+        self.space.send_final("reasoning.cancel", {"reason": why[:500]}, to=part.private, context=part._part, correlation=part.id)
+
+    async def _claim(self, part: Question) -> None:
+        """Wait until this process is the first of the participant that takes a part."""
+        if not may_allow(self.space.capabilities, "participant.status"):
+            return  # nothing is known of other processes
+        try:
+            await self.space.send("participant.status", {"status": "taken", "question": part.id}, to=[self.space.id])
+        except Refused:
+            return
+        await part._await_first()
+
     async def _work(self, question: Question) -> None:
         """Run the handler, and note the reason if it gives up."""
         try:
             async with self._slots:
                 assert self._handler is not None
+                if question._part:
+                    await self._claim(question)
                 question._began = time.monotonic()
                 log.info("question %s of %s begins", question.id, question.from_)
                 await self._handler(question)
@@ -147,6 +189,10 @@ class Questions:
         why = question._why or ("the work was cancelled" if task.cancelled() else "")
         if question._began:
             self._report_end(question, why)
+        if question._part:
+            if not question._answered and not question._withdrawn and why not in (BEHIND, TAKEN) and self.space._error is None:
+                self._decline(question, why or "ended without a conclusion")
+            return
         if why in (BEHIND, TAKEN):
             self._watch_later(question)
         silent = question._withdrawn or question._answered or why in SILENT
@@ -196,6 +242,42 @@ class Questions:
             refused()
             raise
 
+    # Questions to other agents.
+
+    async def ask(self, reasoning: Reasoning, who: str, text: str, timeout: float | None, on_thought: ThoughtHandler | None) -> Answer:
+        """Ask a participant to take a part of the reasoning, and wait for the end of the part."""
+        space = self.space
+        if who == space.id:
+            return Answer("an agent cannot ask itself", "rejected")
+        depth = space.limits.get("context_depth")
+        if isinstance(depth, int) and 0 < depth <= reasoning.path.count("/") + 1:
+            return Answer(f"the question is asked at depth {depth} already, the most that the space allows", "rejected")
+        id, private = new_id(), reasoning.question.private
+        path = f"{reasoning.path}/{id}"
+        to = private if not private or who in private else [*private, who]
+        part = self._parts[path] = Part(space, id, path, who, on_thought)
+        why = "no longer needed"  # the part is cancelled; "": it is not open
+        try:
+            payload = {"message": text, "participant_id": who, "metadata": {"approach": "delegated"}}
+            correlation = reasoning._thought or reasoning.id
+            start = space.send("reasoning.start", payload, to=to, context=reasoning.path, correlation=correlation, id=id)
+            try:
+                await self.settle(start, part.close)
+            except Refused as refusal:
+                return Answer(f"not asked: {refusal}", "rejected")
+            async with asyncio.timeout(timeout):
+                answer = await asyncio.shield(part.done)
+            why = "" if answer.envelope is not None else answer.text
+            return answer
+        except TimeoutError:
+            why = f"no conclusion of {who} within {timeout:g} s"
+            return Answer(why, "timeout")
+        finally:
+            if why and not part.done.cancelled():
+                space.send_final("reasoning.cancel", {"reason": why}, to=to, context=path, correlation=id)
+            part.close()
+            del self._parts[path]
+
     # The end of the work.
 
     def _stop(self, env: Envelope) -> None:
@@ -209,7 +291,13 @@ class Questions:
                 if id in self._watched:
                     self._watched[id].set()
             return
+        for part in list(self._held.values()):
+            if part._part and (within(part._part, env.context) if env.context else part.id in env.correlation):
+                part._withdrawn = not env.context or env.context == part._part  # otherwise a context around it
+                part._cancel(TAKEN if env.from_ == self.space.id else f"cancelled by {env.from_}" + (f": {reason}" if reason else ""))
         for path, reasoning in list(self.open.items()):
+            if reasoning._part:
+                continue
             if env.context == path or not env.context and reasoning.id in env.correlation:
                 if env.from_ == self.space.id:
                     reasoning._open = False
@@ -250,9 +338,11 @@ class Questions:
     # Several processes of one participant: the first reasoning.start answers.
 
     def _own_start(self, env: Envelope, mine: bool) -> None:
-        for id in env.correlation:
+        """Handle an own reasoning.start about a question, or the claim of a part."""
+        claims = env.kind == "participant.status"
+        for id in (str(env.payload.get("question")),) if claims else env.correlation:
             question = self._held.get(id)
-            if question is None or question._first is None or question._first.done():
+            if question is None or claims != bool(question._part) or question._first is None or question._first.done():
                 continue
             if mine:
                 question._first.set_result(None)

@@ -34,7 +34,7 @@ class Seen(NamedTuple):
     from_: str
     depth: int = 0  # answers of agents that led to the chat
     opens: bool = False  # a reasoning.start
-    asks: tuple[str, ...] | None = None  # the recipients of a chat that answers none of another participant
+    asks: tuple[str, ...] | None = None  # who is asked, by a chat that answers none of another participant, or a start
 
 
 UNSEEN = Seen("")
@@ -61,7 +61,8 @@ class Classifier:
         if env.kind == "system.presence" and env.payload.get("event") == "leave":
             self._agents.discard(str((env.payload.get("participant") or {}).get("id")))
         elif env.kind == "reasoning.start" and env.from_ == you:
-            self._put(env.id, Seen(you, opens=True))
+            who = env.payload.get("participant_id")  # that is asked to reason there
+            self._put(env.id, Seen(you, opens=True, asks=(who,) if isinstance(who, str) else None))
         elif env.kind == "reasoning.start" and len(self._agents) < MAX_AGENTS:
             known = [self._seen(id) for id in env.correlation]
             if any(of.from_ not in ("", env.from_) and not of.opens for of in known):
@@ -119,6 +120,13 @@ class Classifier:
         """Report whether a chat is addressed to this participant, or mentions it where that counts."""
         you = self._space.id
         return you in env.to or self._mode != "addressed" and mentions(env.text, (you, self._name))
+
+    def allows_part(self, who: str) -> bool:
+        """Report whether to reason about another part for a participant, and count it. People are not bounded."""
+        if not self._is_agent(who):
+            return True
+        count = self._asked[who] = self._asked.get(who, 0) + 1
+        return count <= MAX_AGENT_QUESTIONS
 
     def _allows(self, env: Envelope) -> bool:
         """Report whether to answer another question of an agent, and count it."""

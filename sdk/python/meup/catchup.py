@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import urllib.error
 import urllib.request
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Iterator
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
@@ -125,6 +125,9 @@ class Backlog:
         this one began with it earlier.
         """
         classifier.observe(env)
+        asked = env.kind == "reasoning.start" and env.context and env.payload.get("participant_id") == self._you
+        if asked and env.from_ != self._you and (not env.to or self._you in env.to):
+            self._contexts[env.opens] = replace(env, to=(env.from_,) if env.to else ())  # an earlier process may have taken the part
         if env.kind in ("reasoning.start", "chat") and not env.context and env.from_ != self._you:
             for id in env.correlation:
                 if id in self._chats and id not in self._begun() and self._chats[id][0].from_ != env.from_ and not classifier.names_me(self._chats[id][0]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Mapping
 
+from ._ask import Answer, ThoughtHandler
 from .calls import ProgressHandler, ProposalOutcome, ToolResult
 from .catchup import EarlierCall
 from .envelope import Envelope, new_id
@@ -20,7 +21,10 @@ OUTCOME_TIME = 3.0
 
 
 class Question:
-    """A chat that this participant is asked to answer."""
+    """A chat that this participant is asked to answer, or a part that another agent asks it to take.
+
+    The answer to a part is the conclusion of its context, which the other agent has opened.
+    """
 
     def __init__(self, desk: "Questions", envelope: Envelope, earlier: tuple[EarlierCall, ...] = ()) -> None:
         self.envelope = envelope
@@ -34,10 +38,11 @@ class Question:
         self._withdrawn = False
         self._first: asyncio.Future[None] | None = None  # done: the own start is the first
         self._answered = False
+        self._part = envelope.opens  # the context of a part; "": the question is a chat
 
     @property
     def id(self) -> str:
-        """The id of the chat."""
+        """The id of the chat, or of the reasoning.start of a part."""
         return self.envelope.id
 
     @property
@@ -74,10 +79,31 @@ class Question:
         if self._answered:
             raise RuntimeError("the question has an answer")
         self._answered = True
-        payload = {"message": text, "format": format, **fields}
-        await self._desk.settle(
-            self._desk.space.send_derived("answer", self.id, "chat", payload, to=self.private, correlation=self.id)
-        )
+        send = self._desk.space.send_derived
+        if self._part:
+            payload = {"message": text, **fields}
+            answer = send("answer", self.id, "reasoning.conclusion", payload, to=self.private, context=self._part, correlation=self.id)
+        else:
+            answer = send("answer", self.id, "chat", {"message": text, "format": format, **fields}, to=self.private, correlation=self.id)
+        await self._desk.settle(answer)
+
+    async def ask(self, participant: str, text: str, *, timeout: float | None = 120.0, on_thought: ThoughtHandler | None = None) -> Answer:
+        """Ask another agent, in the open context of the question, or in one for this alone; see Reasoning.ask."""
+        inside = [r for r in self._desk.open.values() if r.question is self and not r.closed]
+        if inside:
+            return await inside[-1].ask(participant, text, timeout=timeout, on_thought=on_thought)
+        async with self.reasoning() as r:
+            return await r.ask(participant, text, timeout=timeout, on_thought=on_thought)
+
+    async def _await_first(self) -> None:
+        """Wait until the own start, or the claim of a part, is known to be the first one of this participant."""
+        if self._first is None:
+            return
+        try:
+            async with asyncio.timeout(ECHO_TIME):
+                await asyncio.shield(self._first)
+        except TimeoutError:  # the connection did not deliver it: there is nothing to wait for
+            pass
 
     def _cancel(self, why: str) -> None:
         """Cancel the work; the first reason counts."""
@@ -97,8 +123,9 @@ class Reasoning:
 
     def __init__(self, question: Question, parent: "Reasoning | None", message: str, metadata: Mapping[str, Any]) -> None:
         self.question = question
-        self.id = new_id()
-        self.path: str = f"{parent.path}/{self.id}" if parent is not None else self.id
+        self._part = question._part if parent is None else ""  # opened by the other agent, and closed by the answer
+        self.id = question.id if self._part else new_id()
+        self.path: str = self._part or (f"{parent.path}/{self.id}" if parent is not None else self.id)
         self._parent = parent
         self._message = message
         self._metadata = dict(metadata)
@@ -125,6 +152,9 @@ class Reasoning:
         if parent is None and question.earlier:
             payload["references"] = [call.id for call in question.earlier]
         self._desk.open[self.path] = self
+        if self._part:
+            self._open = True
+            return self
         try:
             self._open = True
             await self._desk.settle(
@@ -135,7 +165,7 @@ class Reasoning:
                 self._not_sent,
             )
             if parent is None:
-                await self._claim()
+                await question._await_first()
         except BaseException as err:
             await self.__aexit__(type(err), err, None)
             raise
@@ -143,17 +173,6 @@ class Reasoning:
 
     def _not_sent(self) -> None:
         self._open = False
-
-    async def _claim(self) -> None:
-        """Wait until the own start is known to be the first one of this participant."""
-        first = self.question._first
-        if first is None:
-            return
-        try:
-            async with asyncio.timeout(ECHO_TIME):
-                await asyncio.shield(first)
-        except TimeoutError:  # the connection did not deliver it: there is nothing to wait for
-            pass
 
     async def __aexit__(self, kind: type[BaseException] | None, err: BaseException | None, _: object) -> None:
         try:
@@ -168,7 +187,9 @@ class Reasoning:
             assert self._task is not None
             if self._task.uncancel() <= self._cancelling and (kind is None or kind is asyncio.CancelledError):
                 raise ReasoningCancelled(*self._by) from err
-        if self._open:
+        if self._open and self._part:
+            self._open = False
+        elif self._open:
             self._open = False
             reason = self.question._why or explain(err)
             final = self._desk.space.send_final("reasoning.cancel", {"reason": reason[:500]}, **self._place())
@@ -231,6 +252,18 @@ class Reasoning:
             tool, arguments, participant=host, timeout=timeout, to=self.question.private, context=self.path, correlation=correlation
         )
 
+    async def ask(self, participant: str, text: str, *, timeout: float | None = 120.0, on_thought: ThoughtHandler | None = None) -> Answer:
+        """Ask another agent, and wait for its answer.
+
+        It reasons in a nested context, as a part of this question, which everybody sees who sees
+        the question; the latest thought explains it. Its answer is no chat, and no question to
+        this participant. If the caller is cancelled, as with the question, the other one stops.
+        An agent that is asked may ask a further one, as deep as contexts may be nested; one that
+        is in this chain already declines. `on_thought` gets the texts of its steps.
+        """
+        self._check_open()
+        return await self._desk.ask(self, participant, text, timeout, on_thought)
+
     async def _explain(self, name: str, reason: str) -> str:
         """Return the id of the thought that explains a call."""
         self._check_open()
@@ -244,10 +277,15 @@ class Reasoning:
         return Reasoning(self.question, self, message, {"approach": approach, **metadata})
 
     async def conclude(self, message: str = "", **fields: Any) -> None:
-        """Close the context with a conclusion: confidence, decision, key_factors, recommendation."""
+        """Close the context with a conclusion: confidence, decision, key_factors, recommendation.
+
+        The conclusion of a part is its answer; this one is not sent.
+        """
         self._check_open()
         payload = {"message": message, **fields} if message else dict(fields)
         self._open = False
+        if self._part:
+            return
         await self._desk.settle(self._desk.space.send("reasoning.conclusion", payload, **self._place()), self._reopen)
 
     def _reopen(self) -> None:

@@ -177,6 +177,58 @@ class QuestionsTest(SpaceTest):
         self.assertEqual(got[-1].correlation, start.correlation)
         self.assertEqual(nested.correlation, (got[0].id,))
 
+    async def test_another_agent_is_asked(self) -> None:
+        critic = self.space("carol")
+
+        @critic.on_question(answer="addressed")
+        async def criticize(question: meup.Question) -> None:
+            if question.text == "fail":
+                raise RuntimeError("asked to fail")
+            if question.text == "say nothing":
+                return
+            async with question.reasoning() as r:
+                await r.thought("I look.")
+                if question.text == "wait":
+                    await asyncio.Event().wait()
+                await r.conclude("not sent")
+            await question.answer(f"Yes: {question.text}")
+
+        await self.serve(critic, catch_up="off")
+        heard: list[str] = []
+        got: list[meup.Answer] = []
+
+        async def answer(question: meup.Question) -> None:
+            got.append(await question.ask("carol", "in a context of its own", on_thought=heard.append))
+            async with question.reasoning() as r:
+                got.append(await question.ask("carol", "in the open one"))
+                for text in ("fail", "say nothing"):
+                    got.append(await r.ask("carol", text))
+                got.append(await r.ask("carol", "wait", timeout=0.05))
+                got.append(await r.ask("planner", "itself"))
+                with mock.patch("meup._ask.AWAY_TIMEOUT", 0.01):
+                    got.append(await r.ask("bob", "away"))
+                with self.assertRaisesRegex(RuntimeError, "of the handler"):
+                    await r.ask("carol", "thought", on_thought=mock.Mock(side_effect=RuntimeError("of the handler")))
+            await question.answer("done")
+
+        await self.agent(answer)
+        await self.ask()
+        chats = []
+        while not chats or chats[-1] != "done":
+            chats.append((await next_of(self.alice, "chat")).text)
+        self.assertEqual(chats, ["done"])
+        self.assertEqual(
+            [(x.outcome, x.text) for x in got],
+            [
+                ("answered", "Yes: in a context of its own"), ("answered", "Yes: in the open one"),
+                ("gave_up", "declined by carol: internal error; see the log of the agent"), ("gave_up", "declined by carol: ended without a conclusion"),
+                ("timeout", "no conclusion of carol within 0.05 s"), ("rejected", "an agent cannot ask itself"),
+                ("gave_up", "bob is not connected"),
+            ],
+        )
+        self.assertEqual(heard, ["I look."])
+        self.assertEqual([x.envelope.kind if x.envelope else "" for x in got[:5]], ["reasoning.conclusion"] * 2 + ["reasoning.cancel"] * 2 + [""])
+
     async def test_calls_are_explained(self) -> None:
         tools = self.space("weather")
         tools.serve_tools(lambda: "-3", name="temperature")

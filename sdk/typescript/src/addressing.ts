@@ -49,8 +49,10 @@ export class Classifier {
         if (field(e.payload, "event") === "leave") this.agents.delete(str(field(obj(e.payload["participant"]), "id")));
         break;
       case "reasoning.start":
-        if (e.from === this.you) this.hops.put(e.id, { from: e.from, depth: 0, opens: true });
-        else if (this.agents.size < MAX_AGENTS && this.answersChat(e)) this.agents.add(e.from);
+        if (e.from === this.you) {
+          const who = str(field(e.payload, "participant_id")); // that is asked to reason there
+          this.hops.put(e.id, { from: e.from, depth: 0, opens: true, ...(who !== "" && { asks: [who] }) });
+        } else if (this.agents.size < MAX_AGENTS && this.answersChat(e)) this.agents.add(e.from);
         break;
       case "chat":
         this.hops.note(e, e.from === this.you || this.isAgent(e.from));
@@ -85,6 +87,14 @@ export class Classifier {
       const of = this.hops.at(id);
       return of?.from === this.you && of.asks !== undefined && (of.asks.includes(e.from) || this.isAgent(e.from));
     });
+  }
+
+  /** Reports whether to reason about another part for a participant, and counts it. People are not bounded. */
+  allowsPart(from: ParticipantID): boolean {
+    if (!this.isAgent(from)) return true;
+    const n = (this.asked.get(from) ?? 0) + 1;
+    this.asked.set(from, n);
+    return n <= MAX_AGENT_QUESTIONS;
   }
 
   private allows(e: Envelope): boolean {
@@ -160,7 +170,7 @@ interface Hop {
   readonly depth: number;
   /** A reasoning.start. */
   readonly opens?: boolean;
-  /** The recipients of a chat that answers none of another participant. */
+  /** Who is asked, by a chat that answers none of another participant, or by a start. */
   readonly asks?: readonly ParticipantID[];
 }
 

@@ -5,8 +5,10 @@ import { type AnswerMode, Classifier, MODES } from "./addressing.js";
 import { Backlog, type CatchUp, type EarlierCall } from "./backlog.js";
 import type { Arrival } from "./client.js";
 import { ApiError } from "./api.js";
+import { allows } from "./capabilities.js";
 import { backoff, realClock } from "./clock.js";
-import { CanceledError, ClosedError, type MeupError } from "./errors.js";
+import { CanceledError, ClosedError, type MeupError, isRejected } from "./errors.js";
+import { within } from "./filter.js";
 import { newID } from "./ids.js";
 import { Question, derived } from "./question.js";
 import { publicReason } from "./reasoning.js";
@@ -221,8 +223,8 @@ export class QuestionAgent implements Agent {
     const own = e.from === you && !a.mine;
     switch (e.kind) {
       case "reasoning.start":
-        if (e.from === you) for (const id of correlations(e)) this.started(id, a.mine);
-        else this.declinePart(e);
+        if (e.from === you) for (const id of correlations(e)) this.started(id, a.mine, false);
+        else this.admitPart(e);
         return;
       case "chat":
         if (own && str(field(e.payload, "reason")) === "no_longer_needed") for (const id of correlations(e)) this.questions.get(id)?.q.abort(new CanceledError("superseded", you));
@@ -234,7 +236,7 @@ export class QuestionAgent implements Agent {
       case "reasoning.cancel":
         if (!a.mine) {
           for (const { q } of this.questions.values()) {
-            if (own && q.paths.includes(e.context ?? "")) q.abort(new CanceledError("superseded", you));
+            if (own && [q.part, ...q.paths].includes(e.context ?? "-")) q.abort(new CanceledError("superseded", you));
             q.closedBy(e);
           }
         }
@@ -243,7 +245,8 @@ export class QuestionAgent implements Agent {
         if (own) for (const { q } of this.questions.values()) if (q.paths.includes(e.context ?? "")) queueMicrotask(() => q.abort(new CanceledError("superseded", you))); // after the proposal has ended
         return;
       case "participant.status":
-        if (own) this.probed(e);
+        if (e.from === you && field(e.payload, "status") === "taken") this.started(str(field(e.payload, "question")), a.mine, true);
+        else if (own) this.probed(e);
         return;
       case "participant.pause":
         if (this.o.onPause === "abort" && this.isForUs(e)) for (const { q } of this.questions.values()) q.abort(new CanceledError("paused", e.from, str(field(e.payload, "reason"))));
@@ -253,8 +256,10 @@ export class QuestionAgent implements Agent {
     }
   }
 
-  private started(id: ID, mine: boolean): void {
-    if (this.questions.get(id)?.q.started(mine) !== true || this.twin) return;
+  /** Handles an own reasoning.start about a question, or the claim of a part. */
+  private started(id: ID, mine: boolean, claims: boolean): void {
+    const q = this.questions.get(id)?.q;
+    if (q === undefined || (q.part !== "") !== claims || !q.started(mine) || this.twin) return;
     this.twin = true;
     this.s.client.warn("another process of this participant answers questions too: the one that begins first answers");
   }
@@ -270,6 +275,7 @@ export class QuestionAgent implements Agent {
       this.s.client.warn(`question ${e.id} of ${e.from} refused: too many are waiting`);
       const refusal = derived("busy", e.id);
       const q = new Question(this.s, e);
+      if (q.part !== "") return void this.quietly(q.decline("too many questions are waiting"));
       this.quietly(
         this.s.client.publish({
           ...(refusal !== undefined && { id: refusal }),
@@ -291,7 +297,7 @@ export class QuestionAgent implements Agent {
     const done = this.answer(q).finally(() => {
       this.questions.delete(e.id);
       const why: unknown = q.signal.reason;
-      if (q.signal.aborted && why instanceof CanceledError && why.kind === "superseded" && this.o.catchUp !== "off") void this.watch(e);
+      if (q.signal.aborted && why instanceof CanceledError && why.kind === "superseded" && q.part === "" && this.o.catchUp !== "off") void this.watch(e);
     });
     this.questions.set(e.id, { q, done });
   }
@@ -303,6 +309,7 @@ export class QuestionAgent implements Agent {
     let err: unknown;
     try {
       await this.turn(q.signal);
+      if (q.part !== "") await this.claim(q);
       this.begun.set(q, performance.now());
       this.s.client.report(`question ${q.id} of ${q.from} begins`);
       const work = (async () => this.handler(q))();
@@ -324,6 +331,7 @@ export class QuestionAgent implements Agent {
     if (typeof value === "string") await q.reply(value);
     else if (value !== undefined && value !== null) await q.reply(str(field(value, "message")), { payload: value });
     await q.close("ended without a conclusion");
+    if (q.part !== "" && q.replies === 0) await q.decline("ended without a conclusion");
     this.begun.delete(q);
     this.s.client.report(`question ${q.id} of ${q.from}: ${q.replies > 0 ? `answered in ${since(began)}` : `not answered after ${since(began)}: the handler has sent no answer`}`);
   }
@@ -335,6 +343,10 @@ export class QuestionAgent implements Agent {
     const how = `question ${q.id} of ${q.from}: not answered after ${since(began ?? performance.now())}`;
     if (!(err instanceof CanceledError || err instanceof ClosedError)) this.s.client.fault(how, err);
     else if (began !== undefined) this.s.client.report(`${how}: ${withoutPeriod(err.message)}`);
+    if (q.part !== "") {
+      if (q.replies === 0 && !q.closed && !(err instanceof ClosedError) && !(err instanceof CanceledError && err.kind === "superseded")) await this.quietly(q.decline(publicReason(err)));
+      return;
+    }
     if (err instanceof ClosedError || (err instanceof CanceledError && ["withdrawn", "superseded", "shutdown"].includes(err.kind))) return;
     await this.quietly(q.reply(`I have stopped looking into this: ${publicReason(err)}.`));
   }
@@ -365,19 +377,30 @@ export class QuestionAgent implements Agent {
     else begin();
   }
 
-  /** Declines a part that another agent asks this one to take, so that it does not wait. */
-  private declinePart(e: Envelope): void {
+  /** Starts to reason about a part of another agent's question, or declines it. */
+  private admitPart(e: Envelope): void {
     const { you } = this.s.client;
     if (e.context === undefined || field(e.payload, "participant_id") !== you) return;
     if (recipients(e).length > 0 && !recipients(e).includes(you)) return;
-    this.quietly(
-      this.s.client.publish({
-        kind: "reasoning.cancel",
-        context: `${e.context}/${e.id}`,
-        ...(recipients(e).length > 0 && { to: [e.from], correlationId: e.id }),
-        payload: { reason: "this agent takes no parts" },
-      }),
-    );
+    const { context } = e;
+    const q = new Question(this.s, e);
+    if ([...this.questions.values()].some((r) => r.q.paths.some((path) => within(context, path)))) void this.quietly(q.decline("this is a part of my own reasoning"));
+    else if (q.text.trim() === "") void this.quietly(q.decline("there is no question"));
+    else if (!this.classifier.allowsPart(e.from)) void this.quietly(q.decline("too many parts in a row without a message of a person"));
+    else this.admit(e);
+  }
+
+  /** Waits until this process is the first of the participant that takes a part. */
+  private async claim(q: Question): Promise<void> {
+    const { client } = this.s;
+    if (!allows(client.capabilities, "participant.status")) return; // nothing is known of other processes
+    try {
+      await client.publish({ kind: "participant.status", to: [client.you], payload: { status: "taken", question: q.id } }, { signal: q.signal });
+    } catch (err) {
+      if (isRejected(err)) return;
+      throw err;
+    }
+    await q.awaitFirst();
   }
 
   /** Answers another process that asks whether this one works on a question, and notes such answers. */

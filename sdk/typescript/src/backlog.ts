@@ -198,6 +198,7 @@ export class Backlog {
     switch (e.kind) {
       case "reasoning.start":
         this.noteTaken(e);
+        this.notePart(e);
         break;
       case "chat":
         this.noteTaken(e);
@@ -242,6 +243,14 @@ export class Backlog {
     if (by.from === this.o.you || by.context !== undefined) return;
     const about = correlations(by);
     for (const c of this.chats) if (about.includes(c.e.id) && c.e.from !== by.from && !this.begun.has(c.e.id) && !this.o.isNamed(c.e)) c.taken = true;
+  }
+
+  /** Records a context in which another agent asked this one to reason. */
+  private notePart(e: Envelope): void {
+    const { you } = this.o;
+    const to = recipients(e);
+    if (e.from === you || e.context === undefined || field(e.payload, "participant_id") !== you || (to.length > 0 && !to.includes(you))) return;
+    this.contexts.set(`${e.context}/${e.id}`, to.length > 0 ? { ...e, to: [e.from] } : e);
   }
 
   /** Records requests that make proposed calls, and removes the work that an envelope settles. */

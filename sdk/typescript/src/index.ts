@@ -4,6 +4,7 @@
 export { type AnswerMode } from "./addressing.js";
 export { type Agent, type QuestionHandler, type QuestionOptions } from "./agent.js";
 export { Api, ApiError, type ApiOptions, type EnvelopeQuery, type SearchQuery } from "./api.js";
+export { type Answer, type AskOptions } from "./ask.js";
 export { type CatchUp, type EarlierCall } from "./backlog.js";
 export { type Arrival, type ClientOptions, type DraftOf, type Handler, type Receipt, type Welcome } from "./client.js";
 export { type ConnectionPhase, type ConnectionState, type Gap } from "./connection.js";

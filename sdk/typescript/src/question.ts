@@ -1,12 +1,14 @@
-/** A question: a chat that this agent is to answer. */
+/** A question: a chat that this agent is to answer, or a part that another agent asks it to take. */
 
+import type { Answer, AskOptions } from "./ask.js";
 import type { Surroundings } from "./call.js";
 import { chatText } from "./addressing.js";
 import type { EarlierCall } from "./backlog.js";
 import { CanceledError, ClosedError, ProtocolError } from "./errors.js";
+import { within as isWithin } from "./filter.js";
 import { Reasoning, type ReasonOptions, within } from "./reasoning.js";
-import { recipients } from "./read.js";
-import type { Envelope, ID, ParticipantID, Payload } from "./types.js";
+import { correlations, field, recipients, str } from "./read.js";
+import type { ContextPath, Envelope, ID, ParticipantID, Payload } from "./types.js";
 
 /** Milliseconds for the echo of an own envelope that is in the log. */
 const ECHO = 30_000;
@@ -26,6 +28,10 @@ export class Question {
   readonly from: ParticipantID;
   /** The participants of a private question except this one; empty for a question to all. All envelopes about it go to them. */
   readonly private: readonly ParticipantID[];
+  /** The context of a part, which the answer closes; "": the question is a chat. */
+  readonly part: ContextPath;
+  /** Another participant has closed the part. */
+  closed = false;
   /** The number of replies so far. */
   replies = 0;
   private readonly controller = new AbortController();
@@ -36,7 +42,7 @@ export class Question {
 
   constructor(
     private readonly s: Surroundings,
-    /** The chat. */
+    /** The chat, or the reasoning.start of a part. */
     readonly envelope: Envelope,
     /** Tool calls of attempts by earlier processes, oldest first. */
     readonly earlier: readonly EarlierCall[] = [],
@@ -46,6 +52,7 @@ export class Question {
     this.from = envelope.from;
     const to = recipients(envelope);
     this.private = to.length === 0 ? [] : [...new Set([envelope.from, ...to])].filter((id) => id !== s.client.you);
+    this.part = envelope.kind === "reasoning.start" ? `${envelope.context}/${envelope.id}` : "";
     this.first = new Promise((resolve) => (this.win = resolve));
   }
 
@@ -70,12 +77,12 @@ export class Question {
    */
   async start(o: ReasonOptions = {}): Promise<Reasoning> {
     this.signal.throwIfAborted();
-    const r = new Reasoning(this.s, this.private, this.id, { context: "", signal: this.signal }, () => this.contexts.delete(r));
+    const r = new Reasoning(this.s, this.private, this.id, { context: "", signal: this.signal }, () => this.contexts.delete(r), this.part);
     this.contexts.add(r);
     const references = this.earlier.map((c) => c.request);
     await r.begin({ message: `Looking into: ${this.text.slice(0, 200)}`, metadata: { approach: "program" }, ...(references.length > 0 && { references }), ...o });
     try {
-      if (!this.won) await this.awaitFirst();
+      await this.awaitFirst();
       return r;
     } catch (err) {
       await r.cancel(err instanceof CanceledError ? "another process of this agent began first" : String(err));
@@ -83,11 +90,18 @@ export class Question {
     }
   }
 
-  /** Sends an answer: a chat that correlates to the question, to its participants. */
+  /** Asks another agent, in the open context of the question, or in one for this alone; see `ask` of the context. */
+  ask(participant: ParticipantID, text: string, o: AskOptions = {}): Promise<Answer> {
+    const inside = [...this.contexts].findLast((r) => r.isOpen);
+    return inside === undefined ? this.reason((r) => r.ask(participant, text, o)) : inside.ask(participant, text, o);
+  }
+
+  /** Sends an answer: a chat that correlates to the question, to its participants. The one answer to a part is its conclusion. */
   async reply(message: string, o: ReplyOptions = {}): Promise<ID> {
     const n = this.replies++;
     const id = n === 0 ? derived("answer", this.id) : undefined; // a second process repeats the id: one answer
-    const draft = {
+    if (this.part !== "" && n > 0) throw new TypeError("a part has one answer");
+    const draft = this.part !== "" ? this.inPart("reasoning.conclusion", { ...o.payload, message: message.slice(0, MAX_ANSWER) }) : {
       kind: "chat" as const,
       correlationId: this.id,
       ...(this.private.length > 0 && { to: this.private }),
@@ -101,12 +115,22 @@ export class Question {
     }
   }
 
+  /** Returns an envelope in the context of a part. */
+  private inPart<K extends string>(kind: K, payload: Payload) {
+    return { kind, context: this.part, correlationId: this.id, ...(this.private.length > 0 && { to: this.private }), payload };
+  }
+
+  /** Closes a part without a conclusion. */
+  async decline(reason: string): Promise<void> {
+    await this.s.client.publish(this.inPart("reasoning.cancel", { reason: reason.slice(0, 500) }));
+  }
+
   /** Ends the work on the question. */
   abort(err: CanceledError | ClosedError): void {
     this.controller.abort(err);
   }
 
-  /** Handles an own reasoning.start for the question: the first one decides. Returns whether another process was the first. */
+  /** Handles an own reasoning.start for the question, or claim of a part: the first one decides. Returns whether another process was the first. */
   started(mine: boolean): boolean {
     if (this.won) return false;
     if (!mine) {
@@ -118,8 +142,13 @@ export class Question {
     return false;
   }
 
-  /** Handles a reasoning.cancel. If it closes an outermost context, the work on the question ends. */
+  /** Handles a reasoning.cancel. If it closes an outermost context, or that of a part or one around it, the work on the question ends. */
   closedBy(e: Envelope): void {
+    if (this.part !== "" && (e.context === undefined ? correlations(e).includes(this.id) : isWithin(this.part, e.context))) {
+      this.closed ||= e.context === undefined || e.context === this.part; // otherwise a context around it
+      this.abort(new CanceledError("canceled", e.from, str(field(e.payload, "reason")).slice(0, 500)));
+      return;
+    }
     for (const r of this.contexts) {
       const outer = e.context === undefined || e.context === r.context;
       if (r.closes(e) && outer && r.signal.aborted) this.abort(r.signal.reason as CanceledError);
@@ -136,7 +165,9 @@ export class Question {
     return [...this.contexts].map((r) => r.context);
   }
 
-  private async awaitFirst(): Promise<void> {
+  /** Waits until the own start, or the claim of a part, is known to be the first one of this participant. */
+  async awaitFirst(): Promise<void> {
+    if (this.won) return;
     let stop: () => void = () => {};
     const ended = new Promise<never>((_, reject) => {
       const abort = (): void => reject(this.signal.reason);

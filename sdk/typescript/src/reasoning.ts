@@ -1,5 +1,6 @@
 /** A context of reasoning: thoughts, calls of tools, and a conclusion. */
 
+import { type Answer, type AskOptions, ask } from "./ask.js";
 import { type Surroundings, callTool } from "./call.js";
 import { CanceledError, DiscoveryError, ProposalError, isRejected } from "./errors.js";
 import { newID } from "./ids.js";
@@ -58,10 +59,12 @@ export class Reasoning {
     private readonly cause: ID | null,
     private readonly parent: { readonly context: ContextPath; readonly signal: AbortSignal } | null,
     private readonly onClose: () => void,
+    /** The context of a part, which another agent has opened, and which the answer closes; "": a context of its own. */
+    private readonly part: ContextPath = "",
   ) {
-    this.id = newID();
+    this.id = part === "" ? newID() : part.slice(part.lastIndexOf("/") + 1);
     this.latest = this.id;
-    this.context = parent === null || parent.context === "" ? this.id : `${parent.context}/${this.id}`;
+    this.context = part !== "" ? part : parent === null || parent.context === "" ? this.id : `${parent.context}/${this.id}`;
     const abort = (): void => this.controller.abort(parent?.signal.reason);
     if (parent?.signal.aborted === true) abort();
     parent?.signal.addEventListener("abort", abort, { once: true });
@@ -75,6 +78,10 @@ export class Reasoning {
 
   /** Publishes reasoning.start. */
   async begin(o: ReasonOptions): Promise<void> {
+    if (this.part !== "") {
+      this.state = "open";
+      return;
+    }
     const above = this.context.slice(0, -this.id.length - 1);
     await this.s.client.publish(
       {
@@ -135,6 +142,17 @@ export class Reasoning {
     return propose(this.s.client, this.s.requests, call, { correlationId: this.latest, ...o, context: this.context, to: this.audience, signal: this.signal });
   }
 
+  /**
+   * Asks another agent, and waits for its answer. It reasons in a nested context, as a part of this
+   * question, which everybody sees who sees the question; the latest thought explains it. Its answer is
+   * no chat, and no question to this participant. When this context is canceled, the other one stops. An
+   * agent that is asked may ask a further one, as deep as contexts may be nested; one that is in this
+   * chain already declines. Throws the CanceledError of the signal.
+   */
+  ask(participant: ParticipantID, text: string, o: AskOptions = {}): Promise<Answer> {
+    return ask(this.s.client, participant, text, { ...o, context: this.context, correlationId: this.latest, audience: this.audience, signal: this.signal });
+  }
+
   /** Reasons about a part in a nested context, like `reason` of a question. */
   async reason<T>(f: (r: Reasoning) => Promise<T> | T, o: ReasonOptions = {}): Promise<T> {
     return within(await this.start(o), f);
@@ -151,12 +169,12 @@ export class Reasoning {
     throw child.signal.reason;
   }
 
-  /** Closes the context with a conclusion. */
+  /** Closes the context with a conclusion. That of a part is the answer; this one is not sent. */
   async conclude(conclusion: string | Payloads["reasoning.conclusion"] = {}): Promise<void> {
     if (this.state !== "open") return;
     const payload: Payload = typeof conclusion === "string" ? { message: conclusion.slice(0, MAX_THOUGHT) } : conclusion;
     this.signal.throwIfAborted();
-    await this.s.client.publish(this.inside("reasoning.conclusion", payload), { signal: this.signal, certain: true });
+    if (this.part === "") await this.s.client.publish(this.inside("reasoning.conclusion", payload), { signal: this.signal, certain: true });
     this.end();
   }
 
@@ -166,7 +184,7 @@ export class Reasoning {
     if (!this.signal.aborted) this.controller.abort(this.parent?.signal.reason ?? new CanceledError("canceled", this.s.client.you, reason));
     this.end();
     for (const c of [...this.children]) await c.cancel(reason);
-    if (!this.closedBy) await this.s.client.publish(this.inside("reasoning.cancel", { reason: reason.slice(0, 500) })).catch((err: unknown) => this.s.client.fault("a context was not closed", err));
+    if (!this.closedBy && this.part === "") await this.s.client.publish(this.inside("reasoning.cancel", { reason: reason.slice(0, 500) })).catch((err: unknown) => this.s.client.fault("a context was not closed", err));
   }
 
   /** Closes a context that is still open, without a conclusion. */

@@ -677,3 +677,48 @@ test("a question of a host without an answer in time is canceled, and one too ma
   assert.equal(g.of("mcp.response").length, 20);
   await me.close();
 });
+
+test("another agent is asked, and each end has an outcome", async () => {
+  const [g, me] = await joined();
+  g.participants.push({ id: "critic", capabilities: ["chat", "reasoning/*"] });
+  g.presence("join", "critic");
+  const heard = [];
+  const got = [];
+  const asked = (text) => until(text, () => g.of("reasoning.start").find((e) => e.payload.message === text));
+  const inPart = (e) => ({ context: `${e.context}/${e.id}` });
+  me.onQuestion(async (q) => {
+    got.push(await q.ask("critic", "one", { onThought: (text) => heard.push(text) }));
+    await q.reason(async (r) => {
+      got.push(await q.ask("critic", "two"));
+      got.push(await r.ask("critic", "three", { timeout: 20 }));
+      got.push(await r.ask("bot", "four"));
+      g.decide = (f) => (f.payload.message === "five" ? { error: "unknown_participant", message: "No such participant." } : undefined);
+      got.push(await r.ask("nobody", "five"));
+      await assert.rejects(r.ask("critic", "six", { onThought: () => assert.fail("of the handler") }), /of the handler/);
+    });
+    return "done";
+  });
+  g.say("alice", "chat", { message: "@bot well?" });
+  const one = await asked("one");
+  assert.deepEqual(one.payload, { message: "one", participant_id: "critic", metadata: { approach: "delegated" } });
+  g.say("critic", "reasoning.hypothesis", { hypothesis: "perhaps" }, inPart(one));
+  g.say("critic", "reasoning.conclusion", { decision: "go" }, inPart(one));
+  g.say("critic", "reasoning.conclusion", {}, inPart(await asked("two")));
+  g.say("critic", "reasoning.thought", { message: "hm" }, inPart(await asked("six")));
+  const answer = await until("an answer", () => g.of("chat")[0]);
+  assert.equal(answer.payload.message, "done");
+  assert.deepEqual(
+    got.map((x) => [x.outcome, x.text, x.envelope?.kind]),
+    [
+      ["answered", "go", "reasoning.conclusion"],
+      ["gave_up", "critic closed the part without a conclusion", "reasoning.conclusion"],
+      ["timeout", "no conclusion of critic within 0.02 s", undefined],
+      ["rejected", "an agent cannot ask itself", undefined],
+      ["rejected", "not asked: No such participant. (unknown_participant)", undefined],
+    ],
+  );
+  assert.deepEqual(heard, ["perhaps"]);
+  const canceled = g.of("reasoning.cancel").map((e) => e.context);
+  assert.deepEqual(canceled, [inPart(await asked("three")).context, inPart(await asked("six")).context]);
+  await me.close();
+});
