@@ -261,5 +261,5 @@ func (s solver) Solve(ctx context.Context, t *agent.Task) (agent.Solution, error
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return agent.Solution{Answer: answer, Message: q.conclusion}, nil
+	return agent.Solution{Answer: answer, Stream: q.stream, Message: q.conclusion}, nil
 }

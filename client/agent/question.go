@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -32,6 +33,7 @@ type Question struct {
 
 	mu         sync.Mutex
 	conclusion string
+	stream     string      // that carried the answer; "": none
 	explains   protocol.ID // the latest thought, which explains the next calls; the start before the first one
 }
 
@@ -103,6 +105,21 @@ func (q *Question) Conclude(message string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.conclusion = message
+}
+
+// StreamAnswer sends an answer while it is generated, and returns it, for OnQuestion to return.
+// Its pieces are a stream: about ten chunks a second, of at most 64 KiB of the text. After an error
+// of the iterator, or if ctx has ended, the stream is withdrawn. Without the capability stream/*,
+// the answer alone is sent. The conclusion of a part is not streamed.
+func (q *Question) StreamAnswer(ctx context.Context, deltas iter.Seq2[string, error]) (string, error) {
+	answer, stream, err := q.task.StreamAnswer(ctx, deltas)
+	if err != nil {
+		return "", fmt.Errorf("stream the answer: %w", err)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stream = stream
+	return answer, nil
 }
 
 // Result is the result of a tool.

@@ -3,6 +3,8 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"iter"
+	"strings"
 	"time"
 
 	"github.com/meup-protocol/meup/client"
@@ -124,6 +126,29 @@ func (t *Task) Remarks() string {
 func (t *Task) Decline(request *protocol.Envelope, message string) {
 	payload := participant.Response(participant.RequestID(request), nil, &client.RPCError{Code: participant.CodeFailed, Message: message})
 	t.agent.out.Final("response", participant.RespondTo(request, payload))
+}
+
+// StreamAnswer streams an answer while it is generated, and returns it with the id of the stream
+// that carried it; "": none. After an error of the iterator the stream is withdrawn. The
+// conclusion of a part is not streamed.
+func (t *Task) StreamAnswer(ctx context.Context, deltas iter.Seq2[string, error]) (answer, stream string, err error) {
+	var text strings.Builder
+	live := t.Streams()
+	live.Begin(true, false)
+	for delta, err := range deltas {
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			live.Withdraw()
+			return "", "", err
+		}
+		text.WriteString(delta)
+		if !t.problem.q.part {
+			live.Add(llm.Delta{Kind: llm.TextDelta, Text: delta})
+		}
+	}
+	return text.String(), live.End().Answer, nil
 }
 
 // Call is a call of a tool by a Solver.

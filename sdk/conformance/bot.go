@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"iter"
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -60,6 +62,8 @@ func answer(ctx context.Context, q *agent.Question) (string, error) {
 	switch arguments := map[string]string{"text": rest}; verb {
 	case "call":
 		return outcome(q.CallTool(ctx, "tools", "echo", arguments))
+	case "stream":
+		return q.StreamAnswer(ctx, pieces(rest))
 	case "ask":
 		heard := ""
 		answer, err := q.Ask(ctx, "planner", rest, agent.AskOptions{OnThought: func(text string) { heard += text + ", " }})
@@ -90,6 +94,22 @@ func answer(ctx context.Context, q *agent.Question) (string, error) {
 		panic("asked to fail")
 	}
 	return "you said: " + q.Text, nil
+}
+
+// pieces yields the words of a text as a model does that takes its time.
+func pieces(text string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for word := range strings.FieldsSeq(text) {
+			if word == "fail" {
+				yield("", errors.New("asked to fail"))
+				return
+			}
+			if !yield(word+" ", nil) {
+				return
+			}
+			time.Sleep(300 * time.Millisecond)
+		}
+	}
 }
 
 // outcome returns the answer to a question with a call.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from typing import AsyncIterator
 
 import meup
 
@@ -47,16 +48,29 @@ async def work(r: meup.Reasoning, text: str) -> str:
     return f"you said: {text}"
 
 
+async def pieces(text: str) -> AsyncIterator[str]:
+    for word in text.split(" "):
+        if word == "fail":
+            raise RuntimeError("asked to fail")
+        yield word + " "
+        await asyncio.sleep(0.3)
+
+
 async def answer(question: meup.Question) -> None:
     async with question.reasoning() as r:
         await r.thought("thinking")
         verb, _, rest = question.text.removeprefix("@bot ").partition(" ")
         if verb == "plain":
             text = (await r.call_tool("tools/echo", {"text": rest})).text
+        elif verb == "stream":
+            await r.conclude("done")
         else:
             text = await work(r, question.text)
             await r.conclude("done")
-    await question.answer(text)
+    if verb == "stream":
+        await question.stream_answer(pieces(rest))
+    else:
+        await question.answer(text)
 
 
 async def fill_in(question: meup.Elicitation) -> dict[str, str] | None:

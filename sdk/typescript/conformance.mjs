@@ -50,9 +50,22 @@ const tools = {
   },
 };
 
+async function* pieces(text) {
+  for (const word of text.split(" ")) {
+    if (word === "fail") throw new Error("asked to fail");
+    yield `${word} `;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  }
+}
+
 const answer = (me, q) =>
   q.reason(async (r) => {
     await r.thought("thinking");
+    const [, streamed] = /^(?:@bot )?stream (.*)$/s.exec(q.text) ?? [];
+    if (streamed !== undefined) {
+      await r.conclude("done");
+      return q.streamAnswer(pieces(streamed));
+    }
     const [, plain] = /^@bot plain (.*)$/s.exec(q.text) ?? [];
     if (plain !== undefined) return (await r.callTool("tools/echo", { text: plain })).text;
     const answer = await work(me, r, q.text).catch((err) => {

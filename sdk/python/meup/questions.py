@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Mapping
 
 from ._ask import Answer, ThoughtHandler
+from ._stream import AnswerStream, Deltas, each
 from .calls import ProgressHandler, ProposalOutcome, ToolResult
 from .catchup import EarlierCall
 from .envelope import Envelope, new_id
@@ -86,6 +87,26 @@ class Question:
         else:
             answer = send("answer", self.id, "chat", {"message": text, "format": format, **fields}, to=self.private, correlation=self.id)
         await self._desk.settle(answer)
+
+    async def stream_answer(self, deltas: Deltas, **fields: Any) -> str:
+        """Send an answer while it is generated: its pieces, as a stream, and then the whole, as answer does. Return it.
+
+        Chunks are sent about ten times a second, of at most 64 KiB of the text. If the iterator
+        raises, or the caller is cancelled, the stream is withdrawn, and there is no answer. The
+        conclusion of a part is not streamed.
+        """
+        stream, text = AnswerStream(self), ""
+        try:
+            async for delta in each(deltas):
+                text += delta
+                if not self._part:
+                    stream.add(delta)
+        except BaseException:
+            await stream.end(withdraw=True)
+            raise
+        id = await stream.end()
+        await self.answer(text, **({"stream_id": id} if id else {}), **fields)
+        return text
 
     async def ask(self, participant: str, text: str, *, timeout: float | None = 120.0, on_thought: ThoughtHandler | None = None) -> Answer:
         """Ask another agent, in the open context of the question, or in one for this alone; see Reasoning.ask."""

@@ -8,7 +8,7 @@ import signal
 import sys
 import unittest
 from pathlib import Path
-from typing import Any, Awaitable, Callable
+from typing import Any, AsyncIterator, Awaitable, Callable
 from unittest import mock
 
 import meup
@@ -228,6 +228,35 @@ class QuestionsTest(SpaceTest):
         )
         self.assertEqual(heard, ["I look."])
         self.assertEqual([x.envelope.kind if x.envelope else "" for x in got[:5]], ["reasoning.conclusion"] * 2 + ["reasoning.cancel"] * 2 + [""])
+
+    async def test_a_long_answer_is_streamed_up_to_a_bound(self) -> None:
+        opened = asyncio.Event()
+
+        async def pieces() -> AsyncIterator[str]:
+            yield "begin "
+            await opened.wait()
+            for _ in range(100):
+                yield "x" * 1024
+
+        async def answer(question: meup.Question) -> None:
+            self.assertEqual(len(await question.stream_answer(pieces())), 6 + 100 * 1024)
+
+        space = self.space("carol")
+        space.on_question(answer, answer="addressed")
+        await self.serve(space, catch_up="off")
+        await self.alice.chat("long", to=["carol"])
+        stream, streamed = (await next_of(self.alice, "stream.open")).payload["stream_id"], ""
+        while True:
+            env = await self.alice.receive()
+            if env.kind == "stream.data":
+                streamed += env.payload["data"]
+                opened.set()
+            elif env.kind == "stream.close":
+                self.assertEqual(env.payload, {"stream_id": stream})
+            elif env.kind == "chat":
+                break
+        self.assertEqual((env.payload["stream_id"], env.text[: len(streamed)]), (stream, streamed))
+        self.assertTrue(63 << 10 < len(streamed) <= 64 << 10, len(streamed))
 
     async def test_calls_are_explained(self) -> None:
         tools = self.space("weather")

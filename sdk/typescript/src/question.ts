@@ -7,6 +7,7 @@ import type { EarlierCall } from "./backlog.js";
 import { CanceledError, ClosedError, ProtocolError } from "./errors.js";
 import { within as isWithin } from "./filter.js";
 import { Reasoning, type ReasonOptions, within } from "./reasoning.js";
+import { AnswerStream } from "./stream.js";
 import { correlations, field, recipients, str } from "./read.js";
 import type { ContextPath, Envelope, ID, ParticipantID, Payload } from "./types.js";
 
@@ -88,6 +89,33 @@ export class Question {
       await r.cancel(err instanceof CanceledError ? "another process of this agent began first" : String(err));
       throw err;
     }
+  }
+
+  /**
+   * Sends an answer while it is generated, as a stream, and returns the answer: the value for the handler
+   * to return. Chunks are sent about ten times a second, of at most 64 KiB of the text. If the iterator
+   * throws, or the question is canceled, the stream is withdrawn. The conclusion of a part is not streamed.
+   */
+  async streamAnswer(deltas: AsyncIterable<string> | Iterable<string>): Promise<Payload> {
+    const stream = new AnswerStream(this.s.client, this.id, this.private);
+    let message = "";
+    const withdraw = (): void => void stream.end(true);
+    this.signal.addEventListener("abort", withdraw, { once: true });
+    try {
+      for await (const delta of deltas) {
+        this.signal.throwIfAborted();
+        message += delta;
+        if (this.part === "") stream.add(delta);
+      }
+      this.signal.throwIfAborted();
+    } catch (err) {
+      await stream.end(true);
+      throw err;
+    } finally {
+      this.signal.removeEventListener("abort", withdraw);
+    }
+    const id = await stream.end();
+    return { message, ...(id !== "" && { stream_id: id }) };
   }
 
   /** Asks another agent, in the open context of the question, or in one for this alone; see `ask` of the context. */

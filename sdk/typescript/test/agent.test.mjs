@@ -722,3 +722,29 @@ test("another agent is asked, and each end has an outcome", async () => {
   assert.deepEqual(canceled, [inPart(await asked("three")).context, inPart(await asked("six")).context]);
   await me.close();
 });
+
+test("an answer is streamed up to a bound, and withdrawn with its question", async () => {
+  const [g, me] = await joined();
+  me.onQuestion((q) =>
+    q.streamAnswer(
+      (async function* () {
+        yield "begin ";
+        await until("a chunk", () => g.of("stream.data").some((e) => e.correlationId === q.id));
+        if (q.text.endsWith("wait")) await new Promise(() => {});
+        for (let i = 0; i < 100; i++) yield "é".repeat(512);
+      })(),
+    ),
+  );
+  g.say("alice", "chat", { message: "@bot long" });
+  const answer = await until("an answer", () => g.of("chat")[0]);
+  const streamed = g.of("stream.data").map((e) => e.payload.data).join("");
+  const bytes = Buffer.byteLength(streamed);
+  assert.ok(answer.payload.message.startsWith(streamed) && bytes > 63 * 1024 && bytes <= 64 * 1024, String(bytes));
+  const close = g.of("stream.close")[0];
+  assert.deepEqual([close.payload.stream_id, close.payload.reason], [answer.payload.stream_id, undefined]);
+  const waiting = g.say("alice", "chat", { message: "@bot wait" });
+  await until("a chunk", () => g.of("stream.data").some((e) => e.correlationId === waiting.id));
+  g.say("alice", "chat.cancel", { reason: "found it" }, { correlationId: waiting.id });
+  assert.equal((await until("an end", () => g.of("stream.close")[1])).payload.reason, "withdrawn");
+  await me.close();
+});
