@@ -47,7 +47,7 @@ func pageProposals(s *pageStage) {
 		s.Errorf("the card says %q", text)
 	}
 	p.decide(at("button", "Approve").in(card))
-	p.sees(withText("article", like("Approved by alice, done", "3 lines")).in(at("tabpanel", "Proposals")))
+	p.sees(withText("article", like("Approved by you, done", "3 lines")).in(at("tabpanel", "Proposals")))
 	p.sees(at("tab", "Proposals"))
 	other.sees(at("tab", "Proposals"))
 	p.sees(messageWith("It came to this:", "8080"))
@@ -64,7 +64,7 @@ func pageProposals(s *pageStage) {
 	p.choose(at("combobox", "Reason").in(room), "Unsafe")
 	p.fill(at("textbox", "Message to guide").in(room), "the file is private")
 	p.decide(at("button", "Reject").in(room))
-	p.sees(withText("article", like("Rejected by alice", "unsafe: the file is private")).in(at("tabpanel", "Proposals")))
+	p.sees(withText("article", like("Rejected by you", "unsafe: the file is private")).in(at("tabpanel", "Proposals")))
 	p.sees(messageWith("It came to this:", "rejected by alice: unsafe"))
 	p.sees(at("tab", "Proposals"))
 
@@ -72,8 +72,8 @@ func pageProposals(s *pageStage) {
 	p.panel("Proposals")
 	p.sees(at("heading", "No proposals awaiting approval"))
 	p.counts(2, card)
-	p.sees(withText("article", like("Rejected by alice", "unsafe: the file is private")))
-	p.sees(withText("article", like("Approved by alice, done")))
+	p.sees(withText("article", like("Rejected by you", "unsafe: the file is private")))
+	p.sees(withText("article", like("Approved by you, done")))
 }
 
 // Withdrawn, expired, approved with another result, decided invisibly: each is
@@ -98,13 +98,13 @@ func pageFates(s *pageStage) {
 	for file, words := range map[string]string{
 		"taken.txt":   "Withdrawn by scout",
 		"late.txt":    "Expired: no decision in time",
-		"failing.txt": "Approved by alice, failed",
+		"failing.txt": "Approved by you, failed",
 		"waits.txt":   "Approving sends exactly this call",
 	} {
 		p.sees(withText("article", like(file, words)).in(panel))
 	}
 	p.sees(withText("article", like("Approved with different arguments", "other.txt", "the disk is gone")).in(panel))
-	for _, words := range []string{"withdrawn by scout", "expired", "approved by alice"} {
+	for _, words := range []string{"withdrawn by scout", "expired", "approved by you"} {
 		p.sees(withText("log", like("scout proposes delete_file", words)))
 	}
 	p.sees(withText("article", like("scout wants to call", "waits.txt")).in(room))
@@ -115,7 +115,7 @@ func pageFates(s *pageStage) {
 	p.is(at("button", "Approve").in(panel), "disabled", "")
 	p.choose(at("combobox", like("does not name the participant")).in(panel), "guide")
 	p.decide(at("button", "Approve").in(panel))
-	p.sees(withText("article", like("waits.txt", "Approved by alice, running")).in(panel))
+	p.sees(withText("article", like("waits.txt", "Approved by you, running")).in(panel))
 	p.sees(at("tab", "Proposals"))
 
 	// The decision is not visible to bob: his own is refused with the gateway's
@@ -154,7 +154,7 @@ func pageDecisionCounts(s *pageStage) {
 	p.sees(head(b, "Reasoning · "))
 	p.sees(withText("listitem", like("read_text_file")).in(b))
 	p.sees(at("tab", "Proposals"))
-	p.sees(withText("article", like("Approved by alice, running")))
+	p.sees(withText("article", like("Approved by you, running")))
 	host.publish(protocol.KindMCPResponse, in, request.ID, fields{"result": fields{"content": []any{}}})
-	p.sees(withText("article", like("Approved by alice, done", "success", "Result")))
+	p.sees(withText("article", like("Approved by you, done", "No content", "Result")))
 }

@@ -268,7 +268,7 @@ type Decision struct {
 	StartedAt  protocol.Time `json:"started_at"`
 	DurationMS *int64        `json:"duration_ms,omitempty"` // to its end; nil if it has not ended
 	// OutcomeText describes the response: "3 documents found", "42 lines",
-	// "success (142 chars)", or "error: " and its text, secrets masked. Of a rejection it
+	// "142 characters", or "error: " and its text, secrets masked. Of a rejection it
 	// is the reason. It is empty without either, and for a response without countable content.
 	OutcomeText string `json:"outcome_text,omitempty"`
 	// ResultBytes is the size of the result, or of the error.

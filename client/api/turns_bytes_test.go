@@ -19,7 +19,7 @@ const turnBytes = `{"turn_number":1,"message_id":"q1","from":"alice","user_input
 	`"state":"completed","started_at":"TIME","completed_at":"TIME","tool_calls":[{"name":"time","has_result":true,"has_error":false}],` +
 	`"reasoning":{"session_id":"b02e5098-2e1b-5131-836b-ecd465fb2233","thread_id":"q1","turn_number":1,"agent":"bob","started_at":"TIME","completed_at":"TIME",` +
 	`"narrative":"I will look at the clock.","tool_decisions":[{"tool_name":"time","rationale":"the clock knows","parameters":{"zone":"UTC"},"outcome":"success",` +
-	`"parallel_group":null,"call_id":"r1","started_at":"TIME","duration_ms":0,"outcome_text":"success (5 chars)","result_bytes":44,"context":"c1"}]}}`
+	`"parallel_group":null,"call_id":"r1","started_at":"TIME","duration_ms":0,"outcome_text":"5 characters","result_bytes":44,"context":"c1"}]}}`
 
 // TestTurns_Bytes: the responses about turns, byte for byte but for the times.
 func TestTurns_Bytes(t *testing.T) {

@@ -159,7 +159,7 @@ func TestOpenAI_Proposal(t *testing.T) {
 	out := runOpenAI(t, g, "lab", "why?", "stream")
 	played.Wait()
 	contains(t, out, `"content":"**planner**: written"`,
-		`planner: calls read at files with {\"path\":\"a.txt\"}`, `files: returned: success (8 chars)`,
+		`planner: calls read at files with {\"path\":\"a.txt\"}`, `files: returned: 8 characters`,
 		`planner: asks files: a part`, `planner: proposes to call write at files`, `meup proposals approve p`, `alice: decided on proposal p: fulfilled`)
 	reasoning := ""
 	for _, line := range out {

@@ -123,18 +123,19 @@ func describe(answer protocol.Value, text string) string {
 		}
 	}
 	if m := announced.FindStringSubmatch(text); m != nil {
-		if n, err := strconv.Atoi(m[1]); err == nil {
-			return found(n, strings.ToLower(m[2]), " found")
+		if n, err := strconv.Atoi(m[1] + m[3]); err == nil {
+			return found(n, strings.ToLower(m[2]+m[4]), " found")
 		}
 	}
 	if lines := strings.Count(strings.TrimRight(text, "\r\n"), "\n") + 1; lines > 1 {
 		return found(lines, "lines", "")
 	}
-	return "success (" + found(utf8.RuneCountInString(text), "chars", "") + ")"
+	return found(utf8.RuneCountInString(text), "characters", "")
 }
 
-// announced matches the count that a text begins with: "Found 3 documents".
-var announced = regexp.MustCompile(`^(?i:found) ([0-9]{1,9}) ([A-Za-z]{2,32})\b`)
+// announced matches the count that a text begins with: "Found 3 documents", or "12 files
+// matched".
+var announced = regexp.MustCompile(`^(?i:found ([0-9]{1,9}) ([a-z]{2,32})\b|([0-9]{1,9}) ([a-z]{2,32}) (?:found|matched)\b)`)
 
 // elements counts the elements of an array, or of the only array of an object,
 // which is called by its name: "3 documents found".

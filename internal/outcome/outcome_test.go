@@ -52,7 +52,7 @@ func TestRead_LongTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := read(t, []byte(`{"result":{"content":[{"type":"text","text":`+string(items)+`}]}}`))
-	if want := "success (262,147 chars)"; r.String() != want {
+	if want := "262,147 characters"; r.String() != want {
 		t.Errorf("a text above the bound was parsed: %q, want %q", r, want)
 	}
 }

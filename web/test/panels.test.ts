@@ -41,10 +41,11 @@ test("each outcome of a proposal looks different", () => {
     p({ status: "withdrawn" }),
     p({ status: "expired" }),
     p({ status: "settled" }),
-  ].map(outcomeStyle);
+  ].map((x) => outcomeStyle(x, "bob"));
   assert.equal(new Set(looks.map((x) => x.sign)).size, looks.length);
   assert.equal(new Set(looks.map((x) => x.words)).size, looks.length);
-  assert.equal(outcomeStyle(p({ status: "rejected" })).words, "Rejected by alice");
+  assert.equal(outcomeStyle(p({ status: "rejected" }), "bob").words, "Rejected by alice");
+  assert.equal(outcomeStyle(p({ status: "rejected" }), "alice").words, "Rejected by you");
 });
 
 test("invisible characters are marked", () => {

@@ -37,7 +37,7 @@ test("pending, then approved, then done", () => {
   assert.deepEqual([now().status, now().decidedBy, now().request, now().done], ["approved", "alice", request.id, false]);
   assert.deepEqual(r.state.pending, []);
   r.apply(w.say("files", "mcp.response", { result: { content: [{ type: "text", text: "deleted" }] } }, { correlationId: request.id }));
-  assert.deepEqual([now().done, now().failed, now().summary], [true, false, "success (7 chars)"]);
+  assert.deepEqual([now().done, now().failed, now().summary], [true, false, "7 characters"]);
   r.apply(w.say("bob", "mcp.reject", { reason: "unsafe" }, { correlationId: id }));
   assert.equal(now().status, "approved", "too late");
 });
@@ -144,7 +144,7 @@ test("it expires at its time, by the server's clock, unless a decision follows",
   const { version } = r.state;
   r.expire(end);
   assert.deepEqual(outcome(), ["expired", [], 0]);
-  assert.equal(outcomeStyle(r.state.proposals.get(p.id) as Proposal).words, "Expired: no decision in time");
+  assert.equal(outcomeStyle(r.state.proposals.get(p.id) as Proposal, "bob").words, "Expired: no decision in time");
   assert.ok(r.state.version > version);
   const expired = r.state;
   r.expire(end + 1);

@@ -55,18 +55,22 @@ func (m *Model) decide(env *protocol.Envelope) {
 	}
 	for _, b := range slices.Clone(m.proposals.pending) {
 		if how := proposal.Settles(&b.Proposal.env, env); how != proposal.Pending {
-			m.settleProposal(b, settledText(how, env))
+			m.settleProposal(b, settledText(how, env, m.You))
 		}
 	}
 }
 
 // settledText describes how an envelope settled a proposal.
-func settledText(how proposal.Outcome, env *protocol.Envelope) string {
+func settledText(how proposal.Outcome, env *protocol.Envelope, you protocol.ParticipantID) string {
+	by := string(env.From)
+	if env.From == you {
+		by = "you"
+	}
 	switch {
 	case how == proposal.Fulfilled:
-		return "approved by " + string(env.From)
+		return "approved by " + by
 	case how == proposal.Rejected:
-		return "rejected " + reasonblock.ReasonFor(env, "")
+		return strings.TrimSuffix("rejected by "+by+": "+reasonblock.ReasonFor(env, env.From), ": ")
 	case how == proposal.Expired && env.Kind.ClosesContext():
 		return "expired: its reasoning ended"
 	}
@@ -195,14 +199,14 @@ func (m *Model) listProposals(which string) {
 
 // Title names a proposal: its number, its author, and the host of the tool.
 func (p *Proposal) Title() string {
-	host := "unknown"
+	host, end := " (host unknown)", ""
 	if p.owner != "" {
-		host = termsafe.Name(p.owner)
+		host = " on " + termsafe.Name(p.owner)
 	}
 	if !p.expires.IsZero() {
-		host += ", expires at " + p.expires.Local().Format(time.TimeOnly)
+		end = ", expires at " + p.expires.Local().Format(time.TimeOnly)
 	}
-	return fmt.Sprintf("%d. %s proposes %s (host: %s)", p.Number, termsafe.Name(p.env.From), termsafe.Line(textutil.Shorten(p.tool, 100)), host)
+	return fmt.Sprintf("%d. %s proposes %s%s%s", p.Number, termsafe.Name(p.env.From), termsafe.Line(textutil.Shorten(p.tool, 100)), host, end)
 }
 
 // Hint names the commands that decide on a proposal.

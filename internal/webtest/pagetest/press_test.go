@@ -93,7 +93,7 @@ func TestPress_PanelKeepsPlaces(t *testing.T) {
 	tab.Await(approveIn(inList("third")))
 	tab.Steady(approveIn(inList("second")))
 	tab.Do(chromedp.MouseClickXY(x, y), chromedp.MouseClickXY(x, y, chromedp.ClickCount(2)))
-	tab.Await(inList("second") + `.shadowRoot.textContent.includes("Approved by ada")`)
+	tab.Await(inList("second") + `.shadowRoot.textContent.includes("Approved by you")`)
 	if got := s.made(); !slices.Equal(got, []string{"second"}) {
 		t.Errorf("calls were made for %q, want second alone", got)
 	}
@@ -138,7 +138,7 @@ func TestPress_CardThatMoved(t *testing.T) {
 	tab.Steady(button)
 	x, y := middle(tab, button)
 	tab.Do(chromedp.MouseClickXY(x, y))
-	tab.Await(inList("first") + `.shadowRoot.textContent.includes("Approved by ada")`)
+	tab.Await(inList("first") + `.shadowRoot.textContent.includes("Approved by you")`)
 	if got := s.made(); !slices.Equal(got, []string{"first"}) {
 		t.Errorf("calls were made for %q, want first", got)
 	}
@@ -178,7 +178,7 @@ func TestPress_MeasuredAfterMoves(t *testing.T) {
 	webtest.Eval[bool](tab, `(document.querySelector("meup-proposals").style.paddingTop = "30px", true)`)
 	tab.Steady(button)
 	press(t, tab, button)
-	tab.Await(inList("first") + `.shadowRoot.textContent.includes("Approved by ada")`)
+	tab.Await(inList("first") + `.shadowRoot.textContent.includes("Approved by you")`)
 	tab.Clean()
 }
 
@@ -267,7 +267,7 @@ func TestPress_ConversationRests(t *testing.T) {
 		t.Errorf("the card moved below the pointer, from %v %v to %v %v", x, y, x2, y2)
 	}
 	tab.Do(chromedp.MouseClickXY(x, y), chromedp.MouseClickXY(x, y, chromedp.ClickCount(2)))
-	tab.Await(inRows("first") + `?.held && ` + inRows("first") + `.shadowRoot.textContent.includes("Approved by ada")`)
+	tab.Await(inRows("first") + `?.held && ` + inRows("first") + `.shadowRoot.textContent.includes("Approved by you")`)
 	if got := s.made(); !slices.Equal(got, []string{"first"}) {
 		t.Errorf("calls were made for %q, want first", got)
 	}

@@ -156,7 +156,7 @@ func TestSearch_Filters(t *testing.T) {
 	tab.Await(`document.querySelector("meup-search").shadowRoot.querySelectorAll(".hit").length > 3`)
 	kinds := `[...document.querySelector("meup-search").shadowRoot.querySelectorAll(".hit .kind")].map((k) => k.textContent)`
 	toggle("Calls")
-	tab.Await(kinds + `.length > 0 && ` + kinds + `.every((k) => k === "mcp.request" || k === "mcp.response")`)
+	tab.Await(kinds + `.length > 0 && ` + kinds + `.every((k) => k === "Call" || k === "Result")`)
 	toggle("Calls")
 	choose("context", Open)
 	tab.Await(inSearch(".count") + `.textContent.match(/^[0-9]+ results$/) !== null && !` + inSearch("ol") + `.textContent.includes("You")`)

@@ -1,5 +1,5 @@
 /**
- * The result of a call in a few words: "3 documents found", "42 lines" or
+ * The result of a call in a few words: "12 files found", "42 lines" or
  * "error: no such file". The gateway and the commands use the same words
  * (internal/outcome) and the same test cases in its testdata.
  */
@@ -37,6 +37,17 @@ export function outcomeText(p: Payload): string {
   return text === "" && parts > 0 ? others : successText(result, text);
 }
 
+/** A longer line of a result is counted. */
+const MAX_LINE = 120;
+
+/** Returns the words for a result: a short line itself, in quotation marks, in place of the number of its characters. */
+export function shownResult(result: unknown, summary: string): string {
+  if (!/^[\d,]+ characters?$/u.test(summary)) return summary;
+  const { text } = contentOf(arr(field(obj(result), "content")));
+  const line = trimBreaks(text);
+  return line.length > MAX_LINE || line.includes("\n") || line.trim() === "" ? summary : `“${line.replace(/[“”]/gu, "'")}”`;
+}
+
 /** White space as in Go's strings.Fields. */
 const SPACE = /(?:[^\S\uFEFF]|\u0085)+/u;
 
@@ -65,8 +76,8 @@ function contentOf(parts: readonly unknown[]): { text: string; others: string } 
   return { text: texts.join("\n"), others: n === 0 ? "" : found(n, noun + "s") };
 }
 
-/** The count that a text begins with: "Found 3 documents". */
-const ANNOUNCED = /^found ([0-9]{1,9}) ([a-z]{2,32})\b/i;
+/** The count that a text begins with: "Found 3 documents", or "12 files matched". */
+const ANNOUNCED = /^(?:found ([0-9]{1,9}) ([a-z]{2,32})\b|([0-9]{1,9}) ([a-z]{2,32}) (?:found|matched)\b)/i;
 
 /** Counts the elements, the lines or the characters of a success. */
 function successText(result: unknown, text: string): string {
@@ -75,13 +86,15 @@ function successText(result: unknown, text: string): string {
   if (text === "") return elements(result);
   const parsed = elements(document(text));
   if (parsed !== "") return parsed;
-  const [, n, noun] = ANNOUNCED.exec(text) ?? [];
+  const announced = ANNOUNCED.exec(text);
+  const n = announced?.[1] ?? announced?.[3];
+  const noun = announced?.[2] ?? announced?.[4];
   if (n !== undefined && noun !== undefined) return found(Number(n), noun.toLowerCase(), " found");
   const lines = trimBreaks(text).split("\n").length;
   if (lines > 1) return found(lines, "lines");
   let chars = 0;
   for (const _ of text) chars++;
-  return `success (${found(chars, "chars")})`;
+  return found(chars, "characters");
 }
 
 /** Returns a text without the line breaks at its end. */

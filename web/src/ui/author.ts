@@ -20,6 +20,11 @@ export function authorText(id: string): string {
   return imitates(id) ? `${who(id)} (a participant)` : who(id);
 }
 
+/** The same, with the user as "you". */
+export function personText(id: string, you: string): string {
+  return id === you ? "you" : authorText(id);
+}
+
 function imitates(id: string): boolean {
   return id !== GATEWAY && imitatesPage(id);
 }

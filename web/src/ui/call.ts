@@ -3,10 +3,11 @@
 import { type TemplateResult, html, nothing } from "lit";
 import { isObject, oneLine } from "@sdk/read.js";
 import type { Call, CallStep, Step } from "../core/state.js";
+import { shownResult } from "../core/outcome.js";
 import { callDuration } from "../core/time.js";
 import type { Outcome, ParticipantID } from "@sdk/types.js";
 import { undecided } from "../core/proposal.js";
-import { author, authorText } from "./author.js";
+import { author, authorText, personText } from "./author.js";
 import type { SpaceShell } from "./shell.js";
 import { icon } from "./icons.js";
 import { PageElement, define } from "./element.js";
@@ -28,15 +29,15 @@ const OUTCOMES: Readonly<Record<Outcome, string>> = {
 };
 
 /** The status of a call in one or two words. */
-export function outcomeWord(c: Call, over = false): string {
+export function outcomeWord(c: Call, you: ParticipantID, over = false): string {
   if (undecided(c)) return "awaiting approval";
-  if (c.outcome === "pending") return c.proposed ? `decided by ${authorText(c.decidedBy)}` : over ? "no response" : "running";
+  if (c.outcome === "pending") return c.proposed ? `decided by ${personText(c.decidedBy, you)}` : over ? "no response" : "running";
   return c.failed && c.outcome !== "error" ? `${OUTCOMES[c.outcome]}, failed` : OUTCOMES[c.outcome];
 }
 
 /** The status icon of a call. */
-export function outcomeMark(c: Call, over = false): TemplateResult {
-  const word = outcomeWord(c, over);
+export function outcomeMark(c: Call, you: ParticipantID, over = false): TemplateResult {
+  const word = outcomeWord(c, you, over);
   if (c.outcome === "pending" && (c.proposed || !over)) {
     return c.proposed
       ? html`<span class="mark ${undecided(c) ? "wait" : "quiet"}" role="img" aria-label=${word} title=${word}>${icon("decide")}</span>`
@@ -66,7 +67,7 @@ export class CallView extends PageElement {
     return html`<div class="call" data-outcome=${c.outcome}>
       ${c.rationale === "" || this.bare ? nothing : html`<div class="step-text why">${thought(c.rationale)}</div>`}
       <button class="call-line" aria-expanded=${open ? "true" : "false"} @click=${this.toggle}>
-        ${outcomeMark(c, this.over)}
+        ${outcomeMark(c, this.shell.you, this.over)}
         <code class="tool">${who(c.tool)}</code>
         <span class="call-args">${open ? nothing : argsLine(c.args)}</span>
         <span class="call-end">
@@ -98,7 +99,7 @@ function details(shell: SpaceShell, c: Call, over: boolean): TemplateResult {
     ${c.result === undefined ? nothing : html`<dt>Result</dt><dd><pre tabindex="0">${verbatim(resultText(c.result).slice(0, 50_000))}</pre></dd>`}
     <dt>Outcome</dt>
     <dd>
-      ${outcomeWord(c, over)}${c.decidedBy === "" ? nothing : html` by ${authorText(c.decidedBy)}`}${c.reason === "" ? nothing : html`: ${longText(c.reason)}`}
+      ${outcomeWord(c, shell.you, over)}${c.decidedBy === "" ? nothing : html` by ${personText(c.decidedBy, shell.you)}`}${c.reason === "" ? nothing : html`: ${longText(c.reason)}`}
       ${c.answeredBy === "" ? nothing : html`<span class="faint"> · answered by ${authorText(c.answeredBy)}</span>`}
       ${c.to.length === 0 || (c.to.length === 1 && c.to[0] === c.answeredBy) ? nothing : html`<span class="faint"> · to ${c.to.map(authorText).join(", ")}</span>`}
       ${envelopeLink(shell, c.id)} ${c.responseId === "" ? nothing : envelopeLink(shell, c.responseId)} ${thumbs(shell, c.id, c.from)}
@@ -119,12 +120,12 @@ export function resultText(v: unknown): string {
 function result(shell: SpaceShell, c: Call): TemplateResult | typeof nothing {
   if (c.outcome === "pending") {
     if (!c.proposed) return nothing;
-    if (!undecided(c)) return html`<p class="call-result">Decided by ${authorText(c.decidedBy)}.</p>`;
+    if (!undecided(c)) return html`<p class="call-result">Decided by ${personText(c.decidedBy, shell.you)}.</p>`;
     return html`<p class="call-result wait">Awaiting approval. <button class="words" @click=${() => review(shell, c.id)}>Review</button></p>`;
   }
-  const decided = c.decidedBy === "" ? "" : c.outcome === "rejected" ? `Rejected by ${authorText(c.decidedBy)}` : c.proposed ? `Approved by ${authorText(c.decidedBy)}` : "";
-  const reason = c.reason === "" ? "" : `${decided === "" ? outcomeWord(c) : ""}: ${oneLine(c.reason, 160)}`;
-  const words = [decided + reason, c.summary].filter((x) => x !== "").join(". ");
+  const decided = c.decidedBy === "" ? "" : c.outcome === "rejected" ? `Rejected by ${personText(c.decidedBy, shell.you)}` : c.proposed ? `Approved by ${personText(c.decidedBy, shell.you)}` : "";
+  const reason = c.reason === "" ? "" : `${decided === "" ? outcomeWord(c, shell.you) : ""}: ${oneLine(c.reason, 160)}`;
+  const words = [decided + reason, shownResult(c.result, c.summary)].filter((x) => x !== "").join(". ");
   if (words === "") return nothing;
   return html`<p class="call-result ${c.failed ? "bad" : ""}">${plain(words)}</p>`;
 }

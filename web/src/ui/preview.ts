@@ -51,7 +51,7 @@ function line(shell: SpaceShell, b: Block, s: Step, bare: boolean): TemplateResu
   const by = s.from === reasoner(b) ? nothing : html`${author(s.from)} `;
   switch (s.type) {
     case "call":
-      return html`${outcomeMark(s.call)}
+      return html`${outcomeMark(s.call, shell.you)}
         <span>
           ${by}
           ${s.call.rationale === "" || bare ? html`<code>${who(s.call.tool)}</code>` : html`${brief(oneLine(s.call.rationale, 160))} <code>${who(s.call.tool)}</code>`}

@@ -5,9 +5,10 @@
  */
 
 import { type TemplateResult, html, nothing } from "lit";
+import { shownResult } from "../core/outcome.js";
 import type { Proposal, SpaceState } from "../core/state.js";
 import type { ID } from "@sdk/types.js";
-import { author, authorText } from "./author.js";
+import { author, personText } from "./author.js";
 import { PageElement, define } from "./element.js";
 import { envelopeLink } from "./envelope-link.js";
 import { argsLine, clock } from "./format.js";
@@ -52,10 +53,10 @@ export class ProposalRow extends PageElement {
     return html`<div class="proposal" data-status=${p.status}>
       <span class="mark ${open ? "wait" : "quiet"}">${icon("decide")}</span>
       <div>
-        <p>${author(p.from)} proposes <code>${who(p.tool)}</code> <span class="chip ${open ? "wait" : ""}">${STATUS[p.status]}${p.decidedBy === "" ? "" : ` by ${authorText(p.decidedBy)}`}</span> <span class="time">${clock(p.at)}</span> ${envelopeLink(this.shell, p.id)}</p>
+        <p>${author(p.from)} proposes <code>${who(p.tool)}</code>${p.owner === "" ? nothing : html` on ${author(p.owner)}`} <span class="chip ${open ? "wait" : ""}">${STATUS[p.status]}${p.decidedBy === "" ? "" : ` by ${personText(p.decidedBy, this.shell.you)}`}</span> <span class="time">${clock(p.at)}</span> ${envelopeLink(this.shell, p.id)}</p>
         ${p.rationale === "" ? nothing : html`<div class="step-text">${thought(p.rationale)}</div>`}
         <p class="call-args">${argsLine(p.args, 160)}</p>
-        ${p.done && p.summary !== "" ? html`<p class="call-result ${p.failed ? "bad" : ""}">${plain(p.summary)}</p>` : nothing}
+        ${p.done && shownResult(p.result, p.summary) !== "" ? html`<p class="call-result ${p.failed ? "bad" : ""}">${plain(shownResult(p.result, p.summary))}</p>` : nothing}
         ${open ? html`<button class="words" @click=${() => this.shell.open("proposals", { id: p.id })}>Review</button>` : nothing}
       </div>
     </div>`;

@@ -146,7 +146,7 @@ function thought(shell: SpaceShell, b: Block, s: ThoughtStep): TemplateResult {
       : nothing}
     <div class=${s.growing ? "step-text growing" : "step-text"}>${thoughtText(s.text)}</div>
     ${s.questions.length === 0 ? nothing : html`<ul class="step-points">${s.questions.map((q) => html`<li>${thoughtText(q)}</li>`)}</ul>`}
-    ${s.evidence.length === 0 ? nothing : html`<ul class="step-points evidence" aria-label="Evidence">${s.evidence.map((e) => html`<li>${thoughtText(e)}</li>`)}</ul>`}
+    ${s.evidence.length === 0 ? nothing : html`<p class="step-label">For</p><ul class="step-points evidence" aria-label="Evidence for">${s.evidence.map((e) => html`<li>${thoughtText(e)}</li>`)}</ul>`}
     ${s.against.length === 0 ? nothing : html`<p class="step-label">Against</p><ul class="step-points evidence" aria-label="Evidence against">${s.against.map((e) => html`<li>${thoughtText(e)}</li>`)}</ul>`}
     ${referenceList(shell, s.cited)} ${redactionNote(s.redacted)} ${s.id === "" ? nothing : html`${envelopeLink(shell, s.id)}${thumbs(shell, s.id, s.from)}${opinions(shell, s.id, s.from)}`}`;
 }

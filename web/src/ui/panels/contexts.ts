@@ -1,4 +1,4 @@
-/** The tree of contexts, with filters for the conversation. */
+/** The list of contexts as a tree, and the filter of the conversation. */
 
 import { type TemplateResult, html, nothing } from "lit";
 import { type TreeNode, tree } from "../../core/filter.js";
@@ -56,13 +56,14 @@ export class Contexts extends PanelElement {
     const v = this.shell.view;
     const main = v.contexts.length === 1 && v.contexts[0] === "";
     const on = isFiltering(v);
-    return html`<div class="stack">
+    return html`<section class="card stack" aria-labelledby="filter">
+      <h3 id="filter">Filter of the conversation</h3>
       <label class="check"><input type="checkbox" .checked=${main} @change=${() => this.set({ contexts: main ? [] : [""] })} /> Main conversation only</label>
       <label class="check"><input type="checkbox" .checked=${v.conclusionsOnly} @change=${() => this.set({ conclusionsOnly: !v.conclusionsOnly })} /> Starts and conclusions only</label>
       ${on
         ? html`<div class="row in-force"><span class="grow small">${inWords(v)}</span><button class="button small" @click=${() => this.set(EVERYTHING)}>Show all</button></div>`
         : html`<p class="quiet">All messages are shown. Proposals awaiting approval and mentions of you are never hidden.</p>`}
-    </div>`;
+    </section>`;
   }
 
   private node(n: TreeNode): TemplateResult {

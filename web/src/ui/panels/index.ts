@@ -18,7 +18,7 @@ export const panels: readonly Panel[] = [
   },
   { id: "participants", title: "Participants", icon: "people", element: "meup-participants", load: () => import("./participants.js") },
   { id: "tools", title: "Tools", icon: "tools", element: "meup-tools", load: () => import("./tools.js") },
-  { id: "contexts", title: "Contexts", icon: "filter", element: "meup-contexts", load: () => import("./contexts.js") },
+  { id: "contexts", title: "Contexts", icon: "list", element: "meup-contexts", load: () => import("./contexts.js") },
   { id: "search", title: "Search", icon: "search", element: "meup-search", load: () => import("./search.js") },
   { id: "timeline", title: "Timeline", icon: "time", element: "meup-timeline", load: () => import("./timeline.js") },
   {

@@ -16,6 +16,8 @@ import { amount, monogram, parts, when } from "./parts.js";
 
 /** Maximum number of offline participants shown initially. */
 const MAX_OFFLINE = 50;
+/** Maximum number of tools that are named. */
+const MAX_TOOLS = 4;
 /** More capabilities than this are collapsed. */
 const FEW = 3;
 
@@ -49,6 +51,10 @@ export class Participants extends PanelElement {
         display: grid;
         gap: var(--space-2);
         padding-left: 2.5rem;
+      }
+      .does {
+        font-size: var(--text-s);
+        overflow-wrap: anywhere;
       }
       .last {
         color: var(--faint);
@@ -101,7 +107,7 @@ export class Participants extends PanelElement {
           ${p.lastAt === null || own ? nothing : html`<p class="last">last active ${when(p.lastAt)}</p>`}
         </div>
       </div>
-      <div class="about">${this.chips(p)} ${this.rights(p)} ${own ? this.limits() : this.acts(p)}</div>
+      <div class="about">${this.chips(p)} ${this.activity(p)} ${this.rights(p)} ${own ? this.limits() : this.acts(p)}</div>
     </li>`;
   }
 
@@ -116,6 +122,14 @@ export class Participants extends PanelElement {
       twins.length > 0 ? html`<span class="chip wait">looks like ${who(twins[0] ?? "")}</span>` : nothing,
     ].filter((x) => x !== nothing);
     return chips.length === 0 ? nothing : html`<div class="chips">${chips}</div>`;
+  }
+
+  /** What a participant does, as its tools and its reasoning show. */
+  private activity(p: Participant): TemplateResult | typeof nothing {
+    const shown = p.tools.slice(0, MAX_TOOLS).map((t, i) => html`${i === 0 ? "" : ", "}<code>${who(t.name)}</code>`);
+    const more = p.tools.length > MAX_TOOLS ? ` and ${p.tools.length - MAX_TOOLS} more` : "";
+    if (shown.length === 0 && !p.agent) return nothing;
+    return html`<p class="does">${p.agent ? "Reasons about questions and answers them." : nothing} ${shown.length === 0 ? nothing : html`Runs ${shown}${more}.`}</p>`;
   }
 
   private rights(p: Participant): TemplateResult {

@@ -105,7 +105,7 @@ export class ProposalCard extends LitElement {
       </header>
       ${p.rationale === "" ? nothing : html`<p class="why">${longText(p.rationale, (s) => brief(s, plain))}</p>`} ${this.warnings(p)} ${this.argsBox(p)}
       ${p.to.length === 0 ? nothing : html`<p class="faint">Sent only to ${p.to.map((x) => (x === this.shell.you ? "you" : authorText(x))).join(", ")}.</p>`}
-      ${pending ? this.decision(p) : renderOutcome(p)} ${refused(this.error ?? "")}
+      ${pending ? this.decision(p) : renderOutcome(p, this.shell.you)} ${refused(this.error ?? "")}
       ${this.inline ? nothing : html`<footer class="row">${goButton(this.shell, p.id)}<span class="grow"></span>${envelopeButton(this.shell, p.id)}</footer>`}
     </article>`;
   }

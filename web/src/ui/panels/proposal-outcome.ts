@@ -4,10 +4,11 @@ import { type TemplateResult, html, nothing } from "lit";
 import { shownParams } from "@sdk/proposal.js";
 import type { Proposal } from "../../core/state.js";
 import { icon } from "../icons.js";
-import { authorText } from "../author.js";
+import { personText } from "../author.js";
 import { pretty } from "../text.js";
 import { longText } from "../format.js";
 import { exact, when } from "./parts.js";
+import { shownResult } from "../../core/outcome.js";
 import { argsDifference } from "./proposal-args.js";
 
 interface OutcomeStyle {
@@ -17,8 +18,8 @@ interface OutcomeStyle {
 }
 
 /** The color, icon and words of an outcome. */
-export function outcomeStyle(p: Proposal): OutcomeStyle {
-  const by = p.decidedBy === "" ? "" : ` by ${authorText(p.decidedBy)}`;
+export function outcomeStyle(p: Proposal, you: string): OutcomeStyle {
+  const by = p.decidedBy === "" ? "" : ` by ${personText(p.decidedBy, you)}`;
   switch (p.status) {
     case "pending":
       return { tone: "wait", sign: "decide", words: "Awaiting approval" };
@@ -37,8 +38,8 @@ export function outcomeStyle(p: Proposal): OutcomeStyle {
   }
 }
 
-export function renderOutcome(p: Proposal): TemplateResult {
-  const look = outcomeStyle(p);
+export function renderOutcome(p: Proposal, you: string): TemplateResult {
+  const look = outcomeStyle(p, you);
   return html`<div class="fate" data-tone=${look.tone}>
     <p class="row">${look.sign === "run" ? html`<span class="spinner" aria-hidden="true"></span>` : icon(look.sign)}<b class="grow">${look.words}</b>${p.decidedAt === null ? nothing : when(p.decidedAt)}</p>
     ${reason(p)} ${changed(p)} ${result(p)}
@@ -60,6 +61,6 @@ function changed(p: Proposal): TemplateResult | typeof nothing {
 
 function result(p: Proposal): TemplateResult | typeof nothing {
   if (!p.done) return nothing;
-  return html`<p class="small">${longText(p.summary || "success")}</p>
+  return html`<p class="small">${longText(shownResult(p.result, p.summary) || "No content")}</p>
     ${p.result === undefined ? nothing : html`<details><summary>Result</summary><pre tabindex="0">${exact(pretty(p.result).slice(0, 50_000))}</pre></details>`}`;
 }

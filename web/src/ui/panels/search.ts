@@ -3,6 +3,7 @@
 import { type PropertyValues, type TemplateResult, html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import { oneLine } from "@sdk/read.js";
+import { kindWords } from "../../core/kind-words.js";
 import { parseTime } from "../../core/time.js";
 import type { SearchHit } from "@sdk/types.js";
 import { neutral } from "../../core/unicode.js";
@@ -179,7 +180,7 @@ export class Search extends PanelElement {
     const at = parseTime(h.ts);
     return html`<li>
       <button class="hit" @click=${() => void this.show(h)}>
-        <span class="row"><span class="name">${h.from === this.shell.you ? "You" : who(h.from)}</span><span class="kind">${neutral(h.kind)}</span><time title=${moment(at)}>${shortMoment(at, this.shell.now())}</time></span>
+        <span class="row"><span class="name">${h.from === this.shell.you ? "You" : who(h.from)}</span><span class="kind">${kindWords(h.kind)}</span><time title=${moment(at)}>${shortMoment(at, this.shell.now())}</time></span>
         <span class="excerpt">${h.parts.map((p) => (p.match ? html`<em>${neutral(p.text)}</em>` : neutral(p.text)))}${h.cut ? " …" : nothing}</span>
       </button>
       ${envelopeButton(this.shell, h.id)}
