@@ -34,6 +34,7 @@ test("conversations: title, order, unread, waiting and running", () => {
   space.receive(s.say("bob", "chat", { message: "At noon." }, { id: "b3", correlationId: "b2" }));
   assert.deepEqual(list(new ReadState({ all: 5 })).map((x) => (x as unknown[])[0]), ["b", "a"]);
   const reads = new ReadState({ all: 5 });
+  assert.deepEqual(threads(space.state, reads).map((t) => [t.id, t.answeredBy]), [["b", "alice"], ["a", "planner"]]);
   assert.equal(threads(space.state, reads)[0]?.unread, 1);
   assert.equal(reads.mark("b", 6), true);
   assert.equal(reads.mark("b", 6), false);

@@ -2,7 +2,10 @@ package pagetest
 
 import (
 	"fmt"
+	"math"
 	"testing"
+
+	"github.com/chromedp/chromedp"
 
 	"github.com/meup-protocol/meup/internal/webtest"
 )
@@ -99,6 +102,69 @@ func TestThreads_Badge(t *testing.T) {
 	}
 	button("Conversations, 2 unread, 1 awaiting approval", "2")
 	tab.Await(`document.querySelector(".head-list .badge").checkVisibility()`)
+	tab.Clean()
+}
+
+// TestThreads_Groups lists first what waits for the user, then the others by day, each with
+// the participant that answers.
+func TestThreads_Groups(t *testing.T) {
+	b := webtest.Shared(t)
+	s := threadStage(t)
+	s.Send("planner", propose("p", "r", "push_tag", map[string]any{"tag": "v1"}))
+	s.Send("ben", Chat("newest", "Something new."))
+	for who, want := range map[string]string{
+		"ada":   "Everything|# Waiting for you|Can we deploy today? Waiting for approval · planner|# Today|Something new. ben|Lunch at noon? You",
+		"guest": "Everything|# Today|Something new. ben|Can we deploy today? Waiting for approval · planner|Lunch at noon? ada",
+	} {
+		tab := b.Private(t)
+		looks[0].with(tab, 1)
+		s.Enter(tab, who)
+		AwaitEnvelope(tab, "newest")
+		tab.Await(inThread("deploy") + `?.textContent.includes("Waiting")`)
+		if got := webtest.Eval[string](tab, `[...document.querySelectorAll(".thread-list > :is(h3, a)")].map((x) => (x.localName === "h3" ? "# " : "") +
+			x.textContent.replace(/ · \d+:\d+.*| ?\d+ unread/gs, "").replace(/\s+/g, " ").trim()).join("|")`); got != want {
+			t.Errorf("the list of %s: %q, want %q", who, got, want)
+		}
+		tab.Clean()
+	}
+}
+
+// TestThreads_Widths changes the widths of the list and of a panel with the pointer and
+// with keys; they survive a reload, and a double click resets them.
+func TestThreads_Widths(t *testing.T) {
+	s := threadStage(t)
+	tab := webtest.Shared(t).Private(t)
+	looks[4].with(tab, 1)
+	s.Enter(tab, "ada")
+	openPanel(t, tab, "participants")
+	width := func(box string) float64 {
+		return webtest.Eval[float64](tab, `document.querySelector(`+quote(box)+`).getBoundingClientRect().width`)
+	}
+	for _, column := range []struct {
+		box, key string
+		by       float64 // a wider column moves its handle to this side
+	}{{".threads", "ArrowRight", 1}, {".panel", "ArrowLeft", -1}} {
+		handle := `document.querySelector(` + quote(column.box+" .resizer") + `)`
+		usual := width(column.box)
+		x, y := middle(tab, handle)
+		tab.Do(chromedp.MouseEvent(chromedp.MousePressed, x, y, chromedp.Button("left"), chromedp.ClickCount(1)),
+			chromedp.MouseEvent(chromedp.MouseMoved, x+60*column.by, y, chromedp.Button("left")), chromedp.MouseEvent(chromedp.MouseReleased, x+60*column.by, y, chromedp.Button("left"), chromedp.ClickCount(1)))
+		if got := width(column.box); math.Abs(got-usual-60) > 1 {
+			t.Errorf("%s is %v wide after its handle was moved by 60, want %v", column.box, got, usual+60)
+		}
+		webtest.Eval[bool](tab, `(`+handle+`.focus(), true)`)
+		pressKey(tab, column.key, "", 0)
+		tab.Open("about:blank")
+		tab.Open(s.Gateway.HTTP() + "/")
+		tab.Await(Entered + ` && document.querySelector(` + quote(column.box) + `)`)
+		if got := width(column.box); math.Abs(got-usual-76) > 2 {
+			t.Errorf("%s is %v wide after a reload, want %v", column.box, got, usual+76)
+		}
+		webtest.Eval[bool](tab, `(`+handle+`.dispatchEvent(new MouseEvent("dblclick")), true)`)
+		if got := width(column.box); got != usual {
+			t.Errorf("%s is %v wide after a double click, want %v", column.box, got, usual)
+		}
+	}
 	tab.Clean()
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { isObject, oneLine, str } from "@sdk/read.js";
-import type { Message, SpaceState } from "./state.js";
+import { type Message, type SpaceState, reasoner } from "./state.js";
 import { parseTime } from "./time.js";
 import type { ContextPath, ID, Millis, ParticipantID } from "@sdk/types.js";
 import { neutral } from "./unicode.js";
@@ -16,6 +16,8 @@ export interface Thread {
   readonly title: string;
   /** The author of its first message; "" if that is not loaded. */
   readonly from: ParticipantID;
+  /** The participant that answered last, or reasons about it; "" for none. */
+  readonly answeredBy: ParticipantID;
   readonly lastAt: Millis;
   readonly lastSeq: number;
   /** Messages of others after the last visit. */
@@ -45,14 +47,16 @@ export function threads(s: SpaceState, reads: Reads): readonly Thread[] {
     let t = out.get(m.thread);
     if (t === undefined) {
       if (!begins(s, m)) continue;
-      t = { id: m.id, title: titleOfMessage(m), from: m.from, lastAt: m.at, lastSeq: m.seq, unread: 0, waiting: waiting.get(m.id) ?? 0, running: false };
+      t = { id: m.id, title: titleOfMessage(m), from: m.from, answeredBy: "", lastAt: m.at, lastSeq: m.seq, unread: 0, waiting: waiting.get(m.id) ?? 0, running: false };
       out.set(m.id, t);
     }
+    if (m.replyTo !== null && m.from !== t.from) t.answeredBy = m.from;
     if (m.seq > t.lastSeq) [t.lastAt, t.lastSeq] = [m.at, m.seq];
     if (m.from !== you && !m.growing && m.seq > Math.max(reads.all, reads.threads.get(m.thread) ?? 0)) t.unread++;
     for (const path of m.blocks) {
       const b = s.blocks.get(path);
       if (b === undefined) continue;
+      if (m.from === t.from) t.answeredBy = reasoner(b) || t.answeredBy;
       t.running ||= b.status === "reasoning";
       if (b.lastSeq > t.lastSeq) [t.lastAt, t.lastSeq] = [b.lastAt, b.lastSeq];
     }
@@ -149,7 +153,7 @@ export function threadPage(v: unknown): ThreadPage {
   const read = list.flatMap((x): Thread[] => {
     if (!isObject(x) || typeof x["thread_id"] !== "string") return [];
     const lastAt = parseTime(str(x["updated_at"]));
-    return [{ id: x["thread_id"], title: titleOf(str(x["title"])), from: "", lastAt, lastSeq: Number(x["seq"]) || 0, unread: 0, waiting: 0, running: false }];
+    return [{ id: x["thread_id"], title: titleOf(str(x["title"])), from: "", answeredBy: "", lastAt, lastSeq: Number(x["seq"]) || 0, unread: 0, waiting: 0, running: false }];
   });
   return { threads: read, next: Number(page["next"]) || 0, hasMore: page["has_more"] === true };
 }

@@ -14,7 +14,7 @@ import "./style/composer.css";
 import "./style/palette.css";
 import { App } from "./app.js";
 import { monogramStyles } from "./monogram.js";
-import { applyTheme } from "./prefs.js";
+import { applyTheme, applyWidths } from "./prefs.js";
 
 /** Returns the one-time sign-in code of the fragment and removes it from the address and the history. */
 function takeCode(): string {
@@ -29,6 +29,7 @@ function takeCode(): string {
 }
 
 applyTheme();
+applyWidths();
 if (monogramStyles.styleSheet !== undefined) document.adoptedStyleSheets = [...document.adoptedStyleSheets, monogramStyles.styleSheet];
 const app = new App();
 app.code = takeCode();

@@ -11,6 +11,7 @@ const READ = "meup.read ";
 const NAMES = "meup.names ";
 const LIST = "meup.list";
 const THEME = "meup.theme";
+const WIDTH = "meup.width ";
 const NOTIFY = "meup.notify";
 
 /** A storage that may be blocked or full. */
@@ -128,6 +129,25 @@ export function setTheme(v: Theme): void {
 
 export function applyTheme(): void {
   document.documentElement.dataset["theme"] = theme();
+}
+
+/** A column whose width the user may change. */
+export type Column = "list" | "panel" | "trace";
+const COLUMNS: readonly Column[] = ["list", "panel", "trace"];
+
+/** Sets and keeps the width of a column in CSS pixels; null: the usual one. */
+export function setWidth(column: Column, width: number | null): void {
+  if (width === null) local.removeItem(WIDTH + column);
+  else local.put(WIDTH + column, String(width));
+  applyWidths();
+}
+
+export function applyWidths(): void {
+  for (const column of COLUMNS) {
+    const width = Number(local.getItem(WIDTH + column));
+    if (width > 0) document.documentElement.style.setProperty(`--${column}-width`, `${width}px`);
+    else document.documentElement.style.removeProperty(`--${column}-width`);
+  }
 }
 
 /** Whether the user wants notifications, and the browser shows them. */

@@ -8,6 +8,7 @@ import { PageElement, define } from "./element.js";
 import type { Panel, PanelElement, PanelParams } from "./panel.js";
 import { panels } from "./panels/index.js";
 import { keepPanel } from "./prefs.js";
+import "./resizer.js";
 
 export class Side extends PageElement {
   static override properties = { shell: { attribute: false }, tick: { attribute: false }, open: { attribute: false }, params: { attribute: false }, error: { state: true } };
@@ -40,6 +41,7 @@ export class Side extends PageElement {
               <button class="icon-button panel-link" title="Copy link" aria-label="Copy link to this panel" @click=${() => void this.copyLink()}>${icon("link")}</button>
               <button class="icon-button" title="Close" aria-label="Close panel" @click=${() => this.show("")}>${icon("close")}</button>
             </header>
+            <meup-resizer .column=${open.id === "trace" ? "trace" : "panel"} .label=${"Width of the panel"} .leading=${true}></meup-resizer>
             <div class="panel-body" ${ref(this.place)}>${this.error === "" ? nothing : html`<p class="page-line" role="alert">${this.error}</p>`}</div>
           </div>`}
     </aside>`;

@@ -9,10 +9,10 @@ import { NEW_THREAD, format } from "../core/links.js";
 import { oneLine } from "@sdk/read.js";
 import { type Thread, threadPage } from "../core/threads.js";
 import { PageElement, define } from "./element.js";
-import { shortMoment } from "./format.js";
+import { authorText } from "./author.js";
+import { clock, dayName } from "./format.js";
 import { icon } from "./icons.js";
 import type { SpaceShell } from "./shell.js";
-import { who } from "./text.js";
 
 /** Rows shown initially and added by each step. */
 const PAGE = 60;
@@ -74,24 +74,44 @@ export class Threads extends PageElement {
               <span class="thread-title">Everything</span>${unread > 0 ? html`<span class="thread-count">${unread > 99 ? "99+" : unread}<span class="unseen"> unread</span></span>` : nothing}
             </a>`
           : nothing}
-        ${repeat(found.slice(0, this.most), (t) => t.id, (t) => this.row(t))}
+        ${repeat(this.grouped(found), (x) => (typeof x === "string" ? x : x.id), (x) => (typeof x === "string" ? html`<h3 class="thread-day">${x.slice(1)}</h3>` : this.row(x)))}
         ${found.length > 0 ? nothing : html`<p class="thread-note">${words !== "" ? "No conversation with this title." : "No conversations yet"}</p>`}
         ${this.foot(found.length, words)}
       </div>
+      <meup-resizer .column=${"list"} .label=${"Width of the conversations"} .leading=${false}></meup-resizer>
     </nav>`;
+  }
+
+  /** The conversations under headings, which begin with "#": those that wait for the user, then the others by day. */
+  private grouped(all: readonly Thread[]): readonly (Thread | string)[] {
+    const { shell } = this;
+    const decides = ["decide", "mcp.request", "mcp.reject"].some((kind) => shell.may(kind));
+    const waits = (t: Thread): boolean => decides && t.waiting > 0;
+    const now = shell.now() || Date.now();
+    const out: (Thread | string)[] = [];
+    let last = "";
+    for (const t of [...all.filter(waits), ...all.filter((x) => !waits(x))].slice(0, this.most)) {
+      const heading = `#${waits(t) ? "Waiting for you" : dayName(t.lastAt, now)}`;
+      if (heading !== last) out.push(heading);
+      out.push(t);
+      last = heading;
+    }
+    return out;
   }
 
   private row(t: Thread): TemplateResult {
     const { shell } = this;
     const title = shell.nameOf(t.id, t.title);
+    const who = t.answeredBy || t.from;
+    const name = who === "" ? "" : who === shell.you ? "You" : authorText(who);
     return html`<a class="thread" href=${this.address(t.id)} data-thread=${t.id} data-unread=${t.unread > 0} aria-current=${shell.thread === t.id ? "page" : "false"}>
       <span class="thread-title">${title}</span>
       <span class="thread-facts">
         ${t.waiting > 0
-          ? html`<span class="thread-state wait">${icon("decide")} Waiting for approval</span>`
+          ? html`<span class="thread-state wait">${icon("decide")} Waiting for approval${name === "" ? "" : ` · ${name}`}</span>`
           : t.running
-            ? html`<span class="thread-state"><span class="spinner" aria-hidden="true"></span> Reasoning</span>`
-            : html`<span>${t.from === "" ? nothing : `${who(t.from)} · `}${shortMoment(t.lastAt, shell.now() || Date.now())}</span>`}
+            ? html`<span class="thread-state"><span class="spinner" aria-hidden="true"></span> Reasoning${name === "" ? "" : ` · ${name}`}</span>`
+            : html`<span>${name === "" ? nothing : `${name} · `}${clock(t.lastAt)}</span>`}
         ${t.unread > 0 ? html`<span class="thread-count">${t.unread > 99 ? "99+" : t.unread}<span class="unseen"> unread</span></span>` : nothing}
       </span>
     </a>`;
