@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Api } from "../src/core/api.js";
-import { SearchSession, TYPING_DELAY, completed } from "../src/ui/panels/search-session.js";
+import { MAX_TEXT, NO_QUERY, type Query, SearchSession, TYPING_DELAY, completed, paramsOf, queryOf } from "../src/ui/panels/search-session.js";
 import { FakeClock } from "./support.js";
 
 type Answer = { readonly status?: number; readonly headers?: Record<string, string>; readonly body: unknown };
@@ -138,4 +138,15 @@ test("responses of another form", async () => {
   session.set({ text: "march" });
   await answer({ body: { hits: [null, 7, {}, { id: "a" }, { id: "b", snippet: { parts: [7, { text: 3 }] } }], has_more: true } });
   assert.deepEqual([session.phase, session.hits.map((h) => h.id), session.next], ["done", ["a", "b"], ""]);
+});
+
+test("a query in an address is the same query, and what is not valid is left out", () => {
+  const all: readonly Query[] = [
+    NO_QUERY,
+    { text: "limits & rate", kinds: ["chat", "calls"], from: "scout", context: "r/n", within: 3_600_000 },
+    { ...NO_QUERY, text: "x", context: "" },
+  ];
+  for (const q of all) assert.deepEqual(queryOf(paramsOf(q)), q);
+  assert.deepEqual(paramsOf(NO_QUERY), {});
+  assert.deepEqual(queryOf({ text: "y".repeat(MAX_TEXT + 1), kinds: "chat,toString,", within: "-1", id: "x" }), { ...NO_QUERY, text: "y".repeat(MAX_TEXT), kinds: ["chat"] });
 });

@@ -122,6 +122,10 @@ func TestLinks_Trace(t *testing.T) {
 	tab.Await(inTrace + `?.textContent.includes("run_checks")`)
 	s.follow(tab, "?panel=trace&id=nowhere")
 	tab.Await(inTrace + `?.textContent.includes("This turn is not in the available history.")`)
+
+	looks[2].with(tab, 1)
+	s.follow(tab, "?panel=trace&id=q-release&step=h-1")
+	tab.Await(`((row, body) => row && row.top >= body.top - 1 && row.bottom - 20 < body.bottom)(` + step("2.4 can go out") + `?.querySelector(".label").getBoundingClientRect(), document.querySelector(".panel-body")?.getBoundingClientRect())`)
 	tab.Clean()
 }
 

@@ -88,6 +88,7 @@ function flash(target: Element): void {
   target.addEventListener("animationend", () => target.classList.remove("flash"), { once: true });
 }
 
-async function frames(n: number): Promise<void> {
+/** Waits until the page was drawn so many times. */
+export async function frames(n: number): Promise<void> {
   for (let i = 0; i < n; i++) await new Promise((done) => requestAnimationFrame(done));
 }

@@ -11,6 +11,7 @@ import { define } from "../element.js";
 import { longText, moment, shortMoment } from "../format.js";
 import { icon } from "../icons.js";
 import { PanelElement } from "../panel.js";
+import { frames } from "../scroll-to.js";
 import { shared } from "../styles.js";
 import { brief, pretty, who } from "../text.js";
 import { onTick } from "../ticker.js";
@@ -42,6 +43,7 @@ export class TracePanel extends PanelElement {
   declare private beside: boolean;
   private readonly width = new ResizeObserver(([e]) => (this.beside = (e?.contentRect.width ?? 0) >= BESIDE));
   private requested = "";
+  private scrolledTo = "";
   /** A step of a shown turn is running: its duration grows. */
   private running = false;
   private stopTicker: (() => void) | undefined;
@@ -95,7 +97,18 @@ export class TracePanel extends PanelElement {
   }
 
   protected override updated(): void {
+    void this.scrollToStep();
     for (const id of [this.turn, this.other]) if (id !== "" && this.state.head > 0 && this.read(id) === null) void this.load(id);
+  }
+
+  /** Scrolls to the open step, once. */
+  private async scrollToStep(): Promise<void> {
+    const row = this.renderRoot.querySelector(".span[data-open=true]");
+    if (this.scrolledTo === this.step || (row === null && this.step !== "")) return;
+    this.scrolledTo = this.step;
+    row?.scrollIntoView({ block: "nearest" });
+    await frames(2); // rows with an estimated height have been measured now
+    row?.scrollIntoView({ block: "nearest" });
   }
 
   /** Loads the history back to a turn, once. */
