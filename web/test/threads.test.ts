@@ -41,6 +41,8 @@ test("conversations: title, order, unread, waiting and running", () => {
   assert.equal(threads(space.state, reads)[0]?.unread, 0);
   assert.deepEqual([threadAt(space.state, "b3"), threadAt(space.state, "r"), threadAt(space.state, "r/x"), threadAt(space.state, "?")], ["b", "a", "a", ""]);
   assert.deepEqual([lastMessage(space.state, "b"), lastMessage(space.state, "a"), lastMessage(space.state, "?")], ["b3", "a", null]);
+  space.receive(s.say("scout", "reasoning.start", { message: "look as well" }, { correlationId: "a" }));
+  assert.equal(threads(space.state, reads).find((t) => t.id === "a")?.answeredBy, "planner", "it waits for a decision");
 });
 
 test("the title of a conversation is the plain text of its first sentence", () => {

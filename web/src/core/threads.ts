@@ -16,7 +16,7 @@ export interface Thread {
   readonly title: string;
   /** The author of its first message; "" if that is not loaded. */
   readonly from: ParticipantID;
-  /** The participant that answered last, or reasons about it; "" for none. */
+  /** The participant that waits for a decision, or else the one that answered or reasons; "" for none. */
   readonly answeredBy: ParticipantID;
   readonly lastAt: Millis;
   readonly lastSeq: number;
@@ -47,7 +47,7 @@ export function threads(s: SpaceState, reads: Reads): readonly Thread[] {
     let t = out.get(m.thread);
     if (t === undefined) {
       if (!begins(s, m)) continue;
-      t = { id: m.id, title: titleOfMessage(m), from: m.from, answeredBy: "", lastAt: m.at, lastSeq: m.seq, unread: 0, waiting: waiting.get(m.id) ?? 0, running: false };
+      t = { id: m.id, title: titleOfMessage(m), from: m.from, answeredBy: "", lastAt: m.at, lastSeq: m.seq, unread: 0, waiting: waiting.get(m.id)?.length ?? 0, running: false };
       out.set(m.id, t);
     }
     if (m.replyTo !== null && m.from !== t.from) t.answeredBy = m.from;
@@ -61,6 +61,7 @@ export function threads(s: SpaceState, reads: Reads): readonly Thread[] {
       if (b.lastSeq > t.lastSeq) [t.lastAt, t.lastSeq] = [b.lastAt, b.lastSeq];
     }
   }
+  for (const t of out.values()) t.answeredBy = waiting.get(t.id)?.[0] ?? t.answeredBy;
   return [...out.values()].sort((a, b) => b.lastSeq - a.lastSeq);
 }
 
@@ -69,13 +70,14 @@ function begins(s: SpaceState, m: Message): boolean {
   return m.thread === m.id && (m.references.length === 0 || !s.hasOlder);
 }
 
-/** Counts undecided proposals of others by the conversation that they were made in. */
-function waits(s: SpaceState, you: ParticipantID): ReadonlyMap<ID, number> {
-  const out = new Map<ID, number>();
+/** Returns the authors of undecided proposals, except the user, by the conversation that they were made in. */
+function waits(s: SpaceState, you: ParticipantID): ReadonlyMap<ID, readonly ParticipantID[]> {
+  const out = new Map<ID, ParticipantID[]>();
   for (const id of s.pending) {
     const p = s.proposals.get(id);
-    const thread = p === undefined || p.from === you ? "" : threadOf(s, p.context);
-    if (thread !== "") out.set(thread, (out.get(thread) ?? 0) + 1);
+    if (p === undefined || p.from === you) continue;
+    const thread = threadOf(s, p.context);
+    if (thread !== "") out.set(thread, [...(out.get(thread) ?? []), p.from]);
   }
   return out;
 }
