@@ -74,7 +74,7 @@ export class Threads extends PageElement {
               <span class="thread-title">Everything</span>${unread > 0 ? html`<span class="thread-count">${unread > 99 ? "99+" : unread}<span class="unseen"> unread</span></span>` : nothing}
             </a>`
           : nothing}
-        ${repeat(this.grouped(found), (x) => (typeof x === "string" ? x : x.id), (x) => (typeof x === "string" ? html`<h3 class="thread-day">${x.slice(1)}</h3>` : this.row(x)))}
+        ${repeat(this.grouped(found), (x) => (typeof x === "string" ? x : `t ${x.id}`), (x) => (typeof x === "string" ? html`<h3 class="thread-day">${x.slice(1)}</h3>` : this.row(x)))}
         ${found.length > 0 ? nothing : html`<p class="thread-note">${words !== "" ? "No conversation with this title." : "No conversations yet"}</p>`}
         ${this.foot(found.length, words)}
       </div>
