@@ -3,6 +3,7 @@ package pagetest
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"testing"
 
@@ -293,6 +294,24 @@ func TestHostilePanels(t *testing.T) {
 			webtest.Eval[bool](tab, `(document.querySelector('[data-id="`+id+`"] .raw-link')?.click(), true)`)
 		}
 		unharmed(t, tab, nil)
+	})
+	t.Run("trace", func(t *testing.T) {
+		for i := range 3 {
+			webtest.Eval[bool](tab, fmt.Sprintf(`(location.hash = "#/space/lab?panel=trace&id=f%d-q&step=__proto__", true)`, i))
+			tab.Await(inTrace + `?.querySelector(".span") && !` + inTrace + `.querySelector(".inspector")`)
+			for n := range webtest.Eval[int](tab, inTrace+`.querySelectorAll(".span").length`) {
+				press(t, tab, fmt.Sprintf(inTrace+`.querySelectorAll(".label")[%d]`, n))
+				tab.Await(inTrace + `.querySelector(".inspector")`)
+				unharmed(t, tab, nil)
+			}
+		}
+	})
+	t.Run("link", func(t *testing.T) {
+		for _, link := range []string{"?panel=search&text=" + url.QueryEscape(markup[1]) + "&from=__proto__&context=..&within=1e9&kinds=constructor", "?panel=__proto__&id=x", "?panel=proposals&id=" + url.QueryEscape(`"],*,[x="`)} {
+			webtest.Eval[bool](tab, `(location.hash = `+quote("#/space/lab"+link)+`, true)`)
+			rest(tab)
+			unharmed(t, tab, nil)
+		}
 	})
 	sendMessage(tab, "still here")
 }
