@@ -1,2 +1,0 @@
-import{a as o}from"/assets/chunk-ORJRSZWE.js";import{H as i,Q as r,c as e,f as n}from"/assets/chunk-6D3SX3BW.js";function p(t){return a(t)?e`<span class="chip wait" title="This name looks like one of the page's own words">a participant</span>`:n}function f(t){return e`<b>${r(t)}</b> ${p(t)}`}function g(t){return a(t)?`${r(t)} (a participant)`:r(t)}function a(t){return t!==o&&i(t)}export{p as a,f as b,g as c};
-//# sourceMappingURL=/assets/chunk-GKJIWLSN.js.map

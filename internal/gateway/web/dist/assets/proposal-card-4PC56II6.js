@@ -1,2 +1,0 @@
-import{a}from"/assets/chunk-N3AH64IB.js";import"/assets/chunk-NJCHULBH.js";import"/assets/chunk-PZQWPIOG.js";import"/assets/chunk-KMOPH7HM.js";import"/assets/chunk-GKJIWLSN.js";import"/assets/chunk-ZMV4Z3JM.js";import"/assets/chunk-ORJRSZWE.js";import"/assets/chunk-KKY4GYYG.js";import"/assets/chunk-KFY6CCNZ.js";import"/assets/chunk-E2LKP2F4.js";import"/assets/chunk-IGEW5526.js";import"/assets/chunk-SUG44J2H.js";import"/assets/chunk-VSIX4I2Q.js";import"/assets/chunk-6D3SX3BW.js";export{a as ProposalCard};
-//# sourceMappingURL=/assets/proposal-card-4PC56II6.js.map
