@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// TestDocs_Complete checks that the tables of docs/terminal.md have every
+// TestDocs_Complete checks that the tables of docs/join.md have every
 // command and every key of the help.
 func TestDocs_Complete(t *testing.T) {
-	raw, err := os.ReadFile("../../../docs/terminal.md")
+	raw, err := os.ReadFile("../../../docs/join.md")
 	if err != nil {
 		t.Fatal(err)
 	}

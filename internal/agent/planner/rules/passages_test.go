@@ -62,7 +62,7 @@ func TestRules_AnswersAboutFiles(t *testing.T) {
 		not      string
 	}{
 		{"which files speak of capabilities?", []string{"\n- `protocol/7-capabilities.md`", "\n- `glossary.md`"}, "From `"},
-		{"list the files", []string{"21 files and 3 folders", "- `agent.md`: The agent\n", "- `glossary.md`: Glossary\n", "- `transcripts.md`: Transcripts"}, "From `"},
+		{"list the files", []string{" files and 4 folders", "- `agent.md`: The agent\n", "- `glossary.md`: Glossary\n", "- `transcripts.md`: Transcripts"}, "From `"},
 		{"list the protocol folder", []string{"- `2-kinds.md`: The protocol: kinds\n"}, "glossary"},
 		{"who wrote this?", []string{"wrote"}, "install"},
 		{"How do I install it?", []string{"install"}, "wrote"},
