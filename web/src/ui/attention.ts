@@ -1,8 +1,7 @@
 /** The title of the page, with the number of proposals and questions that wait for the user, and notifications while the page is hidden. */
 
-import { oneLine } from "@sdk/read.js";
+import { field, obj, oneLine, str } from "@sdk/read.js";
 import type { ID } from "@sdk/types.js";
-import { formOf } from "../core/elicitation.js";
 import { neutral } from "../core/unicode.js";
 import { authorText } from "./author.js";
 import { mayDecide } from "./panel.js";
@@ -38,7 +37,7 @@ export class Attention {
     const p = this.shell.state.proposals.get(id);
     if (p !== undefined) this.notify(id, `${authorText(p.from)} waits for your approval`, who(p.tool));
     const q = this.shell.state.elicitations.get(id);
-    if (q !== undefined) this.notify(id, `${authorText(q.from)} asks you`, oneLine(neutral(formOf(q.params).message), 160));
+    if (q !== undefined) this.notify(id, `${authorText(q.from)} asks you`, oneLine(neutral(str(field(obj(q.params), "message"))), 160));
   }
 
   /** Notifies about new messages to the user alone. */

@@ -14,7 +14,7 @@ import { envelopeLink } from "./envelope-link.js";
 import { argsLine, clock } from "./format.js";
 import { icon } from "./icons.js";
 import { thought } from "./prose.js";
-import { Nearness } from "./panels/decision-guard.js";
+import { Nearness } from "./panels/nearness.js";
 import type { SpaceShell } from "./shell.js";
 import { plain, who } from "./text.js";
 

@@ -12,7 +12,7 @@ import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";
 import { OlderState } from "./older-state.js";
 import { parts } from "./parts.js";
-import { Nearness } from "./decision-guard.js";
+import { Nearness } from "./nearness.js";
 import "./proposal-card.js";
 
 /** The number of decided proposals shown initially and added by each step. */
