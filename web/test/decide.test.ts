@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { capabilityFor, exactPattern, grantFor, patternsOf, scopesOf } from "../src/core/approval.js";
 import { shownParams } from "@sdk/proposal.js";
-import { approve, approveEdited } from "../src/core/drafts.js";
+import { approve, approveEdited } from "../src/core/panel-drafts.js";
 import { type DiffLine, difference, fileEdit } from "../src/core/edits.js";
 import { Space } from "../src/core/space.js";
 import type { Block, Proposal } from "../src/core/state.js";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Api } from "../src/core/api.js";
-import { invite, kick } from "../src/core/drafts.js";
+import { invite, kick } from "../src/core/panel-drafts.js";
 import { Space } from "../src/core/space.js";
 import type { Proposal, SpaceState } from "../src/core/state.js";
 import type { Capability, Envelope } from "@sdk/types.js";

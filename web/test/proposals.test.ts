@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { approve, reject, withdraw } from "../src/core/drafts.js";
+import { approve, reject, withdraw } from "../src/core/panel-drafts.js";
 import { parse, stringify } from "@sdk/json.js";
 import { answers, proposed as readProposal, settles, shownParams } from "@sdk/proposal.js";
 import { candidates, undecided } from "../src/core/proposal.js";

@@ -2,11 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cancelQuestion, cancelReasoning, chat, grant, pause } from "../src/core/drafts.js";
+import { cancelQuestion, cancelReasoning, chat } from "../src/core/drafts.js";
+import { grant, pause } from "../src/core/panel-drafts.js";
 import { EVERYTHING, leads, selects, tree, within } from "../src/core/filter.js";
 import { format, panelOf, parse, samePlace } from "../src/core/links.js";
 import { Reducer } from "../src/core/reducer.js";
-import { capabilities, capability, notice, postponed, refusal } from "../src/core/sentences.js";
+import { capabilities, capability } from "../src/core/capabilities.js";
+import { notice, postponed, refusal } from "../src/core/sentences.js";
 import type { Block } from "../src/core/state.js";
 import { ServerClock, axisMarks, callDuration, dayOf, duration } from "../src/core/time.js";
 import { Toggles } from "../src/core/toggle.js";

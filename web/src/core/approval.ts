@@ -3,7 +3,7 @@
  * goes with the approval, limited in time and to the tool.
  */
 
-import { grant } from "./drafts.js";
+import { grant } from "./panel-drafts.js";
 import { isObject } from "@sdk/read.js";
 import type { Proposal } from "./state.js";
 import type { Capability, Draft, ParticipantID } from "@sdk/types.js";

@@ -2,10 +2,10 @@
 
 import { LitElement, type PropertyValues, type TemplateResult, css, html, nothing } from "lit";
 import { type Patterns, type Scope, capabilityFor, grantFor, patternsOf, scopesOf } from "../../core/approval.js";
-import { approve, approveEdited } from "../../core/drafts.js";
+import { approve, approveEdited } from "../../core/panel-drafts.js";
 import { newID } from "@sdk/ids.js";
 import { candidates } from "../../core/proposal.js";
-import { capabilities } from "../../core/sentences.js";
+import { capabilities } from "../../core/capabilities.js";
 import type { Proposal, SpaceState } from "../../core/state.js";
 import type { Draft, ParticipantID } from "@sdk/types.js";
 import { define } from "../element.js";

@@ -1,8 +1,8 @@
 /** The form that grants a capability for a time. */
 
 import { type PropertyValues, type TemplateResult, css, html, nothing } from "lit";
-import { grant } from "../../core/drafts.js";
-import { capabilities } from "../../core/sentences.js";
+import { grant } from "../../core/panel-drafts.js";
+import { capabilities } from "../../core/capabilities.js";
 import type { Capability, ParticipantID } from "@sdk/types.js";
 import { GATEWAY } from "@sdk/types.js";
 import { define } from "../element.js";

@@ -1,9 +1,9 @@
 /** The grants of a space, each below the grant that it derives from, and their revocation. */
 
 import { type TemplateResult, css, html, nothing } from "lit";
-import { revoke } from "../../core/drafts.js";
+import { revoke } from "../../core/panel-drafts.js";
 import { inForce } from "../../core/reduce/rights.js";
-import { capabilities } from "../../core/sentences.js";
+import { capabilities } from "../../core/capabilities.js";
 import type { Grant } from "../../core/state.js";
 import { duration } from "../../core/time.js";
 import type { ID } from "@sdk/types.js";

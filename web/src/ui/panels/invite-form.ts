@@ -2,9 +2,9 @@
 
 import { type TemplateResult, css, html, nothing } from "lit";
 import { Api } from "../../core/api.js";
-import { invite } from "../../core/drafts.js";
+import { invite } from "../../core/panel-drafts.js";
 import { newID } from "@sdk/ids.js";
-import { capabilities } from "../../core/sentences.js";
+import { capabilities } from "../../core/capabilities.js";
 import type { Capability } from "@sdk/types.js";
 import { define } from "../element.js";
 import { PanelElement } from "../panel.js";

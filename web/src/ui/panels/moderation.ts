@@ -1,7 +1,7 @@
 /** Pausing and removing participants. */
 
 import { type TemplateResult, css, html, nothing } from "lit";
-import { kick, pause, resume } from "../../core/drafts.js";
+import { kick, pause, resume } from "../../core/panel-drafts.js";
 import type { Participant } from "../../core/state.js";
 import { type Draft, GATEWAY, type ParticipantID } from "@sdk/types.js";
 import { define } from "../element.js";

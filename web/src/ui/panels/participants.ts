@@ -2,7 +2,7 @@
 
 import { type TemplateResult, css, html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
-import { capabilities } from "../../core/sentences.js";
+import { capabilities } from "../../core/capabilities.js";
 import type { Participant } from "../../core/state.js";
 import { imitatesPage, lookalikes } from "../../core/unicode.js";
 import { GATEWAY } from "@sdk/types.js";

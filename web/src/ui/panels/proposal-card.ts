@@ -3,7 +3,7 @@
 import { LitElement, type PropertyValues, type TemplateResult, html, nothing } from "lit";
 import { guard } from "lit/directives/guard.js";
 import { look } from "@sdk/json.js";
-import { withdraw } from "../../core/drafts.js";
+import { withdraw } from "../../core/panel-drafts.js";
 import type { Proposal, SpaceState } from "../../core/state.js";
 import type { Draft } from "@sdk/types.js";
 import { lookalikes, suspicious } from "../../core/unicode.js";

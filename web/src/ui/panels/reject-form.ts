@@ -1,7 +1,7 @@
 /** The form that rejects a proposal, with a reason. */
 
 import { LitElement, type TemplateResult, css, html, nothing } from "lit";
-import { REJECT_REASONS, reject } from "../../core/drafts.js";
+import { REJECT_REASONS, reject } from "../../core/panel-drafts.js";
 import type { Proposal } from "../../core/state.js";
 import { define } from "../element.js";
 import type { Shell } from "../panel.js";

@@ -1,7 +1,7 @@
 /** The tools that participants offer, from the tool lists seen in this space. */
 
 import { type TemplateResult, css, html, nothing } from "lit";
-import { askTools } from "../../core/drafts.js";
+import { askTools } from "../../core/panel-drafts.js";
 import { newID } from "@sdk/ids.js";
 import { wordsOf } from "../../core/filter.js";
 import type { Participant, Tool } from "../../core/state.js";
