@@ -38,6 +38,7 @@ func TestFeedback(t *testing.T) {
 			tab.Await(in(answer, ".feedback li") + `?.dataset.value === "down" && ` + in(answer, `.thumb[aria-label="Not good"]`) + `.ariaPressed === "true"`)
 			press(t, tab, in(answer, ".feedback .words"))
 			tab.Await(`document.activeElement === ` + in(answer, ".feedback textarea"))
+			tab.Await(`((form, end) => form.bottom <= (end ?? innerHeight))(` + in(answer, ".feedback form") + `.getBoundingClientRect(), document.querySelector(".to-end")?.getBoundingClientRect().top)`)
 			l.pictures(t, tab, axe, "feedback-")("note")
 			typeText(tab, "It was not.")
 			press(t, tab, in(answer, `.feedback [type=submit]`))
