@@ -104,6 +104,9 @@ func TestTrace_Inspector(t *testing.T) {
 				"Both pages name limits.", `"encoding": "utf-8"`, "A space has 64 connections. A participant sends")
 			press(t, tab, `[...`+inspector+`.querySelectorAll("button")].find((x) => x.textContent.includes("Response"))`)
 			tab.Await(inspector + `.querySelector("meup-envelope")?.shadowRoot?.querySelector("pre")?.textContent.includes('"id": "l-c1-done"')`)
+			if n := webtest.Eval[int](tab, `[`+inspector+`, `+inspector+`.querySelector("meup-envelope").shadowRoot].flatMap((x) => [...x.querySelectorAll("button")]).filter((x) => x.textContent.includes("Show in conversation")).length`); n != 1 {
+				t.Errorf("%d buttons show the step in the conversation, want 1", n)
+			}
 			picture("call")
 			press(t, tab, step("docs/operate.md")+`?.querySelector(".label")`)
 			shows(tab, "Outcome failed", "no such file")
@@ -114,6 +117,9 @@ func TestTrace_Inspector(t *testing.T) {
 			shows(tab, "Outcome awaiting approval", "Waiting", "The page lacks the burst.", `"text": "burst: 40"`)
 			press(t, tab, step("Compare what")+`?.querySelector(".label")`)
 			shows(tab, "Compare what the documentation says about the limits with the defaults in the program", "Started")
+			if n := webtest.Eval[int](tab, `(`+inspector+`.innerText.match(/Compare what/g) ?? []).length`); n != 1 {
+				t.Errorf("the inspector of a context has its text %d times, want 1", n)
+			}
 			picture("context")
 			if got, want := webtest.Eval[bool](tab, beside), l.width > 2000; got != want {
 				t.Errorf("the inspector is beside the waterfall: %v, want %v", got, want)

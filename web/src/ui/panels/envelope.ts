@@ -17,7 +17,7 @@ const MAX = 50_000;
 const MAX_TRAIL = 32;
 
 export class EnvelopePanel extends PanelElement {
-  static override properties = { ...PanelElement.properties, held: { state: true }, whole: { state: true }, missing: { state: true }, all: { state: true } };
+  static override properties = { ...PanelElement.properties, inside: { attribute: false }, held: { state: true }, whole: { state: true }, missing: { state: true }, all: { state: true } };
   static override styles = [
     shared,
     parts,
@@ -44,6 +44,8 @@ export class EnvelopePanel extends PanelElement {
     `,
   ];
 
+  /** It is a part of a panel that has a button to the place in the conversation. */
+  declare inside: boolean | undefined;
   /** The envelope as this page parsed it. */
   declare private held: Envelope | null;
   /** The envelope as the gateway stores it, with fields that this page does not parse. */
@@ -101,7 +103,7 @@ export class EnvelopePanel extends PanelElement {
       <div class="row">
         <button class="button small" @click=${() => void copy(this.shell, text, "Envelope copied")}>Copy JSON</button>
         <button class="button small" @click=${() => void copy(this.shell, this.shell.link(held.id), "Link copied")}>Copy link</button>
-        <button class="words small" @click=${() => void go(this.shell, held.id)}>Show in conversation</button>
+        ${this.inside === true ? nothing : html`<button class="words small" @click=${() => void go(this.shell, held.id)}>Show in conversation</button>`}
         ${held.seq === undefined ? nothing : html`<span class="row"><button class="words small" @click=${() => void this.step(held, -1)}>Previous</button><button class="words small" @click=${() => void this.step(held, 1)}>Next</button></span>`}
       </div>
       <pre tabindex="0" aria-label="The envelope as JSON">${exact(cut ? text.slice(0, MAX) : text)}</pre>

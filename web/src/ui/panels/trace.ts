@@ -209,11 +209,11 @@ export class TracePanel extends PanelElement {
     return html`<section class="inspector" aria-label="Step">
       <div class="inspector-head"><h3>${call === null ? brief(x.label) : html`<code>${exact(call.tool || x.label)}</code>`}</h3><button class="small-icon" title="Close" aria-label="Close step" @click=${() => this.choose({})}>${icon("close")}</button></div>
       <dl class="known">${this.known(t, x).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
-      ${prose(call === null ? "Text" : "Reason", x.text)} ${prose(x.state === "ended" ? "Reason of the end" : "Conclusion", x.conclusion)}
+      ${prose(call === null ? "Text" : "Reason", call === null && x.text === x.label ? "" : x.text)} ${prose(x.state === "ended" ? "Reason of the end" : "Conclusion", x.conclusion)}
       ${call === null ? nothing : html`${code("Arguments", pretty(call.args ?? null))} ${call.result === undefined ? nothing : code(x.state === "failed" ? "Error" : "Result", resultText(call.result))}`}
       ${x.envelopes.length === 0 ? nothing : html`<h4>Envelopes</h4><div class="row">${x.envelopes.map(([title, id]) => show(title, id))}</div>`}
       <p>${goButton(this.shell, x.place)}</p>
-      ${this.raw === "" ? nothing : html`<meup-envelope .shell=${this.shell} .state=${this.state} .params=${{ id: this.raw }}></meup-envelope>`}
+      ${this.raw === "" ? nothing : html`<meup-envelope .inside=${true} .shell=${this.shell} .state=${this.state} .params=${{ id: this.raw }}></meup-envelope>`}
     </section>`;
   }
 
