@@ -147,14 +147,14 @@ func TestAsk_Cycle(t *testing.T) {
 func TestAsk_Ends(t *testing.T) {
 	g := meuptest.Start(t, askConfig)
 	alice := joinAlice(t, g)
-	stopped := make(chan error, 1)
+	stopped := make(chan struct{}, 1)
 	runAgent(t, g, alice, "critic", func(ctx context.Context, q *agent.Question) (string, error) {
 		if q.Text == "fail" {
 			return "", errors.New("asked to fail")
 		}
 		<-ctx.Done()
 		if q.Text == "wait" {
-			stopped <- context.Cause(ctx)
+			stopped <- struct{}{}
 		}
 		return "", ctx.Err()
 	})

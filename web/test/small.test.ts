@@ -171,6 +171,8 @@ test("participants: tools, pauses, kicks, agents", () => {
     w.say("alice", "participant.pause", { timeout_seconds: 60 }, { to: ["files"] }),
     w.say("alice", "space.kick", { participant_id: "mallory" }),
     w.say("planner", "reasoning.start", {}),
+    w.say("files", "participant.status", { status: "busy" }),
+    w.say("files", "participant.status", { status: "taken" }, { to: ["files"] }), // for its own processes
   ]) r.apply(e);
   const p = (id: string): unknown => r.state.participants.get(id);
   assert.deepEqual(r.state.participants.get("files")?.tools.map((t) => [t.name, t.readOnly]), [["read", true]]);
@@ -178,6 +180,7 @@ test("participants: tools, pauses, kicks, agents", () => {
   assert.equal((p("files") as { paused: boolean }).paused, true);
   assert.equal((p("mallory") as { kicked: boolean }).kicked, true);
   assert.equal((p("planner") as { agent: boolean }).agent, true);
+  assert.equal((p("files") as { status: string }).status, "busy");
   assert.deepEqual(r.state.timeline.map((x) => x.type), ["notice", "notice", "block"]);
 });
 

@@ -72,7 +72,7 @@ func (f *folder) title(rel string) string {
 	defer func() { _ = file.Close() }()
 	start, _ := io.ReadAll(io.LimitReader(file, maxTitle)) // what could be read counts
 	for line := range strings.Lines(string(start)) {
-		if m := heading.FindStringSubmatch(strings.TrimSpace(line)); m != nil && utf8.ValidString(m[2]) {
+		if m := heading.FindStringSubmatch(strings.TrimSpace(line)); len(m) > 2 && utf8.ValidString(m[2]) {
 			return textutil.ShortenChars(m[2], 120)
 		}
 	}

@@ -34,6 +34,7 @@ const (
 	weightTitle   = 0.5 // of a word in the path or in an outer heading
 	weightHeading = 2.0
 	weightDefined = 3.0 // of a word in the term that the passage defines
+	weightRow     = 0.6 // of a passage that is a row of a table, unless it is about the query's term
 
 	// A passage answers a query if the words that it has weigh more than this
 	// share of all.
@@ -51,6 +52,7 @@ type passage struct {
 	text     string   // Markdown
 	defines  []string // terms
 	defining float64  // how much more the passage counts for a query that is one of the terms
+	row      bool     // of a table that says no meanings
 	score    float64
 }
 
@@ -169,8 +171,11 @@ func rank(all []passage, query []string) []passage {
 		}
 		p.score *= covered
 		defined := slices.ContainsFunc(p.defines, func(term string) bool { return slices.Equal(queryWords(term), query) })
-		if defined {
+		switch {
+		case defined:
 			p.score *= p.defining
+		case p.row:
+			p.score *= weightRow
 		}
 		if !defined || p.defining < byMeaning {
 			p.score *= min(1, lengths[i]/minWords)

@@ -74,12 +74,11 @@ func (s *splitter) line(line string) {
 		s.add(line, false)
 		return
 	}
-	if !strings.HasPrefix(line, "|") {
-		s.head = nil
-	} else {
+	if strings.HasPrefix(line, "|") {
 		s.row(cells(line), rule.MatchString(line))
 		return
 	}
+	s.head = nil
 	if m := heading.FindStringSubmatch(line); m != nil {
 		s.flush()
 		level := len(m[1]) - 1
@@ -123,8 +122,12 @@ func (s *splitter) row(cells []string, isRule bool) {
 	s.text.WriteString(strings.TrimPrefix(text, ": "))
 	if slices.ContainsFunc(s.head, meaning.MatchString) {
 		s.end(terms(cells[0]), byMeaning)
-	} else {
-		s.end(terms(cells[0]), byName)
+		return
+	}
+	n := len(s.passages)
+	s.end(terms(cells[0]), byName)
+	for i := range s.passages[n:] {
+		s.passages[n+i].row = true
 	}
 }
 

@@ -62,6 +62,7 @@ func TestRules_AnswersAboutFiles(t *testing.T) {
 		not      string
 	}{
 		{"which files speak of capabilities?", []string{"\n- `protocol/7-capabilities.md`", "\n- `glossary.md`"}, "From `"},
+		{"which file formats does a backup have?", []string{"From `"}, "These files speak"},
 		{"list the files", []string{" files and 4 folders", "- `agent.md`: The agent\n", "- `glossary.md`: Glossary\n", "- `transcripts.md`: Transcripts"}, "From `"},
 		{"list the protocol folder", []string{"- `2-kinds.md`: The protocol: kinds\n"}, "glossary"},
 		{"who wrote this?", []string{"wrote"}, "install"},

@@ -42,7 +42,7 @@ var (
 	fileName     = regexp.MustCompile(`[\p{L}\p{N}_\-./\\]*[\p{L}\p{N}_\-]\.[A-Za-z][A-Za-z0-9]{0,7}\b`)
 	mention      = regexp.MustCompile(`@[\p{L}\p{N}_.:\-]+`)
 	number       = regexp.MustCompile(`(^|[\s(=+*/,:])(-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\b`)
-	asksForFiles = regexp.MustCompile(`(?i)\b(?:which|what) (?:files?|documents?|docs|pages?)\b`)
+	asksForFiles = regexp.MustCompile(`(?i)\b(?:which|what) (?:(?:files|documents|docs|pages)\b|(?:file|document|page)\b(?: (?:contain|describe|explain|ha[sv]|mention|sa[iy]|speak|tell|is\b|are\b)|[?.]|$))`)
 	assignment   = regexp.MustCompile(`(?:^|[\s,;(])([\p{L}\p{N}_.\-]+)\s?[:=]\s*("[^"\n]+"|[^\s,;)]+)`)
 )
 

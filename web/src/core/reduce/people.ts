@@ -93,6 +93,7 @@ export function aboutPeople(c: Ctx, e: Logged): void {
       for (const id of recipients(e.env)) Object.assign(person(c, id), { paused: false, pausedUntil: null });
       return;
     case "participant.status":
+      if (recipients(e.env).join() === e.env.from) return; // a mark of an agent for its own processes
       person(c, e.env.from).status = str(field(p, "status"));
       return;
     case "space.kick":
