@@ -85,7 +85,7 @@ func (g *Gateway) applyLocked() {
 	file := g.cfg.Load()
 	cfg := effective(file, g.admin.directory)
 	g.auth.Replace(tokensOf(cfg))
-	g.hub.Reload(spacesOf(cfg, file))
+	g.hub.Reload(spacesOf(cfg, file, g.heldIn))
 }
 
 // directoryRetry is the pause before the administrative space is opened again.

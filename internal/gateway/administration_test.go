@@ -520,6 +520,20 @@ func TestAdministration_StrongerParticipant(t *testing.T) {
 		o.want(200, "lab", "desk-for-"+who)
 	}
 	o.issue("lab", "boss", "root-for-boss", "")
+	// A participant is as strong as its grants and invitations in the space make it, also one
+	// that administration does not have yet.
+	for kind, payload := range map[protocol.Kind]string{
+		protocol.KindSpaceInvite:     `{"participant_id":"visitor","initial_capabilities":["*"]}`,
+		protocol.KindCapabilityGrant: `{"recipient":"nobody","capabilities":["mcp/*"]}`,
+	} {
+		if status, text := postAs(t, o.Gateway, "root-for-boss", "/api/spaces/lab/envelopes", fmt.Sprintf(`{"kind":%q,"payload":%s}`, kind, payload)); status != http.StatusOK {
+			t.Fatalf("%s: %d %s", kind, status, text)
+		}
+	}
+	for _, who := range []string{"visitor", "nobody"} {
+		o.refused("desk", protocol.CodeCannotDelegate, "", protocol.KindAdminParticipantPut, `{"space":"lab","participant_id":%q,"capabilities":["chat"]}`, who)
+	}
+	o.refused("desk", protocol.CodeCannotDelegate, "", protocol.KindAdminTokenIssue, `{"space":"lab","participant_id":"nobody","token_sha256":%q}`, digest("again-for-nobody"))
 	// A participant that became stronger after its token was issued gets no further one.
 	o.do(protocol.KindAdminParticipantPut, `{"space":"lab","participant_id":"dora","capabilities":["chat","decide"]}`)
 	o.refused("desk", protocol.CodeCannotDelegate, "", protocol.KindAdminTokenIssue, `{"space":"lab","participant_id":"dora","token_sha256":%q}`, digest("again"))

@@ -44,7 +44,7 @@ func BenchmarkDirectory_Apply(b *testing.B) {
 	for b.Loop() {
 		cfg := effective(file, d)
 		a.Replace(tokensOf(cfg))
-		find := spacesOf(cfg, file)
+		find := spacesOf(cfg, file, nil)
 		for i := range 100 { // open spaces
 			if _, ok := find(fmt.Sprint("s", i)); !ok {
 				b.Fatal("not found")

@@ -150,7 +150,7 @@ func (g *Gateway) assemble(cfg *config.Config) {
 	if g.cluster != nil {
 		services.Peers = g.cluster
 	}
-	g.hub = space.NewHub(services, spacesOf(cfg, cfg))
+	g.hub = space.NewHub(services, spacesOf(cfg, cfg, g.heldIn))
 	if err := g.hub.LoadInvitations(g.background); err != nil {
 		g.log.Warn("invitation tokens cannot be checked yet", "error", err)
 	}

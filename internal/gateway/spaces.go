@@ -1,14 +1,19 @@
 package gateway
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/gateway/auth"
 	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/limit"
+	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/space/authority"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -39,7 +44,7 @@ func finder(cfg *config.Config) func(name string) (*config.Space, bool) {
 
 // spacesOf returns a function that resolves space names by a configuration, with
 // what the administrative space adds to the file.
-func spacesOf(cfg, file *config.Config) func(name string) (*authority.Config, bool) {
+func spacesOf(cfg, file *config.Config, held func(space string, id protocol.ParticipantID) ([]json.RawMessage, error)) func(name string) (*authority.Config, bool) {
 	var shared sync.Map // *config.Space to the function that returns the configuration of its spaces
 	find := finder(cfg)
 	administers := administersBeside(file)
@@ -55,13 +60,30 @@ func spacesOf(cfg, file *config.Config) func(name string) (*authority.Config, bo
 		if !ok {
 			c := spaceConfig(s)
 			if s.Name == file.Administration.Space {
-				c.Administers = administers
+				c.Administers, c.Held = administers, held
 			}
 			named, _ = shared.LoadOrStore(s, c.Shared())
 		}
 		return named.(func(string) *authority.Config)(name), true //nolint:forcetypeassert // the map holds nothing else
 	}
 }
+
+// heldIn returns what a participant holds in a space, which it opens.
+func (g *Gateway) heldIn(name string, id protocol.ParticipantID) ([]json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(g.background, heldTimeout)
+	defer cancel()
+	s, err := g.hub.Space(ctx, name)
+	switch {
+	case errors.Is(err, space.ErrNoSpace):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return s.Held(id), nil
+}
+
+// heldTimeout bounds the opening of a space for a check of an administrator.
+const heldTimeout = 10 * time.Second
 
 func spaceConfig(s *config.Space) *authority.Config {
 	out := &authority.Config{

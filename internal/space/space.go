@@ -3,6 +3,7 @@ package space
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"slices"
 	"sync"
@@ -127,6 +128,12 @@ func (s *Space) Kicked(id protocol.ParticipantID) bool { return s.state.Load().I
 // Invited reports whether the participant was invited, rather than configured
 // or a guest.
 func (s *Space) Invited(id protocol.ParticipantID) bool { return s.state.Load().IsInvited(id) }
+
+// Held returns the capabilities that a participant holds by grants and invitations, and
+// by the configuration. The caller may append to it.
+func (s *Space) Held(id protocol.ParticipantID) []json.RawMessage {
+	return slices.Clone(s.state.Load().Ledger.Display(id, s.now()))
+}
 
 // Rights reports whether the capabilities of a participant allow it to send an
 // envelope, and whether the one that does names the participant as the

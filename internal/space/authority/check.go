@@ -81,30 +81,46 @@ func (st *State) CheckChange(e *protocol.Envelope, payload protocol.Value) error
 }
 
 // checkIdentityTaken rejects a token for a participant, and new capabilities of it, if
-// the sender may not give it the capabilities that it has: a bearer of the token acts
-// with all of them, and one who may lower them first would act under its name.
+// the sender may not give it the capabilities that it has in the directory and in its
+// space: a bearer of the token acts with all of them, and one who may lower them first
+// would act under its name.
 func (st *State) checkIdentityTaken(e *protocol.Envelope, c *directory.Change) error {
 	if c.Kind != protocol.KindAdminTokenIssue && c.Kind != protocol.KindAdminParticipantPut {
 		return nil
 	}
-	p := st.Directory.Space(c.Space).Participant(c.Participant)
-	if p == nil || len(p.Capabilities) == 0 {
-		return nil
+	put := map[string]any{"space": c.Space, "participant_id": c.Participant, "capabilities": []string{"*"}}
+	if all, err := st.mayPut(e, put); all || err != nil { // it can give everything
+		return err
 	}
-	list := make([]json.RawMessage, 0, len(p.Capabilities))
-	for _, has := range p.Capabilities {
-		list = append(list, json.RawMessage(has.String()))
-	}
-	payload, err := json.Marshal(map[string]any{"space": c.Space, "participant_id": c.Participant, "capabilities": list, "limits": p.Limits})
+	list, err := st.Config.Held(c.Space, c.Participant)
 	if err != nil {
-		return fmt.Errorf("capabilities of %s: %w", c.Participant, err)
+		return protocol.Errorf(protocol.CodeUnavailable, "What %s may do in %s cannot be read now.", c.Participant, c.Space)
 	}
-	put := protocol.Envelope{Kind: protocol.KindAdminParticipantPut, Payload: payload}
-	if allowed, _ := st.Rights(e.From, &put, e.TS); allowed {
+	if p := st.Directory.Space(c.Space).Participant(c.Participant); p != nil {
+		for _, has := range p.Capabilities {
+			list = append(list, json.RawMessage(has.String()))
+		}
+		put["limits"] = p.Limits
+	}
+	if len(list) == 0 {
 		return nil
+	}
+	put["capabilities"] = list
+	if allowed, err := st.mayPut(e, put); allowed || err != nil {
+		return err
 	}
 	return protocol.Errorf(protocol.CodeCannotDelegate, "%s in %s has capabilities that you may not give: your own would have to allow an %s with all of them.",
 		c.Participant, c.Space, protocol.KindAdminParticipantPut)
+}
+
+// mayPut reports whether the sender of an envelope may send an admin.participant.put.
+func (st *State) mayPut(e *protocol.Envelope, put map[string]any) (bool, error) {
+	payload, err := json.Marshal(put)
+	if err != nil {
+		return false, fmt.Errorf("encode %s: %w", protocol.KindAdminParticipantPut, err)
+	}
+	allowed, _ := st.Rights(e.From, &protocol.Envelope{Kind: protocol.KindAdminParticipantPut, Payload: payload}, e.TS)
+	return allowed, nil
 }
 
 func (st *State) checkKnown(id protocol.ParticipantID) error {

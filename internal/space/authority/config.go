@@ -2,6 +2,7 @@ package authority
 
 import (
 	"cmp"
+	"encoding/json"
 	"sync"
 	"time"
 
@@ -36,6 +37,9 @@ type Config struct {
 	// precedence; it is set for the administrative space alone. made: the directory
 	// of the space has made the space of the change.
 	Administers func(c directory.Change, made bool) error
+	// Held returns what a participant holds in a space by grants and invitations, which
+	// the directory does not have; it is set with Administers. Error: it is not known.
+	Held func(space string, id protocol.ParticipantID) ([]json.RawMessage, error)
 
 	base func() *capability.Ledger // the rights before any state entry, computed once
 }
