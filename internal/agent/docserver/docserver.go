@@ -20,6 +20,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -72,16 +74,67 @@ func Serve(ctx context.Context, dir, version string, in io.Reader, out io.Writer
 	}
 	defer func() { _ = closeDir() }()
 	r, w := io.Pipe()
-	go func() { _ = w.CloseWithError(passMessages(w, in, out)) }() // ends with in; a read of it cannot be canceled
+	calls := &openCalls{none: make(chan struct{}, 1)}
+	go func() { // ends with in; a read of it cannot be canceled
+		err := passMessages(w, in, out, calls)
+		if errors.Is(err, io.EOF) {
+			calls.wait(ctx) // the SDK cancels the open ones at the end of its input
+		}
+		_ = w.CloseWithError(err)
+	}()
 	return server.Run(ctx, &mcp.IOTransport{Reader: r, Writer: struct {
 		io.Writer
 		io.Closer
-	}{out, r}})
+	}{responses{out, calls}, r}})
+}
+
+// openCalls counts the requests that have no response.
+type openCalls struct {
+	n    atomic.Int64
+	none chan struct{} // has a value after the last response
+}
+
+// endTime bounds the calls that are open at the end of the input: one with an id that
+// another open one has gets no response.
+const endTime = 10 * time.Second
+
+// wait returns when no call is open.
+func (o *openCalls) wait(ctx context.Context) {
+	limit := time.NewTimer(endTime)
+	defer limit.Stop()
+	for o.n.Load() > 0 {
+		select {
+		case <-o.none:
+		case <-limit.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// responses is an output that counts the responses; each Write is one message.
+type responses struct {
+	io.Writer
+	calls *openCalls
+}
+
+func (w responses) Write(message []byte) (int, error) {
+	n, err := w.Writer.Write(message)
+	if m, _ := jsonrpc.DecodeMessage(bytes.TrimSpace(message)); m != nil {
+		if _, ok := m.(*jsonrpc.Response); ok && w.calls.n.Add(-1) <= 0 {
+			select {
+			case w.calls.none <- struct{}{}:
+			default:
+			}
+		}
+	}
+	return n, err
 }
 
 // passMessages writes the messages of a client to w, each in a line of its own, until the
 // end of in. What is no message gets an error: the SDK would end the connection.
-func passMessages(w io.Writer, in io.Reader, out io.Writer) error {
+func passMessages(w io.Writer, in io.Reader, out io.Writer, calls *openCalls) error {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	for {
 		line, err := textutil.ReadLine(lines, maxLine)
@@ -97,6 +150,8 @@ func passMessages(w io.Writer, in io.Reader, out io.Writer) error {
 			to := w
 			if fault := faultOf(message); fault != nil {
 				to, message = out, fault
+			} else if m, _ := jsonrpc.DecodeMessage(message); isCall(m) {
+				calls.n.Add(1)
 			}
 			if _, err := to.Write(append(message[:len(message):len(message)], '\n')); err != nil {
 				return err
@@ -106,6 +161,11 @@ func passMessages(w io.Writer, in io.Reader, out io.Writer) error {
 			return err
 		}
 	}
+}
+
+func isCall(m jsonrpc.Message) bool {
+	r, ok := m.(*jsonrpc.Request)
+	return ok && r.IsCall()
 }
 
 // faultOf returns the response to what is no message; nil: it is one.

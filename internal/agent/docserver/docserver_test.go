@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -108,12 +109,24 @@ func TestServe_NoMessage(t *testing.T) {
 			t.Errorf("%.50s: got %q (%v), want %s", c.line, lines.Text(), lines.Err(), c.want)
 		}
 	}
-	if _, err := io.WriteString(client, `{"jsonrpc":"2.0","id":6,"method":"ping"}`); err != nil { // without a newline
-		t.Fatal(err)
-	}
-	_ = client.Close()
-	if !lines.Scan() || !strings.Contains(lines.Text(), `"id":6,"result"`) {
-		t.Errorf("the last line: got %q, want its response", lines.Text())
+	// What is open at the end of the input is answered.
+	const last = 50
+	go func() {
+		for id := range last {
+			end := "\n"
+			if id == last-1 {
+				end = ""
+			}
+			if _, err := fmt.Fprintf(client, `{"jsonrpc":"2.0","id":%d,"method":"ping"}%s`, 100+id, end); err != nil {
+				t.Error(err)
+			}
+		}
+		_ = client.Close()
+	}()
+	for n := range last {
+		if !lines.Scan() || !strings.Contains(lines.Text(), `"result"`) {
+			t.Fatalf("%d of %d calls at the end of the input were answered, and then %q", n, last, lines.Text())
+		}
 	}
 	if err := <-ended; err != nil {
 		t.Errorf("after the end of the input: %v", err)
