@@ -49,7 +49,7 @@ type History interface {
 	Envelopes(ctx context.Context, space string, query api.EnvelopeQuery) (*api.Envelopes, error)
 }
 
-// Options configures Read. All fields are required.
+// Options configures Read. All fields but Observe are required.
 type Options struct {
 	Mode    Mode // not Off
 	History History
@@ -58,7 +58,7 @@ type Options struct {
 	Now     time.Time
 	// Observe is called for each entry that is read, in order. It reports
 	// whether the entry is a question for the agent, and one that names it, in to or
-	// in the text.
+	// in the text. Without it there are no questions.
 	Observe func(*protocol.Envelope) (isQuestion, named bool)
 	// Result reads the response to a tool call.
 	Result func(*protocol.Envelope) contextwindow.Result
@@ -76,7 +76,7 @@ const (
 	recentEntries = 2000
 	ownEntries    = 1000
 	// searchPages bounds the pages of history in which the agent's last
-	// envelope is searched; the gateway scans up to 10,000 entries per page.
+	// envelope is searched, and the questions that it had begun to answer; the gateway scans up to 10,000 entries per page.
 	searchPages = 5
 	pageEntries = 1000
 	// maxWaiting bounds the requests to the agent without a response.
@@ -112,7 +112,10 @@ type oldChat struct {
 
 // note records one entry of the log.
 func (b *Backlog) note(env *protocol.Envelope) {
-	isQuestion, named := b.o.Observe(env)
+	var isQuestion, named bool
+	if b.o.Observe != nil {
+		isQuestion, named = b.o.Observe(env)
+	}
 	if env.From == b.o.You {
 		b.spoken = true
 		b.noteOwn(env)
@@ -320,8 +323,9 @@ func reason(why string) json.RawMessage {
 }
 
 // Read reads the entries that catching up needs. With Auto their number is
-// bounded, independent of the length of the log: the newest entries, and those
-// up to the agent's last envelope, where it may have left work unfinished.
+// bounded, independent of the length of the log: the newest entries, those up to the
+// agent's last envelope, where it may have left work unfinished, and the questions of
+// that work.
 func Read(ctx context.Context, o Options) (*Backlog, error) {
 	b := &Backlog{
 		o:         o,
@@ -364,7 +368,42 @@ func Read(ctx context.Context, o Options) (*Backlog, error) {
 	for i := range recent {
 		b.note(&recent[i])
 	}
-	return b, nil
+	if b.o.Observe != nil && len(recent) > 0 && since > 0 {
+		err = b.readBegun(ctx, recent[0].Seq)
+	}
+	return b, err
+}
+
+// readBegun adds the questions from before a Seq that the agent had begun to answer after it.
+func (b *Backlog) readBegun(ctx context.Context, before protocol.Seq) error {
+	missing := make(map[protocol.ID]bool)
+	for _, ids := range b.attempts {
+		for _, id := range ids {
+			missing[id] = !b.settled[id] && !slices.ContainsFunc(b.chats, func(chat oldChat) bool { return chat.ID == id })
+		}
+	}
+	maps.DeleteFunc(missing, func(_ protocol.ID, is bool) bool { return !is })
+	q := api.EnvelopeQuery{Before: before, Descending: true, Kinds: []string{string(protocol.KindChat)}, Limit: pageEntries, Log: b.o.Space.Log}
+	for range searchPages {
+		if len(missing) == 0 {
+			return nil
+		}
+		page, err := b.o.History.Envelopes(ctx, b.o.Space.Name, q)
+		if err != nil {
+			return err
+		}
+		for _, env := range page.Envelopes {
+			if missing[env.ID] && env.From != b.o.You {
+				b.chats = slices.Insert(b.chats, 0, oldChat{Envelope: env})
+			}
+			delete(missing, env.ID)
+		}
+		if !page.HasMore {
+			return nil
+		}
+		q.Before = page.Next
+	}
+	return nil
 }
 
 // lastOwn returns the seq of the agent's last envelope; 0 if none was found.

@@ -35,6 +35,7 @@ func (h *history) Envelopes(_ context.Context, _ string, q api.EnvelopeQuery) (*
 		switch {
 		case env.Seq <= q.Since || q.Before > 0 && env.Seq >= q.Before:
 		case len(q.From) > 0 && !slices.Contains(q.From, env.From):
+		case len(q.Kinds) > 0 && !slices.Contains(q.Kinds, string(env.Kind)):
 		case len(page.Envelopes) == q.Limit:
 			page.HasMore = true
 		default:
@@ -86,6 +87,37 @@ func TestRead_Positions(t *testing.T) {
 				t.Errorf("%d entries read", h.read)
 			}
 		})
+	}
+}
+
+// A question from before the entries that are read is answered if the agent had begun to
+// answer it, and not if that attempt settled it.
+func TestRead_BegunLongAgo(t *testing.T) {
+	h := &history{}
+	others := func(n int) {
+		for range n {
+			h.add(1, protocol.Envelope{ID: protocol.ID(fmt.Sprintf("bob-%d", len(h.log))), From: "bob", Kind: protocol.KindChat})
+		}
+	}
+	for _, id := range []protocol.ID{"begun", "answered", "never begun"} {
+		h.add(1, protocol.Envelope{ID: id, From: "alice", Kind: protocol.KindChat})
+	}
+	others(1500)
+	for _, id := range []protocol.ID{"begun", "answered"} {
+		h.add(1, protocol.Envelope{ID: "attempt-" + id, From: "planner", Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo(id)})
+	}
+	h.add(1, protocol.Envelope{ID: "answer", From: "planner", Kind: protocol.KindChat, Correlation: protocol.CorrelateTo("answered")})
+	others(1500)
+	b, err := catchup.Read(t.Context(), catchup.Options{
+		Mode: catchup.Auto, History: h, You: "planner", Space: protocol.SpaceInfo{Name: "lab", Seq: protocol.Seq(len(h.log))}, Now: time.Now(),
+		Observe: func(env *protocol.Envelope) (isQuestion, named bool) { return env.From == "alice", true },
+		Result:  func(*protocol.Envelope) contextwindow.Result { return contextwindow.Result{} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := b.Questions(); len(got) != 1 || got[0].ID != "begun" {
+		t.Errorf("questions %v, want begun", got)
 	}
 }
 

@@ -15,11 +15,9 @@ func ReadAttempts(ctx context.Context, o Options) (*Backlog, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Mode, o.Observe, o.Space.Seq = Auto, observeNothing, head
+	o.Mode, o.Observe, o.Space.Seq = Auto, nil, head
 	return Read(ctx, o)
 }
-
-func observeNothing(*protocol.Envelope) (isQuestion, named bool) { return false, false }
 
 // headOf returns the Seq of the newest entry.
 func headOf(ctx context.Context, o Options) (protocol.Seq, error) {
@@ -33,7 +31,7 @@ func headOf(ctx context.Context, o Options) (protocol.Seq, error) {
 // ReadOn reads the entries that were admitted since the last read. It observes none and
 // adds no questions.
 func (b *Backlog) ReadOn(ctx context.Context) error {
-	b.o.Observe = observeNothing
+	b.o.Observe = nil
 	head, err := headOf(ctx, b.o)
 	if err != nil {
 		return err
