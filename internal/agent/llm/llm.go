@@ -146,8 +146,9 @@ type Model interface {
 	// Generate returns the answer to a request: its pieces in order, as they
 	// arrive, then the complete answer. The request is sent when the loop over
 	// the sequence begins, and ended when it is left. An error ends the
-	// sequence: *Error for a provider's refusal, ErrTruncated for an incomplete
-	// answer, ctx's own, and network errors.
+	// sequence: *Error for a provider's refusal, ErrTruncated for an answer that
+	// its transport broke off, ctx's own, network errors before an answer, and
+	// others for an answer that cannot be decoded.
 	Generate(ctx context.Context, req Request) iter.Seq2[Event, error]
 	// Name is the model's name at its provider; Provider names the provider.
 	Name() string

@@ -2,6 +2,7 @@ package planner_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -105,6 +106,7 @@ func (m *brokenOff) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm
 // An answer that breaks off is requested once more, unless its error would occur again.
 func TestModel_BrokenOff(t *testing.T) {
 	busy, rejected := &llm.Error{Provider: "test", Code: "overloaded_error"}, &llm.Error{Provider: "test", Code: "invalid"}
+	malformed := fmt.Errorf("read answer of test: event 2: %w", json.Unmarshal([]byte("{]"), new(any)))
 	for name, test := range map[string]struct {
 		errs  []error
 		whole bool
@@ -113,7 +115,8 @@ func TestModel_BrokenOff(t *testing.T) {
 		"cut off":            {[]error{llm.ErrTruncated}, false, 2},
 		"cut off, not shown": {[]error{llm.ErrTruncated}, true, 2},
 		"busy":               {[]error{busy}, false, 2},
-		"of the network":     {[]error{io.ErrUnexpectedEOF}, false, 2},
+		"of the network":     {[]error{fmt.Errorf("%w: %w", llm.ErrTruncated, io.ErrUnexpectedEOF)}, false, 2},
+		"malformed":          {[]error{malformed}, false, 1},
 		"twice":              {[]error{llm.ErrTruncated, busy}, false, 2},
 		"rejected":           {[]error{rejected}, false, 1},
 	} {

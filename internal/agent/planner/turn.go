@@ -261,12 +261,10 @@ func (t *turn) attempt(ctx context.Context, goal contextwindow.Goal, req llm.Req
 	return resp, begun, err
 }
 
-// brokenOff reports whether an answer ended by an error that may not occur again. Until an
-// answer begins, the model's client itself repeats a request to a busy server.
+// brokenOff reports whether an answer ended by an error that may not occur again: of its transport,
+// or of a server that became busy. Until an answer begins, the model's client itself repeats a request
+// to a busy server.
 func brokenOff(err error, begun bool) bool {
 	var refusal *llm.Error
-	if errors.As(err, &refusal) {
-		return begun && refusal.Temporary()
-	}
-	return begun || errors.Is(err, llm.ErrTruncated)
+	return errors.Is(err, llm.ErrTruncated) || begun && errors.As(err, &refusal) && refusal.Temporary()
 }
