@@ -65,13 +65,13 @@ func (t *httpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	t.away.Store(slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, resp.StatusCode))
-	captureBody(req.Context(), resp)
 	switch kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind {
 	case "text/event-stream":
 		resp.Body = &eventBody{ReadCloser: resp.Body, notice: t.notice}
 	case "application/json":
 		resp.Body = &jsonBody{ReadCloser: resp.Body}
 	}
+	captureBody(req.Context(), resp) // what the SDK reads
 	if req.Header.Get("Mcp-Method") == "subscriptions/listen" {
 		resp.Body = &notificationStream{ReadCloser: resp.Body, ctx: req.Context(), ended: t.noticesEnded}
 	}

@@ -300,10 +300,11 @@ var invalidResponses = map[string]string{
 	"nothing": "",
 	"deep":    `,"result":` + strings.Repeat("[", 200_000) + strings.Repeat("]", 200_000),
 	"number":  `,"result":5`,
+	"longer":  `,"result":{"content":[{"type":"text","text":"x"}]}} and {"more":1`,
 }
 
 const invalidTools = `{"tools":[{"name":"pid","inputSchema":{"type":"object"}},{"name":"nothing","inputSchema":{"type":"object"}},` +
-	`{"name":"deep","inputSchema":{"type":"object"}},{"name":"number","inputSchema":{"type":"object"}}]}`
+	`{"name":"deep","inputSchema":{"type":"object"}},{"name":"longer","inputSchema":{"type":"object"}},{"name":"number","inputSchema":{"type":"object"}}]}`
 
 // invalidHTTP is a server with invalid responses, as events or as JSON.
 func invalidHTTP(t *testing.T, events bool) mcptools.Server {
@@ -412,6 +413,7 @@ func TestInvalidResponses(t *testing.T) {
 				"nothing": "the tool server's response is invalid: it has neither result nor error",
 				"deep":    "the tool server's response is invalid: it is nested deeper than 1000 levels",
 				"number":  "answer not understood: expected an object, not a number",
+				"longer":  "the tool server's response is invalid: it is not JSON",
 			} {
 				_, err := set.Call(t.Context(), tool, nil)
 				if err == nil || errors.Is(err, mcptools.ErrServerGone) || !strings.Contains(err.Error(), want) {

@@ -28,7 +28,7 @@ func repaired(message []byte) (_ []byte, ok bool) {
 		ID      json.RawMessage `json:"id"`
 		Method  json.RawMessage `json:"method"`
 	}
-	if json.Unmarshal(shallow, &head) != nil || head.Version != "2.0" || head.ID == nil || string(head.ID) == "null" || head.Method != nil {
+	if json.NewDecoder(bytes.NewReader(shallow)).Decode(&head) != nil || head.Version != "2.0" || head.ID == nil || string(head.ID) == "null" || head.Method != nil {
 		return message, readable // it is not the response to a request
 	}
 	why := "it has neither result nor error"

@@ -23,6 +23,8 @@ func TestRepaired(t *testing.T) {
 		{"nothing else", `{"x":{"method":"y"},"jsonrpc":"2.0","id":"a\"{b"}`, `"a\"{b"`, "it has neither result nor error"},
 		{"a result that is nested too deeply", `{"jsonrpc":"2.0","result":` + nested(200_000) + `,"id":1}`, "1", "it is nested deeper than 1000 levels"},
 		{"a result that is no JSON", `{"jsonrpc":"2.0","id":1,"result":{"a":x}}`, "1", "it is not JSON"},
+		{"a result with text behind it", `{"jsonrpc":"2.0","id":1,"result":{}} }{"a":1}`, "1", "it is not JSON"},
+		{"a notification with text behind it", `{"jsonrpc":"2.0","method":"x"} }{"a":1}`, "", ""},
 		{"an error that is none", `{"jsonrpc":"2.0","id":1,"error":"no"}`, "1", "error: expected an object, not a string"},
 		{"a code that is none", `{"jsonrpc":"2.0","id":1,"error":{"code":"E1","message":"no"}}`, "1", "error.code: expected an integer of at most 64 bits, without a fraction or an exponent, not a string"},
 	} {
