@@ -143,6 +143,36 @@ func TestMCP_HangUpCancels(t *testing.T) {
 	}
 }
 
+// A batch cancels the requests that it names, and no others.
+func TestMCP_CancelInBatch(t *testing.T) {
+	g := meuptest.Start(t, foreignConfig)
+	server, begun, canceled := holding()
+	bridgeTo(t, g, "lamp-token", server)
+	ctx, hangUp := context.WithCancel(t.Context())
+	ended := make(chan string, 3)
+	for _, id := range []string{`1`, `"two"`, `3`} {
+		go func() {
+			_, _ = sendMCP(ctx, g, "", `{"jsonrpc":"2.0","id":`+id+`,"method":"tools/call","params":{"name":"lamp__hold","arguments":{"id":`+id+`}}}`)
+			ended <- id
+		}()
+		expectCall(t, begun, `{"id":`+id+`}`, "started")
+	}
+	const cancel = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`
+	if status, err := sendMCP(t.Context(), g, "", "["+cancel+`"two"}},{"jsonrpc":"2.0","id":3,"method":"ping"},`+cancel+"9}}]"); err != nil || status != http.StatusOK {
+		t.Fatalf("status %d, error %v, want 200", status, err)
+	}
+	expectCall(t, canceled, `{"id":"two"}`, "canceled") // not by the end of their time, which is that of 1 first
+	if status, err := sendMCP(t.Context(), g, "", "["+cancel+"1}}]"); err != nil || status != http.StatusAccepted {
+		t.Fatalf("status %d, error %v, want 202", status, err)
+	}
+	expectCall(t, canceled, `{"id":1}`, "canceled")
+	hangUp()
+	expectCall(t, canceled, `{"id":3}`, "canceled")
+	for range 3 {
+		<-ended
+	}
+}
+
 // sendMCP sends a message to /mcp as alice, and returns the status of the response.
 func sendMCP(ctx context.Context, g *meuptest.Gateway, query, body string) (int, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, g.HTTP()+"/mcp?space=lab"+query, strings.NewReader(body))
@@ -153,6 +183,9 @@ func sendMCP(ctx context.Context, g *meuptest.Gateway, query, body string) (int,
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	r.Header.Set("MCP-Protocol-Version", "2025-11-25")
+	if strings.HasPrefix(body, "[") {
+		r.Header.Set("MCP-Protocol-Version", "2025-03-26") // the only one with batches
+	}
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return 0, err

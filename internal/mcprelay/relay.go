@@ -80,6 +80,7 @@ type message struct {
 	fields object            // nil: a batch
 	method string            // "": a response, or a batch
 	ids    []json.RawMessage // of its requests; nil: the error has no id
+	ends   []string          // ids, as written, of the requests that it cancels
 	cancel context.CancelFunc
 }
 
@@ -180,8 +181,8 @@ func (r *relay) receive(ctx context.Context, line []byte) {
 			refused = r.pass(ctx, m)
 		}
 		r.refuse(ctx, m, refused)
-		if canceled != nil {
-			canceled.cancel()
+		for _, c := range canceled {
+			c.cancel()
 		}
 	})
 }
@@ -197,18 +198,26 @@ func parse(line []byte) (*message, *refusal) {
 		return &message{ids: none}, &refusal{codeParse, "the line is no JSON: expected one JSON-RPC message a line"}
 	case json.Unmarshal(line, &batch) == nil && len(batch) > 0: // which servers of revision 2025-03-26 must accept
 		for _, part := range batch {
-			if fields := members(part); fields["method"] != nil && idOf(fields) != nil {
-				m.ids = append(m.ids, idOf(fields))
-			}
+			m.note(members(part))
 		}
 		return m, nil
 	case json.Unmarshal(line, &m.fields) != nil || !valid(m.fields):
 		return &message{ids: []json.RawMessage{idOf(m.fields)}}, &refusal{codeInvalid, `expected a JSON-RPC message: an object with "jsonrpc": "2.0", and a method, or an id and a result or an error`}
 	}
-	if m.method = text(m.fields["method"]); m.method != "" && m.fields["id"] != nil {
-		m.ids = []json.RawMessage{m.fields["id"]}
-	}
+	m.method = text(m.fields["method"])
+	m.note(m.fields)
 	return m, nil
+}
+
+// note notes the id of a request, and the one that a notification cancels.
+func (m *message) note(fields object) {
+	id := idOf(fields)
+	switch {
+	case fields["method"] != nil && id != nil:
+		m.ids = append(m.ids, id)
+	case text(fields["method"]) == "notifications/cancelled":
+		m.ends = append(m.ends, string(members(fields["params"])["requestId"]))
+	}
 }
 
 // begin adds the requests of a message to calls, and returns why they are refused.
@@ -231,19 +240,17 @@ func (r *relay) begin(m *message) (refused *refusal) {
 	return refused
 }
 
-// canceledBy returns the message whose last request a notification cancels, or nil. The
-// request has no response.
-func (r *relay) canceledBy(m *message) *message {
-	if m.method != "notifications/cancelled" {
-		return nil
-	}
+// canceledBy returns the messages whose last requests a message cancels. These requests have no
+// response.
+func (r *relay) canceledBy(m *message) (canceled []*message) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	id := string(members(m.fields["params"])["requestId"])
-	canceled := r.calls[id]
-	delete(r.calls, id)
-	if canceled == nil || slices.ContainsFunc(canceled.ids, func(id json.RawMessage) bool { return r.calls[string(id)] == canceled }) {
-		return nil
+	for _, id := range m.ends {
+		ended := r.calls[id]
+		delete(r.calls, id)
+		if ended != nil && !slices.ContainsFunc(ended.ids, func(id json.RawMessage) bool { return r.calls[string(id)] == ended }) {
+			canceled = append(canceled, ended)
+		}
 	}
 	return canceled
 }
@@ -275,7 +282,7 @@ func (r *relay) pass(ctx context.Context, m *message) *refusal {
 		"Authorization": "Bearer " + r.Token, "User-Agent": r.agent, "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
 		"Mcp-Protocol-Version": revision, "Mcp-Session-Id": session, "Mcp-Method": m.method, "Mcp-Name": cmp.Or(text(params["name"]), text(params["uri"])),
 	} {
-		if strings.ContainsFunc(value, isControl) {
+		if strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
 			return &refusal{codeInvalid, fmt.Sprintf("the value of the header %s has control characters; remove them from the message", name)}
 		}
 		if value != "" {
@@ -445,6 +452,3 @@ func text(raw json.RawMessage) (s string) {
 	}
 	return s
 }
-
-// isControl reports whether a header cannot contain a character.
-func isControl(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }

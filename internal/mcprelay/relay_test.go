@@ -248,6 +248,33 @@ func TestRun_Batch(t *testing.T) {
 	}
 }
 
+// A batch cancels the requests that it names.
+func TestRun_CancelInBatch(t *testing.T) {
+	started, canceled := make(chan struct{}, 2), make(chan struct{}, 2)
+	r := relayTo(t, func(w http.ResponseWriter, r *http.Request) {
+		switch text := body(r); {
+		case strings.Contains(text, "cancelled"):
+			w.WriteHeader(http.StatusAccepted)
+		case strings.Contains(text, "ping"):
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+		default:
+			started <- struct{}{}
+			<-r.Context().Done()
+			canceled <- struct{}{}
+		}
+	})
+	for id := 1; id <= 2; id++ {
+		r.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"slow"}`, id))
+		<-started
+	}
+	const cancel = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`
+	r.send("[" + cancel + "1}}," + cancel + "7}}," + cancel + "2}}]")
+	<-canceled
+	<-canceled
+	r.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+	r.expect(`{"jsonrpc":"2.0","id":1,"result":{}}`) // and no response before
+}
+
 // bubble is a client of a relay in fake time.
 type bubble struct {
 	*relayed

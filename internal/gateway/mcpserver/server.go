@@ -107,10 +107,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	ctx, cancelRequest := context.WithCancelCause(ctx)
 	defer cancelRequest(nil)
-	switch {
-	case c.asks.method == methodCancelled:
-		s.requests.cancel(c.requestKey(r, c.asks.cancels))
-	case c.asks.id != "":
+	for _, id := range c.asks.cancels {
+		s.requests.cancel(c.requestKey(r, id))
+	}
+	if c.asks.id != "" {
 		defer s.requests.add(c.requestKey(r, c.asks.id), cancelRequest)()
 	}
 	c.ended, c.Share = ctx, s.slots.Share(ctx)
@@ -189,11 +189,11 @@ func (s *server) callerOf(r *http.Request, q *adapter.Request) (*caller, error) 
 // asks is what decides how a request is handled, before the SDK reads it.
 type asks struct {
 	method  string
-	id      string // of the request, as written; "": it is none
-	name    string // of a tool
-	cancels string // of a notification that cancels a request: the id of that, as written
-	batch   int    // messages of a batch; 0: it is none
-	token   bool   // the client wants progress
+	id      string   // of the request, as written; "": it is none
+	name    string   // of a tool
+	cancels []string // ids, as written, of the requests that notifications cancel
+	batch   int      // messages of a batch; 0: it is none
+	token   bool     // the client wants progress
 	meta    protocol.Value
 
 	sessionless bool           // the request names its revision
@@ -224,6 +224,7 @@ func asksOf(body []byte) (asks, []byte) {
 				a.fault.text = fmt.Sprintf("message %d of the batch: %s", n, a.fault.text)
 				break
 			}
+			a.noteCancellation(m)
 		}
 		return a, body
 	}
@@ -231,7 +232,7 @@ func asksOf(body []byte) (asks, []byte) {
 	meta := params.Get("_meta")
 	a := asks{
 		method: doc.Root().Get("method").Text(), name: params.Get("name").Text(),
-		cancels: string(params.Get("requestId").Raw()), token: meta.Get(progress.Token).Exists(), meta: meta,
+		token: meta.Get(progress.Token).Exists(), meta: meta,
 		sessionless: meta.Get(mcp.MetaKeyProtocolVersion).Exists(), modes: modesOf(params.Get("capabilities")), inputs: params.Get("inputResponses"),
 		fault: faultOf(doc.Root()),
 	}
@@ -244,7 +245,15 @@ func asksOf(body []byte) (asks, []byte) {
 	if a.method == "" {
 		a.answer = doc.Root()
 	}
+	a.noteCancellation(doc.Root())
 	return a, body
+}
+
+// noteCancellation notes the request that a message cancels, if it does.
+func (a *asks) noteCancellation(m protocol.Value) {
+	if m.Get("method").EqualText(methodCancelled) && !m.Get("id").Exists() {
+		a.cancels = append(a.cancels, string(m.Get("params").Get("requestId").Raw()))
+	}
 }
 
 // timeout bounds the time of a request.
