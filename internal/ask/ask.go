@@ -47,6 +47,8 @@ type Event struct {
 	// Text is the message of the envelope, the data of a Delta or Answering, the reason of
 	// Settled, and for Ended the answer or the reason.
 	Text string
+	// Steps is the reasoning that the text of an Answered began with.
+	Steps []string
 	// Ref is the id of the request that a Returned answers, of the proposal that is
 	// Settled, or of the stream.
 	Ref protocol.ID

@@ -264,7 +264,9 @@ func TestFollow_MarkedAnswer(t *testing.T) {
 	r.ask("")
 	r.send("planner", "s", "reasoning.start", "", "q", "", `{"message":"thinking"}`)
 	r.send("planner", "o", "stream.open", "", "q", "", `{"stream_id":"one"}`)
+	var steps []string
 	got := r.follow(func(e *ask.Event) {
+		steps = append(steps, e.Steps...)
 		if e.Type != ask.Opened {
 			return
 		}
@@ -277,6 +279,41 @@ func TestFollow_MarkedAnswer(t *testing.T) {
 	})
 	if all := strings.Join(got, "\n"); strings.Contains(all, "<thi") || strings.Contains(all, "late") || !strings.Contains(all, "No.") {
 		t.Errorf("%q, want the answer alone", got)
+	}
+	check(t, steps, "It is late.")
+}
+
+// An answer whose first piece could begin reasoning grows as soon as it does not.
+func TestFollow_AnswerWithBracket(t *testing.T) {
+	r := newRoom(t)
+	r.ask("")
+	r.send("planner", "s", "reasoning.start", "", "q", "", `{"message":"thinking"}`)
+	r.send("planner", "o", "stream.open", "", "q", "", `{"stream_id":"one"}`)
+	got := r.follow(func(e *ask.Event) {
+		if e.Type != ask.Opened {
+			return
+		}
+		for i, data := range []string{`\n`, "<", "th", "> is a header", " cell."} {
+			r.send("planner", fmt.Sprint("d", i), "stream.data", "", "q", "", fmt.Sprintf(`{"stream_id":"one","data":"%s"}`, data))
+		}
+		r.send("planner", "e", "stream.close", "", "q", "", `{"stream_id":"one"}`)
+		r.send("planner", "c", "reasoning.conclusion", "", "", "s", `{}`)
+		r.send("planner", "a", "chat", "", "q", "", `{"message":"\n<th> is a header cell.","stream_id":"one"}`)
+	})
+	check(t, got, "opened   thinking", "answering one  \n<th> is a header", "answering one   cell.", "closed",
+		"answered   \n<th> is a header cell.", "ended  completed \n<th> is a header cell.")
+}
+
+// A conclusion that stands for the answer is shown without the reasoning in it.
+func TestFollow_MarkedConclusion(t *testing.T) {
+	for conclusion, end := range map[string]string{"<think>It is late.</think>No.": "ended  completed No.", "<think>It is late.</think>": "ended  failed"} {
+		t.Run(conclusion, func(t *testing.T) {
+			r := newRoom(t)
+			r.ask("planner")
+			r.send("planner", "s", "reasoning.start", "", "q", "", `{"message":"thinking"}`)
+			r.send("planner", "c", "reasoning.conclusion", "", "", "s", `{"message":"`+conclusion+`"}`)
+			check(t, r.follow(nil), "opened   thinking", "closed   "+conclusion, end)
+		})
 	}
 }
 

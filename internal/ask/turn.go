@@ -59,11 +59,11 @@ type thought struct {
 	held  *Event // the Delta of its text so far; nil: none
 }
 
-// growth is an answer that grows. It is hidden if its text may begin with reasoning, which is
+// growth is an answer that grows. It is hidden if its text begins with reasoning, which is
 // split from a complete text only.
 type growth struct {
 	from          protocol.ParticipantID
-	space         string // its text, until there is more than white space
+	held          string // its text, until it is known whether it begins with reasoning
 	begun, hidden bool
 }
 
@@ -127,8 +127,9 @@ func (t *turn) chat(e *protocol.Envelope, asked bool) *Event {
 		return nil
 	}
 	t.answered[e.From] = true
-	_, t.answer = textutil.SplitMarks(textOf(e, "message"))
-	return &Event{Type: Answered, Envelope: e, Text: t.answer}
+	marks, answer := textutil.SplitMarks(textOf(e, "message"))
+	t.answer = answer
+	return &Event{Type: Answered, Envelope: e, Text: answer, Steps: marks.Steps}
 }
 
 // response returns the event of a response to a call of the turn.
@@ -164,11 +165,11 @@ func (t *turn) stream(e *protocol.Envelope) []*Event {
 	closes := e.Kind == protocol.KindStreamClose
 	if g, answers := t.growing.Get(id); answers && g.from == e.From {
 		if !g.begun {
-			text, g.space = g.space+text, ""
-			if strings.TrimSpace(text) == "" && len(text) <= maxHeld {
-				g.space = text
+			text, g.held = g.held+text, ""
+			if begins, open := textutil.BeginsMarks(text); open && len(text) <= maxHeld {
+				g.held = text
 			} else {
-				g.begun, g.hidden = true, textutil.MayBeginMarks(text)
+				g.begun, g.hidden = true, begins
 			}
 		}
 		switch {
@@ -258,7 +259,7 @@ func (t *turn) close(r *root, e *protocol.Envelope, text string) {
 	r.closed = true
 	t.open--
 	if concludes {
-		t.conclusion = text
+		_, t.conclusion = textutil.SplitMarks(text)
 	} else {
 		r.cancelled = true
 		t.reason = text

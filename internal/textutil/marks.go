@@ -47,16 +47,15 @@ func SplitMarks(text string) (Marks, string) {
 	return m, strings.TrimLeft(rest, " \t\r\n")
 }
 
-// MayBeginMarks reports whether a text that grows begins, or may yet begin, with reasoning that
-// SplitMarks splits.
-func MayBeginMarks(text string) bool {
+// BeginsMarks reports whether a text that grows begins with the start of reasoning that SplitMarks
+// splits, or open: whether it does depends on what follows.
+func BeginsMarks(text string) (begins, open bool) {
 	text = strings.TrimLeft(text, " \t\r\n")
 	for _, start := range []string{"<think>", "<!--REASONING_BLOCK:", "<!--AGENT_REASONING:"} {
-		if n := min(len(start), len(text)); n > 0 && text[:n] == start[:n] {
-			return true
-		}
+		begins = begins || strings.HasPrefix(text, start)
+		open = open || strings.HasPrefix(start, text)
 	}
-	return false
+	return begins, open && !begins
 }
 
 // IsEmpty reports whether there is nothing to show.

@@ -34,6 +34,18 @@ func TestSplitMarks(t *testing.T) {
 	}
 }
 
+func TestBeginsMarks(t *testing.T) {
+	for text, want := range map[string]struct{ begins, open bool }{
+		"": {false, true}, " \r\n": {false, true}, "<": {false, true}, "\n<!--AGENT_": {false, true},
+		"<think>": {true, false}, " <think>x": {true, false}, "<!--REASONING_BLOCK:{": {true, false},
+		"<th>": {false, false}, "<thinker": {false, false}, "a": {false, false}, "x <think>": {false, false},
+	} {
+		if begins, open := BeginsMarks(text); begins != want.begins || open != want.open {
+			t.Errorf("%q: begins %v, open %v, want %v, %v", text, begins, open, want.begins, want.open)
+		}
+	}
+}
+
 // The work for a marker is bounded: a long one stays text.
 func TestSplitMarks_Long(t *testing.T) {
 	for name, text := range map[string]string{

@@ -105,8 +105,7 @@ func (v *view) event(e *ask.Event) bool {
 		v.retract(e)
 	case ask.Answered:
 		v.settle(v.live)
-		marks, _ := textutil.SplitMarks(e.Envelope.ParsePayload().Get("message").Text())
-		for _, text := range marks.Steps {
+		for _, text := range e.Steps {
 			v.step(e.Envelope.From, text)
 		}
 		v.answer(e)

@@ -182,7 +182,7 @@ func TestView_Marks(t *testing.T) {
 	out := new(shown)
 	v := newView(out, "planner")
 	answered := eventOf(ask.Answered, "planner", "No.", "")
-	answered.Envelope.Payload = []byte(`{"message":"<think>It is late.</think>No."}`)
+	answered.Steps = []string{"It is late."}
 	v.event(answered)
 	if out.thoughts != "|It is late." || out.answer != "No." {
 		t.Errorf("thoughts %q, answer %q; want the text in <think> as a thought", out.thoughts, out.answer)
