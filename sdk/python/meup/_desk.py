@@ -182,10 +182,24 @@ class Questions:
             question._failure = err
             question._why = question._why or explain(err)
 
+    def end(self, question: Question) -> None:
+        """End a question that was cancelled and whose handler goes on; it keeps its place."""
+        assert question._task is not None
+        if self._held.get(question.id) is not question:
+            return
+        question._ended = True
+        log.warning("question %s of %s ends without its handler, which goes on although it was cancelled", question.id, question.from_)
+        for path, reasoning in reversed(list(self.open.items())):
+            if reasoning.question is question:
+                del self.open[path]
+                reasoning._abandon()
+        self._finish(question, question._task)
+
     def _finish(self, question: Question, task: "asyncio.Task[None]") -> None:
         """Handle the end of the work, also of work that was cancelled before it began."""
-        if self._held.get(question.id) is question:
-            del self._held[question.id]
+        if self._held.get(question.id) is not question:
+            return  # it has ended without its handler
+        del self._held[question.id]
         why = question._why or ("the work was cancelled" if task.cancelled() else "")
         if question._began:
             self._report_end(question, why)

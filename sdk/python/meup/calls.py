@@ -500,13 +500,20 @@ class Calls:
             return await self._respond(env, {"error": {"code": NO_SUCH_METHOD, "message": "this participant answers no questions of tool servers"}})
         params = env.payload.get("params")
         params = params if isinstance(params, dict) else {}
+        handling = asyncio.ensure_future(self.on_elicitation(Elicitation(env.from_, call, params)))
+        self._space._tasks.add(handling)  # it may go on after it is cancelled
+        handling.add_done_callback(self._space._tasks.discard)
         try:
-            async with asyncio.timeout(self._elicitation_timeout(params)):
-                content = await self.on_elicitation(Elicitation(env.from_, call, params))
+            await asyncio.wait({handling}, timeout=self._elicitation_timeout(params))
+            if not handling.done():
+                raise TimeoutError
+            content = handling.result()
             await self._respond(env, {"result": {"action": "decline"} if content is None else {"action": "accept", "content": dict(content)}})
         except Exception:  # its text may have secrets: it is only logged
             log.exception("the question %s of %s is canceled: its handler failed or took too long, or the answer cannot be sent", env.id, env.from_)
             await self._respond(env, {"result": {"action": "cancel"}})
+        finally:
+            handling.cancel()
 
     async def _respond(self, env: Envelope, answer: dict[str, Any]) -> None:
         payload = {"jsonrpc": "2.0", "id": env.payload.get("id", env.id), **answer}

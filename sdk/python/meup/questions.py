@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 ECHO_TIME = 30.0
 # OUTCOME_TIME bounds the wait for the outcome of an envelope of a cancelled task.
 OUTCOME_TIME = 3.0
+# CANCEL_TIME bounds the work on a question that is cancelled: then it ends without its handler.
+CANCEL_TIME = 10.0
 
 
 class Question:
@@ -39,6 +41,7 @@ class Question:
         self._withdrawn = False
         self._first: asyncio.Future[None] | None = None  # done: the own start is the first
         self._answered = False
+        self._ended = False  # its handler went on after it was cancelled
         self._part = envelope.opens  # the context of a part; "": the question is a chat
 
     @property
@@ -79,6 +82,7 @@ class Question:
         """
         if self._answered:
             raise RuntimeError("the question has an answer")
+        self._check_going()
         self._answered = True
         send = self._desk.space.send_derived
         if self._part:
@@ -131,6 +135,11 @@ class Question:
         if not self._why and self._task is not None and not self._task.done():
             self._why = why
             self._task.cancel()
+            asyncio.get_running_loop().call_later(CANCEL_TIME, self._desk.end, self)
+
+    def _check_going(self) -> None:
+        if self._ended:
+            raise RuntimeError("the question was cancelled")
 
 
 class Reasoning:
@@ -165,6 +174,7 @@ class Reasoning:
     async def __aenter__(self) -> "Reasoning":
         if self._task is not None:
             raise RuntimeError("a reasoning block is entered once")
+        self.question._check_going()
         task = self._task = asyncio.current_task()
         assert task is not None
         self._cancelling = task.cancelling()
@@ -197,7 +207,7 @@ class Reasoning:
 
     async def __aexit__(self, kind: type[BaseException] | None, err: BaseException | None, _: object) -> None:
         try:
-            if kind is None and self._open and self._by is None:
+            if kind is None and self._open and self._by is None and not self.question._why:
                 await self.conclude("Done.")
         except asyncio.CancelledError as cancelled:
             kind, err = asyncio.CancelledError, cancelled
@@ -208,15 +218,19 @@ class Reasoning:
             assert self._task is not None
             if self._task.uncancel() <= self._cancelling and (kind is None or kind is asyncio.CancelledError):
                 raise ReasoningCancelled(*self._by) from err
-        if self._open and self._part:
-            self._open = False
-        elif self._open:
-            self._open = False
-            reason = self.question._why or explain(err)
-            final = self._desk.space.send_final("reasoning.cancel", {"reason": reason[:500]}, **self._place())
+        final = self._abandon(err)
+        if final is not None:
             await asyncio.wait({final}, timeout=OUTCOME_TIME)
         if isinstance(err, asyncio.CancelledError):
             raise err
+
+    def _abandon(self, err: BaseException | None = None) -> "asyncio.Task[Any] | None":
+        """Close the context without a conclusion, unless it is closed; return the sending. A part is closed by its question."""
+        was_open, self._open = self._open, False
+        if not was_open or self._part:
+            return None
+        reason = self.question._why or explain(err)
+        return self._desk.space.send_final("reasoning.cancel", {"reason": reason[:500]}, **self._place())
 
     def _place(self) -> dict[str, Any]:
         """Return the fields of an envelope in the context."""

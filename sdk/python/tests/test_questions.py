@@ -404,6 +404,45 @@ class QuestionsTest(SpaceTest):
         await self.ask("next")
         self.assertEqual(ended, ["cancelled"])
 
+    async def test_a_handler_that_drops_its_cancellation(self) -> None:
+        """The question ends once, without a conclusion, also if the handler goes on."""
+        going_on, late = asyncio.Event(), []
+
+        async def answer(question: meup.Question) -> None:
+            async with question.reasoning() as r:
+                async with r.reasoning("a part") as part:
+                    try:
+                        await asyncio.Event().wait()
+                    except asyncio.CancelledError:
+                        pass
+                    if question.text == "goes on":
+                        await going_on.wait()
+                        for work in (part.thought("late"), question.reasoning().__aenter__(), question.answer("late")):
+                            try:
+                                await work
+                            except RuntimeError as err:
+                                late.append(str(err))
+
+        space = await self.agent(answer, parallel=2)
+        with mock.patch("meup.questions.CANCEL_TIME", 0.05):
+            for text in ("returns", "goes on"):
+                start = await self.ask(text)
+                part = await next_of(self.alice, "reasoning.start", "planner")
+                await self.alice.send("participant.restart", {"mode": "clear"}, to=["planner"])
+                for context in (part.opens, start.opens):
+                    env = await self.alice.receive()
+                    while env.kind == "participant.status" or env.from_ != "planner":
+                        env = await self.alice.receive()
+                    self.assertEqual((env.kind, env.context, env.payload), ("reasoning.cancel", context, {"reason": "the agent was restarted"}))
+                env = await next_of(self.alice, "chat", "planner")
+                self.assertEqual((env.text, env.correlation), ("I have stopped looking into this: the agent was restarted.", start.correlation))
+                self.assertFalse(space._questions._held)
+        going_on.set()
+        await until(lambda: len(late) == 3)
+        self.assertEqual(late, ["the context is closed", "the question was cancelled", "the question has an answer"])
+        await self.alice.chat("next")
+        self.assertEqual((await self.alice.receive()).kind, "reasoning.start")
+
     async def test_a_context_that_another_participant_closes(self) -> None:
         seen: list[BaseException] = []
 
