@@ -58,7 +58,7 @@ type Client interface {
 // validate checks a response against the offered tools.
 func (o *Options) validate(req *wire.AgentIntentRequest, resp *wire.AgentIntentResponse) (*wire.AgentIntentResponse, error) {
 	if resp.Status == wire.StatusError {
-		return nil, &APIError{Status: http.StatusOK, Code: resp.Error, Message: resp.Message}
+		return nil, &APIError{Status: http.StatusOK, Code: resp.Error, Message: resp.Message, Usage: resp.Usage}
 	}
 	offered := o.Tools
 	switch {
@@ -71,7 +71,7 @@ func (o *Options) validate(req *wire.AgentIntentRequest, resp *wire.AgentIntentR
 		offered = []string{wire.SearchTool, req.ForcedTool}
 	}
 	if resp.ToolName != "" && !slices.Contains(offered, resp.ToolName) {
-		return nil, &ValidationError{Tool: resp.ToolName, Offered: offered}
+		return nil, &ValidationError{Tool: resp.ToolName, Offered: offered, Usage: resp.Usage}
 	}
 	return resp, nil
 }

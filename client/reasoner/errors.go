@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
 // Errors that callers match.
@@ -37,10 +39,11 @@ const (
 
 // APIError is an error response of a service.
 type APIError struct {
-	Status  int    // HTTP status; with the queue, the equivalent status
-	Code    string // the service's code, such as invalid_request; may be empty
-	Message string // the service's message
-	Path    string // JSON pointer into the request; empty for the whole request
+	Status  int         // HTTP status; with the queue, the equivalent status
+	Code    string      // the service's code, such as invalid_request; may be empty
+	Message string      // the service's message
+	Path    string      // JSON pointer into the request; empty for the whole request
+	Usage   *wire.Usage // of the decision that failed; nil: no model answered
 }
 
 // Error returns the status, the code and the message.
@@ -60,6 +63,7 @@ func (e *APIError) Error() string {
 type ValidationError struct {
 	Tool    string
 	Offered []string
+	Usage   *wire.Usage // of the decision; nil: no model answered
 }
 
 // Code returns CodeValidation.

@@ -159,7 +159,7 @@ func refusal(resp *http.Response, body []byte) *APIError {
 	e := &APIError{Status: resp.StatusCode}
 	var said wire.ErrorBody
 	if json.Unmarshal(body, &said) == nil {
-		e.Code, e.Message, e.Path = said.Error, said.Message, said.Path
+		e.Code, e.Message, e.Path, e.Usage = said.Error, said.Message, said.Path, said.Usage
 	} else if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain") {
 		e.Message = textutil.Shorten(strings.TrimSpace(string(body)), 300)
 	}

@@ -238,7 +238,7 @@ func decodeInto(j *job, r *wire.QueueResult, into any) error {
 	case wire.JobFailed:
 		e := &APIError{Status: r.Status, Message: http.StatusText(r.Status)}
 		if r.Error != nil {
-			e.Code, e.Message, e.Path = r.Error.Error, r.Error.Message, r.Error.Path
+			e.Code, e.Message, e.Path, e.Usage = r.Error.Error, r.Error.Message, r.Error.Path, r.Error.Usage
 		}
 		return e
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -70,12 +71,14 @@ func TestWorkflow_ModelChooses(t *testing.T) {
 // TestWorkflow_ChoiceIsBounded: a node that does not follow is rejected, and
 // the model may correct itself once.
 func TestWorkflow_ChoiceIsBounded(t *testing.T) {
+	urgent := enters("urgent")
+	urgent.Usage = llm.Usage{Input: 100, Output: 10}
 	for name, test := range map[string]struct {
 		turns     []llmtest.Turn
 		next, why string
 	}{
 		"corrected":          {[]llmtest.Turn{enters("urgent"), enters("answer")}, "answer", ""},
-		"again":              {[]llmtest.Turn{enters("urgent"), enters("rm")}, "", "requested calls that cannot be made"},
+		"again":              {[]llmtest.Turn{urgent, urgent}, "", "requested calls that cannot be made"},
 		"another tool":       {[]llmtest.Turn{{Calls: []llm.ToolCall{{Name: "edit"}}}, {Text: "I would fix it."}}, "", "did not call the tool that it had to call"},
 		"a model that fails": {[]llmtest.Turn{{Status: http.StatusBadRequest, Message: "no"}}, "", "refused with status 400"},
 	} {
@@ -89,6 +92,9 @@ func TestWorkflow_ChoiceIsBounded(t *testing.T) {
 				t.Errorf("%+v, %v", out, err)
 			case test.next == "" && (!errors.As(err, &f) || f.Status != 503 || f.Code != api.CodeUndecided || !strings.Contains(f.Message, test.why)):
 				t.Errorf("%+v, %v", out, err)
+			}
+			if want := (&wire.Usage{Input: 200, Output: 20}); name == "again" && !reflect.DeepEqual(api.UsageOf(err), want) {
+				t.Errorf("usage %+v of the decision that failed, want %+v", api.UsageOf(err), want)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package reasoner
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -54,5 +55,29 @@ func TestRecord(t *testing.T) {
 		if strings.Contains(fmt.Sprintf("%+v", records), private) {
 			t.Errorf("%q is in %+v", private, records)
 		}
+	}
+}
+
+// A decision that ends with its request has the tokens of its answers, in its error and in its record.
+func TestRecord_UsageOfFailure(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	server := llmtest.Start(t, func(r llmtest.Request) llmtest.Turn {
+		if r.N == 2 {
+			cancel()
+		}
+		return llmtest.Turn{Calls: []llm.ToolCall{{Name: "fly"}}, Usage: llm.Usage{Input: 100, Output: 10}}
+	})
+	var record wire.LogRecord
+	s, _ := newModelService(t, server, Options{Record: func(r *wire.LogRecord) { record = *r }})
+	r, err := api.DecodeAgentIntent([]byte(withModel + "}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Decide(ctx, r)
+	if used := api.UsageOf(err); used == nil || used.Input < 100 || used.Output < 10 {
+		t.Errorf("error %v with the usage %+v, want at least that of the first answer", err, used)
+	}
+	if record.Status != wire.StatusError || record.InputTokens < 100 || record.OutputTokens < 10 || record.Model != "gpt-x" {
+		t.Errorf("record %+v, want the tokens of the first answer at least", record)
 	}
 }

@@ -109,7 +109,7 @@ func (s *Service) Decide(ctx context.Context, r *wire.AgentIntentRequest) (*wire
 	s.report(ctx, span, r.LLM, d, rec, offered, took, err) // before the span ends
 	span.End(err)
 	if err != nil {
-		return nil, &api.IntentError{ID: id, Took: took, Err: err}
+		return nil, &api.IntentError{ID: id, Took: took, Usage: usageOf(&meter), Err: err}
 	}
 	return out, nil
 }
@@ -124,7 +124,7 @@ func (s *Service) decide(ctx context.Context, r *wire.AgentIntentRequest) (plann
 	}
 	d, trace, err := s.plan(ctx, r, q)
 	if err != nil {
-		return planner.Decision{}, nil, err
+		return d, nil, err
 	}
 	if end, why := q.mustFinish(d); end {
 		final := conclude(q.state)
@@ -157,7 +157,7 @@ func (s *Service) Workflow(ctx context.Context, r *wire.WorkflowIntentRequest) (
 	s.report(ctx, span, r.LLM, d, rec, false, took, err)
 	span.End(err)
 	if err != nil {
-		return nil, &api.IntentError{ID: id, Took: took, Err: err}
+		return nil, &api.IntentError{ID: id, Took: took, Usage: usageOf(&meter), Err: err}
 	}
 	out.Status, out.IntentID, out.DurationMS, out.Usage = wire.StatusOK, id, took.Milliseconds(), usageOf(&meter)
 	if out.Trace == nil {

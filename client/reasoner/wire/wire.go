@@ -193,7 +193,8 @@ type ErrorBody struct {
 	Message string `json:"message"` // a sentence with the remedy
 	// Path is a JSON pointer to the invalid part of the request; empty for the
 	// whole request.
-	Path string `json:"path,omitempty"`
+	Path  string `json:"path,omitempty"`
+	Usage *Usage `json:"usage,omitempty"` // of the decision that failed; nil: no model answered
 }
 
 // ErrorResponse is the body of a response with a 4xx or 5xx status: an

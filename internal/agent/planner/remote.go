@@ -62,14 +62,24 @@ func (r *Remote) ask(ctx context.Context, s *State, req wire.AgentIntentRequest)
 		return d, false, fmt.Errorf("ask the reasoning service: %w", context.Cause(ctx))
 	}
 	var invalid *reasoner.ValidationError
+	var failed *reasoner.APIError
+	var spent *wire.Usage
 	switch {
-	case errors.Is(err, reasoner.ErrResponse), errors.As(err, &invalid):
+	case err == nil:
+		spent = resp.Usage
+	case errors.As(err, &invalid):
+		spent = invalid.Usage
+	case errors.As(err, &failed):
+		spent = failed.Usage
+	}
+	if u := spent; u != nil {
+		llm.Spend(ctx, llm.Usage{Input: u.Input, Output: u.Output, Cached: u.Cached, Reasoning: u.Reasoning}, u.Uncounted)
+	}
+	switch {
+	case errors.Is(err, reasoner.ErrResponse), invalid != nil:
 		return d, false, fmt.Errorf("%w: %w", ErrRemote, err)
 	case err != nil:
 		return d, false, fmt.Errorf("ask the reasoning service: %w", err)
-	}
-	if u := resp.Usage; u != nil {
-		llm.Spend(ctx, llm.Usage{Input: u.Input, Output: u.Output, Cached: u.Cached, Reasoning: u.Reasoning}, u.Uncounted)
 	}
 	if d, err = decisionOf(s, resp); err != nil {
 		return d, false, err

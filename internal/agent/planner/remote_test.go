@@ -274,3 +274,28 @@ func TestRemote_Usage(t *testing.T) {
 		t.Errorf("spent %+v, want %+v", got, want)
 	}
 }
+
+// The tokens of a decision that failed are counted, too.
+func TestRemote_UsageOfFailure(t *testing.T) {
+	const usage = `"usage":{"input_tokens":10,"output_tokens":2}`
+	for name, answer := range map[string]struct {
+		status int
+		body   string
+	}{
+		"refused":          {http.StatusGatewayTimeout, `{"status":"error","error":"timeout","message":"There was no decision in time.",` + usage + `}`},
+		"failed":           {http.StatusOK, `{"status":"error","error":"timeout","message":"There was no decision in time.","trace":[],` + usage + `}`},
+		"a tool of no one": {http.StatusOK, `{"status":"ok","finish":false,"tool_name":"fly","trace":[],` + usage + `}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, _ := remote(t, func(wire.AgentIntentRequest) (int, string) { return answer.status, answer.body })
+			var meter llm.Meter
+			if d, err := r.Next(llm.WithMeter(t.Context(), &meter), planner.State{Question: "q", Session: "s"}); err == nil {
+				t.Errorf("the decision %+v, want an error", d)
+			}
+			want := []llm.Spent{{Usage: llm.Usage{Input: 10, Output: 2}}}
+			if got := meter.Spent(); !reflect.DeepEqual(got, want) {
+				t.Errorf("spent %+v, want %+v", got, want)
+			}
+		})
+	}
+}

@@ -52,11 +52,12 @@ const statusGone = 499
 func (f *Fault) Error() string { return f.Code + ": " + f.Message }
 
 // IntentError is the error of a decision, with the id and the duration under
-// which the decision is logged.
+// which the decision is logged, and what it has cost.
 type IntentError struct {
-	ID   string
-	Took time.Duration
-	Err  error
+	ID    string
+	Took  time.Duration
+	Usage *wire.Usage // nil: no model answered
+	Err   error
 }
 
 // Error returns the text of Err.
@@ -68,6 +69,15 @@ func (e *IntentError) Unwrap() error { return e.Err }
 // Body returns the response body of the fault.
 func (f *Fault) Body() wire.ErrorBody {
 	return wire.ErrorBody{Error: f.Code, Message: f.Message, Path: f.Path}
+}
+
+// UsageOf returns what the decision of an error has cost; nil: no model answered.
+func UsageOf(err error) *wire.Usage {
+	var intent *IntentError
+	if errors.As(err, &intent) {
+		return intent.Usage
+	}
+	return nil
 }
 
 // FaultOf returns the Fault of an error. The details of an error that is not a

@@ -293,6 +293,7 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) int 
 // a cancellation that is not ok.
 func errorResponse(r *http.Request, f *api.Fault, err error) wire.ErrorResponse {
 	out := wire.ErrorResponse{Status: wire.StatusError, Trace: []wire.TraceItem{}, ErrorBody: f.Body()}
+	out.Usage = api.UsageOf(err)
 	if r.URL.Path == "/agent_intent_cancel" {
 		out.OK = new(bool)
 	}

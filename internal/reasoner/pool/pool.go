@@ -175,7 +175,7 @@ func (p *Pool) decide(ctx context.Context, j *job, r *wire.AgentIntentRequest) *
 		if f.Code == api.CodeInternal {
 			p.o.Logger.LogAttrs(ctx, slog.LevelError, "job failed", slog.String("job", j.id), slog.String("error", api.MaskKey(err.Error(), r.LLM)))
 		}
-		out = &wire.AgentIntentResponse{Status: wire.StatusError, IntentID: j.id, Trace: []wire.TraceItem{}, Error: f.Code, Message: f.Message}
+		out = &wire.AgentIntentResponse{Status: wire.StatusError, IntentID: j.id, Trace: []wire.TraceItem{}, Error: f.Code, Message: f.Message, Usage: api.UsageOf(err)}
 	}
 	return &wire.Callback{AgentIntentResponse: *out, JobID: j.id, CorrelationID: j.correlation}
 }

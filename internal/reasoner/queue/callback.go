@@ -123,7 +123,7 @@ func (q *Queue) callback(j *job, r *wire.QueueResult) (address string, body *wir
 	}
 	body = &wire.Callback{JobID: j.CorrelationID, CorrelationID: j.CorrelationID}
 	if r.State == wire.JobFailed && r.Error != nil {
-		body.Status, body.Error, body.Message = wire.StatusError, r.Error.Error, r.Error.Message
+		body.Status, body.Error, body.Message, body.Usage = wire.StatusError, r.Error.Error, r.Error.Message, r.Error.Usage
 		body.Trace = []wire.TraceItem{}
 		return address, body
 	}

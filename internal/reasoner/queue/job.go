@@ -92,6 +92,7 @@ func (q *Queue) result(ctx context.Context, h *lease, j *job, fault error) (*wir
 func failed(j *job, fault error, now time.Time) *wire.QueueResult {
 	f := api.FaultOf(fault)
 	body := f.Body()
+	body.Usage = api.UsageOf(fault)
 	return &wire.QueueResult{
 		Type: j.Type, CorrelationID: j.CorrelationID, Request: j.digest, Finished: now,
 		State: wire.JobFailed, Status: f.Status, Error: &body,
