@@ -20,6 +20,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -32,6 +33,7 @@ const (
 	maxGarbage  = 1000    // lines in a row that are no messages, such as the log of a package manager
 	maxQueued   = 256     // notifications that wait
 	maxInFlight = 64      // requests of the peer in progress
+	maxUnread   = 64      // messages to the peer whose senders no longer wait, because it does not read
 )
 
 // Errors of a connection that was ended because of its peer.
@@ -39,6 +41,7 @@ var (
 	ErrTooLong = errors.New("a message is longer than 8 MiB")
 	ErrGarbage = errors.New("the output is not the Agent Client Protocol")
 	ErrEnded   = errors.New("the connection has ended")
+	ErrUnread  = errors.New("the program does not read its messages; start it again")
 )
 
 // Codes of JSON-RPC errors.
@@ -69,6 +72,7 @@ type Conn struct {
 	in     *lines
 	handle Handler
 	log    *slog.Logger
+	unread atomic.Int64 // calls of send that have returned and whose message is not written
 }
 
 // New returns a connection that reads from and writes to a peer, from Start on. It ends
@@ -85,10 +89,10 @@ func (c *Conn) Start() { close(c.in.started) }
 
 // Call sends a request and decodes its result. It returns after the notifications
 // that the peer sent before its response are handled. Errors: *Error for one of the
-// peer, the reason why the connection ended, ctx's.
+// peer, the reason why the connection ended, ErrUnread, ctx's.
 func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
 	var raw json.RawMessage
-	err := send(ctx, func() (err error) {
+	err := c.send(ctx, func() (err error) {
 		raw, err = acp.SendRequest[json.RawMessage](c.rpc, ctx, method, params)
 		return err
 	})
@@ -123,18 +127,29 @@ func Params(params json.RawMessage, into any) error {
 
 // Notify sends a notification.
 func (c *Conn) Notify(ctx context.Context, method string, params any) error {
-	return send(ctx, func() error { return c.rpc.SendNotification(ctx, method, params) })
+	return c.send(ctx, func() error { return c.rpc.SendNotification(ctx, method, params) })
 }
 
 // send calls a function of the library, and returns when ctx ends: the library does not
-// while the peer does not read.
-func send(ctx context.Context, call func() error) error {
-	sent := make(chan error, 1)
-	go func() { sent <- call() }() // ends when the peer reads, or with the output
+// while the peer does not read. maxUnread bounds the calls that are left behind.
+func (c *Conn) send(ctx context.Context, call func() error) error {
+	if c.unread.Load() >= maxUnread {
+		return ErrUnread
+	}
+	sent, over := make(chan error, 1), new(atomic.Bool)
+	go func() { // ends when the peer reads, or with the output
+		sent <- call()
+		if over.Swap(true) {
+			c.unread.Add(-1)
+		}
+	}()
 	select {
 	case err := <-sent:
 		return err
 	case <-ctx.Done():
+		if !over.Swap(true) {
+			c.unread.Add(1)
+		}
 		return context.Cause(ctx)
 	}
 }

@@ -205,6 +205,37 @@ func TestConn_PeerDoesNotRead(t *testing.T) {
 	})
 }
 
+// The messages to a peer that does not read are bounded, also if nobody waits for them; when it reads, the next
+// one is sent.
+func TestConn_UnreadBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, in := io.Pipe()
+		out, w := io.Pipe()
+		c := New(r, w, slog.New(slog.DiscardHandler), nil)
+		c.Start()
+		for range maxUnread {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := c.Call(ctx, "ask", nil, nil); !errors.Is(err, context.Canceled) {
+				t.Errorf("the call ended with %v, want %v", err, context.Canceled)
+			}
+		}
+		for range 2 {
+			if err := c.Call(t.Context(), "ask", nil, nil); !errors.Is(err, ErrUnread) {
+				t.Errorf("the call ended with %v, want %v", err, ErrUnread)
+			}
+		}
+		go func() { _, _ = io.Copy(io.Discard, out) }()
+		synctest.Wait()
+		if err := c.Notify(t.Context(), "update", nil); err != nil {
+			t.Errorf("the peer reads, and the notification ended with %v", err)
+		}
+		_ = in.Close()
+		c.Close()
+		_ = w.Close()
+	})
+}
+
 // Any input ends, and each message that is passed on is handled.
 func FuzzConn(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","method":"session/update","params":{"a":1}}` + "\n" + `{"jsonrpc":"2.0","id":1,"method":"x"}` + "\n"))

@@ -214,6 +214,8 @@ func (p *program) fault(ctx context.Context, err error) error {
 		return faultOf(p.explain(err), "the agent program ended while it worked on this")
 	case errors.Is(err, errSlow):
 		return faultOf(err, "the agent program did not answer in time")
+	case errors.Is(err, acpconn.ErrUnread):
+		return faultOf(err, "the agent program does not read its messages")
 	case errors.As(err, &refusal) && refusal.Code == acpconn.CodeAuthRequired:
 		return faultOf(err, "the agent program needs a login; start it once in a terminal to log in")
 	}
