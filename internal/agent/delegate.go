@@ -93,12 +93,11 @@ type (
 // closed: by the conclusion of that participant, or by a cancel. each gets the other envelopes of
 // the participant in the context.
 func (a *Agent) askPart(ctx context.Context, start protocol.Envelope, who protocol.ParticipantID, limit time.Duration, each func(*protocol.Envelope)) (end *protocol.Envelope, err error) {
-	path, _ := start.Opens()
 	box := a.inbox.Expect(start.ID)
 	defer a.inbox.Release(start.ID)
 	if err := a.out.Publish(ctx, start); err != nil {
 		if publisher.Maybe(err) {
-			a.cancelPart(start, path, "no longer needed")
+			a.cancelPart(start, "no longer needed")
 		}
 		return nil, notAskedError{fmt.Errorf("not asked: %s", causes.Explain(err))}
 	}
@@ -143,13 +142,14 @@ func (a *Agent) awaitPart(ctx context.Context, start protocol.Envelope, who prot
 				return &env, nil
 			}
 		}
-		a.cancelPart(start, path, err.Error())
+		a.cancelPart(start, err.Error())
 		return nil, err
 	}
 }
 
 // cancelPart cancels a part in the context that its start opens.
-func (a *Agent) cancelPart(start protocol.Envelope, path protocol.ContextPath, why string) {
+func (a *Agent) cancelPart(start protocol.Envelope, why string) {
+	path, _ := start.Opens()
 	cancel := protocol.Envelope{
 		Kind: protocol.KindReasoningCancel, To: start.To, Context: path, Payload: object(field{"reason", textutil.ShortenChars(why, 500)}),
 	}

@@ -295,12 +295,9 @@ func (a *Agent) spent(p *problem) []field {
 	if len(spent) == 0 {
 		return nil
 	}
-	var sum llm.Usage
-	uncounted := 0
+	sum, uncounted := llm.Total(spent)
 	var names []string
 	for _, s := range spent {
-		sum = sum.Plus(s.Usage)
-		uncounted += s.Uncounted
 		if name := textutil.ShortenChars(s.Model, maxModelName); name != "" && len(names) < maxModelNames && !slices.Contains(names, name) {
 			names = append(names, name)
 		}

@@ -172,15 +172,8 @@ func usageOf(meter *llm.Meter) *wire.Usage {
 	if len(spent) == 0 {
 		return nil
 	}
-	out := new(wire.Usage)
-	for _, s := range spent {
-		out.Input += s.Usage.Input
-		out.Output += s.Usage.Output
-		out.Cached += s.Usage.Cached
-		out.Reasoning += s.Usage.Reasoning
-		out.Uncounted += s.Uncounted
-	}
-	return out
+	sum, uncounted := llm.Total(spent)
+	return &wire.Usage{Input: sum.Input, Output: sum.Output, Cached: sum.Cached, Reasoning: sum.Reasoning, Uncounted: uncounted}
 }
 
 // Source and outcome that only workflows have.

@@ -148,9 +148,9 @@ func passMessages(w io.Writer, in io.Reader, out io.Writer, calls *openCalls) er
 				continue
 			}
 			to := w
-			if fault := faultOf(message); fault != nil {
+			if isCall, fault := check(message); fault != nil {
 				to, message = out, fault
-			} else if m, _ := jsonrpc.DecodeMessage(message); isCall(m) {
+			} else if isCall {
 				calls.n.Add(1)
 			}
 			if _, err := to.Write(append(message[:len(message):len(message)], '\n')); err != nil {
@@ -163,26 +163,23 @@ func passMessages(w io.Writer, in io.Reader, out io.Writer, calls *openCalls) er
 	}
 }
 
-func isCall(m jsonrpc.Message) bool {
-	r, ok := m.(*jsonrpc.Request)
-	return ok && r.IsCall()
-}
-
-// faultOf returns the response to what is no message; nil: it is one.
-func faultOf(message []byte) json.RawMessage {
-	var fault jsonrpc.Error
-	switch _, err := jsonrpc.DecodeMessage(message); {
+// check reports whether a message needs a response, and returns the response to what is no message.
+func check(message []byte) (isCall bool, fault json.RawMessage) {
+	var why jsonrpc.Error
+	m, err := jsonrpc.DecodeMessage(message)
+	switch {
 	case len(message) > maxLine:
-		fault = jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("the message is longer than %d MiB", maxLine>>20)}
+		why = jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("the message is longer than %d MiB", maxLine>>20)}
 	case !json.Valid(message): // DecodeMessage accepts text after the message
-		fault = jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "the line is no JSON: expected one JSON-RPC message a line"}
+		why = jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "the line is no JSON: expected one JSON-RPC message a line"}
 	case err != nil:
-		fault = jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()}
+		why = jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()}
 	default:
-		return nil
+		r, isRequest := m.(*jsonrpc.Request)
+		return isRequest && r.IsCall(), nil
 	}
-	raw, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": &fault}) // of texts and numbers
-	return raw
+	fault, _ = json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": &why}) // of texts and numbers
+	return false, fault
 }
 
 func (f *folder) register(server *mcp.Server) {

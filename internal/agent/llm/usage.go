@@ -101,6 +101,15 @@ func (m *Meter) add(s Spent) {
 	m.spent[i].Uncounted += s.Uncounted
 }
 
+// Total returns the sum of usages, and the number of answers that are not in it.
+func Total(spent []Spent) (sum Usage, uncounted int) {
+	for _, s := range spent {
+		sum = sum.Plus(s.Usage)
+		uncounted += s.Uncounted
+	}
+	return sum, uncounted
+}
+
 // Price is the price of a million tokens.
 type Price struct{ Input, Output, Cached float64 }
 

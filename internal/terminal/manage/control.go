@@ -181,13 +181,9 @@ func checkInvited(ctx context.Context, t *connect.Target, f *controlFlags, args 
 	if err != nil || e == nil || e.ID == protocol.ID(f.id) {
 		return err
 	}
-	var p struct {
-		Given []json.RawMessage `json:"initial_capabilities"`
-	}
-	_ = json.Unmarshal(e.Payload, &p) // the gateway has checked it
 	given := make(map[string]bool)
-	for _, c := range p.Given {
-		given[canonical(c)] = true
+	for c := range e.ParsePayload().Get("initial_capabilities").Elements {
+		given[string(c.AppendCanonical(nil))] = true
 	}
 	wanted, err := ParseCapabilities(args[1:])
 	if err != nil {
@@ -195,7 +191,8 @@ func checkInvited(ctx context.Context, t *connect.Target, f *controlFlags, args 
 	}
 	var missing []string
 	for i, c := range wanted {
-		if !given[canonical(c)] {
+		doc, err := protocol.ParseJSON(c, protocol.MaxDepth)
+		if err != nil || !given[string(doc.Root().AppendCanonical(nil))] {
 			missing = append(missing, textutil.ShellWord(args[1+i]))
 		}
 	}
@@ -205,14 +202,6 @@ func checkInvited(ctx context.Context, t *connect.Target, f *controlFlags, args 
 	list := strings.Join(missing, " ")
 	return fmt.Errorf("%s was invited at %s without %s, which was not applied. To give it that too: meup grant %[1]s %[3]s; for another token as well, add --replace",
 		args[0], e.TS.Local().Format(time.DateTime), list)
-}
-
-// canonical returns a text that is equal for equal JSON.
-func canonical(raw json.RawMessage) string {
-	var v any
-	_ = json.Unmarshal(raw, &v)
-	text, _ := json.Marshal(v)
-	return string(text)
 }
 
 // revokeAll revokes the active grants to a participant, or the one with this id, of which a
