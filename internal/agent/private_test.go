@@ -1,11 +1,14 @@
 package agent_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/agent"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -23,6 +26,37 @@ func TestPrivateQuestion_NoPeerTools(t *testing.T) {
 	private := conversation(t, alice, answerTo(ask(t, alice, "between us: how many?", "planner")))
 	if text := fmt.Sprint(decode(t, last(private))["message"]); !strings.HasPrefix(text, "no sheep\n\n_This question is private") || !strings.Contains(text, "with @planner in its text") {
 		t.Errorf("in private: answer %q, want that a public question may use the tools\n%s", text, script(private))
+	}
+	if len(k.seen) != 1 {
+		t.Errorf("the host got %d calls, want the one of the public question", len(k.seen))
+	}
+}
+
+// An answer for which no tool of others was wanted does not mention them.
+func TestPrivateQuestion_NoToolWanted(t *testing.T) {
+	g := meuptest.Start(t, config)
+	k := keep(t, joinHost(t, g, "carol"), text("42 sheep"))
+	alice := join(t, g, "alice")
+	employ(t, g, "planner", agent.Options{Planner: deciding(func(context.Context, planner.State) (planner.Decision, error) {
+		return planner.Decision{Action: contextwindow.Finish, Answer: "a ram", Conclusion: "a ram"}, nil
+	})})
+	<-k.listed
+	private := conversation(t, alice, answerTo(ask(t, alice, "what is a male sheep?", "planner")))
+	if text := decode(t, last(private))["message"]; text != "a ram" {
+		t.Errorf("answer %q, want the one of the planner\n%s", text, script(private))
+	}
+}
+
+// The rules do not greet with tools that they may not use.
+func TestPrivateQuestion_Greeting(t *testing.T) {
+	g := meuptest.Start(t, config)
+	k := keep(t, joinHost(t, g, "carol"), text("42 sheep"))
+	alice := join(t, g, "alice")
+	employ(t, g, "planner", agent.Options{})
+	<-k.listed
+	private := conversation(t, alice, answerTo(ask(t, alice, "hello", "planner")))
+	if text := fmt.Sprint(decode(t, last(private))["message"]); strings.Contains(text, "count_sheep") || strings.Contains(text, "private") {
+		t.Errorf("answer %q, want no word of the tools of others\n%s", text, script(private))
 	}
 }
 

@@ -51,9 +51,10 @@ type question struct {
 	refs    remarks.Refs // envelopes that the planner may refer to
 	replyID protocol.ID  // of the answer; "": any
 
-	batches atomic.Int64 // parallel groups so far
-	first   twins.First  // of the processes of this participant
-	place   *participant.Place
+	batches  atomic.Int64 // parallel groups so far
+	withheld atomic.Bool  // the planner wanted a tool of others, which a private question may not use
+	first    twins.First  // of the processes of this participant
+	place    *participant.Place
 
 	mu       sync.Mutex
 	problems map[protocol.ContextPath]*problem // in progress, by context

@@ -111,6 +111,12 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 		if err != nil {
 			return d, "", err
 		}
+		if p.q.withholds(box, d) {
+			if err := a.dropDecision(p, d, went); err != nil {
+				return d, "", err
+			}
+			continue
+		}
 		if reconsidered < maxReconsidered && went.Answer == "" && p.remarks.Waiting() { // nothing of the decision was sent
 			reconsidered++
 			if err := a.dropDecision(p, d, went); err != nil {
@@ -132,8 +138,8 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 	}
 }
 
-// dropDecision publishes the thought of a decision that is made again because of
-// remarks that came in the meantime.
+// dropDecision publishes the thought of a decision that is made again: because of
+// remarks that came in the meantime, or without the tools of others.
 func (a *Agent) dropDecision(p *problem, d planner.Decision, went deltastream.IDs) error {
 	if d.Action != contextwindow.UseTools || d.Thought == "" {
 		return nil

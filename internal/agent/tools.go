@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/peers"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/planner/rules"
 	"github.com/meup-protocol/meup/internal/agent/publisher"
 	"github.com/meup-protocol/meup/internal/agent/toolbox"
 	"github.com/meup-protocol/meup/protocol"
@@ -17,9 +20,10 @@ import (
 // toolbox collects the tools that can be called now. The agent's own tools keep
 // their names. A tool of another participant keeps its name only if no one else
 // offers a tool with that name; otherwise each is qualified by its owner, so
-// that no participant can take over the name of another's tool. For private
-// questions the tools of others are omitted, because the content would reach
-// them in the arguments of a call.
+// that no participant can take over the name of another's tool. The tools of
+// others may not be called for a private question, because the content would
+// reach them in the arguments. The planner sees them nevertheless until it wants
+// one, if it has no others: the answer then says so.
 func (a *Agent) toolbox(p *problem) *toolbox.Box {
 	b := new(toolbox.Box)
 	for _, t := range a.opts.Tools.Tools() {
@@ -29,7 +33,8 @@ func (a *Agent) toolbox(p *problem) *toolbox.Box {
 		}
 		b.Add(name, toolbox.Tool{Name: t.Name}, t)
 	}
-	if !a.opts.OwnToolsOnly && len(p.q.private) == 0 {
+	mayWant := !p.q.part && !p.q.withheld.Load() && len(a.opts.Tools.Tools()) == 0 && rules.AsksAnything(p.q.text)
+	if !a.opts.OwnToolsOnly && (len(p.q.private) == 0 || mayWant) {
 		a.peers.Wait(p.ctx, a.opts.Now())
 		b.AddOffered(a.peers.Offered())
 	}
@@ -37,10 +42,20 @@ func (a *Agent) toolbox(p *problem) *toolbox.Box {
 	return b
 }
 
-// privateNote returns what the answer to a private question says if the agent has no tool for
-// it, but would have tools for a public one; "": nothing.
+// withholds reports whether a decision calls a tool of another participant for a private question,
+// and notes that.
+func (q *question) withholds(box *toolbox.Box, d planner.Decision) bool {
+	if len(q.private) == 0 || !slices.ContainsFunc(d.Calls, func(c contextwindow.Call) bool { return box.Find(c.Tool).Owner != "" }) {
+		return false
+	}
+	q.withheld.Store(true)
+	return true
+}
+
+// privateNote returns what the answer to a private question says if the planner wanted a tool that
+// it may use for a public one; "": nothing.
 func (a *Agent) privateNote(q *question) string {
-	if len(q.private) == 0 || a.opts.OwnToolsOnly || len(a.opts.Tools.Tools()) > 0 || len(a.peers.Offered()) == 0 {
+	if !q.withheld.Load() {
 		return ""
 	}
 	return fmt.Sprintf("\n\n_This question is private, so I may use only tools of my own for it, and I have none. Ask it to the whole space, with @%s in its text, and I can use the tools of other participants._", a.you)
