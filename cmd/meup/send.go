@@ -63,13 +63,15 @@ that approves it on standard error. The question of a tool server about a call t
 you have approved is asked in the same way.
 
 Without --to and without @NAME in the text, the message is to all: a single agent
-answers it. Of several agents, each answers only what mentions it or is addressed to
-it; meup who lists them.
+answers it. Of several agents, each answers by default only what mentions it or is
+addressed to it; meup who lists them. With --wait, it reports that if nobody reacts
+to the message. If the text begins with the @NAME of a participant that is not
+connected and nobody else is asked, --wait ends at once.
 
 Exit codes: 0 admitted, with --wait answered; 1 rejected or failed, with --wait also
 if the participant gave the question up (its text is printed); 2 usage error; 3 no
-answer in time (the message was admitted); 4 no connection, or the token is not valid; 130 Ctrl-C, which offers at a terminal to
-withdraw the question.`,
+answer in time, or nobody was asked (the message was admitted); 4 no connection, or the
+token is not valid; 130 Ctrl-C, which offers at a terminal to withdraw the question.`,
 		Example: `  meup send --wait '@guide what is in the docs folder?'
   meup send --wait --to guide 'what is in the docs folder?'
   meup send --session sprint-12 'what is still open?'
@@ -122,38 +124,48 @@ func runSend(c *cobra.Command, a *app, f *sendFlags, args []string) error {
 		return nil
 	}
 	if roster, err := t.API.Roster(c.Context(), t.Space); err == nil { // otherwise there are no warnings
-		warnUnanswered(c.ErrOrStderr(), roster, &draft)
+		d, connected := drafted(roster, &draft)
+		list, _ := d.Unanswered(roster.You.ID, connected, toFlag)
+		for _, sentence := range list {
+			connect.Warn(c.ErrOrStderr(), "%s", sentence)
+		}
 	}
 	return nil
 }
 
-// warnUnanswered warns of what may leave a chat without an answer. It reports whether there
-// was a warning.
-func warnUnanswered(w io.Writer, roster *api.Roster, chat *protocol.Envelope) bool {
-	address := func(id string) string { return "--to " + id }
-	connected := append([]protocol.Participant{roster.You}, roster.Participants...)
-	d := conversation.Draft{Text: chatText(chat), To: chat.To, Added: chat.To, Begins: len(chat.Correlation.IDs) == 0}
-	list := d.Unanswered(roster.You.ID, connected, address)
+// drafted returns a chat, and the participants that are connected.
+func drafted(roster *api.Roster, chat *protocol.Envelope) (d conversation.Draft, connected []protocol.Participant) {
+	d = conversation.Draft{Text: chatText(chat), To: chat.To, Added: chat.To, Begins: len(chat.Correlation.IDs) == 0}
+	return d, append([]protocol.Participant{roster.You}, roster.Participants...)
+}
+
+func toFlag(id string) string { return "--to " + id }
+
+// noteAnswerers warns of what may leave a chat without an answer, and reports that no other
+// participant is connected, or, at a terminal, which agent may answer a chat to all that
+// mentions neither it nor, at its beginning, another participant. The error says that nobody
+// was asked.
+func noteAnswerers(w io.Writer, roster *api.Roster, chat *protocol.Envelope, interactive bool) error {
+	d, connected := drafted(roster, chat)
+	list, unasked := d.Unanswered(roster.You.ID, connected, toFlag)
+	if unasked {
+		return &program.ExitError{Code: connect.ExitTimedOut, Err: connect.SafeError{Err: errors.New(list[0])}}
+	}
 	for _, sentence := range list {
 		connect.Warn(w, "%s", sentence)
 	}
-	return len(list) > 0
-}
-
-// noteAnswerers reports that no other participant is connected, or, at a terminal, which agent
-// may answer a chat to all that mentions neither it nor, at its beginning, another participant.
-func noteAnswerers(w io.Writer, roster *api.Roster, chat *protocol.Envelope, interactive bool) {
-	if warnUnanswered(w, roster, chat) || len(chat.To) > 0 || len(chat.Correlation.IDs) > 0 {
-		return
+	if len(list) > 0 || len(chat.To) > 0 || !d.Begins {
+		return nil
 	}
 	others := slices.ContainsFunc(roster.Participants, func(p protocol.Participant) bool { return p.ID != roster.You.ID })
-	text, agents := chatText(chat), conversation.Agents(roster.You.ID, roster.Participants)
+	text, agents := d.Text, conversation.Agents(roster.You.ID, roster.Participants)
 	switch {
 	case !others:
 		connect.Warn(w, "no other participant is connected; an agent may answer when it connects")
 	case interactive && len(agents) == 1 && textutil.LeadingMention(text) == "" && !textutil.Mentions(text, agents[0]):
 		connect.Warn(w, "the message is to all, and %s, the only agent, may answer it", termsafe.Words(agents[0]))
 	}
+	return nil
 }
 
 // check rejects conflicting flags.

@@ -19,6 +19,7 @@ import (
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/internal/terminal/conversation"
 	"github.com/meup-protocol/meup/internal/terminal/manage"
 	"github.com/meup-protocol/meup/internal/terminal/proposals"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
@@ -49,16 +50,20 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 		return late(ctx, manage.SuggestName(ctx, t, &draft, err), "%s was not acknowledged within %s", r.ID, f.timeout)
 	}
 	interactive := !f.json && tui.IsTerminal(c.InOrStdin()) && tui.IsTerminal(c.OutOrStdout())
+	w := &waiter{target: t, member: member, id: r.ID, flags: connect.Given(c.Flags()), errOut: c.ErrOrStderr()}
 	paused := ""
 	if roster, err := t.API.Roster(ctx, t.Space); err == nil { // otherwise there are no warnings
-		noteAnswerers(c.ErrOrStderr(), roster, &draft, interactive)
+		if err := noteAnswerers(c.ErrOrStderr(), roster, &draft, interactive); err != nil {
+			return err
+		}
 		paused = pausedOf(roster, draft.To)
+		d, connected := drafted(roster, &draft)
+		w.silence, w.until = d.Ambiguous(roster.You.ID, connected, toFlag), time.Now().Add(conversation.Silence)
 	}
 	if paused != "" {
 		connect.Warn(c.ErrOrStderr(), "%s; the answer comes after meup resume", paused)
 		paused = ": " + paused
 	}
-	w := &waiter{target: t, member: member, id: r.ID, flags: connect.Given(c.Flags()), errOut: c.ErrOrStderr()}
 	w.onProposal = func(e *protocol.Envelope) error {
 		p := proposals.Describe(e, time.Now())
 		connect.Warn(c.ErrOrStderr(), "%s waits for your decision: %s", p.Subject(), p.ApproveCommand(w.flags))
@@ -205,6 +210,9 @@ type waiter struct {
 	onQuestion func(*protocol.Envelope) error // gets each question of a tool server to the caller
 
 	work map[protocol.ContextPath]*work // the contexts that were opened for the message
+
+	silence string    // why nobody may react, reported if nobody does; "": nothing to report
+	until   time.Time // when it is reported
 }
 
 // work is a context in which a participant works on the message.
@@ -218,7 +226,7 @@ type work struct {
 func (w *waiter) await(ctx context.Context) (*protocol.Envelope, error) {
 	tracker, calls := answers.NewTracker(), elicit.NewCalls(w.member.You())
 	for {
-		e, err := w.member.Receive(ctx)
+		e, err := w.receive(ctx)
 		var gap *client.GapError
 		if errors.As(err, &gap) {
 			continue
@@ -248,6 +256,29 @@ func (w *waiter) await(ctx context.Context) (*protocol.Envelope, error) {
 			tracker.Apply(&protocol.Envelope{From: e.From, Kind: protocol.KindChatAcknowledge, Correlation: protocol.CorrelateTo(w.id)})
 		}
 	}
+}
+
+// receive returns the next envelope. If nobody reacts to the message in time, it reports why
+// that may be.
+func (w *waiter) receive(ctx context.Context) (protocol.Envelope, error) {
+	if w.silence == "" {
+		return w.member.Receive(ctx)
+	}
+	quiet, cancel := context.WithDeadline(ctx, w.until)
+	defer cancel()
+	e, err := w.member.Receive(quiet)
+	switch {
+	case err == nil:
+		if e.From != w.member.You() && e.Correlation.Names(w.id) {
+			w.silence = ""
+		}
+		return e, nil
+	case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
+		return e, err
+	}
+	connect.Warn(w.errOut, "%s", w.silence)
+	w.silence = ""
+	return w.member.Receive(ctx)
 }
 
 // noteWork records who works on the message and who stops, and reports that one of them

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/textutil"
@@ -19,11 +20,10 @@ type Draft struct {
 }
 
 // Unanswered returns what may leave the chat without an answer, as sentences without a
-// period: each added addressee that is not connected, the participant that a chat to all
-// mentions at its beginning and that is not, or several agents of which a chat that
-// begins a thread mentions none. connected includes you; address is the input that
-// addresses a participant.
-func (d *Draft) Unanswered(you protocol.ParticipantID, connected []protocol.Participant, address func(string) string) (list []string) {
+// period: each added addressee that is not connected, or the participant that a chat to all
+// mentions at its beginning and that is not. unasked: no participant was asked by it.
+// connected includes you; address is the input that addresses a participant.
+func (d *Draft) Unanswered(you protocol.ParticipantID, connected []protocol.Participant, address func(string) string) (list []string, unasked bool) {
 	isConnected := func(id string) bool {
 		return slices.ContainsFunc(connected, func(p protocol.Participant) bool { return strings.EqualFold(string(p.ID), id) })
 	}
@@ -35,28 +35,35 @@ func (d *Draft) Unanswered(you protocol.ParticipantID, connected []protocol.Part
 		if near := similar(string(id), connected); near != "" {
 			unless = "unless you mean " + near + ", "
 		}
-		list = append(list, string(id)+" is not connected; "+unless+"it gets the message when it connects")
+		list = append(list, string(id)+" is not connected; "+unless+"it finds the message in the history when it connects")
 	}
-	if len(d.To) > 0 {
-		return list
+	name := textutil.LeadingMention(d.Text)
+	if len(d.To) > 0 || name == "" || isConnected(name) {
+		return list, false
 	}
+	absent := "no participant @" + name + " is connected"
+	if unasked = !textutil.Mentions(d.Text, Agents(you, connected)...); unasked {
+		absent += ", and nobody was asked"
+	}
+	if near := similar(name, connected); near != "" {
+		return append(list, absent+"; did you mean @"+near+"?"), unasked
+	}
+	return append(list, fmt.Sprintf("%s; if %s is a participant of the space, %s reaches it", absent, name, address(name))), unasked
+}
+
+// Silence is how long a chat is without a reaction before Ambiguous is shown.
+const Silence = 3 * time.Second
+
+// Ambiguous returns why no agent may react to a chat that begins a thread, as a sentence
+// without a period: there are several, and it neither mentions nor addresses one. It is ""
+// for other chats. Which of the agents answer chats to all is not known.
+func (d *Draft) Ambiguous(you protocol.ParticipantID, connected []protocol.Participant, address func(string) string) string {
 	agents := Agents(you, connected)
-	mentionsAgent := textutil.Mentions(d.Text, agents...)
-	if name := textutil.LeadingMention(d.Text); name != "" && !isConnected(name) {
-		absent := "no participant @" + name + " is connected"
-		if !mentionsAgent {
-			absent += ", and nobody was asked"
-		}
-		if near := similar(name, connected); near != "" {
-			return append(list, absent+"; did you mean @"+near+"?")
-		}
-		return append(list, fmt.Sprintf("%s; if %s is a participant of the space, %s reaches it", absent, name, address(name)))
+	if !d.Begins || len(d.To) > 0 || len(agents) < 2 || textutil.LeadingMention(d.Text) != "" || textutil.Mentions(d.Text, agents...) {
+		return ""
 	}
-	if d.Begins && len(agents) > 1 && !mentionsAgent {
-		list = append(list, fmt.Sprintf("%s are agents; by default each answers only what mentions it (@%s) or is addressed to it (%s)",
-			strings.Join(agents, ", "), agents[0], address(agents[0])))
-	}
-	return list
+	return fmt.Sprintf("%s are agents; by default each answers only what mentions it (@%s) or is addressed to it (%s)",
+		strings.Join(agents, ", "), agents[0], address(agents[0]))
 }
 
 // Agents returns the connected agents other than you.

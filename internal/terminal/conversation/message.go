@@ -52,6 +52,7 @@ type Chat struct {
 	answered    bool // by another participant
 	State       Delivery
 	Why         string // of a refusal, as text
+	draft       Draft  // of one that was typed here
 	WithdrawnBy string // the participant that withdrew it
 }
 
@@ -112,27 +113,50 @@ func (m *Model) queueMessage(text string, to []protocol.ParticipantID) {
 		t = m.threads.begin()
 		t.To, m.threads.active = to, t
 	}
-	m.noteUnanswered(text, to, t)
+	d := Draft{Text: text, To: t.To, Added: to, Begins: t.last == ""}
 	if open := m.proposals.pending; len(open) > 0 && slices.Contains([]string{"y", "yes", "n", "no"}, strings.ToLower(text)) {
 		m.printLines(NoticeBlock, "Sent as a message. "+open[0].Proposal.Hint())
 	}
 	t.mine, to = true, t.To
-	c := &Chat{id: m.newID(), From: m.You, To: to, Text: text, Thread: t, Mine: true, State: Waiting}
+	c := &Chat{id: m.newID(), From: m.You, To: to, Text: text, Thread: t, Mine: true, State: Waiting, draft: d}
 	b := m.show(&Block{Kind: ChatBlock, Chat: c})
 	m.outbox.queue = append(m.outbox.queue, b)
 	m.next()
 }
 
-// noteUnanswered shows what may leave a typed message without an answer. added are the
-// participants that the thread is addressed to from now on.
-func (m *Model) noteUnanswered(text string, added []protocol.ParticipantID, t *Thread) {
+// noteUnanswered shows what may leave a message in the log without an answer, some of it only
+// if nobody reacts.
+func (m *Model) noteUnanswered(c *Chat) {
 	address := func(id string) string { return "/to " + id + " MESSAGE" }
-	d := Draft{Text: text, To: t.To, Added: added, Begins: t.last == ""}
-	for _, sentence := range d.Unanswered(m.You, m.participants.connected, address) {
+	list, _ := c.draft.Unanswered(m.You, m.participants.connected, address)
+	for _, sentence := range list {
 		if !strings.HasSuffix(sentence, "?") {
 			sentence += "."
 		}
 		m.printLines(NoticeBlock, sentence)
+	}
+	if text := c.draft.Ambiguous(m.You, m.participants.connected, address); text != "" {
+		m.silence = &silence{c.Thread, text + ".", m.now().Add(Silence)}
+	}
+}
+
+// silence is a notice about the last message that may have no reaction.
+type silence struct {
+	thread *Thread // of the message
+	text   string
+	until  time.Time // when it is shown, unless somebody reacts before
+}
+
+// endSilence drops the notice if another participant reacts to the message, and shows it when
+// it is due.
+func (m *Model) endSilence(reaction *protocol.Envelope) {
+	switch s := m.silence; {
+	case s == nil:
+	case reaction != nil && reaction.From != m.You && m.threads.answers(reaction).thread == s.thread:
+		m.silence = nil
+	case !m.now().Before(s.until):
+		m.silence = nil
+		m.printLines(NoticeBlock, s.text)
 	}
 }
 
@@ -203,6 +227,9 @@ func (m *Model) admit(b *Block) {
 	c.Thread.last = c.id
 	m.changed(b)
 	m.do(ReadTurn{Envelope: c.id})
+	if c.Mine {
+		m.noteUnanswered(c)
+	}
 }
 
 // isUnknown reports whether an envelope was refused since the space does not know an

@@ -29,6 +29,7 @@ type Model struct {
 	scrollback   scrollback
 	numbered     numbered
 	outbox       outbox
+	silence      *silence // nil: none
 
 	pendingCancels []pendingCancel // whose reasoning has not ended yet
 
@@ -115,6 +116,7 @@ func (m *Model) handle(e Event) {
 		}
 		m.forceCancel()
 		m.expireProposals()
+		m.endSilence(nil)
 	}
 }
 
@@ -124,6 +126,7 @@ func (m *Model) receive(env *protocol.Envelope) {
 	if q := m.answers.Apply(env); q != "" && !env.Correlation.Names(q) {
 		env.Correlation.IDs = append([]protocol.ID{q}, env.Correlation.IDs...) // displayed as if it correlated to the question
 	}
+	m.endSilence(env)
 	switch {
 	case env.Kind == protocol.KindSystemWelcome:
 		m.handleWelcome(env)
@@ -162,10 +165,10 @@ func (m *Model) TakeEffects() []Effect {
 	return list
 }
 
-// Busy reports whether the model needs ticks: reasoning is in progress, or a proposal
-// expires.
+// Busy reports whether the model needs ticks: reasoning is in progress, a proposal expires, or
+// a message has no reaction yet.
 func (m *Model) Busy() bool {
-	return len(m.reasonings.inProgress()) > 0 ||
+	return m.silence != nil || len(m.reasonings.inProgress()) > 0 ||
 		slices.ContainsFunc(m.proposals.pending, func(b *Block) bool { return !b.Proposal.expires.IsZero() })
 }
 

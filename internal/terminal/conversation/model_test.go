@@ -339,8 +339,8 @@ func TestMessages_ToAbsent(t *testing.T) {
 	for typed, want := range map[string]string{
 		"@nobody hello":       "no participant @nobody is connected, and nobody was asked; if nobody is a participant of the space, /to nobody MESSAGE reaches it.",
 		"@giude hello":        "no participant @giude is connected, and nobody was asked; did you mean @guide?",
-		"/to dora,bob hello":  "dora is not connected; it gets the message when it connects.",
-		"/to giude hello":     "giude is not connected; unless you mean guide, it gets the message when it connects.",
+		"/to dora,bob hello":  "dora is not connected; it finds the message in the history when it connects.",
+		"/to giude hello":     "giude is not connected; unless you mean guide, it finds the message in the history when it connects.",
 		"/to bob @dora hello": "",
 		"@Guide hello":        "",
 		"hello @nobody":       "",
@@ -348,6 +348,7 @@ func TestMessages_ToAbsent(t *testing.T) {
 		t.Run(typed, func(t *testing.T) {
 			s := newStage(t)
 			s.play("> " + typed)
+			s.model.Apply(Sent{ID: "own-1"})
 			var notices []string
 			for _, b := range s.model.scrollback.blocks {
 				if b.Kind == NoticeBlock {
