@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { format, parse } from "../src/core/links.js";
 import { Names, ReadState } from "../src/core/reads.js";
 import { Space } from "../src/core/space.js";
-import { lastMessage, threadAt, threadPage, threads, titleOf } from "../src/core/threads.js";
+import type { Message } from "../src/core/state.js";
+import { excerpt, lastMessage, threadAt, threadPage, threads, titleOf } from "../src/core/threads.js";
 import { EVERYTHING } from "../src/ui/panel.js";
 import { rows } from "../src/ui/rows.js";
 import { Scribe } from "./support.js";
@@ -53,6 +54,16 @@ test("the title of a conversation is the plain text of its first sentence", () =
   const { space, s } = stage();
   space.receive(s.say("bob", "chat", { message: "## Minutes\n\n1. 2.4 is next\n\n#### Open", format: "markdown" }, { id: "minutes" }));
   assert.equal(threads(space.state, new ReadState({ all: 0 })).find((t) => t.id === "minutes")?.title, "Minutes");
+});
+
+test("the excerpt of a Markdown message is plain text, of another one its text", () => {
+  const { space, s } = stage();
+  const text = "`/docs` holds 2 files:\n\n- `a.md`: *First*\n- **`b_c.md`**: [Second](https://x.test/a)\n\n> ## A space\n> is a __room__";
+  for (const format of ["markdown", "plain"]) space.receive(s.say("bob", "chat", { message: text, format }, { id: format }));
+  const of = (id: string, most: number): string => excerpt(space.state.messages.get(id) as Message, most);
+  assert.equal(of("markdown", 90), "/docs holds 2 files: a.md: First b_c.md: Second A space is a room");
+  assert.equal(of("markdown", 10), "/docs hol…");
+  assert.equal(of("plain", 30), "`/docs` holds 2 files: - `a.m…");
 });
 
 test("the titles of hostile messages cost little, and no more each time that the state changes", () => {

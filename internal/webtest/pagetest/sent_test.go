@@ -169,6 +169,9 @@ func TestSent_Markdown(t *testing.T) {
 			if l.width >= 1200 {
 				tab.Await(`((x) => x?.textContent === "Run this now," && x.childElementCount === 0)(document.querySelector(".thread-list .thread:not(.everything) .thread-title"))`)
 			}
+			press(t, tab, ownMessage+`.querySelector("[aria-label=Reply]")`)
+			tab.Await(`document.querySelector(".reply-chip span")?.innerText.endsWith(` + quote("Run this now, please, "+l.name+": make demo") + `)`)
+			press(t, tab, `document.querySelector(".reply-chip button")`)
 			write("Long " + l.name + "\n" + lines(40))
 			folded := `((x) => x?.textContent.includes(` + quote("Long "+l.name) + `) && x.querySelector(".bubble[data-folded=true]")?.clientHeight < 300)(` + ownMessage + `)`
 			tab.Await(folded)

@@ -114,6 +114,12 @@ export function titleOf(text: string): string {
   return oneLine(/^.*?[.!?…](?=\s)/u.exec(line)?.[0] ?? line, MAX_TITLE);
 }
 
+/** The beginning of a message as one line, of a Markdown one without its marks. */
+export function excerpt(m: Message, most: number): string {
+  const text = neutral(m.text.slice(0, MAX_READ));
+  return oneLine(m.format === "markdown" ? text.split("\n").map(unmarked).join(" ") : text, most);
+}
+
 /** A line of Markdown as plain text; "" for the fence of code. */
 function unmarked(line: string): string {
   if (/^\s*(?:```|~~~)/u.test(line)) return "";

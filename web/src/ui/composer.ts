@@ -7,8 +7,8 @@ import { type TemplateResult, html, nothing } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
 import { chat } from "../core/drafts.js";
 import { NEW_THREAD, format } from "../core/links.js";
-import { obj, oneLine, str } from "@sdk/read.js";
-import { lastMessage, lastOfOthers } from "../core/threads.js";
+import { obj, str } from "@sdk/read.js";
+import { excerpt, lastMessage, lastOfOthers } from "../core/threads.js";
 import { unanswered } from "../core/unanswered.js";
 import { neutral } from "../core/unicode.js";
 import type { Participant } from "../core/state.js";
@@ -20,7 +20,7 @@ import { icon } from "./icons.js";
 import { PageElement, define } from "./element.js";
 import { draft, keepDraft } from "./prefs.js";
 import { formatOf } from "./prose.js";
-import { brief, who } from "./text.js";
+import { who } from "./text.js";
 
 export class Composer extends PageElement {
   static override properties = {
@@ -147,7 +147,7 @@ export class Composer extends PageElement {
     if (this.replyTo === null) return nothing;
     const m = this.shell.state.messages.get(this.replyTo);
     return html`<p class="reply-chip">
-      ${icon("reply")} <span><b>${m === undefined ? "Reply" : who(m.from)}</b> ${m === undefined ? nothing : m.format === "markdown" ? brief(oneLine(m.text, 90)) : oneLine(neutral(m.text), 90)}</span>
+      ${icon("reply")} <span><b>${m === undefined ? "Reply" : who(m.from)}</b> ${m === undefined ? nothing : excerpt(m, 90)}</span>
       <button type="button" class="icon-button" aria-label="Cancel reply" @click=${() => (this.replyTo = null)}>${icon("close")}</button>
     </p>`;
   }

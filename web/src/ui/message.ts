@@ -1,9 +1,9 @@
 /** A message: author, recipients, time, the message that it replies to, and text. */
 
 import { type PropertyValues, type TemplateResult, html, nothing } from "lit";
-import { oneLine } from "@sdk/read.js";
 import { neutral } from "../core/unicode.js";
 import type { Message } from "../core/state.js";
+import { excerpt } from "../core/threads.js";
 import { mark, authorText } from "./author.js";
 import { messageKey } from "./message-keys.js";
 import { monogram } from "./monogram.js";
@@ -14,7 +14,7 @@ import "./marks.js";
 import "./prose.js";
 import { opinions, thumbs } from "./feedback.js";
 import { envelopeLink, redactionNote } from "./envelope-link.js";
-import { brief, who } from "./text.js";
+import { who } from "./text.js";
 import { clock, longText, moment } from "./format.js";
 
 /** Own messages with more characters or lines are folded. */
@@ -93,10 +93,8 @@ export class MessageView extends PageElement {
   private reply(): TemplateResult | typeof nothing {
     const { quote, missingQuote } = this;
     if (quote !== null) {
-      const line = oneLine(neutral(quote.text), 140);
-      const words = quote.format === "markdown" ? brief(line) : line;
       return html`<button class="quote" tabindex="-1" @click=${() => void this.shell.goTo(quote.id)}>
-        <span class="quote-author">${quote.from === this.shell.you ? "You" : authorText(quote.from)}</span> ${words}
+        <span class="quote-author">${quote.from === this.shell.you ? "You" : authorText(quote.from)}</span> ${excerpt(quote, 140)}
       </button>`;
     }
     if (missingQuote === null || missingQuote === undefined) return nothing;
