@@ -1,6 +1,7 @@
 package pagetest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/webtest"
@@ -43,9 +44,20 @@ func TestFeedback(t *testing.T) {
 				t.Errorf("%v pixels of the form are in the fade at the end of the conversation", over)
 			}
 			l.pictures(t, tab, axe, "feedback-")("note")
-			typeText(tab, "It was not.")
+			typeText(tab, strings.Repeat("é", 2049))
 			press(t, tab, in(answer, `.feedback [type=submit]`))
-			tab.Await(in(answer, ".feedback-note") + `?.innerText === "It was not."`)
+			field := in(answer, ".feedback textarea")
+			if got := webtest.Eval[string](tab, field+`.value.length + ": " + `+field+`.validationMessage`); got != "2049: A note has at most 2048 characters; this one has 2049." {
+				t.Errorf("the field of a note that is too long has %q", got)
+			}
+			webtest.Eval[bool](tab, `(`+field+`.select(), true)`)
+			typeText(tab, "It was not.")
+			pressKey(tab, "Enter", "\r", ctrl)
+			tab.Await(in(answer, ".feedback-note") + `?.innerText === "It was not." && document.activeElement === ` + in(answer, ".feedback .words"))
+			press(t, tab, `document.activeElement`)
+			tab.Await(`document.activeElement === ` + field)
+			pressKey(tab, "Escape", "", 0)
+			tab.Await(`document.activeElement === ` + in(answer, ".feedback .words"))
 			press(t, tab, in(step, `.thumb[aria-label="Good"]`))
 			tab.Await(in(step, ".feedback li") + `?.dataset.value === "up"`)
 			l.pictures(t, tab, axe, "feedback-")("given")

@@ -104,7 +104,7 @@ export class FeedbackList extends About {
 
   private form(x: Given): TemplateResult {
     return html`<form @submit=${(e: Event) => void this.submit(e, x)} @keydown=${this.key}>
-      <textarea class="field" name="note" rows="2" maxlength=${MAX_NOTE} aria-label="Note" .value=${x.note}></textarea>
+      <textarea class="field" name="note" rows="2" aria-label="Note" .value=${x.note} @input=${this.check}></textarea>
       <button class="button" type="submit">Save</button>
       <button class="words" type="button" @click=${this.close}>Cancel</button>
     </form>`;
@@ -118,21 +118,32 @@ export class FeedbackList extends About {
     this.querySelector("form")?.scrollIntoView({ block: "nearest" });
   };
 
-  private readonly close = (): void => {
+  /** Closes the form; the focus in it goes to the button that opens it. */
+  private readonly close = async (): Promise<void> => {
+    const focused = this.contains(document.activeElement);
     this.writing = false;
+    await this.updateComplete;
+    if (focused) this.querySelector<HTMLElement>("li > .words")?.focus();
+  };
+
+  /** The browser shows this error when the form is submitted. */
+  private readonly check = (e: Event): void => {
+    const field = e.target as HTMLTextAreaElement;
+    const length = [...field.value.trim()].length;
+    field.setCustomValidity(length > MAX_NOTE ? `A note has at most ${MAX_NOTE} characters; this one has ${length}.` : "");
   };
 
   private async submit(e: Event, x: Given): Promise<void> {
     e.preventDefault();
     const note = String(new FormData(e.target as HTMLFormElement).get("note") ?? "").trim();
-    if (note === x.note || (await this.give(x.value, note))) this.writing = false;
+    if (note === x.note || (await this.give(x.value, note))) void this.close();
   }
 
   /** The keys of the message do not apply in the form. */
   private readonly key = (e: KeyboardEvent): void => {
     e.stopPropagation();
     if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) (e.currentTarget as HTMLFormElement).requestSubmit();
-    else if (e.key === "Escape") this.close();
+    else if (e.key === "Escape") void this.close();
     else return;
     e.preventDefault();
   };
