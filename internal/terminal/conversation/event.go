@@ -14,6 +14,8 @@ type (
 	Typed struct{ Text string }
 	// Received is an envelope that has arrived.
 	Received struct{ Envelope protocol.Envelope }
+	// Recalled reports that the envelopes from before the start have arrived.
+	Recalled struct{}
 	// Missed reports envelopes that are missing.
 	Missed struct{ Err *client.GapError }
 	// Linked is a new state of the connection.

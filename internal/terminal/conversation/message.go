@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -316,6 +317,13 @@ func (m *Model) adopt(t *Thread, env *protocol.Envelope) {
 	t.mine = true
 	if env.Seq <= m.head && len(m.outbox.queue) == 0 {
 		m.threads.active, t.To = t, env.To
+	}
+}
+
+// notePrivate shows that the thread that is continued is not public.
+func (m *Model) notePrivate() {
+	if t := m.threads.active; t != nil && len(t.To) > 0 {
+		m.printLines(NoticeBlock, fmt.Sprintf("You continue thread %d: only %s will get your messages. /new begins a thread with all participants.", t.Number, Names(t.To)))
 	}
 }
 

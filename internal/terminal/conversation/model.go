@@ -87,6 +87,8 @@ func (m *Model) handle(e Event) {
 		m.enter(e.Text)
 	case Received:
 		m.receive(&e.Envelope)
+	case Recalled:
+		m.notePrivate()
 	case Missed:
 		m.printLines(NoticeBlock, "Some envelopes are missing: "+e.Err.Error()+".")
 	case Linked:

@@ -370,6 +370,30 @@ func TestRecall(t *testing.T) {
 	}
 }
 
+// A private thread that is continued is named, with the way out of it.
+func TestRecall_Private(t *testing.T) {
+	g := meuptest.Start(t, config)
+	dial(t, g, "bob")
+	x := open(t, g, "alice", 80, 24, nil)
+	x.sees("with bob")
+	x.enters("hello all")
+	x.enters("/to bob hello bob")
+	x.sees("thread 2, turn 1, to bob only")
+	x.enters("/quit")
+	_ = x.end()
+	y := open(t, g, "alice", 80, 24, nil)
+	y.sees("You continue thread 2: only bob will get your messages. /new begins a thread", "to bob only")
+	y.enters("/new")
+	y.enters("hello again")
+	y.sees("thread 3, turn 1 ·")
+	y.enters("/quit")
+	_ = y.end()
+	z := open(t, g, "alice", 80, 24, nil)
+	if screen := z.sees("hello again", "● connected · lab · thread 3"); strings.Contains(screen, "You continue") {
+		t.Errorf("a thread with all is called private:\n%s", screen)
+	}
+}
+
 // TestTurns_OtherParticipants checks that the reasoning is shown below every new answer,
 // and below no replayed one.
 func TestTurns_OtherParticipants(t *testing.T) {

@@ -151,12 +151,17 @@ func (s *session) receive() {
 	for _, p := range slices.Backward(s.earlier) { // oldest first
 		s.post(conversation.Received{Envelope: p.Envelope.Envelope})
 	}
+	recalling := s.recalled > 0
 	for {
 		env, err := s.client.Receive(s.ctx)
 		var gap *client.GapError
 		switch {
 		case err == nil:
 			s.post(conversation.Received{Envelope: env})
+			if recalling && env.Seq >= s.recalled {
+				recalling = false
+				s.post(conversation.Recalled{})
+			}
 		case errors.As(err, &gap):
 			s.post(conversation.Missed{Err: gap})
 		default:
