@@ -1,6 +1,6 @@
 // Package outcome describes the result of a tool call in a few words, such as "3
 // documents found", "42 lines" or "error: no such file". It reveals counts and
-// the text of an error, but nothing else of a result.
+// the text of an error, but nothing else of a result, except in [Shown].
 package outcome
 
 import (
@@ -81,6 +81,26 @@ func Read(payload protocol.Value) Result {
 	}
 	return r
 }
+
+// maxLine bounds a line that Shown returns, in characters.
+const maxLine = 120
+
+// Shown describes the payload of an mcp.response to a person who may read it: a short line
+// itself, in quotation marks, in place of the number of its characters.
+func Shown(payload protocol.Value) string {
+	r := Read(payload)
+	if r.Failed || !characters.MatchString(r.Text) {
+		return r.String()
+	}
+	text, _ := content(payload.Get("result"))
+	line := strings.TrimRight(text, "\r\n")
+	if utf8.RuneCountInString(line) > maxLine || strings.TrimSpace(line) == "" {
+		return r.Text
+	}
+	return "“" + strings.NewReplacer("“", "'", "”", "'").Replace(line) + "”"
+}
+
+var characters = regexp.MustCompile(`^[0-9,]+ characters?$`)
 
 // content joins the texts of a result by line breaks, and counts its other parts:
 // "2 images".

@@ -42,6 +42,29 @@ func TestRead_Cases(t *testing.T) {
 	}
 }
 
+func TestShown(t *testing.T) {
+	for payload, want := range map[string]string{
+		`{"result":{"content":[{"type":"text","text":"It is “done”.\n"}]}}`:                        "“It is 'done'.”",
+		`{"result":{"content":[{"type":"text","text":"` + strings.Repeat("é", maxLine) + `"}]}}`:   "“" + strings.Repeat("é", maxLine) + "”",
+		`{"result":{"content":[{"type":"text","text":"` + strings.Repeat("é", maxLine+1) + `"}]}}`: "121 characters",
+		`{"result":{"content":[{"type":"text","text":" "}]}}`:                                      "1 character",
+		`{"result":{"content":[{"type":"text","text":"a\nb"}]}}`:                                   "2 lines",
+		`{"result":{"content":[{"type":"text","text":"5 characters"}],"isError":true}}`:            "error: 5 characters",
+		`{"result":{"content":[{"type":"text","text":"Found 3 files"}]}}`:                          "3 files found",
+		`{"result":{}}`: "",
+	} {
+		t.Run(want, func(t *testing.T) {
+			doc, err := protocol.ParseJSON([]byte(payload), protocol.MaxDepth)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := Shown(doc.Root()); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+}
+
 func TestRead_LongTexts(t *testing.T) {
 	long := `{"error":{"message":"` + strings.Repeat("x", 1000) + `"}}`
 	if got, want := read(t, []byte(long)).String(), "error: "+strings.Repeat("x", maxError)+"…"; got != want {

@@ -70,6 +70,9 @@ func (d *Reasoning) DropStream(stream string, from protocol.ParticipantID) bool 
 func (d *Reasoning) describe(env *protocol.Envelope) (text, stream string) {
 	switch {
 	case env.Kind == protocol.KindMCPRequest:
+		if d.calls[env.Correlation.First()].proposed {
+			return d.call(env, "approved %s…"), ""
+		}
 		return d.call(env, "calling %s…"), ""
 	case env.Kind == protocol.KindMCPProposal:
 		return d.call(env, "proposing %s…"), ""
@@ -156,7 +159,7 @@ func (d *Reasoning) result(env *protocol.Envelope) string {
 	if err != nil {
 		return ""
 	}
-	return c.tool + " → " + cmp.Or(outcome.Read(doc.Root()).String(), "success")
+	return c.tool + " → " + cmp.Or(outcome.Shown(doc.Root()), "success")
 }
 
 // AddPiece appends a piece of a stream to its step. A piece without a step, as

@@ -34,6 +34,16 @@ func TestWords(t *testing.T) {
 	openBlock(tab, Open)
 	has("a hypothesis", text(`document.querySelector('[data-step="h-1"]')`), "For412 checks passed", "Againsttwo weeks without a canary")
 	has("a call", text(`document.querySelector('[data-step="t-2"]')`), "“412 passed, 0 failed, 3 skipped”")
+	s.Send("ada", Envelope{"id": "c-rollout", "kind": "mcp.request", "to": []string{"files"}, "context": "r-order", "correlationId": Waiting, "payload": map[string]any{
+		"id": 9, "method": "tools/call", "params": map[string]any{"name": "start_rollout", "arguments": map[string]any{
+			"version": "v2.4.0", "regions": []string{"eu-north", "ap-south"}, "stop_at_error_rate": 0.01}}}})
+	s.Send("files", toolResult("c-rollout", "r-order", "The rollout has begun"))
+	s.Send("planner", reasons("t-begun", "conclusion", "r-order", map[string]any{"message": "It runs."}))
+	openBlock(tab, "r-order")
+	press(t, tab, `document.querySelector('[data-context="r-order"] .reasoning-trace')`)
+	press(t, tab, step("start_rollout")+`?.querySelector(".label")`)
+	tab.Await(inTrace + `?.querySelector(".inspector")?.textContent.includes("The rollout has begun")`)
+	has("an approved call in the trace", text(inTrace+`.querySelector(".inspector")`), "approved by you, done by files")
 
 	openPanel(t, tab, "participants")
 	has("a host of tools", text(`document.querySelector("meup-participants")?.shadowRoot?.querySelector('[data-id="files"] .does')`), "Runs read_file, list_tags, run_checks, push_tag.")

@@ -35,6 +35,15 @@ export function outcomeWord(c: Call, you: ParticipantID, over = false): string {
   return c.failed && c.outcome !== "error" ? `${OUTCOMES[c.outcome]}, failed` : OUTCOMES[c.outcome];
 }
 
+/** The status of a call, with the participants that decided on it and, after an approval, made it. */
+export function outcomeBy(c: Call, you: ParticipantID, over = false): string {
+  const word = outcomeWord(c, you, over);
+  if (c.decidedBy === "" || c.outcome === "pending") return word;
+  const by = ` by ${personText(c.decidedBy, you)}`;
+  if (c.outcome !== "fulfilled") return word + by;
+  return `approved${by}, ${c.failed ? "failed" : "done"}${c.answeredBy === "" ? "" : ` by ${personText(c.answeredBy, you)}`}`;
+}
+
 /** The status icon of a call. */
 export function outcomeMark(c: Call, you: ParticipantID, over = false): TemplateResult {
   const word = outcomeWord(c, you, over);
@@ -99,8 +108,8 @@ function details(shell: SpaceShell, c: Call, over: boolean): TemplateResult {
     ${c.result === undefined ? nothing : html`<dt>Result</dt><dd><pre tabindex="0">${verbatim(resultText(c.result).slice(0, 50_000))}</pre></dd>`}
     <dt>Outcome</dt>
     <dd>
-      ${outcomeWord(c, shell.you, over)}${c.decidedBy === "" ? nothing : html` by ${personText(c.decidedBy, shell.you)}`}${c.reason === "" ? nothing : html`: ${longText(c.reason)}`}
-      ${c.answeredBy === "" ? nothing : html`<span class="faint"> · answered by ${authorText(c.answeredBy)}</span>`}
+      ${outcomeBy(c, shell.you, over)}${c.reason === "" ? nothing : html`: ${longText(c.reason)}`}
+      ${c.answeredBy === "" || c.outcome === "fulfilled" ? nothing : html`<span class="faint"> · answered by ${authorText(c.answeredBy)}</span>`}
       ${c.to.length === 0 || (c.to.length === 1 && c.to[0] === c.answeredBy) ? nothing : html`<span class="faint"> · to ${c.to.map(authorText).join(", ")}</span>`}
       ${envelopeLink(shell, c.id)} ${c.responseId === "" ? nothing : envelopeLink(shell, c.responseId)} ${thumbs(shell, c.id, c.from)}
     </dd>

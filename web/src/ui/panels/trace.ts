@@ -6,8 +6,7 @@ import { callDuration } from "../../core/time.js";
 import { type Scale, type Span, type Trace, type Usage, scale, trace, turnsOf } from "../../core/trace.js";
 import type { ID, Millis } from "@sdk/types.js";
 import { neutral, visible } from "../../core/unicode.js";
-import { personText } from "../author.js";
-import { outcomeWord, resultText } from "../call.js";
+import { outcomeBy, resultText } from "../call.js";
 import { define } from "../element.js";
 import { longText, moment, shortMoment } from "../format.js";
 import { icon } from "../icons.js";
@@ -222,7 +221,7 @@ export class TracePanel extends PanelElement {
     const { call } = x;
     const time = (at: Millis): TemplateResult => html`<time datetime=${new Date(at).toISOString()} title=${moment(at)}>${PRECISE.format(at)}</time>`;
     const host = call === null ? [] : call.answeredBy === "" ? call.to : [call.answeredBy];
-    const outcome = call === null ? "" : `${outcomeWord(call, this.shell.you, x.state !== "running")}${call.decidedBy === "" || call.outcome === "pending" ? "" : ` by ${personText(call.decidedBy, this.shell.you)}`}`;
+    const outcome = call === null ? "" : outcomeBy(call, this.shell.you, x.state !== "running");
     return [
       ["By", names(this.shell, [x.from])],
       ...(host.length === 0 ? [] : ([["To", names(this.shell, host)]] as const)),
