@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -58,6 +59,7 @@ type passage struct {
 
 type passagesArgs struct {
 	Query string `json:"query" jsonschema:"the question, or words to search for"`
+	Path  string `json:"path,omitempty" jsonschema:"search only the document whose path this is, or the end of it"`
 	Files bool   `json:"files,omitempty" jsonschema:"return only the paths of the files that fit, the best first, one a line"`
 }
 
@@ -69,6 +71,9 @@ func (f *folder) passages(args passagesArgs) (string, error) {
 	all, complete, err := f.allPassages()
 	if err != nil {
 		return "", err
+	}
+	if args.Path != "" {
+		all = slices.DeleteFunc(all, func(p passage) bool { return !endsPath(p.path, args.Path) })
 	}
 	fit := rank(all, query)
 	switch {
@@ -101,6 +106,12 @@ func (f *folder) passages(args passagesArgs) (string, error) {
 		quotes = append(quotes, source+":\n\n> "+strings.ReplaceAll(text, "\n", "\n> "))
 	}
 	return strings.Join(quotes, "\n\n"), nil
+}
+
+// endsPath reports whether a path is the end of another one, in any case.
+func endsPath(p, end string) bool {
+	p, end = "/"+strings.ToLower(p), "/"+strings.ToLower(strings.TrimPrefix(filepath.ToSlash(end), "./"))
+	return strings.HasSuffix(p, end)
 }
 
 // allPassages reads the documents of the folder: its text files, except hidden ones and

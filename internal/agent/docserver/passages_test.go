@@ -49,6 +49,15 @@ func TestReadPassages(t *testing.T) {
 			t.Errorf("%s:\n%s\nwant\n%s", test.query, got, test.want)
 		}
 	}
+	for path, want := range map[string]string{
+		"guide/rooms.md": "From `guide/rooms.md`", "./Rooms.md": "From `guide/rooms.md`", "glossary.md": "From `glossary.md`",
+		"ooms.md": "No matches found", "none.md": "No matches found",
+	} {
+		got, ok := call(t, s, "read_passages", `{"query":"room","path":"`+path+`"}`)
+		if quotes := strings.Count(got, "From `"); !strings.HasPrefix(got, want) || quotes != strings.Count(got, want) && strings.HasPrefix(want, "From") || !ok {
+			t.Errorf("%s:\n%s\nwant only %s", path, got, want)
+		}
+	}
 	if got, ok := call(t, s, "read_passages", `{"query":"rooms","files":true}`); got != "glossary.md\nguide/rooms.md" || !ok {
 		t.Errorf("the files about rooms: %q; want glossary.md and guide/rooms.md, a line each", got)
 	}

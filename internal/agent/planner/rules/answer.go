@@ -116,24 +116,31 @@ type passage struct {
 	score      int
 }
 
-// passages returns the best pieces of the files that were read. Every piece of
-// a file that the question names counts.
+// passages returns the best pieces of the files that were read. Every piece of a file that the
+// question names counts, unless the question is about a part of it.
 func (r *run) passages() []passage {
 	var out []passage
 	for _, file := range r.read {
 		nameScore := r.q.matches(base(file))
+		var pieces []passage
+		isPart := len(r.q.own) > 0 && slices.Contains(r.q.words, "about")
 		for i, text := range paragraphs(r.texts[file]) {
 			score := 4 * r.q.matches(text)
 			if score > 0 {
 				score += nameScore
+				isPart = true
 			}
 			if r.q.namesFile(file) || nameScore > 0 && nameScore == len(r.q.keywords) {
 				score += max(1, 3-i) // the beginning, if nothing else fits
 			}
 			if score > 0 {
-				out = append(out, passage{file: file, text: text, score: score})
+				pieces = append(pieces, passage{file: file, text: text, score: score})
 			}
 		}
+		if isPart && r.q.namesFile(file) {
+			pieces = slices.DeleteFunc(pieces, func(p passage) bool { return r.q.matches(p.text) == 0 })
+		}
+		out = append(out, pieces...)
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].score > out[j].score })
 	return out[:min(len(out), maxPassages)]
@@ -208,7 +215,7 @@ func (r *run) nothing() planner.Decision {
 	if len(r.failures) > 0 && len(r.read) == 0 {
 		return finish("I could not look into "+r.q.subject()+".", "The tools that I needed did not work.", 0.1)
 	}
-	if len(r.quoted) > 0 {
+	if len(r.quoted) > 0 && len(r.read) == 0 {
 		return finish("The folder says nothing about "+r.q.subject()+".", "Nothing was found about "+r.q.subject()+".", 0.2)
 	}
 	text := "I found nothing about " + r.q.subject() + "."

@@ -41,8 +41,8 @@ func (r *run) useFiles() (d planner.Decision, ok bool) {
 	if len(r.read) > 0 {
 		unread = "What I have read says nothing about " + r.q.subject() + "."
 	}
-	if r.box.quotes != nil && !r.isAboutFolders() {
-		if d, ok = r.quote(); ok || len(r.quoted) > 0 || r.declined {
+	if r.box.quotes != nil && (r.isAboutPart() || !r.isAboutFolders()) {
+		if d, ok = r.quote(); ok || r.passage() != "" || len(r.quoted) > 0 && !r.isAboutPart() || r.declined {
 			return d, ok
 		}
 	}
@@ -71,13 +71,22 @@ func (r *run) isAboutFolders() bool {
 	return len(r.q.files) > 0 || r.q.places || slices.Contains(r.q.words, "list")
 }
 
-// quote searches the documents: for the words of the question together with those that it
+// isAboutPart reports whether the question is about a part of the one file that it names, and
+// the search for passages can be limited to a file.
+func (r *run) isAboutPart() bool {
+	return len(r.q.files) == 1 && len(r.q.keywords) > 0 && !r.wantsFiles() && r.box.quotes.schema.Properties["path"].allows("string")
+}
+
+// quote searches the documents, or the file that the question is about a part of: for the words of the question together with those that it
 // refers to, and if that finds only passages about the latter, for its own words alone.
 func (r *run) quote() (d planner.Decision, ok bool) {
 	if r.passage() != "" {
 		return d, false
 	}
 	searches := []string{strings.Join(r.q.terms(), " ")}
+	if r.isAboutPart() {
+		searches[0] = strings.Join(r.q.keywords, " ")
+	}
 	if strings.Join(r.quoted, "") != "" {
 		searches = append(searches, strings.Join(r.q.own, " "))
 	}
@@ -85,6 +94,9 @@ func (r *run) quote() (d planner.Decision, ok bool) {
 		f := filler{tool: r.box.quotes, args: map[string]any{r.box.quotes.schema.find(queryRole): words}}
 		if r.wantsFiles() {
 			f.args["files"] = true
+		}
+		if r.isAboutPart() {
+			f.args["path"] = r.q.files[0]
 		}
 		c, err := f.call()
 		if err != nil {

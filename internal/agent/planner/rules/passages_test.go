@@ -73,6 +73,8 @@ func TestRules_AnswersAboutFiles(t *testing.T) {
 		{"where is it stored?", []string{"stored"}, "one message, as JSON"},
 		{"and what is it?", []string{"one message, as JSON"}, ""}, // the envelope, and not what is stored
 		{"what happens when the disk is full?", []string{"a full disk"}, ""},
+		{"what does operate.md say about a backup?", []string{"From `operate.md`", "backup"}, "From `security.md`"},
+		{"and about tokens?", []string{"From `operate.md`", "token"}, "From `security.md`"},
 		{"How do I invite someone?", []string{"Invitations"}, ""},
 	} {
 		t.Run(test.question, func(t *testing.T) {
