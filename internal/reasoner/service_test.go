@@ -76,6 +76,14 @@ func TestRules(t *testing.T) {
 		"a search that names nothing": {
 			body: `{"session_id":"s","goal_text":"find it"}`, tool: wire.SearchTool, args: `{"query":"find it"}`, step: "rules",
 		},
+		"an own tool for a search that names nothing": {
+			body: `{"session_id":"s","goal_text":"find it","tools":[{"name":"find_customer","description":"","inputSchema":{"properties":{"query":{"type":"string"}},"required":["query"]}}]}`,
+			tool: "find_customer", args: `{"query":"find it"}`, step: "rules",
+		},
+		"an own tool for a word of one letter": {
+			body: `{"session_id":"s","goal_text":"what is x","tools":[{"name":"glossary","description":"Looks up a term","inputSchema":{"properties":{"term":{"type":"string"}},"required":["term"]}}]}`,
+			tool: "glossary", args: `{"term":"x"}`, step: "rules",
+		},
 		"nothing is asked": {
 			body: `{"session_id":"s","goal_text":"Hello!"}`, final: "Hello", step: "rules",
 		},

@@ -59,7 +59,11 @@ func (r *run) introduce() planner.Decision {
 	if names := r.box.names(); len(names) > 0 {
 		text += " with " + codes(names)
 	}
-	text += ". Ask me what is in a folder, or about something that its files may tell."
+	if r.box.hasFiles() {
+		text += ". Ask me what is in a folder, or about something that its files may tell."
+	} else {
+		text += ". Ask me to find something."
+	}
 	return finish(text, "There was nothing to look up.", 0.9)
 }
 

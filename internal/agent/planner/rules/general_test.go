@@ -54,6 +54,7 @@ func shownBare(calls []contextwindow.Call) string {
 }
 
 const (
+	termTool  = `{"type":"object","properties":{"term":{"type":"string"}},"required":["term"]}`
 	queryTool = `{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`
 	sumTool   = `{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"integer"}},"required":["a","b"]}`
 )
@@ -111,6 +112,10 @@ func TestRules_GeneralTools(t *testing.T) {
 		{"look it up", []planner.Tool{tool("context.fts_search", queryTool)}, `context.fts_search {"query":"look it up"}`},
 		{"find a b in auth", []planner.Tool{tool("context.fts_search", queryTool)}, `context.fts_search {"query":"auth"}`},
 		{"search project for TODOs", []planner.Tool{tool("context.fts_search", queryTool), tool("memory.search", queryTool)}, `context.fts_search {"query":"todos"}`},
+		{"what is x", []planner.Tool{tool("context.fts_search", queryTool)}, `context.fts_search {"query":"x"}`},
+		{"what is x?", []planner.Tool{{Name: "glossary", Description: "Looks up a term.", InputSchema: json.RawMessage(termTool)}}, `glossary {"term":"x"}`},
+		{"find it", []planner.Tool{tool("list_directory", pathSchema), tool("read_file", pathSchema), tool("find_customer", queryTool)}, `find_customer {"query":"find it"}`},
+		{"hello", []planner.Tool{tool("list_directory", pathSchema), tool("read_file", pathSchema), tool("find_customer", queryTool)}, ``},
 		{"天気は？", []planner.Tool{tool("web_search", queryTool)}, `web_search {"query":"天気は"}`},
 	} {
 		t.Run(test.question, func(t *testing.T) {

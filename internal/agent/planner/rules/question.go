@@ -59,6 +59,7 @@ var (
 		file files repo repository workspace project available here everything things`)
 	listWords = wordSet(`list show what which contents contents contain contains available are whats`)
 	seekWords = wordSet(`find search look list show read explain`)
+	askWords  = wordSet(`what whats who where which`) // first in a question
 )
 
 func wordSet(s string) map[string]bool {
@@ -101,6 +102,7 @@ func parse(text string) question {
 			q.keywords = append(q.keywords, w)
 		}
 	}
+	q.seeks = q.seeks || len(q.words) > 0 && askWords[q.words[0]]
 	if q.seeks && len(q.keywords) == 0 {
 		q.keywords = letters[:min(len(letters), maxKeywords)]
 	}

@@ -39,10 +39,15 @@ func (Rules) Next(ctx context.Context, s planner.State) (planner.Decision, error
 		return r.force()
 	case len(s.Tools) == 0:
 		return finish("I have no tools to look that up with, so I cannot say anything about it.", "There are no tools to work with.", 0.1), nil
-	case !r.q.asks() && (!r.q.wants() || r.box.hasFiles() || !slices.ContainsFunc(r.box.others, (*tool).isSearch)):
-		return r.introduce(), nil
 	}
-	for _, decide := range []func() (planner.Decision, bool){r.divide, r.callNamed, r.useFiles, r.callLikely} {
+	decisions := []func() (planner.Decision, bool){r.divide, r.callNamed, r.useFiles, r.callLikely}
+	if !r.q.asks() { // files tell nothing about what it does not name
+		if !r.q.wants() || !slices.ContainsFunc(r.box.others, (*tool).isSearch) {
+			return r.introduce(), nil
+		}
+		decisions = []func() (planner.Decision, bool){r.callNamed, r.callLikely}
+	}
+	for _, decide := range decisions {
 		if d, ok := decide(); ok {
 			return d, nil
 		}

@@ -146,6 +146,7 @@ func TestRules_AnswersFromFolder(t *testing.T) {
 		{"what is in nowhere.md?", []string{"nothing about “nowhere.md”"}, nil, "search_files", false},
 		{"hello", []string{"Ask me"}, nil, "", false},
 		{"find it", []string{"Ask me"}, nil, "", false},
+		{"what is z", []string{"nothing about “z”"}, nil, "search_files", true},
 		{"find z", []string{"nothing about “z”"}, nil, "search_files", true},
 	} {
 		t.Run(test.question, func(t *testing.T) {

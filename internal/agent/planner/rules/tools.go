@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 // tool is a tool with its parsed name and schema.
@@ -145,9 +146,15 @@ func (t *tool) isArithmetic() bool {
 	return len(t.schema.Properties) > 1
 }
 
-// isSearch reports whether a tool searches by words.
+// isSearch reports whether a tool searches by words, by its name or the beginning of its
+// description: "Looks up a term".
 func (t *tool) isSearch() bool {
-	return has(t.parts, "search find query lookup ask retrieve") && t.schema.find(queryRole) != ""
+	if t.schema.find(queryRole) == "" {
+		return false
+	}
+	described := words(textutil.Truncate(t.Description, 100))
+	return has(t.parts, "search find query lookup ask retrieve") ||
+		len(described) > 0 && has(described[:1], "search searches find finds look looks lookup retrieve retrieves")
 }
 
 // ownWords returns the words of a tool's name that distinguish it from others.
