@@ -67,7 +67,7 @@ func TestAsk(t *testing.T) {
 	if want := "answered Yes, it is safe reasoning.conclusion"; got != want {
 		t.Errorf("the answer is %q, want %q", got, want)
 	}
-	if _, got := ask(t, alice, "@critic once more"); got != "Yes, @critic once more" { // after whatever the part has caused
+	if _, got := ask(t, alice, "@critic once more"); got != "Yes, @critic once more" { // it still answers chats after the part
 		t.Errorf("the critic answers %q", got)
 	}
 	if asked.Load() != 1 || answered.Load() != 2 || !slices.Equal(heard, []string{"The tests pass."}) {

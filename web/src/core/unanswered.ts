@@ -1,9 +1,9 @@
-/** A message that no agent answers, since it begins with a mention of a participant that is not connected. */
+/** Detects messages that no agent answers: they begin with a mention of a participant that is not connected. */
 
 import { leadingMention, mentions } from "@sdk/addressing.js";
 import type { SpaceState } from "./state.js";
 
-/** Returns a sentence if a message to all begins with the mention of a participant that is not connected; "" otherwise. */
+/** Returns a warning if a message to all begins with a mention of a participant that is not connected; "" otherwise. */
 export function unanswered(s: SpaceState, text: string): string {
   const name = leadingMention(text);
   const isNamed = (id: string): boolean => id.toLowerCase() === name.toLowerCase();

@@ -44,7 +44,7 @@ export class Composer extends PageElement {
   declare private empty: boolean;
   /** Why the last message was not submitted. */
   declare private sendError: string;
-  /** Why nobody answers the last message; "" if somebody may. */
+  /** The warning that no agent answers the last message; "" without one. */
   declare private unanswered: string;
 
   private readonly field = createRef<HTMLTextAreaElement>();
