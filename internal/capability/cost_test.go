@@ -68,7 +68,7 @@ func costRounds() int {
 // bounded runs a task. In make slow it reports one that took more processor time than it may.
 func bounded(t *testing.T, most time.Duration, task func()) {
 	t.Helper()
-	if raceEnabled {
+	if testkit.Race {
 		most *= 10
 	}
 	start := testkit.CPUTime(t)

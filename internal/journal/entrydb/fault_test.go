@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/testkit"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -140,6 +141,14 @@ func (h history) check(t *testing.T, d *DB) {
 	}
 }
 
+// stride is the distance of the writes that fail in turn.
+var stride = func() int64 {
+	if testkit.Race {
+		return 10
+	}
+	return 1
+}()
+
 // TestCommit_FailingWrite makes each single write of a store's life fail, alone
 // and together with all later ones. In all cases: no panic, no exit, no
 // acknowledged batch lost, no batch in part, and the database works again when
@@ -148,7 +157,7 @@ func TestCommit_FailingWrite(t *testing.T) {
 	for _, once := range []bool{true, false} {
 		t.Run(fmt.Sprintf("once=%v", once), func(t *testing.T) {
 			n := int64(0)
-			for ; faultRun(t, n, once); n++ {
+			for ; faultRun(t, n, once); n += stride {
 				if t.Failed() {
 					t.Fatalf("with write %d", n)
 				}
@@ -299,6 +308,9 @@ func TestCompaction_Fails(t *testing.T) {
 // A commit that waits for a memtable must not wait forever when the flush that
 // would free the memtable fails.
 func TestFlush_Fails(t *testing.T) {
+	if testkit.Race {
+		t.Skip("one goroutine writes 64 MiB")
+	}
 	var f faults
 	stalled := make(chan struct{})
 	d := open(t, Options{

@@ -72,7 +72,7 @@ func TestOpen_FailingDisk(t *testing.T) {
 	killed, h := killedStore(t)
 	for _, once := range []bool{true, false} {
 		t.Run(fmt.Sprintf("once=%v", once), func(t *testing.T) {
-			for n := int64(0); ; n++ {
+			for n := int64(0); ; n += stride {
 				var f faults
 				f.fail(afterWrites(n, once))
 				fs := errorfs.Wrap(killed.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 0}), &f)
@@ -127,7 +127,7 @@ func finish(t *testing.T, d *DB, h history) {
 func TestReopen_FlickeringDisk(t *testing.T) {
 	killed, before := killedStore(t)
 	seeds := testkit.Rand(t)
-	for i := range 30 {
+	for i := range 30 / stride {
 		seed := seeds.Uint64()
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			var f faults
