@@ -3,6 +3,7 @@ package textutil
 import (
 	"bytes"
 	"regexp"
+	"strconv"
 )
 
 // Halves joins surrogate pairs that a sender of JSON has split over two messages, such as
@@ -73,6 +74,9 @@ func firstHalf(text []byte) int {
 // a second one from c.
 func isHalf(escape []byte, from byte) bool {
 	if len(escape) != escapeLength || escape[0] != '\\' || escape[1] != 'u' || escape[2]|0x20 != 'd' {
+		return false
+	}
+	if _, err := strconv.ParseUint(string(escape[4:]), 16, 8); err != nil {
 		return false
 	}
 	c := escape[3] | 0x20 // a letter in lower case; digits have the bit
