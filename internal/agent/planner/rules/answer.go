@@ -222,6 +222,9 @@ func (r *run) nothing() planner.Decision {
 	if len(r.quoted) > 0 && len(r.read) == 0 {
 		return finish("The folder says nothing about "+r.q.subject()+".", "Nothing was found about "+r.q.subject()+".", 0.2)
 	}
+	if about := strings.Join(r.q.keywords, " "); about != "" && len(r.read) == 1 && r.q.namesFile(r.read[0]) {
+		return finish(code(r.relative(r.read[0]))+" says nothing about “"+about+"”.", "Nothing was found about "+r.q.subject()+".", 0.2)
+	}
 	text := "I found nothing about " + r.q.subject() + "."
 	switch names := r.box.names(); {
 	case len(r.read) > 0:

@@ -59,7 +59,7 @@ func (r *run) useFiles() (d planner.Decision, ok bool) {
 	case len(files) == 0 && r.box.quotes != nil && (len(r.quoted) > 0 || !r.declined):
 		d, ok = r.quote()
 	case len(files) == 0 && try(r.summary(code), r.sparing(1, append(r.searchFor(r.q.keywords), r.list(r.subfolders(), "What I look for may be in %s.")...))):
-	case len(r.passages()) == 0:
+	case len(files) == 0 && len(r.passages()) == 0:
 		try(unread, r.sparing(1, r.open(r.likely(), linesSearch, "I read %s in search of "+r.q.subject()+".")))
 	}
 	return d, ok

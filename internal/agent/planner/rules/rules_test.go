@@ -142,7 +142,7 @@ func TestRules_AnswersFromFolder(t *testing.T) {
 		{"Tell me about unicorns", []string{"nothing about “unicorns”"}, nil, "read_text_file", true},
 		{"what does deploy.md say about a rollback?", []string{"press the red button twice"}, []string{"Run the pipeline"}, "read_text_file", true},
 		{"what does guide/onboarding.md say about a badge?", []string{"Ask Maria", "onboarding.md"}, []string{"red button"}, "read_text_file", true},
-		{"what does deploy.md say about unicorns?", []string{"nothing about “deploy.md unicorns”"}, []string{"pipeline"}, "read_text_file", false},
+		{"what does deploy.md say about unicorns?", []string{"`deploy.md` says nothing about “unicorns”"}, []string{"pipeline"}, "read_text_file", false},
 		{"what is in nowhere.md?", []string{"nothing about “nowhere.md”"}, nil, "search_files", false},
 		{"hello", []string{"Ask me"}, nil, "", false},
 		{"find it", []string{"Ask me"}, nil, "", false},
