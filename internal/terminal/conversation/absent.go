@@ -76,11 +76,11 @@ func Agents(you protocol.ParticipantID, connected []protocol.Participant) (agent
 	return agents
 }
 
-// DidYouMean returns a question with the connected participant that is most similar to
-// one of the names that is not connected; "" if none is.
-func DidYouMean(named []protocol.ParticipantID, connected []protocol.Participant) string {
+// DidYouMean returns a question with the known participant that is most similar to one of
+// the names that is not known; "" if none is.
+func DidYouMean(named []protocol.ParticipantID, known []protocol.Participant) string {
 	for _, id := range named {
-		if near := similar(string(id), connected); id != "" && near != "" && near != string(id) {
+		if near := similar(string(id), known); id != "" && near != "" && near != string(id) {
 			return "Did you mean " + near + "?"
 		}
 	}

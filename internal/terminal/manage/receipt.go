@@ -10,14 +10,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
 	"github.com/meup-protocol/meup/internal/terminal/conversation"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// SuggestName adds the most similar connected participant to the error of an envelope
-// that names an unknown one.
+// maxRecent bounds the envelopes in which SuggestName looks for names.
+const maxRecent = 200
+
+// SuggestName adds the most similar participant to the error of an envelope that names an
+// unknown one: of the connected ones, and those that recent envelopes are from or to.
 func SuggestName(ctx context.Context, t *connect.Target, e *protocol.Envelope, err error) error {
 	if !errors.Is(err, &protocol.Error{Code: protocol.CodeUnknownParticipant}) {
 		return err
@@ -26,9 +30,17 @@ func SuggestName(ctx context.Context, t *connect.Target, e *protocol.Envelope, e
 	if unread != nil {
 		return err // without a suggestion
 	}
+	known := roster.Participants
+	if page, err := t.API.Envelopes(ctx, t.Space, api.EnvelopeQuery{Descending: true, Limit: maxRecent}); err == nil {
+		for i := range page.Envelopes {
+			for _, id := range append(page.Envelopes[i].To, page.Envelopes[i].From) {
+				known = append(known, protocol.Participant{ID: id})
+			}
+		}
+	}
 	p := e.ParsePayload()
 	named := append(slices.Clone(e.To), protocol.ParticipantIn(p, "recipient"), protocol.ParticipantIn(p, "participant_id"))
-	if question := conversation.DidYouMean(named, roster.Participants); question != "" {
+	if question := conversation.DidYouMean(named, known); question != "" {
 		return fmt.Errorf("%w %s", err, question)
 	}
 	return err
