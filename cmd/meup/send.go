@@ -149,7 +149,7 @@ func noteAnswerers(w io.Writer, roster *api.Roster, chat *protocol.Envelope, int
 	d, connected := drafted(roster, chat)
 	list, unasked := d.Unanswered(roster.You.ID, connected, toFlag)
 	if unasked {
-		return &program.ExitError{Code: connect.ExitTimedOut, Err: connect.SafeError{Err: errors.New(list[0])}}
+		return &program.ExitError{Code: connect.ExitTimedOut, Err: connect.SafeError{Err: fmt.Errorf("the message was sent, but %s", list[0])}}
 	}
 	for _, sentence := range list {
 		connect.Warn(w, "%s", sentence)
