@@ -116,8 +116,8 @@ func (l look) examine(t *testing.T, tab *webtest.Tab, axe, name string) []string
 	return slices.Concat(violations(tab, axe), misfits(tab))
 }
 
-// TestLooks runs axe-core on the page in each of its states, and with make slow in
-// each of its looks.
+// TestLooks runs axe-core on the page in each of its states, and with make slow in each of
+// its looks. Narrow and dark ones are in the other tests.
 func TestLooks(t *testing.T) {
 	axe := needsAxe(t)
 	b := webtest.Shared(t)
@@ -129,11 +129,7 @@ func TestLooks(t *testing.T) {
   "team-*": {participants: {ada: {token: ada-token, capabilities: [chat]}}}
 `)
 	seen := make(map[string][]string)
-	these := []look{looks[0], looks[3]}
-	if testkit.IsSlow() || *everyLook {
-		these = looks
-	}
-	for _, l := range these {
+	for _, l := range some(looks...) {
 		t.Run(l.name, func(t *testing.T) {
 			picture := func(tab *webtest.Tab, name string) {
 				t.Helper()

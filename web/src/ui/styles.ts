@@ -212,6 +212,7 @@ export const shared = css`
   @media (prefers-reduced-motion: reduce) {
     * {
       animation-duration: 1ms !important;
+      animation-iteration-count: 1 !important;
       transition-duration: 1ms !important;
     }
   }

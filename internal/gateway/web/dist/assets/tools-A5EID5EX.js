@@ -1,4 +1,4 @@
-import{a as $}from"/assets/chunk-ETNMW55C.js";import{f as R}from"/assets/chunk-IM6PNA5E.js";import{a as f}from"/assets/chunk-JDYKABR7.js";import"/assets/chunk-O24DLERJ.js";import"/assets/chunk-6T7LMJBO.js";import{a as w,b as d,e as b,j as q,k as x}from"/assets/chunk-FOM3HLSD.js";import{a as p}from"/assets/chunk-FJKFMZIY.js";import{o as v,r as n,v as c}from"/assets/chunk-DCI4EF6C.js";import{L as g,R as l,T as y,b as h,c as t,f as o}from"/assets/chunk-FL6C67XG.js";var k=200,u=class extends n{static properties={...n.properties,text:{state:!0},requested:{state:!0},error:{state:!0}};static styles=[w,x,h`
+import{a as $}from"/assets/chunk-ETNMW55C.js";import{f as R}from"/assets/chunk-IM6PNA5E.js";import{a as f}from"/assets/chunk-JDYKABR7.js";import"/assets/chunk-O24DLERJ.js";import"/assets/chunk-6T7LMJBO.js";import{a as w,b as d,e as b,j as q,k as x}from"/assets/chunk-PYHGPBT4.js";import{a as p}from"/assets/chunk-FJKFMZIY.js";import{o as v,r as n,v as c}from"/assets/chunk-DCI4EF6C.js";import{L as g,R as l,T as y,b as h,c as t,f as o}from"/assets/chunk-FL6C67XG.js";var k=200,u=class extends n{static properties={...n.properties,text:{state:!0},requested:{state:!0},error:{state:!0}};static styles=[w,x,h`
       .owner {
         margin: var(--space-5) 0 var(--space-2);
       }
@@ -44,4 +44,4 @@ import{a as $}from"/assets/chunk-ETNMW55C.js";import{f as R}from"/assets/chunk-I
             ${this.requested.has(r.id)?t`<span class="faint" role="status">Requested. No response yet.</span>`:t`<button class="button small" aria-label=${`Request tools of ${l(r.id)}`} @click=${()=>{this.ask(r.id)}}>Request</button>`}
           </li>`)}
       </ul>`:t`<p class="quiet section">You cannot request tool lists.</p>`}async ask(e){this.error="";let r=await this.shell.send(R(e,f()));r.ok?this.requested=new Set([...this.requested,e]):this.error=r.refusal}};g("meup-tools",u);export{u as Tools};
-//# sourceMappingURL=/assets/tools-TVHQDDZQ.js.map
+//# sourceMappingURL=/assets/tools-A5EID5EX.js.map

@@ -208,6 +208,7 @@ import{b as p}from"/assets/chunk-FJKFMZIY.js";import{q as l,u,x as m,y as v}from
   @media (prefers-reduced-motion: reduce) {
     * {
       animation-duration: 1ms !important;
+      animation-iteration-count: 1 !important;
       transition-duration: 1ms !important;
     }
   }
@@ -342,4 +343,4 @@ import{b as p}from"/assets/chunk-FJKFMZIY.js";import{q as l,u,x as m,y as v}from
     cursor: default;
   }
 `;export{b as a,R as b,P as c,j as d,D as e,I as f,A as g,f as h,M as i,B as j,C as k};
-//# sourceMappingURL=/assets/chunk-FOM3HLSD.js.map
+//# sourceMappingURL=/assets/chunk-PYHGPBT4.js.map

@@ -12,5 +12,5 @@ import{d as h}from"/assets/chunk-WZMFREFR.js";import{a as C}from"/assets/chunk-K
         ${e.done&&h(e.result,e.summary)!==""?o`<p class="call-result ${e.failed?"bad":""}">${p(h(e.result,e.summary))}</p>`:d}
         ${r?o`<button class="words" @click=${()=>this.shell.open("proposals",{id:e.id})}>Review</button>`:d}
       </div>
-    </div>`}async load(){try{await import("/assets/proposal-card-O3ONEX2I.js"),_=!0}catch{this.failed=!0}this.requestUpdate()}decided=()=>{this.closest(".talk")?.focus({preventScroll:!0})}};m("meup-proposal",S);function Re(n,e){let r=document.querySelector(`.row.decide[data-id="${CSS.escape(e)}"]`);if(r===null){n.open("proposals",{id:e});return}r.scrollIntoView({block:"center"}),r.focus({preventScroll:!0})}export{R as a,ne as b,re as c,te as d,L as e,ae as f,oe as g,le as h,ie as i,W as j,V as k,N as l,me as m,fe as n,Re as o};
-//# sourceMappingURL=/assets/chunk-VH7TR3H2.js.map
+    </div>`}async load(){try{await import("/assets/proposal-card-577NFKTI.js"),_=!0}catch{this.failed=!0}this.requestUpdate()}decided=()=>{this.closest(".talk")?.focus({preventScroll:!0})}};m("meup-proposal",S);function Re(n,e){let r=document.querySelector(`.row.decide[data-id="${CSS.escape(e)}"]`);if(r===null){n.open("proposals",{id:e});return}r.scrollIntoView({block:"center"}),r.focus({preventScroll:!0})}export{R as a,ne as b,re as c,te as d,L as e,ae as f,oe as g,le as h,ie as i,W as j,V as k,N as l,me as m,fe as n,Re as o};
+//# sourceMappingURL=/assets/chunk-CC43CVWS.js.map

@@ -1,4 +1,4 @@
-import{a as T,b as r,c as m,h,i as q,k as S}from"/assets/chunk-FOM3HLSD.js";import{d as $,r as u,y as x}from"/assets/chunk-DCI4EF6C.js";import{L as g,R as k,T as y,b as f,c as s,f as o,n as p,s as d,t as w,u as c,w as n,x as b}from"/assets/chunk-FL6C67XG.js";var E=5e4,I=32,v=class extends u{static properties={...u.properties,inside:{attribute:!1},held:{state:!0},whole:{state:!0},missing:{state:!0},all:{state:!0}};static styles=[T,S,f`
+import{a as T,b as r,c as m,h,i as q,k as S}from"/assets/chunk-PYHGPBT4.js";import{d as $,r as u,y as x}from"/assets/chunk-DCI4EF6C.js";import{L as g,R as k,T as y,b as f,c as s,f as o,n as p,s as d,t as w,u as c,w as n,x as b}from"/assets/chunk-FL6C67XG.js";var E=5e4,I=32,v=class extends u{static properties={...u.properties,inside:{attribute:!1},held:{state:!0},whole:{state:!0},missing:{state:!0},all:{state:!0}};static styles=[T,S,f`
       dl {
         display: grid;
         grid-template-columns: auto minmax(0, 1fr);
@@ -43,4 +43,4 @@ import{a as T,b as r,c as m,h,i as q,k as S}from"/assets/chunk-FOM3HLSD.js";impo
       ${t.context===void 0?o:s`<dt>Context</dt><dd><button class="words" @click=${()=>{h(this.shell,t.context??"")}}>${r(t.context)}</button></dd>`}
       ${i.length===0?o:s`<dt>Correlates to</dt><dd class="stack">${i.map(l=>s`<button class="words" @click=${()=>this.show(l)}>${r(l)}</button>`)}</dd>`}
     </dl>`}};g("meup-envelope",v);export{v as a};
-//# sourceMappingURL=/assets/chunk-6ZNCV7PM.js.map
+//# sourceMappingURL=/assets/chunk-4JL2UM7E.js.map

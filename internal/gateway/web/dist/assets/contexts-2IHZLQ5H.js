@@ -1,4 +1,4 @@
-import{a as f}from"/assets/chunk-P6ZN7SJI.js";import{a as N,e as i,h as R,k as C}from"/assets/chunk-FOM3HLSD.js";import"/assets/chunk-FJKFMZIY.js";import{c as $,k as b,p as S,r as u,s as m,t as T,u as O}from"/assets/chunk-DCI4EF6C.js";import{D as y,G as k,L as P,R as g,b as w,c as s,f as c}from"/assets/chunk-FL6C67XG.js";var V=w`
+import{a as f}from"/assets/chunk-P6ZN7SJI.js";import{a as N,e as i,h as R,k as C}from"/assets/chunk-PYHGPBT4.js";import"/assets/chunk-FJKFMZIY.js";import{c as $,k as b,p as S,r as u,s as m,t as T,u as O}from"/assets/chunk-DCI4EF6C.js";import{D as y,G as k,L as P,R as g,b as w,c as s,f as c}from"/assets/chunk-FL6C67XG.js";var V=w`
   .in-force {
     padding: var(--space-2) var(--space-3);
     border-radius: var(--round-m);
@@ -107,4 +107,4 @@ import{a as f}from"/assets/chunk-P6ZN7SJI.js";import{a as N,e as i,h as R,k as C
       </div>
       ${l&&e.children.length>0?s`<ul>${e.children.map(h=>this.node(h))}</ul>`:c}
     </li>`}fold(e){let t=new Set(this.closed);t.delete(e)||t.add(e),this.closed=t}flip(e,t){let n=this.shell.view,a=e==="contexts"?"exclude":"contexts",l=n[e].includes(t)?n[e].filter(r=>r!==t):[...n[e].filter(r=>r!==""),t];this.set({[e]:l,[a]:n[a].filter(r=>r!==t)})}set(e){let t={...this.shell.view,...e};this.shell.setView(f(t)?t:m),this.tick++}};function E(o){return y(k(o.message||o.approach||o.conclusion?.text||o.id),90)}function A(o){let e=[];o.contexts.length===1&&o.contexts[0]===""?e.push("only the main conversation"):o.contexts.length>0&&e.push(`only ${i(o.contexts.length,"context")}`),o.exclude.length>0&&e.push(`without ${i(o.exclude.length,"context")}`),o.conclusionsOnly&&e.push("starts and conclusions only"),o.from.length>0&&e.push(`only messages of ${o.from.map(g).join(", ")}`);let t=e.join(", ");return`${t.charAt(0).toUpperCase()}${t.slice(1)}.`}P("meup-contexts",v);export{v as Contexts};
-//# sourceMappingURL=/assets/contexts-ZTYN6UYX.js.map
+//# sourceMappingURL=/assets/contexts-2IHZLQ5H.js.map
