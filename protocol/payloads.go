@@ -70,6 +70,8 @@ type Participant struct {
 	// Serves lists the services that the participant declared when it
 	// connected.
 	Serves []string `json:"serves,omitempty"`
+	// Description says what the participant does, from the gateway's configuration.
+	Description string `json:"description,omitempty"`
 }
 
 // ServesTools is the value of Serves for participants that handle tools/list

@@ -227,6 +227,7 @@ spaces:
       helper: {token_env: DEMO_HELPER, capabilities: [chat, reasoning/*, stream/*, "mcp/*", participant.status, participant.compact-done]}
       guide:
         token_env: DEMO_GUIDE
+        description: Answers questions about the documentation.
         capabilities:
           - chat
           - reasoning/*

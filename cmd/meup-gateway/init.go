@@ -34,6 +34,7 @@ spaces:
       # An agent that may list and search. It proposes its other calls, and alice decides.
       planner:
         token_env: PLANNER_TOKEN
+        description: Answers questions about the files.
         capabilities: &agent
           - chat
           - reasoning/*

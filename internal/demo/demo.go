@@ -52,6 +52,7 @@ const Participants = `
       ben: {token_env: DEMO_BEN, capabilities: [chat]}
       planner:
         token_env: DEMO_PLANNER
+        description: Answers questions in the scene, and proposes calls.
         capabilities:
           - chat
           - reasoning/*

@@ -92,7 +92,9 @@ func spaceConfig(s *config.Space) *authority.Config {
 		Invited:      participantConfig(nil, s.Limits),
 	}
 	for _, p := range s.Participants {
-		out.Participants[p.ID] = participantConfig(p.Capabilities, p.Limits)
+		c := participantConfig(p.Capabilities, p.Limits)
+		c.Description = p.Description
+		out.Participants[p.ID] = c
 	}
 	if s.JWT != nil {
 		guests := participantConfig(s.JWT.Capabilities, s.JWT.Limits)

@@ -20,5 +20,5 @@ func ReadmeConfig(t *testing.T) string {
 	for _, who := range []string{"alice", "planner", "weather"} {
 		t.Setenv(strings.ToUpper(who)+"_TOKEN", who+"-token")
 	}
-	return yaml
+	return "limits: {rate: 1000000, burst: 1000000} # tests poll\n" + yaml
 }

@@ -12,7 +12,11 @@ import (
 
 // describe returns the description of a participant in a dialect.
 func (s *Space) describe(c Connected, d protocol.Dialect, now time.Time) protocol.Participant {
-	p := protocol.Participant{ID: c.ID, Capabilities: s.state.Load().CapabilitiesOf(c.ID, d, now)}
+	st := s.state.Load()
+	p := protocol.Participant{ID: c.ID, Capabilities: st.CapabilitiesOf(c.ID, d, now)}
+	if d != protocol.DialectMEW04 {
+		p.Description = st.Settings(c.ID).Description
+	}
 	if c.Tools {
 		p.Serves = []string{protocol.ServesTools}
 	}

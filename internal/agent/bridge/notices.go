@@ -26,29 +26,41 @@ type Notices struct {
 
 type notice struct {
 	method string
-	key    string // a notice replaces a queued one with the same key
+	key    string // a notice replaces the newest queued one with the same key
 	params mcp.Params
 }
 
-// maxNotices bounds the queued notifications.
-const maxNotices = 256
+// Bounds of the queued notifications, and of those about the progress of one call: further
+// ones replace the newest. Some clients want each step of a short call.
+const (
+	maxNotices  = 256
+	maxProgress = 8
+)
 
 // NewNotices returns an empty queue.
 func NewNotices() *Notices { return &Notices{ready: make(chan struct{}, 1)} }
 
 // Put queues a notification; it serves as mcptools.Options.OnNotice. A
-// notification replaces a queued one with the same key. If the queue is full,
+// notification replaces a queued one with the same key, one of progress only if
+// maxProgress of its call are queued. If the queue is full,
 // the oldest is dropped.
 func (n *Notices) Put(method string, params mcp.Params) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.count++
 	it := notice{method, n.keyOf(method, params), params}
+	newest, queued, most := 0, 0, 1
+	if method == progressMade {
+		most = maxProgress
+	}
 	for i := range n.list {
 		if n.list[i].key == it.key {
-			n.list[i] = it
-			return
+			newest, queued = i, queued+1
 		}
+	}
+	if queued >= most {
+		n.list[newest] = it
+		return
 	}
 	if n.list = append(n.list, it); len(n.list) > maxNotices {
 		n.list = append(n.list[:0], n.list[1:]...)

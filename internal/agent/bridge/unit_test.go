@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -93,6 +94,18 @@ func TestNoticesAreBounded(t *testing.T) {
 	}
 	if list, _, _ = n.drain(); len(list) != 3 {
 		t.Errorf("%d wait", len(list))
+	}
+	for step := range maxProgress + 3 {
+		n.Put(progressMade, &mcp.ProgressNotificationParams{ProgressToken: "1", Progress: float64(step)})
+	}
+	n.Put(progressMade, &mcp.ProgressNotificationParams{ProgressToken: "2"})
+	var steps []float64
+	list, _, _ = n.drain()
+	for _, x := range list[:len(list)-1] {
+		steps = append(steps, x.params.(*mcp.ProgressNotificationParams).Progress)
+	}
+	if want := []float64{0, 1, 2, 3, 4, 5, 6, maxProgress + 2}; !slices.Equal(steps, want) {
+		t.Errorf("progress %v, want %v", steps, want)
 	}
 }
 

@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"net/url"
+	"strings"
 
 	wire "github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -68,7 +69,7 @@ func (c *call) extendedCard() (any, error) {
 		}
 		card.Skills = append(card.Skills, wire.AgentSkill{
 			ID: "agents/" + string(p.ID), Name: string(p.ID), Tags: append([]string{"participant"}, p.Serves...),
-			Description: "Ask " + string(p.ID) + " alone, at the address /a2a/" + c.space + "/agents/" + string(p.ID) + ".",
+			Description: strings.TrimSpace(p.Description + "\nAsk " + string(p.ID) + " alone, at the address /a2a/" + c.space + "/agents/" + string(p.ID) + "."),
 		})
 	}
 	return card, nil

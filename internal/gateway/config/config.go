@@ -138,6 +138,7 @@ type Participant struct {
 	ID           protocol.ParticipantID
 	TokenHash    [32]byte                 // SHA-256 of the token; zero if it is not from the file
 	Tokens       []Token                  // from the administrative space
+	Description  string                   `yaml:"description"`
 	Capabilities []*capability.Capability `yaml:"capabilities"`
 	Limits       limit.Limits             `yaml:"limits"`
 }

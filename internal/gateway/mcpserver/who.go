@@ -27,6 +27,7 @@ type member struct {
 	You          bool     `json:"you,omitempty"`
 	Capabilities []string `json:"capabilities,omitempty" jsonschema:"kinds of envelopes that it may send, or JSON objects that limit them"`
 	Serves       []string `json:"serves,omitempty" jsonschema:"tools: it offers tools"`
+	Description  string   `json:"description,omitempty" jsonschema:"what it does, from the gateway's configuration"`
 }
 
 type question struct {
@@ -59,7 +60,7 @@ func (c *caller) who(ctx context.Context, _ whoInput) (*whoResult, error) {
 			out.Omitted = len(present) - i
 			break
 		}
-		m := member{ID: string(present[i].ID), You: present[i].ID == c.you, Serves: present[i].Serves}
+		m := member{ID: string(present[i].ID), You: present[i].ID == c.you, Serves: present[i].Serves, Description: present[i].Description}
 		for _, raw := range present[i].Capabilities {
 			size += len(raw)
 			m.Capabilities = append(m.Capabilities, capabilityText(raw))

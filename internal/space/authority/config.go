@@ -69,6 +69,8 @@ func (c *Config) PatternName() string { return cmp.Or(c.Pattern, c.Name) }
 // ParticipantConfig is the configuration of a participant.
 type ParticipantConfig struct {
 	Capabilities []*capability.Capability
+	// Description says what the participant does.
+	Description string
 	// Limits are shown in the welcome. The space itself enforces connections,
 	// open contexts and context depth.
 	Limits protocol.Limits

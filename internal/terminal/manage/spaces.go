@@ -132,6 +132,9 @@ func listParticipants(c *cobra.Command, s *connect.Settings, style func(io.Write
 			text = strings.Join(render.WrapHanging(text, width), "\n")
 		}
 		fmt.Fprintln(out, text)
+		if p.Description != "" {
+			fmt.Fprintln(out, "  "+termsafe.Words(p.Description))
+		}
 	}
 	note := " (you, not connected)"
 	for i := range roster.Participants {

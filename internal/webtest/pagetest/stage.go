@@ -50,6 +50,9 @@ func NewWith(t testing.TB, cast []string, others map[string][]string) *Stage {
 	for _, name := range cast {
 		participants[name] = map[string]any{"token": name + "-token", "capabilities": []string{"*"}}
 	}
+	if p, ok := participants["planner"].(map[string]any); ok {
+		p["description"] = "Prepares releases."
+	}
 	for name, may := range others {
 		participants[name] = map[string]any{"token": name + "-token", "capabilities": may}
 	}

@@ -48,6 +48,7 @@ func TestWords(t *testing.T) {
 	openPanel(t, tab, "participants")
 	has("a host of tools", text(`document.querySelector("meup-participants")?.shadowRoot?.querySelector('[data-id="files"] .does')`), "Runs read_file, list_tags, run_checks, push_tag.")
 	has("an agent", text(`document.querySelector("meup-participants")?.shadowRoot?.querySelector('[data-id="scout"] .does')`), "Reasons about questions and answers them.")
+	has("an agent with a description", text(`document.querySelector("meup-participants")?.shadowRoot?.querySelector('[data-id="planner"] .does')`), "Prepares releases.")
 	openPanel(t, tab, "contexts")
 	has("the filter", text(`document.querySelector("meup-contexts")?.shadowRoot?.querySelector("section")`), "Filter of the conversation", "Main conversation only")
 	openPanel(t, tab, "search")

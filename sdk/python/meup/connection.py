@@ -55,15 +55,16 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Participant:
-    """A connected participant. `serves_tools`: it declared that it serves tools."""
+    """A connected participant. `serves_tools`: it declared that it serves tools; `description`: what it does, from the gateway's configuration."""
 
     id: str
     capabilities: tuple[Any, ...] = ()
     serves_tools: bool = False
+    description: str = ""
 
     @staticmethod
     def of(doc: Mapping[str, Any]) -> "Participant":
-        return Participant(str(doc.get("id", "")), tuple(doc.get("capabilities") or ()), "tools" in (doc.get("serves") or ()))
+        return Participant(str(doc.get("id", "")), tuple(doc.get("capabilities") or ()), "tools" in (doc.get("serves") or ()), str(doc.get("description") or ""))
 
 
 class _Resume(Exception):

@@ -766,7 +766,7 @@ function present(v: unknown): Present | null {
   const id = str(field(p, "id"));
   if (id === "") return null;
   const capabilities = arr(field(p, "capabilities")).filter((c) => typeof c === "string" || isObject(c)) as readonly Capability[];
-  return { id, capabilities, serves: strings(field(p, "serves")) };
+  return { id, capabilities, serves: strings(field(p, "serves")), description: str(field(p, "description")) };
 }
 
 function environment(): Readonly<Record<string, string | undefined>> {

@@ -85,6 +85,8 @@ export interface Present {
   readonly capabilities: readonly Capability[];
   /** "tools": it declared that it answers tools/list and tools/call. */
   readonly serves?: readonly string[];
+  /** What it does, from the gateway's configuration. */
+  readonly description?: string;
 }
 
 /**

@@ -349,6 +349,8 @@ export interface Given {
 export interface Participant extends Versioned {
   readonly id: ParticipantID;
   readonly capabilities: readonly Capability[];
+  /** What it does, from the gateway's configuration. */
+  readonly description: string;
   /** Connected now. */
   readonly present: boolean;
   /** Set if it has opened a context, or has an explicit capability for reasoning. */

@@ -18,6 +18,8 @@ export class Live {
   space = "";
   /** Null until the first welcome; until then no participant counts as gone. */
   roster: Map<ParticipantID, readonly Capability[]> | null = null;
+  /** What participants do, from the gateway's configuration; of the last known MAX_HELD. */
+  readonly descriptions = new Map<ParticipantID, string>();
   refusals: readonly RefusalNote[] = [];
   gap = "";
   /** The last known capabilities of participants. */
@@ -61,6 +63,11 @@ export class Live {
     if (this.roster === null || this.roster.has(id) || this.absent.has(id)) return false;
     this.absent.set(id, -1);
     return true;
+  }
+
+  describe(id: ParticipantID, text: string): void {
+    if (text !== "" && this.descriptions.size < MAX_HELD) this.descriptions.set(id, text);
+    else if (text === "") this.descriptions.delete(id);
   }
 
   private remember(id: ParticipantID, capabilities: readonly Capability[]): void {

@@ -19,6 +19,7 @@ export function person(c: Ctx, id: ParticipantID): Mut<Participant> {
   return c.t.add(c.t.participants, id, {
     id,
     capabilities: c.live.capabilities(id),
+    description: c.live.descriptions.get(id) ?? "",
     present: c.live.present(id),
     agent: reasons(c.live.capabilities(id)),
     paused: false,
@@ -62,6 +63,7 @@ export function appear(c: Ctx, ids: Iterable<ParticipantID>): void {
     const capabilities = c.live.roster?.get(id);
     const p = person(c, id);
     p.present = capabilities !== undefined;
+    p.description = c.live.descriptions.get(id) ?? "";
     if (capabilities !== undefined) {
       p.capabilities = capabilities;
       p.agent = p.agent || reasons(capabilities);
@@ -156,19 +158,26 @@ export function welcome(c: Ctx, e: Envelope): void {
   const before = [...(c.live.roster?.keys() ?? [])];
   const present = arr(field(e.payload, "participants"))
     .slice(0, MAX_PARTICIPANTS)
-    .map((x) => [str(field(obj(x), "id")), capabilities(field(obj(x), "capabilities"))] as const)
+    .map((x) => described(c, obj(x)))
     .filter(([id]) => id !== "");
   c.live.welcome(present, Math.max(count(field(space, "seq")) ?? 0, c.t.head));
   appear(c, new Set([...before, ...present.map(([id]) => id), ...c.t.unfinished.keys()]));
 }
 
+/** Notes the description of a connected participant; returns its id and its capabilities. */
+function described(c: Ctx, p: Payload): readonly [ParticipantID, readonly Capability[]] {
+  const id = str(field(p, "id"));
+  c.live.describe(id, str(field(p, "description")));
+  return [id, capabilities(field(p, "capabilities"))];
+}
+
 /** Handles system.presence. */
 export function presence(c: Ctx, e: Envelope): void {
   const who = obj(field(e.payload, "participant"));
-  const id = str(field(who, "id"));
+  const [id, held] = described(c, who);
   if (id === "") return;
   if (field(e.payload, "event") === "leave") c.live.leave(id, c.t.head);
-  else c.live.join(id, capabilities(field(who, "capabilities")));
+  else c.live.join(id, held);
   appear(c, [id]);
 }
 

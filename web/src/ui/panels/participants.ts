@@ -124,12 +124,12 @@ export class Participants extends PanelElement {
     return chips.length === 0 ? nothing : html`<div class="chips">${chips}</div>`;
   }
 
-  /** What a participant does, as its tools and its reasoning show. */
+  /** What a participant does, by its description, or as its tools and its reasoning show. */
   private activity(p: Participant): TemplateResult | typeof nothing {
     const shown = p.tools.slice(0, MAX_TOOLS).map((t, i) => html`${i === 0 ? "" : ", "}<code>${who(t.name)}</code>`);
     const more = p.tools.length > MAX_TOOLS ? ` and ${p.tools.length - MAX_TOOLS} more` : "";
-    if (shown.length === 0 && !p.agent) return nothing;
-    return html`<p class="does">${p.agent ? "Reasons about questions and answers them." : nothing} ${shown.length === 0 ? nothing : html`Runs ${shown}${more}.`}</p>`;
+    if (shown.length === 0 && !p.agent && p.description === "") return nothing;
+    return html`<p class="does">${p.description !== "" ? plain(p.description) : p.agent ? "Reasons about questions and answers them." : nothing} ${shown.length === 0 ? nothing : html`Runs ${shown}${more}.`}</p>`;
   }
 
   private rights(p: Participant): TemplateResult {
