@@ -566,7 +566,7 @@ func TestStreamWentBack_NotVerified(t *testing.T) {
 	n.stop()
 	n.opts.StoreDir = old
 	n.start()
-	b := openTest(t, n.url(), one)
+	b := startTest(t, n.url(), one)
 	refuses(t, a)
 	refuses(t, b) // it has as many messages as A now, with the one that holds it back
 	var reports atomic.Int64
