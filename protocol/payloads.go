@@ -33,6 +33,9 @@ type You struct {
 	ID           ParticipantID     `json:"id"`
 	Capabilities []json.RawMessage `json:"capabilities"`
 	Limits       Limits            `json:"limits"`
+	// Connections is the number of the participant's connections, with this one, at all
+	// gateways; 0: not known.
+	Connections int `json:"connections,omitempty"`
 }
 
 // Limits are the limits of a participant; 0: none.

@@ -234,13 +234,27 @@ func (a *Agent) catchUp(ctx context.Context) []protocol.Envelope {
 		}
 		return nil
 	}
-	rest, wanted := b.Leftovers(), b.Questions()
-	a.log.Info("caught up", "questions", len(wanted), "left_open", len(rest))
+	var elsewhere []protocol.ID // another process may be working on these
+	if a.opts.Space.Welcome().You.Connections > 1 {
+		elsewhere = b.InProgress()
+	}
+	rest, wanted := b.LeftoversBut(elsewhere...), b.Questions()
+	a.log.Info("caught up", "questions", len(wanted), "left_open", len(rest), "elsewhere", len(elsewhere))
 	var questions []*question
 	for _, chat := range wanted {
+		if i := slices.Index(elsewhere, chat.ID); i >= 0 {
+			elsewhere = slices.Delete(elsewhere, i, i+1)
+			q := a.questionOf(chat, a.chats.Before(&chat))
+			a.runtime.Group.Go(func() { a.takeOverWhenGone(q, 0, true) })
+			continue
+		}
 		q := a.newQuestion(chat)
 		a.questions.Hold(&q.chat, q)
 		questions = append(questions, q)
+	}
+	for _, id := range elsewhere {
+		q := a.questionOf(protocol.Envelope{ID: id}, nil)
+		a.runtime.Group.Go(func() { a.takeOverWhenGone(q, 0, false) })
 	}
 	requests := b.Requests()
 	a.runtime.Group.Go(func() {
@@ -251,10 +265,10 @@ func (a *Agent) catchUp(ctx context.Context) []protocol.Envelope {
 				last = append(last, q)
 				continue
 			}
-			a.resume(q, b)
+			a.resumeOrAwait(q, b)
 		}
 		for _, q := range last { // one after another: only one of them may end this process
-			a.resume(q, b)
+			a.resumeOrAwait(q, b)
 			<-q.root.ctx.Done()
 		}
 	})
@@ -264,21 +278,34 @@ func (a *Agent) catchUp(ctx context.Context) []protocol.Envelope {
 // maxInterrupted bounds the attempts to answer a question that end with their process.
 const maxInterrupted = 3
 
-// resume starts to answer a question of the log, unless it was settled while
-// earlier attempts were closed. It gives up one that may end each process that works on it.
-func (a *Agent) resume(q *question, work *catchup.Backlog) {
-	if work.Settled(q.chat.ID) {
+// resumeOrAwait resumes a question of the log, or leaves it to another process that has begun
+// since this one joined.
+func (a *Agent) resumeOrAwait(q *question, work *catchup.Backlog) {
+	if a.resume(q, work, a.space.Seq) {
+		a.runtime.Group.Go(func() { a.takeOverWhenGone(q, a.opts.WatchInterval, true) })
+	}
+}
+
+// resume starts to answer a question of the log, unless it was settled while earlier attempts
+// were closed, or another process has begun to answer it after the position asked; it reports
+// the latter. It gives up a question that may end each process that works on it.
+func (a *Agent) resume(q *question, work *catchup.Backlog, asked protocol.Seq) (behind bool) {
+	behind = work.BegunAfter(q.chat.ID, asked)
+	if behind || work.Settled(q.chat.ID) {
 		a.drop(q)
-		return
+		return behind
 	}
 	if n := work.Interrupted(q.chat.ID); n >= maxInterrupted {
 		a.log.Error("question given up: the process ended during each attempt to answer it", "question", q.chat.ID, "attempts", n)
 		a.drop(q)
-		a.replyError(q, errGivenUp)
-		return
+		end := q.stopped(errGivenUp)
+		end.ID = twins.GivenUpID(q.chat.ID)
+		a.out.Final("answer", end)
+		return false
 	}
 	q.earlier = work.Calls(q.chat.ID)
 	a.startWhenFree(q)
+	return false
 }
 
 // startWhenFree starts to answer a question as soon as a place is free, unless

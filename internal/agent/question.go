@@ -7,6 +7,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent/addressing"
 	"github.com/meup-protocol/meup/internal/agent/catchup"
+	"github.com/meup-protocol/meup/internal/agent/causes"
 	"github.com/meup-protocol/meup/internal/agent/chats"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
@@ -190,4 +191,9 @@ func (q *question) reply(markdown string, more ...field) protocol.Envelope {
 		To: q.private, Kind: protocol.KindChat, Correlation: protocol.CorrelateTo(q.chat.ID),
 		Payload: object(append([]field{{"message", textutil.ShortenChars(markdown, maxAnswer)}, {"format", "markdown"}}, more...)...),
 	}
+}
+
+// stopped builds the chat that explains why the question gets no answer.
+func (q *question) stopped(cause error) protocol.Envelope {
+	return q.reply("I have stopped looking into this: " + causes.Explain(cause) + ".")
 }

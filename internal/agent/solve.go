@@ -349,7 +349,7 @@ func (a *Agent) replyError(q *question, cause error) {
 	if withdrawn || errors.Is(cause, errShutdown) || errors.Is(cause, errBehind) || errors.Is(cause, errTakenOver) || errors.Is(cause, client.ErrClosed) {
 		return // no one expects an answer, or there is no time
 	}
-	a.out.Final("answer", q.reply("I have stopped looking into this: "+causes.Explain(cause)+"."))
+	a.out.Final("answer", q.stopped(cause))
 }
 
 func namesOf(calls []contextwindow.Call) []string {

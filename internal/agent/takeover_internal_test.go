@@ -53,7 +53,7 @@ func TestTakeOver_SettledMeanwhile(t *testing.T) {
 				t.Fatal(err)
 			}
 			send(settling.who, settling.env)
-			a.takeOver(a.questionOf(chat, nil), work)
+			a.takeOver(a.questionOf(chat, nil), work, 0, true)
 			if a.questions.Get("question") != nil {
 				t.Error("the question is open")
 			}
@@ -69,5 +69,61 @@ func TestTakeOver_SettledMeanwhile(t *testing.T) {
 				t.Errorf("%v", kinds)
 			}
 		})
+	}
+}
+
+// Two processes that give a question up send one answer, and one that finds an attempt of
+// another process, begun after it asked, leaves the question to it.
+func TestResume_Together(t *testing.T) {
+	g := meuptest.Start(t, `{spaces: {lab: {participants: {alice: {token: alice-token, capabilities: ["*"]}, planner: {token: planner-token, capabilities: ["*"]}}}}}`)
+	alice, planner := g.API(t, "alice"), g.API(t, "planner")
+	send := func(c *api.Client, env protocol.Envelope) protocol.Seq {
+		t.Helper()
+		receipt, err := c.Send(testkit.Deadline(t), "lab", env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return receipt.Seq
+	}
+	chat := client.Chat("how many sheep?")
+	chat.ID, chat.From = "question", "alice"
+	send(alice, chat)
+	var asked protocol.Seq
+	for _, id := range []protocol.ID{"first", "second", "third"} {
+		asked = send(planner, protocol.Envelope{ID: id, Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo("question"), Payload: []byte(`{"message":"…"}`)})
+	}
+	read := func(a *Agent) *catchup.Backlog {
+		work, err := catchup.ReadAttempts(t.Context(), catchup.Options{History: a.opts.History, You: a.you, Space: a.space, Now: time.Now(), Result: toolbox.ResultIn})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return work
+	}
+	var agents []*Agent
+	for range 2 {
+		c, err := client.Dial(testkit.Deadline(t), client.Options{URL: g.URL("lab"), Token: "planner-token"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		a := New(Options{Space: c, History: g.API(t, "planner")})
+		a.runtime.Work, a.runtime.Final = t.Context(), t.Context() // as in Run
+		agents = append(agents, a)
+	}
+	work := []*catchup.Backlog{read(agents[0]), read(agents[1])}
+	if !agents[0].resume(agents[0].newQuestion(chat), work[0], asked-1) {
+		t.Error("the attempt that began later is not left to its process")
+	}
+	for i, a := range agents {
+		if a.resume(a.newQuestion(chat), work[i], asked) {
+			t.Error("an attempt that began before is left alone")
+		}
+	}
+	page, err := alice.Envelopes(t.Context(), "lab", api.EnvelopeQuery{Kinds: []string{"chat"}, From: []protocol.ParticipantID{"planner"}, Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(page.Envelopes) != 1 {
+		t.Errorf("%d answers, want 1", len(page.Envelopes))
 	}
 }

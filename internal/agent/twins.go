@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"time"
 
 	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/causes"
@@ -56,6 +58,13 @@ func (a *Agent) watch(q *question) {
 	if !left || q.part || a.opts.CatchUp == catchup.Off || a.opts.History == nil {
 		return
 	}
+	a.takeOverWhenGone(q, a.opts.WatchInterval, true)
+}
+
+// takeOverWhenGone waits until no other process works on a question, closes what was left open
+// and, if the question is wanted, answers it. The first probe is sent after a time; 0: this process
+// has just started.
+func (a *Agent) takeOverWhenGone(q *question, first time.Duration, wanted bool) {
 	select {
 	case a.watched <- struct{}{}:
 		defer func() { <-a.watched }()
@@ -63,31 +72,48 @@ func (a *Agent) watch(q *question) {
 		return
 	}
 	ctx := a.runtime.Work
-	w := twins.Watch{You: a.you, Question: q.chat.ID, Inbox: &a.inbox, Publish: a.out.Publish, Interval: a.opts.WatchInterval, After: a.opts.After}
-	for w.Gone(ctx) {
+	w := twins.Watch{You: a.you, Question: q.chat.ID, Inbox: &a.inbox, Send: a.sendProbe, Interval: a.opts.WatchInterval, After: a.opts.After}
+	for delay := first; ; delay = w.Interval {
+		asked, gone := w.Gone(ctx, delay)
+		if !gone || asked == 0 && first > 0 { // without the right to ask, it is left to the other process
+			return
+		}
 		reading, cancel := context.WithTimeout(ctx, catchUpTime)
 		work, err := catchup.ReadAttempts(reading, catchup.Options{
 			History: a.opts.History, You: a.you, Space: a.opts.Space.Welcome().Space, Now: a.opts.Now(), Result: toolbox.ResultIn,
 		})
 		cancel()
-		if err == nil {
-			a.takeOver(q, work)
+		switch {
+		case err != nil:
+			a.log.Warn("the log cannot be read: a question is not taken over yet", "question", q.chat.ID, "err", err)
+		case work.BegunAfter(q.chat.ID, cmp.Or(asked, a.space.Seq)): // by a process that lives
+		case !a.takeOver(q, work, cmp.Or(asked, a.space.Seq), wanted):
 			return
 		}
-		a.log.Warn("the log cannot be read: a question is not taken over yet", "question", q.chat.ID, "err", err)
 	}
 }
 
-// takeOver answers a question that a process left which is gone.
-func (a *Agent) takeOver(q *question, work *catchup.Backlog) {
+func (a *Agent) sendProbe(ctx context.Context, probe protocol.Envelope) (protocol.Seq, error) {
+	a.out.Sent.Add(probe.ID)
+	receipt, err := a.opts.Space.Send(ctx, probe)
+	return receipt.Seq, err
+}
+
+// takeOver answers a question that a process left which is gone. It reports whether another
+// process has begun to answer it after the position asked.
+func (a *Agent) takeOver(q *question, work *catchup.Backlog, asked protocol.Seq, wanted bool) (behind bool) {
 	if work.Settled(q.chat.ID) {
-		return
+		return false
 	}
 	a.log.Warn("the other process is gone: its question is taken over", "question", q.chat.ID)
+	if !wanted {
+		a.closeAttempts(a.runtime.Work, work, work.LeftoversOf(q.chat.ID))
+		return false
+	}
 	next := a.openQuestion(q.chat, q.history)
 	a.questions.Hold(&next.chat, next)
 	a.closeAttempts(next.root.ctx, work, work.LeftoversOf(q.chat.ID))
-	a.resume(next, work)
+	return a.resume(next, work, asked)
 }
 
 // closeRounds bounds how often closeAttempts reads the log.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/catchup"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/twins"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/internal/participant"
@@ -196,5 +198,67 @@ func TestTwins_Host(t *testing.T) {
 	}
 	if env := <-handled; env.Kind != protocol.KindParticipantStatus || string(env.Payload) != `{"status":"started"}` {
 		t.Errorf("%s %s", env.Kind, env.Payload)
+	}
+}
+
+// A process that starts leaves a question to one that works on it: it neither closes its context
+// nor counts it as an attempt that ended with its process.
+func TestTwins_StartBesideWorking(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice := join(t, g, "alice")
+	question := ask(t, alice, "how many sheep?")
+	interrupted(t, g, question, 2)
+	hanging, goOn := make(chan struct{}), make(chan struct{})
+	tools := oneTool(t, "count_sheep", func(context.Context) (string, error) { close(hanging); <-goOn; return "42", nil })
+	twin(t, g, agent.Options{Tools: tools, Planner: once(callOf("count_sheep", `{"query":"x"}`))})
+	<-hanging
+	probes := join(t, g, "planner")
+	twin(t, g, agent.Options{Planner: deciding(func(context.Context, planner.State) (planner.Decision, error) {
+		t.Error("the second process works on the question, too")
+		return planner.Decision{Action: contextwindow.Finish, Answer: "43", Conclusion: "43"}, nil
+	}), MaxQuestions: 1, After: after(twins.ReplyTime, nil)})
+	conversation(t, probes, func(env *protocol.Envelope) bool { // the reply to the probe
+		return env.Kind == protocol.KindParticipantStatus && len(env.Correlation.IDs) > 0
+	})
+	close(goOn)
+	all := conversation(t, alice, answerTo(question))
+	all = append(all, idle(t, alice, "planner")...)
+	cancelled := 0
+	for i := range all {
+		if all[i].Kind == protocol.KindReasoningCancel {
+			cancelled++
+		}
+	}
+	if n := answerCount(all, question); n != 1 || cancelled != 2 { // of the two attempts before
+		t.Errorf("%d answers, %d contexts cancelled\n%s", n, cancelled, script(all))
+	}
+}
+
+// A process that starts while another one is connected that does not work on a question, or
+// that it may not ask, answers it.
+func TestTwins_StartBesideIdle(t *testing.T) {
+	for _, who := range []string{"planner", "critic"} { // critic may not send participant.status
+		t.Run(who, func(t *testing.T) {
+			g := meuptest.Start(t, config)
+			alice, ghost := join(t, g, "alice"), join(t, g, who)
+			question := ask(t, alice, "@"+who+" how many sheep?")
+			send(t, ghost, protocol.Envelope{ID: "attempt", Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo(question), Payload: []byte(`{"message":"…"}`)})
+			part := protocol.Envelope{ID: "part", Kind: protocol.KindReasoningStart, Payload: []byte(`{"message":"…","participant_id":"` + who + `"}`), Context: "whole"}
+			send(t, alice, protocol.Envelope{ID: "whole", Kind: protocol.KindReasoningStart, Payload: []byte(`{"message":"…"}`)})
+			send(t, alice, part)
+			employ(t, g, who, agent.Options{CatchUp: catchup.Auto, OwnToolsOnly: true, After: atOnce(twins.ReplyTime),
+				Planner: deciding(func(context.Context, planner.State) (planner.Decision, error) {
+					return planner.Decision{Action: contextwindow.Finish, Answer: "42", Conclusion: "42"}, nil
+				})})
+			closed := map[protocol.ContextPath]bool{}
+			answered := false
+			conversation(t, alice, func(env *protocol.Envelope) bool {
+				if env.Kind == protocol.KindReasoningCancel {
+					closed[env.Context] = true
+				}
+				answered = answered || answerTo(question)(env)
+				return answered && closed["attempt"] && closed["whole/part"]
+			})
+		})
 	}
 }

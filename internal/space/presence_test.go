@@ -292,3 +292,28 @@ func TestPresence_Linger(t *testing.T) {
 		})
 	}
 }
+
+// A welcome has the number of the participant's connections at all gateways, but not for MEW.
+func TestWelcome_Connections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := openWith(t, rights{"alice": {"*"}}.config(t), func(s *space.Services) { s.Peers = &rosters{} })
+		r.run(time.Second)
+		for i, c := range []struct {
+			dialect protocol.Dialect
+			remote  int
+			want    int
+		}{{protocol.DialectMEUP01, 0, 1}, {protocol.DialectMEUP02, 0, 2}, {protocol.DialectMEUP01, 2, 5}, {protocol.DialectMEW04, 2, 0}} {
+			r.hub.SetRemote(r.Name(), []space.Connected{{ID: "alice", Connections: c.remote}})
+			alice := r.join(space.JoinOptions{ID: "alice", Dialect: c.dialect})
+			defer alice.leave()
+			synctest.Wait()
+			var w protocol.Welcome
+			if err := json.Unmarshal(alice.own[0].Payload, &w); err != nil {
+				t.Fatal(err)
+			}
+			if w.You.Connections != c.want {
+				t.Errorf("welcome %d: %d connections, want %d", i, w.You.Connections, c.want)
+			}
+		}
+	})
+}

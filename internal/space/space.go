@@ -441,8 +441,13 @@ func (s *Space) presentLocked() (list []Connected) {
 
 // connectedLocked describes a participant across all gateways.
 func (s *Space) connectedLocked(id protocol.ParticipantID) Connected {
-	p := s.participants[id]
-	return Connected{ID: id, Tools: s.remote[id].Tools || p != nil && p.toolHosts > 0}
+	c := s.remote[id]
+	c.ID = id
+	if p := s.participants[id]; p != nil {
+		c.Connections += p.connections
+		c.Tools = c.Tools || p.toolHosts > 0
+	}
+	return c
 }
 
 // IsPresent reports whether the participant is present on any gateway.

@@ -52,6 +52,9 @@ func (m *Member) appendWelcome(dst []byte) []byte {
 		Protocol:     m.CurrentDialect().String(),
 	}
 	for _, c := range s.announced(m.ID) {
+		if c.ID == m.ID && m.CurrentDialect() != protocol.DialectMEW04 {
+			w.You.Connections = c.Connections
+		}
 		if m.CurrentDialect() == protocol.DialectMEW04 && c.ID == m.ID {
 			continue // MEW lists the others
 		}

@@ -57,11 +57,55 @@ func (b *Backlog) Interrupted(question protocol.ID) (n int) {
 	return n
 }
 
-// LeftoversOf returns the Leftovers of the attempts to answer a question.
-func (b *Backlog) LeftoversOf(question protocol.ID) []protocol.Envelope {
-	return slices.DeleteFunc(b.Leftovers(), func(env protocol.Envelope) bool {
-		return !slices.Contains(b.attempts[protocol.ID(env.Context.Root())], question)
-	})
+// BegunAfter reports whether an attempt to answer a question is open that began after a
+// position.
+func (b *Backlog) BegunAfter(question protocol.ID, position protocol.Seq) bool {
+	for path, start := range b.contexts {
+		if start.Seq > position && slices.Contains(b.attempts[protocol.ID(path)], question) {
+			return true
+		}
+	}
+	return false
+}
+
+// InProgress returns the questions with an open attempt, and the open parts that other
+// agents gave to this one: another process may be working on them.
+func (b *Backlog) InProgress() (ids []protocol.ID) {
+	for path := range b.contexts {
+		for _, id := range b.workIn(path) {
+			if !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
+// workIn returns the questions that a context belongs to, or the part.
+func (b *Backlog) workIn(context protocol.ContextPath) []protocol.ID {
+	if questions, own := b.attempts[protocol.ID(context.Root())]; own {
+		return questions
+	}
+	for path := context; path != ""; path = path.Parent() {
+		if start, open := b.contexts[path]; open && start.From != b.o.You {
+			return []protocol.ID{start.ID}
+		}
+	}
+	return nil
+}
+
+// LeftoversOf returns the Leftovers of some questions and parts.
+func (b *Backlog) LeftoversOf(ids ...protocol.ID) []protocol.Envelope {
+	return slices.DeleteFunc(b.Leftovers(), func(env protocol.Envelope) bool { return !b.about(&env, ids) })
+}
+
+// LeftoversBut returns the other ones.
+func (b *Backlog) LeftoversBut(ids ...protocol.ID) []protocol.Envelope {
+	return slices.DeleteFunc(b.Leftovers(), func(env protocol.Envelope) bool { return b.about(&env, ids) })
+}
+
+func (b *Backlog) about(env *protocol.Envelope, ids []protocol.ID) bool {
+	return slices.ContainsFunc(b.workIn(env.Context), func(id protocol.ID) bool { return slices.Contains(ids, id) })
 }
 
 // LateProposals returns the withdrawals of open proposals in contexts of attempts that

@@ -7,6 +7,7 @@ package twins
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -73,74 +74,81 @@ func Claimed(env *protocol.Envelope) protocol.ID {
 // ReplyTime is how long a process waits for a reply to its probe.
 const ReplyTime = 10 * time.Second
 
-// Watch observes a question that another process of the participant answers.
+// Watch observes the work on a question, which another process of the participant may do.
 type Watch struct {
 	You      protocol.ParticipantID
 	Question protocol.ID
 	Inbox    *inbox.Inbox
-	Publish  func(context.Context, ...protocol.Envelope) error
+	Send     func(context.Context, protocol.Envelope) (protocol.Seq, error)
 	Interval time.Duration // between probes
 	After    func(time.Duration) <-chan time.Time
 }
 
-// Gone waits until no process works on the question and it is neither answered
-// nor withdrawn. It returns false if it is, or if ctx ends. Answers are reported
-// to a box of the inbox, which can lose some: the caller reads the log before it
+// Gone probes after a time, and then once in each Interval, until no process replies that it
+// works on the question. It returns the position of that probe; 0 if the probe was not
+// allowed. It returns false if the question is answered or withdrawn, or if ctx ends. Answers
+// are reported to a box of the inbox, which can lose some: the caller reads the log before it
 // takes the question over.
-func (w *Watch) Gone(ctx context.Context) bool {
+func (w *Watch) Gone(ctx context.Context, first time.Duration) (asked protocol.Seq, gone bool) {
 	box := w.Inbox.Expect(w.Question)
 	defer w.Inbox.Release(w.Question)
-	timer := time.NewTimer(w.Interval)
+	timer := time.NewTimer(first)
 	defer timer.Stop()
 	for {
 		select {
 		case env := <-box:
 			if env.Kind == protocol.KindChatCancel || env.Kind == protocol.KindChat && env.From == w.You {
-				return false
+				return 0, false
 			}
 		case <-timer.C:
-			if !w.probe(ctx) {
-				return ctx.Err() == nil
+			if asked, alive := w.probe(ctx); !alive {
+				return asked, ctx.Err() == nil
 			}
 			timer.Reset(w.Interval)
 		case <-ctx.Done():
-			return false
+			return 0, false
 		}
 	}
 }
 
 // probe asks the other processes whether one works on the question. A probe is
 // not correlated to the question, since its sender would receive it.
-func (w *Watch) probe(ctx context.Context) (alive bool) {
+func (w *Watch) probe(ctx context.Context) (asked protocol.Seq, alive bool) {
 	id := protocol.ID(uuid.Must(uuid.NewV7()).String())
 	box := w.Inbox.Expect(id)
 	defer w.Inbox.Release(id)
-	err := w.Publish(ctx, protocol.Envelope{
+	asked, err := w.Send(ctx, protocol.Envelope{
 		ID: id, Kind: protocol.KindParticipantStatus, To: []protocol.ParticipantID{w.You},
 		Payload: append(protocol.AppendString([]byte(`{"status":"waiting","question":`), string(w.Question)), '}'),
 	})
-	if err != nil { // not allowed: nothing is known of the other process
-		return true
+	if err != nil { // without the right to ask, the process that begins first is not known to live
+		return 0, !errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation})
 	}
 	late := w.After(ReplyTime)
 	for {
 		select {
 		case env := <-box:
 			if env.Kind == protocol.KindParticipantStatus && env.From == w.You {
-				return true
+				return asked, true
 			}
 		case <-late:
-			return false
+			return asked, false
 		case <-ctx.Done():
-			return true
+			return asked, true
 		}
 	}
 }
 
 // RefusalID returns the id of the chat that refuses a question, which is the same
 // in all processes: the second one is a retry, and the question gets one refusal.
-func RefusalID(question protocol.ID) protocol.ID {
-	return protocol.ID(uuid.NewSHA1(uuid.NameSpaceOID, []byte("refusal of "+question)).String())
+func RefusalID(question protocol.ID) protocol.ID { return sharedID("refusal of " + question) }
+
+// GivenUpID returns the id of the chat that gives a question up, which is the same in all
+// processes, too.
+func GivenUpID(question protocol.ID) protocol.ID { return sharedID("end of " + question) }
+
+func sharedID(name protocol.ID) protocol.ID {
+	return protocol.ID(uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)).String())
 }
 
 // Asked returns the question of a probe; "" if the envelope is none.
