@@ -75,7 +75,7 @@ func (a *Agent) takeOverWhenGone(q *question, first time.Duration, wanted bool) 
 	w := twins.Watch{You: a.you, Question: q.chat.ID, Inbox: &a.inbox, Send: a.sendProbe, Interval: a.opts.WatchInterval, After: a.opts.After}
 	for delay := first; ; delay = w.Interval {
 		asked, gone := w.Gone(ctx, delay)
-		if !gone || asked == 0 && first > 0 { // without the right to ask, it is left to the other process
+		if !gone || asked == 0 && delay > 0 { // without the right to ask, it is left to the other process
 			return
 		}
 		reading, cancel := context.WithTimeout(ctx, catchUpTime)
