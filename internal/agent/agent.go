@@ -240,7 +240,7 @@ func New(opts Options) *Agent {
 }
 
 // errShutdown is the cause that ends questions when the agent shuts down.
-const errShutdown = causes.Error("the agent is shutting down")
+const errShutdown = causes.Error(catchup.ShuttingDown)
 
 // Run answers questions until ctx ends, an authorized participant shuts the
 // agent down (both return nil), or the client ends. Open contexts are then

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -78,7 +79,9 @@ const (
 	// searchPages bounds the pages of history in which the agent's last
 	// envelope is searched, and the questions that it had begun to answer; the gateway scans up to 10,000 entries per page.
 	searchPages = 5
-	pageEntries = 1000
+	// attemptPages bounds the pages that are read from the oldest attempt without an answer on.
+	attemptPages = 10
+	pageEntries  = 1000
 	// maxWaiting bounds the requests to the agent without a response.
 	maxWaiting = 1024
 )
@@ -96,6 +99,7 @@ type Backlog struct {
 	begun     map[protocol.ID]bool              // chats that it had started to answer
 	waiting   map[protocol.ID]protocol.Envelope // requests to the agent without a response
 	settled   map[protocol.ID]bool              // chats that are answered or withdrawn
+	said      map[protocol.ID]protocol.Envelope // the agent's own chats, by the chats that they correlate to, before the log is read
 
 	attempts  map[protocol.ID][]protocol.ID // the chats that an outermost reasoning.start of the agent correlates to
 	ended     map[protocol.ID]bool          // attempts with an end that is not of a later process
@@ -126,7 +130,9 @@ func (b *Backlog) note(env *protocol.Envelope) {
 		b.noteTaken(env)
 	case protocol.KindChat:
 		b.noteTaken(env)
-		if isQuestion {
+		if said, ok := b.said[env.ID]; ok && (len(said.To) == 0 || said.AddressedTo(env.From)) {
+			b.settled[env.ID] = true
+		} else if isQuestion {
 			b.chats = append(b.chats, oldChat{*env, b.spoken, named})
 			b.chats = b.chats[max(0, len(b.chats)-maxBacklog):]
 		}
@@ -282,8 +288,11 @@ var restarted = client.RPCError{
 	Code: participant.CodeFailed, Message: "restarted: whether the call took effect is not known", Data: json.RawMessage(`{"reason":"restarted"}`),
 }
 
-// wasRestarted is the reason with which a later process closes a context.
-const wasRestarted = "the agent was restarted"
+// The reasons with which contexts are closed whose questions are answered later.
+const (
+	wasRestarted = "the agent was restarted" // by a later process
+	ShuttingDown = "the agent is shutting down"
+)
 
 // Leftovers returns the envelopes that close the agent's unfinished work:
 // responses, withdrawals, and the ends of contexts, innermost first.
@@ -324,8 +333,8 @@ func reason(why string) json.RawMessage {
 
 // Read reads the entries that catching up needs. With Auto their number is
 // bounded, independent of the length of the log: the newest entries, those up to the
-// agent's last envelope, where it may have left work unfinished, and the questions of
-// that work.
+// agent's last envelope, where it may have left work unfinished, those from its oldest
+// attempt without an answer on, and the questions of that work.
 func Read(ctx context.Context, o Options) (*Backlog, error) {
 	b := &Backlog{
 		o:         o,
@@ -335,13 +344,14 @@ func Read(ctx context.Context, o Options) (*Backlog, error) {
 		begun:     make(map[protocol.ID]bool),
 		waiting:   make(map[protocol.ID]protocol.Envelope),
 		settled:   make(map[protocol.ID]bool),
+		said:      make(map[protocol.ID]protocol.Envelope),
 		attempts:  make(map[protocol.ID][]protocol.ID),
 		ended:     make(map[protocol.ID]bool),
 		sent:      make(map[protocol.ID]*sentCall),
 	}
 	head := o.Space.Seq
 	if o.Mode == All {
-		err := b.readEntries(ctx, 0, head)
+		err := b.readEntries(ctx, 0, head, math.MaxInt)
 		return b, err
 	}
 	last, err := b.lastOwn(ctx)
@@ -365,13 +375,63 @@ func Read(ctx context.Context, o Options) (*Backlog, error) {
 		}
 		recent = append(own, recent...)
 	}
+	first := protocol.Seq(0) // before it, entries are not read; 0: there are none
+	if since > 0 && len(recent) > 0 {
+		first = recent[0].Seq
+	}
+	if first > 0 && last > 0 {
+		begun, err := b.unanswered(ctx)
+		if err == nil && begun > 0 && begun < first {
+			err = b.readEntries(ctx, begun-1, first-1, attemptPages)
+			first = begun
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	for i := range recent {
 		b.note(&recent[i])
 	}
-	if b.o.Observe != nil && len(recent) > 0 && since > 0 {
-		err = b.readBegun(ctx, recent[0].Seq)
+	if first > 0 && b.o.Observe != nil {
+		err = b.readBegun(ctx, first)
 	}
 	return b, err
+}
+
+// unanswered returns the position of the agent's oldest attempt of the last hour that it did
+// not answer and that nothing else ended; 0: none. It notes the agent's answers.
+func (b *Backlog) unanswered(ctx context.Context) (oldest protocol.Seq, err error) {
+	q := api.EnvelopeQuery{
+		From: []protocol.ParticipantID{b.o.You}, FromTime: b.o.Now.Add(-maxAge), Before: b.o.Space.Seq + 1, Descending: true, Limit: pageEntries, Log: b.o.Space.Log,
+		Kinds: []string{string(protocol.KindChat), string(protocol.KindReasoningStart), string(protocol.KindReasoningCancel)},
+	}
+	ended := make(map[protocol.ID]bool)
+	for range searchPages {
+		page, err := b.o.History.Envelopes(ctx, b.o.Space.Name, q)
+		if err != nil {
+			return 0, err
+		}
+		for _, env := range page.Envelopes { // newest first
+			switch {
+			case env.Kind == protocol.KindChat:
+				for _, id := range env.Correlation.IDs {
+					b.said[id] = env
+				}
+			case env.Kind == protocol.KindReasoningCancel:
+				reason := env.ParsePayload().Get("reason").Text()
+				ended[protocol.ID(env.Context)] = reason != wasRestarted && reason != ShuttingDown
+			case env.Kind == protocol.KindReasoningStart && env.Context == "" && !ended[env.ID]:
+				if slices.ContainsFunc(env.Correlation.IDs, func(id protocol.ID) bool { return b.said[id].ID == "" }) {
+					oldest = env.Seq
+				}
+			}
+		}
+		if !page.HasMore {
+			break
+		}
+		q.Before = page.Next
+	}
+	return oldest, nil
 }
 
 // readBegun adds the questions from before a Seq that the agent had begun to answer after it.
@@ -448,10 +508,10 @@ func (b *Backlog) newest(ctx context.Context, n int, upTo protocol.Seq) (list []
 	return list, q.Before - 1, nil
 }
 
-// readEntries reads the entries with since < seq <= upTo.
-func (b *Backlog) readEntries(ctx context.Context, since, upTo protocol.Seq) error {
+// readEntries reads the entries with since < seq <= upTo, in at most some pages.
+func (b *Backlog) readEntries(ctx context.Context, since, upTo protocol.Seq, pages int) error {
 	q := api.EnvelopeQuery{Since: since, Before: upTo + 1, Limit: pageEntries, Log: b.o.Space.Log}
-	for {
+	for range pages {
 		page, err := b.o.History.Envelopes(ctx, b.o.Space.Name, q)
 		if err != nil {
 			return err
@@ -464,4 +524,5 @@ func (b *Backlog) readEntries(ctx context.Context, since, upTo protocol.Seq) err
 		}
 		q.Since = page.Next
 	}
+	return nil
 }

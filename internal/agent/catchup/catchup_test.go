@@ -83,10 +83,64 @@ func TestRead_Positions(t *testing.T) {
 			if rest := b.Leftovers(); len(rest) != 1 || rest[0].Context != "attempt" {
 				t.Errorf("leftovers %+v", rest)
 			}
-			if h.read > 3001 {
+			if h.read > 3002 {
 				t.Errorf("%d entries read", h.read)
 			}
 		})
+	}
+}
+
+// An attempt that began long ago, in a busy space, is resumed with the calls that it made, unless it
+// was answered; also if the agent closed its context as it stopped.
+func TestRead_AttemptLongAgo(t *testing.T) {
+	for _, between := range []int{2500, 14_000} { // more than is read from the attempt on
+		h := &history{}
+		others := func(n int) {
+			for range n {
+				h.add(1, protocol.Envelope{ID: protocol.ID(fmt.Sprintf("bob-%d", len(h.log))), From: "bob", Kind: protocol.KindChat})
+			}
+		}
+		attempt := func(id protocol.ID) {
+			h.add(1, protocol.Envelope{ID: id, From: "alice", Kind: protocol.KindChat})
+			h.add(1, protocol.Envelope{ID: "attempt-" + id, From: "planner", Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo(id)})
+		}
+		end := func(id protocol.ID, reason string) {
+			h.add(1, protocol.Envelope{From: "planner", Kind: protocol.KindReasoningCancel, Context: "attempt-" + protocol.ContextPath(id), Payload: fmt.Appendf(nil, `{"reason":%q}`, reason)})
+		}
+		attempt("withdrawn")
+		end("withdrawn", "cancelled by alice")
+		others(3000)
+		for _, id := range []protocol.ID{"open", "stopped", "answered"} {
+			attempt(id)
+		}
+		end("stopped", "the agent is shutting down")
+		h.add(1, protocol.Envelope{ID: "call", From: "planner", To: []protocol.ParticipantID{"tools"}, Kind: protocol.KindMCPRequest, Context: "attempt-open", Payload: []byte(`{"method":"tools/call","params":{"name":"transfer"}}`)})
+		others(between)
+		for _, id := range []protocol.ID{"answered", "recent"} {
+			h.add(1, protocol.Envelope{ID: "answer to " + id, From: "planner", Kind: protocol.KindChat, Correlation: protocol.CorrelateTo(id)})
+		}
+		others(2500)
+		b, err := catchup.Read(t.Context(), catchup.Options{
+			Mode: catchup.Auto, History: h, You: "planner", Space: protocol.SpaceInfo{Name: "lab", Seq: protocol.Seq(len(h.log))}, Now: time.Now(),
+			Observe: func(env *protocol.Envelope) (isQuestion, named bool) { return env.From == "alice", false },
+			Result:  func(*protocol.Envelope) contextwindow.Result { return contextwindow.Result{} },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []protocol.ID
+		for _, q := range b.Questions() {
+			ids = append(ids, q.ID)
+		}
+		if want := []protocol.ID{"open", "stopped"}; !slices.Equal(ids, want) {
+			t.Errorf("%d entries: questions %v, want %v", between, ids, want)
+		}
+		if calls := b.Calls("open"); len(calls) != 1 || calls[0].Tool != "transfer" {
+			t.Errorf("%d entries: calls %+v", between, calls)
+		}
+		if h.read > 10_000+5_000 {
+			t.Errorf("%d entries: %d read", between, h.read)
+		}
 	}
 }
 

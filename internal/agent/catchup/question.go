@@ -2,6 +2,7 @@ package catchup
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/meup-protocol/meup/client/api"
@@ -37,7 +38,7 @@ func (b *Backlog) ReadOn(ctx context.Context) error {
 		return err
 	}
 	if head > b.o.Space.Seq {
-		err = b.readEntries(ctx, b.o.Space.Seq, head)
+		err = b.readEntries(ctx, b.o.Space.Seq, head, math.MaxInt)
 		b.o.Space.Seq = head
 	}
 	return err
