@@ -175,6 +175,19 @@ spaces:
 	}
 }
 
+// White space around a description is not a part of it; a blank one is none.
+func TestDescription(t *testing.T) {
+	for text, want := range map[string]string{
+		`" Keeps the books.\n"`: "Keeps the books.", `" \t\n"`: "", `"\u00a0"`: "",
+		`"` + strings.Repeat(" ", 300) + strings.Repeat("é", 200) + `"`: strings.Repeat("é", 200),
+	} {
+		cfg := mustParse(t, "spaces: {lab: {participants: {alice: {token_env: ALICE_TOKEN, capabilities: [chat], description: "+text+"}}}}")
+		if got := cfg.Spaces[0].Participants[0].Description; got != want {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
+}
+
 func TestSpaceLookup(t *testing.T) {
 	cfg := mustParse(t, `
 spaces:

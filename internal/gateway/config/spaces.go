@@ -72,6 +72,7 @@ func (r *resolver) space(name, n *node) Space {
 	for _, m := range n.get("participants").entries() {
 		p := Participant{ID: protocol.ParticipantID(m.key.text), Limits: s.Limits}
 		r.decode(m.value, &p)
+		p.Description = strings.TrimSpace(p.Description)
 		hash, ok := r.token(m.value)
 		if first := owners[hash]; ok && first != nil {
 			r.errorf(m.key, "%s has the same token as %s in line %d; each participant needs its own token",
