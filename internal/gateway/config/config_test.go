@@ -188,6 +188,31 @@ func TestDescription(t *testing.T) {
 	}
 }
 
+// In the example of all keys, no participant has the description of another one.
+func TestFullExample(t *testing.T) {
+	text, err := os.ReadFile("../../../examples/config/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, faults := config.Parse("full.yaml", text, func(name string) (string, bool) { return name + "-0123456789", true },
+		func(string) ([]byte, error) { return []byte(secrets["good.toml"]), nil })
+	if cfg == nil {
+		t.Fatal(lines(faults))
+	}
+	described := make(map[string]protocol.ParticipantID)
+	for _, s := range cfg.Spaces {
+		for _, p := range s.Participants {
+			if first := described[p.Description]; p.Description != "" && first != "" {
+				t.Errorf("%s and %s have one description", first, p.ID)
+			}
+			described[p.Description] = p.ID
+		}
+	}
+	if len(described) < 2 {
+		t.Error("no participant has a description")
+	}
+}
+
 func TestSpaceLookup(t *testing.T) {
 	cfg := mustParse(t, `
 spaces:
