@@ -362,7 +362,7 @@ func TestA2A_Errors(t *testing.T) {
 // The card without a token names nothing but the space, and is the same for a space that
 // does not exist. With a token it names the participants.
 func TestA2A_Card(t *testing.T) {
-	g := meuptest.Start(t, aguiConfig)
+	g := meuptest.Start(t, strings.Replace(aguiConfig, "planner-token,", "planner-token, description: Answers questions.,", 1))
 	planner, err := client.Dial(t.Context(), client.Options{URL: g.URL("lab"), Token: "planner-token"})
 	if err != nil {
 		t.Fatal(err)
@@ -395,8 +395,19 @@ func TestA2A_Card(t *testing.T) {
 		t.Errorf("%s\n%s", lab, nowhere)
 	}
 	for _, path := range []string{"/a2a/lab" + card, "/a2a/lab/extendedAgentCard"} {
-		if status, text := get(path, "alice-token"); status != 200 || !strings.Contains(text, `"agents/planner"`) {
+		if status, text := get(path, "alice-token"); status != 200 || !strings.Contains(text, `"agents/planner"`) ||
+			!strings.Contains(text, `"description":"Answers questions.\nAsk planner alone, `) {
 			t.Errorf("%d %s", status, text)
+		}
+	}
+	const agent = "/a2a/lab/agents/planner"
+	if _, text := get(agent+card, ""); strings.Contains(text, "Answers questions.") {
+		t.Errorf("without a token: %s", text)
+	}
+	for _, path := range []string{agent + card, agent + "/extendedAgentCard"} {
+		if status, text := get(path, "alice-token"); status != 200 || strings.Contains(text, `"agents/`) ||
+			strings.Count(text, `"description":"Answers questions.\nAsk planner, a participant `) != 2 {
+			t.Errorf("%s: %d %s", path, status, text)
 		}
 	}
 	for path, want := range map[string]int{"/a2a/a%20b" + card: 404, "/a2a/lab/agents/a%20b" + card: 404, "/a2a/lab/extendedAgentCard": 401} {

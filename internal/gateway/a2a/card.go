@@ -52,25 +52,32 @@ func (c *call) card() *wire.AgentCard {
 	}
 }
 
-// extendedCard is the operation GetExtendedAgentCard: the card with a skill for each
-// connected participant that the client may ask.
+// extendedCard is the operation GetExtendedAgentCard: the card of the space with a skill
+// for each connected participant that the client may ask, or that of a connected agent
+// with its description.
 func (c *call) extendedCard() (any, error) {
-	card := c.card()
-	if c.agent != "" {
-		return card, nil
-	}
 	roster, err := c.Client.Roster(c.r.Context(), c.space)
 	if err != nil {
 		return nil, protocol.AsError(err)
 	}
+	card := c.card()
 	for _, p := range roster.Participants {
-		if p.ID == c.you || len(card.Skills) > maxPage {
-			continue
+		switch {
+		case p.ID == c.agent:
+			card.Description = described(p, card.Description)
+			card.Skills[0].Description = card.Description
+		case c.agent != "" || p.ID == c.you || len(card.Skills) > maxPage:
+		default:
+			card.Skills = append(card.Skills, wire.AgentSkill{
+				ID: "agents/" + string(p.ID), Name: string(p.ID), Tags: append([]string{"participant"}, p.Serves...),
+				Description: described(p, "Ask "+string(p.ID)+" alone, at the address /a2a/"+c.space+"/agents/"+string(p.ID)+"."),
+			})
 		}
-		card.Skills = append(card.Skills, wire.AgentSkill{
-			ID: "agents/" + string(p.ID), Name: string(p.ID), Tags: append([]string{"participant"}, p.Serves...),
-			Description: strings.TrimSpace(p.Description + "\nAsk " + string(p.ID) + " alone, at the address /a2a/" + c.space + "/agents/" + string(p.ID) + "."),
-		})
 	}
 	return card, nil
+}
+
+// described returns a text after the description of a participant.
+func described(p protocol.Participant, text string) string {
+	return strings.TrimSpace(p.Description + "\n" + text)
 }
