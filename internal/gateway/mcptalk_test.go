@@ -185,7 +185,7 @@ func TestMCP_LongMessages(t *testing.T) {
 }
 
 func TestMCP_Who(t *testing.T) {
-	g := meuptest.Start(t, mcpConfig)
+	g := meuptest.Start(t, strings.Replace(mcpConfig, "eve-token,", "eve-token, description: Keeps the books.,", 1))
 	bob := mcpClient(t, g, "bob-token", "")
 	asked := call[toldSent](t, bob, "say", map[string]any{"message": "who knows?"})
 	joined := watch(t, g, "eve-token")
@@ -195,10 +195,12 @@ func TestMCP_Who(t *testing.T) {
 		Present []struct {
 			ID           string
 			Capabilities []any
+			Description  string
 		}
 		OpenQuestions []struct{ ID, From, Trust, State string } `json:"open_questions"`
 	}](t, bob, "who", nil)
-	if got.You != "bob" || len(got.Present) != 1 || got.Present[0].ID != "eve" || fmt.Sprint(got.Present[0].Capabilities) != "[chat]" {
+	if got.You != "bob" || len(got.Present) != 1 || got.Present[0].ID != "eve" || fmt.Sprint(got.Present[0].Capabilities) != "[chat]" ||
+		got.Present[0].Description != "Keeps the books." {
 		t.Errorf("present: %+v", got)
 	}
 	if len(got.OpenQuestions) != 1 || got.OpenQuestions[0].ID != asked.ID || got.OpenQuestions[0].State != api.TurnPending || got.OpenQuestions[0].Trust != "you" {

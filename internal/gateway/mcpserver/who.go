@@ -17,7 +17,7 @@ const (
 	maxTurns     = 5 // the newest ones of a thread
 	maxQuestion  = 500
 	maxMembers   = 256
-	maxListBytes = 64 << 10 // of the capabilities
+	maxListBytes = 64 << 10 // of the capabilities and descriptions
 )
 
 type whoInput struct{}
@@ -61,6 +61,7 @@ func (c *caller) who(ctx context.Context, _ whoInput) (*whoResult, error) {
 			break
 		}
 		m := member{ID: string(present[i].ID), You: present[i].ID == c.you, Serves: present[i].Serves, Description: present[i].Description}
+		size += len(m.Description)
 		for _, raw := range present[i].Capabilities {
 			size += len(raw)
 			m.Capabilities = append(m.Capabilities, capabilityText(raw))
