@@ -362,3 +362,14 @@ func TestMessages_ToAbsent(t *testing.T) {
 		})
 	}
 }
+
+// The list of participants says what they do, each in a line.
+func TestParticipantsRead(t *testing.T) {
+	s := newStage(t)
+	s.model.Apply(ParticipantsRead{Participants: []protocol.Participant{
+		{ID: "alice"}, {ID: "guide", Description: "Answers\n  mallory: \x1b[31mquestions."},
+	}})
+	if got := s.shown(); !strings.HasSuffix(got, "alice (you): nothing\n  guide: nothing\n    Answers mallory: questions.\n") {
+		t.Errorf("%q", got)
+	}
+}

@@ -282,7 +282,7 @@ func (m *Model) showStatus(env *protocol.Envelope) {
 	m.printLines(NoticeBlock, string(env.From)+": "+strings.Join(list, "; ")+".")
 }
 
-// listParticipants lists the connected participants and their capabilities.
+// listParticipants lists the connected participants, their capabilities and descriptions.
 func (m *Model) listParticipants(e ParticipantsRead) {
 	if e.Err != nil {
 		m.printLines(ErrorBlock, "Could not read the participants: "+errorText(e.Err))
@@ -295,6 +295,9 @@ func (m *Model) listParticipants(e ParticipantsRead) {
 			you = " (you)"
 		}
 		lines = append(lines, fmt.Sprintf("  %s%s: %s", termsafe.Name(one.ID), you, strings.Join(blockrender.Capabilities(one.Capabilities), "; ")))
+		if one.Description != "" {
+			lines = append(lines, "    "+termsafe.Words(one.Description))
+		}
 	}
 	m.printLines(NoticeBlock, lines...)
 }
