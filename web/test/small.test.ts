@@ -13,6 +13,7 @@ import type { Block } from "../src/core/state.js";
 import { ServerClock, axisMarks, callDuration, dayOf, duration } from "../src/core/time.js";
 import { Toggles } from "../src/core/toggle.js";
 import { imitatesPage, lookalikes, name, neutral, suspicious, visible } from "../src/core/unicode.js";
+import type { Payload } from "@sdk/types.js";
 import { Scribe, recorded } from "./support.js";
 
 const history = recorded("lab-history.jsonl");
@@ -182,6 +183,27 @@ test("participants: tools, pauses, kicks, agents", () => {
   assert.equal((p("planner") as { agent: boolean }).agent, true);
   assert.equal((p("files") as { status: string }).status, "busy");
   assert.deepEqual(r.state.timeline.map((x) => x.type), ["notice", "notice", "block"]);
+});
+
+test("the description of a participant is the newest one, also of one that joins behind many others", () => {
+  const w = new Scribe();
+  const r = new Reducer();
+  const does = (id: string): string | undefined => r.state.participants.get(id)?.description;
+  const of = (id: string, description?: string): Payload => ({ id, capabilities: [], description });
+  const welcome = (...participants: readonly Payload[]): void => void r.hint(w.gateway("system.welcome", { ...w.welcome([]).payload, participants }));
+  const join = (p: Payload): void => void r.hint(w.gateway("system.presence", { event: "join", participant: p }));
+  welcome(of("planner", "Plans."));
+  assert.equal(does("planner"), "Plans.");
+  for (let i = 0; i < 4096; i++) join(of(`p${i}`, "Waits."));
+  join(of("late", "Is late."));
+  join(of("planner", "Plans releases."));
+  assert.deepEqual([does("late"), does("planner")], ["Is late.", "Plans releases."]);
+  r.hint(w.presence("leave", "planner"));
+  assert.equal(does("planner"), "Plans releases.", "of one that has left, the last one");
+  welcome(of("late"), of("planner", "Plans again."));
+  assert.deepEqual([does("late"), does("planner")], ["", "Plans again."]);
+  join(of("planner"));
+  assert.equal(does("planner"), "");
 });
 
 test("refusals of one's own are kept for a while, presence is not of the log", () => {

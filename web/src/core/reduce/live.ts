@@ -4,7 +4,7 @@
  * when older pages are loaded.
  */
 
-import type { RefusalNote } from "../state.js";
+import type { Participant, RefusalNote } from "../state.js";
 import type { Capability, ID, Limits, ParticipantID } from "@sdk/types.js";
 
 /** Bounds: characters of one stream, streams, rejections. */
@@ -13,17 +13,17 @@ const MAX_STREAMS = 256;
 const MAX_REFUSALS = 50;
 const MAX_HELD = 4096;
 
+/** What the gateway says of a participant. */
+export type Known = Pick<Participant, "capabilities" | "description">;
+
 export class Live {
   you: { readonly id: ParticipantID; readonly capabilities: readonly Capability[]; readonly limits: Limits } | null = null;
   space = "";
   /** Null until the first welcome; until then no participant counts as gone. */
-  roster: Map<ParticipantID, readonly Capability[]> | null = null;
-  /** What participants do, from the gateway's configuration; of the last known MAX_HELD. */
-  readonly descriptions = new Map<ParticipantID, string>();
+  roster: Map<ParticipantID, Known> | null = null;
   refusals: readonly RefusalNote[] = [];
   gap = "";
-  /** The last known capabilities of participants. */
-  private readonly held = new Map<ParticipantID, readonly Capability[]>();
+  private readonly held = new Map<ParticipantID, Known>();
   /** The head of the log when a participant's absence was noticed; -1: not at all. */
   private readonly absent = new Map<ParticipantID, number>();
   private absentByDefault = 0;
@@ -32,10 +32,10 @@ export class Live {
   private readonly texts = new Map<ID, string>();
 
   /** Applies the participant list of a welcome. */
-  welcome(present: Iterable<readonly [ParticipantID, readonly Capability[]]>, head: number): void {
+  welcome(present: Iterable<readonly [ParticipantID, Known]>, head: number): void {
     const before = this.roster;
     this.roster = new Map(present);
-    for (const [id, capabilities] of this.roster) this.remember(id, capabilities);
+    for (const [id, known] of this.roster) this.remember(id, known);
     if (before === null) {
       this.absentByDefault = head;
       return;
@@ -44,9 +44,9 @@ export class Live {
     for (const id of this.roster.keys()) this.absent.delete(id);
   }
 
-  join(id: ParticipantID, capabilities: readonly Capability[]): void {
-    this.roster?.set(id, capabilities);
-    this.remember(id, capabilities);
+  join(id: ParticipantID, known: Known): void {
+    this.roster?.set(id, known);
+    this.remember(id, known);
     this.absent.delete(id);
   }
 
@@ -65,19 +65,14 @@ export class Live {
     return true;
   }
 
-  describe(id: ParticipantID, text: string): void {
-    if (text !== "" && this.descriptions.size < MAX_HELD) this.descriptions.set(id, text);
-    else if (text === "") this.descriptions.delete(id);
-  }
-
-  private remember(id: ParticipantID, capabilities: readonly Capability[]): void {
+  private remember(id: ParticipantID, known: Known): void {
     if (this.held.size >= MAX_HELD && !this.held.has(id)) this.held.delete(this.held.keys().next().value as ParticipantID);
-    this.held.set(id, capabilities);
+    this.held.set(id, known);
   }
 
-  /** Returns the current or last known capabilities of a participant. */
-  capabilities(id: ParticipantID): readonly Capability[] {
-    return this.held.get(id) ?? [];
+  /** Returns what is known of a participant now, or was last. */
+  known(id: ParticipantID): Known {
+    return this.held.get(id) ?? { capabilities: [], description: "" };
   }
 
   present(id: ParticipantID): boolean {

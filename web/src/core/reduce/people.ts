@@ -5,6 +5,7 @@ import type { Participant, Tool } from "../state.js";
 import type { Capability, Envelope, ParticipantID, Payload } from "@sdk/types.js";
 import { review } from "./blocks.js";
 import { type Ctx, type Logged, timeOf } from "./context.js";
+import type { Known } from "./live.js";
 import type { Mut } from "./tables.js";
 
 /** Bounds: participants, and tools of each. */
@@ -16,12 +17,12 @@ export function person(c: Ctx, id: ParticipantID): Mut<Participant> {
   const there = c.t.edit(c.t.participants, id);
   if (there !== undefined) return there;
   if (c.t.participants.size >= MAX_PARTICIPANTS) forgetOne(c);
+  const known = c.live.known(id);
   return c.t.add(c.t.participants, id, {
     id,
-    capabilities: c.live.capabilities(id),
-    description: c.live.descriptions.get(id) ?? "",
+    ...known,
     present: c.live.present(id),
-    agent: reasons(c.live.capabilities(id)),
+    agent: reasons(known.capabilities),
     paused: false,
     pausedUntil: null,
     kicked: false,
@@ -60,15 +61,10 @@ export function hear(c: Ctx, e: Logged): void {
 /** Copies the presence of all or one participant from Live. */
 export function appear(c: Ctx, ids: Iterable<ParticipantID>): void {
   for (const id of ids) {
-    const capabilities = c.live.roster?.get(id);
+    const known = c.live.roster?.get(id);
     const p = person(c, id);
-    p.present = capabilities !== undefined;
-    p.description = c.live.descriptions.get(id) ?? "";
-    if (capabilities !== undefined) {
-      p.capabilities = capabilities;
-      p.agent = p.agent || reasons(capabilities);
-      p.kicked = false;
-    }
+    p.present = known !== undefined;
+    if (known !== undefined) Object.assign(p, known, { agent: p.agent || reasons(known.capabilities), kicked: false });
     review(c, id);
   }
 }
@@ -158,23 +154,19 @@ export function welcome(c: Ctx, e: Envelope): void {
   const before = [...(c.live.roster?.keys() ?? [])];
   const present = arr(field(e.payload, "participants"))
     .slice(0, MAX_PARTICIPANTS)
-    .map((x) => described(c, obj(x)))
+    .map((x) => known(obj(x)))
     .filter(([id]) => id !== "");
   c.live.welcome(present, Math.max(count(field(space, "seq")) ?? 0, c.t.head));
   appear(c, new Set([...before, ...present.map(([id]) => id), ...c.t.unfinished.keys()]));
 }
 
-/** Notes the description of a connected participant; returns its id and its capabilities. */
-function described(c: Ctx, p: Payload): readonly [ParticipantID, readonly Capability[]] {
-  const id = str(field(p, "id"));
-  c.live.describe(id, str(field(p, "description")));
-  return [id, capabilities(field(p, "capabilities"))];
+function known(p: Payload): readonly [ParticipantID, Known] {
+  return [str(field(p, "id")), { capabilities: capabilities(field(p, "capabilities")), description: str(field(p, "description")) }];
 }
 
 /** Handles system.presence. */
 export function presence(c: Ctx, e: Envelope): void {
-  const who = obj(field(e.payload, "participant"));
-  const [id, held] = described(c, who);
+  const [id, held] = known(obj(field(e.payload, "participant")));
   if (id === "") return;
   if (field(e.payload, "event") === "leave") c.live.leave(id, c.t.head);
   else c.live.join(id, held);
