@@ -128,7 +128,7 @@ const config = `
 spaces:
   lab:
     participants:
-      alice: {token: alice-token, capabilities: ["*"]}
+      alice: {token: alice-token, capabilities: ["*"], description: Decides.}
       bob: {token: bob-token, capabilities: ["*"]}
       carol: {token: carol-token, capabilities: [chat, mcp.response]}
 `
@@ -172,7 +172,7 @@ func TestGateway_Skips(t *testing.T) {
 			skipped = append(skipped, v.Name)
 		}
 	}
-	if want := []string{"capabilities", "pause", "proposal"}; !slices.Equal(skipped, want) {
+	if want := []string{"capabilities", "description", "pause", "proposal"}; !slices.Equal(skipped, want) {
 		t.Errorf("skipped %v", skipped)
 	}
 }

@@ -282,6 +282,7 @@ var gatewayMutants = map[string]struct {
 }{
 	"no welcome":          {&proxy{down: drop(`"system.welcome"`)}, "1-welcome"},
 	"no presence":         {&proxy{down: drop(`"event":"leave"`)}, "1-welcome"},
+	"no description":      {&proxy{down: replace(`,"description":"Decides."`, ``)}, "description"},
 	"keeps the sender's":  {&proxy{down: replace(`"from":"alice"`, `"from":"bob"`)}, "fields"},
 	"no seq":              {&proxy{down: replace(`"seq":`, `"sequence":`)}, "fields"},
 	"rounds numbers":      {&proxy{down: replace("100000000000000000000000000001", "100000000000000000000000000000")}, "bytes"},

@@ -64,6 +64,7 @@ func New(ctx context.Context, o Options) (*Suite, error) {
 		return nil, errors.New("the URL of the gateway: expected http://HOST or https://HOST")
 	}
 	s := &Suite{o: o, http: &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}}, you: make(map[string]protocol.You)}
+	described := false
 	for name := range o.Tokens {
 		ctx, cancel := context.WithTimeout(ctx, joinTime)
 		welcome, err := s.welcome(ctx, name)
@@ -73,6 +74,9 @@ func New(ctx context.Context, o Options) (*Suite, error) {
 			return nil, fmt.Errorf("join as %s: %w", name, err)
 		}
 		s.you[name] = welcome.You
+		described = described || name == "a" && slices.ContainsFunc(welcome.Participants, func(p protocol.Participant) bool {
+			return p.ID == welcome.You.ID && p.Description != ""
+		})
 	}
 	a, b := s.you["a"], s.you["b"]
 	if a.ID == "" || b.ID == "" || a.ID == b.ID {
@@ -80,7 +84,7 @@ func New(ctx context.Context, o Options) (*Suite, error) {
 		return nil, errors.New("the tokens a and b belong to two participants")
 	}
 	s.met = map[string]bool{
-		"addressed": !o.Public, "c": s.you["c"].ID != "", "message_bytes": b.Limits.MessageBytes > 0 && b.Limits.MessageBytes <= 8<<20,
+		"addressed": !o.Public, "c": s.you["c"].ID != "", "description": described, "message_bytes": b.Limits.MessageBytes > 0 && b.Limits.MessageBytes <= 8<<20,
 		"all capabilities": slices.ContainsFunc(a.Capabilities, func(raw json.RawMessage) bool { return slices.Contains([]string{`"*"`, `"**"`}, string(raw)) }),
 	}
 	return s, nil
