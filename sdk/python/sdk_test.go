@@ -29,6 +29,7 @@ spaces:
       carol: {token: carol-token, capabilities: ["*"]}
       planner:
         token: planner-token
+        description: Answers questions.
         capabilities:
           - chat
           - reasoning/*

@@ -277,6 +277,13 @@ class ClientTest(SpaceTest):
         await tools.close()
         await until(lambda: all(p.id != "weather" for p in alice.participants))
 
+    async def test_descriptions(self) -> None:
+        alice = await self.join("alice")
+        planner = await self.join("planner")
+        await until(lambda: any(p.id == "planner" for p in alice.participants))
+        for space in (alice, planner):  # of a presence, and of a welcome
+            self.assertEqual({p.id: p.description for p in space.participants}, {"alice": "", "planner": "Answers questions."})
+
 
 class RequestTest(SpaceTest):
     async def test_result_and_error(self) -> None:

@@ -34,6 +34,18 @@ test("addresses of a gateway and of its socket", async () => {
   }
 });
 
+test("participants have the description of the gateway's configuration, if any", async (t) => {
+  const g = new FakeGateway();
+  g.participants = [{ id: "bot", capabilities: ["*"] }, { id: "planner", capabilities: [], description: "Answers questions." }];
+  const me = await connect(g.options());
+  t.after(() => me.close());
+  const does = () => Object.fromEntries(me.participants.map((p) => [p.id, p.description]));
+  assert.deepEqual(does(), { bot: "", planner: "Answers questions." });
+  g.presence("join", "planner", { description: "Plans releases." });
+  await until("the presence", () => does().planner !== "Answers questions.");
+  assert.equal(does().planner, "Plans releases.");
+});
+
 test("a rejected connection is an error with the answer of the gateway", async (t) => {
   const server = createServer((_, res) => res.writeHead(401, { "Content-Type": "application/json" }).end('{"error":"unauthorized","message":"The token is unknown."}')).listen(0, "127.0.0.1");
   t.after(() => server.close());

@@ -89,8 +89,8 @@ export class FakeGateway {
     return e;
   }
 
-  presence(event, id) {
-    for (const s of this.sockets) s.deliver(this.control("system.presence", { event, participant: { id, capabilities: [] } }));
+  presence(event, id, more = {}) {
+    for (const s of this.sockets) s.deliver(this.control("system.presence", { event, participant: { id, capabilities: [], ...more } }));
   }
 
   /** All envelopes of the client in the log, of a kind. */
