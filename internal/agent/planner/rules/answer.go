@@ -121,18 +121,19 @@ type passage struct {
 }
 
 // passages returns the best pieces of the files that were read. Every piece of a file that the
-// question names counts, unless the question is about a part of it.
+// question names counts, unless the question is about a part of it: then the matching ones
+// count, or none if the question says "about".
 func (r *run) passages() []passage {
 	var out []passage
 	for _, file := range r.read {
 		nameScore := r.q.matches(base(file))
 		var pieces []passage
-		isPart := len(r.q.own) > 0 && slices.Contains(r.q.words, "about")
+		onlyMatching := slices.Contains(r.q.words, "about")
 		for i, text := range paragraphs(r.texts[file]) {
 			score := 4 * r.q.matches(text)
 			if score > 0 {
 				score += nameScore
-				isPart = true
+				onlyMatching = true
 			}
 			if r.q.namesFile(file) || nameScore > 0 && nameScore == len(r.q.keywords) {
 				score += max(1, 3-i) // the beginning, if nothing else fits
@@ -141,7 +142,7 @@ func (r *run) passages() []passage {
 				pieces = append(pieces, passage{file: file, text: text, score: score})
 			}
 		}
-		if isPart && r.q.namesFile(file) {
+		if onlyMatching && r.q.isAboutPart() && r.q.namesFile(file) {
 			pieces = slices.DeleteFunc(pieces, func(p passage) bool { return r.q.matches(p.text) == 0 })
 		}
 		out = append(out, pieces...)

@@ -41,8 +41,8 @@ func (r *run) useFiles() (d planner.Decision, ok bool) {
 	if len(r.read) > 0 {
 		unread = "What I have read says nothing about " + r.q.subject() + "."
 	}
-	if r.box.quotes != nil && (r.isAboutPart() || !r.isAboutFolders()) {
-		if d, ok = r.quote(); ok || r.passage() != "" || len(r.quoted) > 0 && !r.isAboutPart() || r.declined {
+	if r.box.quotes != nil && (r.searchesFile() || !r.isAboutFolders()) {
+		if d, ok = r.quote(); ok || r.passage() != "" || len(r.quoted) > 0 && !r.searchesFile() || r.declined {
 			return d, ok
 		}
 	}
@@ -71,10 +71,10 @@ func (r *run) isAboutFolders() bool {
 	return len(r.q.files) > 0 || r.q.places || slices.Contains(r.q.words, "list")
 }
 
-// isAboutPart reports whether the question is about a part of the one file that it names, and
-// the search for passages can be limited to a file.
-func (r *run) isAboutPart() bool {
-	return len(r.q.files) == 1 && len(r.q.keywords) > 0 && !r.wantsFiles() && r.box.quotes.schema.Properties["path"].allows("string")
+// searchesFile reports whether the search for passages is limited to the one file that the
+// question is about a part of.
+func (r *run) searchesFile() bool {
+	return r.q.isAboutPart() && len(r.q.files) == 1 && !r.wantsFiles() && r.box.quotes.schema.Properties["path"].allows("string")
 }
 
 // quote searches the documents, or the file that the question is about a part of: for the words of the question together with those that it
@@ -84,7 +84,7 @@ func (r *run) quote() (d planner.Decision, ok bool) {
 		return d, false
 	}
 	searches := []string{strings.Join(r.q.terms(), " ")}
-	if r.isAboutPart() {
+	if r.searchesFile() {
 		searches[0] = strings.Join(r.q.keywords, " ")
 	}
 	if strings.Join(r.quoted, "") != "" {
@@ -95,7 +95,7 @@ func (r *run) quote() (d planner.Decision, ok bool) {
 		if r.wantsFiles() {
 			f.args["files"] = true
 		}
-		if r.isAboutPart() {
+		if r.searchesFile() {
 			f.args["path"] = r.q.files[0]
 		}
 		c, err := f.call()

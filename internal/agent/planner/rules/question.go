@@ -217,6 +217,10 @@ func (q *question) namesFile(p string) bool {
 	return slices.ContainsFunc(q.files, func(name string) bool { return sameFile(p, name) })
 }
 
+// isAboutPart reports whether the question names files, and something that parts of them may be
+// about.
+func (q *question) isAboutPart() bool { return len(q.files) > 0 && len(q.keywords) > 0 }
+
 // choice returns the longest value of an enumeration that the question names.
 func (q *question) choice(enum []any) string {
 	text := " " + strings.Join(q.words, " ") + " "
