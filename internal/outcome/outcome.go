@@ -61,15 +61,20 @@ func Join(state, by, text string) string {
 
 // Read describes the payload of an mcp.response.
 func Read(payload protocol.Value) Result {
+	r, _ := read(payload)
+	return r
+}
+
+// read also returns the text of the content.
+func read(payload protocol.Value) (r Result, text string) {
 	if fault := payload.Get("error"); fault.Exists() {
-		text := fault.Text()
-		if text == "" {
+		if text = fault.Text(); text == "" {
 			text = fault.Get("message").Text()
 		}
-		return Result{Failed: true, Text: text, Bytes: len(fault.Raw())}
+		return Result{Failed: true, Text: text, Bytes: len(fault.Raw())}, text
 	}
 	answer := payload.Get("result")
-	r := Result{Failed: answer.Get("isError").Bool(), Bytes: len(answer.Raw())}
+	r = Result{Failed: answer.Get("isError").Bool(), Bytes: len(answer.Raw())}
 	text, kinds := content(answer)
 	switch {
 	case r.Failed:
@@ -79,7 +84,7 @@ func Read(payload protocol.Value) Result {
 	default:
 		r.Text = describe(answer, text)
 	}
-	return r
+	return r, text
 }
 
 // maxLine bounds a line that Shown returns, in characters.
@@ -88,11 +93,10 @@ const maxLine = 120
 // Shown describes the payload of an mcp.response to a person who may read it: a short line
 // itself, in quotation marks, in place of the number of its characters.
 func Shown(payload protocol.Value) string {
-	r := Read(payload)
+	r, text := read(payload)
 	if r.Failed || !characters.MatchString(r.Text) {
 		return r.String()
 	}
-	text, _ := content(payload.Get("result"))
 	line := strings.TrimRight(text, "\r\n")
 	if utf8.RuneCountInString(line) > maxLine || strings.TrimSpace(line) == "" {
 		return r.Text

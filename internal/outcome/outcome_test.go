@@ -10,7 +10,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func read(t testing.TB, payload []byte) Result {
+func readJSON(t testing.TB, payload []byte) Result {
 	t.Helper()
 	doc, err := protocol.ParseJSON(payload, protocol.MaxDepth)
 	if err != nil {
@@ -35,7 +35,7 @@ func TestRead_Cases(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
-			if r := read(t, c.Payload); r.String() != c.Want || r.Failed != c.Failed {
+			if r := readJSON(t, c.Payload); r.String() != c.Want || r.Failed != c.Failed {
 				t.Errorf("%q, failed %t; want %q", r, r.Failed, c.Want)
 			}
 		})
@@ -67,14 +67,14 @@ func TestShown(t *testing.T) {
 
 func TestRead_LongTexts(t *testing.T) {
 	long := `{"error":{"message":"` + strings.Repeat("x", 1000) + `"}}`
-	if got, want := read(t, []byte(long)).String(), "error: "+strings.Repeat("x", maxError)+"…"; got != want {
+	if got, want := readJSON(t, []byte(long)).String(), "error: "+strings.Repeat("x", maxError)+"…"; got != want {
 		t.Errorf("%q", got)
 	}
 	items, err := json.Marshal("[" + strings.Repeat("1,", maxDocument/2) + "1]")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := read(t, []byte(`{"result":{"content":[{"type":"text","text":`+string(items)+`}]}}`))
+	r := readJSON(t, []byte(`{"result":{"content":[{"type":"text","text":`+string(items)+`}]}}`))
 	if want := "262,147 characters"; r.String() != want {
 		t.Errorf("a text above the bound was parsed: %q, want %q", r, want)
 	}
