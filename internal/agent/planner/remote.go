@@ -68,18 +68,20 @@ func (r *Remote) ask(ctx context.Context, s *State, req wire.AgentIntentRequest)
 	case err == nil:
 		spent = resp.Usage
 	case errors.As(err, &invalid):
-		spent = invalid.Usage
-	case errors.As(err, &failed):
-		spent = failed.Usage
+		spent, err = invalid.Usage, fmt.Errorf("%w: %w", ErrRemote, err)
+	case errors.Is(err, reasoner.ErrResponse):
+		err = fmt.Errorf("%w: %w", ErrRemote, err)
+	default:
+		if errors.As(err, &failed) {
+			spent = failed.Usage
+		}
+		err = fmt.Errorf("ask the reasoning service: %w", err)
 	}
 	if u := spent; u != nil {
 		llm.Spend(ctx, llm.Usage{Input: u.Input, Output: u.Output, Cached: u.Cached, Reasoning: u.Reasoning}, u.Uncounted)
 	}
-	switch {
-	case errors.Is(err, reasoner.ErrResponse), invalid != nil:
-		return d, false, fmt.Errorf("%w: %w", ErrRemote, err)
-	case err != nil:
-		return d, false, fmt.Errorf("ask the reasoning service: %w", err)
+	if err != nil {
+		return d, false, err
 	}
 	if d, err = decisionOf(s, resp); err != nil {
 		return d, false, err
