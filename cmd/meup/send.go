@@ -143,24 +143,22 @@ func toFlag(id string) string { return "--to " + id }
 
 // noteAnswerers warns of what may leave a chat without an answer, and reports that no other
 // participant is connected, or, at a terminal, which agent may answer a chat to all that
-// mentions neither it nor, at its beginning, another participant. The error says that nobody
-// was asked.
-func noteAnswerers(w io.Writer, roster *api.Roster, chat *protocol.Envelope, interactive bool) error {
-	d, connected := drafted(roster, chat)
-	list, unasked := d.Unanswered(roster.You.ID, connected, toFlag)
+// mentions neither it nor, at its beginning, another participant. The error says that no
+// participant was asked.
+func noteAnswerers(w io.Writer, d *conversation.Draft, you protocol.ParticipantID, connected []protocol.Participant, interactive bool) error {
+	list, unasked := d.Unanswered(you, connected, toFlag)
 	if unasked {
 		return &program.ExitError{Code: connect.ExitTimedOut, Err: connect.SafeError{Err: fmt.Errorf("the message was sent, but %s", list[0])}}
 	}
 	for _, sentence := range list {
 		connect.Warn(w, "%s", sentence)
 	}
-	if len(list) > 0 || len(chat.To) > 0 || !d.Begins {
+	if len(list) > 0 || len(d.To) > 0 || !d.Begins {
 		return nil
 	}
-	others := slices.ContainsFunc(roster.Participants, func(p protocol.Participant) bool { return p.ID != roster.You.ID })
-	text, agents := d.Text, conversation.Agents(roster.You.ID, roster.Participants)
+	text, agents := d.Text, conversation.Agents(you, connected)
 	switch {
-	case !others:
+	case !slices.ContainsFunc(connected, func(p protocol.Participant) bool { return p.ID != you }):
 		connect.Warn(w, "no other participant is connected; an agent may answer when it connects")
 	case interactive && len(agents) == 1 && textutil.LeadingMention(text) == "" && !textutil.Mentions(text, agents[0]):
 		connect.Warn(w, "the message is to all, and %s, the only agent, may answer it", termsafe.Words(agents[0]))

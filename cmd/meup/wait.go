@@ -19,7 +19,6 @@ import (
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
-	"github.com/meup-protocol/meup/internal/terminal/conversation"
 	"github.com/meup-protocol/meup/internal/terminal/manage"
 	"github.com/meup-protocol/meup/internal/terminal/proposals"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
@@ -53,12 +52,12 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 	w := &waiter{target: t, member: member, id: r.ID, flags: connect.Given(c.Flags()), errOut: c.ErrOrStderr()}
 	paused := ""
 	if roster, err := t.API.Roster(ctx, t.Space); err == nil { // otherwise there are no warnings
-		if err := noteAnswerers(c.ErrOrStderr(), roster, &draft, interactive); err != nil {
+		d, connected := drafted(roster, &draft)
+		if err := noteAnswerers(c.ErrOrStderr(), &d, roster.You.ID, connected, interactive); err != nil {
 			return err
 		}
 		paused = pausedOf(roster, draft.To)
-		d, connected := drafted(roster, &draft)
-		w.silence, w.until = d.Ambiguous(roster.You.ID, connected, toFlag), time.Now().Add(conversation.Silence)
+		w.silence = d.Ambiguous(roster.You.ID, connected, toFlag)
 	}
 	if paused != "" {
 		connect.Warn(c.ErrOrStderr(), "%s; the answer comes after meup resume", paused)
