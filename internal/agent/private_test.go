@@ -60,6 +60,19 @@ func TestPrivateQuestion_Greeting(t *testing.T) {
 	}
 }
 
+// Another planner decides itself whether a text without content words wants a tool.
+func TestPrivateQuestion_NoContentWords(t *testing.T) {
+	g := meuptest.Start(t, config)
+	k := keep(t, joinHost(t, g, "carol"), text("42 sheep"))
+	alice := join(t, g, "alice")
+	employ(t, g, "planner", agent.Options{Planner: deciding(counting)})
+	<-k.listed
+	private := conversation(t, alice, answerTo(ask(t, alice, "tell me more", "planner")))
+	if text := fmt.Sprint(decode(t, last(private))["message"]); !strings.Contains(text, "_This question is private") {
+		t.Errorf("answer %q, want that a public question may use the tools\n%s", text, script(private))
+	}
+}
+
 func TestPrivateQuestion_TwoRecipients(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice, carol, critic := join(t, g, "alice"), join(t, g, "carol"), join(t, g, "critic")

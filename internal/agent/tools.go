@@ -23,7 +23,8 @@ import (
 // that no participant can take over the name of another's tool. The tools of
 // others may not be called for a private question, because the content would
 // reach them in the arguments. The planner sees them nevertheless until it wants
-// one, if it has no others: the answer then says so.
+// one, if it has no others: the answer then says so. The rules do not see them for
+// a greeting, because they would name them.
 func (a *Agent) toolbox(p *problem) *toolbox.Box {
 	b := new(toolbox.Box)
 	for _, t := range a.opts.Tools.Tools() {
@@ -33,7 +34,8 @@ func (a *Agent) toolbox(p *problem) *toolbox.Box {
 		}
 		b.Add(name, toolbox.Tool{Name: t.Name}, t)
 	}
-	mayWant := !p.q.part && !p.q.withheld.Load() && len(a.opts.Tools.Tools()) == 0 && rules.AsksAnything(p.q.text)
+	_, byRules := a.opts.Planner.(rules.Rules)
+	mayWant := !p.q.part && !p.q.withheld.Load() && len(a.opts.Tools.Tools()) == 0 && (!byRules || rules.AsksAnything(p.q.text))
 	if !a.opts.OwnToolsOnly && (len(p.q.private) == 0 || mayWant) {
 		a.peers.Wait(p.ctx, a.opts.Now())
 		b.AddOffered(a.peers.Offered())
