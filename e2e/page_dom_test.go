@@ -65,11 +65,12 @@ window.eyes = (() => {
       if (e !== null) {
         const box = e.getBoundingClientRect();
         const at = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
-        if (at.y < 0 || at.y > innerHeight || at.x < 0 || at.x > innerWidth) e.scrollIntoView({ block: "center" });
         let top = document.elementFromPoint(at.x, at.y);
         while (top?.shadowRoot) { const t = top.shadowRoot.elementFromPoint(at.x, at.y); if (!t || t === top) break; top = t; }
         const now = JSON.stringify(at);
-        if (top !== null && (within(e, top) || within(top, e)) && now === before) return at;
+        const reached = top !== null && (within(e, top) || within(top, e));
+        if (reached && now === before) return at;
+        if (top === null || !reached && now === before) e.scrollIntoView({ block: "center" }); // out of the window, or covered
         before = now;
       }
       await frame();
