@@ -127,9 +127,9 @@ func (a *asker) absent(ctx context.Context, in *input) (string, error) {
 		}
 	}
 	if in.to == "" {
-		return "No participant that could answer is connected. The question is in the space, and waits.", nil
+		return "No participant that could answer is connected. The question is in the history of the space.", nil
 	}
-	return string(in.to) + " is not connected. It gets the question when it connects.", nil
+	return string(in.to) + " is not connected. It finds the question in the history when it connects.", nil
 }
 
 // follow shows a turn.
