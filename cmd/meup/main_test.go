@@ -56,6 +56,7 @@ func TestScripts(t *testing.T) {
 		"types":       types,
 		"reads":       func(*testscript.TestScript, bool, []string) { <-time.After(time.Second) },
 		"late":        func(ts *testscript.TestScript, _ bool, args []string) { of(ts).running[args[0]].late() },
+		"silent":      func(ts *testscript.TestScript, _ bool, args []string) { of(ts).running[args[0]].silent() },
 		"interrupted": func(ts *testscript.TestScript, _ bool, args []string) { ended(ts, args[0], args[1], syscall.SIGINT) },
 		"ended":       func(ts *testscript.TestScript, _ bool, args []string) { ended(ts, args[0], args[1], 0) },
 		"logged":      logged,

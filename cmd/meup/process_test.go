@@ -34,6 +34,7 @@ type process struct {
 	seen    []string
 	errs    testkit.Log // standard error in the process of the test
 	late    func()      // ends its --timeout
+	silent  func()      // ends the time without a reaction to its message
 	tty     *terminal   // nil: it has none
 }
 
@@ -49,13 +50,18 @@ func startCommand(ts *testscript.TestScript, args []string) *process {
 	p := &process{name: "meup", signal: func(os.Signal) { cancel() }}
 	variables := environment(ts)
 	r, w := io.Pipe()
-	timeout := make(chan func(), 1)
-	p.late = func() { (<-timeout)() }
+	timers := make(chan func(), 2)
+	p.late = func() { (<-timers)() }
+	p.silent = func() {
+		timeout := <-timers
+		(<-timers)()
+		timers <- timeout
+	}
 	env := &program.Environment{
 		In: strings.NewReader(""), Out: w, Err: io.MultiWriter(w, &p.errs), Dir: ts.MkAbs("."),
 		Getenv: func(name string) string { return variables[name] },
 		AfterFunc: func(_ time.Duration, f func()) *time.Timer {
-			timeout <- f
+			timers <- f
 			return time.NewTimer(testkit.Patience) // has no effect
 		},
 	}

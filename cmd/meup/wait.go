@@ -19,6 +19,7 @@ import (
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 	"github.com/meup-protocol/meup/internal/terminal/connect"
+	"github.com/meup-protocol/meup/internal/terminal/conversation"
 	"github.com/meup-protocol/meup/internal/terminal/manage"
 	"github.com/meup-protocol/meup/internal/terminal/proposals"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
@@ -59,6 +60,11 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 		paused = pausedOf(roster, draft.To)
 		w.silence = d.Ambiguous(roster.You.ID, connected, toFlag)
 	}
+	quiet, silent := context.WithCancel(ctx)
+	defer silent()
+	if w.silence != "" {
+		defer a.Env.After(conversation.Silence, silent).Stop()
+	}
 	if paused != "" {
 		connect.Warn(c.ErrOrStderr(), "%s; the answer comes after meup resume", paused)
 		paused = ": " + paused
@@ -86,7 +92,7 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *connect.Target, draf
 			return proposals.Answer(c, t, in, e, func() time.Time { return member.Welcome().Now() })
 		}
 	}
-	answer, err := w.await(ctx)
+	answer, err := w.await(ctx, quiet)
 	switch {
 	case err == nil:
 	case c.Context().Err() != nil:
@@ -210,8 +216,7 @@ type waiter struct {
 
 	work map[protocol.ContextPath]*work // the contexts that were opened for the message
 
-	silence string    // why nobody may react, reported if nobody does; "": nothing to report
-	until   time.Time // when it is reported
+	silence string // why no participant may react, reported if none does; "": nothing to report
 }
 
 // work is a context in which a participant works on the message.
@@ -221,11 +226,11 @@ type work struct {
 }
 
 // await receives until another participant answers the message in the main
-// conversation.
-func (w *waiter) await(ctx context.Context) (*protocol.Envelope, error) {
+// conversation. quiet ends when the absence of a reaction is reported.
+func (w *waiter) await(ctx, quiet context.Context) (*protocol.Envelope, error) {
 	tracker, calls := answers.NewTracker(), elicit.NewCalls(w.member.You())
 	for {
-		e, err := w.receive(ctx)
+		e, err := w.receive(ctx, quiet)
 		var gap *client.GapError
 		if errors.As(err, &gap) {
 			continue
@@ -257,14 +262,12 @@ func (w *waiter) await(ctx context.Context) (*protocol.Envelope, error) {
 	}
 }
 
-// receive returns the next envelope. If nobody reacts to the message in time, it reports why
-// that may be.
-func (w *waiter) receive(ctx context.Context) (protocol.Envelope, error) {
+// receive returns the next envelope. If quiet ends before a participant reacts to the message,
+// it reports why that may be.
+func (w *waiter) receive(ctx, quiet context.Context) (protocol.Envelope, error) {
 	if w.silence == "" {
 		return w.member.Receive(ctx)
 	}
-	quiet, cancel := context.WithDeadline(ctx, w.until)
-	defer cancel()
 	e, err := w.member.Receive(quiet)
 	switch {
 	case err == nil:
@@ -272,7 +275,7 @@ func (w *waiter) receive(ctx context.Context) (protocol.Envelope, error) {
 			w.silence = ""
 		}
 		return e, nil
-	case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
+	case ctx.Err() != nil || quiet.Err() == nil:
 		return e, err
 	}
 	connect.Warn(w.errOut, "%s", w.silence)

@@ -19,14 +19,14 @@ type Environment struct {
 	Getenv func(name string) string
 	// Dir is the folder of relative paths; "": the folder of the process.
 	Dir string
-	// AfterFunc starts the timer of a --timeout; nil: time.AfterFunc.
+	// AfterFunc starts a timer, first that of a --timeout; nil: time.AfterFunc.
 	AfterFunc func(d time.Duration, f func()) *time.Timer
 }
 
 // Process returns the environment of the process.
 func Process() *Environment { return &Environment{Getenv: os.Getenv} }
 
-// After calls f when a --timeout is over, unless the timer is stopped.
+// After calls f when d is over, unless the timer is stopped.
 func (e *Environment) After(d time.Duration, f func()) *time.Timer {
 	if e.AfterFunc != nil {
 		return e.AfterFunc(d, f)
