@@ -64,14 +64,14 @@ you have approved is asked in the same way.
 
 Without --to and without @NAME in the text, the message is to all: a single agent
 answers it. Of several agents, each answers by default only what mentions it or is
-addressed to it; meup who lists them. With --wait, it reports that if nobody reacts
-to the message. If the text begins with the @NAME of a participant that is not
-connected and nobody else is asked, --wait ends at once.
+addressed to it; meup who lists them. With --wait, it reports that if no participant
+reacts for 3 seconds. If the text begins with the @NAME of a participant that is not
+connected, and mentions no connected agent, --wait ends at once.
 
 Exit codes: 0 admitted, with --wait answered; 1 rejected or failed, with --wait also
 if the participant gave the question up (its text is printed); 2 usage error; 3 no
-answer in time, or nobody was asked (the message was admitted); 4 no connection, or the
-token is not valid; 130 Ctrl-C, which offers at a terminal to withdraw the question.`,
+answer in time, or no participant was asked (the message was admitted); 4 no connection,
+or the token is not valid; 130 Ctrl-C, which offers at a terminal to withdraw the question.`,
 		Example: `  meup send --wait '@guide what is in the docs folder?'
   meup send --wait --to guide 'what is in the docs folder?'
   meup send --session sprint-12 'what is still open?'

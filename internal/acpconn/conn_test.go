@@ -205,7 +205,7 @@ func TestConn_PeerDoesNotRead(t *testing.T) {
 	})
 }
 
-// The messages to a peer that does not read are bounded, also if nobody waits for them; when it reads, the next
+// The messages to a peer that does not read are bounded, also if no sender waits for them; when it reads, the next
 // one is sent.
 func TestConn_UnreadBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

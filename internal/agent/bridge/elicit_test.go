@@ -143,7 +143,7 @@ func TestElicitation_Link(t *testing.T) {
 	}
 }
 
-// A question that is no flat form, or too large, reaches nobody.
+// A question that is no flat form, or too large, is not sent to the requester.
 func TestElicitation_Refused(t *testing.T) {
 	g := meuptest.Start(t, config)
 	_, server := curious()

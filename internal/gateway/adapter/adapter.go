@@ -194,7 +194,7 @@ func (q *Request) Close() {
 }
 
 // Secret returns the secret of the log for the ids of envelopes that follow from the
-// content of a request: whoever guesses such an id could use it first. Error: unavailable.
+// content of a request: a participant that guesses such an id could use it first. Error: unavailable.
 func (q *Request) Secret(ctx context.Context) (string, error) {
 	if q.gate.options.Secret == nil {
 		return "", nil

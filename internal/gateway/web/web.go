@@ -72,9 +72,9 @@ func (s *Site) add(files fs.FS, name string) error {
 	kind := contentType(name)
 	switch {
 	case kind == "":
-		return fmt.Errorf("serve %s: nobody knows its type", name)
+		return fmt.Errorf("serve %s: its type is unknown", name)
 	case !digested.MatchString(name):
-		return fmt.Errorf("serve %s: its name has no digest, so that nobody could keep it", name)
+		return fmt.Errorf("serve %s: its name has no digest, so it could not be cached", name)
 	}
 	s.files["/"+name] = newFile(kind, immutable, content)
 	return nil

@@ -47,7 +47,7 @@ func TestDraft_Unanswered(t *testing.T) {
 	}
 }
 
-// Why nobody may react to a message is said only if nobody reacts.
+// Why no participant may react to a message is shown only if none reacts.
 func TestMessages_Silence(t *testing.T) {
 	reasons := []json.RawMessage{json.RawMessage(`"reasoning/*"`)}
 	const want = "ann, ben are agents; by default each answers only what mentions it (@ann) or is addressed to it (/to ann MESSAGE)."

@@ -126,7 +126,7 @@ func (m *Model) queueMessage(text string, to []protocol.ParticipantID) {
 }
 
 // noteUnanswered shows what may leave a message in the log without an answer, some of it only
-// if nobody reacts.
+// if no participant reacts.
 func (m *Model) noteUnanswered(c *Chat) {
 	address := func(id string) string { return "/to " + id + " MESSAGE" }
 	list, _ := c.draft.Unanswered(m.You, m.participants.connected, address)
@@ -145,7 +145,7 @@ func (m *Model) noteUnanswered(c *Chat) {
 type silence struct {
 	thread *Thread // of the message
 	text   string
-	until  time.Time // when it is shown, unless somebody reacts before
+	until  time.Time // when it is shown, unless a participant reacts before
 }
 
 // endSilence drops the notice if another participant reacts to the message, and shows it when

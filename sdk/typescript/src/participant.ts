@@ -102,7 +102,7 @@ export class Participant extends Client {
 
   /**
    * Answers questions of hosts about calls of this participant (MCP's elicitation/create). The time limit of the
-   * call does not pass meanwhile. Without a handler, or with null, the host is told at once that nobody answers.
+   * call does not pass meanwhile. Without a handler, or with null, the host is told at once that no participant answers.
    */
   onElicitation(handler: ElicitationHandler | null): void {
     this.requests.onElicitation = handler;

@@ -83,7 +83,7 @@ export interface Expected {
 export class Requests {
   private readonly calls = new Map<ID, Call>();
   private stop: () => void = () => {};
-  /** Answers questions of hosts about calls; null: the hosts are told that nobody answers. */
+  /** Answers questions of hosts about calls; null: the hosts are told that no participant answers. */
   onElicitation: ElicitationHandler | null = null;
 
   constructor(private readonly client: Client) {}
