@@ -32,7 +32,7 @@ func claudeCode(t *testing.T) string {
 	if runtime.GOARCH != "amd64" {
 		name = fmt.Sprintf("claude-code-%s-%s", runtime.GOOS, runtime.GOARCH)
 	}
-	path, err := filepath.Abs("../../.tools/node/node_modules/@anthropic-ai/" + name + "/claude")
+	path, err := filepath.Abs("../../.tools/mcpclients/node_modules/@anthropic-ai/" + name + "/claude")
 	if err != nil {
 		t.Fatal(err)
 	}
