@@ -86,14 +86,14 @@ func TestCatchUp_ApprovedMeanwhile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := meuptest.Start(t, config)
-			alice, ghost := join(t, g, "alice"), join(t, g, "planner")
+			alice := join(t, g, "alice")
 			question := ask(t, alice, "shall we deploy?")
 			leave(t, g, protocol.Envelope{ID: "whole", Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo(question)}, proposedErase)
 			log := &meanwhile{History: g.API(t, "planner")}
 			for _, env := range test.then {
 				log.add(func() {
 					if env.Kind == protocol.KindMCPProposal {
-						send(t, ghost, env)
+						leave(t, g, env)
 					} else {
 						send(t, alice, env)
 					}

@@ -181,7 +181,7 @@ export type CapabilityRevoke = {
   readonly [key: string]: unknown;
 } & ({ readonly grant_id: unknown } | { readonly capabilities: unknown });
 
-/** The chat named in correlationId has been seen and needs no other participant. */
+/** The chat named in correlationId has been seen and needs nobody else. */
 export type ChatAcknowledge = {
   /** Why, for people to read */
   readonly reason?: string;
@@ -217,7 +217,7 @@ export type Feedback = {
   readonly [key: string]: unknown;
 };
 
-/** A request that its sender may not make itself. A participant that may make it fulfils it with an mcp.request that names it in correlationId. */
+/** A request that its sender may not make itself. Whoever may fulfils it with an mcp.request that names it in correlationId. */
 export type McpProposal = {
   readonly method: string;
   readonly params?: Payload | readonly unknown[];
