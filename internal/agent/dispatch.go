@@ -238,7 +238,7 @@ func (a *Agent) catchUp(ctx context.Context) []protocol.Envelope {
 	if a.opts.Space.Welcome().You.Connections > 1 {
 		elsewhere = b.InProgress()
 	}
-	rest, wanted := b.LeftoversBut(elsewhere...), b.Questions()
+	rest, wanted := b.LeftoversBut(elsewhere), b.Questions()
 	a.log.Info("caught up", "questions", len(wanted), "left_open", len(rest), "elsewhere", len(elsewhere))
 	var questions []*question
 	for _, chat := range wanted {

@@ -78,6 +78,7 @@ func (a *Agent) takeOverWhenGone(q *question, first time.Duration, wanted bool) 
 		if !gone || asked == 0 && delay > 0 { // without the right to ask, it is left to the other process
 			return
 		}
+		asked = cmp.Or(asked, a.space.Seq)
 		reading, cancel := context.WithTimeout(ctx, catchUpTime)
 		work, err := catchup.ReadAttempts(reading, catchup.Options{
 			History: a.opts.History, You: a.you, Space: a.opts.Space.Welcome().Space, Now: a.opts.Now(), Result: toolbox.ResultIn,
@@ -86,8 +87,8 @@ func (a *Agent) takeOverWhenGone(q *question, first time.Duration, wanted bool) 
 		switch {
 		case err != nil:
 			a.log.Warn("the log cannot be read: a question is not taken over yet", "question", q.chat.ID, "err", err)
-		case work.BegunAfter(q.chat.ID, cmp.Or(asked, a.space.Seq)): // by a process that lives
-		case !a.takeOver(q, work, cmp.Or(asked, a.space.Seq), wanted):
+		case work.BegunAfter(q.chat.ID, asked): // by a process that lives
+		case !a.takeOver(q, work, asked, wanted):
 			return
 		}
 	}
@@ -99,20 +100,18 @@ func (a *Agent) sendProbe(ctx context.Context, probe protocol.Envelope) (protoco
 	return receipt.Seq, err
 }
 
-// takeOver answers a question that a process left which is gone. It reports whether another
-// process has begun to answer it after the position asked.
+// takeOver closes what a process left that is gone, and answers the question, if it is wanted and
+// not settled. It reports whether another process has begun to answer it after the position asked.
 func (a *Agent) takeOver(q *question, work *catchup.Backlog, asked protocol.Seq, wanted bool) (behind bool) {
-	if work.Settled(q.chat.ID) {
+	rest := work.LeftoversOf(q.chat.ID)
+	if !wanted || work.Settled(q.chat.ID) {
+		a.closeAttempts(a.runtime.Work, work, rest)
 		return false
 	}
 	a.log.Warn("the other process is gone: its question is taken over", "question", q.chat.ID)
-	if !wanted {
-		a.closeAttempts(a.runtime.Work, work, work.LeftoversOf(q.chat.ID))
-		return false
-	}
 	next := a.openQuestion(q.chat, q.history)
 	a.questions.Hold(&next.chat, next)
-	a.closeAttempts(next.root.ctx, work, work.LeftoversOf(q.chat.ID))
+	a.closeAttempts(next.root.ctx, work, rest)
 	return a.resume(next, work, asked)
 }
 

@@ -262,3 +262,24 @@ func TestTwins_StartBesideIdle(t *testing.T) {
 		})
 	}
 }
+
+// The context that a process left is closed if the question is withdrawn while the others ask
+// whether it works on it.
+func TestTwins_WithdrawnMeanwhile(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice, ghost := join(t, g, "alice"), join(t, g, "planner")
+	question := ask(t, alice, "how many sheep?")
+	send(t, ghost, protocol.Envelope{ID: "attempt", Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo(question), Payload: []byte(`{"message":"…"}`)})
+	late := make(chan time.Time)
+	employ(t, g, "planner", agent.Options{CatchUp: catchup.Auto, OwnToolsOnly: true, After: after(twins.ReplyTime, late),
+		Planner: deciding(func(context.Context, planner.State) (planner.Decision, error) {
+			t.Error("the agent works on the question")
+			return planner.Decision{Action: contextwindow.Finish, Answer: "42", Conclusion: "42"}, nil
+		})})
+	conversation(t, ghost, func(env *protocol.Envelope) bool { return twins.Asked(env) == question })
+	send(t, alice, protocol.Envelope{Kind: protocol.KindChatCancel, Correlation: protocol.CorrelateTo(question)})
+	close(late)
+	conversation(t, alice, func(env *protocol.Envelope) bool {
+		return env.Kind == protocol.KindReasoningCancel && env.Context == "attempt"
+	})
+}

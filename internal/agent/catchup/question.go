@@ -95,18 +95,16 @@ func (b *Backlog) workIn(context protocol.ContextPath) []protocol.ID {
 	return nil
 }
 
-// LeftoversOf returns the Leftovers of some questions and parts.
-func (b *Backlog) LeftoversOf(ids ...protocol.ID) []protocol.Envelope {
-	return slices.DeleteFunc(b.Leftovers(), func(env protocol.Envelope) bool { return !b.about(&env, ids) })
+// LeftoversOf returns the Leftovers of a question or part.
+func (b *Backlog) LeftoversOf(id protocol.ID) []protocol.Envelope {
+	return slices.DeleteFunc(b.Leftovers(), func(env protocol.Envelope) bool { return !slices.Contains(b.workIn(env.Context), id) })
 }
 
-// LeftoversBut returns the other ones.
-func (b *Backlog) LeftoversBut(ids ...protocol.ID) []protocol.Envelope {
-	return slices.DeleteFunc(b.Leftovers(), func(env protocol.Envelope) bool { return b.about(&env, ids) })
-}
-
-func (b *Backlog) about(env *protocol.Envelope, ids []protocol.ID) bool {
-	return slices.ContainsFunc(b.workIn(env.Context), func(id protocol.ID) bool { return slices.Contains(ids, id) })
+// LeftoversBut returns the Leftovers of all but some questions and parts.
+func (b *Backlog) LeftoversBut(ids []protocol.ID) []protocol.Envelope {
+	return slices.DeleteFunc(b.Leftovers(), func(env protocol.Envelope) bool {
+		return slices.ContainsFunc(b.workIn(env.Context), func(id protocol.ID) bool { return slices.Contains(ids, id) })
+	})
 }
 
 // LateProposals returns the withdrawals of open proposals in contexts of attempts that

@@ -86,9 +86,9 @@ type Watch struct {
 
 // Gone probes after a time, and then once in each Interval, until no process replies that it
 // works on the question. It returns the position of that probe; 0 if the probe was not
-// allowed. It returns false if the question is answered or withdrawn, or if ctx ends. Answers
-// are reported to a box of the inbox, which can lose some: the caller reads the log before it
-// takes the question over.
+// allowed. It returns false if the question is answered, or if ctx ends. Answers are reported to
+// a box of the inbox, which can lose some: the caller reads the log before it takes the question
+// over. A question that is withdrawn may have left an open context.
 func (w *Watch) Gone(ctx context.Context, first time.Duration) (asked protocol.Seq, gone bool) {
 	box := w.Inbox.Expect(w.Question)
 	defer w.Inbox.Release(w.Question)
@@ -97,7 +97,7 @@ func (w *Watch) Gone(ctx context.Context, first time.Duration) (asked protocol.S
 	for {
 		select {
 		case env := <-box:
-			if env.Kind == protocol.KindChatCancel || env.Kind == protocol.KindChat && env.From == w.You {
+			if env.Kind == protocol.KindChat && env.From == w.You {
 				return 0, false
 			}
 		case <-timer.C:
