@@ -47,6 +47,22 @@ func (h *history) Envelopes(_ context.Context, _ string, q api.EnvelopeQuery) (*
 	return page, nil
 }
 
+// asks reports a chat of alice as a question.
+func asks(env *protocol.Envelope) (isQuestion, named bool) { return env.From == "alice", false }
+
+// read reads a history as the agent planner.
+func read(t *testing.T, h *history, observe func(*protocol.Envelope) (isQuestion, named bool)) *catchup.Backlog {
+	t.Helper()
+	b, err := catchup.Read(t.Context(), catchup.Options{
+		Mode: catchup.Auto, History: h, You: "planner", Space: protocol.SpaceInfo{Name: "lab", Seq: h.log[len(h.log)-1].Seq}, Now: time.Now(),
+		Observe: observe, Result: func(*protocol.Envelope) contextwindow.Result { return contextwindow.Result{} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 // What is read depends on the number of entries, not on their positions.
 func TestRead_Positions(t *testing.T) {
 	for _, step := range []int{1, 1024} {
@@ -65,14 +81,7 @@ func TestRead_Positions(t *testing.T) {
 			chats(3000, "bob")
 			h.add(step, protocol.Envelope{ID: "asked-later", From: "alice", Kind: protocol.KindChat})
 			chats(1900, "bob")
-			b, err := catchup.Read(t.Context(), catchup.Options{
-				Mode: catchup.Auto, History: h, You: "planner", Space: protocol.SpaceInfo{Name: "lab", Seq: h.log[len(h.log)-1].Seq}, Now: time.Now(),
-				Observe: func(env *protocol.Envelope) (isQuestion, named bool) { return env.From == "alice", false },
-				Result:  func(*protocol.Envelope) contextwindow.Result { return contextwindow.Result{} },
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := read(t, h, asks)
 			var ids []protocol.ID
 			for _, q := range b.Questions() {
 				ids = append(ids, q.ID)
@@ -120,14 +129,7 @@ func TestRead_AttemptLongAgo(t *testing.T) {
 			h.add(1, protocol.Envelope{ID: "answer to " + id, From: "planner", Kind: protocol.KindChat, Correlation: protocol.CorrelateTo(id)})
 		}
 		others(2500)
-		b, err := catchup.Read(t.Context(), catchup.Options{
-			Mode: catchup.Auto, History: h, You: "planner", Space: protocol.SpaceInfo{Name: "lab", Seq: protocol.Seq(len(h.log))}, Now: time.Now(),
-			Observe: func(env *protocol.Envelope) (isQuestion, named bool) { return env.From == "alice", false },
-			Result:  func(*protocol.Envelope) contextwindow.Result { return contextwindow.Result{} },
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := read(t, h, asks)
 		var ids []protocol.ID
 		for _, q := range b.Questions() {
 			ids = append(ids, q.ID)
@@ -162,14 +164,7 @@ func TestRead_BegunLongAgo(t *testing.T) {
 	}
 	h.add(1, protocol.Envelope{ID: "answer", From: "planner", Kind: protocol.KindChat, Correlation: protocol.CorrelateTo("answered")})
 	others(1500)
-	b, err := catchup.Read(t.Context(), catchup.Options{
-		Mode: catchup.Auto, History: h, You: "planner", Space: protocol.SpaceInfo{Name: "lab", Seq: protocol.Seq(len(h.log))}, Now: time.Now(),
-		Observe: func(env *protocol.Envelope) (isQuestion, named bool) { return env.From == "alice", true },
-		Result:  func(*protocol.Envelope) contextwindow.Result { return contextwindow.Result{} },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := read(t, h, func(env *protocol.Envelope) (isQuestion, named bool) { return env.From == "alice", true })
 	if got := b.Questions(); len(got) != 1 || got[0].ID != "begun" {
 		t.Errorf("questions %v, want begun", got)
 	}
@@ -202,16 +197,9 @@ func TestRead_TakenByAnother(t *testing.T) {
 	chat("bob", "", "asked by name")
 	chat("alice", "", "added to")
 	chat("bob", "remarks", "open")
-	b, err := catchup.Read(t.Context(), catchup.Options{
-		Mode: catchup.Auto, History: h, You: "planner", Space: protocol.SpaceInfo{Name: "lab", Seq: protocol.Seq(len(h.log))}, Now: time.Now(),
-		Observe: func(env *protocol.Envelope) (isQuestion, named bool) {
-			return env.From == "alice" && env.Context == "" && env.Correlation.IDs == nil, env.ID == "named" || env.ID == "asked by name"
-		},
-		Result: func(*protocol.Envelope) contextwindow.Result { return contextwindow.Result{} },
+	b := read(t, h, func(env *protocol.Envelope) (isQuestion, named bool) {
+		return env.From == "alice" && env.Context == "" && env.Correlation.IDs == nil, env.ID == "named" || env.ID == "asked by name"
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	var ids []protocol.ID
 	for _, q := range b.Questions() {
 		ids = append(ids, q.ID)
@@ -237,14 +225,7 @@ func TestBacklog_Interrupted(t *testing.T) {
 		h.add(1, protocol.Envelope{ID: id, From: "planner", Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo("asked")})
 		h.add(1, end)
 	}
-	b, err := catchup.Read(t.Context(), catchup.Options{
-		Mode: catchup.Auto, History: h, You: "planner", Space: protocol.SpaceInfo{Name: "lab", Seq: protocol.Seq(len(h.log))}, Now: time.Now(),
-		Observe: func(env *protocol.Envelope) (isQuestion, named bool) { return env.From == "alice", false },
-		Result:  func(*protocol.Envelope) contextwindow.Result { return contextwindow.Result{} },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := read(t, h, asks)
 	if n := b.Interrupted("asked"); n != 3 {
 		t.Errorf("%d attempts are interrupted, want 3: restarted, open, a part has ended", n)
 	}
