@@ -281,6 +281,7 @@ var gatewayMutants = map[string]struct {
 	vector string
 }{
 	"no welcome":          {&proxy{down: drop(`"system.welcome"`)}, "1-welcome"},
+	"counts no others":    {&proxy{down: replace(`"connections":2`, `"connections":1`)}, "1-welcome"},
 	"no presence":         {&proxy{down: drop(`"event":"leave"`)}, "1-welcome"},
 	"no description":      {&proxy{down: replace(`,"description":"Decides."`, ``)}, "description"},
 	"keeps the sender's":  {&proxy{down: replace(`"from":"alice"`, `"from":"bob"`)}, "fields"},

@@ -229,6 +229,11 @@ class Space(Connection):
         return list(self._welcome.get("you", {}).get("capabilities") or ())
 
     @property
+    def connections(self) -> int:
+        """How many connections this participant had at the newest welcome, with this one; 0: not known."""
+        return int(self._welcome.get("you", {}).get("connections") or 0)
+
+    @property
     def limits(self) -> dict[str, Any]:
         """The limits of this participant, from the newest welcome."""
         return dict(self._welcome.get("you", {}).get("limits") or {})

@@ -277,6 +277,10 @@ class ClientTest(SpaceTest):
         await tools.close()
         await until(lambda: all(p.id != "weather" for p in alice.participants))
 
+    async def test_connections(self) -> None:
+        self.assertEqual((await self.join("alice")).connections, 1)
+        self.assertEqual((await self.join("alice")).connections, 2)
+
     async def test_descriptions(self) -> None:
         alice = await self.join("alice")
         planner = await self.join("planner")

@@ -95,7 +95,7 @@ export interface Receipt {
 
 /** The gateway's first frame on a connection, and after each change of the capabilities. */
 export interface Welcome {
-  readonly you: { readonly id: ParticipantID; readonly capabilities: readonly Capability[]; readonly limits: Limits };
+  readonly you: { readonly id: ParticipantID; readonly capabilities: readonly Capability[]; readonly limits: Limits; readonly connections?: number };
   readonly participants: readonly Present[];
   readonly space: { readonly name: string; readonly seq: number; readonly log: string };
   /** The gateway's time minus the local one in milliseconds, when the welcome arrived. */
@@ -247,6 +247,11 @@ export class Client {
 
   get limits(): Limits {
     return this.current.you.limits;
+  }
+
+  /** How many connections this participant had at the newest welcome, with this one; 0: not known. */
+  get connections(): number {
+    return this.current.you.connections ?? 0;
   }
 
   /** The connected participants. */
@@ -754,7 +759,7 @@ function welcomeOf(e: Envelope): Welcome {
   const you = obj(field(e.payload, "you"));
   const space = obj(field(e.payload, "space"));
   return {
-    you: { id: str(field(you, "id")), capabilities: arr(field(you, "capabilities")) as readonly Capability[], limits: obj(field(you, "limits")) as Limits },
+    you: { id: str(field(you, "id")), capabilities: arr(field(you, "capabilities")) as readonly Capability[], limits: obj(field(you, "limits")) as Limits, connections: num(field(you, "connections")) ?? 0 },
     participants: arr(field(e.payload, "participants")).flatMap((x) => present(x) ?? []),
     space: { name: str(field(space, "name")), seq: num(field(space, "seq")) ?? 0, log: str(field(space, "log")) },
     clock: (Date.parse(e.ts) || Date.now()) - Date.now(),

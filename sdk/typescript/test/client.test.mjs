@@ -34,11 +34,12 @@ test("addresses of a gateway and of its socket", async () => {
   }
 });
 
-test("participants have the description of the gateway's configuration, if any", async (t) => {
+test("the number of own connections, and the descriptions of participants", async (t) => {
   const g = new FakeGateway();
   g.participants = [{ id: "bot", capabilities: ["*"] }, { id: "planner", capabilities: [], description: "Answers questions." }];
   const me = await connect(g.options());
   t.after(() => me.close());
+  assert.equal(me.connections, 2);
   const does = () => Object.fromEntries(me.participants.map((p) => [p.id, p.description]));
   assert.deepEqual(does(), { bot: "", planner: "Answers questions." });
   g.presence("join", "planner", { description: "Plans releases." });

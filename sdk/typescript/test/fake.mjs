@@ -62,7 +62,7 @@ export class FakeGateway {
 
   join(socket) {
     const q = socket.url.searchParams;
-    socket.deliver(this.control("system.welcome", { you: { id: "bot", capabilities: this.capabilities, limits: {} }, participants: this.participants, space: { name: "lab", seq: this.log.length, log: this.logID }, protocol: "meup/v0.1" }));
+    socket.deliver(this.control("system.welcome", { you: { id: "bot", capabilities: this.capabilities, limits: {}, connections: 2 }, participants: this.participants, space: { name: "lab", seq: this.log.length, log: this.logID }, protocol: "meup/v0.1" }));
     if (q.has("since")) for (const e of this.log.slice(q.get("log") === this.logID || !q.has("log") ? Number(q.get("since")) : 0)) socket.deliver(e);
   }
 
