@@ -3,8 +3,10 @@
 //
 // The protocol library reads and correlates the messages. This package gives it
 // bounds: the length of a line, the lines that are no messages, the notifications
-// that wait, and the requests of the peer in progress. A peer that sends faster than
-// they are handled is not read until they are.
+// that wait, and the requests of the peer in progress. (The connection of coder/acp-go-sdk
+// closes when its peer is 1,024 notifications ahead, and hands requests over before the
+// notifications that precede them.) A peer that sends faster than they are handled is
+// not read until they are.
 package acpconn
 
 import (

@@ -324,8 +324,7 @@ func TestProtocolStandsAlone(t *testing.T) {
 }
 
 // TestGateway_LeavesOut checks that the gateway, which is the first program that
-// people build, does not contain large libraries that it has no use for
-// (docs/adr/0065).
+// people build, does not contain large libraries that it has no use for.
 func TestGateway_LeavesOut(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", module+"/cmd/meup-gateway").Output()
 	if err != nil {

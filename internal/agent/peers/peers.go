@@ -44,7 +44,7 @@ type offer struct {
 	settled  chan struct{}
 	tools    []mcptools.Tool // of the previous query until settled
 	present  bool
-	serves   bool // it declared that it serves tools
+	serves   bool // it declared that it serves tools; people with all capabilities may respond too, and never do
 	querying bool // a goroutine queries it, or pauses before the next query
 	changed  bool // it joined or announced a change during the query
 	none     bool // it did not respond to the last query, or listed no tools

@@ -2,6 +2,9 @@
 // question, which is a task; its reasoning is the status, and the answers are the
 // artifacts. All state is in the log of the space: a task is read from it, and a stream
 // of events continues after any of them.
+//
+// Of the SDK, a2a-go, only the types are used. Its server keeps tasks, events and a queue
+// for each in memory: a restart would lose them, and other gateways would not know them.
 package a2a
 
 import (

@@ -62,6 +62,7 @@ func (a *asker) begin(r *http.Request) error {
 			return access.BadRequest("Last-Event-ID: expected the id of an event.")
 		}
 	}
+	// The run after an interrupt has another runId and belongs to the same question.
 	e := protocol.Envelope{
 		ID: adapter.ID("agui", space, string(you), "question", a.in.thread, a.in.message), Kind: protocol.KindChat, To: a.in.to,
 		Payload: adapter.Object("message", a.in.text, "session_id", sessionID(a.in.thread)),

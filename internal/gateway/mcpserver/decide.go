@@ -81,7 +81,8 @@ type decideInput struct {
 
 // decide approves, rejects or withdraws a proposal. The id of a decision follows
 // from the decision, so that a retry decides once. The gateway checks that the
-// caller may decide, and that the call is the proposed one.
+// caller may decide, and that the call is the proposed one. There is no elicitation: its
+// answer would come from the same client, which can answer without its user.
 func (c *caller) decide(ctx context.Context, in decideInput) (*pending, error) {
 	proposed, err := c.proposal(ctx, in.Proposal)
 	if err != nil {

@@ -19,7 +19,8 @@ import (
 )
 
 // keyMeta is the field of _meta with the key of a request that has no argument
-// for it: a second request with the same key is the first one.
+// for it: a second request with the same key is the first one. The id of JSON-RPC is no
+// such key: clients count it from 1 in each process.
 const keyMeta = "meup/key"
 
 // inquiry is a set of requests that were sent, each to one other participant.

@@ -1,6 +1,10 @@
 // Package otlpreceiver serves OTLP over HTTP for traces: the GenAI spans of any
 // instrumented program become contexts, thoughts and calls of the token's participant,
 // after the fact.
+//
+// Spans are published when they arrive, children before their parents: a request is answered
+// when its spans are in the log, and a trace may never get its root. Each trace is a context
+// whose id follows from it, so a span has a place without any other one.
 package otlpreceiver
 
 import (

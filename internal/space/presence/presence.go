@@ -20,8 +20,8 @@ const (
 	spaceRate  = 500
 )
 
-// A participant that lingers is present for Linger after its last connection. Further
-// participants than maxLingering leave at once.
+// A participant that lingers is present for Linger after its last connection: those of
+// adapters last for one request each. Further participants than maxLingering leave at once.
 const (
 	Linger       = time.Minute
 	maxLingering = 1024
