@@ -205,6 +205,7 @@ class Calls:
         call = self._calls[id] = _Call(to, on_progress)
         self.presence_changed(*to)
         try:
+            # Not asyncio.wait_for, which can swallow a cancellation in Python 3.11.
             async with asyncio.timeout(timeout) as call.timeout:
                 call.limit = timeout
                 await self._space.send("mcp.request", payload, to=to, context=context, correlation=correlation, id=id)
