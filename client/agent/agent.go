@@ -15,7 +15,7 @@
 //
 // Agent.Tools serves tools: a server of the MCP SDK, github.com/modelcontextprotocol/go-sdk/mcp.
 // An agent may have tools, OnQuestion, or both. To connect an MCP server that is a program of
-// its own, run meup-agent bridge (docs/agent.md, The bridge).
+// its own, run meup-agent bridge (docs/bridge.md).
 //
 // It is the reference agent with another way to decide (docs/agent.md): the chats that are
 // questions, a bounded number of them at the same time, private questions, cancellation, pause, the
@@ -89,7 +89,7 @@ type Agent struct {
 	// IgnoreEarlier ignores the log before the start. By default, the agent closes the work
 	// that an earlier process left open, and answers the questions of the last hour that have
 	// no answer, if it was in the space before them, and the calls of Tools of the last minute
-	// that it missed (docs/agent.md, The bridge).
+	// that it missed (docs/bridge.md).
 	IgnoreEarlier bool
 
 	MaxQuestions    int           // answered at the same time; 0: 4. 32 more wait, further ones are refused
